@@ -60,9 +60,9 @@ def played() -> Mapping[str, Any]:
 def check_name(name: str) -> None:
     """Raises CatalogError where a catalog cannot be kept under this name."""
     if name in SHIPPED_CATALOGS:
-        raise CatalogError(f"The name {name!r} belongs to a shipped catalog; choose another.")
+        raise CatalogError(f"The name {name!r} belongs to a shipped catalog; choose another with --name.")
     if fault := name_fault(name):
-        raise CatalogError(f"The catalog's name {fault}; choose another.")
+        raise CatalogError(f"The catalog's name {fault}; choose another with --name.")
 
 
 # Shipped catalogs, read from their files.
