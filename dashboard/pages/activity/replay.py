@@ -29,13 +29,13 @@ from dashboard.pages.activity.totals import Listing
 from dashboard.session import first_catalog, job_about, known_job, start_job
 from dashboard.theme import REJECTED
 from dashboard.ui.chart import chart
-from dashboard.ui.knobs import knob_panel, read_knobs, reset_and_history, start_knobs
+from dashboard.ui.knobs import knob_panel
 from dashboard.ui.long_work import job_progress, share_of
 from dashboard.ui.presets import preset_choice
-from dashboard.ui.question import DEFAULT_ROUTER
+from dashboard.ui.question import DEFAULT_ROUTER, Question, standing_question
 from dashboard.ui.table import Column, table
 from dashboard.ui.text import counted, errors_shown, escaped, origin_words, outcome_words
-from dashboard.ui.url_state import ASKED, SHARED, UrlState, ask_with, select
+from dashboard.ui.url_state import ASKED, UrlState, ask_with, select
 from dashboard.ui.variants import read_variant, variant_text
 
 FILE, EVERY = "file", "every:"
@@ -52,7 +52,8 @@ Found = tuple[object, str, Again]  # a key, a catalog, and the work
 
 def replay_body(app: App, state: UrlState, shown: Listing) -> tuple[Texts, Texts]:
     """Draw the view. Returns the texts for the URL, and the question with the router and the knobs of the sidebar."""
-    router, parameters = _knobs(app, state, shown.linked)
+    question = _question(app, state, shown.linked)
+    router, parameters = question.query.router, question.parameters
     changed = {name: str(value) for name, value in parameters.changed().items()}
     line = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
     sessions: list[Session] = app.store.activity.sessions(shown.admitted).to_dict("records")
@@ -81,28 +82,29 @@ def replay_body(app: App, state: UrlState, shown: Listing) -> tuple[Texts, Texts
         "session": "" if chosen == next(iter(words)) else chosen,
         "with": "" if default else variant_text(router, changed),
     }
-    return texts, {name: text for name, text in state.question.items() if name in ASKED} | {"router": router, **changed}
+    return texts, question.texts
 
 
-def _knobs(app: App, state: UrlState, linked: Mapping[str, str]) -> tuple[str, Parameters]:
-    """Draw router and knobs of the question, which are those of Ask. A link brings them to a window that has no question."""
-    asked = state.asked_with
+def _question(app: App, state: UrlState, linked: Mapping[str, str]) -> Question:
+    """Draw the state of the console with its router and knobs. A link brings them to a window that has no question."""
     if not state.question and linked.get("with"):
         variant = read_variant(app, linked["with"])
-        asked = {"router": variant.router, **{name: str(value) for name, value in variant.parameters.changed().items()}}
-    titles = {router.id: router.title for router in app.routing.routers()}
-    router, key = asked.get("router", DEFAULT_ROUTER), state.key("router")
-    defaults, prefix = app.routing.parameters(router), f"{SHARED}.knob.{router}"
-    start_knobs(defaults, asked, prefix)
-    st.session_state[key] = router
+        ask_with(
+            {"router": variant.router, **{name: str(value) for name, value in variant.parameters.changed().items()}}
+        )
+    question = standing_question(app, "activity", ("catalog", "network", "at_s"))
+    titles, key = {router.id: router.title for router in app.routing.routers()}, state.key("router")
+    st.session_state[key] = question.query.router
+
+    def other_router() -> None:
+        kept = {name: text for name, text in state.question.items() if name in ASKED}
+        ask_with({**kept, "router": st.session_state[key]})
+
     with st.sidebar:
-        st.selectbox(
-            "Router", list(titles), key=key, format_func=titles.__getitem__, on_change=lambda: ask_with(st.session_state[key], {}),
-        )  # fmt: skip
-        reset_and_history(defaults, prefix)
-        preset_choice(defaults, prefix)
-        knob_panel(defaults, prefix, ())
-    return router, read_knobs(defaults, prefix)
+        st.selectbox("Router", list(titles), key=key, format_func=titles.__getitem__, on_change=other_router)
+        preset_choice(question.defaults, question.prefix)
+        knob_panel(question.defaults, question.prefix, ())
+    return question
 
 
 def _session_words(row: Session, zone: str) -> str:
