@@ -39,7 +39,7 @@ def _bar(question: Question) -> None:
     titles = {one.id: one.title for one in question.app.routing.routers()}
     fixed = {"catalog": state.get("catalog", ""), "router": titles[router] if "router" in state else ""}
     said = _shown(
-        key=f"{prefix}:bar",
+        key=f"{BAR}:shown",  # the same for all routers and views
         data={
             "locked": bool(person().refusal("tune")), "view": question.view, "prefix": prefix, "state": dict(sorted(state.items())), "ignored": question.ignored,
             "fixed": [_chip(name, f"{name} {text}", f"{name} {text}") for name, text in fixed.items() if text],
