@@ -125,13 +125,8 @@ def up(context: click.Context, background: bool, db: Path | None, **given: Any) 
             else (*options.mcp_hosts, urlsplit(own).netloc)
         )
         public = urlsplit(options.public_url).netloc
-        config = uvicorn.Config(
-            CONSOLE,
-            http="httptools",
-            log_level="warning",
-            access_log=False,
-            timeout_graceful_shutdown=3,
-            forwarded_allow_ips=proxies,
+        config = uvicorn.Config(  # it parses HTTP with httptools
+            CONSOLE, log_level="warning", access_log=False, timeout_graceful_shutdown=3, forwarded_allow_ips=proxies
         )
         server = uvicorn.Server(config)
         set_launch(
