@@ -45,7 +45,7 @@ COMMANDS = {
     "replay": ("papers", "replay", "Decide recorded sub-tasks again, with the statistics of their time, and compare winners and their costs."),
     "pin": ("clients", "pin", "List a tool directly to clients of /mcp, beside search_tools, or print the pinned tools."),
     "audit": ("clients", "audit", "Verify the log: decisions, calls, labels, judgments, approvals and denials, and changes of parameters, prices, calibrations, clients and policies."),
-    "clients": ("clients", "clients", "List the clients of the endpoint and the operators of the pages, add one, change what one may use, or revoke one."),
+    "clients": ("clients", "clients", "List the clients of the endpoint and the people at the pages, add one, change what one may use, or revoke one."),
     "policy": ("clients", "policy", "Show the policy for agents as TOML, import one, or export it to a file: approvals, budgets, rates, breakers, lists."),
     "server": ("servers", "server", "Add one server to a catalog, remove it, switch it off or on, restart it, or take its tools live again."),
     "secrets": ("secrets", "secrets", "List the values that the servers of a catalog need, set or remove one, hide a written one, or show one that is no secret."),

@@ -140,10 +140,15 @@ function typed(field, spec, panel, show) {
     const fits = v >= spec.low && v <= spec.high && (!spec.whole || Number.isInteger(v));
     return fits ? "" : `Give a ${spec.whole ? "whole " : ""}number from ${spec.low} to ${spec.high}.`;
   };
+  const complain = (sentence) => {
+    panel.wrong = "";
+    panel.say(sentence);
+    panel.wrong = sentence && spec.name;
+  };
   field.addEventListener("input", () => {
     const sentence = wrong(value());
     panel.latest = spec.name;
-    panel.say(sentence);
+    complain(sentence);
     if (sentence) return;
     show(value());
     panel.turn(spec.name, value(), TYPING_MS);
@@ -151,7 +156,7 @@ function typed(field, spec, panel, show) {
   field.addEventListener("change", () => {
     if (wrong(value())) show(panel.values()[spec.name]);
     else panel.settle();
-    panel.say("");
+    complain("");
   });
 }
 

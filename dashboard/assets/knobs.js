@@ -62,7 +62,7 @@ class Panel {
       this.winner = "";
     }
     for (const [name, control] of this.controls) {
-      control.show(values[name] ?? null);
+      if (name !== this.wrong) control.show(values[name] ?? null);
     }
     const latest = this.controls.get(this.latest);
     latest?.readOut(this.winner);
@@ -81,6 +81,7 @@ class Panel {
 
   build(groups) {
     this.controls.clear();
+    this.wrong = "";
     this.status = element("div", { className: "wayfare-unseen", role: "status" });
     const folds = groups.map((group) => {
       const fold = element("details", { className: "wayfare-group", open: group.open });
@@ -227,8 +228,9 @@ class Panel {
     document.dispatchEvent(new CustomEvent("wayfare-differs", { detail })); // to state.js
   }
 
-  // Show a sentence about the last turned knob, or "".
+  // Show a sentence about the last turned knob, or "". While `wrong` names a knob with an unusable typed text, its own sentence stays.
   say(sentence) {
+    if (this.wrong) return;
     for (const [name, each] of this.controls) each.fault(sentence && name === this.latest ? sentence : "");
   }
 

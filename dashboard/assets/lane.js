@@ -108,7 +108,8 @@ class Lane {
         const box = partBox(SCORE), waited = box?.querySelector(".wayfare-faint");
         if (parts) box?.dispatchEvent(new CustomEvent("wayfare-part", { detail: { part: parts[SCORE] } }));
         // the page host draws the changed questions, which it can do at once from now on
-        if (waited && box.querySelector(".wayfare-score:not([data-slow])")) this.panel.send(this.panel.told);
+        const choosing = document.querySelector("[role=listbox]"); // a redraw would close it
+        if (waited && !choosing && box.querySelector(".wayfare-score:not([data-slow])")) this.panel.send(this.panel.told);
         await new Promise((resolve) => setTimeout(resolve, SCORE_PAUSE_MS));
       }
     } catch (error) {

@@ -104,6 +104,8 @@ def test_decide_turn_a_knob_call_learn_and_find_it_all_after_a_restart(
 
 def numbers_of_the_tool(route: Route) -> str:
     """The figures of the called tool as the panel below the charts lists them."""
+    expect(route.visit.page.locator(".wayfare-score")).to_be_visible(timeout=LIMIT_MS)
+    route.visit.settled()  # the score has brought its changed questions
     route.visit.choose("Why this server or tool?", TOOL)
     return route.numbers("price 1.91 m$")
 

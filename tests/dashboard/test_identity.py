@@ -71,7 +71,7 @@ def test_groups_become_roles_and_signing_out_ends_it(app: App, url: str, caplog:
         trust(app, f"http://localhost:{server.server_port}")
         assert f"localhost:{server.server_port}" in ann.get(SIGN_IN).text
         on = ann.get(came_back(ann))
-        assert (on.status_code, "0;url=/govern?view=Clients" in on.text) == (200, True)
+        assert (on.status_code, "0;url=./govern?view=Clients" in on.text) == (200, True)
         cookies = "\n".join(on.headers.get_list("set-cookie"))
         name = app.governance.sign_ins.cookie
         assert f"{name}=" in cookies
