@@ -31,7 +31,7 @@ def published(registry: str, name: str) -> Imported:
                 continue
             why = f"{getattr(error, 'code', '')} {getattr(error, 'reason', error)}".strip()
             raise CatalogError(f"The registry {registry} does not answer ({why}); see WAYFARE_REGISTRY.") from None
-        if imported.servers[0].name != name:
+        if [one.name for one in imported.servers] != [name]:
             raise CatalogError(f"The registry {registry} answers with another server than {name}.")
         return imported
     raise CatalogError(f"The registry {registry} has no server {name}; check the name.")
