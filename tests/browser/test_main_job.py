@@ -104,8 +104,10 @@ def test_decide_turn_a_knob_call_learn_and_find_it_all_after_a_restart(
 
 def numbers_of_the_tool(route: Route) -> str:
     """The figures of the called tool as the panel below the charts lists them."""
-    expect(route.visit.page.locator(".wayfare-score")).to_be_visible(timeout=LIMIT_MS)
-    route.visit.settled()  # the score has brought its changed questions
+    route.visit.see(
+        re.compile("questions get another first tool")
+    )  # the page was drawn again with them, and no list is closed any more
+    route.visit.settled()
     route.visit.choose("Why this server or tool?", TOOL)
     return route.numbers("price 1.91 m$")
 

@@ -217,6 +217,7 @@ class Visit:
         """Choose in a select box: type (a part of) the option, and click it."""
         box = self.select(label)
         box.click()
+        box.fill("")  # the same text again would not open the list, which the scrolling to it may have closed
         box.fill(option if typed is None else typed)
         self.page.get_by_role("option", name=option, exact=True).click()
         expect(box).to_have_value(option, timeout=LIMIT_MS)

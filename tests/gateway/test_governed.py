@@ -32,8 +32,11 @@ def test_a_client_that_goes_away_gives_back_what_was_reserved(world: App, url: s
     policy(world, budgets=(Budget(usd=1.0, tokens=50_000),))
 
     async def script(client: Client) -> None:
-        with anyio.move_on_after(0.5):
-            await client.call_tool("execute_tool", {"tool": "raw::stall"})
+        async with anyio.create_task_group() as group:
+            group.start_soon(client.call_tool, "execute_tool", {"tool": "raw::stall"})
+            while not any(one.reserved for one in budgets(world.governance, world.settings.now)):
+                await anyio.sleep(0.01)
+            group.cancel_scope.cancel()
 
     talk(url, script, name="impatient")
     world.calls.wait(20)
