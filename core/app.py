@@ -19,66 +19,13 @@ from core.domain.progress import LatestStep, Report, silent
 from core.domain.settings import IN_MEMORY, Settings, own_url
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from core.agents.agent import AgentService
-    from core.agents.attention import AttentionService
-    from core.calls.calls import CallService
-    from core.calls.health import HealthChecks
-    from core.calls.recordings import Recordings
-    from core.catalogs.background_jobs import BackgroundJobs
-    from core.catalogs.backups import Backups, ScheduledBackups
-    from core.catalogs.catalog_editor import CatalogEditor
-    from core.catalogs.catalogs import CatalogService
-    from core.catalogs.decision_log import TraceRemovals
-    from core.catalogs.followed import FollowedFiles
-    from core.catalogs.lint_reports import LintReports
-    from core.catalogs.maps import CatalogMaps
-    from core.catalogs.server_sign_ins import ServerSignIns
-    from core.catalogs.server_values import ServerValues
-    from core.catalogs.servers import ServerEditor
-    from core.catalogs.simulated_networks import SimulatedNetworks
-    from core.catalogs.upkeep import Readiness, Upkeep
-    from core.catalogs.wordings import Wordings
-    from core.decisions.examples import ExampleService
-    from core.decisions.routing import RefusalService, RoutingService
-    from core.decisions.whatif import WhatIfService
     from core.domain.catalog import ServerId
     from core.domain.execution import ToolCaller
-    from core.governance.agent_knobs import AgentKnobs
     from core.governance.exchange import Exchange
-    from core.governance.governance import GovernanceService
-    from core.governance.governed_calls import GovernedCalls
-    from core.governance.preflight import Preflight
-    from core.governance.server_requests import LinkedResources, ServerRequests
     from core.governance.status import Health
-    from core.lab.calibrations import CalibrationService
-    from core.lab.equal_sets import EqualSetsService
-    from core.lab.findable import FindableService
-    from core.lab.judgments import JudgmentService
-    from core.lab.lab import LabService
-    from core.lab.lab_runs import LabRunService, SnapshotService
-    from core.lab.measuring import MeasuringService, TestbedService
-    from core.lab.replay import ReplayService
-    from core.lab.scenario_runs import ScenarioService
-    from core.lab.scoreboard import ScoreboardService
-    from core.lab.sweeps import SweepService
-    from core.lab.task_writing import TaskWritingService
-    from core.learning.feedback import FeedbackService
-    from core.learning.requests import RequestService
-    from core.network.profiles import NetworkProfiles
-    from core.papers.papers import PaperService
-    from core.planning.base import Planner
     from core.relevance.encoder import CachedEncoder
-    from core.relevance.index_files import IndexFiles
-    from core.relevance.learnt_models import LearntModels
-    from core.relevance.packaged_vectors import PackagedVectors
-    from core.routers.saved_presets import SavedPresets
-    from core.servers.lazy_pool import LazyPool
-    from core.servers.secrets import SecretVault
     from core.store import Store
     from core.store.sharing import Sharing
-    from core.telemetry.base import Telemetry
 
 CLOSING_LIMIT_S = 5.0
 Made = TypeVar("Made")
@@ -120,19 +67,21 @@ class App:
         caller: Callable[[], ToolCaller] | None = None,
         report: Report = silent,
     ) -> None:
+        from core.telemetry.base import telemetry_of
+
         self.store = store
         self.settings = settings
         self.startup = LatestStep(report)
         self.building = RLock()
         self._encoder = encoder
         self._caller = caller
-        self.telemetry: Telemetry = _telemetry(settings)
+        self.telemetry = telemetry_of(settings.environment)
         store.on_return = self._read_anew
 
     # What several services share
 
     @built
-    def packaged(self) -> PackagedVectors:
+    def packaged(self):
         """The vectors that come with Wayfare."""
         from core.relevance.packaged_vectors import PackagedVectors
         from sample_catalog import VECTORS
@@ -140,62 +89,65 @@ class App:
         return PackagedVectors(self.store.vectors, VECTORS, self.startup)
 
     @built
-    def encoders(self) -> tuple[CachedEncoder, CachedEncoder]:
+    def encoders(self):
         """The tuned encoder, which decisions at the defaults need, and the frozen one of the papers' forms."""
         return self._opened_encoder(tuned=True), self._opened_encoder(tuned=False)
 
     @built
-    def vault(self) -> SecretVault:
+    def vault(self):
         from core.servers.secrets import vault_of
 
         return vault_of(self.settings)
 
     @built
-    def values(self) -> ServerValues:
+    def values(self):
         from core.catalogs.server_values import ServerValues
 
         return ServerValues(self.catalogs, self.vault)
 
     @built
-    def sign_ins(self) -> ServerSignIns:
+    def sign_ins(self):
         from core.catalogs.server_sign_ins import ServerSignIns
 
         return ServerSignIns(self.catalogs, self.vault, self.pool.states, self.servers.discover)
 
     @built
-    def pool(self) -> LazyPool:
+    def pool(self):
         from core.servers.lazy_pool import LazyPool
 
         chosen = self.settings
         limits = chosen.max_answer_bytes, chosen.max_sessions
         return LazyPool(self.vault, *limits, chosen.greetings_file, chosen.inherit, self._list_changed)
 
+    def _list_changed(self, server: ServerId, kind: str) -> None:
+        self.upkeep.list_changed(server, kind)
+
     @built
-    def simulated_networks(self) -> SimulatedNetworks:
+    def simulated_networks(self):
         from core.catalogs.simulated_networks import SimulatedNetworks
 
         return SimulatedNetworks(self.networks)
 
     @built
-    def networks(self) -> NetworkProfiles:
+    def networks(self):
         from core.network.profiles import NetworkProfiles
 
         return NetworkProfiles(self.settings.networks_folder)
 
     @built
-    def _planners(self) -> Mapping[str, Planner]:
+    def _planners(self):
         from core.planning.rules import planners
 
         return planners(self.settings.environment)
 
     @built
-    def _learnt(self) -> LearntModels:
+    def _learnt(self):
         from core.relevance.learnt_models import LearntModels
 
         return LearntModels(self.store, self.encoders[0], self._index_files)
 
     @built
-    def _index_files(self) -> IndexFiles | None:
+    def _index_files(self):
         from core.relevance.index_files import IndexFiles
 
         settings = self.settings
@@ -204,7 +156,7 @@ class App:
     # Decide
 
     @built
-    def catalogs(self) -> CatalogService:
+    def catalogs(self):
         from core.catalogs.catalogs import CatalogService
 
         tuned, frozen = self.encoders
@@ -219,7 +171,7 @@ class App:
         )
 
     @built
-    def readiness(self) -> Readiness:
+    def readiness(self):
         from core.catalogs.upkeep import Readiness
 
         return Readiness(
@@ -239,49 +191,49 @@ class App:
             self.routing.route("warm up", catalog=catalog, record=False)
 
     @built
-    def catalog_editor(self) -> CatalogEditor:
+    def catalog_editor(self):
         from core.catalogs.catalog_editor import CatalogEditor
 
         return CatalogEditor(self.catalogs, self.vault, self.pool.get, self.followed, self.lint_reports)
 
     @built
-    def servers(self) -> ServerEditor:
+    def servers(self):
         from core.catalogs.servers import ServerEditor
 
         return ServerEditor(self.catalogs, self.vault, self.pool.get, self.settings.registry)
 
     @built
-    def followed(self) -> FollowedFiles:
+    def followed(self):
         from core.catalogs.followed import FollowedFiles
 
         return FollowedFiles(self.store, self.catalogs, self.vault, self.servers)
 
     @built
-    def upkeep(self) -> Upkeep:
+    def upkeep(self):
         from core.catalogs.upkeep import Upkeep
 
         return Upkeep(self.catalogs, self.followed, self.servers, look_s=self.settings.look_hours * 3600)
 
     @built
-    def wordings(self) -> Wordings:
+    def wordings(self):
         from core.catalogs.wordings import Wordings
 
         return Wordings(self.store, self.catalogs, self.settings.now)
 
     @built
-    def health(self) -> HealthChecks:
+    def health(self):
         from core.calls.health import HealthChecks
 
         return HealthChecks(self.catalogs, self.pool.get, self.settings.now)
 
     @built
-    def maps(self) -> CatalogMaps:
+    def maps(self):
         from core.catalogs.maps import CatalogMaps
 
         return CatalogMaps(self.catalogs, self.encoders[1], self.store.vectors)
 
     @built
-    def lint_reports(self) -> LintReports:
+    def lint_reports(self):
         from core.catalogs.lint_reports import LintReports
 
         # both are built when they are needed
@@ -293,7 +245,7 @@ class App:
         )
 
     @built
-    def routing(self) -> RoutingService:
+    def routing(self):
         from core.catalogs.decision_log import DecisionLog
         from core.decisions.open_sessions import OpenSessions
         from core.decisions.routing import RoutingService
@@ -303,7 +255,7 @@ class App:
         return RoutingService(self.catalogs, log, self._planners, self.simulated_networks, sessions)
 
     @built
-    def trace_removals(self) -> TraceRemovals:
+    def trace_removals(self):
         from datetime import timedelta
 
         from core.catalogs.decision_log import TraceRemovals
@@ -311,25 +263,25 @@ class App:
         return TraceRemovals(self.store, timedelta(days=self.settings.trace_days), self.settings.now)
 
     @built
-    def backups(self) -> Backups:
+    def backups(self):
         from core.catalogs.backups import Backups
 
         return Backups(self.store, self.settings)
 
     @built
-    def scheduled_backups(self) -> ScheduledBackups:
+    def scheduled_backups(self):
         from core.catalogs.backups import ScheduledBackups
 
         return ScheduledBackups(self.backups, self.settings)
 
     @built
-    def refusals(self) -> RefusalService:
+    def refusals(self):
         from core.decisions.routing import RefusalService
 
         return RefusalService(self.catalogs, self.feedback)
 
     @built
-    def what_if(self) -> WhatIfService:
+    def what_if(self):
         from core.decisions.whatif import WhatIfService
 
         return WhatIfService(self.catalogs, self.routing)
@@ -337,7 +289,7 @@ class App:
     # Call and govern
 
     @built
-    def calls(self) -> CallService:
+    def calls(self):
         import numpy as np
 
         from core.calls.calls import CallService
@@ -357,13 +309,13 @@ class App:
         )
 
     @built
-    def recordings(self) -> Recordings:
+    def recordings(self):
         from core.calls.recordings import Recordings
 
         return Recordings(self.store, self.catalogs, self.vault.redact)
 
     @built
-    def governance(self) -> GovernanceService:
+    def governance(self):
         from core.governance.approvals import Webhook
         from core.governance.governance import GovernanceService
 
@@ -378,37 +330,37 @@ class App:
         )
 
     @built
-    def agent_knobs(self) -> AgentKnobs:
+    def agent_knobs(self):
         from core.governance.agent_knobs import AgentKnobs
 
         return AgentKnobs(self.store)
 
     @built
-    def saved_presets(self) -> SavedPresets:
+    def saved_presets(self):
         from core.routers.saved_presets import SavedPresets
 
         return SavedPresets(self.store)
 
     @built
-    def governed(self) -> GovernedCalls:
+    def governed(self):
         from core.governance.governed_calls import GovernedCalls
 
         return GovernedCalls(self.governance, self.catalogs, self.calls)
 
     @built
-    def preflight(self) -> Preflight:
+    def preflight(self):
         from core.governance.preflight import Preflight
 
         return Preflight(self.governance, self.catalogs, self.health, self.values, self.sign_ins, self.settings.now)
 
     @built
-    def attention(self) -> AttentionService:
+    def attention(self):
         from core.agents.attention import AttentionService
 
         return AttentionService(self.catalogs, self.pool.get, virtual_folder=self.settings.virtual_folder)
 
     @built
-    def server_requests(self) -> ServerRequests:
+    def server_requests(self):
         from core.governance.server_requests import ServerRequests
 
         return ServerRequests(self.catalogs, self.pool.get, self.settings.virtual_folder)
@@ -425,13 +377,13 @@ class App:
         )  # fmt: skip
 
     @built
-    def linked(self) -> LinkedResources:
+    def linked(self):
         from core.governance.server_requests import LinkedResources
 
         return LinkedResources(self.governance, self.catalogs, self.server_requests)
 
     @built
-    def agent(self) -> AgentService:
+    def agent(self):
         from core.agents.agent import AgentService
 
         return AgentService(self.catalogs, self.routing, self.governed, self.attention, self._planners)
@@ -439,13 +391,13 @@ class App:
     # Learn
 
     @built
-    def feedback(self) -> FeedbackService:
+    def feedback(self):
         from core.learning.feedback import FeedbackService
 
         return FeedbackService(self.store, self.catalogs, self._learnt, now=self.settings.now)
 
     @built
-    def calibrations(self) -> CalibrationService:
+    def calibrations(self):
         from core.lab.calibrations import CalibrationService
 
         return CalibrationService(
@@ -453,25 +405,25 @@ class App:
         )
 
     @built
-    def requests(self) -> RequestService:
+    def requests(self):
         from core.learning.requests import RequestService
 
         return RequestService(self.store, self.catalogs, self._learnt, self.settings.now)
 
     @built
-    def findable(self) -> FindableService:
+    def findable(self):
         from core.lab.findable import FindableService
 
         return FindableService(self.catalogs, self._learnt, self.equal_sets)
 
     @built
-    def examples(self) -> ExampleService:
+    def examples(self):
         from core.decisions.examples import ExampleService
 
         return ExampleService(self.catalogs, self._learnt, self.routing, self.what_if)
 
     @built
-    def equal_sets(self) -> EqualSetsService:
+    def equal_sets(self):
         from core.lab.equal_sets import EqualSetsService
 
         return EqualSetsService(self.store, self.catalogs, self._learnt, self.settings.now)
@@ -479,55 +431,55 @@ class App:
     # Lab
 
     @built
-    def lab(self) -> LabService:
+    def lab(self):
         from core.lab.lab import LabService
 
         return LabService(self.routing, self.catalogs, self.governed, self.equal_sets)
 
     @built
-    def lab_runs(self) -> LabRunService:
+    def lab_runs(self):
         from core.lab.lab_runs import LabRunService
 
         return LabRunService(self.store, self.catalogs, self.lab, self.settings.now)
 
     @built
-    def measuring(self) -> MeasuringService:
+    def measuring(self):
         from core.lab.measuring import MeasuringService
 
         return MeasuringService(self.store, self.lab, self.routing, self.lab_runs)
 
     @built
-    def testbeds(self) -> TestbedService:
+    def testbeds(self):
         from core.lab.measuring import TestbedService
 
         return TestbedService(self.store, self.catalogs, self.catalog_editor, self.lab, self.feedback)
 
     @built
-    def task_writing(self) -> TaskWritingService:
+    def task_writing(self):
         from core.lab.task_writing import TaskWritingService
 
         return TaskWritingService(self.store, self.catalogs, self._learnt, self.equal_sets)
 
     @built
-    def sweeps(self) -> SweepService:
+    def sweeps(self):
         from core.lab.sweeps import SweepService
 
         return SweepService(self.store, self.catalogs, self.routing, self.lab_runs, self.settings.now)
 
     @built
-    def scoreboard(self) -> ScoreboardService:
+    def scoreboard(self):
         from core.lab.scoreboard import ScoreboardService
 
         return ScoreboardService(self.catalogs, self.routing, self.lab, self.lab_runs, self.feedback, self.requests)
 
     @built
-    def replay(self) -> ReplayService:
+    def replay(self):
         from core.lab.replay import ReplayService
 
         return ReplayService(self.store, self.catalogs, self.routing, self.governance.admission.seen)
 
     @built
-    def snapshots(self) -> SnapshotService:
+    def snapshots(self):
         from core.lab.lab_runs import SnapshotService
 
         return SnapshotService(
@@ -535,13 +487,13 @@ class App:
         )
 
     @built
-    def judgments(self) -> JudgmentService:
+    def judgments(self):
         from core.lab.judgments import JudgmentService
 
         return JudgmentService(self.store, self.catalogs, now=self.settings.now)
 
     @built
-    def scenarios(self) -> ScenarioService:
+    def scenarios(self):
         from core.lab.scenario_runs import ScenarioService
 
         return ScenarioService(
@@ -551,7 +503,7 @@ class App:
         )  # fmt: skip
 
     @built
-    def papers(self) -> PaperService:
+    def papers(self):
         from core.papers.papers import PaperService
 
         return PaperService(self.catalogs, self.routing, self.scenarios, self.lab, self._planners)
@@ -565,13 +517,10 @@ class App:
         return health(self.store, self.pool.states(), waiting, backups)
 
     @built
-    def background(self) -> BackgroundJobs:
+    def background(self):
         from core.catalogs.background_jobs import BackgroundJobs
 
         return BackgroundJobs(self.store, self.settings.now)
-
-    def _list_changed(self, server: ServerId, kind: str) -> None:
-        self.upkeep.list_changed(server, kind)
 
     # Start and end
 
@@ -661,9 +610,3 @@ def build_app(
     """Returns an app over an open store."""
     chosen = Settings.from_environment() if settings is None else settings
     return App(store, chosen, encoder=encoder, caller=caller, report=report)
-
-
-def _telemetry(settings: Settings) -> Telemetry:
-    from core.telemetry.base import telemetry_of
-
-    return telemetry_of(settings.environment)

@@ -6,7 +6,7 @@ import streamlit as st
 
 from dashboard import session
 from dashboard.navigation import bar, choose_view
-from dashboard.ui.layer import layer_banner, signed_in_bar
+from dashboard.ui.setting import layer_banner, signed_in_bar
 
 ASSETS = Path(__file__).parent / "assets"
 MARK = str(ASSETS / "wayfare.png")  # our own file: named icons are fetched from another host

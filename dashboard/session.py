@@ -15,9 +15,9 @@ import streamlit as st
 
 from core.domain.console import Owner, announced
 from core.domain.errors import WayfareError
+from core.domain.events import origin_of
 from core.domain.execution import SESSION_OWNER, SessionOwner
-from core.domain.governance_events import origin_of
-from core.domain.people import Person, ask_pages, person
+from core.domain.people import Person, Right, ask_pages, person
 from core.domain.settings import Settings, launched
 from core.store import Store
 from core.store.sharing import CONSOLE
@@ -70,6 +70,13 @@ def operator() -> str:
 def origin() -> str:
     """Returns the origin of changes at a page, with the signed-in operator."""
     return origin_of("console", operator())
+
+
+def only(right: Right, **looks: Any) -> dict[str, Any]:
+    """Returns the arguments of a control that takes a right: without it the control is disabled, and says why. The services refuse in any
+    case."""
+    why = person().refusal(right)
+    return {**looks, "disabled": True, "help": why} if why else looks
 
 
 def announcement(key: str) -> AbstractContextManager[None]:

@@ -16,11 +16,10 @@ from core.domain.catalog import Server, Tool
 from core.domain.decision import Decision
 from core.domain.errors import Refusal, UnknownNameError
 from core.domain.json_schema import argument_problems
-from core.domain.network_moment import AS_MEASURED, NetworkMoment
 from core.domain.outcome import Outcome, ToolCall
-from core.domain.params import Parameters
+from core.domain.params import AS_MEASURED, NetworkMoment, Parameters
 from core.domain.people import actions
-from core.domain.tokens import count_tokens, fits, piece
+from core.domain.tools import count_tokens, fits, piece
 from core.governance.calls import Wanted
 from core.governance.clients import AGENT_LOOP
 from core.governance.governed_calls import GovernedCalls

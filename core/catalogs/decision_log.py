@@ -14,8 +14,7 @@ from cachetools import LRUCache
 
 from core.catalogs.background_jobs import Rounds
 from core.domain.decision import Decision
-from core.domain.events import DecisionEvent, ParameterEvent
-from core.domain.governance_events import origin_of
+from core.domain.events import DecisionEvent, ParameterEvent, origin_of
 from core.domain.params import Parameters, Value
 from core.domain.people import person
 from core.routers.base import AnyRouter

@@ -18,9 +18,8 @@ import core.domain
 import core.lint
 from core.catalogs.catalogs import CatalogService
 from core.domain.catalog import Catalog, Server, Tool
-from core.domain.findable import Findable
-from core.domain.findings import Finding, LintReport, Severity
-from core.domain.once import made_once
+from core.domain.findings import Findable, Finding, LintReport, Severity
+from core.domain.progress import made_once
 from core.domain.text_column import Texts
 from core.domain.tool_table import ToolRows, packed
 from core.lint import RULES, Context, Rule, lint

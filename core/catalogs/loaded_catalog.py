@@ -16,8 +16,8 @@ from core.domain.errors import CatalogError
 from core.domain.events import OutcomeEvent, Override
 from core.domain.outcome import OutcomeKind
 from core.domain.statistics import Statistics
-from core.domain.tokens import count_many
 from core.domain.tool_table import packed
+from core.domain.tools import count_many
 from core.domain.units import time_left
 from core.network.traces import OUTAGE_S, CallHistory
 from core.relevance.by_words import WordsFit

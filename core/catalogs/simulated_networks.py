@@ -17,7 +17,7 @@ import numpy as np
 from cachetools import LRUCache
 
 from core.domain.catalog import Catalog
-from core.domain.network_moment import LAST_S, STEP_S, NetworkMoment
+from core.domain.params import LAST_S, STEP_S, NetworkMoment
 from core.domain.statistics import Source, Statistics
 from core.network.profiles import NetworkProfiles
 from core.network.score import recent_figures

@@ -1,26 +1,34 @@
-"""Commands that add servers to a catalog (import, discover) and describe them in your own words (override)."""
+"""Commands that bring servers in (import, discover, setup), and describe them in your own words (override)."""
 
 from __future__ import annotations
 
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from core.app import App
 from core.cli.options import (
     catalog_option,
     common,
     follow_option,
     one_of,
     opened,
+    opened_catalog,
     print_json,
     print_outcome,
     print_table,
     printable,
 )
 from core.domain.catalog import Follow, Note
+from core.domain.console import owner_of
+from core.domain.errors import WayfareError
+from core.gateway.endpoint import own_tokens
+from core.governance.client_setup import TURNS, FoundConfiguration, found_configurations, target_of, visits_of
+from core.governance.client_texts import CLIENTS, WAYS, SetupClient, Way, client_of
+from core.governance.clients import Visit
 
 if TYPE_CHECKING:
     from core.catalogs.catalog_editor import ImportReport
@@ -45,8 +53,6 @@ def import_(
         raise click.UsageError("import needs FILES, or --find alone.")
     with opened(db) as app:
         if find:
-            from core.cli.setup import print_found
-
             print_found(app, as_json)
             return
         report = app.catalog_editor.import_files(files, name, follow=follow)
@@ -133,8 +139,7 @@ def override(
         _list_wordings(catalog, db, as_json)
         return
     one_of({"--description": description is not None, "--remove": remove}, least=1)
-    with opened(db) as app:
-        chosen = app.catalogs.open(catalog).name
+    with opened_catalog(db, catalog) as (app, chosen):
         if description is None:
             app.wordings.remove(chosen, place)
         else:
@@ -144,8 +149,7 @@ def override(
 
 
 def _list_wordings(catalog: str, db: Path | None, as_json: bool) -> None:
-    with opened(db) as app:
-        chosen = app.catalogs.open(catalog).name
+    with opened_catalog(db, catalog) as (app, chosen):
         found, stale = app.wordings.list(chosen), app.wordings.stale(chosen)
     rows = [(f"{one.server}::{one.tool}" if one.tool else one.server, one, one not in stale) for one in found]
     if as_json:
@@ -157,3 +161,161 @@ def _list_wordings(catalog: str, db: Path | None, as_json: bool) -> None:
         ("place", "counts", "description"),
         [(at, "yes" if counts else "no, the server's words changed", one.text) for at, one, counts in rows],
     )
+
+
+@click.command()
+@click.argument("client", required=False, metavar="[CLIENT]")
+@click.option("--over", type=click.Choice(WAYS), help="The transport (default: http where the client can, else stdio).")
+@click.option("--token", "token_client", metavar="NAME", help="Make a client NAME and put its token into the text.")
+@click.option(
+    "--import", "imports", is_flag=True, help="Ask the servers of its configuration for their tools, as a catalog."
+)
+@catalog_option
+@common
+def setup(
+    client: str | None,
+    over: Way | None,
+    token_client: str | None,
+    imports: bool,
+    catalog: str,
+    db: Path | None,
+    as_json: bool,
+) -> None:
+    """Print the exact text that connects CLIENT, and tell whether its first request has come. Without CLIENT, list the clients and
+    the client configurations of this machine with the tokens of their tools. Client files are never written to.
+
+    CLIENT is one of claude-code, claude-desktop, vscode, cursor, codex, gemini-cli, windsurf, zed, inspector, python, typescript.
+
+    Example: wayfare setup claude-code
+    """
+    if client is None and (over or token_client or imports):
+        raise click.UsageError("--over, --token and --import need a CLIENT.")
+    with opened(db) as app:
+        if client is None:
+            _overview(app, as_json)
+        elif imports:
+            _import(app, client_of(client), as_json)
+        else:
+            _one_client(app, client_of(client), over, token_client, catalog, as_json)
+
+
+def _one_client(
+    app: App, client: SetupClient, over: Way | None, token_client: str | None, catalog: str, as_json: bool
+) -> None:
+    way = over or client.ways[0]
+    client.text(way, target_of(app.settings))  # a wrong transport fails before a token is made
+    app.catalogs.catalog(catalog)
+    token = app.governance.clients.make(token_client, origin="cli") if token_client else ""
+    console = owner_of(app.settings.db)
+    target = target_of(app.settings, catalog, token, "" if console is None else console.url)
+    text, visits = client.text(way, target), visits_of(app.governance.visits, client, token_client or "")
+    if as_json:
+        print_json({
+            "client": client.id,
+            "over": way,
+            "where": client.where,
+            "text": text,
+            "token": token or None,
+            "first_request": _first(visits),
+        })  # fmt: skip
+        return
+    click.echo(f"{client.title} over {way}. {client.where}\n\n{text}\n")
+    if token:
+        click.echo(f"The token of {token_client} is shown this once.")
+    if client.note:
+        click.echo(client.note)
+    if way == "http" and console is None:
+        click.echo("A console has to run at that address: `wayfare up`.")
+    if why := app.catalogs.without_tools(catalog):
+        click.echo(f"{why} A client finds nothing in it.")
+    click.echo(_came(client, visits))
+
+
+def _import(app: App, client: SetupClient, as_json: bool) -> None:
+    found = (one for one in found_configurations(app.catalogs, Path.home()) if one.client is client)
+    chosen = next((one.path for one in found if one.others is not None), None)
+    if chosen is None:
+        raise WayfareError(
+            f"No configuration of {client.title} with servers was found in the home folder; see `wayfare setup`."
+        )
+    print_report(app.catalog_editor.discover_file(chosen, client.id), as_json)
+
+
+def _came(client: SetupClient, visits: tuple[Visit, ...]) -> str:
+    if not visits:
+        return f"No request of {client.title} has come yet; run `wayfare setup {client.id}` again after it started."
+    first, last = min(one.first for one in visits), visits[0].last
+    latest = f", its latest at {last:%Y-%m-%d %H:%M:%S}" if last else ""
+    return f"Its first request came at {first:%Y-%m-%d %H:%M:%S} UTC, as {printable(visits[0].name)!r}{latest}."
+
+
+def _first(visits: tuple[Visit, ...]) -> dict[str, Any] | None:
+    if not visits:
+        return None
+    first = min(visits, key=lambda one: one.first)
+    latest = visits[0].last.isoformat() if visits[0].last else None
+    return {"name": first.name, "at": first.first.isoformat(), "latest": latest}
+
+
+def _overview(app: App, as_json: bool) -> None:
+    if as_json:
+        clients = [{"client": one.id, "title": one.title, "over": one.ways, "first_request": _first(visits_of(app.governance.visits, one))} for one in CLIENTS.values()]  # fmt: skip
+        print_found(app, as_json, clients=clients)
+        return
+    rows = [
+        (one.id, one.title, ", ".join(one.ways), _short(visits_of(app.governance.visits, one)))
+        for one in CLIENTS.values()
+    ]
+    print_table(("client", "", "over", "first request"), rows)
+    click.echo()
+    print_found(app, as_json)
+
+
+def print_found(app: App, as_json: bool, **beside: Any) -> None:
+    """Prints the client configurations of this machine, and the command that imports each."""
+    found = found_configurations(app.catalogs, Path.home())
+    if as_json:
+        print_json({**beside, "configurations": [_as_json(one) for one in found]})
+        return
+    for one in found:
+        click.echo(f"{one.client.title}: {one.path}\n  {_found_words(one)}")
+        if not one.problem and len(one.known) < len(one.servers):
+            click.echo(f"  wayfare setup {one.client.id} --import")
+    if not found:
+        click.echo("No client configuration with servers was found in the home folder.")
+
+
+def _short(visits: tuple[Visit, ...]) -> str:
+    return f"{min(one.first for one in visits):%Y-%m-%d %H:%M} UTC" if visits else "none yet"
+
+
+def _found_words(found: FoundConfiguration) -> str:
+    """Returns the cost of a configuration, now and with Wayfare, in sentences."""
+    if found.problem:
+        return printable(found.problem, 300)
+    count, beside = len(found.servers), " beside Wayfare" if found.has_wayfare else ""
+    servers = f"{count} server{'s' * (count != 1)}{beside}"
+    if not found.known:
+        return f"{servers}. Their tools are counted once they are imported."
+    meter = found.meter(own_tokens())
+    counted, projected = meter.counted, meter.projected
+    rest = len(found.servers) - len(found.known)
+    more = f" The tools of {rest} more are not known." if rest else ""
+    return (
+        f"{servers}. Counted: {counted.tools} tools, {counted.definitions:,} tokens a turn; with Wayfare {own_tokens():,} and the "
+        f"answers of its searches. Projected for {TURNS} turns: {projected.all_tools.tokens:,} against {projected.decision.tokens:,}.{more}"
+    )
+
+
+def _as_json(found: FoundConfiguration) -> dict[str, Any]:
+    return {
+        "client": found.client.id,
+        "file": str(found.path),
+        "problem": found.problem or None,
+        "servers": list(found.servers),
+        "known": list(found.known),
+        "tools": found.tools,
+        "tokens": found.tokens if found.known else None,
+        "tokens_with_wayfare": own_tokens(),
+        "has_wayfare": found.has_wayfare,
+    }

@@ -11,16 +11,27 @@ from pathlib import Path
 
 import click
 
-from core.cli.options import catalog_option, common, opened, print_json, print_outcome, print_table, written
+from core.cli.options import (
+    catalog_option,
+    common,
+    opened,
+    print_json,
+    print_list,
+    print_outcome,
+    print_table,
+    read_file,
+    write_file,
+    written,
+)
 from core.domain.errors import WayfareError
-from core.domain.governance_events import ApprovalChange
+from core.domain.events import ApprovalChange
 from core.domain.people import ROLES, Role
 from core.domain.untrusted_text import visible
 from core.governance.approval_rules import PartDifference
 from core.governance.budgets import EACH
 from core.governance.clients import ANONYMOUS, Client
 from core.governance.definitions import HeldDefinition
-from core.governance.policy import Pin, Scope
+from core.governance.policy import Pin, Scope, from_toml, to_toml
 
 LIST, ADD, CHANGE, REVOKE = ACTIONS = ("list", "add", "change", "revoke")
 
@@ -119,41 +130,28 @@ def clients(
             )
         else:
             register.revoke(name, origin="cli")
-            said = (
-                "its token is no longer accepted."
-                if name != ANONYMOUS
-                else app.governance.admission.without_token_words()
-            )
+            anonymous = name == ANONYMOUS
+            said = app.governance.admission.without_token_words() if anonymous else "its token is no longer accepted."
             print_outcome({"client": name, "revoked": True}, f"{name} is revoked: {said}", as_json)
 
 
 def _made(name: str, token: str, about: str, *, person: bool) -> str:
-    """Returns a new token, which is shown only once, and the rights of a request without a token. For a client without
-    a token only the latter."""
+    """Returns a new token, if there is one, and the rights of a request without a token."""
     opens = ", which signs in to the pages and" if person else ", which"
-    lines = [f"The token of {name}{opens} is shown this once:\n{token}"] if token else []
-    return "\n".join([*lines, *([about] if about else [])])
+    line = f"The token of {name}{opens} is shown this once:\n{token}" if token else ""
+    return "\n".join(filter(None, (line, about)))
 
 
 def _list(found: tuple[Client, ...], as_json: bool) -> None:
-    if as_json:
-        rows = [
-            {
-                "client": one.name,
-                "revoked": one.revoked,
-                "since": one.since.isoformat(),
-                **json.loads(one.scope.to_json()),
-            }
-            for one in found
-        ]
-        print_json({"clients": rows})
-    elif found:
-        print_table(
-            ("client", "", "since", "may use"),
-            [(one.name, _state(one), f"{one.since:%Y-%m-%d %H:%M}", one.scope.words()) for one in found],
-        )
-    else:
-        click.echo("There is no client with a token; this machine needs none. `wayfare clients add NAME` makes one.")
+    rows = [
+        {"client": one.name, "revoked": one.revoked, "since": one.since.isoformat(), **json.loads(one.scope.to_json())}
+        for one in found
+    ]
+    print_list(
+        {"clients": rows}, ("client", "", "since", "may use"),
+        [(one.name, _state(one), f"{one.since:%Y-%m-%d %H:%M}", one.scope.words()) for one in found], as_json,
+        none="There is no client with a token; this machine needs none. `wayfare clients add NAME` makes one.",
+    )  # fmt: skip
 
 
 def _state(client: Client) -> str:
@@ -175,14 +173,11 @@ def policy(action: str, file: Path | None, db: Path | None, as_json: bool) -> No
 
     Example: wayfare policy export policy.toml
     """
-    from core.cli.options import read_file, write_file
-    from core.governance.policy import from_toml, to_toml
-
     if (action == "show") is not (file is None):
         raise click.UsageError(f"{action} {'takes no FILE' if file else 'needs a FILE'}.")
     with opened(db) as app:
         if action == "import" and file is not None:
-            app.governance.set_policy(from_toml(_text(read_file(file), file)), origin="cli")
+            app.governance.set_policy(from_toml(_text(file)), origin="cli")
         text, digest = to_toml(app.governance.policy), app.governance.policy.digest
     if file is None:
         print_outcome({"digest": digest, "toml": text}, text.rstrip(), as_json)
@@ -193,9 +188,9 @@ def policy(action: str, file: Path | None, db: Path | None, as_json: bool) -> No
     print_outcome({"digest": digest, "file": str(file)}, f"The policy {digest[:12]} is {done}.", as_json)
 
 
-def _text(data: bytes, file: Path) -> str:
+def _text(file: Path) -> str:
     try:
-        return data.decode()
+        return read_file(file).decode()
     except UnicodeDecodeError:
         raise WayfareError(f"{file} is not text in UTF-8.") from None
 
@@ -222,15 +217,9 @@ def pin(tool: str | None, client: str, remove: bool, catalog: str, db: Path | No
                 app.catalogs.catalog(wanted.tool.partition("/")[0]).find(*tool.partition("::")[::2])
             governance.pin(wanted, on=not remove, origin="cli")
         found = [(one, app.preflight.gone(one.tool, one.client)) for one in governance.policy.pinned]
-    if as_json:
-        print_json({"pinned": [{"tool": one.tool, "client": one.client, "left_out": why} for one, why in found]})
-    elif found:
-        print_table(
-            ("tool", "client", ""),
-            [(one.tool, one.client, f"left out: {why}" if why else "listed") for one, why in found],
-        )
-    else:
-        click.echo("No tool is pinned.")
+    rows = [{"tool": one.tool, "client": one.client, "left_out": why} for one, why in found]
+    lines = [(one.tool, one.client, f"left out: {why}" if why else "listed") for one, why in found]
+    print_list({"pinned": rows}, ("tool", "client", ""), lines, as_json, none="No tool is pinned.")
 
 
 DECISIONS = ("list", "approve", "deny")
@@ -302,9 +291,6 @@ def _marked(part: PartDifference) -> str:
     return "".join(MARKS.get(piece.change, "{}").format(visible(piece.text)) for piece in part.pieces)
 
 
-# `wayfare audit`: verifies the hash chain of the log.
-
-
 @click.command()
 @click.option(
     "--export",
@@ -334,11 +320,8 @@ def audit(file: Path | None, head: str, db: Path | None, as_json: bool) -> None:
         click.echo(problem, err=True)
     else:
         older = f"; {found.older:,} older ones were written before there were seals" if found.older else ""
-        traces = (
-            f" Records up to {found.without_traces:,} have lost their traces, whose time is over."
-            if found.without_traces
-            else ""
-        )
+        lost = found.without_traces
+        traces = f" Records up to {lost:,} have lost their traces, whose time is over." if lost else ""
         click.echo(
             f"{found.records:,} records in {found.seals:,} writes are unchanged{older}.{traces}\nNewest hash: {found.hash}"
         )

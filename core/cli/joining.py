@@ -24,7 +24,7 @@ from starlette.responses import JSONResponse, Response
 
 from core.cli.main import COMMANDS, main
 from core.domain.console import OwnerLeftError, asked, owner_of
-from core.domain.errors import StoreBusyError, WayfareError
+from core.domain.errors import StoreBusyError
 from core.domain.settings import Settings, launched
 from core.gateway.http_app import stranger
 from core.gateway.uses import Uses
@@ -182,17 +182,6 @@ def joined(command: click.Command, name: str, words: Sequence[str], error: Store
     return int(done["code"])
 
 
-def printed_by_owner(arguments: list[str], settings: Settings, error: StoreBusyError) -> str:
-    """Returns the standard output of a command that the console ran. Raises `error` without one, WayfareError if it failed."""
-    owner = owner_of(settings.db)
-    if owner is None or not owner.key:
-        raise error
-    done = asked(owner, "POST", {"arguments": arguments})
-    if done["code"]:
-        raise WayfareError(str(done["err"]).strip())
-    return str(done["out"])
-
-
 def _from_anywhere(command: click.Command, name: str, words: Sequence[str]) -> list[str]:
     """Returns the words with absolute paths, because the other process has another working directory."""
     context = _context(command, name, words)
@@ -200,7 +189,7 @@ def _from_anywhere(command: click.Command, name: str, words: Sequence[str]) -> l
     for parameter in context.command.params:
         values = list(_values(context.params.get(parameter.name or "")))
         if isinstance(parameter.type, click.Path):
-            paths.update(map(str, values))
+            paths.update(map(str, filter(None, values)))
         elif parameter.name in {"catalog", "preset"}:
             paths.update(str(value) for value in values if _is_file(str(value)))
 

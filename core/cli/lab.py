@@ -1,7 +1,8 @@
-"""`wayfare bench`: measures routers on labelled tasks, and compares them with a baseline."""
+"""Labelled tasks: written by rules, and routers measured on them and compared with a baseline."""
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
@@ -28,32 +29,80 @@ from core.cli.options import (
     listed_run,
     moment,
     network_option,
+    opened_catalog,
     opened_even_if_busy,
     preset_option,
     print_json,
+    printable,
     ray_option,
     read_file,
     set_option,
     settings_of,
     spread_over,
+    write_file,
 )
 from core.domain.errors import StoreError, WayfareError
-from core.domain.network_moment import MEASURED
-from core.domain.params import Parameters
+from core.domain.params import MEASURED, Parameters
 from core.domain.significance import compared
 from core.domain.tasks import Task
+from core.importers import tasks_text
 from core.lab.benchmark import MEASURES
 from core.lab.execution import S_PER_USD, VALUE_USD, Playing
 from core.lab.gate import Baseline, Gate, read_baseline
 from core.lab.lab import RANKED
+from core.lab.lab_runs import STORED
 from core.lab.measuring import Measured, decisions, missing_labels
 
-MADE_WITH = ("tasks", "routers", "hints", "preset", "catalog", "prices", "judgments", "network", "at")
+
+@click.group()
+def tasks() -> None:
+    """Write labelled tasks for any catalog, by rules: direct and contextual questions, chains, impossible ones.
+
+    Example: wayfare tasks write --catalog mine --out tasks.jsonl
+    """
+
+
+@tasks.command()
+@click.option(
+    "--count", default=20, show_default=True, type=click.IntRange(1, 1000), help="Tasks of each level at most."
+)
+@click.option(
+    "--seed", default=0, show_default=True, type=click.IntRange(0), help="The same seed writes the same tasks."
+)
+@click.option(
+    "--out", type=click.Path(path_type=Path), help="Write the tasks to this file, for `wayfare bench --tasks`."
+)
+@catalog_option
+@common
+def write(count: int, seed: int, out: Path | None, catalog: str, db: Path | None, as_json: bool) -> None:
+    """Write tasks of ETOM's five levels from example requests and definitions, as JSON Lines. Without --out they go to standard
+    output, and the summary to standard error. Each task says in `provenance` how it was made. The Lab lists the last ones of a catalog.
+
+    Example: wayfare tasks write --catalog mine --count 50 --out tasks.jsonl
+    """
+    with opened_catalog(db, catalog) as (app, name), listed_run(app, "Writing tasks") as run:
+        written = app.task_writing.write(name, count=count, seed=seed, progress=run)
+        if written.tasks and name == catalog:  # not one of a file
+            run.shows("lab", catalog=name, tasks=f"{STORED}{app.task_writing.keep(name, written.tasks)}")
+    text = tasks_text(written.tasks)
+    if out is not None:
+        write_file(out, text)
+    if as_json:
+        pairs = [asdict(pair) for pair in written.proposals]
+        print_json({
+            "tasks": [json.loads(line) for line in text.splitlines()], "levels": written.levels, "dropped": written.dropped,
+            "widened": written.widened, "remarks": written.remarks, "may_do_the_same": pairs,
+        })  # fmt: skip
+        return
+    if out is None:
+        click.echo(text, nl=False)
+    for line in written.summary():
+        click.echo(printable(line, 300), err=out is None)
 
 
 @click.command()
 @click.option(
-    "--tasks", type=click.Path(path_type=Path),
+    "--tasks", type=click.Path(), default="",
     help="Labelled tasks, JSON Lines. Required without --judgments and --baseline.",
 )  # fmt: skip
 @click.option(
@@ -120,30 +169,22 @@ MADE_WITH = ("tasks", "routers", "hints", "preset", "catalog", "prices", "judgme
 @click.pass_context
 def bench(
     ctx: click.Context,
-    tasks: Path | None,
-    judgments: str,
     baseline: Path | None,
     tolerance: float,
     measure: str,
     seed: int,
     store: bool,
-    routers: tuple[str, ...],
-    hints: bool,
     execute: bool,
     seeds: int,
     split: bool,
     live: bool,
-    prices: str,
     value_usd: float,
     s_per_usd: float,
-    network: str,
-    at: float,
     ray: str,
     settings: tuple[str, ...],
-    preset: str,
-    catalog: str,
     db: Path | None,
     as_json: bool,
+    **given: Any,
 ) -> None:
     """Measure how well routers rank the right tools.
 
@@ -153,12 +194,9 @@ def bench(
     Example: wayfare bench --tasks tasks.jsonl --catalog catalog.json --router ehrr --json
     """
     earlier = None if baseline is None else read_baseline(read_file(baseline), source=str(baseline))
-    if tasks is not None and judgments:
+    asked = Asked(settings=settings_of(settings), **given)
+    if asked.tasks and asked.judgments:
         raise click.UsageError("Give one of --tasks and --judgments.")
-    asked = Asked(
-        "" if tasks is None else str(tasks), routers, hints, preset, catalog, prices, settings_of(settings), judgments,
-        network, at,
-    )  # fmt: skip
     if earlier is not None:
         asked = _completed(ctx, asked, earlier)
     if asked.network != MEASURED and (ray or live):
@@ -260,8 +298,10 @@ def _completed(ctx: click.Context, asked: Asked, earlier: Baseline) -> Asked:
     """Takes missing options from the baseline. Settings are merged."""
     then = {
         name: earlier.made_with[name]
-        for name in MADE_WITH
-        if name in earlier.made_with and ctx.get_parameter_source(name) is ParameterSource.DEFAULT
+        for name in Asked.__match_args__
+        if name != "settings"
+        and name in earlier.made_with
+        and ctx.get_parameter_source(name) is ParameterSource.DEFAULT
     }
     if asked.tasks:  # the baseline may have used a judgment set
         then.pop("judgments", None)

@@ -20,7 +20,7 @@ import click
 from core.app import App, Settings, build_app, open_app
 from core.domain.catalog import FOLLOW
 from core.domain.errors import CatalogError, ParameterError, StoreBusyError, StoreError, WayfareError
-from core.domain.network_moment import MEASURED, NetworkMoment
+from core.domain.params import MEASURED, NetworkMoment
 from core.domain.progress import Report, Step, reported, silent
 from core.domain.untrusted_text import one_line
 from core.routers.presets import DEFAULT_PRESET, PRESETS
@@ -137,6 +137,18 @@ def print_outcome(document: dict[str, Any], sentence: str, as_json: bool) -> Non
         print_json(document)
     else:
         click.echo(sentence)
+
+
+def print_list(
+    document: dict[str, Any], header: Sequence[str], rows: Sequence[Sequence[str]], as_json: bool, *, none: str
+) -> None:
+    """Prints a list as one JSON document or as a table; `none` is printed for a table without rows."""
+    if as_json:
+        print_json(document)
+    elif rows:
+        print_table(header, rows)
+    else:
+        click.echo(none)
 
 
 def one_of(given: dict[str, object], *, least: int = 1) -> None:
@@ -265,6 +277,13 @@ def opened(db: Path | None, *, alone: bool = False, existing: bool = False) -> A
             f"The store {settings.db} is in use by the console on {owner.url}; stop it with `wayfare stop`."
         )
     return open_app(settings, report=terminal_progress(), sharing=COMMAND)
+
+
+@contextmanager
+def opened_catalog(db: Path | None, catalog: str) -> Generator[tuple[App, str]]:
+    """Yields the app over a store, and the name of a catalog that is given by its name or as a file."""
+    with opened(db) as app:
+        yield app, app.catalogs.open(catalog).name
 
 
 def opened_even_if_busy(db: Path | None) -> AbstractContextManager[App]:

@@ -1,37 +1,152 @@
-"""`wayfare papers`: the five papers recomputed, for the Papers page. `wayfare replay`: recorded sub-tasks decided
-again.
-"""
+"""Experiments: routers in a network, simulated or injected into real calls, and the five papers recomputed."""
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import click
 
 from core.app import App, Settings, open_app
 from core.cli.options import (
-    catalog_option,
     common,
     json_option,
     listed_run,
     opened,
+    opened_even_if_busy,
+    preset_option,
     print_json,
     print_table,
-    printable,
     set_option,
     settings_of,
 )
 from core.domain import units
+from core.domain.errors import ParameterError, StoreError
 from core.domain.settings import IN_MEMORY
-from core.importers.calls import read_calls
-from core.lab.replay import Chosen, Replayed, ReplayTotals
+from core.lab.scenario_runs import TESTBED, planned
+from core.lab.scenarios.measures import SETTINGS, ScenarioRun, Setting
+from core.lab.scenarios.simulation import STEPS, World
 from core.papers.papers import MODEL_TASKS, papers
 from core.papers.report import Kind, Report, agrees, moved_cells
-from core.routers.presets import DEFAULT_PRESET, PRESETS
+
+MOST_STEPS = 1_000_000
+LIVE_STEPS = 60  # a call takes up to a second
+LIVE_NOTE = "Live: every call was made over MCP, with the network injected. AL and FR are measured; virtual servers' results are simulated."
+
+
+@click.command()
+@click.argument("name")
+@click.option(
+    "--router", "routers", multiple=True, default=("prag", "sonar", "ehrr"), show_default=True, help="May be repeated."
+)
+@click.option(
+    "--setting", "kept", multiple=True, help="Numbers of kept servers and tools, such as s3t6; may be repeated. "
+    f"[default: {', '.join(s.name for s in SETTINGS)}; with --live {SETTINGS[0].name}]",
+)  # fmt: skip
+@click.option(
+    "--steps", type=click.IntRange(1, MOST_STEPS),
+    help=f"Number of queries, one for each step. [default: {STEPS}; with --live {LIVE_STEPS}]",
+)  # fmt: skip
+@click.option(
+    "--live", is_flag=True,
+    help="Make real MCP calls with the network injected: delays, time-outs of 1 s, dropped connections.",
+)  # fmt: skip
+@click.option(
+    "--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of traces, order and random draws."
+)
+@click.option(
+    "--tasks", type=click.Path(path_type=Path), help="Labelled tasks, JSON Lines (default: the catalog's own)."
+)
+@click.option(
+    "--predict", "predicted", default="", help="A fixed tool prediction for every query, in place of the planner's."
+)
+@click.option(
+    "--question",
+    "raw_questions",
+    is_flag=True,
+    help="Ask the person's question instead of the sub-task that a model wrote.",
+)
+@click.option("--catalog", default=TESTBED, show_default=True, help="A catalog by name, or a catalog file.")
+@click.option("--store/--no-store", default=True, show_default=True, help="Store the runs for the Network page.")
+@set_option
+@preset_option
+@common
+def scenario(
+    name: str,
+    routers: tuple[str, ...],
+    kept: tuple[str, ...],
+    steps: int | None,
+    live: bool,
+    tasks: Path | None,
+    store: bool,
+    settings: tuple[str, ...],
+    preset: str,
+    db: Path | None,
+    as_json: bool,
+    **conditions: Any,
+) -> None:
+    """Run routers through a network scenario. Without --live no tool is called. NAME is a profile (ideal, hybrid,
+    fluctuating, chaos_monday, ...), one saved on the Network page, or a JSON file of one. The Network page lists the
+    runs and compares them.
+
+    Example: wayfare scenario hybrid --router prag --router sonar --steps 500
+    """
+    usual, most = (SETTINGS[:1], LIVE_STEPS) if live else (SETTINGS, STEPS)
+    plan = planned(routers, [_setting(text) for text in kept] or usual, settings_of(settings), preset=preset)
+    with opened_even_if_busy(db) as app, listed_run(app, "Calling" if live else "Simulating") as run:
+        world = app.scenarios.world(
+            name,
+            tasks=None if tasks is None else app.lab.read_tasks(tasks),
+            source="" if tasks is None else tasks.name,
+            steps=most if steps is None else steps,
+            **conditions,
+        )
+        runs = app.scenarios.run(world, plan, live=live, progress=run, cancel=run.job.stop)
+        if store and app.store.path is not None:
+            run.shows("network", runs=",".join(_keep_runs(app, world, runs)))
+    if as_json:
+        print_json({"runs": [run.to_json() for run in runs]})
+        return
+    if live:
+        click.echo(LIVE_NOTE)
+    print_table(("router", "setting", "SSR", "EE", "AL ms", "SL ms", "FR", "cost", "utility"), list(map(_row, runs)))
+
+
+def _keep_runs(app: App, world: World, runs: Sequence[ScenarioRun]) -> list[str]:
+    """Stores the runs and returns their ids. If the store cannot be written, says so."""
+    try:
+        return [kept.id for kept in app.scenarios.keep(world, runs)]
+    except StoreError as error:
+        click.echo(f"The runs are not stored. {error}", err=True)
+        return []
+
+
+def _row(run: ScenarioRun) -> tuple[str, ...]:
+    return (
+        run.router,
+        run.setting,
+        units.share(run.ssr),
+        units.share(run.ee),
+        f"{run.al_ms:.1f}",
+        f"{run.sl_ms:.2f}",
+        units.share(run.fr),
+        units.price(run.cost_usd),
+        "–" if run.utility is None else f"{run.utility:.3f}",
+    )
+
+
+def _setting(text: str) -> Setting:
+    found = re.fullmatch(r"s(\d{1,3})t(\d{1,3})", text.strip())
+    if found is None:
+        raise ParameterError(
+            f"--setting {text[:40]!r} is not of the form s3t6; give the numbers of kept servers and tools."
+        )
+    return Setting(int(found[1]), int(found[2]))
 
 
 @click.command("papers")
@@ -142,76 +257,3 @@ def _counts(report: Report) -> dict[str, int]:
         "ours": len(made),
         "unmade": len(every) - len(exact) - len(made),
     }
-
-
-# `wayfare replay`: recorded sub-tasks under other parameters or another router.
-
-LISTED = 30
-
-
-@click.command()
-@click.argument("file", required=False, type=click.Path(path_type=Path, exists=True, dir_okay=False))
-@click.option("--router", default="", help="Another router, with its defaults and --set. [default: the recorded one]")
-@click.option("--preset", default="", metavar="NAME", help=f"Instead of the recorded parameters: {', '.join(PRESETS)}.")
-@click.option("--last", default=1_000, show_default=True, type=click.IntRange(1, 100_000), help="How many decisions.")
-@set_option
-@catalog_option
-@common
-def replay(
-    file: Path | None, router: str, preset: str, last: int, settings: tuple[str, ...], catalog: str, db: Path | None, as_json: bool
-) -> None:  # fmt: skip
-    """Decide recorded sub-tasks again, with the statistics of their time, and compare winners and their costs.
-
-    Without --router, --preset and --set the recorded parameters are used: any difference comes from a changed catalog
-    or from new labels. With FILE, the calls of another gateway (JSON Lines: time, session, question, tool, ok, latency_s,
-    price_usd, or the activity of mcpproxy-go), the tools that were called are compared with the decisions of now.
-
-    Example: wayfare replay --set kappa=300
-    """
-    with opened(db) as app, listed_run(app, "Deciding again") as run:
-        name = app.catalogs.open(catalog).name
-        run.shows("activity", view="replay", catalog=name)
-        again, given = app.replay, settings_of(settings)
-        if file is None:
-            rows = again.replay(name, router=router, preset=preset, settings=given, decisions=last, progress=run)
-        else:
-            parameters = app.routing.parameters(router or "ehrr", given, preset=preset or DEFAULT_PRESET)
-            recorded = read_calls(file.read_bytes(), source=str(file), catalog=name)
-            rows = again.replay_calls(recorded, router or "ehrr", parameters, decisions=last, progress=run)
-    totals = ReplayTotals.of(rows)
-    if as_json:
-        print_json({"totals": asdict(totals), "decisions": [row.to_json() for row in rows]})
-        return
-    click.echo(
-        f"{totals.decisions:,} decisions, {totals.changed:,} with another winner: {totals.refused:,} have none now, "
-        f"{totals.answered:,} have one only now. {totals.headline}."
-    )
-    click.echo()
-    print_table(("", "measured", "projected then", "projected now"), totals.words())
-    _print_changed([row for row in rows if row.changed])
-
-
-def _print_changed(changed: Sequence[Replayed]) -> None:
-    if not changed:
-        return
-    click.echo()
-    print_table(
-        ("sub-task", "winner then", "winner now", "price", "expected s"),
-        [
-            (
-                printable(row.subtask, 60), *(printable(one.tool or "none") for one in (row.then, row.now)),
-                f"{_price(row.then)} -> {_price(row.now)}", f"{_seconds(row.then)} -> {_seconds(row.now)}",
-            )
-            for row in changed[:LISTED]
-        ],
-    )  # fmt: skip
-    if len(changed) > LISTED:
-        click.echo(f"and {len(changed) - LISTED:,} more; --json has them all.")
-
-
-def _price(chosen: Chosen) -> str:
-    return "–" if chosen.tool is None else units.price(chosen.usd)
-
-
-def _seconds(chosen: Chosen) -> str:
-    return "–" if chosen.s is None else f"{chosen.s:.2f}"

@@ -1,25 +1,41 @@
-"""`wayfare requests`: example requests of tools, from files, to files, written by a model, and back."""
+"""Example requests of tools, how often the tools are found by them, and faults of a catalog."""
 
 from __future__ import annotations
 
-import json
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from core.app import Settings
-from core.cli.options import catalog_option, common, opened, print_json, print_outcome, printable, read_file, write_file
-from core.domain.errors import StoreBusyError, WayfareError
+from core.cli.options import (
+    catalog_option,
+    common,
+    listed_run,
+    opened_catalog,
+    print_json,
+    print_outcome,
+    print_table,
+    printable,
+    read_file,
+    write_file,
+)
+from core.cli.store import console_said
+from core.domain import units
+from core.domain.errors import StoreBusyError, UnknownNameError, WayfareError
 from core.domain.feedback import By
+from core.domain.findings import Findable, Finding, LintReport, Severity
 from core.learning.requests import GIVEN_BY, MODEL, NONE_TAKEN, OPERATOR, lines
+from core.lint import RULES
 
 if TYPE_CHECKING:
     from core.learning.request_writing import WritingRun
+
 
 CLI = By(origin="cli")
 SHOWN = 10  # skipped lines that are printed
@@ -46,8 +62,7 @@ def import_(file: Path, source: str, catalog: str, db: Path | None, as_json: boo
 
     Example: wayfare requests import requests.jsonl --catalog work --source model
     """
-    with opened(db) as app:
-        name = app.catalogs.open(catalog).name
+    with opened_catalog(db, catalog) as (app, name):
         taken = app.requests.import_file(read_file(file), source_file=str(file), catalog=name, source=source, by=CLI)
     if as_json:
         print_json({
@@ -70,8 +85,7 @@ def export(missing: bool, catalog: str, db: Path | None, as_json: bool) -> None:
 
     Example: wayfare requests export --catalog sample
     """
-    with opened(db) as app:
-        name = app.catalogs.open(catalog).name
+    with opened_catalog(db, catalog) as (app, name):
         rows = app.requests.missing(name) if missing else app.requests.rows(name)
     if as_json:
         print_json({"tools": rows})
@@ -87,8 +101,8 @@ def undo(catalog: str, db: Path | None, as_json: bool) -> None:
 
     Example: wayfare requests undo --catalog work
     """
-    with opened(db) as app:
-        done = app.requests.undo(app.catalogs.open(catalog).name, CLI)
+    with opened_catalog(db, catalog) as (app, name):
+        done = app.requests.undo(name, CLI)
     at = done.at.isoformat(timespec="seconds")
     print_outcome(
         {"tools": done.tools, "requests": done.requests, "source": done.source, "at": at},
@@ -147,16 +161,15 @@ class _Keeper:
     def missing(self) -> list[dict[str, Any]]:
         """Returns the tools that lack requests."""
         try:
-            with opened(self.db) as app:
-                return app.requests.missing(app.catalogs.open(self.catalog).name)
+            with opened_catalog(self.db, self.catalog) as (app, name):
+                return app.requests.missing(name)
         except StoreBusyError as busy:
             return self._by_owner(["export", "--missing"], busy)["tools"]
 
     def keep(self, found: Mapping[str, Sequence[str]]) -> dict[str, Any]:
         """Keeps the requests of some tools. Returns how many tools and requests were taken, and what was not."""
         try:
-            with opened(self.db) as app:
-                name = app.catalogs.open(self.catalog).name
+            with opened_catalog(self.db, self.catalog) as (app, name):
                 given = [(line, tool, texts) for line, (tool, texts) in enumerate(found.items(), 1)]
                 return asdict(app.requests.add(name, given, source=MODEL, by=CLI))
         except StoreBusyError as busy:
@@ -171,12 +184,10 @@ class _Keeper:
                     return {"tools": 0, "requests": 0, "skipped": [{"why": str(error)}]}
 
     def _by_owner(self, words: list[str], busy: StoreBusyError) -> dict[str, Any]:
-        from core.cli.joining import printed_by_owner
-
         file = Path(self.catalog)
         catalog = str(file.absolute()) if file.is_file() else self.catalog
         settings = Settings.from_environment(db=self.db)
-        return json.loads(printed_by_owner(["requests", *words, "--catalog", catalog, "--json"], settings, busy))
+        return console_said(["requests", *words, "--catalog", catalog], settings, busy)
 
 
 def _print_run(run: WritingRun, left: int, model: str, as_json: bool) -> None:
@@ -194,3 +205,164 @@ def _print_run(run: WritingRun, left: int, model: str, as_json: bool) -> None:
         click.echo(f"{run.requests:,} requests of {run.tools:,} tools were written{rest}.")
     if run.failed:
         sys.exit(1)
+
+
+LISTED_TOOLS = 20
+NAMED = 3
+
+
+@click.command()
+@click.option(
+    "--min", "least", type=click.FloatRange(0, 1), help="Exit 1 if fewer than this share of requests find their tool among three."
+)  # fmt: skip
+@catalog_option
+@common
+def findable(least: float | None, catalog: str, db: Path | None, as_json: bool) -> None:
+    """Estimate from example requests how often each tool would be found, the worst first, and what it is taken for.
+
+    A quarter of each tool's requests is left out in turn and ranked by what the others teach. Tools that do the same count
+    as one. The shares are corrected by what labelled catalogs tell of such estimates.
+
+    Example: wayfare findable --catalog mine --min 0.8
+    """
+    with opened_catalog(db, catalog) as (app, name), listed_run(app, "Ranking requests") as run:
+        run.shows("catalog", view="findable", catalog=name)
+        found = app.findable.estimate(name, run)
+    if as_json:
+        print_json(document(found))
+    else:
+        _print_found(found)
+    if least is not None and found.hit_3 < least:
+        click.echo(f"About {units.share(found.hit_3)} found among three is less than --min {least:g}.", err=True)
+        sys.exit(1)
+
+
+def document(found: Findable) -> dict[str, object]:
+    """The estimate as JSON: shares in [0, 1]; `found` counts the first three places."""
+    return {
+        "hit@1": round(found.hit_1, 4),
+        "hit@3": round(found.hit_3, 4),
+        "interval": {"hit@1": [*found.interval_1], "hit@3": [*found.interval_3]},
+        "left_out": {"hit@1": round(found.left_out_1, 4), "hit@3": round(found.left_out_3, 4)},
+        "without_requests": found.without,
+        "asked": found.asked,
+        "requests": found.requests,
+        "tools": [
+            {
+                "tool": one.tool, "first": one.first, "found": one.found, "of": one.of,
+                "taken_for": [{"tool": other, "times": times} for other, times in one.taken_for],
+            }
+            for one in found.tools
+        ],
+    }  # fmt: skip
+
+
+def _print_found(found: Findable) -> None:
+    for name, share, (low, high), left_out in (
+        ("first", found.hit_1, found.interval_1, found.left_out_1),
+        ("among three", found.hit_3, found.interval_3, found.left_out_3),
+    ):
+        click.echo(
+            f"About {units.share(share)} of requests would find their tool {name} (95 %: {units.share(low)} to {units.share(high)}); "
+            f"{units.share(left_out)} of those left out did."
+        )
+    if found.sampled:
+        click.echo(found.sampled)
+    if found.without:
+        one = found.without == 1
+        click.echo(
+            f"{found.without:,} {'tool has' if one else 'tools have'} no requests, so nothing is known of {'it' if one else 'them'}."
+        )
+    rows = [
+        (
+            printable(one.tool), f"{one.first} of {one.of}", f"{one.found} of {one.of}",
+            ", ".join(f"{printable(other)} ({times})" for other, times in one.taken_for[:NAMED]),
+        )
+        for one in found.tools[:LISTED_TOOLS] if one.first < one.of
+    ]  # fmt: skip
+    if not rows:
+        click.echo("Every request that was left out finds its tool first.")
+        return
+    print_table(("tool", "first", "among three", "taken for"), rows)
+
+
+SHOWN_FINDINGS = 10  # findings of one rule, unless rules are asked for by name
+
+
+@click.command()
+@click.option("--rule", "rules", multiple=True, metavar="RULE", help="Only this rule; may be repeated.")
+@click.option(
+    "--severity",
+    default=Severity.NOTE.value,
+    show_default=True,
+    type=click.Choice([severity.value for severity in Severity]),
+    help="Only findings of at least this severity.",
+)
+@click.option("--strict", is_flag=True, help="Exit with 1 if the shown findings include an error.")
+@catalog_option
+@common
+def lint(rules: tuple[str, ...], severity: str, strict: bool, catalog: str, db: Path | None, as_json: bool) -> None:
+    """Find poor descriptions, colliding names, broken schemas and text that tries to instruct a model.
+
+    Example: wayfare lint --catalog my_servers.json --severity warning
+    """
+    least = Severity(severity)
+    vectors = _needs_vectors(rules, least)
+    with opened_catalog(db, catalog) as (app, name):
+        if vectors and not as_json:
+            app.catalogs.prepare(name, _report_once())
+        with listed_run(app, "Looking for flaws") as run:
+            run.shows("catalog", view="lint", catalog=name)
+            found = app.lint_reports.report(name, vectors=vectors, progress=run)
+        report = found.only(rules, least)
+    if as_json:
+        print_json(report.to_json())
+    else:
+        print_report_of_linting(report, everything=bool(rules))
+    if strict and report.counts()[Severity.ERROR]:
+        sys.exit(1)
+
+
+def _needs_vectors(rules: tuple[str, ...], least: Severity) -> bool:
+    """Whether a chosen rule needs vectors. Raises UnknownNameError for an unknown rule."""
+    for rule in rules:
+        if rule not in RULES:
+            raise UnknownNameError(f"There is no rule {rule!r}; choose among: {', '.join(RULES)}.")
+    asked = (rule for name, rule in RULES.items() if not rules or name in rules)
+    return any(rule.needs_vectors and rule.severity.rank <= least.rank for rule in asked)
+
+
+def _report_once() -> Callable[[int, int], None]:
+    """Returns a progress callback that says once, on standard error, that texts have to be embedded first."""
+    reported: list[bool] = []
+
+    def report(done: int, total: int) -> None:  # noqa: ARG001 - the library's signature
+        if not reported:
+            click.echo(f"Embedding {total:,} texts once, to find near duplicates…", err=True)
+        reported.append(True)
+
+    return report
+
+
+def print_report_of_linting(report: LintReport, *, everything: bool) -> None:
+    counted = ", ".join(
+        f"{count:,} {severity}{'' if count == 1 else 's'}" for severity, count in report.counts().items()
+    )
+    click.echo(f"Catalog {printable(report.catalog)}: {counted}.")
+    if not report.findings:
+        click.echo("Nothing found.")
+    for rule_id, group in groupby(report.findings, key=lambda finding: finding.rule):
+        rule, findings = RULES[rule_id], list(group)
+        click.echo(f"\n{rule.severity.upper()}  {rule.title} ({len(findings):,})  --rule {rule.id}")
+        click.echo(f"  Why: {rule.why}")
+        click.echo(f"  Do:  {rule.advice}")
+        for finding in findings if everything else findings[:SHOWN_FINDINGS]:
+            click.echo(f"  - {_finding(finding)}")
+        if not everything and len(findings) > SHOWN_FINDINGS:
+            click.echo(f"  … and {len(findings) - SHOWN_FINDINGS:,} more: --rule {rule.id} shows them all.")
+
+
+def _finding(finding: Finding) -> str:
+    place = "::".join(part for part in (finding.server, finding.tool) if part)
+    line = printable(f"{place}: {finding.reason}" if place else finding.reason, 300)
+    return f"{line} “{printable(finding.evidence)}”" if finding.evidence and finding.where != "name" else line

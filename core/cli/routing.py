@@ -1,4 +1,4 @@
-"""`wayfare route`: one decision. `wayfare call`: one MCP call."""
+"""One decision (route), one MCP call (call), and whether the tools of a job could be called (check)."""
 
 from __future__ import annotations
 
@@ -21,24 +21,28 @@ from core.cli.options import (
     moment,
     network_option,
     opened,
+    opened_catalog,
     preset_or_file_option,
     print_json,
     print_outcome,
     print_table,
     printable,
+    read_file,
     set_option,
     settings_of,
 )
 from core.domain import units
 from core.domain.decision import Decision
-from core.domain.errors import Refusal, WayfareError
+from core.domain.errors import Refusal, UnknownNameError, WayfareError
+from core.domain.events import OPERATOR
 from core.domain.execution import APPROVAL_DENIED, APPROVAL_NEEDED
-from core.domain.governance_events import OPERATOR
 from core.domain.json_schema import arguments_fault
 from core.domain.outcome import CallMode, ContentBlock, ToolCall
 from core.domain.params import Parameters
 from core.domain.untrusted_text import visible
 from core.governance.calls import Wanted
+from core.governance.clients import ANONYMOUS
+from core.governance.preflight import read_job
 from core.governance.refusals import DEFINITION_CHANGED, DEFINITION_WAITS
 from core.importers.reading import kind
 from core.routers.presets import read_preset
@@ -74,8 +78,7 @@ def route(
 
     Example: wayfare route "sum a column of a CSV file" --set alpha_t=0.1
     """
-    with opened(db) as app:
-        name = app.catalogs.open(catalog).name
+    with opened_catalog(db, catalog) as (app, name):
         decision = app.routing.route(
             text,
             catalog=name,
@@ -211,8 +214,7 @@ def call(
     mode = _mode(virtual=virtual, simulate=simulate)
     if (approve or dry_run) and (mode is not CallMode.REAL or (approve and dry_run)):
         raise WayfareError("--approve and --dry-run are for real calls, and exclude each other.")
-    with opened(db) as app:
-        name = app.catalogs.open(catalog).name
+    with opened_catalog(db, catalog) as (app, name):
         _, known = app.catalogs.catalog(name).find(server, tool)
         if fault := arguments_fault(known.input_schema, values):
             raise WayfareError(f"--args does not fit the schema of {server}::{tool}: {fault}.")
@@ -340,3 +342,36 @@ def block_text(block: ContentBlock) -> str:
         return visible(block.text)
     size = f", {len(block.data):,} bytes" if block.data else ""
     return f"[{' '.join(filter(None, (block.kind, block.mime_type, printable(block.uri))))}{size}]"
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--client", default="", help="The client that does the job (default: the one of FILE, else you).")
+@catalog_option
+@common
+def check(file: Path, client: str, catalog: str, db: Path | None, as_json: bool) -> None:
+    """Check whether the tools of a job are there, healthy, allowed for the client and within budget. Nothing is called.
+
+    FILE has one server::tool a line, or {"tools": ["server::tool"], "client": "ann", "calls": 3}. Exits 1 if a tool cannot be
+    called, and says why; a call that a person has to approve is one of these.
+
+    Example: wayfare check job.txt --client ann
+    """
+    job = read_job(read_file(file).decode(errors="replace"), str(file))
+    with opened(db) as app:
+        name, who = app.catalogs.open(catalog).name, client or job.client
+        clients = app.governance.clients
+        known = clients.in_force(who) is not None
+        if who and clients.any_client and not known and who != ANONYMOUS:
+            raise UnknownNameError(f"There is no client {who!r} in force; `wayfare clients` lists them.")
+        who = app.governance.admission.identified(who, known=known) if who else OPERATOR
+        found = app.preflight.check(name, dict.fromkeys(job.tools, job.calls), who)
+    ok = not any(one.why for one in found)
+    if as_json:
+        print_json(
+            {"catalog": name, "client": who, "ok": ok, "calls": job.calls, "tools": [one.to_json() for one in found]}
+        )
+    else:
+        click.echo("\n".join(printable(one.words, 2000) for one in found))
+    if not ok:
+        sys.exit(1)

@@ -1,10 +1,11 @@
-"""`wayfare runs`: stored runs and sweeps, and their repetition. `wayfare sweep`: a router under many parameters."""
+"""Stored runs and sweeps, a router under many parameters, and recorded sub-tasks decided again."""
 
 from __future__ import annotations
 
 import json
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from core.cli.options import (
     listed_run,
     one_of,
     opened,
+    opened_catalog,
     opened_even_if_busy,
     preset_option,
     print_json,
@@ -28,14 +30,16 @@ from core.cli.options import (
     settings_of,
     spread_over,
 )
+from core.domain import units
 from core.domain.errors import ParameterError, WayfareError
 from core.domain.lab_runs import OPTUNA, LabRun, Sweep
+from core.importers.calls import read_calls
 from core.lab.benchmark import MEASURES
 from core.lab.lab import RANKED
+from core.lab.replay import Chosen, Replayed, ReplayTotals
 from core.lab.sweep import OBJECTIVES, SECONDS, SOLVED, USD, read_axis
 from core.lab.sweeps import GRID, RANDOM, SweepPlan
-
-# `wayfare sweep`: labelled tasks over a grid of parameters, or a search in it.
+from core.routers.presets import DEFAULT_PRESET, PRESETS
 
 LISTED = 20
 
@@ -71,8 +75,6 @@ def sweep(
     router: str,
     drawn: int | None,
     searched: int | None,
-    seed: int,
-    hints: bool,
     measure: str,
     ray: str,
     settings: tuple[str, ...],
@@ -80,6 +82,7 @@ def sweep(
     catalog: str,
     db: Path | None,
     as_json: bool,
+    **seed_and_hints: Any,
 ) -> None:
     """Measure a router under many parameters.
 
@@ -104,10 +107,9 @@ def sweep(
             router=router,
             preset=preset,
             parameters=parameters,
-            hints=hints,
-            seed=seed,
             progress=run,
             spread=spread,
+            **seed_and_hints,
         )
         run.shows("lab", **app.lab_runs.place(app.lab_runs.find(document["sweep"])))
     if as_json:
@@ -166,11 +168,10 @@ def runs(run_id: str, repeat: bool, limit: int, db: Path | None, as_json: bool) 
     with opened(db) as app:
         if not run_id:
             _list(app, limit, as_json)
-            return
-        found = app.lab_runs.find(run_id)
-        same = _repeat(app, found, as_json) if repeat else _show(app, found, as_json)
-    if not same:
-        sys.exit(1)
+        elif not repeat:
+            _show(app, app.lab_runs.find(run_id), as_json)
+        elif not _repeat(app, app.lab_runs.find(run_id), as_json):
+            sys.exit(1)
 
 
 def _list(app: App, limit: int, as_json: bool) -> None:
@@ -193,21 +194,20 @@ def _list(app: App, limit: int, as_json: bool) -> None:
         )
 
 
-def _show(app: App, found: LabRun | Sweep, as_json: bool) -> bool:
+def _show(app: App, found: LabRun | Sweep, as_json: bool) -> None:
     result = found.result if isinstance(found, LabRun) else app.sweeps.document(found.id)
     if as_json:
         print_json({**_head(found), "result": result})
-        return True
+        return
     for name, value in found.to_json().items():
         click.echo(f"{name:<20} {printable(value if isinstance(value, str) else json.dumps(value), 2000)}")
     if isinstance(found, Sweep):
         click.echo()
         print_points(result, [text.partition("=")[0].strip() for text in _plan(found)["axes"]], SOLVED)
-        return True
+        return
     for name, value in result.items():
         if isinstance(value, int | float):
             click.echo(f"{name:<20} {value:.4g}")
-    return True
 
 
 def _repeat(app: App, found: LabRun | Sweep, as_json: bool) -> bool:
@@ -242,3 +242,70 @@ def _named(found: LabRun | Sweep) -> Sequence[str]:
 
 def _figure(value: float | None) -> str:
     return "–" if value is None else f"{value:.3f}"
+
+
+LISTED_CHANGES = 30
+
+
+@click.command()
+@click.argument("file", required=False, type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@click.option("--router", default="", help="Another router, with its defaults and --set. [default: the recorded one]")
+@click.option("--preset", default="", metavar="NAME", help=f"Instead of the recorded parameters: {', '.join(PRESETS)}.")
+@click.option("--last", default=1_000, show_default=True, type=click.IntRange(1, 100_000), help="How many decisions.")
+@set_option
+@catalog_option
+@common
+def replay(
+    file: Path | None, router: str, preset: str, last: int, settings: tuple[str, ...], catalog: str, db: Path | None, as_json: bool
+) -> None:  # fmt: skip
+    """Decide recorded sub-tasks again, with the statistics of their time, and compare winners and their costs.
+
+    Without --router, --preset and --set the recorded parameters are used: any difference comes from a changed catalog
+    or from new labels. With FILE, the calls of another gateway (JSON Lines: time, session, question, tool, ok, latency_s,
+    price_usd, or the activity of mcpproxy-go), the tools that were called are compared with the decisions of now.
+
+    Example: wayfare replay --set kappa=300
+    """
+    with opened_catalog(db, catalog) as (app, name), listed_run(app, "Deciding again") as run:
+        run.shows("activity", view="replay", catalog=name)
+        again, given = app.replay, settings_of(settings)
+        if file is None:
+            rows = again.replay(name, router=router, preset=preset, settings=given, decisions=last, progress=run)
+        else:
+            parameters = app.routing.parameters(router or "ehrr", given, preset=preset or DEFAULT_PRESET)
+            recorded = read_calls(file.read_bytes(), source=str(file), catalog=name)
+            rows = again.replay_calls(recorded, router or "ehrr", parameters, decisions=last, progress=run)
+    totals = ReplayTotals.of(rows)
+    if as_json:
+        print_json({"totals": asdict(totals), "decisions": [row.to_json() for row in rows]})
+        return
+    click.echo(
+        f"{totals.decisions:,} decisions, {totals.changed:,} with another winner: {totals.refused:,} have none now, "
+        f"{totals.answered:,} have one only now. {totals.headline}."
+    )
+    click.echo()
+    print_table(("", "measured", "projected then", "projected now"), totals.words())
+    _print_changed([row for row in rows if row.changed])
+
+
+def _print_changed(changed: Sequence[Replayed]) -> None:
+    if not changed:
+        return
+    click.echo()
+    print_table(
+        ("sub-task", "winner then", "winner now", "price", "expected s"),
+        [
+            (
+                printable(row.subtask, 60), *(printable(one.tool or "none") for one in (row.then, row.now)),
+                *map(" -> ".join, zip(_cost(row.then), _cost(row.now), strict=True)),
+            )
+            for row in changed[:LISTED_CHANGES]
+        ],
+    )  # fmt: skip
+    if len(changed) > LISTED_CHANGES:
+        click.echo(f"and {len(changed) - LISTED_CHANGES:,} more; --json has them all.")
+
+
+def _cost(chosen: Chosen) -> tuple[str, str]:
+    usd = "–" if chosen.tool is None else units.price(chosen.usd)
+    return usd, "–" if chosen.s is None else f"{chosen.s:.2f}"

@@ -1,19 +1,24 @@
-"""`wayfare secrets`: the values that servers need, such as tokens and passwords."""
+"""The values that servers need, such as tokens and passwords, and sign-ins to servers over HTTP that ask for one."""
 
 from __future__ import annotations
 
-import json
 import sys
+import time
+import webbrowser
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import click
 
+from core.catalogs.server_sign_ins import ServerSignIn
 from core.catalogs.server_values import ServerValue, with_scheme
-from core.cli.options import catalog_option, common, opened, print_json, print_outcome, print_table
+from core.cli.options import catalog_option, common, opened_catalog, print_list, print_outcome, printable
+from core.cli.store import console_said
 from core.domain.catalog import ServerId
 from core.domain.errors import StoreBusyError, WayfareError
-from core.domain.settings import Settings
-from core.servers.secrets import SecretVault, vault_of
+from core.domain.settings import Settings, launched, own_url
+from core.servers.secrets import SecretVault, client_secret_name, vault_of
 
 LIST, SET, REMOVE, HIDE, SHOW, HEADER = ACTIONS = ("list", "set", "remove", "hide", "show", "header")
 STATES = {
@@ -50,40 +55,31 @@ def secrets(action: str, server: str | None, name: str | None, catalog: str, db:
 
 
 def _changed(action: str, catalog: str, server: str, name: str, db: Path | None) -> str:
-    with opened(db) as app:
-        chosen = app.catalogs.open(catalog).name
-        if action == REMOVE:
-            app.values.remove(chosen, server, name)
-            return "removed."
-        if action == HEADER:
-            app.values.send_header(chosen, server, name)
-            return "sent with a value that is kept."
-        if action == HIDE:
-            app.values.hide(chosen, server, name)
-            return f"a secret now. {app.vault.where}"
-        app.values.show(chosen, server, name)
-        return "written in the catalog now, as it is."
+    with opened_catalog(db, catalog) as (app, chosen):
+        values = app.values
+        work, done = {
+            REMOVE: (values.remove, "removed."),
+            HEADER: (values.send_header, "sent with a value that is kept."),
+            HIDE: (values.hide, "a secret now."),
+            SHOW: (values.show, "written in the catalog now, as it is."),
+        }[action]
+        work(chosen, server, name)
+        return f"{done} {app.vault.where}" if action == HIDE else done
 
 
 def _set(catalog: str, server: str, name: str, db: Path | None) -> str:
     """The value never becomes a word of a command: a running console reads the file of values, which it shares with this process."""
     value = asked_value(f"Value of {name}")
     try:
-        with opened(db) as app:
-            app.values.put(app.catalogs.open(catalog).name, server, name, value)
+        with opened_catalog(db, catalog) as (app, chosen):
+            app.values.put(chosen, server, name, value)
             return f"kept. {_where(app.vault)}"
     except StoreBusyError as error:
-        from core.cli.joining import printed_by_owner
-
         settings = Settings.from_environment(db=db)
-        printed_by_owner(["secrets", HEADER, server, name, "--catalog", catalog], settings, error)
-        document = json.loads(printed_by_owner(["secrets", "list", "--catalog", catalog, "--json"], settings, error))
-        vault = vault_of(settings)
-        vault.put(
-            ServerId(document["catalog"], server),
-            _reference(document["values"], server, name),
-            with_scheme(name, value),
-        )
+        console_said(["secrets", HEADER, server, name, "--catalog", catalog], settings, error)
+        document = console_said(["secrets", LIST, "--catalog", catalog], settings, error)
+        vault, reference = vault_of(settings), _reference(document["values"], server, name)
+        vault.put(ServerId(document["catalog"], server), reference, with_scheme(name, value))
         return f"kept. The console that runs uses it with the next call. {_where(vault)}"
 
 
@@ -111,20 +107,15 @@ def asked_value(what: str) -> str:
 
 
 def _list(catalog: str, db: Path | None, as_json: bool) -> None:
-    with opened(db) as app:
-        chosen = app.catalogs.open(catalog).name
+    with opened_catalog(db, catalog) as (app, chosen):
         found = app.values.list(chosen)
         where, note = app.vault.where, app.vault.note
-    if as_json:
-        print_json(
-            {"catalog": chosen, "where": where, "note": note or None, "values": [_document(one) for one in found]}
-        )
-        return
-    if found:
-        print_table(("server", "name", "state", "about"), [_row(one) for one in found])
-    else:
-        click.echo(f"No server of {catalog} needs a value.")
-    click.echo(note or where)
+    print_list(
+        {"catalog": chosen, "where": where, "note": note or None, "values": list(map(_document, found))},
+        ("server", "name", "state", "about"), list(map(_row, found)), as_json, none=f"No server of {catalog} needs a value.",
+    )  # fmt: skip
+    if not as_json:
+        click.echo(note or where)
 
 
 def _document(one: ServerValue) -> dict[str, object]:
@@ -137,3 +128,114 @@ def _document(one: ServerValue) -> dict[str, object]:
 def _row(one: ServerValue) -> tuple[str, str, str, str]:
     about = f"set on {one.set_at:%Y-%m-%d}" if one.set_at else one.kind
     return one.server, one.short_name, STATES[one.state], about
+
+
+POLL_S = 1.0
+
+
+@click.command()
+@click.argument("server", required=False)
+@click.option(
+    "--out", is_flag=True, help="Sign out: forget the tokens and the registered client, and revoke the tokens."
+)
+@click.option("--client-id", default="", help="The id of a client that you registered, if the server registers none.")
+@click.option("--client-secret", is_flag=True, help="Ask for that client's secret, or read it from standard input.")
+@click.option(
+    "--no-wait", is_flag=True, help="Print the address and return. A console has to run: it takes the answer."
+)
+@catalog_option
+@common
+def signin(
+    server: str | None,
+    out: bool,
+    client_id: str,
+    client_secret: bool,
+    no_wait: bool,
+    catalog: str,
+    db: Path | None,
+    as_json: bool,
+) -> None:
+    """Sign in to a server over HTTP in the browser, sign out, or list the servers that may need it.
+
+    The address is printed, and opened in the browser of this machine. The console takes the answer; without one, one is started in the
+    background. Tokens are kept encrypted with the values of `wayfare secrets`,
+    and renewed without you. Exits 1 if the sign-in was refused.
+
+    Example: wayfare signin tickets --catalog mine
+    """
+    if client_secret and (not client_id or no_wait):
+        raise click.UsageError("--client-secret needs --client-id, and the sign-in to be waited for.")
+    if server is None:
+        if out or client_id or no_wait:
+            raise click.UsageError("Name the SERVER.")
+        _list_sign_ins(catalog, db, as_json)
+    elif out:
+        with opened_catalog(db, catalog) as (app, name):
+            app.sign_ins.sign_out(name, server)
+        print_outcome({"server": server, "state": "signed out"}, f"{server}: signed out.", as_json)
+    elif no_wait:
+        with opened_catalog(db, catalog) as (app, name):
+            if not launched().url:
+                raise WayfareError(
+                    "No console runs that could take the answer; leave --no-wait out, or start `wayfare up`."
+                )
+            app.sign_ins.begin(name, server, own_url(), client_id=client_id)
+            found = _sign_in_document(app.sign_ins.of(name, server))
+        print_outcome(found, f"Open {found['address']}", as_json)
+    else:
+        secret = asked_value(f"Secret of client {client_id}") if client_secret else ""
+        found = _signed_in(server, catalog, client_id, secret, Settings.from_environment(db=db), quiet=as_json)
+        print_outcome(found, f"{server}: {_words(found)}.", as_json)
+        if found["state"] != "signed in":
+            sys.exit(1)
+
+
+def _signed_in(
+    server: str, catalog: str, client_id: str, secret: str, settings: Settings, *, quiet: bool
+) -> dict[str, Any]:
+    """The console runs the sign-in and takes the answer; this process shows the address and asks how it went. A secret never becomes a
+    word of a command: the console reads it from the file of values."""
+    from core.gateway.door import console_of
+
+    console_of(settings)
+    ended = StoreBusyError("The console has ended, and the sign-in with it; begin it again.")
+    of_catalog, of_client = ["--catalog", catalog], ["--client-id", client_id] if client_id else []
+    if secret:
+        name = str(console_said(["signin", *of_catalog], settings, ended)["catalog"])
+        vault_of(settings).put(ServerId(name, server), client_secret_name(client_id), secret)
+    found = console_said(["signin", server, "--no-wait", *of_client, *of_catalog], settings, ended)
+    click.echo(f"Sign in at {found['address']}", err=quiet)
+    webbrowser.open(found["address"])
+    while found["state"] == "waiting":
+        time.sleep(POLL_S)
+        listed = console_said(["signin", *of_catalog], settings, ended)
+        found = next(one for one in listed["servers"] if one["server"] == server)
+    return found
+
+
+def _list_sign_ins(catalog: str, db: Path | None, as_json: bool) -> None:
+    with opened_catalog(db, catalog) as (app, name):
+        found = [_sign_in_document(one) for one in app.sign_ins.list(name)]
+    print_list(
+        {"catalog": name, "servers": found}, ("server", "sign-in"), [(one["server"], printable(_words(one), 300)) for one in found],
+        as_json, none=f"No server of {catalog} is reached over HTTP without a header of its own.",
+    )  # fmt: skip
+
+
+def _sign_in_document(one: ServerSignIn) -> dict[str, Any]:
+    return {**asdict(one), "until": one.until and one.until.isoformat(timespec="seconds")}
+
+
+def _words(found: dict[str, Any]) -> str:
+    until = f" until {found['until']}" if found["until"] and not found["renews"] else ""
+    about = f": {found['about']}" if found["about"] else ""
+    return f"{WORDS[found['state']]}{until}{about}"
+
+
+WORDS = {
+    "signed in": "signed in",
+    "waiting": "waits for you in the browser",
+    "refused": "not signed in",
+    "needed": "needs a sign-in",
+    "unknown": "not known whether it needs a sign-in",
+}

@@ -22,7 +22,7 @@ from urllib.parse import urlsplit
 import click
 
 from core.cli.options import TerminalProgress, db_option, preset_option, set_option, settings_of
-from core.cli.owner import LastUp, UpOptions, described, last_up, remember, with_its_environment
+from core.cli.store import LastUp, UpOptions, described, last_up, remember, with_its_environment
 from core.domain.console import Owner, OwnerLeftError, asked, console_lock, owner_of
 from core.domain.errors import UnknownNameError, WayfareError
 from core.domain.settings import FIRST_CATALOG, Launch, Settings, set_launch

@@ -1,13 +1,27 @@
-"""Commands about virtual servers: serve one to any client, record a real one, multiply one."""
+"""Virtual servers: served to any client, recorded from a real one, multiplied; and testbeds drawn from catalogs."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
-from core.cli.options import catalog_option, common, db_option, opened, print_json, print_table
-from core.importers import read_files
+from core.cli.options import (
+    catalog_option,
+    common,
+    db_option,
+    opened,
+    opened_catalog,
+    print_json,
+    print_list,
+    print_table,
+    read_file,
+    write_file,
+)
+from core.importers import read_files, tasks_text
+from core.lab.measuring import Registry
+from core.lab.testbed import Selection
 from core.virtual.launch import DEFAULT_PROFILE, PROFILES, chosen, opened_recording
 from core.virtual.multiply import HIGHEST_SPREAD, MOST_COPIES, Recipe
 
@@ -72,12 +86,8 @@ def record(server: str | None, file: Path | None, stop: bool, catalog: str, db: 
         if server is not None:
             app.recordings.record(app.catalogs.open(catalog).name, server, file)
         found = [{**one._asdict(), "file": str(at)} for one, at in app.recordings.files.items()]
-    if as_json:
-        print_json({"recordings": found})
-    elif found:
-        print_table(("catalog", "server", "file"), [tuple(one.values()) for one in found])
-    else:
-        click.echo("No server is recorded.")
+    lines = [tuple(one.values()) for one in found]
+    print_list({"recordings": found}, ("catalog", "server", "file"), lines, as_json, none="No server is recorded.")
 
 
 @click.command()
@@ -107,8 +117,7 @@ def multiply(
 
     Example: wayfare multiply unit-exchange --copies 4 --name exchanges
     """
-    with opened(db) as app:
-        source = app.catalogs.open(catalog).name
+    with opened_catalog(db, catalog) as (app, source):
         made = app.catalog_editor.multiply(source, server, Recipe(copies, seed, spread, not replace), name=name)
         known = app.catalogs.catalog(source).server_row
     fresh = [one for one in made.servers if one.name not in known]
@@ -122,3 +131,99 @@ def multiply(
         f"Catalog {made.name}: {len(made.servers)} servers with {len(made.tools)} tools, {copies} of them virtual copies of {server}."
     )
     print_table(("copy", "description"), [(one.name, one.description) for one in fresh])
+
+
+@click.command()
+@click.argument("words", nargs=-1)
+@click.option("--name", required=True, help="The new catalog's name.")
+@click.option(
+    "--from",
+    "catalogs",
+    multiple=True,
+    help="A catalog by name or file; may be repeated. [default: sample]",
+)
+@click.option(
+    "--registry", "files", multiple=True, type=click.Path(path_type=Path), help="A server.json file, or a list of them."
+)
+@click.option("--category", "categories", multiple=True, help="Only servers of this category; may be repeated.")
+@click.option(
+    "--least-tools",
+    default=1,
+    show_default=True,
+    type=click.IntRange(0),
+    help="The smallest number of tools of a server.",
+)
+@click.option(
+    "--most-tools",
+    default=1_000,
+    show_default=True,
+    type=click.IntRange(0),
+    help="The largest number of tools of a server.",
+)
+@click.option("--servers", default=15, show_default=True, type=click.IntRange(1), help="The largest number of servers.")
+@click.option(
+    "--copies", default=0, show_default=True, type=click.IntRange(0, MOST_COPIES), help="Virtual copies of each server."
+)
+@click.option(
+    "--spread",
+    default=2.0,
+    show_default=True,
+    type=click.FloatRange(1, HIGHEST_SPREAD),
+    help="Largest factor on the copies' figures.",
+)
+@click.option(
+    "--tasks",
+    "task_file",
+    type=click.Path(path_type=Path),
+    help="Labelled tasks of the first catalog. [default: the shipped ones]",
+)
+@click.option(
+    "--draw", "tasks", default=100, show_default=True, type=click.IntRange(0), help="The largest number of tasks."
+)
+@click.option("--tasks-out", type=click.Path(path_type=Path), help="Write the drawn tasks to this file, JSON Lines.")
+@click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Seed of the copies and the tasks.")
+@common
+def testbed(
+    name: str,
+    catalogs: tuple[str, ...],
+    files: tuple[Path, ...],
+    task_file: Path | None,
+    tasks_out: Path | None,
+    db: Path | None,
+    as_json: bool,
+    **selected: Any,
+) -> None:
+    """Draw a testbed: servers whose texts contain any of the WORDS, and tasks that their tools can do.
+
+    Example: wayfare testbed search weather --name search-bed --copies 2 --tasks-out bed.jsonl
+    """
+    with opened(db) as app:
+        registries = [Registry(file.name, app.catalog_editor.read(read_file(file), str(file))) for file in files]
+        names = [app.catalogs.open(one).name for one in catalogs or (() if files else ("sample",))]
+        labelled = None if task_file is None else app.lab.read_tasks(task_file)
+        drawn = app.testbeds.draw(names, Selection(**selected), registries=registries, tasks=labelled)
+        app.testbeds.keep(drawn, name, registries=registries)
+    if tasks_out is not None:
+        write_file(tasks_out, tasks_text(drawn.tasks))
+    made = drawn.catalog(name)
+    if as_json:
+        print_json({
+            "catalog": name, "matching": drawn.matching, "servers": len(made.servers), "tools": len(made.tools), "tasks": len(drawn.tasks),
+            "chosen": [
+                {"server": one.server.name, "from": one.source, "tools": len(one.server.tools), "found": one.found,
+                 "copies": [copy.name for copy in one.copies]}
+                for one in drawn.chosen
+            ],
+        })  # fmt: skip
+        return
+    click.echo(
+        f"Catalog {name}: {len(made.servers):,} servers with {len(made.tools):,} tools from {drawn.matching:,} that match; "
+        f"{len(drawn.tasks):,} tasks."
+    )
+    print_table(
+        ("server", "from", "tools", "copies", "found"),
+        [
+            (one.server.name, one.source, str(len(one.server.tools)), str(len(one.copies)), ", ".join(one.found) or "–")
+            for one in drawn.chosen
+        ],
+    )

@@ -22,8 +22,7 @@ from core.domain.decision import SURE_FROM, Decision
 from core.domain.errors import UnknownNameError
 from core.domain.execution import SESSION_OWNER
 from core.domain.feedback import LabelledQuery, RefusalCurve
-from core.domain.network_moment import AS_MEASURED, NetworkMoment
-from core.domain.params import Parameters
+from core.domain.params import AS_MEASURED, NetworkMoment, Parameters
 from core.domain.people import person
 from core.importers.shipped_catalogs import SAMPLE
 from core.learning.feedback import FeedbackService

@@ -15,8 +15,7 @@ from typing import Any, Literal, NamedTuple, cast
 
 from core.domain.errors import UnknownNameError
 from core.domain.settings import launched, own_url
-from core.domain.tokens import count_tokens
-from core.domain.tools import Json, Tool, ToolHints, ToolSequence, tool_id  # noqa: F401  # pyright: ignore[reportUnusedImport] - a catalog's words in one place
+from core.domain.tools import Json, Tool, ToolHints, ToolSequence, count_tokens, tool_id  # noqa: F401  # pyright: ignore[reportUnusedImport] - a catalog's words in one place
 
 EMPTY: Json = MappingProxyType({})
 Transport = Literal["stdio", "http", "sse"]

@@ -16,8 +16,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from core.domain.network_moment import AS_MEASURED, NetworkMoment
-from core.domain.params import Value
+from core.domain.params import AS_MEASURED, NetworkMoment, Value
 from core.domain.trace import Array, ServerRow, ServerTrace, ToolRow, ToolTrace
 
 # How likely the tools of a catalog can do a query: calibrated probabilities, and what each is made of.

@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import Any
 
 from core.domain.catalog import ServerId
-from core.domain.network_moment import AS_MEASURED, NetworkMoment
+from core.domain.params import AS_MEASURED, NetworkMoment
 
 SIMULATED_MARK = "wayfare/simulated"
 """The key under `_meta` of a result, and the extension among a server's capabilities, that say: it is simulated."""

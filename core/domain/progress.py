@@ -1,10 +1,14 @@
-"""Progress of long work, step by step: the interface between the work and the terminal or page that shows it."""
+"""Long work: its progress, step by step, for the terminal or page that shows it, and values that are made once, such as models and tables."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from threading import Condition
+from typing import Any, ParamSpec, TypeVar, cast
+
+from cachetools import cached
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,3 +72,17 @@ class LatestStep:
     def __call__(self, step: Step | None) -> None:
         self.step = step
         self._onward(step)
+
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def made_once(make: Callable[P, T]) -> Callable[P, T]:
+    """Keeps the value of each argument. Threads that ask meanwhile wait for it; under `functools.cache` each of them would make it.
+
+    >>> table = made_once(lambda: [1, 2])
+    >>> table() is table()
+    True
+    """
+    return cast("Callable[P, T]", cached(dict[Any, Any](), condition=Condition())(make))

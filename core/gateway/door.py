@@ -9,8 +9,8 @@ import time
 from pathlib import Path
 
 from core.domain.console import Owner, beside, owner_of
-from core.domain.environment import inherited
 from core.domain.errors import WayfareError
+from core.domain.leaks import inherited
 from core.domain.settings import Settings
 
 BY_AGENT = "wayfare mcp"

@@ -18,7 +18,7 @@ from mcp_types import INVALID_PARAMS
 from core.domain.catalog import Tool, definition_tokens
 from core.domain.errors import Refusal, StoreError, WayfareError
 from core.domain.json_schema import arguments_fault
-from core.domain.once import made_once
+from core.domain.progress import made_once
 from core.domain.untrusted_text import one_line, visible
 from core.gateway.attending import Attending
 from core.gateway.base import AgentTool, Answer, PartRequest, Request, Services, refused

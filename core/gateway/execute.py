@@ -22,8 +22,8 @@ from core.calls.calls import CallHandle
 from core.catalogs.decision_log import AGENT
 from core.domain import units
 from core.domain.errors import Refusal, WayfareError
+from core.domain.events import origin_of
 from core.domain.execution import ClientSide, Progress
-from core.domain.governance_events import origin_of
 from core.domain.json_schema import arguments_fault
 from core.domain.outcome import Outcome, OutcomeKind, ToolCall
 from core.domain.untrusted_text import one_line, visible

@@ -22,7 +22,7 @@ from core.domain.catalog import Tool
 from core.domain.errors import PlannerError, Refusal
 from core.domain.execution import ClientSide
 from core.domain.feedback import By
-from core.domain.requests import MOST_REQUESTS
+from core.domain.tasks import MOST_REQUESTS
 from core.domain.untrusted_text import one_line, visible
 from core.gateway.base import AgentTool, Answer, PartRequest, Request, Services, answer, compact, definition, list_of
 from core.gateway.describe import DESCRIBED, LONGEST_NAME, shown_description, shown_schema

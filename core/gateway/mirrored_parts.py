@@ -23,7 +23,7 @@ from mcp import MCPError
 from core.domain.catalog import ServerId, Tool, ToolHints
 from core.domain.errors import Refusal, WayfareError
 from core.domain.execution import ITEMS, PROMPTS, RESOURCES, TEMPLATES, SessionOwner
-from core.domain.tokens import count_tokens
+from core.domain.tools import count_tokens
 from core.domain.untrusted_text import one_line, visible
 from core.gateway.base import EndpointOptions, PartRequest, Services, compact
 from core.gateway.describe import shown_description, small

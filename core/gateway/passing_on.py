@@ -13,7 +13,7 @@ from core.domain.catalog import Json
 from core.domain.errors import Refusal
 from core.domain.json_schema import misfit
 from core.domain.outcome import SIMULATED_MARK, Outcome, OutcomeKind
-from core.domain.tokens import count_tokens, fits, piece
+from core.domain.tools import count_tokens, fits, piece
 from core.domain.untrusted_text import one_line, visible
 from core.gateway.base import (
     AgentTool,

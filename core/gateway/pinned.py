@@ -10,7 +10,7 @@ from itertools import accumulate
 import mcp_types
 
 from core.domain.catalog import Server, Tool, ToolHints, first_sentence
-from core.domain.tokens import count_many, fits
+from core.domain.tools import count_many, fits
 from core.domain.untrusted_text import one_line
 from core.gateway.base import EndpointOptions, Services
 from core.gateway.mirror import as_listed, names

@@ -18,7 +18,7 @@ from core.domain.catalog import Catalog, Json, Tool, first_sentence
 from core.domain.decision import Decision
 from core.domain.json_schema import referenced
 from core.domain.leaks import masked
-from core.domain.tokens import count_tokens
+from core.domain.tools import count_tokens
 from core.domain.trace import DROPS, Drop
 from core.domain.untrusted_text import one_line
 from core.gateway.base import AgentTool, Answer, Request, Services, answer, compact, definition, or_null

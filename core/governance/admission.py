@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from core.catalogs.decision_log import AGENT
 from core.domain.catalog import Catalog, Server, Tool, ToolHints
 from core.domain.errors import Refusal
-from core.domain.governance_events import RefusedRequest
+from core.domain.events import RefusedRequest
 from core.domain.limits import Bucket
 from core.governance import refusals
 from core.governance.clients import ANONYMOUS, OWN_NAMES, ClientRegister

@@ -16,7 +16,7 @@ from urllib.request import Request, urlopen
 
 from core.domain.catalog import Tool
 from core.domain.errors import UnknownNameError, WayfareError
-from core.domain.governance_events import ApprovalChange
+from core.domain.events import ApprovalChange
 from core.domain.leaks import masked_arguments
 from core.domain.outcome import ToolCall
 from core.domain.untrusted_text import one_line

@@ -17,7 +17,7 @@ from itsdangerous import BadData, URLSafeSerializer
 
 from core.domain.documents import digest
 from core.domain.errors import UnknownNameError, WayfareError
-from core.domain.governance_events import OPERATOR, ClientChange, PersonAction
+from core.domain.events import OPERATOR, ClientChange, PersonAction
 from core.domain.limits import Breaker, BreakerRules
 from core.domain.people import Person, Role, actions
 from core.domain.untrusted_text import one_line

@@ -13,8 +13,8 @@ from core.catalogs.catalogs import CatalogService
 from core.domain.catalog import Catalog, Server, Tool
 from core.domain.documents import digest
 from core.domain.errors import UnknownNameError
+from core.domain.events import DefinitionChange
 from core.domain.findings import Finding, Severity
-from core.domain.governance_events import DefinitionChange
 from core.domain.people import actions
 from core.governance.approval_rules import PartDifference, definition_json, differences, same_definition
 from core.importers.shipped_catalogs import SHIPPED_CATALOGS

@@ -20,7 +20,7 @@ from core.catalogs.catalogs import CatalogService
 from core.catalogs.decision_log import AGENT
 from core.domain.catalog import ServerId, Tool
 from core.domain.errors import Refusal
-from core.domain.governance_events import ApprovalChange, PolicyChange, Spent, origin_of
+from core.domain.events import ApprovalChange, PolicyChange, Spent, origin_of
 from core.domain.limits import Breaker
 from core.domain.outcome import OutcomeKind
 from core.domain.people import actions, person

@@ -10,8 +10,8 @@ from functools import partial
 from core.calls.calls import CallHandle, CallReport, CallService
 from core.catalogs.catalogs import CatalogService
 from core.domain.errors import Refusal
+from core.domain.events import OPERATOR
 from core.domain.execution import Progress, Settle
-from core.domain.governance_events import OPERATOR
 from core.domain.outcome import CallMode, Outcome, OutcomeKind, ToolCall
 from core.domain.people import actions, person
 from core.governance.calls import Outlook, Permit, Wanted

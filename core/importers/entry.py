@@ -10,9 +10,9 @@ from functools import cache
 from typing import Any, cast
 
 from core.domain.catalog import Prompt, Tool, ToolHints
+from core.domain.execution import Precondition
 from core.domain.json_schema import schema_fault
-from core.domain.preconditions import Precondition
-from core.domain.requests import MOST_REQUESTS, cleaned, offered_requests
+from core.domain.tasks import MOST_REQUESTS, cleaned, offered_requests
 from core.importers import reading as checks
 from core.importers.reading import Reading, kind, number_fault, shown
 

@@ -11,7 +11,7 @@ from typing import Any
 import sample_catalog
 from core.domain.catalog import Catalog
 from core.domain.errors import CatalogError
-from core.domain.once import made_once
+from core.domain.progress import made_once
 from core.importers import read_document, read_tasks
 from core.importers.reading import name_fault
 from sample_catalog import testbeds

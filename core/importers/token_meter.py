@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING
 
 from core.domain.decision import Decision
 from core.domain.errors import WayfareError
-from core.domain.once import made_once
+from core.domain.progress import made_once
 
 if TYPE_CHECKING:
     from genai_prices.data_snapshot import DataSnapshot

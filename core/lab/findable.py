@@ -21,7 +21,7 @@ from core.catalogs.catalogs import CatalogService
 from core.catalogs.wordings import Wording, reworded, words_digest
 from core.domain.catalog import Catalog
 from core.domain.errors import CatalogError
-from core.domain.findable import Findable, Missed, Preview, ToolFound
+from core.domain.findings import Findable, Missed, Preview, ToolFound
 from core.lab.equal_sets import EqualSetsService
 from core.relevance.learnt_models import LearntModels
 from core.relevance.near import nearest_above

@@ -14,9 +14,8 @@ from core.catalogs.catalogs import CatalogService
 from core.decisions.routing import RoutingService
 from core.domain.decision import Decision
 from core.domain.errors import CatalogError, Refusal, WayfareError
-from core.domain.network_moment import AS_MEASURED, NetworkMoment
 from core.domain.outcome import CallMode, ToolCall
-from core.domain.params import Parameters
+from core.domain.params import AS_MEASURED, NetworkMoment, Parameters
 from core.domain.tasks import Task
 from core.governance.governed_calls import GovernedCalls
 from core.importers import read_tasks

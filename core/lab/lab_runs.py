@@ -20,8 +20,7 @@ from core.domain import documents
 from core.domain.catalog import Catalog
 from core.domain.errors import CatalogError, WayfareError
 from core.domain.lab_runs import OPTUNA, ConsoleState, LabConditions, LabRun, Snapshot, Sweep, fingerprint, lab_id
-from core.domain.network_moment import NetworkMoment
-from core.domain.params import Parameters
+from core.domain.params import NetworkMoment, Parameters
 from core.domain.people import actions
 from core.domain.tasks import Task
 from core.importers import read_tasks, tasks_text

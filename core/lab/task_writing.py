@@ -28,7 +28,7 @@ from core.catalogs.catalogs import CatalogService
 from core.domain.catalog import Catalog, words
 from core.domain.english import leading_verb
 from core.domain.errors import CatalogError
-from core.domain.findable import Confused
+from core.domain.findings import Confused
 from core.domain.lab_runs import fingerprint
 from core.domain.people import actions
 from core.domain.tasks import Step, Task, ordered

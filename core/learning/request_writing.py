@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from core.domain.errors import PlannerError
 from core.domain.people import actions
-from core.domain.tokens import count_tokens
+from core.domain.tools import count_tokens
 from core.domain.untrusted_text import one_line
 from core.learning.requests import HOW, PER_TOOL
 from core.planning.base import Watch, watched

@@ -16,7 +16,7 @@ from core.domain.errors import CatalogError, UnknownNameError
 from core.domain.feedback import By
 from core.domain.findings import Severity
 from core.domain.people import actions
-from core.domain.requests import (
+from core.domain.tasks import (
     MOST_CHARACTERS,
     MOST_REQUESTS,
     SOURCES,

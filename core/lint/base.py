@@ -15,9 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.domain.catalog import Catalog, Server, Tool, definition_text
-from core.domain.findable import Findable
-from core.domain.findings import Finding, Severity
-from core.domain.tokens import count_many
+from core.domain.findings import Findable, Finding, Severity
+from core.domain.tools import count_many
 from core.domain.untrusted_text import visible
 from core.lint.texts import CatalogTexts, Folded, Passage, fold
 from core.relevance.catalog_index import CatalogIndex

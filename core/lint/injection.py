@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from core.domain.catalog import Catalog
 from core.domain.findings import Finding, Severity
-from core.domain.once import made_once
+from core.domain.progress import made_once
 from core.lint.base import Context, Corpus, Rule, Words
 from core.lint.texts import Passage, quoted, sentence_before
 

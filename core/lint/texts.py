@@ -16,7 +16,7 @@ from urllib.parse import unquote
 import numpy as np
 
 from core.domain.catalog import Catalog, Server, Tool
-from core.domain.once import made_once
+from core.domain.progress import made_once
 from core.domain.untrusted_text import INVISIBLE, TAG_OFFSET
 
 # Decoded text: a model reads base64 and the like, a reviewer does not

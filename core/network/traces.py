@@ -12,7 +12,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from core.domain.network_moment import STEP_S
+from core.domain.params import STEP_S
 from core.network.states import OUTAGE_MS, Array, State, latencies_ms
 
 OUTAGE_S = OUTAGE_MS / 1e3

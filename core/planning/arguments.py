@@ -19,7 +19,7 @@ from zoneinfo import available_timezones
 
 from core.domain.catalog import words
 from core.domain.json_schema import admitted_by
-from core.domain.once import made_once
+from core.domain.progress import made_once
 from core.planning.literals import (
     DAYS,
     MONTHS,

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 import httpx2
 
 from core.domain.errors import PlannerError
-from core.domain.once import made_once
+from core.domain.progress import made_once
 from core.importers.token_meter import model_price
 from core.planning.base import Watch, who_waits
 from core.planning.model_connection import TooLargeError, stoppable

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from core.domain.catalog import Catalog
 from core.domain.decision import Fit
-from core.domain.once import made_once
+from core.domain.progress import made_once
 from core.relevance.lexical import Everyday, LexicalIndex, stem, terms, words_and_stems
 from core.relevance.relevance_index import (
     WORD_LENGTH_SHARE,

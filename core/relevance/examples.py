@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.domain.once import made_once
+from core.domain.progress import made_once
 from core.relevance.encoder import Vectors
 
 DATA = Path(__file__).parent / "data"

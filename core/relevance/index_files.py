@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 import core.domain
 import core.relevance
 from core.domain.catalog import Catalog
-from core.domain.once import made_once
+from core.domain.progress import made_once
 from core.domain.text_column import Texts
 from core.domain.tool_table import ToolRows
 from core.relevance.relevance_index import RelevanceIndex

@@ -29,7 +29,7 @@ import numpy as np
 import Stemmer  # pyright: ignore[reportMissingTypeStubs]
 from numpy.typing import NDArray
 
-from core.domain.once import made_once
+from core.domain.progress import made_once
 
 # pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 

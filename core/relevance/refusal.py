@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from core.domain.decision import DOUBTFUL_FROM, NOTHING_FROM, SURE_FROM, Confidence, Fit
 from core.domain.feedback import RefusalCurve, RefusalPoint
-from core.domain.once import made_once
+from core.domain.progress import made_once
 
 if TYPE_CHECKING:
     from core.relevance.relevance_index import RelevanceModel

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.domain.catalog import Catalog
-from core.domain.once import made_once
+from core.domain.progress import made_once
 from core.relevance.encoder import CachedEncoder, Vectors
 from core.relevance.examples import Examples, shipped_examples
 from core.relevance.half_rows import HalfRows, Moments

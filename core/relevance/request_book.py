@@ -13,7 +13,7 @@ import numpy as np
 
 import sample_catalog
 from core.domain.catalog import Catalog
-from core.domain.requests import Request, in_force
+from core.domain.tasks import Request, in_force
 from core.domain.tool_table import rows_with_seldom
 from core.importers.shipped_catalogs import SHIPPED_CATALOGS
 from core.relevance.encoder import CachedEncoder, Vectors, text_hash, unit_rows

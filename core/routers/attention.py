@@ -15,8 +15,8 @@ from cachetools import LRUCache
 from core.domain.catalog import Catalog, Server, Tool, definition_tokens
 from core.domain.decision import Decision
 from core.domain.errors import UnknownNameError, WayfareError
-from core.domain.preconditions import AgentState
-from core.domain.tokens import count_tokens
+from core.domain.execution import AgentState
+from core.domain.tools import count_tokens
 from core.domain.trace import DROPS, Drop
 from core.relevance.text_views import names
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from core.domain.catalog import Catalog
 from core.domain.decision import Exposure
 from core.domain.params import FINE_SHARE, Range, knob
-from core.domain.tokens import count_many, count_tokens
+from core.domain.tools import count_many, count_tokens
 from core.planning.base import Card
 from core.relevance.text_views import enriched, full, profile
 from core.routers.base import ETOM, Router, RoutingResult

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from core.domain.catalog import Catalog
 from core.domain.errors import WayfareError
-from core.domain.once import made_once
 from core.domain.params import SHARE, Parameters, knob
+from core.domain.progress import made_once
 from core.planning.base import Card
 from core.relevance.lexical import LexicalIndex
 from core.relevance.text_views import full

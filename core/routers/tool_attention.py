@@ -26,8 +26,8 @@ from numpy.typing import NDArray
 
 from core.domain.catalog import Catalog
 from core.domain.decision import Decision, Exposure, Stage
+from core.domain.execution import EVERYTHING, AgentState
 from core.domain.params import FINE_SHARE, Range, knob
-from core.domain.preconditions import EVERYTHING, AgentState
 from core.domain.trace import DROPS, KEPT, Drop
 from core.routers.attention import MAX_TOKENS, Pool, pool, turn_event
 from core.routers.base import TOOL_ATTENTION, Router, RoutingResult

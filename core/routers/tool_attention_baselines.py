@@ -17,7 +17,7 @@ import numpy as np
 from core.domain.catalog import Catalog, Server, Tool, first_sentence
 from core.domain.decision import Exposure, Stage
 from core.domain.params import Range, knob
-from core.domain.tokens import count_tokens
+from core.domain.tools import count_tokens
 from core.domain.trace import DROPS, KEPT, Drop
 from core.routers.base import EHRR, TOOL_ATTENTION, Router, RoutingResult
 from core.routers.context import Query, RoutingContext, per_catalog

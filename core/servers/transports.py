@@ -25,7 +25,7 @@ from mcp.shared.dispatcher import coerce_request_id
 from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCRequest, JSONRPCResponse, RequestId
 
-from core.domain.environment import inherited
+from core.domain.leaks import inherited
 from core.domain.settings import MAX_ANSWER_BYTES
 from core.servers.http_answers import Tell, heard
 from core.servers.messages import PLAIN, AnswerLimit

@@ -14,8 +14,7 @@ from threading import Lock
 from time import monotonic
 
 from core.domain.errors import StoreError
-from core.domain.events import DecisionEvent, OutcomeEvent
-from core.domain.governance_events import Spent
+from core.domain.events import DecisionEvent, OutcomeEvent, Spent
 from core.store.audit import Audit, Chain, Take
 from core.store.connection import Database, NoRoomError
 from core.store.journal import Journal, Kept

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC
 
 from core.domain.errors import StoreError
-from core.domain.governance_events import ApprovalChange, ClientChange, DefinitionChange, PolicyChange, Spent
+from core.domain.events import ApprovalChange, ClientChange, DefinitionChange, PolicyChange, Spent
 from core.store.connection import Database
 from core.store.events import BackgroundWriter
 from core.store.journal import Journal, Kept

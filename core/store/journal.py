@@ -20,7 +20,7 @@ from threading import Lock
 from typing import Any
 
 from core.domain.errors import StoreError
-from core.domain.governance_events import Spent
+from core.domain.events import Spent
 from core.store.log import TABLES, Record, checked
 
 Kept = Record | Spent

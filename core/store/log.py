@@ -20,18 +20,23 @@ import numpy as np
 from duckdb import DuckDBPyConnection
 
 from core.domain.errors import StoreError
-from core.domain.events import DecisionEvent, OutcomeEvent, Override, ParameterEvent, StatisticsEvent, TraceRemoval
-from core.domain.feedback import Calibration, CalibrationSwitch, Judgment, Label
-from core.domain.governance_events import (
+from core.domain.events import (
     ApprovalChange,
     ClientChange,
+    DecisionEvent,
     DefinitionChange,
+    OutcomeEvent,
+    Override,
+    ParameterEvent,
     PersonAction,
     PolicyChange,
     RefusedRequest,
     Spent,
+    StatisticsEvent,
+    TraceRemoval,
 )
-from core.domain.requests import RequestChange
+from core.domain.feedback import Calibration, CalibrationSwitch, Judgment, Label
+from core.domain.tasks import RequestChange
 from core.store.connection import AT_A_TIME, Array, Database, Schema, pa
 from core.store.migrations import packed, unpacked
 from core.store.tables import insert_arrow

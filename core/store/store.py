@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 from core.domain.errors import StoreBusyError, StoreError, UnknownNameError
 from core.domain.events import ActivityFilter, DecisionEvent, OutcomeEvent, Override
 from core.domain.feedback import Calibration, CalibrationSwitch, Judgment, Label, switched_on
-from core.domain.requests import RequestChange
-from core.domain.tasks import EqualJudgment
+from core.domain.tasks import EqualJudgment, RequestChange
 from core.store.activity import Activity, decisions_condition
 from core.store.catalogs import Catalogs, Vectors
 from core.store.connection import Database, Table

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from core.domain.catalog import words
 from core.domain.json_schema import admitted_by
-from core.domain.once import made_once
+from core.domain.progress import made_once
 
 if TYPE_CHECKING:
     from faker import Faker

@@ -17,14 +17,14 @@ from core.catalogs.background_jobs import Job, Stopped
 from core.domain import units
 from core.domain.errors import WayfareError
 from core.domain.feedback import By
-from core.domain.findable import Findable, ToolFound
+from core.domain.findings import Findable, ToolFound
 from core.learning.request_writing import RequestWriter, WritingRun, writing_endpoint
 from core.learning.requests import MODEL
 from core.planning.base import Watch
 from core.planning.rules import MODEL as MODEL_SETTING
+from dashboard.session import only
 from dashboard.ui.labels import labeller
 from dashboard.ui.long_work import job_progress, share_of
-from dashboard.ui.rights import only
 from dashboard.ui.text import counted, escaped
 from dashboard.ui.url_state import open_page
 

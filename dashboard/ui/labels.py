@@ -17,7 +17,7 @@ from core.domain.feedback import By, Label
 from core.domain.people import person
 from core.domain.trace import Array
 from core.learning.feedback import LABEL, MovedBy
-from dashboard.ui.rights import only
+from dashboard.session import only
 from dashboard.ui.table import pick
 from dashboard.ui.text import escaped
 

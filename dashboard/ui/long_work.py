@@ -13,8 +13,7 @@ from core.domain import units
 from core.domain.errors import WayfareError
 from core.domain.progress import Step
 from core.planning.base import Usage
-from dashboard.session import current_app, here, known_job, start_job
-from dashboard.ui.rights import only
+from dashboard.session import current_app, here, known_job, only, start_job
 from dashboard.ui.text import escaped, progress_words
 
 AT_ONCE = 5_000  # tools of a catalog: work that grows with them takes more than a moment beyond

@@ -18,14 +18,11 @@ from dashboard.page_host import DeltaGenerator
 from dashboard.session import current_app, first_catalog, visitor
 from dashboard.theme import WinnerColours
 from dashboard.ui.knobs import LaneLink, knob_panel, read_knobs, start_knobs
-from dashboard.ui.layer import supposed
-from dashboard.ui.network import chosen_network, network_choice, network_texts, start_network
-from dashboard.ui.presets import preset_choice
-from dashboard.ui.state_bar import BAR, state_bar
+from dashboard.ui.presets import DEFAULT_ROUTER, preset_choice
+from dashboard.ui.setting import BAR, chosen_network, network_choice, network_texts, start_network, state_bar, supposed
 from dashboard.ui.text import escaped
 from dashboard.ui.url_state import OF_WORDS, SHARED, UrlState, open_page
 
-DEFAULT_ROUTER = "ehrr"
 LONGEST = 20_000  # characters of a sub-task
 
 

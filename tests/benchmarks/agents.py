@@ -21,7 +21,7 @@ from mcp import Client, StdioServerParameters
 
 from core.app import App
 from core.domain.tasks import Task
-from core.domain.tokens import count_tokens
+from core.domain.tools import count_tokens
 from core.gateway.base import compact
 from core.importers.shipped_catalogs import SAMPLE
 from core.relevance.lexical import LexicalIndex

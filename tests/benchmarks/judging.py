@@ -27,8 +27,7 @@ from core.relevance.requests import like_requests
 from core.relevance.scoring import SAME_HIGH, TOP, evidence_without, fit_of
 from core.relevance.text_views import full
 from core.routers.context import RoutingContext
-from tests.benchmarks.attending import LIVE
-from tests.benchmarks.labelled import context
+from tests.benchmarks.labelled import LIVE, context
 
 Floats = NDArray[np.float64]
 TESTBEDS = ("attention-120", "search-15")

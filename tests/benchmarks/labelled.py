@@ -13,9 +13,10 @@ from core.domain.catalog import Catalog
 from core.domain.tasks import Step, Task
 from core.importers.shipped_catalogs import SAMPLE
 from core.routers.context import RoutingContext
-from tests.benchmarks.attending import LIVE
+from tests.benchmarks.measuring import ROOT
 
 RUNNING = "the servers that run"
+LIVE = ROOT.parent / "shared" / "data" / "livemcpbench"
 
 
 @dataclass(frozen=True)

@@ -138,12 +138,6 @@ class Route:
         """Why it ended where it did."""
         return self.visit.main.get_by_test_id("stAlertContainer").first
 
-    def numbers(self, holding: str = "") -> str:
-        """All figures of the one whom the panel is about, once they hold this."""
-        line = self.visit.main.get_by_text(re.compile(r"rank \S+\s+·\s+(fits|similarity)")).first
-        expect(line).to_contain_text(holding, timeout=LIMIT_MS)
-        return plain(line.inner_text())
-
     def until_why(self, name: str, sentence: str) -> None:
         """Wait until the panel is about this server or tool, and says this (a regular expression)."""
         expect(self.visit.select("Why this server or tool?")).to_have_value(name, timeout=LIMIT_MS)

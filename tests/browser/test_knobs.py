@@ -18,16 +18,6 @@ pytestmark = pytest.mark.browser
 LANE = "**/turn"
 
 
-def test_the_questions_that_change_are_listed_as_soon_as_the_tasks_are_scored(
-    console: ConsoleProgram, visitor: Visitor
-) -> None:
-    visit = visitor(console)
-    visit.open("", q=AIR, catalog="search-15", alpha_t="0.5", kappa="500")
-    listed = visit.main.get_by_text(re.compile("questions get another first tool than at the defaults"))
-    expect(listed).to_be_visible(timeout=LIMIT_MS)
-    expect(visit.main.locator("dl.wayfare-score")).to_contain_text("from")
-
-
 def test_dragged_over_a_breakpoint_the_winner_and_all_that_names_it_change_there_together(
     console: ConsoleProgram, visitor: Visitor
 ) -> None:
@@ -62,6 +52,7 @@ def test_dragged_over_a_breakpoint_the_winner_and_all_that_names_it_change_there
     assert strip_loaded(route).evaluate(colours) == first_two  # each tool keeps its own
     frames = visit.page.evaluate("frames")
     assert len(frames) > 3
+    visit.see(re.compile("questions get another first tool than at the defaults"))
     for frame in frames:
         assert frame["line"] == frame["sentence"] == frame["chart"]
         assert frame["line"].endswith(f"::{frame['card']}")

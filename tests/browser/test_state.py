@@ -27,9 +27,9 @@ def bar_of(visit: Visit) -> Locator:
 
 
 def test_a_turned_knob_is_in_the_bar_at_once_and_on_every_view_and_goes_by_a_click_and_comes_by_undo(
-    own_console: ConsoleProgram, visitor: Visitor
+    console: ConsoleProgram, visitor: Visitor
 ) -> None:
-    visit = visitor(own_console, width=1280, height=720)
+    visit = visitor(console, width=1280, height=720)
     route, mouse = Route(visit), visit.page.mouse
     visit.open("", q=AIR)
     route.decided()

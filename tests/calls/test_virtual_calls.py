@@ -12,8 +12,8 @@ from core.app import App
 from core.calls.calls import CallService
 from core.decisions.routing import Asked
 from core.domain.errors import CatalogError, WayfareError
-from core.domain.network_moment import AS_MEASURED, SIMULATED_TOO, NetworkMoment
 from core.domain.outcome import CallMode, OutcomeKind, ToolCall
+from core.domain.params import AS_MEASURED, SIMULATED_TOO, NetworkMoment
 from core.domain.statistics import Source, ToolStatistics
 from core.virtual.multiply import Recipe
 from tests.cases import each

@@ -124,6 +124,17 @@ def forked(*arguments: object) -> list[str]:
     return [FORKS.python, *command(*arguments)[1:]]
 
 
+def refused(run: Run, *words: str) -> None:
+    """Wrong use: exit 2, nothing on standard output, and on standard error one sentence that has these words."""
+    assert (run.code, run.out) == (2, "")
+    sentence = run.err.removesuffix("\n")
+    assert "\n" not in sentence
+    assert sentence == sentence.strip()
+    assert sentence.endswith((".", "?"))
+    assert not [word for word in ("Traceback", "Usage:") if word in sentence]
+    assert [word for word in words if word not in sentence] == [], sentence
+
+
 def wait_for(happened: Callable[[], bool], limit_s: float = 60.0) -> None:
     """Wait for something in another process; fails after a generous limit."""
     deadline = time.monotonic() + limit_s
@@ -144,6 +155,13 @@ def write(tmp_path: Path) -> Callable[[str, Any], Path]:
         return file
 
     return put
+
+
+@pytest.fixture
+def own(wayfare: Command, raw_catalog: Path) -> str:
+    """The catalog of that file, taken in: labels and the like are kept by its name."""
+    assert wayfare("import", raw_catalog, "--name", "own").code == 0
+    return "own"
 
 
 @pytest.fixture

@@ -65,7 +65,7 @@ def test_signing_in_and_out_through_the_console(
     wayfare: Command, write: Any, browser: Browser, db: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mine = ("--catalog", "mine")
-    monkeypatch.setattr("core.cli.sign_in.POLL_S", 0.05)
+    monkeypatch.setattr("core.cli.secrets.POLL_S", 0.05)
     with guarded_server() as guarded:
         file = write("mine.json", {"mcpServers": {"tickets": {"type": "http", "url": guarded.url}}})
         refused = wayfare("discover", file, "--name", "mine")

@@ -15,7 +15,7 @@ from mcp import Client, StdioServerParameters
 from core.app import App, Settings, open_app
 from core.domain.outcome import SIMULATED_MARK
 from tests.cases import each
-from tests.cli.conftest import RAW, ROOT, Command, forked, server, stdio, tool
+from tests.cli.conftest import RAW, ROOT, Command, forked, refused, server, stdio, tool
 
 REPORT = {"type": "object", "properties": {"celsius": {"type": "number"}}, "required": ["celsius"]}
 FIGURES = {"conn_s": 0.1, "call_s": 0.01, "success": 1.0, "post_accept_failure": 0.0}
@@ -47,11 +47,6 @@ class TestCall:
         assert (run.code, run.err) == (0, "")
         assert "(simulated: a virtual server was called over MCP)" in run.out
         assert "Simulated result of island::swim" in run.out
-
-    def test_both_at_once_are_refused(self, wayfare: Command, world: Path) -> None:
-        run = wayfare("call", "weather", "get_report", "--catalog", world, "--simulate", "--virtual")
-        assert (run.code, run.out) == (2, "")
-        assert "give one of them" in run.err
 
 
 class TestVirtual:
@@ -98,19 +93,24 @@ class TestVirtual:
         assert (info.name, names, out) == ("weather", ["get_report"], "")
         assert isinstance(result.structured_content["celsius"], int | float)
 
-    @each(
-        ("options", "words"),
-        [
-            (("nobody",), "There is no server 'nobody' in catalog"),
-            (("weather", "--profile", "odd"), "'odd' is not one of"),
-            (("weather", "--speed", "-1"), "-1"),
-            (("weather", "--http", "70000"), "70000"),
-        ],
-    )
-    def test_wrong_use(self, wayfare: Command, world: Path, options: tuple[str, ...], words: str) -> None:
-        run = wayfare("virtual", *options, "--catalog", world)
-        assert (run.code, run.out) == (2, "")
-        assert words in run.err
+
+@each(
+    ("line", "words"),
+    [
+        ("call weather get_report --simulate --virtual", "give one of them"),
+        ("virtual nobody", "There is no server 'nobody' in catalog"),
+        ("virtual weather --profile odd", "'odd' is not one of"),
+        ("virtual weather --http 70000", "70000"),
+        ("multiply nobody --copies 2", "There is no server 'nobody'"),
+        ("multiply weather", "--copies"),
+        ("multiply weather --copies 51", "51"),
+        ("multiply weather --copies 2 --spread 0.5", "0.5"),
+        ("multiply weather --copies 2 --name sample", "belongs to"),
+    ],
+)
+def test_wrong_use_keeps_nothing(wayfare: Command, world: Path, line: str, words: str) -> None:
+    refused(wayfare(*line.split(), "--catalog", world), words)
+    assert "weather" not in wayfare("catalogs").out
 
 
 class TestMultiply:
@@ -133,23 +133,6 @@ class TestMultiply:
             "Catalog world-weather-x3: 5 servers with 5 tools, 3 of them virtual copies of weather."
         )
         assert "weather-3" in run.out
-
-    @each(
-        ("options", "words"),
-        [
-            (("nobody", "--copies", "2"), "There is no server 'nobody'"),
-            (("weather",), "--copies"),
-            (("weather", "--copies", "0"), "0"),
-            (("weather", "--copies", "51"), "51"),
-            (("weather", "--copies", "2", "--spread", "0.5"), "0.5"),
-            (("weather", "--copies", "2", "--name", "sample"), "belongs to"),
-        ],
-    )
-    def test_wrong_use_keeps_nothing(self, wayfare: Command, world: Path, options: tuple[str, ...], words: str) -> None:
-        run = wayfare("multiply", *options, "--catalog", world)
-        assert (run.code, run.out) == (2, "")
-        assert words in run.err
-        assert "weather" not in wayfare("catalogs").out
 
 
 SECRET = "s3cr3t-value-77"

@@ -7,27 +7,12 @@ import socket
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from core.importers.shipped_catalogs import SHIPPED_CATALOGS
 from tests.benchmarks.measuring import free_port
 from tests.cases import each
-from tests.cli.conftest import Command, Run, server, tool
+from tests.cli.conftest import Command, refused, server, tool
 
 CONVERT = ("call", "unit-exchange", "convert_units")
-
-
-def refused(run: Run, *words: str) -> None:
-    """One sentence, ended, with the words in it."""
-    assert (run.code, run.out) == (2, "")
-    assert run.err.count("\n") == 1
-    sentence = run.err.rstrip("\n")
-    assert sentence == sentence.strip()
-    assert sentence.endswith((".", "?"))
-    assert "Traceback" not in sentence
-    assert "Usage:" not in sentence
-    for word in words:
-        assert word in sentence
 
 
 @each(
@@ -47,12 +32,7 @@ def refused(run: Run, *words: str) -> None:
         ("route words --set alpha_t", ("alpha_t", "NAME=VALUE")),
         ("route words --set =1", ("NAME=VALUE",)),
         ("route words --set bogus=1", ("bogus", "wayfare parameters")),
-        ("route words --set alpha_t=much", ("alpha_t", "much", "number")),
-        ("route words --set alpha_t=nan", ("alpha_t", "finite")),
         ("route words --set alpha_t=-1", ("alpha_t", "0.0 to 2.0")),
-        ("route words --set k=1.5", ("k = '1.5'", "whole number")),
-        ("route words --set auction=perhaps", ("auction", "true or false")),
-        ("route words --set billing=never", ("billing", "per_call")),
         ("route words --router nope", ("nope", "ehrr")),
         ("parameters --router nope", ("nope", "ehrr")),
         ("bench --tasks x.jsonl --router nope --catalog nope", ("nope",)),
@@ -66,31 +46,15 @@ def refused(run: Run, *words: str) -> None:
         ("up --port 0", ("--port",)),
         ("up --port 70000", ("70000", "65535")),
         ("up --host .", ("listen", "--host")),
+        ("route words --catalog nope --json", ("nope",)),
+        ("catalogs --json --bogus", ("--bogus",)),
+        (f"route words --catalog {'x' * 300}", ("There is no catalog",)),
     ],
 )
 def test_lines(wayfare: Command, line: str, words: tuple[str, ...]) -> None:
     refused(wayfare(*line.split()), *words)
 
 
-def test_nothing_is_on_standard_output_with_json_either(wayfare: Command) -> None:
-    refused(wayfare("route", "words", "--catalog", "nope", "--json"), "nope")
-    refused(wayfare("catalogs", "--json", "--bogus"), "--bogus")
-
-
-@each(
-    ("text", "words"),
-    [("", ("empty",)), (" \n\t ", ("empty",)), ("x " * 10_001, ("20,001", "20,000"))],
-    ids=["empty", "blank", "over-long"],
-)
-def test_sub_tasks_that_are_none(wayfare: Command, raw_catalog: Path, text: str, words: tuple[str, ...]) -> None:
-    refused(wayfare("route", text, "--catalog", raw_catalog), *words)
-
-
-def test_a_sub_task_that_is_not_unicode(wayfare: Command, raw_catalog: Path) -> None:
-    refused(wayfare("route", "caf\udcff", "--catalog", raw_catalog), "Unicode")
-
-
-TWICE = {"servers": [server("files", tool("read"), tool("read"))]}
 NAN = '{"servers": [{"name": "files", "tools": [{"name": "read", "price_usd": NaN}]}]}'
 
 
@@ -98,27 +62,25 @@ NAN = '{"servers": [{"name": "files", "tools": [{"name": "read", "price_usd": Na
     ("content", "words"),
     [
         ("not JSON at all", ("line 1",)),
-        ('{"servers": [', ("line 1",)),
         ("[1, 2]", ("shape",)),
-        ({"servers": 5}, ("servers",)),
         ({"servers": []}, ("no server",)),
-        (TWICE, ("read",)),
+        ({"servers": [server("files", tool("read"), tool("read"))]}, ("read",)),
         (NAN, ("price_usd", "NaN")),
-        ({"servers": [server("files", tool("read", price_usd=-1))]}, ("price_usd", "-1")),
     ],
 )
 def test_catalog_files(wayfare: Command, write, content: Any, words: tuple[str, ...]) -> None:
-    refused(wayfare("import", write("broken.json", content)), "broken.json", *words)
+    file = write("broken.json", content)
+    for line in (("import", file), ("route", "words", "--catalog", file)):
+        refused(wayfare(*line), "broken.json", *words)
 
 
-@each("command", ["route words --catalog {}", "call files read --catalog {}"])
-def test_a_broken_catalog_file_of_other_commands(wayfare: Command, write, command: str) -> None:
-    refused(wayfare(*command.format(write("broken.json", TWICE)).split()), "broken.json", "read")
-
-
-@pytest.mark.parametrize("command", ["import", "discover"])
-def test_a_directory_is_no_catalog(wayfare: Command, tmp_path: Path, command: str) -> None:
-    refused(wayfare(command, tmp_path), str(tmp_path), "directory")
+@each(
+    ("text", "words"),
+    [("", ("empty",)), ("x " * 10_001, ("20,001", "20,000")), ("caf\udcff", ("Unicode",))],
+    ids=["empty", "over-long", "no Unicode"],
+)
+def test_sub_tasks_that_are_none(wayfare: Command, raw_catalog: Path, text: str, words: tuple[str, ...]) -> None:
+    refused(wayfare("route", text, "--catalog", raw_catalog), *words)
 
 
 @each(
@@ -126,8 +88,6 @@ def test_a_directory_is_no_catalog(wayfare: Command, tmp_path: Path, command: st
     [
         ("", ("holds no task",)),
         ('{"id": "1", "subtask": "x", "relevant": []}\nnonsense', ("line 2", "JSON")),
-        ('{"id": "1", "subtask": "x"}', ("line 1", "relevant is missing")),
-        ('{"id": "1", "subtask": "", "relevant": []}', ("line 1", "subtask is empty")),
         ('{"id": "1", "subtask": "x", "relevant": ["read"]}', ("line 1", "server::tool")),
         ("[]", ("line 1", "a list")),
     ],
@@ -141,13 +101,10 @@ def test_task_files(wayfare: Command, write, raw_catalog: Path, lines: str, word
     ("arguments", "words"),
     [
         ("{", ("--args", "not JSON")),
-        ("", ("--args", "not JSON")),
         ("[1]", ("--args", "a list")),
         ("null", ("--args", "null")),
-        ('"text"', ("--args", "text")),
         ("[" * 100_000, ("--args", "not JSON")),
         ('{"value": NaN, "source": "mi", "target": "km"}', ("--args", "not JSON")),
-        ('{"value": 1e999, "source": "mi", "target": "km"}', ("--args", "not JSON")),
         ("{}", ("value is required", "source is required", "target is required")),
         ('{"value": "three", "source": "mi", "target": "km"}', ("value", "number")),
     ],
@@ -159,10 +116,6 @@ def test_arguments_of_a_call(wayfare: Command, arguments: str, words: tuple[str,
 @each("limit", ["0", "-1", "nan", "inf", "4000", "soon"])
 def test_limits_of_a_call(wayfare: Command, limit: str) -> None:
     refused(wayfare("call", "gremlin", "hang", "--timeout", limit), "--timeout", limit)
-
-
-def test_a_name_too_long_for_a_file(wayfare: Command) -> None:
-    refused(wayfare("route", "words", "--catalog", "x" * 300), "There is no catalog")
 
 
 def test_what_would_not_work_on_a_page_stops_the_console_from_starting(process: Command, tmp_path: Path) -> None:

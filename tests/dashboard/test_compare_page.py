@@ -11,8 +11,8 @@ from core.domain.trace import Drop
 from core.routers import ROUTERS
 from dashboard.pages.compare.view import LABELS, OWN_FILE, votes_words
 from dashboard.ui.charts.shared import frontier
+from dashboard.ui.presets import MOST
 from dashboard.ui.text import DROPPED
-from dashboard.ui.variants import MOST
 from tests.dashboard.harness import TIMEOUT_S, app_with, checked, markdown_of, open_page, press, text_of
 
 CATALOG = {

@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from core.app import App
 from core.domain.feedback import MOST_NOTE_CHARACTERS
-from dashboard.ui.judging import SET
+from dashboard.ui.calling import SET
 from tests.dashboard.harness import app_with, checked, open_page, press, text_of
 from tests.importing import import_text
 

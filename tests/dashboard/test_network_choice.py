@@ -6,10 +6,10 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.app import App
-from core.domain.network_moment import MEASURED, WITH_SIMULATED
+from core.domain.params import MEASURED, WITH_SIMULATED
 from dashboard.lane import lanes
 from dashboard.pages.route.view import TOKEN
-from dashboard.ui.network import KIND, PREFIX
+from dashboard.ui.setting import KIND, NETWORK
 from tests.dashboard.harness import (
     knob_panel_of,
     live_of,
@@ -32,14 +32,14 @@ def test_it_is_as_measured_until_a_profile_is_chosen_which_has_a_moment(app: App
     assert choice["choices"] == [MEASURED, WITH_SIMULATED, *app.networks.names()]
     before = metrics_of(page)["Expected time"]
 
-    page = turn(page, PREFIX, network="fluctuating", at_s=900.0)
+    page = turn(page, NETWORK, network="fluctuating", at_s=900.0)
     assert [knob["name"] for knob in network_panel_of(page)["groups"][0]["parts"][0]["knobs"]] == ["network", "at_s"]
     assert page.query_params["network"] == "fluctuating"
     assert page.query_params["at_s"] == "900"
     assert metrics_of(page)["Time, simulated"] != before
     assert "network fluctuating at 900 s" in text_of(page)
 
-    page = turn(page, PREFIX, network=MEASURED)
+    page = turn(page, NETWORK, network=MEASURED)
     assert metrics_of(page)["Expected time"] == before
     assert "network" not in page.query_params
 
@@ -50,7 +50,7 @@ def test_the_lane_draws_any_moment_as_the_page_does(app: App) -> None:
     assert (panel["kind"], panel["plays"]) == (KIND, "at_s")
     assert panel["token"] == knob_panel_of(page)["token"] == f"{page.session_state[TOKEN]}:ask.knob.ehrr"
     answer = lanes._lanes[panel["token"]].answers[KIND]({"network": "fluctuating", "at_s": 2700.0})
-    parts = live_of(turn(page, PREFIX, at_s=2700.0))
+    parts = live_of(turn(page, NETWORK, at_s=2700.0))
     (said,) = {part for part in parts if part == "route:headline"}
     drop = [line for line in parts[said].split("<dt>") if "Decided in" not in line]
     assert drop == [line for line in str(answer["parts"][said]).split("<dt>") if "Decided in" not in line]
@@ -73,6 +73,6 @@ def test_every_view_that_asks_takes_it_over(app: App, view: str) -> None:
     page: AppTest = open_page(view, **LINK)
     assert network_panel_of(page)["values"] == {"network": "fluctuating", "at_s": 900.0}
     assert "A part of the link was not used" not in text_of(page)
-    assert [chip["text"] for chip in state_of(page)["knobs"][PREFIX]] == ["Network fluctuating", "Moment 900 s"]
+    assert [chip["text"] for chip in state_of(page)["knobs"][NETWORK]] == ["Network fluctuating", "Moment 900 s"]
     if view == "call":
         assert "meets the network fluctuating at 900 s" in text_of(page)

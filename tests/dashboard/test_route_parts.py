@@ -22,7 +22,7 @@ from core.routers.ehrr import EhrrParameters
 from core.routers.presets import PRESETS, PresetFile
 from dashboard.pages.route.charts import refusal_curve, tool_breakdown, tool_scores
 from dashboard.pages.route.drawing import HEADLINE, card_key, drawing
-from dashboard.ui.flow import flow
+from dashboard.ui.chart import flow
 from dashboard.ui.presets import _apply
 from dashboard.ui.text import escaped
 from tests.cases import each

@@ -9,8 +9,8 @@ import pytest
 
 from core.app import App
 from core.decisions.routing import Asked
-from core.domain.network_moment import AS_MEASURED, NetworkMoment
 from core.domain.outcome import CallMode, OutcomeKind, ToolCall
+from core.domain.params import AS_MEASURED, NetworkMoment
 from core.domain.statistics import Source
 from core.network.profiles import Profile
 from core.network.states import HighLatency, Ideal, Outage

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from core.domain.once import made_once
+from core.domain.progress import made_once
 
 THREADS = 8
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.domain.preconditions import AgentState, Precondition
+from core.domain.execution import AgentState, Precondition
 from tests.cases import each
 
 

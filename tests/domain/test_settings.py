@@ -89,13 +89,13 @@ def test_nothing_else_looks_at_the_environment() -> None:
     }
     for_a_library = {
         "core/__init__.py",
-        "core/domain/tokens.py",
+        "core/domain/tools.py",
         "core/relevance/onnx_encoder.py",
         "core/planning/model_endpoint.py",
     }
     for_other_programs = {
         "core/servers/transports.py",
-        "core/cli/owner.py",
+        "core/cli/store.py",
     }  # servers, and the console of an agent
     assert looks == {"core/domain/settings.py"} | for_a_library | for_other_programs
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.domain.catalog import Tool, definition_text, definition_tokens
-from core.domain.tokens import CHUNK, count_many, count_tokens
+from core.domain.tools import CHUNK, count_many, count_tokens
 from tests.cases import each
 
 

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import pytest
 from mcp import Client
 
-from core.domain.tokens import count_tokens
+from core.domain.tools import count_tokens
 from tests.cases import each
 from tests.docs.markdown import blocks
 from tests.gateway.conftest import Console, ask, refused, talk

@@ -10,7 +10,7 @@ import pytest
 from mcp import Client, MCPError
 
 from core.app import App
-from core.domain.requests import MOST_REQUESTS
+from core.domain.tasks import MOST_REQUESTS
 from core.governance.policy import Scope
 from tests.gateway.conftest import ask, refused, served, talk, with_token
 from tests.importing import import_text

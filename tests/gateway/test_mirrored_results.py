@@ -16,7 +16,7 @@ from core.app import App
 from core.domain.catalog import ServerId
 from core.domain.json_schema import misfit
 from core.domain.outcome import Outcome, OutcomeKind
-from core.domain.tokens import count_tokens
+from core.domain.tools import count_tokens
 from core.gateway.base import Services
 from core.gateway.endpoint import DEFINITIONS
 from core.gateway.passing_on import given_tokens, passed_on, text_of

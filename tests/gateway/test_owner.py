@@ -17,7 +17,7 @@ import pytest
 from mcp import Client
 
 from core.cli import main
-from core.cli.owner import UpOptions, remember
+from core.cli.store import UpOptions, remember
 from core.domain.console import announced_owner, asked, owner_of
 from core.domain.settings import Settings
 from core.servers.secrets import names_in

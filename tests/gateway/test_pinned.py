@@ -14,7 +14,7 @@ from mcp import Client
 
 from core.app import App
 from core.domain.catalog import Server, Tool
-from core.domain.tokens import count_tokens
+from core.domain.tools import count_tokens
 from core.gateway.base import EndpointOptions, Services
 from core.gateway.endpoint import DEFINITIONS
 from core.gateway.passing_on import text_of

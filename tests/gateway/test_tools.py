@@ -12,7 +12,7 @@ from mcp import Client
 from core.app import App
 from core.domain.decision import Decision
 from core.domain.events import ActivityFilter
-from core.domain.tokens import count_tokens
+from core.domain.tools import count_tokens
 from core.gateway.endpoint import DEFINITIONS
 from core.routers.ehrr import EhrrParameters
 from core.store import Store

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from core.domain.catalog import Catalog, Server, Tool
-from core.domain.tokens import count_tokens
+from core.domain.tools import count_tokens
 from core.domain.trace import Drop
 from core.routers.tool_attention_baselines import (
     USAGE,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from core.domain.catalog import Catalog, Server, Tool
-from core.domain.preconditions import AgentState
+from core.domain.execution import AgentState
 from core.routers.attention import state_view
 from core.routers.tool_attention import ToolAttention
 from tests.routers import worlds

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from core.domain.catalog import Tool
-from core.domain.tokens import count_tokens
+from core.domain.tools import count_tokens
 from core.importers.shipped_catalogs import shipped
 from core.relevance.text_views import full
 from core.routers.attention import pool, shortened_description, summary_line

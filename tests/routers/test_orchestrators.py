@@ -3,7 +3,7 @@
 import pytest
 
 from core.domain.catalog import Server
-from core.domain.tokens import count_tokens
+from core.domain.tools import count_tokens
 from core.planning.base import SubQuery
 from core.relevance.text_views import full, profile
 from core.routers.etom import Hybrid, McpZero, React, Toolshed

@@ -11,9 +11,8 @@ from typing import Any
 
 import pytest
 
-from core.domain.events import DecisionEvent, OutcomeEvent, Override, ParameterEvent, StatisticsEvent
+from core.domain.events import DecisionEvent, OutcomeEvent, Override, ParameterEvent, Spent, StatisticsEvent
 from core.domain.feedback import Judgment, Label
-from core.domain.governance_events import Spent
 from core.store import Store
 
 T0 = datetime(2026, 3, 1, 12, 0, 0, 123456, tzinfo=UTC)

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from core.domain.errors import StoreError
-from core.domain.governance_events import Spent
+from core.domain.events import Spent
 from core.store import Store
 from core.store.journal import LARGEST_BYTES, Journal
 from core.store.log import checked, entry

@@ -13,7 +13,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from core.domain.console import Owner, announced
-from core.domain.governance_events import Spent
+from core.domain.events import Spent
 from core.store import Store
 from core.store.log import checked
 from core.store.sharing import COMMAND, CONSOLE

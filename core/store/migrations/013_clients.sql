@@ -1,4 +1,4 @@
--- Clients of the endpoint and the operator's policy; columns are the fields of core/domain/governance_events.py, in their order.
+-- Clients of the endpoint and the operator's policy; columns are the fields of core/domain/events.py, in their order.
 -- Append-only: of a client, and of the policy, the last row counts. A token is kept as its SHA-256 alone.
 
 CREATE TABLE client_changes (

@@ -1,5 +1,5 @@
 -- Definitions that were used, approved or denied, and calls that waited for a person; columns are the fields of
--- core/domain/governance_events.py, in their order. Append-only: of a tool, and of an approval's id, the last row counts.
+-- core/domain/events.py, in their order. Append-only: of a tool, and of an approval's id, the last row counts.
 
 CREATE TABLE definition_changes (
     sequence BIGINT PRIMARY KEY,

@@ -1,4 +1,4 @@
--- Requests that governance did not let through; columns are the fields of core/domain/governance_events.py, in their order.
+-- Requests that governance did not let through; columns are the fields of core/domain/events.py, in their order.
 
 CREATE TABLE refused_requests (
     sequence BIGINT PRIMARY KEY,

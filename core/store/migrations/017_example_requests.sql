@@ -1,4 +1,4 @@
--- Example requests of tools; columns are the fields of core/domain/requests.py::RequestChange, in their order. Append-only: an entry
+-- Example requests of tools; columns are the fields of core/domain/tasks.py::RequestChange, in their order. Append-only: an entry
 -- takes requests away where `removed` is true, and undoes a batch that it names in `undoes`.
 
 CREATE TABLE request_changes (

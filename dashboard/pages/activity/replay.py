@@ -31,12 +31,11 @@ from dashboard.theme import REJECTED
 from dashboard.ui.chart import chart
 from dashboard.ui.knobs import knob_panel
 from dashboard.ui.long_work import job_progress, share_of
-from dashboard.ui.presets import preset_choice
+from dashboard.ui.presets import preset_choice, read_variant, variant_text
 from dashboard.ui.question import DEFAULT_ROUTER, Question, standing_question
 from dashboard.ui.table import Column, table
 from dashboard.ui.text import counted, errors_shown, escaped, origin_words, outcome_words
 from dashboard.ui.url_state import ASKED, UrlState, ask_with, select
-from dashboard.ui.variants import read_variant, variant_text
 
 FILE, EVERY = "file", "every:"
 JOB, WAITS_S = "activity:replay", 1.5

@@ -29,8 +29,7 @@ from dashboard.pages.activity.totals import (
     totals_row,
     where,
 )
-from dashboard.session import current_app
-from dashboard.ui.rights import only
+from dashboard.session import current_app, only
 from dashboard.ui.table import Column, table
 from dashboard.ui.text import (
     cell_text,

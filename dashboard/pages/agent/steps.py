@@ -24,11 +24,10 @@ from core.governance.refusals import DEFINITION_CHANGED, DEFINITION_WAITS
 from core.planning.arguments import filled
 from core.planning.base import Action
 from core.planning.plans import AgentEvent, Executed, Routed, Stopped
-from dashboard.session import first_catalog, origin
+from dashboard.session import first_catalog, only, origin
 from dashboard.ui.calling import leave_note
 from dashboard.ui.labels import asked_like
 from dashboard.ui.question import QueryForm
-from dashboard.ui.rights import only
 from dashboard.ui.text import escaped
 from dashboard.ui.url_state import open_page
 

@@ -15,9 +15,9 @@ from core.importers.shipped_catalogs import SAMPLE
 from core.planning.base import MAY_WRITE
 from core.planning.plans import Executed, Routed, Stopped, turn_tokens
 from dashboard.pages.agent.steps import steps, your_turn
+from dashboard.session import only
 from dashboard.ui.long_work import planner_usage, show_preparing
 from dashboard.ui.question import Asks, Question
-from dashboard.ui.rights import only
 from dashboard.ui.table import Column, table
 from dashboard.ui.text import errors_shown, escaped
 from dashboard.ui.url_state import UrlState, select

@@ -14,7 +14,7 @@ from core.app import App
 from core.calls.calls import CallReport, Running
 from core.domain import units
 from core.domain.decision import Decision
-from core.domain.network_moment import SIMULATED_TOO, WITH_SIMULATED, NetworkMoment
+from core.domain.params import SIMULATED_TOO, WITH_SIMULATED, NetworkMoment
 from core.domain.trace import ToolRow
 from dashboard.pages.call.run import Run
 from dashboard.session import visitor

@@ -22,10 +22,9 @@ from core.governance.refusals import DEFINITION_CHANGED, DEFINITION_WAITS
 from dashboard.page_host import DeltaGenerator
 from dashboard.pages.call.form import Filled
 from dashboard.pages.call.target import Target, destructive
-from dashboard.session import origin, use_own_sessions
+from dashboard.session import only, origin, use_own_sessions
 from dashboard.ui.calling import MODES, leave_note, mode_choice
-from dashboard.ui.network import chosen_network
-from dashboard.ui.rights import only
+from dashboard.ui.setting import chosen_network
 from dashboard.ui.text import escaped
 
 RUNS_KEPT = 8

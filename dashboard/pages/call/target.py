@@ -21,8 +21,8 @@ from dashboard.session import first_catalog
 from dashboard.ui.calling import MODES
 from dashboard.ui.labels import asked_like_line
 from dashboard.ui.long_work import show_preparing
-from dashboard.ui.network import chosen_network
 from dashboard.ui.question import Question
+from dashboard.ui.setting import chosen_network
 from dashboard.ui.table import pick
 from dashboard.ui.text import Colour, escaped
 from dashboard.ui.url_state import UrlState

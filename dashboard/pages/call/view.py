@@ -17,8 +17,7 @@ from dashboard.pages.call.learning import learning, next_decision
 from dashboard.pages.call.result import result_view
 from dashboard.pages.call.run import Run, attempted, call_bar, run_of, watch
 from dashboard.pages.call.target import Target, choose_target, tool_card
-from dashboard.ui.calling import MODES
-from dashboard.ui.judging import judge_popover
+from dashboard.ui.calling import MODES, judge_popover
 from dashboard.ui.labels import label_bar, label_notice, labelling
 from dashboard.ui.question import Asks, Question
 from dashboard.ui.text import Colour, escaped, injected_badge

@@ -18,11 +18,10 @@ from core.domain.feedback import Calibration, Label, catalog_fingerprint
 from core.domain.untrusted_text import one_line
 from core.lab.calibrations import CalibrationResult
 from dashboard.pages.catalog import state
-from dashboard.session import known_job, start_job
+from dashboard.session import known_job, only, start_job
 from dashboard.ui.catalog_frames import matching
 from dashboard.ui.labels import labeller
 from dashboard.ui.long_work import job_progress, share_of
-from dashboard.ui.rights import only
 from dashboard.ui.table import Column, choose_rows, table, table_key
 from dashboard.ui.text import counted, escaped, file_name
 from dashboard.ui.url_state import open_page

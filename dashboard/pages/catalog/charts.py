@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import plotly.graph_objects as go
 
-from core.domain.findable import ToolFound
+from core.domain.findings import ToolFound
 from dashboard.theme import CHOSEN, REJECTED
 from dashboard.ui.charts.base import figure, label
 

@@ -19,9 +19,8 @@ from core.domain.catalog import Connection, Discovery, Imported, Server, ServerI
 from core.domain.errors import WayfareError
 from core.importers.shipped_catalogs import SHIPPED_CATALOGS
 from dashboard.pages.catalog import state
-from dashboard.session import known_job, start_job
+from dashboard.session import known_job, only, start_job
 from dashboard.ui.first_look import begin_first_look
-from dashboard.ui.rights import only
 from dashboard.ui.table import Column, table
 from dashboard.ui.text import counted, error_toasted, escaped
 from dashboard.ui.url_state import open_page

@@ -32,8 +32,8 @@ from dashboard.pages.catalog.imports import (
     source_of,
     source_widgets,
 )
+from dashboard.session import only
 from dashboard.ui.catalog_frames import reached_by
-from dashboard.ui.rights import only
 from dashboard.ui.table import Column, choice_table, table, table_key
 from dashboard.ui.text import counted, error_kept, escaped, kept_error
 

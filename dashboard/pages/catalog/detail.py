@@ -22,10 +22,9 @@ from dashboard.pages.catalog.connection_job import connection_lines, own_values
 from dashboard.pages.catalog.requests import requests_fold
 from dashboard.pages.catalog.servers import server_controls, sign_in_panel
 from dashboard.pages.catalog.state import open_multiply, show_tools
-from dashboard.session import origin
+from dashboard.session import only, origin
 from dashboard.ui.calling import MODES
 from dashboard.ui.catalog_frames import hint_words, price_words, source_word
-from dashboard.ui.rights import only
 from dashboard.ui.table import table
 from dashboard.ui.text import error_kept, escaped, kept_error
 from dashboard.ui.url_state import open_page

@@ -17,8 +17,8 @@ from core.domain.untrusted_text import one_line
 from core.lab.equal_sets import EqualSets
 from core.lab.levels import LEAST_COSINE
 from dashboard.pages.catalog import state
+from dashboard.session import only
 from dashboard.ui.long_work import AT_ONCE, show_preparing, work_first
-from dashboard.ui.rights import only
 from dashboard.ui.table import MOST_SENT, choice_table, page_of, table
 from dashboard.ui.text import counted, escaped, file_name
 

@@ -14,7 +14,7 @@ from core.catalogs.background_jobs import Job
 from core.domain import units
 from core.domain.catalog import Catalog
 from core.domain.errors import WayfareError
-from core.domain.findable import Findable, Missed, ToolFound
+from core.domain.findings import Findable, Missed, ToolFound
 from core.domain.tasks import Says
 from dashboard.page_host import GridContainer
 from dashboard.pages.catalog import state
@@ -22,12 +22,11 @@ from dashboard.pages.catalog.body import no_tools
 from dashboard.pages.catalog.charts import SEPARATOR, taken_for_map
 from dashboard.pages.catalog.equal_sets import pair_cards
 from dashboard.pages.catalog.requests import lacking_requests, uncounted_requests
-from dashboard.session import known_job, start_job
+from dashboard.session import known_job, only, start_job
 from dashboard.ui.catalog_frames import matching
 from dashboard.ui.chart import chart
 from dashboard.ui.first_look import work_panel, write_button, writing_model
 from dashboard.ui.long_work import job_progress, share_of
-from dashboard.ui.rights import only
 from dashboard.ui.table import Column, choice_table, page_of, table
 from dashboard.ui.text import escaped
 from dashboard.ui.url_state import open_page

@@ -19,9 +19,9 @@ from core.governance.client_setup import found_configurations
 from core.importers.formats import merge
 from core.importers.shipped_catalogs import SHIPPED_CATALOGS
 from dashboard.pages.catalog import state
+from dashboard.session import only
 from dashboard.ui.catalog_frames import reached_by
 from dashboard.ui.first_look import begin_first_look
-from dashboard.ui.rights import only
 from dashboard.ui.table import table
 from dashboard.ui.text import counted, error_kept, escaped, kept_error
 

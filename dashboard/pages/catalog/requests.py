@@ -11,12 +11,12 @@ import streamlit as st
 from core.app import App
 from core.domain.catalog import Catalog, Tool
 from core.domain.errors import WayfareError
-from core.domain.findable import Findable
-from core.domain.requests import MOST_CHARACTERS, MOST_REQUESTS, Request
+from core.domain.findings import Findable
+from core.domain.tasks import MOST_CHARACTERS, MOST_REQUESTS, Request
 from core.learning.requests import MODEL
+from dashboard.session import only
 from dashboard.ui.first_look import FOLD, begin_first_look
 from dashboard.ui.labels import labeller
-from dashboard.ui.rights import only
 from dashboard.ui.table import PLAIN
 from dashboard.ui.text import counted, escaped
 

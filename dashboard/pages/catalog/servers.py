@@ -18,7 +18,7 @@ from core.domain.settings import launched, own_url
 from core.importers.shipped_catalogs import SHIPPED_CATALOGS
 from dashboard.pages.catalog import state
 from dashboard.pages.catalog.connection_job import connection_lines, start_change
-from dashboard.ui.rights import only
+from dashboard.session import only
 from dashboard.ui.text import counted, error_toasted, escaped, visitor_zone
 
 FOLLOW_WORDS: dict[Follow, str] = {"show": "Show changes", "take": "Take them at once", "off": "Do not look"}

@@ -17,8 +17,8 @@ from core.lab.testbed import Selection, Testbed
 from core.virtual.multiply import HIGHEST_SPREAD, MOST_COPIES, Recipe, multiplied_name
 from dashboard.pages.catalog import state
 from dashboard.pages.catalog.imports import chosen_name, name_field
+from dashboard.session import only
 from dashboard.ui.catalog_frames import M_USD, PERCENT
-from dashboard.ui.rights import only
 from dashboard.ui.table import Column, table
 from dashboard.ui.text import counted, error_kept, errors_shown, escaped, kept_error
 

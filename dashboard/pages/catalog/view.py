@@ -20,10 +20,9 @@ from dashboard.pages.catalog.imports import import_dialog
 from dashboard.pages.catalog.lint import complete, lint_body
 from dashboard.pages.catalog.servers import add_button, file_panel, server_dialog
 from dashboard.pages.catalog.testbed import multiply_dialog, testbed_dialog
-from dashboard.session import current_app, first_catalog
+from dashboard.session import current_app, first_catalog, only
 from dashboard.ui.catalog_frames import Counts, counts
 from dashboard.ui.first_look import first_look
-from dashboard.ui.rights import only
 from dashboard.ui.table import pick
 from dashboard.ui.text import counted, escaped
 from dashboard.ui.url_state import UrlState

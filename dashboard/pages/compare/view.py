@@ -15,7 +15,7 @@ from core.domain import units
 from core.domain.decision import Decision
 from core.domain.errors import WayfareError
 from core.domain.feedback import AskedQuery
-from core.domain.network_moment import NetworkMoment
+from core.domain.params import NetworkMoment
 from core.domain.tasks import Task
 from core.lab.execution import ROUNDS, ExecutionRun, Interval, Playing
 from core.lab.stored_runs import ComparedTool, Placing, agreement, compared_tools, winners
@@ -23,20 +23,18 @@ from core.lab.sweep import unbeaten
 from core.routers.why import why
 from dashboard.pages.compare.charts import agreement_map
 from dashboard.session import job_about, known_job, start_job
-from dashboard.ui.chart import chart, live
+from dashboard.ui.calling import judge_popover
+from dashboard.ui.chart import chart, flow, live
 from dashboard.ui.charts.shared import frontier
-from dashboard.ui.flow import flow
-from dashboard.ui.judging import judge_popover
 from dashboard.ui.labels import asked_like_line
-from dashboard.ui.layer import badge
 from dashboard.ui.long_work import job_progress, planner_usage, share_of, show_preparing
-from dashboard.ui.network import chosen_network
+from dashboard.ui.presets import Variant, choose_variants
 from dashboard.ui.question import Asks, QueryForm, Question, example_subtasks
+from dashboard.ui.setting import badge, chosen_network
 from dashboard.ui.table import table
 from dashboard.ui.text import DROPPED, errors_shown, escaped, progress_words
 from dashboard.ui.token_meter import read_meter, start_meter, token_meter
 from dashboard.ui.url_state import ASKED, UrlState, open_page
-from dashboard.ui.variants import Variant, choose_variants
 
 LISTED = 5
 

@@ -20,8 +20,7 @@ from core.governance.clients import ANONYMOUS, Client
 from core.governance.policy import Scope
 from core.governance.status import BudgetStatus, budgets, clients_today
 from dashboard.pages.govern.waiting import SAID, do
-from dashboard.session import origin
-from dashboard.ui.rights import only
+from dashboard.session import only, origin
 from dashboard.ui.table import PLAIN
 from dashboard.ui.text import as_html, escaped
 

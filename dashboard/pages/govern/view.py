@@ -11,13 +11,12 @@ import streamlit as st
 import dashboard
 from core.app import App
 from core.domain.errors import WayfareError
-from core.domain.governance_events import made_by
+from core.domain.events import made_by
 from core.governance.policy import Policy, from_toml, to_toml
 from core.governance.status import BudgetStatus, budgets, clients_today, servers
 from dashboard.pages.govern.budgets import budgets_view, clients_view
 from dashboard.pages.govern.waiting import do, said, waiting_view
-from dashboard.session import current_app, origin
-from dashboard.ui.rights import only
+from dashboard.session import current_app, only, origin
 from dashboard.ui.text import escaped
 from dashboard.ui.url_state import UrlState, segments
 

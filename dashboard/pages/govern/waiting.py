@@ -11,13 +11,12 @@ import streamlit as st
 from core.app import App
 from core.domain import units
 from core.domain.errors import WayfareError
-from core.domain.governance_events import ApprovalChange, made_by
+from core.domain.events import ApprovalChange, made_by
 from core.domain.untrusted_text import visible
 from core.governance.definitions import HeldDefinition
 from core.governance.status import servers
-from dashboard.session import origin
+from dashboard.session import only, origin
 from dashboard.ui.calling import held_words, what_changed
-from dashboard.ui.rights import only
 from dashboard.ui.table import table
 from dashboard.ui.text import escaped
 

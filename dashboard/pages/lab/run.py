@@ -27,12 +27,11 @@ from core.lab.stored_runs import NOT_FIRST, NOT_REFUSED, UNKNOWN
 from core.routers.presets import DEFAULT_PRESET, PRESETS, preset_of
 from dashboard.page_host import DeltaGenerator
 from dashboard.pages.lab.tasks import TaskSet
-from dashboard.session import job_about, known_job, start_job
+from dashboard.session import job_about, known_job, only, start_job
 from dashboard.ui.long_work import job_progress, share_of
-from dashboard.ui.rights import only
+from dashboard.ui.presets import read_variant
 from dashboard.ui.text import DROPPED, escaped
 from dashboard.ui.url_state import UrlState, variant_text
-from dashboard.ui.variants import read_variant
 
 
 def choose_some(

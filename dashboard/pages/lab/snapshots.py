@@ -12,7 +12,7 @@ from core.app import App
 from core.domain.errors import WayfareError
 from core.domain.lab_runs import ConsoleState, Snapshot, differences
 from core.domain.untrusted_text import one_line
-from dashboard.ui.rights import only
+from dashboard.session import only
 from dashboard.ui.table import table
 from dashboard.ui.text import escaped
 from dashboard.ui.url_state import UrlState, pages_state, restore_pages, select

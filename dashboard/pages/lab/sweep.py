@@ -36,10 +36,10 @@ from dashboard.pages.lab.run import (
     start_button,
     taken,
 )
+from dashboard.session import only
 from dashboard.ui.chart import chart
 from dashboard.ui.knobs import knob_title
 from dashboard.ui.question import knob_prefix
-from dashboard.ui.rights import only
 from dashboard.ui.text import escaped
 from dashboard.ui.url_state import UrlState, select
 

@@ -14,8 +14,8 @@ from core.domain.untrusted_text import one_line
 from core.lab.judgments import Format
 from core.lab.lab_runs import STORED
 from dashboard.page_host import DeltaGenerator
-from dashboard.ui.judging import set_and_judge
-from dashboard.ui.rights import only
+from dashboard.session import only
+from dashboard.ui.calling import set_and_judge
 from dashboard.ui.text import escaped, file_name
 from dashboard.ui.url_state import UrlState, select
 

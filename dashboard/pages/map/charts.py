@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from core.domain import units
 from core.domain.catalog import Catalog, first_sentence
 from core.domain.decision import Decision
-from core.domain.findable import Confused
+from core.domain.findings import Confused
 from core.domain.statistics import CatalogMap, Placement
 from dashboard.pages.map.traces import CROWD, WHOLE, Pointed, View, density, edge_traces, pointed
 from dashboard.theme import ACCEPTED, CHOSEN, GROUPS, LOOKED_AT, MUTED, REJECTED

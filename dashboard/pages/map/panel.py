@@ -14,7 +14,7 @@ from core.decisions.routing import Asked
 from core.domain import units
 from core.domain.catalog import Catalog
 from core.domain.decision import Decision
-from core.domain.findable import Confused, Findable
+from core.domain.findings import Confused, Findable
 from core.domain.params import Parameters
 from core.domain.statistics import Neighbour, Placement, Statistics
 from core.importers.shipped_catalogs import starting_subtasks

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from core.domain.findable import Confused
+from core.domain.findings import Confused
 from core.domain.statistics import CatalogMap
 from dashboard.theme import MUTED, REJECTED, SIMILARITY
 from dashboard.ui.charts.base import label

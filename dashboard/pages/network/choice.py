@@ -16,10 +16,10 @@ from core.lab.scenario_runs import TASKS, TESTBED
 from core.lab.scenarios.measures import SETTINGS, Setting, parameters_under
 from core.network.profiles import Profile
 from dashboard.pages.network.editor import after_editing, editor, open_editor
+from dashboard.session import only
 from dashboard.ui.calling import MODES
 from dashboard.ui.knobs import knob_panel, read_knobs, reset_knobs, start_knobs
 from dashboard.ui.question import Question
-from dashboard.ui.rights import only
 from dashboard.ui.text import escaped
 from dashboard.ui.url_state import UrlState
 

@@ -14,17 +14,15 @@ from streamlit.column_config import MultiselectColumn, SelectboxColumn
 from core.app import App
 from core.domain.catalog import Server
 from core.domain.errors import CatalogError, ParameterError, WayfareError
-from core.domain.network_moment import STEP_S
-from core.domain.params import Knob, Value
+from core.domain.params import STEP_S, Knob, Value
 from core.lab.scenarios.records import Curve, curves
 from core.lab.scenarios.simulation import LEAD_IN
 from core.network.draft import Draft, DraftRule, Row, varied
 from core.network.profiles import MOST_BYTES, Profile, read_profile, tidy_name
 from core.network.traces import Traces
 from dashboard.pages.network.charts.latency import latency_preview
-from dashboard.session import current_app
+from dashboard.session import current_app, only
 from dashboard.ui.chart import chart
-from dashboard.ui.rights import only
 from dashboard.ui.table import ROW_PX, Column, configs, table_height
 from dashboard.ui.text import errors_shown, escaped
 

@@ -21,10 +21,9 @@ from core.lab.scenarios.simulation import Step, World
 from dashboard.pages.network.charts.latency import RunTimeline
 from dashboard.pages.network.charts.runs import LiveCall, calls_so_far
 from dashboard.pages.network.choice import Choice, calls_button, calls_wanted
-from dashboard.session import here
+from dashboard.session import here, only
 from dashboard.ui.chart import chart
 from dashboard.ui.long_work import show_preparing
-from dashboard.ui.rights import only
 from dashboard.ui.text import escaped
 from dashboard.ui.url_state import open_page
 

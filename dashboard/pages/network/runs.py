@@ -17,9 +17,9 @@ from core.domain.errors import StoreError, WayfareError
 from core.domain.lab_runs import SIMULATED, KeptRun, RunSteps
 from dashboard.pages.network.charts.runs import RUN_COLOURS, failures_by_step, latency_against_success
 from dashboard.pages.network.tables import HELPS, SPELLED
+from dashboard.session import only
 from dashboard.theme import MUTED
 from dashboard.ui.chart import chart
-from dashboard.ui.rights import only
 from dashboard.ui.table import Column, listening_table
 from dashboard.ui.text import cell_text, errors_shown, escaped, visitor_zone
 

@@ -16,8 +16,7 @@ from core.decisions.routing import Asked
 from core.decisions.strips import Segment, Strip
 from core.domain import units
 from core.domain.decision import DOUBTFUL_FROM, NOTHING_FROM, SURE_FROM, Decision, Fit, PlannedTry, TryPlan
-from core.domain.network_moment import AS_MEASURED
-from core.domain.params import Knob, Value
+from core.domain.params import AS_MEASURED, Knob, Value
 from core.domain.trace import ToolRow
 from core.domain.untrusted_text import one_line
 from core.routers.auction import SETTLEMENTS
@@ -29,11 +28,10 @@ from core.routers.why import IF_ANYTHING, condition, fit_sentence, network_note,
 from dashboard.lane import Answer, Values
 from dashboard.pages.route.charts import auction, server_ranking, tool_breakdown, tool_scores
 from dashboard.theme import WinnerColours
-from dashboard.ui.chart import chart, live, noted
+from dashboard.ui.chart import chart, flow, live, noted
 from dashboard.ui.charts.base import figure_json
-from dashboard.ui.flow import flow
-from dashboard.ui.layer import MARK
-from dashboard.ui.network import KIND as NETWORK
+from dashboard.ui.setting import KIND as NETWORK
+from dashboard.ui.setting import MARK
 from dashboard.ui.text import as_html
 
 Metric = tuple[str, str, str]  # label, value, help

@@ -11,8 +11,8 @@ from core.app import App
 from core.catalogs.background_jobs import Job
 from core.domain import units
 from core.domain.decision import Decision
+from core.domain.execution import EVERYTHING, AgentState, Precondition
 from core.domain.params import NOTHING
-from core.domain.preconditions import EVERYTHING, AgentState, Precondition
 from core.planning.base import Watch, watched
 from core.planning.plans import Plan
 from core.routers.attention import HeldBack, StateView

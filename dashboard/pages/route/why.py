@@ -14,7 +14,7 @@ from core.domain.feedback import AskedQuery
 from core.domain.trace import ServerRow, ToolRow
 from core.routers.utility import Headroom
 from core.routers.why import condition, reasons_of_fit, tool_headroom, why
-from dashboard.ui.judging import judge_popover
+from dashboard.ui.calling import judge_popover
 from dashboard.ui.labels import LABELS_HELP, Labelling, asked_like_line, label_bar, label_notice, moved_lines
 from dashboard.ui.text import escaped
 

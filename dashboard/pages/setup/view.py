@@ -15,9 +15,8 @@ from core.gateway.endpoint import own_tokens
 from core.governance.client_setup import TURNS, FoundConfiguration, found_configurations, target_of, visits_of
 from core.governance.client_texts import CLIENTS, SetupClient, Way, client_of
 from core.governance.clients import ANONYMOUS, Visit
-from dashboard.session import current_app, first_catalog, known_job, origin, start_job
+from dashboard.session import current_app, first_catalog, known_job, only, origin, start_job
 from dashboard.ui.first_look import begin_first_look, first_look
-from dashboard.ui.rights import only
 from dashboard.ui.text import error_kept, escaped, kept_error
 from dashboard.ui.url_state import UrlState, open_page, select
 

@@ -1,4 +1,4 @@
-"""`wayfare sweep` and `wayfare runs`: points, what is stored of them, and the same again."""
+"""`wayfare sweep`, `runs` and `replay`: points, what is stored of them, the same again, and recorded decisions again."""
 
 from __future__ import annotations
 
@@ -11,44 +11,29 @@ import pytest
 
 from core.store import Store
 from tests.cases import each
-from tests.cli.conftest import Command, server, tool
-from tests.cli.test_wrong_use import refused
+from tests.cli.conftest import Command, refused, server, tool
 
 READ = "Read a text file from the disk."
-CATALOG = {
-    "servers": [
-        server(
-            "files",
-            tool("slow", READ, latency_s=0.9, price_usd=0.001),
-            tool("fast", READ, latency_s=0.1, price_usd=0.003),
-        )
-    ]
-}
+SLOW, FAST = ({"latency_s": 0.9, "price_usd": 0.001}, {"latency_s": 0.1, "price_usd": 0.003})
+CATALOG = {"servers": [server("files", tool("slow", READ, **SLOW), tool("fast", READ, **FAST))]}
 TASKS = [
     {"id": "read", "subtask": READ, "relevant": ["files::slow"]},
     {"id": "moon", "subtask": "Fly to the moon.", "relevant": []},
 ]
-PAPER = ("--preset", "paper")
 
 
 @pytest.fixture
 def files(write) -> tuple[object, ...]:
     """A slow tool that is right and cheap, and one of the same words that is fast and dear."""
-    return ("--tasks", write("tasks.jsonl", TASKS), "--catalog", write("c.json", CATALOG), *PAPER)
+    return ("--tasks", write("t.jsonl", TASKS), "--catalog", write("c.json", CATALOG), "--preset", "paper")
 
 
 def test_where_time_matters_more_the_slow_tool_comes_second(wayfare: Command, files) -> None:
     line = ("sweep", *files, "--axis", "alpha_t=0:1:0.5", "--axis", "kappa=0,1000")
     document = wayfare(*line, "--json").json()
     points = {(p["values"]["alpha_t"], p["values"]["kappa"]): p["mrr"] for p in document["points"]}
-    assert points == {
-        (0.0, 0.0): 0.5,  # nothing but the words, which are the same: the name decides
-        (0.0, 1000.0): 0.5,
-        (0.5, 0.0): 0.5,
-        (0.5, 1000.0): 1.0,
-        (1.0, 0.0): 0.5,
-        (1.0, 1000.0): 1.0,
-    }
+    # without time or money nothing but the words counts, which are the same: the name decides
+    assert points == {(a, k): 1.0 if a and k else 0.5 for a in (0.0, 0.5, 1.0) for k in (0.0, 1000.0)}
     assert {document["points"][at]["mrr"] for at in document["front"]} <= {0.5, 1.0}
     assert wayfare(*line, "--json").json() == document
     table = wayfare(*line, "--measure", "mrr").out.splitlines()
@@ -66,17 +51,17 @@ def test_points_are_drawn_or_searched(wayfare: Command, files) -> None:
 @each(
     ("options", "words"),
     [
-        (("--axis", "alpha_t"), ("alpha_t", "NAME=LOW:HIGH:STEP")),
-        (("--axis", "nope=0:1:1"), ("nope", "wayfare parameters")),
-        (("--axis", "alpha_t=0:1"), ("no step", "--random")),
-        (("--axis", "alpha_t=0,1", "--axis", "alpha_t=2"), ("same parameter",)),
-        (("--axis", "alpha_t=0,1", "--random", "2", "--optuna", "2"), ("--random", "--optuna")),
-        (("--axis", "alpha_t=0,1", "--router", "nope"), ("nope", "ehrr")),
-        ((), ("--axis",)),
+        ("--axis alpha_t", ("alpha_t", "NAME=LOW:HIGH:STEP")),
+        ("--axis alpha_t=0:1", ("no step", "--random")),
+        ("--axis alpha_t=0,1 --axis alpha_t=2", ("same parameter",)),
+        ("--axis alpha_t=0,1 --random 2 --optuna 2", ("--random", "--optuna")),
+        ("--axis alpha_t=0:1 --optuna 3 --ray auto", ("--optuna", "--ray")),
+        ("--axis alpha_t=0,1 --router nope", ("nope", "ehrr")),
+        ("", ("--axis",)),
     ],
 )
-def test_wrong_use(wayfare: Command, files, options, words) -> None:
-    refused(wayfare("sweep", *files, *options), *words)
+def test_wrong_use(wayfare: Command, files, options: str, words: tuple[str, ...]) -> None:
+    refused(wayfare("sweep", *files, *options.split()), *words)
 
 
 def test_runs_are_listed_shown_and_repeated(wayfare: Command, files, write, db: Path) -> None:
@@ -99,6 +84,8 @@ def test_runs_are_listed_shown_and_repeated(wayfare: Command, files, write, db: 
     assert changed.code == 1
     assert "tool files::fast changed (latency_s)" in changed.out
     assert "Tasks whose rank differs: read." in changed.out
+    refused(wayfare("runs", "abc"), "abc", "wayfare runs")
+    refused(wayfare("runs", "--repeat"), "--repeat", "ID")
 
 
 def test_long_commands_are_kept_with_the_address_of_their_result(wayfare: Command, files, db: Path) -> None:
@@ -107,15 +94,31 @@ def test_long_commands_are_kept_with_the_address_of_their_result(wayfare: Comman
     ids = [wayfare("bench", *files, *more, "--json").json()["runs"][0]["id"] for more in ((), ("--catalog", "mine"))]
     wayfare("bench", "--tasks", files[1], "--catalog", "mine", "--set", "k=0")
     with Store(db) as store:
-        refused, named, of_file = store.command_runs.newest(9)
+        wrong, named, of_file = store.command_runs.newest(9)
     assert (of_file.why, of_file.link) == ("", "")
     assert named.title == shlex.join(map(str, ("wayfare", "bench", *files, "--catalog", "mine", "--json")))
     address = dict(parse_qsl(urlsplit(named.link).query))
     assert address.pop("tasks").startswith("stored:")
     assert (named.why, address) == ("", {"catalog": "mine", "router": "ehrr", "runs": ids[1]})
-    assert refused.why.startswith("k = 0 is outside")
+    assert wrong.why.startswith("k = 0 is outside")
 
 
-def test_what_is_not_there_is_said(wayfare: Command) -> None:
-    refused(wayfare("runs", "abc"), "abc", "wayfare runs")
-    refused(wayfare("runs", "--repeat"), "--repeat", "ID")
+def test_recorded_decisions_again(wayfare: Command, write) -> None:
+    catalog, then = ("--catalog", "twins"), ("--preset", "paper", "--set", "alpha_t=1")
+    refused(wayfare("replay"), "Nothing was decided", "sample")
+    wayfare("import", write("c.json", CATALOG), "--name", "twins")
+    wayfare("route", READ, *catalog, *then)
+    assert wayfare("replay", *catalog).out.startswith("1 decisions, 0 with another winner")
+    changed = wayfare("replay", *catalog, "--set", "kappa=1000")
+    assert "1 decisions, 1 with another winner" in changed.out
+    assert changed.out.splitlines()[-1].split("  ")[:3] == [READ, "files::fast", "files::slow"]
+    document = wayfare("replay", *catalog, "--set", "kappa=1000", "--json").json()
+    assert document["totals"]["usd_now"] < document["totals"]["usd_then"]
+    assert [row["changed"] for row in document["decisions"]] == [True]
+    refused(wayfare("replay", *catalog, "--router", "nope"), "nope", "ehrr")
+    line = {"time": "2026-11-28T09:00:00Z", "question": READ, "tool": "files::slow", "ok": True, "latency_s": 2.0}
+    theirs = wayfare("replay", write("day.jsonl", [line]), *catalog, *then).out
+    assert "1 with another winner" in theirs
+    assert "0 of 1 answers lost" in theirs
+    assert theirs.splitlines()[-1].split("  ")[:3] == [READ, "files::slow", "files::fast"]
+    refused(wayfare("replay", write("bad.jsonl", "[]"), *catalog), "bad.jsonl", "line 1 is a list")

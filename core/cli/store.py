@@ -1,6 +1,7 @@
-"""`wayfare status` and `wayfare stop`: the console that serves a store, who uses it, and its end.
+"""Commands about the store: the console that serves it, its backups, and what it has as a folder of files.
 
-The last `wayfare up` of a store. A console that `wayfare mcp` starts has its options and its environment, not those of an agent.
+The options of the last `wayfare up` are kept beside it. A console that `wayfare mcp` starts has these options and their environment, not those of an
+agent.
 """
 
 from __future__ import annotations
@@ -17,12 +18,11 @@ from typing import Any
 import click
 from pydantic import TypeAdapter
 
-from core.cli.options import common, print_json, print_outcome, print_table
+from core.cli.options import common, opened, print_json, print_outcome, print_table, printable
 from core.domain.catalog import ServerId
 from core.domain.console import Owner, asked, beside, console_lock, owner_of
-from core.domain.environment import MACHINE
-from core.domain.errors import WayfareError
-from core.domain.leaks import plain_value
+from core.domain.errors import StoreBusyError, WayfareError
+from core.domain.leaks import MACHINE, plain_value
 from core.domain.settings import Settings
 from core.gateway.door import TOKEN
 from core.servers.secret_file import PASSPHRASE, Secret, SecretFile, SecretFileError
@@ -165,6 +165,17 @@ def stop(db: Path | None, as_json: bool) -> None:
     print_outcome(document, f"The console on {owner.url} has ended.", as_json)
 
 
+def console_said(words: list[str], settings: Settings, error: StoreBusyError) -> Any:
+    """Returns the JSON document of a command that the console ran. Raises `error` without a console, WayfareError if the command failed."""
+    owner = owner_of(settings.db)
+    if owner is None or not owner.key:
+        raise error
+    done = asked(owner, "POST", {"arguments": [*words, "--json"]})
+    if done["code"]:
+        raise WayfareError(str(done["err"]).strip())
+    return json.loads(done["out"])
+
+
 def described(owner: Owner) -> str:
     """Returns one sentence about a console that runs."""
     since = f" since {_time(owner.since)}" if owner.since else ""
@@ -179,3 +190,96 @@ def _end(ends_in_s: float | None) -> str:
 
 def _time(text: str) -> str:
     return f"{datetime.fromisoformat(text).astimezone():%Y-%m-%d %H:%M:%S}"
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--force", is_flag=True, help="Replace FILE.")
+@common
+def backup(file: Path, force: bool, db: Path | None, as_json: bool) -> None:
+    """Write one file with the store and the values of its servers, while a console runs or not. Saved networks and a tuned encoder are in
+    it as well. If FILE is a folder, the backup is a new file in it.
+
+    The file holds secrets and can be read by you alone.
+
+    Example: wayfare backup wayfare.backup
+    """
+    with opened(db, existing=True) as app:
+        made = app.backups.make(file, replace=force)
+    records, size = made.contents.records, made.file.stat().st_size
+    broken = f" The log does not verify: {made.contents.problem}" if made.contents.problem else ""
+    print_outcome(
+        {"file": str(made.file), "bytes": size, "records": records, "hash": made.contents.hash, "problem": made.contents.problem or None},
+        f"{made.file} has the store with {records:,} records of its log, {size / 1e6:.1f} MB. It holds secrets.{broken}",
+        as_json,
+    )  # fmt: skip
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@click.option("--force", is_flag=True, help="Put it in the place of a store, which is moved to a folder beside it.")
+@common
+def restore(file: Path, force: bool, db: Path | None, as_json: bool) -> None:
+    """Verify a backup and put it in the place of the store, which is kept beside it. The checksum of each part and the log's chain
+    of hashes are verified first: a damaged file changes nothing. End the console before, with `wayfare stop`.
+
+    Example: wayfare restore wayfare.backup --force
+    """
+    from core.catalogs.backups import restore as restored
+
+    settings = Settings.from_environment(db=db)
+    done = restored(file, settings, replace=force)
+    kept = f" The store of before is in {done.before}." if done.before else ""
+    print_outcome(
+        {"store": str(settings.db), "records": done.contents.records, "made": done.contents.at, "before": done.before and str(done.before)},
+        f"{settings.db} is the store of {done.contents.at}, with {done.contents.records:,} records of its log.{kept}",
+        as_json,
+    )  # fmt: skip
+
+
+SHOWN = 12  # changed lines of a file that are printed
+
+
+@click.command()
+@click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
+@click.option("--catalog", "catalogs", multiple=True, metavar="NAME", help="This catalog alone; may be repeated (default: all, with clients and policy).")  # fmt: skip
+@common
+def export(folder: Path, catalogs: tuple[str, ...], db: Path | None, as_json: bool) -> None:
+    """Write catalogs, clients and the policy as a folder of readable files, for git or another store. Servers, tools, prices, wordings,
+    example requests, labels and the outcomes of calls are in it; tokens, values of servers and texts of calls are not.
+
+    Example: wayfare export catalogs
+    """
+    with opened(db, existing=True) as app:
+        written = app.exchange.write(folder, catalogs)
+    print_outcome({"folder": str(folder), "files": sorted(written)}, f"{folder} has {len(written)} files.", as_json)
+
+
+@click.command()
+@click.argument("folder", type=click.Path(path_type=Path, file_okay=False, exists=True))
+@click.option("--yes", is_flag=True, help="Take it in: all or nothing.")
+@common
+def apply(folder: Path, yes: bool, db: Path | None, as_json: bool) -> None:
+    """Show what a folder of `wayfare export` would change, and with --yes take it in. It adds and replaces what it names: a server, a
+    price, a client. What it does not name stays. The same folder changes nothing a second time.
+
+    Example: wayfare apply catalogs --yes
+    """
+    with opened(db) as app:
+        found, skipped = app.exchange.apply(folder, dry=not yes), app.exchange.skipped
+    counts = {file: [sum(line[0] == sign for line in lines) for sign in "+-"] for file, lines in found.items()}
+    if as_json:
+        rows = [{"file": file, "added": added, "removed": removed} for file, (added, removed) in counts.items()]
+        print_json({"applied": yes, "changes": rows, "skipped": skipped})
+        return
+    for file, lines in found.items():
+        click.echo(f"{printable(file)}: {counts[file][0]:,} lines added, {counts[file][1]:,} removed")
+        for line in lines[:SHOWN]:
+            text = line[1:].lstrip(" ")
+            click.echo(f"  {line[: len(line) - len(text)]}{printable(text, 160)}")
+        if len(lines) > SHOWN:
+            click.echo(f"  and {len(lines) - SHOWN:,} more")
+    for why in skipped[:SHOWN]:
+        click.echo(f"left out: {printable(why, 200)}")
+    done = "It is taken in." if yes else "Nothing is changed yet; --yes takes it in."
+    click.echo(done if found else "The store has all of it already.")

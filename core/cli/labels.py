@@ -1,13 +1,12 @@
-"""`wayfare calibrate`: a calibration fitted to labels and judged on held-back folds. `wayfare label`: judgments of
-decisions.
-"""
+"""Labels of decisions, calibrations fitted to them, and sets of graded judgments."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import click
 
@@ -17,9 +16,10 @@ from core.cli.options import (
     common,
     listed_run,
     one_of,
-    opened,
+    opened_catalog,
     preset_option,
     print_json,
+    print_list,
     print_outcome,
     print_table,
     printable,
@@ -29,8 +29,9 @@ from core.cli.options import (
     write_file,
 )
 from core.domain.errors import WayfareError
-from core.domain.feedback import By, Calibration, Label
+from core.domain.feedback import FIRST_SET, By, Calibration, Label
 from core.lab.calibrations import CalibrationResult
+from core.lab.judgments import Format
 from core.routers.presets import applied as with_preset
 from core.routers.tool_attention import ToolAttentionParameters
 
@@ -86,8 +87,7 @@ def calibrate(
         least=0,
     )
     attention = with_preset(ToolAttentionParameters, preset, settings_of(settings))
-    with opened(db) as app:
-        chosen = app.catalogs.open(catalog).name
+    with opened_catalog(db, catalog) as (app, chosen):
         service = app.calibrations
         if listed:
             _print_calibrations(app, chosen, as_json)
@@ -165,19 +165,10 @@ def _print_result(result: CalibrationResult, kept: Calibration | None, *, applie
 def _print_calibrations(app: App, catalog: str, as_json: bool) -> None:
     active = app.calibrations.active(catalog)
     found = app.calibrations.of_catalog(catalog)
-    rows = [{**_line(one), "active": active is not None and one.id == active.id} for one in found]
-    if as_json:
-        print_json({"calibrations": rows})
-    elif not rows:
-        click.echo("There is no calibration yet.")
-    else:
-        print_table(
-            ("name", "labels", "fitted", ""),
-            [
-                (str(row["name"]), str(row["labels"]), str(row["at"])[:16], "in force" if row["active"] else "")
-                for row in rows
-            ],
-        )
+    rows: list[dict[str, Any]] = [_line(one) | {"active": active is not None and one.id == active.id} for one in found]
+    lines = [(row["name"], str(row["labels"]), row["at"][:16], "in force" if row["active"] else "") for row in rows]
+    header = ("name", "labels", "fitted", "")
+    print_list({"calibrations": rows}, header, lines, as_json, none="There is no calibration yet.")
 
 
 def _print_active(active: Calibration | None, catalog: str, as_json: bool) -> None:
@@ -194,9 +185,6 @@ def _line(calibration: Calibration) -> dict[str, Any]:
         "labels": calibration.labels,
         "at": calibration.at.isoformat(),
     }
-
-
-# `wayfare label`: judgments of decisions by people.
 
 
 @click.command()
@@ -232,8 +220,7 @@ def label(
     Example: wayfare label "find a hotel in Lisbon" --tool hotels::search --right --instead-of calendar::find_free_time
     """
     one_of({"TEXT": text, "--retract": retract, "--list": listed, "--import": imported, "--export": exported})
-    with opened(db) as app:
-        name = app.catalogs.open(catalog).name
+    with opened_catalog(db, catalog) as (app, name):
         if text is not None:
             made = _labelled(app, name, text, tool, right=right, instead_of=instead_of, hint=hint)
             _print_labels(made, as_json=as_json)
@@ -269,33 +256,77 @@ def _labelled(
 
 
 def _print_labels(labels: Sequence[Label], *, as_json: bool) -> None:
-    if as_json:
-        rows = [
-            {
-                "id": one.id,
-                "at": one.at.isoformat(),
-                "catalog": one.catalog,
-                "subtask": one.subtask,
-                "server_hint": one.server_hint,
-                "tool": one.tool,
-                "right": one.right,
-                "origin": one.origin,
-                "retracts": one.retracts or None,
-            }
-            for one in labels
-        ]
-        print_json({"labels": rows})
-        return
-    if not labels:
-        click.echo("There is no label yet.")
-        return
-    print_table(
-        ("id", "", "tool", "sub-task"),
-        [(one.id, _word(one), one.tool, one.subtask) for one in labels],
-    )
+    rows = [
+        {
+            "id": one.id, "at": one.at.isoformat(), "catalog": one.catalog, "subtask": one.subtask, "server_hint": one.server_hint,
+            "tool": one.tool, "right": one.right, "origin": one.origin, "retracts": one.retracts or None,
+        }
+        for one in labels
+    ]  # fmt: skip
+    lines = [(one.id, _word(one), one.tool, one.subtask) for one in labels]
+    header = ("id", "", "tool", "sub-task")
+    print_list({"labels": rows}, header, lines, as_json, none="There is no label yet.")
 
 
 def _word(label: Label) -> str:
     if label.retracts:
         return "taken back"
     return "right" if label.right else "wrong"
+
+
+LIST, IMPORT, EXPORT = ACTIONS = ("list", "import", "export")
+FORMATS: tuple[Format, ...] = get_args(Format)
+
+
+@click.command()
+@click.argument("action", type=click.Choice(ACTIONS), default=LIST)
+@click.argument("file", type=click.Path(path_type=Path), required=False)
+@click.option("--set", "set_name", default=FIRST_SET, show_default=True, metavar="NAME", help="The set of judgments.")
+@click.option("--judge", default="", metavar="NAME", help="import: the judge, if the file names none.")
+@click.option("--format", "form", type=click.Choice(FORMATS), help="export: jsonl unless FILE ends with .csv.")
+@catalog_option
+@common
+def judgments(
+    action: str,
+    file: Path | None,
+    set_name: str,
+    judge: str,
+    form: Format | None,
+    catalog: str,
+    db: Path | None,
+    as_json: bool,
+) -> None:
+    """List the judgment sets of a catalog, import or export one.
+
+    A judgment is a judge's grade from 0 to 3 of a tool for a sub-task. JSON Lines and CSV hold all of it. The format `tasks` is the
+    set as labelled tasks, with the median of the judges' grades.
+
+    Example: wayfare judgments import ann.csv --set trip --judge ann
+    """
+    if (action in (IMPORT, EXPORT)) is not (file is not None):
+        raise click.UsageError(f"{action} {'needs a FILE' if file is None else 'takes no FILE'}.")
+    with opened_catalog(db, catalog) as (app, name):
+        if file is None:
+            _list_sets(app, name, as_json)
+        elif action == IMPORT:
+            found = app.judgments.import_(
+                read_file(file), source=str(file), catalog=name, set_name=set_name, judge=judge
+            )
+            absent = f" {found.not_in_catalog} are of tools that {name} does not have." if found.not_in_catalog else ""
+            print_outcome(
+                asdict(found), f"{found.added} judgments added to {set_name!r}, {found.known} known.{absent}", as_json
+            )
+        else:
+            text = app.judgments.export(name, set_name, form or ("csv" if file.suffix.lower() == ".csv" else "jsonl"))
+            write_file(file, text)
+            lines = len(text.splitlines())
+            print_outcome({"file": str(file), "lines": lines}, f"{lines} lines written to {file}.", as_json)
+
+
+def _list_sets(app: App, catalog: str, as_json: bool) -> None:
+    sets = app.judgments.sets(catalog)
+    print_list(
+        {"sets": [{"set": name, "judgments": count} for name, count in sets.items()]}, ("judgments", "set"),
+        [(f"{count:,}", name) for name, count in sets.items()], as_json,
+        none="There is no judgment yet. Judge on the pages Decision, Compare and Call, or import a file.",
+    )  # fmt: skip

@@ -1,0 +1,63 @@
+"""The store as others may check it, in one file and back, and as a folder of files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import duckdb
+
+from tests.cli.conftest import Command, refused
+
+
+def test_the_log_is_verified_exported_and_a_change_ends_with_1(
+    wayfare: Command, db: Path, own: str, tmp_path: Path
+) -> None:
+    wayfare("label", "parrot what I say", "--tool", "raw::echo", "--right", "--catalog", own)
+    file = tmp_path / "log.jsonl"
+    good = wayfare("audit", "--export", file, "--json").json()
+    assert (good["ok"], good["problem"], good["records"]) == (True, "", len(file.read_text().splitlines()))
+    kind, number, said = json.loads(file.read_text().splitlines()[-1])
+    assert (kind, number, said["tool"]) == ("Label", good["records"], "raw::echo")
+    assert wayfare("audit", "--head", good["hash"]).code == 0
+    other = wayfare("audit", "--head", "f" * 64)
+    assert (other.code, other.out) == (1, "")
+    with duckdb.connect(str(db)) as connection:
+        connection.execute('UPDATE labels SET "right" = NOT "right"')
+    bad = wayfare("audit")
+    assert (bad.code, bad.out, "was changed" in bad.err) == (1, "", True)
+
+
+def test_a_store_in_one_file_and_back(wayfare: Command, write, db: Path, tmp_path: Path) -> None:
+    file = tmp_path / "a.backup"
+    refused(wayfare("backup", file))
+    assert not db.exists()
+    assert wayfare("export", tmp_path / "folder").code == 2
+    reached = {"command": "none", "env": {"KEY": "hunter2-PLANTED"}}
+    mine = write("mine.json", {"servers": [{"name": "raw", "tools": [{"name": "echo"}], "connection": reached}]})
+    wayfare("import", mine)
+    made = wayfare("backup", file, "--json").json()
+    assert [wayfare("backup", file, *more).code for more in ((), ("--force",))] == [2, 0]
+    for part in db.parent.iterdir():
+        part.unlink()
+    assert [wayfare("restore", wrong).code for wrong in (tmp_path / "none", mine)] == [2, 2]
+    assert wayfare("restore", file, "--json").json()["records"] == made["records"]
+    values = wayfare("secrets", "list", "--catalog", "mine", "--json").json()["values"]
+    assert [(one["name"], one["state"]) for one in values] == [("KEY", "kept")]
+    refused(wayfare("restore", file), "--force")
+
+
+def test_a_folder_is_shown_before_it_is_taken_in(wayfare: Command, db: Path, own: str, tmp_path: Path) -> None:
+    folder, other = tmp_path / "folder", tmp_path / "other.duckdb"
+    wayfare("label", "parrot what I say", "--tool", "raw::echo", "--right", "--catalog", own)
+    written = wayfare("export", folder, "--json").json()["files"]
+    assert written == ["catalogs/own/catalog.json", "catalogs/own/labels.jsonl"]
+    shown = wayfare("apply", folder, "--db", other).out
+    assert "Nothing is changed yet" in shown
+    assert ('  +  "servers"' in shown, '  + "servers": [' in shown) == (False, True)
+    assert "own" not in wayfare("catalogs", "--db", other).out
+    done = wayfare("apply", folder, "--db", other, "--yes", "--json").json()
+    assert (done["applied"], [one["file"] for one in done["changes"]], done["skipped"]) == (True, written, [])
+    assert "parrot" in wayfare("label", "--list", "--catalog", own, "--db", other).out
+    assert wayfare("apply", folder, "--db", other, "--json").json()["changes"] == []
+    assert wayfare("export", folder, "--catalog", "nobody").code == 2
