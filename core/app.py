@@ -45,12 +45,9 @@ if TYPE_CHECKING:
     from core.decisions.whatif import WhatIfService
     from core.domain.catalog import ServerId
     from core.domain.execution import ToolCaller
-    from core.governance.agent_knobs import AgentKnobs
     from core.governance.exchange import Exchange
-    from core.governance.governance import GovernanceService
-    from core.governance.governed_calls import GovernedCalls
-    from core.governance.preflight import Preflight
-    from core.governance.server_requests import LinkedResources, ServerRequests
+    from core.governance.governance import AgentKnobs, GovernanceService
+    from core.governance.governed_calls import GovernedCalls, LinkedResources, Preflight, ServerRequests
     from core.governance.status import Health
     from core.lab.calibrations import CalibrationService
     from core.lab.equal_sets import EqualSetsService
@@ -379,7 +376,7 @@ class App:
 
     @built
     def agent_knobs(self) -> AgentKnobs:
-        from core.governance.agent_knobs import AgentKnobs
+        from core.governance.governance import AgentKnobs
 
         return AgentKnobs(self.store)
 
@@ -397,7 +394,7 @@ class App:
 
     @built
     def preflight(self) -> Preflight:
-        from core.governance.preflight import Preflight
+        from core.governance.governed_calls import Preflight
 
         return Preflight(self.governance, self.catalogs, self.health, self.values, self.sign_ins, self.settings.now)
 
@@ -409,7 +406,7 @@ class App:
 
     @built
     def server_requests(self) -> ServerRequests:
-        from core.governance.server_requests import ServerRequests
+        from core.governance.governed_calls import ServerRequests
 
         return ServerRequests(self.catalogs, self.pool.get, self.settings.virtual_folder)
 
@@ -426,7 +423,7 @@ class App:
 
     @built
     def linked(self) -> LinkedResources:
-        from core.governance.server_requests import LinkedResources
+        from core.governance.governed_calls import LinkedResources
 
         return LinkedResources(self.governance, self.catalogs, self.server_requests)
 

@@ -11,7 +11,7 @@ from core.cli.options import catalog_option, common, opened, print_json, printab
 from core.domain.errors import UnknownNameError
 from core.domain.governance_events import OPERATOR
 from core.governance.clients import ANONYMOUS
-from core.governance.preflight import read_job
+from core.governance.governed_calls import read_job
 
 
 @click.command()

@@ -16,10 +16,9 @@ from core.domain.errors import WayfareError
 from core.domain.governance_events import ApprovalChange
 from core.domain.people import ROLES, Role
 from core.domain.untrusted_text import visible
-from core.governance.approval_rules import PartDifference
 from core.governance.budgets import EACH
 from core.governance.clients import ANONYMOUS, Client
-from core.governance.definitions import HeldDefinition
+from core.governance.definitions import HeldDefinition, PartDifference
 from core.governance.policy import Pin, Scope
 
 LIST, ADD, CHANGE, REVOKE = ACTIONS = ("list", "add", "change", "revoke")

@@ -13,8 +13,18 @@ from core.cli.options import catalog_option, common, opened, print_json, print_t
 from core.domain.console import owner_of
 from core.domain.errors import WayfareError
 from core.gateway.endpoint import own_tokens
-from core.governance.client_setup import TURNS, FoundConfiguration, found_configurations, target_of, visits_of
-from core.governance.client_texts import CLIENTS, WAYS, SetupClient, Way, client_of
+from core.governance.client_setup import (
+    CLIENTS,
+    TURNS,
+    WAYS,
+    FoundConfiguration,
+    SetupClient,
+    Way,
+    client_of,
+    found_configurations,
+    target_of,
+    visits_of,
+)
 from core.governance.clients import Visit
 
 

@@ -21,7 +21,7 @@ from core.domain.execution import WAYFARE, ClientSide, SessionOwner
 from core.domain.params import NOTHING, Parameters, Value
 from core.domain.settings import FIRST_CATALOG
 from core.domain.untrusted_text import visible
-from core.governance.server_requests import ResourceLink
+from core.governance.governed_calls import ResourceLink
 from core.routers import ROUTERS
 from core.routers.presets import DEFAULT_PRESET, applied
 

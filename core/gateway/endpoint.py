@@ -25,10 +25,9 @@ from core.gateway.base import AgentTool, Answer, PartRequest, Request, Services,
 from core.gateway.describe import DESCRIBE
 from core.gateway.execute import EXECUTE, EXECUTE_READONLY
 from core.gateway.improve import ADD_REQUESTS, IMPROVING, TOOLS_WITHOUT_REQUESTS, improving_prompts
-from core.gateway.mirror import call_mirrored, mirrored
+from core.gateway.mirror import SUMMARY_TOKENS, call_mirrored, mirrored, pinned, with_pinned
 from core.gateway.mirrored_parts import MirroredParts, errors_of_the_protocol
 from core.gateway.passing_on import READ_RESULT
-from core.gateway.pinned import SUMMARY_TOKENS, pinned, with_pinned
 from core.gateway.report import REPORT
 from core.gateway.search import SEARCH
 from core.gateway.several import Several

@@ -29,12 +29,11 @@ from core.domain.outcome import Outcome, OutcomeKind, ToolCall
 from core.domain.untrusted_text import one_line, visible
 from core.gateway.base import AgentTool, Answer, Request, Services, answer, definition, no_progress, or_null
 from core.gateway.describe import LONGEST_NAME, find
-from core.gateway.fallback import answered_instead
 from core.gateway.passing_on import given_tokens, is_empty, passed_on
-from core.gateway.report import LONGEST_ROUTE, route_of
+from core.gateway.report import LONGEST_ROUTE, answered_instead, route_of
 from core.gateway.search import signature
 from core.governance import refusals
-from core.governance.calls import ApprovalNeededError, Wanted
+from core.governance.refusals import ApprovalNeededError, Wanted
 from core.routers.attention import refusal
 
 TOLD_EVERY_S = 2.0

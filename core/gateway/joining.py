@@ -28,18 +28,18 @@ from core.domain.errors import Refusal, WayfareError
 from core.domain.execution import CLIENT_SIDE, NOBODY, TOOLS
 from core.domain.settings import IN_MEMORY, Settings
 from core.gateway.base import Answer, EndpointOptions, PartRequest, Request, no_progress, refused
+from core.gateway.changes import JoinedChanges
 from core.gateway.door import IN_A_FILE, TOKEN, console_of
 from core.gateway.endpoint import DEFINITIONS, IMPROVING_DEFINITIONS
 from core.gateway.entrance import TOO_MANY
-from core.gateway.fallback import MOST_TRIES
 from core.gateway.http_app import ENDING, PATH
-from core.gateway.joined_changes import JoinedChanges
+from core.gateway.report import MOST_TRIES
 from core.gateway.server import COOKIE, mcp_server
-from core.governance.approval_rules import LONGEST_HOLD_S
-from core.governance.server_requests import own_session
+from core.governance.governed_calls import own_session
+from core.governance.policy import LONGEST_HOLD_S
 
 if TYPE_CHECKING:
-    from core.governance.server_requests import OwnSession
+    from core.governance.governed_calls import OwnSession
 
 ANSWER_S = 120.0 + LONGEST_HOLD_S  # time for an answer on top of the call's own limit
 LIST_S = 1.0  # a client waits so long for its list of tools while the console starts

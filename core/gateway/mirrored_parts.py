@@ -29,7 +29,7 @@ from core.gateway.base import EndpointOptions, PartRequest, Services, compact
 from core.gateway.describe import shown_description, small
 from core.gateway.mirror import chosen, names
 from core.gateway.passing_on import MOST_BINARY_CHARS, beside, servers_own, text_of
-from core.governance.server_requests import READ
+from core.governance.governed_calls import READ
 
 _log = logging.getLogger(__name__)
 LIST_S = 10.0
@@ -148,7 +148,7 @@ class MirroredParts:
         requests = self.services.app.server_requests
         await _in_thread(lambda: requests.subscribe(server, uri, owner, wanted=wanted, limit_s=LIST_S))
 
-    def lost(self, server: ServerId, uri: str, owner: SessionOwner) -> bool:
+    def lost(self, owner: SessionOwner, server: ServerId, uri: str) -> bool:
         """Whether a subscription has lost its session with a server that is still in its catalog."""
         try:
             return not self.services.app.server_requests.hears(server, uri, owner)

@@ -27,7 +27,7 @@ from core.gateway.base import (
     or_null,
     text_block,
 )
-from core.governance.server_requests import ResourceLink
+from core.governance.governed_calls import ResourceLink
 
 MOST_BINARY_CHARS = 8 * 1024 * 1024
 MOST_LINKS, LINK_CHARS = 20, 200

@@ -19,7 +19,7 @@ from core.domain.untrusted_text import visible
 from core.gateway.base import Answer, Request, answer
 from core.gateway.improve import IMPROVING
 from core.gateway.search import LEFT_OUT_TOKENS, MOST_CANDIDATES, MOST_TOKENS, fitting
-from core.governance.preflight import ToolCheck
+from core.governance.governed_calls import ToolCheck
 
 JOINED = "+"
 SUREST = ("sure", "unsure", "nothing")

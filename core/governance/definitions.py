@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
-from typing import Any, Literal
+from difflib import SequenceMatcher
+from typing import Any, Literal, NamedTuple
 
 from core.catalogs.catalogs import CatalogService
 from core.domain.catalog import Catalog, Server, Tool
@@ -16,10 +18,97 @@ from core.domain.errors import UnknownNameError
 from core.domain.findings import Finding, Severity
 from core.domain.governance_events import DefinitionChange
 from core.domain.people import actions
-from core.governance.approval_rules import PartDifference, definition_json, differences, same_definition
 from core.importers.shipped_catalogs import SHIPPED_CATALOGS
 from core.lint import RULES, lint
 from core.store import Store
+
+PARTS = ("title", "description", "inputSchema", "outputSchema", "annotations")
+MOST_PIECES = 6_000
+_PIECE = re.compile(r"\s+|\w+|[^\w\s]")
+Change = Literal["same", "removed", "added"]
+
+
+class Piece(NamedTuple):
+    """Some words that stayed, were removed, or were added."""
+
+    change: Change
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class PartDifference:
+    """The changes in one part of a definition."""
+
+    part: str
+    pieces: tuple[Piece, ...]
+
+
+def definition_json(tool: Tool) -> str:
+    """Returns the server's statements about a tool as one text, which a person approves. Prices and times are the
+    operator's own."""
+    said: dict[str, Any] = {
+        "name": tool.name,
+        "title": tool.title,
+        "description": tool.own_description,
+        "inputSchema": tool.input_schema,
+        "outputSchema": tool.output_schema,
+        "annotations": {name: value for name, value in asdict(tool.hints).items() if value is not None},
+        **({"extras": tool.extras} if tool.extras else {}),
+    }
+    return json.dumps(said, ensure_ascii=False, sort_keys=True, default=_plain)
+
+
+def same_definition(one: str, other: str) -> bool:
+    """Whether two definitions differ at most in icons and metadata: others of these are not passed on, and hold nothing back."""
+    if one == other:
+        return True
+    texts = ({**json.loads(text), "extras": ""} for text in (one, other))
+    first, second = (json.dumps(said, ensure_ascii=False, sort_keys=True) for said in texts)
+    return first == second
+
+
+def differences(before: str, after: str) -> tuple[PartDifference, ...]:
+    """Returns the changes between two definitions, part by part.
+
+    >>> before, after = (definition_json(Tool("files", "read", f"Reads a {kind}.")) for kind in ("file", "secret file"))
+    >>> [(one.part, [(piece.change, piece.text) for piece in one.pieces]) for one in differences(before, after)]
+    [('description', [('same', 'Reads a '), ('added', 'secret '), ('same', 'file.')])]
+    """
+    one, other = json.loads(before), json.loads(after)
+    texts = ((part, _shown(one.get(part)), _shown(other.get(part))) for part in PARTS)
+    return tuple(PartDifference(part, _compared(old, new)) for part, old, new in texts if old != new)
+
+
+def _compared(before: str, after: str) -> tuple[Piece, ...]:
+    old, new = (_PIECE.findall(text)[:MOST_PIECES] for text in (before, after))
+    found: list[Piece] = []
+    removed = added = ""
+    codes = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+    for place, (kind, start, stop, new_start, new_stop) in enumerate(codes):
+        before_text, after_text = "".join(old[start:stop]), "".join(new[new_start:new_stop])
+        inside = 0 < place < len(codes) - 1 and not re.search(r"\w", before_text)
+        if kind == "equal" and not inside:
+            found += [*_changed(removed, added), Piece("same", before_text)]
+            removed = added = ""
+        else:  # a gap between two changed words joins the change, so that whole phrases are compared
+            removed, added = removed + before_text, added + after_text
+    return (*found, *_changed(removed, added))
+
+
+def _changed(removed: str, added: str) -> list[Piece]:
+    pieces = Piece("removed", removed), Piece("added", added)
+    return [piece for piece in pieces if piece.text]
+
+
+def _shown(part: object) -> str:
+    if part is None or part == {}:
+        return ""
+    return part if isinstance(part, str) else json.dumps(part, ensure_ascii=False, indent=1, sort_keys=True)
+
+
+def _plain(value: object) -> Any:
+    return dict(value) if hasattr(value, "keys") else str(value)  # pyright: ignore[reportCallIssue, reportArgumentType]
+
 
 FIRST_USE, APPROVED, DENIED = "first_use", "approved", "denied"
 State = Literal["new", "known", "changed", "denied", "waiting"]

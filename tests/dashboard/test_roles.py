@@ -16,9 +16,8 @@ from core.app import App
 from core.domain.errors import Refusal
 from core.domain.people import ROLES, Role
 from core.domain.settings import Launch, set_launch
-from core.governance.approval_rules import ApprovalRules
 from core.governance.budgets import Budget
-from core.governance.policy import Policy, Scope
+from core.governance.policy import ApprovalRules, Policy, Scope
 from core.store.log import TABLES
 from dashboard.app import pages as console
 from dashboard.lane import PATH as LANE

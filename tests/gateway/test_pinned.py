@@ -17,8 +17,8 @@ from core.domain.catalog import Server, Tool
 from core.domain.tokens import count_tokens
 from core.gateway.base import EndpointOptions, Services
 from core.gateway.endpoint import DEFINITIONS
+from core.gateway.mirror import SUMMARY_TOKENS, summarised, summary
 from core.gateway.passing_on import text_of
-from core.gateway.pinned import SUMMARY_TOKENS, summarised, summary
 from core.governance.budgets import Budget
 from core.governance.policy import Pin, Scope
 from tests.gateway.conftest import refused, served, talk

@@ -7,10 +7,9 @@ from typing import cast
 from mcp import Client
 
 from core.app import App
-from core.governance.approval_rules import ApprovalRules
 from core.governance.budgets import Budget
-from core.governance.calls import ApprovalNeededError
-from core.governance.policy import Scope
+from core.governance.policy import ApprovalRules, Scope
+from core.governance.refusals import ApprovalNeededError
 from tests.gateway.conftest import ask, refused, served, talk
 from tests.governance.conftest import policy, wanted
 from tests.governance.conftest import refused as refusal

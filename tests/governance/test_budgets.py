@@ -12,10 +12,10 @@ import pytest
 from core.app import App
 from core.domain.errors import Refusal
 from core.domain.outcome import Outcome, OutcomeKind
-from core.governance.approval_rules import ApprovalRules
 from core.governance.budgets import Amount, Budget
-from core.governance.calls import Permit
 from core.governance.governed_calls import GovernedCall
+from core.governance.policy import ApprovalRules
+from core.governance.refusals import Permit
 from core.governance.status import Metrics, budgets
 from tests.governance.conftest import Clock, policy, refused, wanted
 from tests.importing import import_text

@@ -14,9 +14,10 @@ from core.domain.catalog import Tool, ToolHints
 from core.domain.errors import WayfareError
 from core.domain.limits import Breaker, BreakerRules, Bucket
 from core.domain.outcome import ToolCall
-from core.governance.approval_rules import ApprovalRules, Binding, binding, definition_json, differences
+from core.governance.approvals import Binding, binding
 from core.governance.budgets import UNITS, Amount, Budget, Ledger, Reservation, Usage
-from core.governance.policy import Policy, from_toml, to_toml
+from core.governance.definitions import definition_json, differences
+from core.governance.policy import ApprovalRules, Policy, from_toml, to_toml
 from tests.cases import each
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)

@@ -12,8 +12,17 @@ from core.catalogs.background_jobs import Job
 from core.catalogs.catalog_editor import ImportReport
 from core.domain.untrusted_text import visible
 from core.gateway.endpoint import own_tokens
-from core.governance.client_setup import TURNS, FoundConfiguration, found_configurations, target_of, visits_of
-from core.governance.client_texts import CLIENTS, SetupClient, Way, client_of
+from core.governance.client_setup import (
+    CLIENTS,
+    TURNS,
+    FoundConfiguration,
+    SetupClient,
+    Way,
+    client_of,
+    found_configurations,
+    target_of,
+    visits_of,
+)
 from core.governance.clients import ANONYMOUS, Visit
 from dashboard.session import current_app, first_catalog, known_job, origin, start_job
 from dashboard.ui.first_look import begin_first_look, first_look
