@@ -77,7 +77,6 @@ class SignInGate:
     other_names: frozenset[str] = frozenset()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on permitted requests, and answer the others."""
         if scope["type"] not in {"http", "websocket"} or _is_open(scope) or OPERATOR in scope:
             await self.served(scope, receive, send)
         elif not self.needed():
@@ -139,7 +138,6 @@ async def _signing(sign_ins: SignIns, oidc: Oidc | None, scope: Scope, receive: 
 
 
 async def _provided(sign_ins: SignIns, oidc: Oidc, request: Request) -> Response:
-    """Returns the redirect to the identity provider, or the result of a sign-in there."""
     try:
         if request.url.path.endswith(PROVIDER):
             target, back = (
@@ -164,7 +162,6 @@ def _kept(answer: Response, sign_ins: SignIns, cookie: str, request: Request) ->
 
 
 async def _answer(sign_ins: SignIns, oidc: Oidc | None, request: Request) -> Response:
-    """Returns the sign-in page, the result of a sign-in, or that of a sign-out."""
     if request.url.path == SIGN_OUT:
         sign_ins.end(request.cookies.get(sign_ins.cookie, ""))
         done = RedirectResponse(SIGN_IN, 303, HEADERS)
@@ -209,7 +206,6 @@ def _page(target: str, oidc: Oidc | None, problem: str = "", status: int = 200) 
 
 
 async def _refuse(scope: Scope, receive: Receive, send: Send, reason: str, status: int) -> None:
-    """Refuse a request: close a websocket, redirect a browser to the sign-in page, or answer with the reason."""
     if scope["type"] == "websocket":
         await send({"type": "websocket.close", "code": 1008, "reason": reason})
         return
@@ -254,7 +250,6 @@ def _client(oidc: Oidc) -> Any:
 
 
 async def leave(oidc: Oidc, request: Request, callback: str, target: str) -> Response:
-    """Returns the redirect to the provider, which sends the browser back to `callback`. Raises WayfareError."""
     from httpx2 import HTTPError
 
     try:
@@ -296,7 +291,6 @@ class BasePath:
     public_url: str
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on, or redirect the path alone to the first page: links of pages are relative."""
         served, public = self.app, urlsplit(self.public_url)
         if self.public_url and scope["type"] in {"http", "websocket"}:
             base, scope = public.path, dict(scope)
@@ -314,8 +308,6 @@ class BasePath:
 
 
 def _below(base: bytes, send: Send) -> Send:
-    """Returns `send` for answers whose redirects and cookies are below a path."""
-
     def moved(name: bytes, value: bytes) -> bytes:
         if name == b"location" and value.startswith(b"/") and not value.startswith(b"//"):
             return base + value

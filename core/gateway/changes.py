@@ -108,7 +108,6 @@ class Changes:
                 await self._unsubscribe(listener, [uri])
 
     async def left(self, session_id: str) -> None:
-        """Forgets a session of the older protocol that has ended: no server is started for it again."""
         gone = self._sessions.pop(session_id, None)
         if gone is not None:
             await self._unsubscribe(gone, list(gone.uris))
@@ -168,7 +167,6 @@ class Changes:
                 await self._unsubscribe(listener, list(listener.uris))
 
     async def watch(self) -> None:
-        """Tells listeners of changes, until it is cancelled."""
         async with anyio.create_task_group() as tasks:
             while True:
                 await anyio.sleep(EVERY_S)
@@ -182,7 +180,6 @@ class Changes:
                         tasks.start_soon(self._begin_again, one)
 
     def _lost(self, subscribed: list[Subscription]) -> list[Subscription]:
-        """Returns the subscriptions that have lost their session and may be begun again now."""
         now_s, lost = time.monotonic(), self._endpoint.parts.lost
         found = [one for one in subscribed if now_s >= self._tried_s.get(one[1], -math.inf) + AGAIN_S and lost(*one)]
         self._tried_s |= {server: now_s for _, server, _ in found}
@@ -251,8 +248,6 @@ class Changes:
 
 
 def by_notification(session: Any) -> Tell:
-    """Tells a session of the older protocol."""
-
     async def tell(event: ServerEvent) -> None:
         await session.send_notification(event_to_notification(event, {}))
 
@@ -339,7 +334,6 @@ class JoinedChanges:
                 wait_s = min(2 * wait_s, LONGEST_WAIT_S)
 
     async def _missed(self, wanted: Wanted, request: PartRequest) -> list[ServerEvent]:
-        """Returns what changed between the client's list and the begin of hearing."""
         if wanted is not LISTS or fingerprint(await self._backend.listed(self._tasks, request)) == self._tools:
             return []
         return [EVENTS["tools"]]

@@ -106,7 +106,6 @@ def shown_output_schema(tool: Tool) -> dict[str, Any] | None:
 
 
 def small(extra: Extra) -> Extra | None:
-    """Returns icons or metadata, or None if they are longer than a schema may be."""
     return extra if extra and len(_JSON.dump_json(extra)) <= SCHEMA_CHARS else None
 
 

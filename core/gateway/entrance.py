@@ -142,7 +142,6 @@ class Entrance:
             raise
 
     def _pass_on(self) -> None:
-        """Gives a turn to the client that has waited longest since its last one."""
         while self._waiting:
             client = next(iter(self._waiting))
             turns = self._waiting.pop(client)
@@ -248,7 +247,6 @@ def _is_loopback(scope: Scope) -> bool:
 
 
 def own_address(scope: Scope) -> str:
-    """Returns our address as the request used it; its host was checked."""
     return f"{scope.get('scheme', 'http')}://{Headers(scope=scope).get('host', '')}{scope.get(BASE_PATH, '')}"
 
 
@@ -289,7 +287,6 @@ class AccessTokens:
         return name
 
     def _published(self) -> jwt.PyJWKClient:
-        """The keys of the issuer, read again as they change. Raises WayfareError."""
         import jwt
 
         with self._lock:
@@ -334,7 +331,6 @@ class Uses:
         self.begin()
 
     def begin(self) -> None:
-        """Starts the idle timer."""
         with self._lock:
             self._ended_s = self.clock()
 
@@ -355,17 +351,14 @@ class Uses:
 
     @property
     def idle_s(self) -> float:
-        """Seconds since the last use; 0 during one."""
         with self._lock:
             return 0.0 if self._active else self.clock() - self._ended_s
 
     def active(self, kind: Kind) -> int:
-        """How many uses of this kind are under way."""
         with self._lock:
             return sum(user.active for (of, _), user in self._users.items() if of == kind)
 
     def users(self) -> list[dict[str, Any]]:
-        """Every user, the latest first, as JSON."""
         with self._lock:
             found = [
                 {"kind": kind, "name": name, "active": user.active, "uses": user.uses, "last": user.last.isoformat()}

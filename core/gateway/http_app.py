@@ -93,7 +93,6 @@ class EndpointApp:
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[None]:
-        """Serves until the end of the block."""
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._serve)
             try:
@@ -167,7 +166,6 @@ class EndpointApp:
         return sent
 
     def metadata_routes(self) -> list[Route]:
-        """Returns the routes of the RFC 9728 metadata: for the host, and for `/mcp`, the only protected resource."""
         return [Route(METADATA_PATH, self._metadata), Route(METADATA_PATH + PATH, self._metadata)]
 
     async def _metadata(self, request: HttpRequest) -> JSONResponse:
@@ -281,7 +279,6 @@ class EndpointApp:
 def _error(
     status: int, message: str, code: int = INVALID_REQUEST, headers: dict[str, str] | None = None, **more: object
 ) -> JSONResponse:
-    """Returns a refusal as an error of JSON-RPC."""
     body = {"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": message, **more}}
     return JSONResponse(body, status_code=status, headers=headers)
 
@@ -309,10 +306,7 @@ async def _readiness(endpoint: EndpointApp, app: App | None, catalog: str) -> di
 
 
 def status_routes(endpoint: EndpointApp, app: Callable[[], App | None], catalog: str) -> list[Route]:
-    """Returns the routes; `app` returns the app if it is open already."""
-
     async def healthz(request: Request) -> Response:
-        """Answers 200 as soon as pages can be served."""
         if reason := stranger(request.scope, endpoint.other_names):
             return JSONResponse({"status": reason}, status_code=403)
         return JSONResponse({"status": "ok"})

@@ -82,11 +82,9 @@ class JoinedOwner:
         self._left = anyio.Event()
 
     def leave(self) -> None:
-        """Ends the sessions."""
         self._left.set()
 
     async def goodbye(self) -> None:
-        """Tells the console that the client has left, so that its servers end."""
         with suppress(Exception), anyio.move_on_after(CONNECT_S):
             async with httpx2.AsyncClient(headers=self._headers, timeout=HTTP_TIMEOUT) as http:
                 await http.delete(self._address)
@@ -158,7 +156,6 @@ class JoinedOwner:
     async def listening(
         self, request: PartRequest, wanted: mcp_types.SubscriptionFilter
     ) -> AsyncGenerator[Subscription]:
-        """Yields what the console tells of changes. Raises the errors of the transport, SubscriptionLost."""
         given, info = wanted.model_dump(exclude_none=True), _info(request.client)
         async with (
             self._http() as target,
@@ -169,7 +166,6 @@ class JoinedOwner:
 
     @asynccontextmanager
     async def _http(self) -> AsyncGenerator[Transport]:
-        """Yields a connection to the console."""
         async with httpx2.AsyncClient(headers=self._headers, timeout=HTTP_TIMEOUT) as http:
             yield streamable_http_client(
                 self._address, http_client=http, max_sse_event_size=None
@@ -272,7 +268,6 @@ class StdioBackend:
         raise MCPError(mcp_types.INTERNAL_ERROR, "Wayfare's console does not answer.")
 
     async def joined(self, tasks: TaskGroup) -> JoinedOwner:
-        """Returns the sessions with the console. Raises WayfareError if none can be started."""
         async with self._lock:
             if self._joined is None:
                 self._joined = self._with(await anyio.to_thread.run_sync(console_of, self._settings), tasks)
@@ -288,7 +283,6 @@ class StdioBackend:
         return JoinedOwner(console.url, self._options, tasks, token, self._id)
 
     async def goodbye(self) -> None:
-        """Tells the console that the client has left."""
         if self._joined is not None:
             await self._joined.goodbye()
 

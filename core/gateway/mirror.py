@@ -35,7 +35,6 @@ TITLE_CHARS = 200
 
 
 def mirrored(services: Services, options: EndpointOptions, client: str) -> list[mcp_types.Tool]:
-    """Returns the tools of the chosen servers that a client may use, and `read_result` for results that are cut."""
     admission = services.app.governance.admission
     tools = _tools(services, options, client)
     listed = [
@@ -75,7 +74,6 @@ def _without_headers(schema: Any) -> Any:
 
 
 async def call_mirrored(services: Services, request: Request) -> Answer:
-    """Calls a tool by its mirrored name. Raises Refusal."""
     tools = _tools(services, request.options, request.client)
     tool = tools.get(request.tool)
     if tool is None:
@@ -142,7 +140,6 @@ def _plain(name: str) -> str:
 
 
 def _marked(name: str, tool: Tool) -> str:
-    """Returns a name that only this tool has."""
     mark = sha256(tool.id.encode()).hexdigest()[:8]
     return f"{name[: LONGEST - 9]}_{mark}"
 
@@ -182,7 +179,6 @@ def with_pinned(
 
 
 def summary(services: Services, options: EndpointOptions, client: str) -> str:
-    """Returns the summary of the servers that a client may use. A server in which Lint finds an error has no words."""
     app, servers = services.app, list[tuple[int, Server]]()
     for name in options.catalogs:
         catalog = app.catalogs.catalog(name)

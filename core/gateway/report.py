@@ -70,7 +70,6 @@ def route_of(services: Services, request: Request, route_id: str) -> Route:
 
 
 def _offered(services: Services, request: Request, ids: Sequence[str]) -> tuple[str, ...]:
-    """Returns the candidates that the client may see. The search hid the others, too."""
     catalog, offering = services.app.catalogs.catalog(request.options.catalog), Offering.of(services.app, request)
     rows = ((id_, catalog.tool_row.get(id_)) for id_ in ids)
     return tuple(id_ for id_, row in rows if row is not None and offering.names(catalog.tools[row]))
@@ -82,7 +81,6 @@ REACHED = {OutcomeKind.OK.value, OutcomeKind.TOOL_ERROR.value}
 
 
 async def report_outcome(services: Services, request: Request) -> Answer:
-    """Stores one label. Raises Refusal if there is nothing to label."""
     return answer(await anyio.to_thread.run_sync(_label, services, request))
 
 
@@ -218,7 +216,6 @@ def _words(tried: Sequence[Mapping[str, str]]) -> str:
 
 
 def _with_note(found: Answer, tool: str, tried: list[dict[str, str]]) -> Answer:
-    """Returns the answer with a note that says which tool gave it and why."""
     note = f"[{tool} answered, with the same arguments, because {_words(tried)} did not.]"
     document = {**dict[str, Any](found.structured_content or {}), "fallback": tried}
     return found.model_copy(update={"content": [text_block(note), *found.content], "structured_content": document})

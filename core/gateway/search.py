@@ -144,7 +144,6 @@ class Offering:
         return self.hidden(tool) in {"", PAUSED}
 
     def shown(self, candidates: Mapping[int, Tool], most: int) -> Shown:
-        """Returns what a search shows of its candidates, which come best first."""
         why = {row: self.hidden(tool) for row, tool in candidates.items()}
         rows = [row for row in candidates if not why[row]][:most]
         rows.sort(key=lambda row: self.is_last(candidates[row]))
@@ -158,7 +157,6 @@ class Offering:
         return Shown(tuple(rows), tuple(notes), nameless=bool(counts.keys() - {PAUSED}))
 
     def is_last(self, tool: Tool) -> bool:
-        """Whether a tool is listed after the others."""
         return bool(self._error(tool)) or tool.server in self.unreachable or tool.server in self.paused
 
     def caution(self, tool: Tool) -> str:
@@ -169,7 +167,6 @@ class Offering:
         return " ".join([*said, *([f"Its server is paused. {paused}"] if paused else [])])
 
     def hidden(self, tool: Tool) -> str:
-        """Returns why a search hides a tool, or ""."""
         policy, admission = self.app.governance.policy, self.app.governance.admission
         if admission.outside(self.client, self.catalog, tool):
             return OUTSIDE
@@ -272,7 +269,6 @@ def _by_words(app: App, decision: Decision, job: Job | None) -> tuple[str, ...]:
 
 
 def _down(decision: Decision, catalog: Catalog, offering: Offering, listed: Sequence[int]) -> list[dict[str, Any]]:
-    """Returns the tools that fit and are on servers that are down: an agent can wait for them, or tell the operator."""
     if decision.fit is None or not offering.down:
         return []
     fits = decision.fit.tools

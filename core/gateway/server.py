@@ -36,7 +36,6 @@ from core.gateway.endpoint import DEFINITIONS, IMPROVING_DEFINITIONS, INSTRUCTIO
 
 
 async def traced(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
-    """Middleware around the package's own, which prefers `_meta`."""
     headers = getattr(ctx.request, "headers", None)
     if headers is None or "traceparent" not in headers:
         return await call_next(ctx)
@@ -88,7 +87,6 @@ def _owner(client_of: Callable[[Context], str], context: Context) -> SessionOwne
 
 
 def _abilities(context: Context) -> frozenset[str]:
-    """Returns the questions of servers that a client can answer."""
     session, between = context.session, context.protocol_version in MODERN_PROTOCOL_VERSIONS
     declared = session.client_capabilities
     able = frozenset(name for name in ABILITIES if getattr(declared, name, None) is not None)
@@ -116,7 +114,6 @@ class ClientSides:
         self._levels: LRUCache[str, str] = LRUCache(MOST_SESSIONS)
 
     async def set_level(self, context: Context, params: mcp_types.SetLevelRequestParams) -> mcp_types.EmptyResult:
-        """Handles `logging/setLevel` of clients up to 2025-11-25."""
         self._levels[_session(context)] = params.level
         return mcp_types.EmptyResult()
 
@@ -174,7 +171,6 @@ class ClientSides:
 
 
 def _session(context: Context) -> str:
-    """Returns the session of a client. There is one over stdio: ""."""
     headers = getattr(context.request, "headers", None)
     return "" if headers is None else headers.get("mcp-session-id", "")
 
@@ -295,7 +291,6 @@ def mcp_server(
 
 
 def _answer_prompts(server: McpServer[Any], prompts: Part | None, asked: Callable[..., PartRequest]) -> None:
-    """Handles requests about Wayfare's own prompts."""
     if prompts is None:
         return
 
@@ -307,7 +302,6 @@ def _answer_prompts(server: McpServer[Any], prompts: Part | None, asked: Callabl
 
 
 async def _listened(changes: TellsClients, asked: Callable[..., PartRequest], context: Context, params: Any) -> Any:
-    """Answers `subscriptions/listen` of clients from 2026-07-28 on."""
     return await changes.listen(context, params, asked(context, "tools/list", None))
 
 
@@ -330,7 +324,6 @@ def _asked(
     method: str,
     params: Any,
 ) -> PartRequest:
-    """Returns a request with its options and client. Raises MCPError for wrong options."""
     known, announced = client_of(context), client_name(context)
     try:
         whose = known or announced, bool(known), announced, SESSION_OWNER.get()

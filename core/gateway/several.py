@@ -27,8 +27,6 @@ Run = Callable[[Request], Awaitable[Answer]]
 
 
 class Route(NamedTuple):
-    """The search of one catalog."""
-
     catalog: str
     id: str
 
@@ -68,7 +66,6 @@ class Several:
     run: Run
 
     async def answered(self) -> Answer:
-        """Returns the answer. Raises WayfareError."""
         given = self.request.arguments
         if self.request.tool in IMPROVING:
             return await self._run(self.request.options.catalog, given)

@@ -68,7 +68,6 @@ class RefusedRequests:
             self.write_due()
 
     def write_due(self, *, everything: bool = False) -> None:
-        """Write the counts of ended bursts, or of all."""
         now = self.now()
         with self._lock:
             if not everything and (self._due is None or now < self._due):
@@ -97,7 +96,6 @@ class RefusedRequests:
         self.store.events.append_later(replace(record, repeated=unwritten))
 
     def _write(self, *bursts: _Burst) -> None:
-        """A record of each burst for its newest repetition, which counts the others."""
         for burst in bursts:
             if burst.unwritten:
                 self.store.events.append_later(replace(burst.newest, repeated=burst.unwritten - 1))
@@ -184,7 +182,6 @@ class Admission:
         return wait_s
 
     def note_busy(self, client: str, wait_s: float) -> None:
-        """Record that a request was answered with "busy"."""
         with suppress(Refusal), self.refused.recorded(client, "", "", AGENT):
             raise refusals.busy(wait_s)
 
@@ -210,7 +207,6 @@ class Admission:
         return self._scope(client if known else ANONYMOUS).improve
 
     def check_improve(self, client: str, catalog: str, *, known: bool) -> None:
-        """Let a client write example requests. Raises Refusal."""
         with self.refused.recorded(client, catalog, "", AGENT):
             if not self.improves(client, known=known):
                 raise refusals.may_not_improve(client)
@@ -221,7 +217,6 @@ class Admission:
             raise refusals.tool_not_allowed(request.id, reason)
 
     def may_request(self, client: str, catalog: str, request: Tool) -> bool:
-        """Whether a client may make such a request."""
         try:
             self.requestable(client, catalog, request)
         except Refusal:
@@ -229,7 +224,6 @@ class Admission:
         return True
 
     def allows(self, client: str, catalog: str, tool: Tool) -> bool:
-        """Whether a client may see and use a tool."""
         try:
             self.check(client, catalog, tool)
         except Refusal:

@@ -47,7 +47,6 @@ class Binding:
 
     @property
     def key(self) -> str:
-        """The digest of all fields."""
         return digest(json.dumps(astuple(self)))
 
 
@@ -74,7 +73,6 @@ class Approval:
 
     @property
     def binding(self) -> Binding:
-        """The call to approve."""
         return Binding(**{one.name: getattr(self.change, one.name) for one in fields(Binding)})
 
 
@@ -97,7 +95,6 @@ class ApprovalQueue:
         self.read_anew()
 
     def read_anew(self) -> None:
-        """Reads every change in the store."""
         with self._lock:
             for change in self.store.governance.approvals():
                 self._take(change)
@@ -108,7 +105,6 @@ class ApprovalQueue:
         return tuple(one for one in found if one.state == WAITING and one.change.policy_digest == policy_digest)
 
     def recent(self, limit: int = 50) -> tuple[Approval, ...]:
-        """Decided and expired approvals, newest first."""
         found = [self._shown(change) for change in tuple(self._last.values())]
         decided = [one for one in found if one.state != WAITING]
         return tuple(sorted(decided, key=lambda one: one.change.at, reverse=True)[:limit])
@@ -214,7 +210,6 @@ class ApprovalQueue:
 
 
 def _bounded(arguments_json: str) -> str:
-    """The beginning of long arguments, with a note that they continue."""
     if len(arguments_json) <= MOST_ARGUMENT_CHARS:
         return arguments_json
     return f"{arguments_json[:MOST_ARGUMENT_CHARS]}… [the first {MOST_ARGUMENT_CHARS:,} of {len(arguments_json):,} characters]"

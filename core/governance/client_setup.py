@@ -47,12 +47,10 @@ class Target:
 
     @property
     def environment(self) -> dict[str, str]:
-        """The variables of the command."""
         return {TOKEN_VARIABLE: self.token} if self.token else {}
 
     @property
     def headers(self) -> dict[str, str]:
-        """The headers of each HTTP request."""
         return {"Authorization": f"Bearer {self.token}"} if self.token else {}
 
 
@@ -95,7 +93,6 @@ class SetupClient:
 
 
 def client_of(name: str) -> SetupClient:
-    """Returns the client of an id. Raises UnknownNameError."""
     if name not in CLIENTS:
         raise UnknownNameError(f"There is no setup text for {name[:80]!r}; choose one of: {', '.join(CLIENTS)}.")
     return CLIENTS[name]
@@ -332,7 +329,6 @@ class FoundConfiguration:
 
 
 def found_configurations(catalogs: CatalogService, home: Path) -> list[FoundConfiguration]:
-    """Returns the configurations of known clients below a home folder."""
     known = _known_tools(catalogs)
     return [_read(client, path, known) for client in CLIENTS.values() for path in _files(client, home)]
 

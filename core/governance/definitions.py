@@ -29,16 +29,12 @@ Change = Literal["same", "removed", "added"]
 
 
 class Piece(NamedTuple):
-    """Some words that stayed, were removed, or were added."""
-
     change: Change
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class PartDifference:
-    """The changes in one part of a definition."""
-
     part: str
     pieces: tuple[Piece, ...]
 
@@ -136,7 +132,6 @@ class HeldDefinition:
 
     @property
     def why(self) -> str:
-        """Why the tool is held back."""
         return f"it is new, and Lint finds: {self.error}" if self.known_since is None else "its definition changed"
 
 
@@ -165,7 +160,6 @@ class KnownDefinitions:
         self.read_anew()
 
     def read_anew(self) -> None:
-        """Reads every change in the store."""
         with self._lock:
             for change in self.store.governance.definitions():
                 self._take(change)
@@ -198,7 +192,6 @@ class KnownDefinitions:
         return replace(tool, hints=replace(tool.hints, **weaker))
 
     def used(self, catalog: str) -> tuple[str, ...]:
-        """Returns the tools of a catalog that have a known definition."""
         return tuple(f"{server}::{tool}" for of, server, tool in tuple(self._known) if of == catalog)
 
     def error(self, catalog: str, tool: Tool) -> str:
@@ -206,7 +199,6 @@ class KnownDefinitions:
         return "" if catalog in SHIPPED_CATALOGS else self.lint_errors(catalog).get(tool.id, "")
 
     def approved(self, catalog: str, tool: Tool) -> bool:
-        """Whether a person approved a tool's present definition."""
         found = self._known.get((catalog, tool.server, tool.name))
         same = found is not None and same_definition(found.definition_json, definition_json(tool))
         return same and found is not None and found.action == APPROVED
@@ -218,7 +210,6 @@ class KnownDefinitions:
         return json.loads(tool.extras) if tool.extras and same else {}
 
     def first_use(self, catalog: str, tool: Tool, *, approved: bool, origin: str) -> None:
-        """Remember the definition of a tool that is called for the first time."""
         self._write(catalog, tool, APPROVED if approved else FIRST_USE, origin)
 
     def decide(self, catalog: str, tool_id: str, *, approve: bool, origin: str) -> None:
@@ -234,7 +225,6 @@ class KnownDefinitions:
         return tuple((catalog, tool.id) for catalog, tool, _ in (*self._changed(), *self._waiting()))
 
     def held(self) -> tuple[HeldDefinition, ...]:
-        """Returns the definitions that are held back, with their differences and Lint's findings."""
         return tuple(self._held(*one) for one in (*self._changed(), *self._waiting()))
 
     def held_of(self, catalog: str, tool: Tool) -> HeldDefinition | None:
@@ -253,7 +243,6 @@ class KnownDefinitions:
                 yield catalog, now.tools[row], known
 
     def _waiting(self) -> Iterator[tuple[str, Tool, None]]:
-        """New tools that are held back."""
         for catalog in self.catalogs.stored() if self.errors_wait() else ():
             now = self.catalogs.catalog(catalog)
             for tool_id in self.lint_errors(catalog):
@@ -306,7 +295,6 @@ def _findings(tool: Tool) -> tuple[Finding, ...]:
 
 
 def _tool(now: Tool, text: str) -> Tool:
-    """A tool as its known definition has it."""
     said = json.loads(text)
     return replace(
         now,

@@ -129,13 +129,11 @@ class GovernanceService:
                 self.policy_change = change
 
     def pin(self, pin: Pin, *, on: bool, origin: str) -> None:
-        """Pin a tool, or take the pin away."""
         with self.lock:
             others = tuple(one for one in self._policy.pinned if one != pin)
             self.set_policy(replace(self._policy, pinned=(*others, pin) if on else others), origin=origin)
 
     def waiting(self) -> tuple[Approval, ...]:
-        """Calls that a person can decide now, oldest first."""
         return self.approvals.waiting(self._policy.digest)
 
     def decide(self, id_: str, *, approve: bool, origin: str) -> Approval:
@@ -277,7 +275,6 @@ class GovernanceService:
         self._store.governance.keep(row)
 
     def _priced(self, wanted: Wanted) -> float | None:
-        """The price that a call would pay."""
         agreed_usd = wanted.call.payment_usd
         return self._price(wanted.call.catalog, wanted.tool.id) if agreed_usd is None else agreed_usd
 
@@ -318,7 +315,6 @@ class GovernanceService:
         )
 
     def _cheaper(self, wanted: Wanted, left_usd: float) -> list[str]:
-        """Tools of the same search that fit into the rest of the budget."""
         catalog, unpriced = wanted.call.catalog, self._policy.unpriced_usd
         with self._catalogs.unchanged():
             rows = self._catalogs.catalog(catalog).tool_row
@@ -362,14 +358,12 @@ class AgentKnobs:
             return self._known[router]
 
     def put(self, router: str, parameters: Parameters) -> None:
-        """Keep a router's values for agents. Raises StoreError."""
         changed = parameters.changed()
         with self._lock:
             self._store.set_setting(_setting(router), changed)
             self._known[router] = changed
 
     def read_anew(self) -> None:
-        """Take over what another process has written."""
         with self._lock:
             self._known.clear()
 

@@ -46,14 +46,11 @@ Counted = Callable[[Outcome, int], int]
 
 
 def no_tokens(_outcome: Outcome, _limit: int) -> int:
-    """A person reads the result, and no model."""
     return 0
 
 
 @dataclass(frozen=True, slots=True)
 class GovernedCall:
-    """A call that was admitted and is under way."""
-
     permit: Permit
     handle: CallHandle
 
@@ -175,12 +172,10 @@ class ToolCheck:
 
     @property
     def words(self) -> str:
-        """Returns the result in a sentence."""
         price = "" if self.why and self.price_usd is None else f" ({units.price(self.price_usd)})"
         return f"{self.tool} {'cannot' if self.why else 'could'} be called now{price}{': ' if self.why else '.'}{' '.join(self.why)}"
 
     def to_json(self) -> dict[str, Any]:
-        """Returns the result for programs."""
         return {"tool": self.tool, "ok": not self.why, "price_usd": self.price_usd, "why": " ".join(self.why)}
 
 
@@ -233,7 +228,6 @@ class Preflight:
         return "Its server cannot be reached." if apart or (down is not None and down.next_check is not None) else ""
 
     def _ill(self, catalog: str) -> Mapping[str, list[str]]:
-        """Returns what is known to be wrong with each server."""
         now, ill = self.now(), defaultdict[str, list[str]](list)
         for name, down in self.health.down(catalog).items():
             ill[name].append(f"Its server is {down.words(now)}.")
@@ -291,11 +285,9 @@ class ServerRequests:
         self.sessions().subscribe(server, connection, uri, wanted=wanted, limit_s=limit_s, owner=owner)
 
     def hears(self, server: ServerId, uri: str, owner: SessionOwner) -> bool:
-        """Whether changes of a resource are heard of now. Raises WayfareError where the catalog has no connection."""
         return self.sessions().hears(server, self.connection(server), uri, owner)
 
     def send(self, server: ServerId, method: str, params: Any, *, limit_s: float) -> Any:
-        """A server's answer, in the protocol's types. Raises MCPError, WayfareError."""
         load_protocol()
         from core.servers.discovery import answer_of
 
@@ -309,8 +301,6 @@ READ = "resources/read"
 
 @dataclass(frozen=True, slots=True)
 class ResourceLink:
-    """An address that a result of a tool linked to."""
-
     catalog: str
     server: str
     tool: str
@@ -318,7 +308,6 @@ class ResourceLink:
 
     @property
     def server_id(self) -> ServerId:
-        """The server that gives it, by name and catalog."""
         return ServerId(self.catalog, self.server)
 
 
@@ -331,7 +320,6 @@ class LinkedResources:
     requests: ServerRequests
 
     def tool(self, link: ResourceLink) -> Tool:
-        """The tool that gave it. Raises UnknownNameError where the catalog has it no more."""
         return self.catalogs.catalog(link.catalog).find(link.server, link.tool)[1]
 
     def read(self, link: ResourceLink, client: str, *, limit_s: float) -> tuple[Contents, ...]:

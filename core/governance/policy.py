@@ -54,7 +54,6 @@ class Scope:
         return self.until is not None and now >= datetime.fromisoformat(self.until)
 
     def refusal(self, catalog: str, tool: Tool) -> str:
-        """Returns why a tool is outside the scope, or ""."""
         if reason := self.catalog_refusal(catalog):
             return reason
         if self.servers and not matches(tool.server, self.servers):
@@ -66,13 +65,11 @@ class Scope:
         return ""
 
     def catalog_refusal(self, catalog: str) -> str:
-        """Returns why a whole catalog is outside the scope, or ""."""
         inside = not self.catalogs or matches(catalog, self.catalogs)
         return "" if inside else f"catalog {catalog!r} is outside its scope"
 
     @property
     def limited(self) -> bool:
-        """Whether some tools are outside."""
         return bool(self.servers or self.tools or self.read_only)
 
     def words(self) -> str:
@@ -96,7 +93,6 @@ class Scope:
         return f"{', '.join(parts) or 'everything'}{', and may write example requests' if self.improve else ''}"
 
     def to_json(self) -> str:
-        """Returns the scope as it is stored."""
         return json.dumps(asdict(self))
 
     @classmethod
@@ -134,7 +130,6 @@ class Pin:
     client: str = EACH
 
     def covers(self, client: str) -> bool:
-        """Whether a client's list has the tool."""
         return self.client in {EACH, client}
 
 
@@ -285,7 +280,6 @@ class Policy:
 
     @property
     def digest(self) -> str:
-        """The digest that an approval is bound to."""
         return digest(to_toml(self))
 
 

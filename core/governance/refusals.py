@@ -51,22 +51,18 @@ class Outlook:
 
     @property
     def obstacles(self) -> tuple[str, ...]:
-        """Returns what stops the call, in sentences."""
         waits = (f"A person has to approve it: {'; '.join(self.reasons)}.",) if self.reasons else ()
         return waits if self.refusal is None else (str(self.refusal),)
 
 
 @dataclass(frozen=True, slots=True)
 class Permit:
-    """A call that may be made now, with its reservation."""
-
     id: str
     wanted: Wanted
     reservation: Reservation
 
     @property
     def tokens(self) -> int:
-        """The largest number of tokens of the result."""
         return self.reservation.amount.tokens
 
 
@@ -75,7 +71,6 @@ DEFINITION_WAITS = "definition_waits"
 
 
 def not_authorized(client: str) -> Refusal:
-    """A request without a token used the name of a client with a token."""
     return Refusal(
         "not_authorized",
         f"The name {client!r} belongs to a client with a token, and the request has none.",
@@ -102,7 +97,6 @@ def catalog_not_allowed(client: str, reason: str) -> Refusal:
 
 
 def tool_not_allowed(tool: str, reason: str) -> Refusal:
-    """The tool is outside the client's scope, or denied to all."""
     return Refusal(
         "not_allowed", f"{tool} may not be used: {reason}.", "Search again for another tool, or ask the operator."
     )
@@ -138,7 +132,6 @@ def busy(wait_s: float) -> Refusal:
 
 
 def definition_changed(tool: str, *, denied: bool) -> Refusal:
-    """The tool's definition differs from the approved one."""
     said = "was denied by a person" if denied else "differs from the approved one, and the new one waits for approval"
     return Refusal(
         DEFINITION_CHANGED,
@@ -148,7 +141,6 @@ def definition_changed(tool: str, *, denied: bool) -> Refusal:
 
 
 def definition_waits(tool: str, error: str) -> Refusal:
-    """The tool is new, and Lint finds an error in its definition."""
     return Refusal(
         DEFINITION_WAITS,
         f"{tool} is new, and Lint finds an error in its definition ({error}): it waits for a person.",

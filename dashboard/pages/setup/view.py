@@ -35,7 +35,6 @@ SHOWN_SERVERS = 8
 
 
 def configurations(app: App, home: Path) -> None:
-    """Draw a card for each configuration below a home folder."""
     st.markdown("**Configurations on this machine**")
     job = known_job(JOB)
     if job is not None:
@@ -140,7 +139,6 @@ EVERY_S = 2.0
 
 
 def page() -> None:
-    """Draw the page from the URL's state, and write the state back."""
     app, state = current_app(), UrlState("setup")
     linked = state.begin()
     st.markdown("#### Connect a client\nGive your MCP client one server, Wayfare, in place of all others.")
