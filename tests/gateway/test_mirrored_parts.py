@@ -18,8 +18,15 @@ from core.governance.budgets import Budget, day_of
 from core.governance.policy import Scope
 from tests.benchmarks.measuring import free_port, running
 from tests.cases import each
-from tests.gateway.conformance_parts import BINARY_URI, PROMPTS, TEMPLATE, TEXT_URI, WATCHED_URI
-from tests.gateway.conformance_server import SCHEMAS, conformance_server
+from tests.gateway.conformance_server import (
+    BINARY_URI,
+    PROMPTS,
+    SCHEMAS,
+    TEMPLATE,
+    TEXT_URI,
+    WATCHED_URI,
+    conformance_server,
+)  # fmt: skip
 from tests.gateway.conftest import ROOT, served, talk, with_token
 from tests.gateway.serving import served as served_over_http
 from tests.governance.conftest import policy

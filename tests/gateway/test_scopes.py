@@ -168,19 +168,10 @@ def test_without_a_token_everybody_is_one_client_where_clients_are_told_apart(wo
     assert set(world.store.activity.refused()["client"]) == {"anonymous"}
 
 
-def test_what_is_said_of_requests_without_a_token_when_a_client_is_added(world: App) -> None:
-    clients, said = world.governance.clients, world.governance.admission.without_token_words
-    assert "may do nothing, because" in said()
-    clients.make("anonymous", Scope(read_only=True), origin="test")
-    assert "it may use only read-only tools." in said()
+def test_anonymous_is_no_person_and_people_are_no_clients(world: App) -> None:
+    clients = world.governance.clients
     with pytest.raises(WayfareError, match="cannot sign in"):
         clients.make("anonymous", Scope(pages=True), origin="test")
-    policy(world, tokens="always")
-    assert "asks everybody" in said()
-    policy(world, tokens="elsewhere")
-    for name in ("ann", "anonymous"):
-        clients.revoke(name, origin="test")
+    clients.revoke("ann", origin="test")
     clients.make("ops", Scope(pages=True), origin="test")
     assert not clients.any_client
-    clients.make("bob", origin="test")
-    assert "it may use everything. A client 'anonymous' gives" in said()

@@ -74,15 +74,6 @@ def test_what_a_killed_process_reserved_is_settled_at_the_next_start(opened: Cal
     assert (calls.used, calls.reserved, calls.left, tokens.used) == (2, 0, 1, 140)
 
 
-def test_money_of_clients_without_a_budget_is_found_at_the_next_start(opened: Callable[[], App], app: App) -> None:
-    app.governance.before(wanted(app))  # never settled: as if the process had been killed
-    app.close()
-    again = opened()
-    assert again.governance.settled_at_start == 1
-    (row,) = again.store.governance.spending("2026-03-01")
-    assert (row.client, Amount(row.usd, row.calls, row.tokens)) == ("ann", Amount(0.002, 1, 100))
-
-
 def test_a_call_is_settled_before_its_report_is_there(app: App) -> None:
     made = list[GovernedCall]()
     started = threading.Event()

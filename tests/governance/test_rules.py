@@ -59,23 +59,6 @@ def test_no_budget_is_ever_overspent(limits: list[Budget], calls: list[tuple[Any
 
 
 @settings(max_examples=40)
-@given(st.lists(st.sampled_from(["good", "bad", "unknown", "wait"]), max_size=60))
-def test_a_breaker_lets_one_call_try_at_a_time_and_none_while_it_is_open(ends: list[str]) -> None:
-    breaker, rules, now_s = Breaker(), BreakerRules(failures=2, open_s=10.0), 0.0
-    for end in ends:
-        now_s += 11.0 if end == "wait" else 0.1
-        state = breaker.state(now_s)
-        assert breaker.enter("one", now_s) is (state != "open")
-        if state == "half-open":
-            assert not breaker.enter("other", now_s)
-        if state != "open":
-            breaker.ended("one", {"good": True, "bad": False}.get(end), rules, now_s)
-            assert breaker.state(now_s) != "open" or breaker.failures >= 2
-        if end == "good" and state != "open":
-            assert breaker.state(now_s) == "closed"
-
-
-@settings(max_examples=40)
 @given(
     st.lists(st.tuples(st.sampled_from(["begin", "good", "bad", "unknown", "wait"]), st.integers(0, 9)), max_size=60)
 )
