@@ -257,10 +257,9 @@ class EndpointApp:
         endpoint = Endpoint(Services(app))
         changes = Changes(app, endpoint, self._uses)
         call, listing, part = self._counted(endpoint.call), self._counted(endpoint.listed), self._counted(endpoint.part)
-        made = partial(mcp_server, call, options_of, client_of, listing=listing, changes=changes)
+        made = partial(mcp_server, call, options_of, client_of, listing=listing, part=part, changes=changes)
         manager = partial(StreamableHTTPSessionManager, session_idle_timeout=SESSION_IDLE_S)
-        own = partial(made, prompts=endpoint.part)
-        servers = {"": own(), ATTENTION_MODE: own(instructions=INSTRUCTIONS), "mirror": made(part=part)}
+        servers = {"": made(), ATTENTION_MODE: made(instructions=INSTRUCTIONS), "mirror": made(mirror=True)}
         return {kind: manager(server) for kind, server in servers.items()}, changes
 
     def _counted(self, answer: Callable[[R], Awaitable[T]]) -> Callable[[R], Awaitable[T]]:

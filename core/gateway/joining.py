@@ -325,9 +325,9 @@ def serve_stdio(settings: Settings, options: EndpointOptions) -> None:
                 partial(backend.call, tasks),
                 lambda _: options,
                 listing=partial(backend.listed, tasks),
-                part=partial(backend.part, tasks) if options.mirror else None,
-                prompts=partial(backend.part, tasks),
+                part=partial(backend.part, tasks),
                 changes=JoinedChanges(backend, tasks),
+                mirror=bool(options.mirror),
             )
             async with stdio_server() as (reader, writer):
                 await served.run(reader, writer, served.create_initialization_options())

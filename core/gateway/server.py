@@ -215,22 +215,21 @@ def mcp_server(
     client_of: Callable[[Context], str] = lambda _: "",
     *,
     listing: Listing,
-    part: Part | None = None,
-    prompts: Part | None = None,
-    changes: TellsClients | None = None,
+    part: Part,
+    changes: TellsClients,
+    mirror: bool = False,
     instructions: str = "",
 ) -> McpServer[Any]:
     """Returns the server. `call` answers a request, `options_of` returns its options, `client_of` the client of its
-    token ("" without a token), `listing` the tools that it sees. A mirror's `part` answers all other requests,
-    `prompts` those about Wayfare's own prompts. `changes` tells clients when their lists change. `instructions` are other ones than
-    usual."""
+    token ("" without a token), `listing` the tools that it sees. `part` answers requests about prompts, and those to a `mirror` about
+    resources and completion. `changes` tells clients when their lists change. `instructions` are other ones than usual."""
 
     sides, asked = ClientSides(), partial(_asked, options_of, client_of)
 
     async def listed(context: Context, params: mcp_types.PaginatedRequestParams | None) -> mcp_types.ListToolsResult:
         request = asked(context, "tools/list", params)
         tools = await listing(request)
-        if changes is not None and context.protocol_version not in MODERN_PROTOCOL_VERSIONS:
+        if context.protocol_version not in MODERN_PROTOCOL_VERSIONS:
             await changes.listed(_session(context), context.session, request, tools)
         kept_ms = 0 if request.options.attention else LISTED_MS
         return mcp_types.ListToolsResult(tools=tools, ttl_ms=kept_ms, cache_scope="private")
@@ -258,51 +257,36 @@ def mcp_server(
             lambda side: call(replace(request, side=side)),
             mirror=bool(request.options.mirror),
         )
-        if request.options.attention and changes is not None:
+        if request.options.attention:
             await changes.look(whose.owner)
         return made
 
-    server = (McpServer[Any] if changes is None else TellingServer)(
+    async def answered(method: str, context: Context, params: Any) -> Any:
+        request = asked(context, method, params)
+        return await sides.with_side(context, params, request.client, lambda _: part(request), mirror=mirror)
+
+    async def listened(context: Context, params: Any) -> Any:
+        return await changes.listen(context, params, asked(context, "tools/list", None))
+
+    server = TellingServer(
         "wayfare",
         version=version("wayfare"),
         title="Wayfare",
         description="Finds, calls and learns the tools of all connected MCP servers.",
-        instructions=instructions or (INSTRUCTIONS if part is None else MIRROR_INSTRUCTIONS),
+        instructions=instructions or (MIRROR_INSTRUCTIONS if mirror else INSTRUCTIONS),
         cache_hints={"server/discover": DISCOVERED},
         get_tool_input_schema=SCHEMAS.get,
         on_list_tools=listed,
         on_call_tool=called,
-        on_subscriptions_listen=None if changes is None else partial(_listened, changes, asked),
+        on_subscriptions_listen=listened,
     )
-    server.middleware[:0] = [traced, owned(client_of, mirror=part is not None)]
-    _answer_prompts(server, prompts, asked)
-    if part is not None:
-
-        async def answered(method: str, context: Context, params: Any) -> Any:
-            request = asked(context, method, params)
-            return await sides.with_side(context, params, request.client, lambda _: part(request), mirror=True)
-
+    server.middleware[:0] = [traced, owned(client_of, mirror=mirror)]
+    for method in PARTS if mirror else OWN_PARTS:
+        server.add_request_handler(method, PARTS[method], partial(answered, method))
+    if mirror:
         server.add_request_handler("logging/setLevel", mcp_types.SetLevelRequestParams, sides.set_level)
-        if changes is not None:
-            _pass_subscriptions_on(server, changes, asked)
-        for method, params_type in PARTS.items():
-            server.add_request_handler(method, params_type, partial(answered, method))
+        _pass_subscriptions_on(server, changes, asked)
     return server
-
-
-def _answer_prompts(server: McpServer[Any], prompts: Part | None, asked: Callable[..., PartRequest]) -> None:
-    if prompts is None:
-        return
-
-    async def prompted(method: str, context: Context, params: Any) -> Any:
-        return await prompts(asked(context, method, params))
-
-    for method in OWN_PARTS:
-        server.add_request_handler(method, PARTS[method], partial(prompted, method))
-
-
-async def _listened(changes: TellsClients, asked: Callable[..., PartRequest], context: Context, params: Any) -> Any:
-    return await changes.listen(context, params, asked(context, "tools/list", None))
 
 
 def _pass_subscriptions_on(server: McpServer[Any], changes: TellsClients, asked: Callable[..., PartRequest]) -> None:

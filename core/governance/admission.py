@@ -54,7 +54,6 @@ class RefusedRequests:
     def __post_init__(self) -> None:
         self._lock = threading.Lock()
         self._bursts: LRUCache[Key, _Burst] = LRUCache(MOST_KNOWN)
-        self._due: datetime | None = None  # when the oldest burst is over
 
     @contextmanager
     def recorded(self, client: str, catalog: str, tool: str, origin: str) -> Generator[None]:
@@ -70,11 +69,8 @@ class RefusedRequests:
     def write_due(self, *, everything: bool = False) -> None:
         now = self.now()
         with self._lock:
-            if not everything and (self._due is None or now < self._due):
-                return
             over = [key for key, burst in self._bursts.items() if everything or burst.begun + AGAIN <= now]
             ended = [self._bursts.pop(key) for key in over]
-            self._due = min((burst.begun + AGAIN for burst in self._bursts.values()), default=None)
         self._write(*ended)
 
     def _keep(self, error: Refusal, key: Key, origin: str) -> None:
@@ -90,7 +86,6 @@ class RefusedRequests:
             full = known is None and len(self._bursts) >= MOST_KNOWN
             forgotten = [self._bursts.popitem()[1]] if full else []
             self._bursts[key] = _Burst(now, record)
-            self._due = now + AGAIN if self._due is None else self._due
             unwritten = 0 if known is None else known.unwritten
         self._write(*forgotten)
         self.store.events.append_later(replace(record, repeated=unwritten))

@@ -15,10 +15,9 @@ from core.domain.events import ActivityFilter
 from core.domain.outcome import CallMode, OutcomeKind, ToolCall
 from core.gateway.base import EndpointOptions, Services
 from core.gateway.endpoint import Endpoint
-from core.gateway.server import mcp_server
 from core.governance.budgets import Budget
 from core.governance.policy import Scope
-from tests.gateway.conftest import ask, refused, served, talk
+from tests.gateway.conftest import ask, refused, served, server_of, talk
 from tests.governance.conftest import policy
 from tests.importing import import_text
 from tests.world import RAW, open_test_app
@@ -51,8 +50,7 @@ def endpoint_for(app: App) -> Any:
     endpoint = Endpoint(Services(app, result_tokens=50))
 
     def of(name: str, **options: Any) -> Any:
-        chosen = EndpointOptions(catalog="world", **options)
-        return mcp_server(endpoint.call, lambda _: chosen, lambda _: name, listing=endpoint.listed)
+        return server_of(app, endpoint, EndpointOptions(catalog="world", **options), name)
 
     return of
 
