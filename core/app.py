@@ -331,7 +331,7 @@ class App:
 
     @built
     def agent_knobs(self):
-        from core.governance.agent_knobs import AgentKnobs
+        from core.governance.governance import AgentKnobs
 
         return AgentKnobs(self.store)
 
@@ -349,7 +349,7 @@ class App:
 
     @built
     def preflight(self):
-        from core.governance.preflight import Preflight
+        from core.governance.governed_calls import Preflight
 
         return Preflight(self.governance, self.catalogs, self.health, self.values, self.sign_ins, self.settings.now)
 
@@ -361,7 +361,7 @@ class App:
 
     @built
     def server_requests(self):
-        from core.governance.server_requests import ServerRequests
+        from core.governance.governed_calls import ServerRequests
 
         return ServerRequests(self.catalogs, self.pool.get, self.settings.virtual_folder)
 
@@ -378,7 +378,7 @@ class App:
 
     @built
     def linked(self):
-        from core.governance.server_requests import LinkedResources
+        from core.governance.governed_calls import LinkedResources
 
         return LinkedResources(self.governance, self.catalogs, self.server_requests)
 

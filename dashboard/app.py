@@ -28,13 +28,12 @@ from core.cli.joining import CommandDoor
 from core.domain.console import PATH as DOOR_PATH
 from core.domain.errors import StoreError, WayfareError
 from core.domain.untrusted_text import one_line
+from core.gateway.entrance import Uses
 from core.gateway.http_app import PATH, EndpointApp, callback_route, status_routes
-from core.gateway.uses import Uses
 from dashboard import page_host, session
-from dashboard.base_path import BasePath
 from dashboard.lane import PATH as LANE_PATH
 from dashboard.lane import lanes
-from dashboard.sign_in import SIGNING, SignInGate
+from dashboard.sign_in import SIGNING, BasePath, SignInGate
 from dashboard.ui.chart import PLOTLY, PLOTLY_URL
 
 PAGES = frozenset(view.parent.name for view in Path(__file__).parent.glob("pages/*/view.py"))

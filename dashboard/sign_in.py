@@ -1,20 +1,24 @@
-"""Sign-in to the pages of a console that other machines can reach, over HTTP and websockets.
+"""What stands before the pages: the path of a reverse proxy, and the sign-in of people, over HTTP and websockets.
 
-The addresses of `OPEN` guard themselves: they need a token, a key or the `state` of a sign-in, or a request of this machine.
-All other addresses need a person who has signed in, with a token or at the identity provider. What a person may do is checked where it
-is done (`core.domain.people`).
+A console below a path, https://tools.example.com/wayfare/: a proxy may pass the path on or take it off. The own addresses of this machine
+work with and without it. The addresses of `OPEN` guard themselves: they need a token, a key or the `state` of a sign-in, or a request of
+this machine. All other addresses need a person who has signed in, with a token or at the identity provider (OpenID Connect by Authlib, the
+code flow with state, nonce and PKCE; its state is in a signed cookie). What a person may do is checked where it is done
+(`core.domain.people`).
 """
 
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable
+import logging
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass
-from functools import partial
+from functools import lru_cache, partial
 from html import escape
 from pathlib import Path
 from string import Template
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, quote, urlsplit
 
 import anyio.to_thread
@@ -30,7 +34,9 @@ from core.domain.console import PATH as DOOR
 from core.domain.errors import WayfareError
 from core.domain.people import act_for
 from core.domain.settings import Oidc
-from core.gateway.http_app import METADATA_PATH, foreign_origin, own_address, stranger
+from core.domain.untrusted_text import one_line
+from core.gateway.entrance import ALGORITHMS, BASE_PATH, foreign_origin, own_address, stranger
+from core.gateway.http_app import METADATA_PATH
 from core.gateway.http_app import PATH as MCP
 from core.governance.clients import LASTS, SignIns
 from dashboard.lane import read_body
@@ -71,7 +77,6 @@ class SignInGate:
     other_names: frozenset[str] = frozenset()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on permitted requests, and answer the others."""
         if scope["type"] not in {"http", "websocket"} or _is_open(scope) or OPERATOR in scope:
             await self.served(scope, receive, send)
         elif not self.needed():
@@ -133,9 +138,6 @@ async def _signing(sign_ins: SignIns, oidc: Oidc | None, scope: Scope, receive: 
 
 
 async def _provided(sign_ins: SignIns, oidc: Oidc, request: Request) -> Response:
-    """Returns the redirect to the identity provider, or the result of a sign-in there."""
-    from dashboard.identity import came_back, leave
-
     try:
         if request.url.path.endswith(PROVIDER):
             target, back = (
@@ -160,7 +162,6 @@ def _kept(answer: Response, sign_ins: SignIns, cookie: str, request: Request) ->
 
 
 async def _answer(sign_ins: SignIns, oidc: Oidc | None, request: Request) -> Response:
-    """Returns the sign-in page, the result of a sign-in, or that of a sign-out."""
     if request.url.path == SIGN_OUT:
         sign_ins.end(request.cookies.get(sign_ins.cookie, ""))
         done = RedirectResponse(SIGN_IN, 303, HEADERS)
@@ -205,7 +206,6 @@ def _page(target: str, oidc: Oidc | None, problem: str = "", status: int = 200) 
 
 
 async def _refuse(scope: Scope, receive: Receive, send: Send, reason: str, status: int) -> None:
-    """Refuse a request: close a websocket, redirect a browser to the sign-in page, or answer with the reason."""
     if scope["type"] == "websocket":
         await send({"type": "websocket.close", "code": 1008, "reason": reason})
         return
@@ -229,3 +229,94 @@ def _inside(target: str) -> str:
     """
     safe = target.startswith("/") and target[1:2] not in {"/", "\\"} and target.isprintable()
     return target if safe else "/"
+
+
+TIMEOUT_S, LEEWAY_S = 10.0, 30
+NEXT = "next"
+_log = logging.getLogger(__name__)
+
+
+@lru_cache(maxsize=4)
+def _client(oidc: Oidc) -> Any:
+    """Returns Authlib's client of a provider, which keeps the metadata and keys that it has read."""
+    from authlib.integrations.starlette_client import OAuth
+
+    public = {} if oidc.client_secret else {"token_endpoint_auth_method": "none"}
+    kwargs = {"scope": oidc.scopes, "code_challenge_method": "S256", "timeout": TIMEOUT_S, **public}
+    return OAuth().register(
+        "wayfare", client_id=oidc.client_id, client_secret=oidc.client_secret or None, server_metadata_url=oidc.metadata_url,
+        client_kwargs=kwargs,
+    )  # fmt: skip
+
+
+async def leave(oidc: Oidc, request: Request, callback: str, target: str) -> Response:
+    from httpx2 import HTTPError
+
+    try:
+        request.session[NEXT] = target
+        return await _client(oidc).authorize_redirect(request, callback)
+    except (HTTPError, ValueError, KeyError, RuntimeError) as error:
+        raise WayfareError(f"The identity provider cannot be reached: {type(error).__name__}.") from None
+
+
+async def came_back(oidc: Oidc, request: Request) -> tuple[Mapping[str, Any], str]:
+    """Returns the verified claims of the person, and where to go on. Raises WayfareError."""
+    from authlib.common.errors import AuthlibBaseError
+    from httpx2 import HTTPError
+    from joserfc.errors import JoseError
+
+    client, algorithms = _client(oidc), "id_token_signing_alg_values_supported"
+    claims = {
+        name: {"essential": True, "value": value} for name, value in (("iss", oidc.issuer), ("aud", oidc.client_id))
+    }
+    try:
+        metadata = await client.load_server_metadata()
+        metadata[algorithms] = [one for one in metadata.get(algorithms, ()) if one in ALGORITHMS]
+        token = await client.authorize_access_token(request, claims_options=claims, leeway=LEEWAY_S)
+        return token["userinfo"], request.session.pop(NEXT, "/")
+    except (AuthlibBaseError, JoseError, HTTPError, ValueError, KeyError, RuntimeError) as error:
+        _log.warning("a sign-in at the identity provider failed: %s", one_line(str(error), 300))
+        raise WayfareError(f"The identity provider did not sign you in ({type(error).__name__}).") from None
+
+
+_COOKIE_PATH = re.compile(rb"(; *path=)(?=/)", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class BasePath:
+    """An ASGI app that takes the path of `public_url` off requests, and puts it before the redirects and the cookies of answers. What is
+    asked under the public host has its scheme, whether the proxy is trusted or not."""
+
+    app: ASGIApp
+    public_url: str
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        served, public = self.app, urlsplit(self.public_url)
+        if self.public_url and scope["type"] in {"http", "websocket"}:
+            base, scope = public.path, dict(scope)
+            is_public = Headers(scope=scope).get("host", "").lower() == public.netloc
+            is_below = bool(base) and f"{scope['path']}/".startswith(f"{base}/")
+            if is_public:
+                scope["scheme"] = public.scheme if scope["type"] == "http" else public.scheme.replace("http", "ws")
+            if is_below:
+                scope["path"] = scope["path"].removeprefix(base)
+            if is_public or is_below:
+                scope[BASE_PATH], send = base, _below(base.encode(), send)
+            if not scope["path"]:
+                served = RedirectResponse(f"/?{scope['query_string'].decode('latin-1')}".removesuffix("?"), 308)
+        await served(scope, receive, send)
+
+
+def _below(base: bytes, send: Send) -> Send:
+    def moved(name: bytes, value: bytes) -> bytes:
+        if name == b"location" and value.startswith(b"/") and not value.startswith(b"//"):
+            return base + value
+        return _COOKIE_PATH.sub(rb"\1" + base, value) if name == b"set-cookie" else value
+
+    async def sent(message: Message) -> None:
+        if "headers" in message:
+            headers = [(name, moved(name.lower(), value)) for name, value in message["headers"]]
+            message = {**message, "headers": headers}
+        await send(message)
+
+    return sent

@@ -20,9 +20,9 @@ from core.domain.outcome import Outcome, ToolCall
 from core.domain.params import AS_MEASURED, NetworkMoment, Parameters
 from core.domain.people import actions
 from core.domain.tools import count_tokens, fits, piece
-from core.governance.calls import Wanted
 from core.governance.clients import AGENT_LOOP
 from core.governance.governed_calls import GovernedCalls
+from core.governance.refusals import Wanted
 from core.planning.base import MAY_WRITE, Action, Attempt, Meter, Planner, SubQuery, Turn, Watch, also_counted, watched
 from core.planning.plans import AgentEvent, Executed, Routed, Stopped
 from core.planning.rules import chosen_planner

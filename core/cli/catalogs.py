@@ -26,8 +26,18 @@ from core.domain.catalog import Follow, Note
 from core.domain.console import owner_of
 from core.domain.errors import WayfareError
 from core.gateway.endpoint import own_tokens
-from core.governance.client_setup import TURNS, FoundConfiguration, found_configurations, target_of, visits_of
-from core.governance.client_texts import CLIENTS, WAYS, SetupClient, Way, client_of
+from core.governance.client_setup import (
+    CLIENTS,
+    TURNS,
+    WAYS,
+    FoundConfiguration,
+    SetupClient,
+    Way,
+    client_of,
+    found_configurations,
+    target_of,
+    visits_of,
+)
 from core.governance.clients import Visit
 
 if TYPE_CHECKING:

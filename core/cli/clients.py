@@ -27,10 +27,9 @@ from core.domain.errors import WayfareError
 from core.domain.events import ApprovalChange
 from core.domain.people import ROLES, Role
 from core.domain.untrusted_text import visible
-from core.governance.approval_rules import PartDifference
 from core.governance.budgets import EACH
 from core.governance.clients import ANONYMOUS, Client
-from core.governance.definitions import HeldDefinition
+from core.governance.definitions import HeldDefinition, PartDifference
 from core.governance.policy import Pin, Scope, from_toml, to_toml
 
 LIST, ADD, CHANGE, REVOKE = ACTIONS = ("list", "add", "change", "revoke")

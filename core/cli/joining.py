@@ -26,8 +26,7 @@ from core.cli.main import COMMANDS, main
 from core.domain.console import OwnerLeftError, asked, owner_of
 from core.domain.errors import StoreBusyError
 from core.domain.settings import Settings, launched
-from core.gateway.http_app import stranger
-from core.gateway.uses import Uses
+from core.gateway.entrance import Uses, stranger
 
 if TYPE_CHECKING:
     from core.app import App

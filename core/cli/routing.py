@@ -40,10 +40,9 @@ from core.domain.json_schema import arguments_fault
 from core.domain.outcome import CallMode, ContentBlock, ToolCall
 from core.domain.params import Parameters
 from core.domain.untrusted_text import visible
-from core.governance.calls import Wanted
 from core.governance.clients import ANONYMOUS
-from core.governance.preflight import read_job
-from core.governance.refusals import DEFINITION_CHANGED, DEFINITION_WAITS
+from core.governance.governed_calls import read_job
+from core.governance.refusals import DEFINITION_CHANGED, DEFINITION_WAITS, Wanted
 from core.importers.reading import kind
 from core.routers.presets import read_preset
 from core.routers.why import fit_sentence

@@ -94,7 +94,6 @@ class Attending:
         return made
 
     async def _searched(self, request: Request, own: Callable[[Request], Awaitable[Answer]]) -> Answer:
-        """A search, whose candidates are active from now on."""
         made = await own(request)
         if made.is_error:
             return made
@@ -118,7 +117,6 @@ class Attending:
     def _activated(
         self, owner: SessionOwner, asked: Request, document: Mapping[str, Any], seen: tuple[str, ...]
     ) -> list[dict[str, Any]]:
-        """Makes the candidates of a search the active set. Returns them with their names in the list."""
         listed_as = {tool.id: name for name, tool in self._allowed(asked.options, asked.client).items()}
         candidates = [
             {**one, "listed_as": listed_as[one["tool"]]} for one in document["candidates"] if one["tool"] in listed_as
@@ -156,7 +154,6 @@ def _parameters(options: EndpointOptions) -> ToolAttentionParameters:
 
 
 def _refused(tools: Mapping[str, Tool], turn: Turn, wanted: str) -> Answer:
-    """Returns the paper's error for the model, with the tools of the active set."""
     active = {id_: (name, tool) for name, tool in tools.items() if (id_ := tool.id) in turn.active}
     top = [active[id_] for id_ in turn.active if id_ in active]
     document = {

@@ -21,7 +21,7 @@ from core.domain.execution import WAYFARE, ClientSide, SessionOwner
 from core.domain.params import NOTHING, Parameters, Value
 from core.domain.settings import FIRST_CATALOG
 from core.domain.untrusted_text import visible
-from core.governance.server_requests import ResourceLink
+from core.governance.governed_calls import ResourceLink
 from core.routers import ROUTERS
 from core.routers.presets import DEFAULT_PRESET, applied
 
@@ -60,12 +60,10 @@ class EndpointOptions:
 
     @property
     def attention(self) -> bool:
-        """Whether Tool Attention gates the list of tools."""
         return self.mode == ATTENTION_MODE
 
     @property
     def catalogs(self) -> tuple[str, ...]:
-        """All catalogs that are served, the first one first."""
         return tuple(dict.fromkeys((self.catalog, *self.further)))
 
     @classmethod
@@ -117,7 +115,6 @@ class EndpointOptions:
             )
 
     def pairs(self) -> list[tuple[str, str]]:
-        """Returns the options as pairs for an address."""
         named = [
             *(("catalog", catalog) for catalog in self.catalogs),
             ("router", self.router),
@@ -164,8 +161,6 @@ MOST_LINKS = 10_000
 
 
 class KeptText(NamedTuple):
-    """A text to read on, and the server that returned it."""
-
     text: str
     source: ServerId
 
@@ -187,7 +182,6 @@ class ResultStore:
         self._client = ""
 
     def of(self, client: str) -> Self:
-        """Returns the same store as one client sees it."""
         seen = copy.copy(self)
         seen._client = client
         return seen
@@ -206,7 +200,6 @@ class ResultStore:
             return self._texts.get((self._client, handle))
 
     def keep_link(self, link: ResourceLink) -> str:
-        """Keeps a link and returns the handle under which it is read later."""
         handle = secrets.token_urlsafe(12)
         with self._lock:
             self._links[self._client, handle] = link
@@ -223,7 +216,6 @@ Answer = mcp_types.CallToolResult
 
 
 def refused(error: Refusal) -> Answer:
-    """Returns a refusal as the agent gets it."""
     return answer({name: visible(text) for name, text in error.document.items()}, is_error=True)
 
 
@@ -271,14 +263,11 @@ class Services:
     result_tokens: int = 8_000
 
     def of(self, client: str) -> Services:
-        """Returns the services for a request of one client, without the results of other clients."""
         return replace(self, results=self.results.of(client))
 
 
 @dataclass(frozen=True)
 class AgentTool:
-    """One tool of the endpoint: its definition, which is constant, and its function."""
-
     definition: mcp_types.Tool
     run: Callable[[Services, Request], Awaitable[Answer]]
 
@@ -309,7 +298,6 @@ def compact(document: object) -> str:
 
 
 def object_schema(properties: Mapping[str, Any], required: Sequence[str]) -> dict[str, Any]:
-    """Returns the schema of an object with exactly these properties."""
     return {
         "type": "object",
         "properties": dict(properties),

@@ -1,7 +1,7 @@
-"""Clients are told when what they are offered changes: a catalog was edited, a server switched off, a definition accepted, a tool pinned. So are
-those whose list Tool Attention gates, after each search.
+"""Notifies clients of changes of their lists: after an edit of a catalog, a pin, a decision about a definition, or a search in the mode attention.
 
-Up to 2025-11-25 a session that has listed tools is told. From 2026-07-28 on a client asks for it with `subscriptions/listen`.
+Up to 2025-11-25 a session that has listed tools is notified. From 2026-07-28 on a client asks for it with `subscriptions/listen`. The client
+of `wayfare mcp` is notified of the console's changes, also by the next console if one ends.
 """
 
 from __future__ import annotations
@@ -14,11 +14,13 @@ from collections import Counter
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import anyio
 import anyio.to_thread
 import mcp_types
+from anyio.abc import TaskGroup
 from cachetools import LRUCache
 from mcp import MCPError
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler
@@ -38,43 +40,27 @@ from core.domain.errors import WayfareError
 from core.domain.execution import SessionOwner
 from core.gateway.base import PartRequest
 from core.gateway.endpoint import Endpoint
+from core.gateway.entrance import Uses
 from core.gateway.mirror import chosen
 from core.gateway.mirrored_parts import errors_of_the_protocol
-from core.gateway.uses import Uses
+
+if TYPE_CHECKING:
+    from core.gateway.joining import StdioBackend
 
 EVERY_S = 1.0
-FIRST_WAIT_S, LONGEST_WAIT_S = 1.0, 60.0
-"""Waits between two tries to subscribe at a server that ended its session."""
+AGAIN_S = 15.0
+"""Between two tries to subscribe at a server that ended its session."""
+FIRST_WAIT_S, LONGEST_WAIT_S = 1.0, 30.0
+"""Between two tries to hear a console."""
 MOST, MOST_URIS = 1024, 64
 EVENTS = {"tools": ToolsListChanged(), "resources": ResourcesListChanged(), "prompts": PromptsListChanged()}
+Wanted = mcp_types.SubscriptionFilter
+LISTS = Wanted(tools_list_changed=True, resources_list_changed=True, prompts_list_changed=True)
 _log = logging.getLogger(__name__)
-
 
 Tell = Callable[[ServerEvent], Awaitable[None]]
 Subscription = tuple[SessionOwner, ServerId, str]
 """The client in whose session with a server a resource is subscribed to."""
-
-
-class TellsClients(Protocol):
-    """Tells clients of changes: those of this process's own endpoint, or those that a console tells of."""
-
-    async def listed(self, session_id: str, session: Any, request: PartRequest, tools: list[mcp_types.Tool], /) -> None:
-        """A session of the older protocol has this list now."""
-        ...
-
-    async def subscribe(
-        self, session_id: str, session: Any, request: PartRequest, uri: str, /, *, wanted: bool
-    ) -> None:
-        """Begins or ends a subscription of a session of the older protocol to a resource. Raises MCPError."""
-        ...
-
-    async def look(self, owner: SessionOwner, /) -> None:
-        """Tells a client at once what its own call has changed."""
-        ...
-
-    async def listen(self, context: Any, params: Any, request: PartRequest, /) -> Any:
-        """Answers `subscriptions/listen` until the client leaves. Raises MCPError."""
-        ...
 
 
 @dataclass(eq=False)
@@ -100,11 +86,10 @@ class Changes:
         self._sessions: LRUCache[str, Listener] = LRUCache(MOST)
         self._streams: set[Listener] = set()
         self._subscribers: Counter[Subscription] = Counter()
-        self._tries: dict[ServerId, tuple[float, float]] = {}
-        """When a lost subscription at a server was begun again, and how long the next try waits, in s."""
+        self._tried_s: dict[ServerId, float] = {}  # when a lost subscription at a server was begun again
 
     async def listed(self, session_id: str, session: Any, request: PartRequest, tools: list[mcp_types.Tool]) -> None:
-        """See `TellsClients`."""
+        """A session of the older protocol has this list now."""
         before = self._sessions.get(session_id)
         made = Listener(request, by_notification(session), fingerprint(tools), *await self._state(request))
         if before is not None:
@@ -112,7 +97,7 @@ class Changes:
         self._sessions[session_id] = made
 
     async def subscribe(self, session_id: str, session: Any, request: PartRequest, uri: str, *, wanted: bool) -> None:
-        """See `TellsClients`."""
+        """Begins or ends a subscription of a session of the older protocol to a resource. Raises MCPError."""
         if session_id not in self._sessions:
             await self.listed(session_id, session, request, await self._endpoint.offered(request))
         listener = self._sessions[session_id]
@@ -123,7 +108,6 @@ class Changes:
                 await self._unsubscribe(listener, [uri])
 
     async def left(self, session_id: str) -> None:
-        """Forgets a session of the older protocol that has ended: no server is started for it again."""
         gone = self._sessions.pop(session_id, None)
         if gone is not None:
             await self._unsubscribe(gone, list(gone.uris))
@@ -153,13 +137,13 @@ class Changes:
                     _log.info("%s of %s: %s", uri, server.server, error)
 
     async def look(self, owner: SessionOwner) -> None:
-        """See `TellsClients`."""
+        """Tells a client at once what its own call has changed."""
         for listener in (*self._sessions.values(), *self._streams):
             if listener.request.owner == owner:
                 await self._told(listener)
 
     async def listen(self, context: Any, params: Any, request: PartRequest) -> Any:
-        """See `TellsClients`."""
+        """Answers `subscriptions/listen` until the client leaves. Raises MCPError."""
         if len(self._streams) >= MOST:
             raise MCPError(mcp_types.INTERNAL_ERROR, "Too many clients listen")
         bus = InMemorySubscriptionBus()
@@ -183,7 +167,6 @@ class Changes:
                 await self._unsubscribe(listener, list(listener.uris))
 
     async def watch(self) -> None:
-        """Tells listeners of changes, until it is cancelled."""
         async with anyio.create_task_group() as tasks:
             while True:
                 await anyio.sleep(EVERY_S)
@@ -197,16 +180,9 @@ class Changes:
                         tasks.start_soon(self._begin_again, one)
 
     def _lost(self, subscribed: list[Subscription]) -> list[Subscription]:
-        """Returns the subscriptions that have lost their session and may be begun again now."""
-        now_s, found = time.monotonic(), list[Subscription]()
-        for owner, server, uri in subscribed:
-            tried_s, wait_s = self._tries.get(server, (-math.inf, 0.0))
-            if now_s >= tried_s + wait_s and self._endpoint.parts.lost(server, uri, owner):
-                found.append((owner, server, uri))
-        for server in {server for _, server, _ in found}:
-            tried_s, wait_s = self._tries.get(server, (-math.inf, 0.0))
-            often = now_s < tried_s + 2 * LONGEST_WAIT_S
-            self._tries[server] = now_s, min(2 * wait_s, LONGEST_WAIT_S) if often else FIRST_WAIT_S
+        now_s, lost = time.monotonic(), self._endpoint.parts.lost
+        found = [one for one in subscribed if now_s >= self._tried_s.get(one[1], -math.inf) + AGAIN_S and lost(*one)]
+        self._tried_s |= {server: now_s for _, server, _ in found}
         return found
 
     async def _begin_again(self, lost: Subscription) -> None:
@@ -233,7 +209,9 @@ class Changes:
             for kind in kinds:
                 await listener.tell(EVENTS[kind])
             if "resources" in kinds:  # perhaps it may not read them any more
-                await self._unsubscribe(listener, [uri for uri in listener.uris if not self._may_read(listener, uri)])
+                may_read = partial(self._endpoint.parts.may_read, listener.request)
+                kept = [one for one, (of, _) in listener.uris.items() if of.server in parts[0] and may_read(of.server)]
+                await self._unsubscribe(listener, listener.uris.keys() - kept)
             for uri, (server, known) in list(listener.uris.items()):
                 updates = self._app.upkeep.updates(server, uri)
                 if updates != known:
@@ -243,10 +221,6 @@ class Changes:
             _log.debug("a client is told no changes any more: %s", error)
             return False
         return True
-
-    def _may_read(self, listener: Listener, uri: str) -> bool:
-        server, _ = listener.uris[uri]
-        return server.server in listener.parts[0] and self._endpoint.parts.may_read(listener.request, server.server)
 
     async def _tools(self, request: PartRequest) -> str:
         try:
@@ -274,8 +248,6 @@ class Changes:
 
 
 def by_notification(session: Any) -> Tell:
-    """Tells a session of the older protocol."""
-
     async def tell(event: ServerEvent) -> None:
         await session.send_notification(event_to_notification(event, {}))
 
@@ -285,3 +257,91 @@ def by_notification(session: Any) -> Tell:
 def fingerprint(tools: list[mcp_types.Tool]) -> str:
     """Returns a short text that differs if two lists differ."""
     return digest(json.dumps([tool.model_dump(mode="json") for tool in tools]))
+
+
+class JoinedChanges:
+    """The same for the one client of `wayfare mcp`, by `subscriptions/listen` at the console. Lives in a task group."""
+
+    def __init__(self, backend: StdioBackend, tasks: TaskGroup) -> None:
+        self._backend = backend
+        self._tasks = tasks
+        self._tools: str | None = None
+        self._uris: dict[str, anyio.CancelScope] = {}
+
+    async def listed(self, _: str, session: Any, request: PartRequest, tools: list[mcp_types.Tool]) -> None:
+        first, self._tools = self._tools is None, fingerprint(tools)
+        if first:
+            self._tasks.start_soon(self._hear, LISTS, request, by_notification(session))
+
+    async def subscribe(self, _: str, session: Any, request: PartRequest, uri: str, *, wanted: bool) -> None:
+        if not wanted and uri in self._uris:
+            self._uris.pop(uri).cancel()
+        elif wanted and uri not in self._uris:
+            if len(self._uris) >= MOST_URIS:
+                raise MCPError(mcp_types.INVALID_PARAMS, f"A client may subscribe to {MOST_URIS} resources at once.")
+            about = Wanted(resource_subscriptions=[uri])
+            honored, scope = await self._begun(about, request, by_notification(session))
+            if not honored.resource_subscriptions:
+                scope.cancel()
+                raise MCPError(mcp_types.INVALID_PARAMS, f"{uri} is no resource that can be subscribed to here.")
+            self._uris[uri] = scope
+
+    async def look(self, _: Any) -> None:
+        """Does nothing: the console tells by itself."""
+
+    async def listen(self, context: Any, params: Any, request: PartRequest) -> Any:
+        bus = InMemorySubscriptionBus()
+        honored, scope = await self._begun(params.notifications, request, bus.publish)
+        try:
+            return await ListenHandler(bus)(context, params.model_copy(update={"notifications": honored}))
+        finally:
+            scope.cancel()
+
+    async def _begun(self, wanted: Wanted, request: PartRequest, tell: Tell) -> tuple[Wanted, anyio.CancelScope]:
+        """Begins to hear what the console honors of the wish. Returns that, and the scope that ends it. Starts a console if there is
+        none. Raises MCPError."""
+        try:
+            await self._backend.joined(self._tasks)
+        except WayfareError as error:
+            raise MCPError(mcp_types.INTERNAL_ERROR, str(error)) from error
+        return await self._tasks.start(self._hear, wanted, request, tell)
+
+    async def _hear(
+        self, wanted: Wanted, request: PartRequest, tell: Tell, *, task_status: Any = anyio.TASK_STATUS_IGNORED
+    ) -> None:
+        """Tells what the consoles tell, one after the other. After a loss, every wanted list and resource may have changed."""
+        wait_s, heard = FIRST_WAIT_S, False
+        with anyio.CancelScope() as scope:
+            while True:
+                try:
+                    if (joined := await self._backend.running(self._tasks)) is not None:
+                        async with joined.listening(request, wanted) as events:
+                            missed = _all_of(events.honored) if heard else await self._missed(wanted, request)
+                            if heard and not missed:
+                                raise LookupError("the next console honors nothing of it yet")
+                            if not heard:
+                                task_status.started((events.honored, scope))
+                            wait_s, heard = FIRST_WAIT_S, True
+                            for event in missed:
+                                await tell(event)
+                            async for event in events:
+                                await tell(event)
+                except Exception as error:
+                    if not heard and wanted is not LISTS:
+                        raise MCPError(mcp_types.INTERNAL_ERROR, "Wayfare's console tells of no changes.") from error
+                    _log.debug("no changes are heard: %s", error)
+                await anyio.sleep(wait_s)
+                wait_s = min(2 * wait_s, LONGEST_WAIT_S)
+
+    async def _missed(self, wanted: Wanted, request: PartRequest) -> list[ServerEvent]:
+        if wanted is not LISTS or fingerprint(await self._backend.listed(self._tasks, request)) == self._tools:
+            return []
+        return [EVENTS["tools"]]
+
+
+def _all_of(wanted: Wanted) -> list[ServerEvent]:
+    lists = [event for kind, event in EVENTS.items() if getattr(wanted, f"{kind}_list_changed")]
+    return [*lists, *(ResourceUpdated(uri=uri) for uri in wanted.resource_subscriptions or ())]
+
+
+TellsClients = Changes | JoinedChanges

@@ -17,8 +17,7 @@ from core.domain.errors import Refusal
 from core.domain.json_schema import object_schema, too_large
 from core.domain.untrusted_text import visible
 from core.gateway.base import AgentTool, Answer, Request, Services, answer, compact, definition, list_of, or_null
-from core.gateway.offering import Offering
-from core.gateway.search import signature
+from core.gateway.search import Offering, signature
 from core.virtual.launch import hint_names
 
 # Look-up of a tool by its name, with the nearest names if there is no such tool.
@@ -107,7 +106,6 @@ def shown_output_schema(tool: Tool) -> dict[str, Any] | None:
 
 
 def small(extra: Extra) -> Extra | None:
-    """Returns icons or metadata, or None if they are longer than a schema may be."""
     return extra if extra and len(_JSON.dump_json(extra)) <= SCHEMA_CHARS else None
 
 

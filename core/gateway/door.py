@@ -27,7 +27,6 @@ CONSOLE = ("-P", "-c", "from core.cli import main; main()", "up", "--background"
 
 
 def console_of(settings: Settings) -> Owner:
-    """Returns the console that serves the store, after starting one in the background if there is none. Raises WayfareError."""
     return owner_of(settings.db) or _started(settings)
 
 

@@ -25,10 +25,9 @@ from core.gateway.base import AgentTool, Answer, PartRequest, Request, Services,
 from core.gateway.describe import DESCRIBE
 from core.gateway.execute import EXECUTE, EXECUTE_READONLY
 from core.gateway.improve import ADD_REQUESTS, IMPROVING, TOOLS_WITHOUT_REQUESTS, improving_prompts
-from core.gateway.mirror import call_mirrored, mirrored
+from core.gateway.mirror import SUMMARY_TOKENS, call_mirrored, mirrored, pinned, with_pinned
 from core.gateway.mirrored_parts import MirroredParts, errors_of_the_protocol
 from core.gateway.passing_on import READ_RESULT
-from core.gateway.pinned import SUMMARY_TOKENS, pinned, with_pinned
 from core.gateway.report import REPORT
 from core.gateway.search import SEARCH
 from core.gateway.several import Several
@@ -59,15 +58,12 @@ _TOOLS = {tool.definition.name: tool for tool in (*TOOLS, TOOLS_WITHOUT_REQUESTS
 
 
 class Endpoint:
-    """Serves any number of clients at once over one app."""
-
     def __init__(self, services: Services) -> None:
         self._services = services
         self.parts = MirroredParts(services)
         self.attending = Attending(services)
 
     async def call(self, request: Request) -> Answer:
-        """Returns the answer to a request. Raises only on cancellation."""
         began = time.perf_counter()
         await self._note(request)
         request = self._by_execute(request)
@@ -85,7 +81,6 @@ class Endpoint:
         return await self.offered(request)
 
     async def offered(self, request: PartRequest) -> list[mcp_types.Tool]:
-        """Returns the tools that a client sees, without noting its visit. Raises MCPError."""
         options, admission = request.options, self._services.app.governance.admission
         if not (options.mirror or options.attention):
             own = [*DEFINITIONS, *IMPROVING_DEFINITIONS] if self._improves(request) else DEFINITIONS
@@ -169,7 +164,6 @@ class Endpoint:
         return await self._own(services, request)
 
     async def _own(self, services: Services, request: Request) -> Answer:
-        """Returns the answer of one of Wayfare's own tools. Raises Refusal."""
         tool = _TOOLS.get(request.tool)
         if tool is None:
             raise Refusal(

@@ -1,22 +1,36 @@
-"""The entrance of `/mcp`: a bound on the requests inside, turns that go round between clients, and "busy" for what is beyond."""
+"""The entrance of `/mcp`: who may come in, a bound on the requests inside, turns that go round between clients, and who uses the console.
+
+Access tokens are JWT (RFC 9068) of the authorization server that the operator trusts. A console in the background ends without any use.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import ipaddress
 import json
 import math
+import threading
 import time
 from collections import Counter, deque
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
-from typing import Any, cast
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Literal, cast
+from urllib.request import urlopen
 
+from cachetools import LRUCache
 from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse
 from starlette.types import Message, Receive, Scope, Send
 
+from core.domain.errors import InsufficientScopeError, WayfareError
 from core.domain.execution import TURN_ENDS
+from core.domain.settings import Oidc, utc_now
+
+if TYPE_CHECKING:
+    import jwt
 
 MOST_INSIDE, MOST_WAITING, AT_ONCE = 128, 80, 4
 """Requests that are not answered yet; those of them that wait for a turn, less than a second at 100 a second; turns at a time, more of
@@ -35,7 +49,7 @@ Asgi = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 
 class Entrance:
-    """For one event loop. A client may have as many requests inside, and as many that wait, as there is room left for others, so
+    """Gives turns, in one event loop. A client may have as many requests inside, and as many that wait, as there is room left for others, so
     that each new client finds room (dynamic thresholds, Choudhury and Hahne, 1998)."""
 
     def __init__(
@@ -128,7 +142,6 @@ class Entrance:
             raise
 
     def _pass_on(self) -> None:
-        """Gives a turn to the client that has waited longest since its last one."""
         while self._waiting:
             client = next(iter(self._waiting))
             turns = self._waiting.pop(client)
@@ -185,3 +198,171 @@ async def peeked(receive: Receive) -> tuple[Peeked, Receive]:
         messages.append(await following())
         size += len(messages[-1].get("body", b""))
     return Peeked(b"".join(message.get("body", b"") for message in messages)), again
+
+
+BASE_PATH = "wayfare.base_path"  # key in the scope of a request: the path of the public address, which was taken off
+OWN_NAMES = ("127.0.0.1", "localhost", "[::1]")
+
+
+def stranger(scope: Scope, other_names: frozenset[str] = frozenset()) -> str:
+    """Returns why a request is refused, or "". `other_names` are hosts beside those of this machine, each `name` or
+    `name:port`. The SDK's own check knows lists of hosts, not where a request comes from, and importing it takes longer than the first page.
+
+    >>> ask = lambda **headers: {"type": "http", "client": ("127.0.0.1", 5), "server": ("127.0.0.1", 8501),
+    ...     "headers": [(name.encode(), value.encode()) for name, value in headers.items()]}
+    >>> stranger(ask(host="localhost:8501")), stranger(ask(host="localhost:8501", origin="http://localhost:8501"))
+    ('', '')
+    >>> behind_a_port = {**ask(host="localhost:8501"), "client": ("10.0.2.100", 5)}
+    >>> stranger(behind_a_port), stranger(behind_a_port, frozenset({"localhost:8501"}))
+    ('Only this machine may use the endpoint under that name.', '')
+    >>> stranger(ask(host="evil.example:8501"))
+    "The host 'evil.example:8501' is not one that this endpoint answers to."
+    >>> stranger(ask(host="localhost:8501", origin="http://localhost:3000"))
+    "Pages of 'http://localhost:3000' may not use this endpoint."
+    """
+    headers, port = Headers(scope=scope), (scope.get("server") or ("", None))[1]
+    own = {f"{name}:{port}" for name in OWN_NAMES} | (set(OWN_NAMES) if port in {80, 443} else set[str]())
+    hosts = headers.getlist("host")
+    host = hosts[0].lower() if len(hosts) == 1 else ""
+    if host not in own | other_names:
+        return f"The host {host[:100]!r} is not one that this endpoint answers to."
+    if host in own - other_names and not _is_loopback(scope):
+        return "Only this machine may use the endpoint under that name."
+    foreign = foreign_origin(headers)
+    return "" if foreign is None else f"Pages of {foreign[:100]!r} may not use this endpoint."
+
+
+def foreign_origin(headers: Headers) -> str | None:
+    """Returns the site whose page sent a request, if it is another one, or another port of this host."""
+    host = headers.get("host", "").lower()
+    own = {f"http://{host}", f"https://{host}"}
+    return next((origin for origin in headers.getlist("origin") if origin.lower() not in own), None)
+
+
+def _is_loopback(scope: Scope) -> bool:
+    try:
+        return ipaddress.ip_address((scope.get("client") or ("", 0))[0]).is_loopback
+    except ValueError:
+        return False
+
+
+def own_address(scope: Scope) -> str:
+    return f"{scope.get('scheme', 'http')}://{Headers(scope=scope).get('host', '')}{scope.get(BASE_PATH, '')}"
+
+
+ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
+"""Signatures with a private key. A shared secret, or no signature, proves nothing here."""
+TYPES = {"at+jwt", "application/at+jwt", "jwt", ""}
+TIMEOUT_S, LEEWAY_S, MOST_BYTES = 10, 30, 1_000_000
+
+
+class AccessTokens:
+    """Verifies tokens with the keys that the issuer publishes. Thread-safe."""
+
+    def __init__(self, oidc: Oidc) -> None:
+        self._oidc = oidc
+        self._lock = threading.Lock()
+        self._keys: jwt.PyJWKClient | None = None
+
+    def client(self, token: str) -> str:
+        """Returns the name of the client that a token is for. Raises InsufficientScopeError, or WayfareError for another token."""
+        import jwt
+
+        known = self._oidc
+        try:
+            if str(jwt.get_unverified_header(token).get("typ", "")).lower() not in TYPES:
+                raise WayfareError("The token is no access token.")
+            claims = jwt.decode(
+                token, self._published().get_signing_key_from_jwt(token), ALGORITHMS, audience=known.audience, issuer=known.issuer,
+                leeway=LEEWAY_S, options={"require": ["exp", "iss", "aud"]},
+            )  # fmt: skip
+        except jwt.PyJWTError as error:
+            raise WayfareError(f"The token is not accepted: {type(error).__name__}.") from None
+        scopes = claims.get("scope", claims.get("scp", ""))
+        if known.mcp_scope not in (scopes.split() if isinstance(scopes, str) else scopes):
+            raise InsufficientScopeError(f"The token lacks the scope {known.mcp_scope}.")
+        name = claims.get(known.client_claim)
+        if not isinstance(name, str) or not name:
+            raise WayfareError(f"The token names no client: it has no claim {known.client_claim}.")
+        return name
+
+    def _published(self) -> jwt.PyJWKClient:
+        import jwt
+
+        with self._lock:
+            if self._keys is None:
+                try:
+                    with urlopen(self._oidc.metadata_url, timeout=TIMEOUT_S) as answer:  # noqa: S310 - https, as the settings ask
+                        metadata: dict[str, Any] = json.loads(answer.read(MOST_BYTES))
+                    if metadata["issuer"] != self._oidc.issuer:
+                        raise ValueError("another issuer")
+                    self._keys = jwt.PyJWKClient(metadata["jwks_uri"], timeout=TIMEOUT_S)
+                except (OSError, ValueError, KeyError, TypeError) as error:
+                    said = f"The keys of the issuer cannot be read: {type(error).__name__}."
+                    raise WayfareError(said) from None
+            return self._keys
+
+
+Kind = Literal["agent", "page", "command"]
+MOST_USERS = 256
+
+
+@dataclass
+class _User:
+    active: int = 0
+    uses: int = 0
+    last: datetime | None = None
+
+
+@dataclass(eq=False)
+class Uses:
+    """Thread-safe. `clock` is monotonic, `now` the time of day."""
+
+    clock: Callable[[], float] = time.monotonic
+    now: Callable[[], datetime] = utc_now
+    ending: bool = False
+    """The console ends: it takes no further request of an agent."""
+    _users: LRUCache[tuple[Kind, str], _User] = field(default_factory=lambda: LRUCache(MOST_USERS))
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _active: int = 0
+    _ended_s: float = 0.0
+
+    def __post_init__(self) -> None:
+        self.begin()
+
+    def begin(self) -> None:
+        with self._lock:
+            self._ended_s = self.clock()
+
+    @contextmanager
+    def use(self, kind: Kind, name: str) -> Generator[None]:
+        """Counts a use until the block ends."""
+        with self._lock:
+            user = self._users.setdefault((kind, name), _User())
+            user.active, user.uses, user.last = user.active + 1, user.uses + 1, self.now()
+            self._active += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                user.active, user.last = user.active - 1, self.now()
+                self._active -= 1
+                self._ended_s = self.clock()
+
+    @property
+    def idle_s(self) -> float:
+        with self._lock:
+            return 0.0 if self._active else self.clock() - self._ended_s
+
+    def active(self, kind: Kind) -> int:
+        with self._lock:
+            return sum(user.active for (of, _), user in self._users.items() if of == kind)
+
+    def users(self) -> list[dict[str, Any]]:
+        with self._lock:
+            found = [
+                {"kind": kind, "name": name, "active": user.active, "uses": user.uses, "last": user.last.isoformat()}
+                for (kind, name), user in self._users.items()
+                if user.last is not None
+            ]
+        return sorted(found, key=lambda user: str(user["last"]), reverse=True)

@@ -29,12 +29,11 @@ from core.domain.outcome import Outcome, OutcomeKind, ToolCall
 from core.domain.untrusted_text import one_line, visible
 from core.gateway.base import AgentTool, Answer, Request, Services, answer, definition, no_progress, or_null
 from core.gateway.describe import LONGEST_NAME, find
-from core.gateway.fallback import answered_instead
 from core.gateway.passing_on import given_tokens, is_empty, passed_on
-from core.gateway.report import LONGEST_ROUTE, route_of
+from core.gateway.report import LONGEST_ROUTE, answered_instead, route_of
 from core.gateway.search import signature
 from core.governance import refusals
-from core.governance.calls import ApprovalNeededError, Wanted
+from core.governance.refusals import ApprovalNeededError, Wanted
 from core.routers.attention import refusal
 
 TOLD_EVERY_S = 2.0
@@ -72,7 +71,6 @@ async def decided(services: Services, request: Request, needed: ApprovalNeededEr
 
 
 async def _waited(request: Request, needed: ApprovalNeededError, future: Future[None], hold_s: float) -> bool:
-    """Tells whether the future was done in time. The client is told of the wait."""
     began, waiting = time.monotonic(), asyncio.wrap_future(future)
     while not waiting.done() and (left_s := hold_s - (time.monotonic() - began)) > 0:
         with suppress(MCPError):
@@ -146,7 +144,6 @@ async def execute_tool(services: Services, request: Request, *, read_only: bool)
 
 
 async def _answered(services: Services, request: Request, *, read_only: bool) -> Answer:
-    """Makes one call and forwards its progress. Cancels it if the client leaves. Raises Refusal."""
     loop, sent, cancelled = asyncio.get_running_loop(), list[Future[None]](), threading.Event()
 
     def forward(progress: Progress) -> None:
@@ -216,7 +213,6 @@ def _made(
 
 
 def _wanted(services: Services, request: Request, read_only: bool) -> Wanted:
-    """Returns the checked call. Raises Refusal."""
     given, catalog = request.arguments, services.app.catalogs.catalog(request.options.catalog)
     server, tool = find(services, request, catalog, given["tool"])
     cautious = services.app.governance.definitions.cautious(catalog.name, tool)
@@ -268,7 +264,6 @@ def _failed(services: Services, outcome: Outcome, wanted: Wanted) -> Refusal:
 
 
 def _others(wanted: Wanted) -> str:
-    """Returns the other candidates of the search as a phrase."""
     others = [name for name in wanted.others if name != wanted.tool.id][:3]
     return f", or try {' or '.join(others)}" if others else ", or search for another tool"
 

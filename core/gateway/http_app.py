@@ -8,7 +8,6 @@ policy says so. The refusal says where the metadata of RFC 9728 are.
 
 from __future__ import annotations
 
-import ipaddress
 import logging
 import math
 import secrets
@@ -30,15 +29,14 @@ from starlette.types import Message, Receive, Scope, Send
 from core.catalogs.server_sign_ins import CALLBACK
 from core.domain.errors import InsufficientScopeError, WayfareError
 from core.domain.settings import FIRST_CATALOG, Oidc
-from core.gateway.entrance import TOO_MANY, Entrance
-from core.gateway.uses import Uses
+from core.gateway.entrance import TOO_MANY, Asgi, Entrance, Uses, own_address, stranger
 
 if TYPE_CHECKING:
     from core.app import App
-    from core.gateway.access_tokens import AccessTokens
     from core.gateway.base import PartRequest
     from core.gateway.base import Request as AgentRequest
     from core.gateway.changes import Changes
+    from core.gateway.entrance import AccessTokens
     from core.governance.clients import Client
     from core.governance.governance import GovernanceService
 
@@ -46,7 +44,6 @@ PATH = "/mcp"
 METADATA_PATH = "/.well-known/oauth-protected-resource"
 _log = logging.getLogger(__name__)
 CLIENT = "wayfare.client"  # key in the scope of a request: the client of its token
-BASE_PATH = "wayfare.base_path"  # key in the scope of a request: the path of the public address, which was taken off
 INVALID_REQUEST, ENDING = -32600, -32028
 """Codes of JSON-RPC. The last is from its range for server errors; the codes that MCP names mean something else."""
 SESSION_IDLE_S = 86_400.0
@@ -55,52 +52,8 @@ SESSION_ID = "mcp-session-id"
 METRICS_FOR_ALL = (
     "/metrics names every catalog, server and client: send the token of a client whose scope is everything."
 )
-OWN_NAMES = ("127.0.0.1", "localhost", "[::1]")
 R = TypeVar("R", bound="AgentRequest | PartRequest")
 T = TypeVar("T")
-Asgi = Callable[[Scope, Receive, Send], Awaitable[None]]
-
-
-def stranger(scope: Scope, other_names: frozenset[str] = frozenset()) -> str:
-    """Returns why a request is refused, or "". `other_names` are hosts beside those of this machine, each `name` or
-    `name:port`. The SDK's own check knows lists of hosts, not where a request comes from, and importing it takes longer than the first page.
-
-    >>> ask = lambda **headers: {"type": "http", "client": ("127.0.0.1", 5), "server": ("127.0.0.1", 8501),
-    ...     "headers": [(name.encode(), value.encode()) for name, value in headers.items()]}
-    >>> stranger(ask(host="localhost:8501")), stranger(ask(host="localhost:8501", origin="http://localhost:8501"))
-    ('', '')
-    >>> behind_a_port = {**ask(host="localhost:8501"), "client": ("10.0.2.100", 5)}
-    >>> stranger(behind_a_port), stranger(behind_a_port, frozenset({"localhost:8501"}))
-    ('Only this machine may use the endpoint under that name.', '')
-    >>> stranger(ask(host="evil.example:8501"))
-    "The host 'evil.example:8501' is not one that this endpoint answers to."
-    >>> stranger(ask(host="localhost:8501", origin="http://localhost:3000"))
-    "Pages of 'http://localhost:3000' may not use this endpoint."
-    """
-    headers, port = Headers(scope=scope), (scope.get("server") or ("", None))[1]
-    own = {f"{name}:{port}" for name in OWN_NAMES} | (set(OWN_NAMES) if port in {80, 443} else set[str]())
-    hosts = headers.getlist("host")
-    host = hosts[0].lower() if len(hosts) == 1 else ""
-    if host not in own | other_names:
-        return f"The host {host[:100]!r} is not one that this endpoint answers to."
-    if host in own - other_names and not _is_loopback(scope):
-        return "Only this machine may use the endpoint under that name."
-    foreign = foreign_origin(headers)
-    return "" if foreign is None else f"Pages of {foreign[:100]!r} may not use this endpoint."
-
-
-def foreign_origin(headers: Headers) -> str | None:
-    """Returns the site whose page sent a request, if it is another one, or another port of this host."""
-    host = headers.get("host", "").lower()
-    own = {f"http://{host}", f"https://{host}"}
-    return next((origin for origin in headers.getlist("origin") if origin.lower() not in own), None)
-
-
-def _is_loopback(scope: Scope) -> bool:
-    try:
-        return ipaddress.ip_address((scope.get("client") or ("", 0))[0]).is_loopback
-    except ValueError:
-        return False
 
 
 class EndpointApp:
@@ -140,7 +93,6 @@ class EndpointApp:
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[None]:
-        """Serves until the end of the block."""
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._serve)
             try:
@@ -214,7 +166,6 @@ class EndpointApp:
         return sent
 
     def metadata_routes(self) -> list[Route]:
-        """Returns the routes of the RFC 9728 metadata: for the host, and for `/mcp`, the only protected resource."""
         return [Route(METADATA_PATH, self._metadata), Route(METADATA_PATH + PATH, self._metadata)]
 
     async def _metadata(self, request: HttpRequest) -> JSONResponse:
@@ -256,7 +207,7 @@ class EndpointApp:
 
     def _named(self, access_token: str) -> str:
         if self._access_tokens is None and self._issuer is not None:
-            from core.gateway.access_tokens import AccessTokens
+            from core.gateway.entrance import AccessTokens
 
             self._access_tokens = AccessTokens(self._issuer)
         return "" if self._access_tokens is None else self._access_tokens.client(access_token)
@@ -306,10 +257,9 @@ class EndpointApp:
         endpoint = Endpoint(Services(app))
         changes = Changes(app, endpoint, self._uses)
         call, listing, part = self._counted(endpoint.call), self._counted(endpoint.listed), self._counted(endpoint.part)
-        made = partial(mcp_server, call, options_of, client_of, listing=listing, changes=changes)
+        made = partial(mcp_server, call, options_of, client_of, listing=listing, part=part, changes=changes)
         manager = partial(StreamableHTTPSessionManager, session_idle_timeout=SESSION_IDLE_S)
-        own = partial(made, prompts=endpoint.part)
-        servers = {"": own(), ATTENTION_MODE: own(instructions=INSTRUCTIONS), "mirror": made(part=part)}
+        servers = {"": made(), ATTENTION_MODE: made(instructions=INSTRUCTIONS), "mirror": made(mirror=True)}
         return {kind: manager(server) for kind, server in servers.items()}, changes
 
     def _counted(self, answer: Callable[[R], Awaitable[T]]) -> Callable[[R], Awaitable[T]]:
@@ -328,7 +278,6 @@ class EndpointApp:
 def _error(
     status: int, message: str, code: int = INVALID_REQUEST, headers: dict[str, str] | None = None, **more: object
 ) -> JSONResponse:
-    """Returns a refusal as an error of JSON-RPC."""
     body = {"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": message, **more}}
     return JSONResponse(body, status_code=status, headers=headers)
 
@@ -339,11 +288,6 @@ def _challenge(scope: Scope, problem: str, error: str) -> str:
     if Headers(scope=scope).get("authorization", "").partition(" ")[0].lower() != "bearer":
         return said
     return f'{said}, error="{error}", error_description="{problem}"'
-
-
-def own_address(scope: Scope) -> str:
-    """Returns our address as the request used it; its host was checked."""
-    return f"{scope.get('scheme', 'http')}://{Headers(scope=scope).get('host', '')}{scope.get(BASE_PATH, '')}"
 
 
 # `/healthz`, `/readyz`, and `/metrics` for Prometheus on the console's port, with the access rules of `/mcp`.
@@ -361,10 +305,7 @@ async def _readiness(endpoint: EndpointApp, app: App | None, catalog: str) -> di
 
 
 def status_routes(endpoint: EndpointApp, app: Callable[[], App | None], catalog: str) -> list[Route]:
-    """Returns the routes; `app` returns the app if it is open already."""
-
     async def healthz(request: Request) -> Response:
-        """Answers 200 as soon as pages can be served."""
         if reason := stranger(request.scope, endpoint.other_names):
             return JSONResponse({"status": reason}, status_code=403)
         return JSONResponse({"status": "ok"})

@@ -45,7 +45,6 @@ class SamplingEndpoint:
     model: str = "the client's own"
 
     def ask(self, message: Message) -> Reply:
-        """Returns one answer. Raises PlannerError without one."""
         if self.side.asked_between:
             return _reply(self._between(message))
         try:
@@ -66,7 +65,6 @@ class SamplingEndpoint:
 
 
 def sampled_by(side: ClientSide | None) -> SamplingEndpoint:
-    """Returns the model of a client. Raises Refusal if the client offers none."""
     if side is None or "sampling" not in side.abilities:
         raise Refusal(
             "no_sampling", "This client does not offer its model to servers.", "Leave sample out, and write the requests yourself."
@@ -86,7 +84,6 @@ def _question(message: Message) -> mcp_types.CreateMessageRequest:
 
 
 def _reply(given: Any) -> Reply:
-    """Returns the text of an answer; the client counts no tokens."""
     content = getattr(given, "content", None)
     blocks = cast("list[Any]", content) if isinstance(content, list) else [content]
     text = "".join(block.text for block in blocks if isinstance(block, mcp_types.TextContent))
@@ -102,7 +99,6 @@ MOST_ADDED, MOST_SENT_CHARS, MOST_SKIPPED = 20, 1_000, 40
 
 
 async def tools_without_requests(services: Services, request: Request) -> Answer:
-    """Returns a batch of tools that lack requests, among those that the client may use."""
     return answer(await anyio.to_thread.run_sync(_batch, services, request))
 
 
@@ -125,7 +121,6 @@ def _sampled(services: Services, request: Request, rows: Sequence[dict[str, Any]
 
 
 def _rows(services: Services, request: Request) -> tuple[list[dict[str, Any]], int]:
-    """Returns a batch of tools that lack requests, and the number of all of them."""
     left = list(_missing(services, request))
     after = request.arguments.get("after", "")
     following = list(dropwhile(lambda tool: tool.id != after, left))[1:] if after else left
@@ -148,7 +143,6 @@ def _missing(services: Services, request: Request) -> Iterator[Tool]:
 
 
 def _schema(tool: Tool) -> dict[str, Any]:
-    """Returns the input schema, or the signature in place of a long one."""
     schema = shown_schema(tool)
     return schema if len(compact(schema)) <= SCHEMA_CHARS else {"type": "object", "description": signature(tool)}
 
@@ -157,7 +151,6 @@ def _schema(tool: Tool) -> dict[str, Any]:
 
 
 async def add_requests(services: Services, request: Request) -> Answer:
-    """Keeps requests. What cannot be kept is named with the reason."""
     return answer(await anyio.to_thread.run_sync(_added, services, request))
 
 

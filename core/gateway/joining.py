@@ -28,18 +28,18 @@ from core.domain.errors import Refusal, WayfareError
 from core.domain.execution import CLIENT_SIDE, NOBODY, TOOLS
 from core.domain.settings import IN_MEMORY, Settings
 from core.gateway.base import Answer, EndpointOptions, PartRequest, Request, no_progress, refused
+from core.gateway.changes import JoinedChanges
 from core.gateway.door import IN_A_FILE, TOKEN, console_of
 from core.gateway.endpoint import DEFINITIONS, IMPROVING_DEFINITIONS
 from core.gateway.entrance import TOO_MANY
-from core.gateway.fallback import MOST_TRIES
 from core.gateway.http_app import ENDING, PATH
-from core.gateway.joined_changes import JoinedChanges
+from core.gateway.report import MOST_TRIES
 from core.gateway.server import COOKIE, mcp_server
-from core.governance.approval_rules import LONGEST_HOLD_S
-from core.governance.server_requests import own_session
+from core.governance.governed_calls import own_session
+from core.governance.policy import LONGEST_HOLD_S
 
 if TYPE_CHECKING:
-    from core.governance.server_requests import OwnSession
+    from core.governance.governed_calls import OwnSession
 
 ANSWER_S = 120.0 + LONGEST_HOLD_S  # time for an answer on top of the call's own limit
 LIST_S = 1.0  # a client waits so long for its list of tools while the console starts
@@ -82,11 +82,9 @@ class JoinedOwner:
         self._left = anyio.Event()
 
     def leave(self) -> None:
-        """Ends the sessions."""
         self._left.set()
 
     async def goodbye(self) -> None:
-        """Tells the console that the client has left, so that its servers end."""
         with suppress(Exception), anyio.move_on_after(CONNECT_S):
             async with httpx2.AsyncClient(headers=self._headers, timeout=HTTP_TIMEOUT) as http:
                 await http.delete(self._address)
@@ -158,7 +156,6 @@ class JoinedOwner:
     async def listening(
         self, request: PartRequest, wanted: mcp_types.SubscriptionFilter
     ) -> AsyncGenerator[Subscription]:
-        """Yields what the console tells of changes. Raises the errors of the transport, SubscriptionLost."""
         given, info = wanted.model_dump(exclude_none=True), _info(request.client)
         async with (
             self._http() as target,
@@ -169,7 +166,6 @@ class JoinedOwner:
 
     @asynccontextmanager
     async def _http(self) -> AsyncGenerator[Transport]:
-        """Yields a connection to the console."""
         async with httpx2.AsyncClient(headers=self._headers, timeout=HTTP_TIMEOUT) as http:
             yield streamable_http_client(
                 self._address, http_client=http, max_sse_event_size=None
@@ -272,7 +268,6 @@ class StdioBackend:
         raise MCPError(mcp_types.INTERNAL_ERROR, "Wayfare's console does not answer.")
 
     async def joined(self, tasks: TaskGroup) -> JoinedOwner:
-        """Returns the sessions with the console. Raises WayfareError if none can be started."""
         async with self._lock:
             if self._joined is None:
                 self._joined = self._with(await anyio.to_thread.run_sync(console_of, self._settings), tasks)
@@ -288,7 +283,6 @@ class StdioBackend:
         return JoinedOwner(console.url, self._options, tasks, token, self._id)
 
     async def goodbye(self) -> None:
-        """Tells the console that the client has left."""
         if self._joined is not None:
             await self._joined.goodbye()
 
@@ -331,9 +325,9 @@ def serve_stdio(settings: Settings, options: EndpointOptions) -> None:
                 partial(backend.call, tasks),
                 lambda _: options,
                 listing=partial(backend.listed, tasks),
-                part=partial(backend.part, tasks) if options.mirror else None,
-                prompts=partial(backend.part, tasks),
+                part=partial(backend.part, tasks),
                 changes=JoinedChanges(backend, tasks),
+                mirror=bool(options.mirror),
             )
             async with stdio_server() as (reader, writer):
                 await served.run(reader, writer, served.create_initialization_options())

@@ -1,28 +1,30 @@
-"""The mirror: the tools of chosen servers under their own names, for clients that want no search. Calls are handled as
-those of `execute_tool`.
+"""Tools of servers in a client's list. A mirror lists all tools of the chosen servers, for clients that want no search; a client that searches
+has the few that the operator has pinned, and a summary of the servers. Calls are handled as those of `execute_tool`.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from hashlib import sha256
+from itertools import accumulate
 from typing import Any, cast
 
 import mcp_types
 from mcp.shared.inbound import X_MCP_HEADER_KEY
 
-from core.domain.catalog import Catalog, Tool
+from core.domain.catalog import Catalog, Server, Tool, ToolHints, first_sentence
 from core.domain.errors import Refusal
+from core.domain.tools import count_many, fits
 from core.domain.untrusted_text import one_line
 from core.gateway.base import Answer, EndpointOptions, Request, Services
 from core.gateway.describe import MOST_NEAR, shown_description, shown_output_schema, shown_schema
 from core.gateway.execute import execute_tool
-from core.gateway.offering import Offering
 from core.gateway.passing_on import READ_RESULT
+from core.gateway.search import Offering
 from core.governance.admission import Admission
 from core.virtual.launch import hint_names
 
@@ -33,7 +35,6 @@ TITLE_CHARS = 200
 
 
 def mirrored(services: Services, options: EndpointOptions, client: str) -> list[mcp_types.Tool]:
-    """Returns the tools of the chosen servers that a client may use, and `read_result` for results that are cut."""
     admission = services.app.governance.admission
     tools = _tools(services, options, client)
     listed = [
@@ -73,7 +74,6 @@ def _without_headers(schema: Any) -> Any:
 
 
 async def call_mirrored(services: Services, request: Request) -> Answer:
-    """Calls a tool by its mirrored name. Raises Refusal."""
     tools = _tools(services, request.options, request.client)
     tool = tools.get(request.tool)
     if tool is None:
@@ -140,6 +140,81 @@ def _plain(name: str) -> str:
 
 
 def _marked(name: str, tool: Tool) -> str:
-    """Returns a name that only this tool has."""
     mark = sha256(tool.id.encode()).hexdigest()[:8]
     return f"{name[: LONGEST - 9]}_{mark}"
+
+
+SUMMARY_TOKENS, NAME_CHARS, WHY_CHARS = 200, 40, 160
+SENTENCE_CHARS, ROOM_TOKENS = 80, 20
+
+
+def pinned(services: Services, options: EndpointOptions, client: str, reserved: Collection[str]) -> dict[str, str]:
+    """Returns the tools that are pinned for a client, as `execute_tool` takes them, by their names in its list. These depend on no catalog."""
+    places = [one.tool.partition("/") for one in services.app.governance.policy.pinned if one.covers(client)]
+    several = len(options.catalogs) > 1
+    tools = {f"{catalog}/{id_}" if several else id_ for catalog, _, id_ in places if catalog in options.catalogs}
+    return {name: tool.id for name, tool in names(map(_stub, sorted(tools)), reserved=reserved).items()}
+
+
+def with_pinned(
+    services: Services, options: EndpointOptions, client: str, own: list[mcp_types.Tool], pins: Mapping[str, str]
+) -> list[mcp_types.Tool]:
+    """Returns Wayfare's own tools, the first with the summary, and the pinned ones. A pinned tool that cannot be called now is left out,
+    and the first says why."""
+    app, shown, missing = services.app, list[mcp_types.Tool](), list[str]()
+    for name, id_ in sorted(pins.items()):
+        catalog, _, bare = id_.partition("/") if len(options.catalogs) > 1 else (options.catalog, "", id_)
+        opened = app.catalogs.catalog(catalog)
+        row = opened.tool_row.get(bare)
+        tool = _stub(bare) if row is None else opened.tools[row]
+        if app.governance.admission.outside(client, catalog, tool):
+            continue
+        if why := app.preflight.gone(f"{catalog}/{bare}", client):
+            missing.append(f"{one_line(name, NAME_CHARS)} ({one_line(why, WHY_CHARS)})")
+        else:
+            shown.append(as_listed(services, replace(options, catalog=catalog, further=()), name, tool))
+    said = [own[0].description or "", summary(services, options, client)]
+    said += [f"Pinned, but left out for now: {', '.join(missing)}."] if missing else []
+    return [own[0].model_copy(update={"description": "\n".join(said)}), *own[1:], *shown]
+
+
+def summary(services: Services, options: EndpointOptions, client: str) -> str:
+    app, servers = services.app, list[tuple[int, Server]]()
+    for name in options.catalogs:
+        catalog = app.catalogs.catalog(name)
+        rows = app.governance.admission.seen(client, catalog)
+        seen = catalog.tools if rows is None else [catalog.tools[int(row)] for row in rows]
+        tools, marked = Counter(tool.server for tool in seen), app.lint_reports.errors(name)
+        silent = {tool.partition("::")[0] for tool in marked}
+        servers += [
+            (tools[one.name], replace(one, description="") if one.name in silent else one)
+            for one in catalog.servers
+            if one.name in tools
+        ]
+    return summarised([server for _, server in sorted(servers, key=lambda one: (-one[0], one[1].name))])
+
+
+def summarised(servers: Sequence[Server]) -> str:
+    """Returns one line of at most `SUMMARY_TOKENS` tokens on servers: their names and own words if there is room, else how many there are of
+    each category, else the first names.
+
+    >>> summarised([Server("files", "Read and write files. Fast."), Server("mail")])
+    'Servers behind it (2): files (Read and write files.), mail'
+    """
+    known = [one_line(one.name, NAME_CHARS) for one in servers]
+    words = (one_line(first_sentence(one.description), SENTENCE_CHARS) for one in servers)
+    kinds = Counter(one_line(one.category, NAME_CHARS) for one in servers)
+    levels = [[f"{name} ({said})" if said else name for name, said in zip(known, words, strict=True)], known]
+    levels += [[f"{count} {kind}" for kind, count in kinds.most_common()]] if "" not in kinds else []
+    head = f"Servers behind it ({len(servers)}): "
+    for parts in levels:
+        if fits(line := f"{head}{', '.join(parts)}", SUMMARY_TOKENS):
+            return line
+    tokens = accumulate(count_many([f"{name}, " for name in known[:SUMMARY_TOKENS]]))
+    kept = known[: sum(one <= SUMMARY_TOKENS - ROOM_TOKENS for one in tokens)]
+    return f"{head}{', '.join(kept)} and {len(servers) - len(kept)} more"
+
+
+def _stub(id_: str) -> Tool:
+    server, _, name = id_.partition("::")
+    return Tool(server, name, hints=ToolHints(read_only=True))

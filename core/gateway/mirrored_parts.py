@@ -8,7 +8,6 @@ with a matching template, else from the first that returns it: results of tools 
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -19,6 +18,7 @@ import anyio.to_thread
 import mcp_types
 from cachetools import TTLCache
 from mcp import MCPError
+from mcp.shared.uri_template import InvalidUriTemplate, UriTemplate
 
 from core.domain.catalog import ServerId, Tool, ToolHints
 from core.domain.errors import Refusal, WayfareError
@@ -29,7 +29,7 @@ from core.gateway.base import EndpointOptions, PartRequest, Services, compact
 from core.gateway.describe import shown_description, small
 from core.gateway.mirror import chosen, names
 from core.gateway.passing_on import MOST_BINARY_CHARS, beside, servers_own, text_of
-from core.governance.server_requests import READ
+from core.governance.governed_calls import READ
 
 _log = logging.getLogger(__name__)
 LIST_S = 10.0
@@ -49,8 +49,6 @@ NOT_THERE = {
     mcp_types.METHOD_NOT_FOUND,
     -32002,
 }  # the last is the code for resources up to 2025-11-25
-EXPRESSION, OPERATOR = re.compile(r"\{[^{}]*\}"), re.compile(r"\{[+#/?&;.][^{}]*\}")
-"""The expressions of a template, and those with an operator, which match more than one segment."""
 Lists = dict[str, list[Any]]
 ServerList = tuple[ServerId, str]
 
@@ -94,7 +92,6 @@ class MirroredParts:
         raise error or MCPError(mcp_types.INVALID_PARAMS, unknown, {"uri": str(ref.uri)})
 
     def forget(self, catalog: str) -> None:
-        """Drops the cached lists of a catalog's servers."""
         for known in [one for one in self._kept if one[0].catalog == catalog]:
             self._kept.pop(known, None)
 
@@ -139,16 +136,14 @@ class MirroredParts:
         raise error or MCPError(mcp_types.INVALID_PARAMS, f"No server here has {one_line(uri, NAME_CHARS)}.")
 
     def may_read(self, request: PartRequest, server: str) -> bool:
-        """Whether a client may read the resources of a server."""
         admission = self.services.app.governance.admission
         return admission.may_request(request.client, request.options.catalog, _request(server, READ))
 
     async def subscribe(self, server: ServerId, uri: str, owner: SessionOwner, *, wanted: bool) -> None:
-        """Begins or ends a subscription at a server. Raises MCPError, WayfareError."""
         requests = self.services.app.server_requests
         await _in_thread(lambda: requests.subscribe(server, uri, owner, wanted=wanted, limit_s=LIST_S))
 
-    def lost(self, server: ServerId, uri: str, owner: SessionOwner) -> bool:
+    def lost(self, owner: SessionOwner, server: ServerId, uri: str) -> bool:
         """Whether a subscription has lost its session with a server that is still in its catalog."""
         try:
             return not self.services.app.server_requests.hears(server, uri, owner)
@@ -156,7 +151,6 @@ class MirroredParts:
             return False
 
     async def _prompt(self, request: PartRequest, name: str) -> Tool:
-        """Returns the prompt with this mirrored name under its server's name. Raises MCPError."""
         for fresh in (False, True):
             found = prompts(await self.lists(request.options, request.client, PROMPTS, fresh=fresh))
             if name in found:
@@ -176,7 +170,6 @@ class MirroredParts:
         return [] if listed else sorted({*resources, *templates})
 
     async def _sent(self, request: PartRequest, server: str) -> Any:
-        """Sends one counted request. Raises MCPError, WayfareError."""
         app, options = self.services.app, request.options
         tool, id_ = _request(server, request.method), ServerId(options.catalog, server)
         await _in_thread(lambda: app.governance.request(request.client, options.catalog, tool))
@@ -197,42 +190,19 @@ class MirroredParts:
 
 
 def prompts(lists: Mapping[str, Iterable[Any]]) -> dict[str, Tool]:
-    """Returns the prompts of all servers by their mirrored names."""
     return names(Tool(server, prompt.name) for server, listed in lists.items() for prompt in listed)
 
 
 def fits_template(uri: str, template: str) -> bool:
-    """Whether a URI matches a template (RFC 6570), in linear time. A simple expression matches any text of one segment.
-    An expression with an operator, and each one after it, matches any text.
+    """Whether a URI matches a template (RFC 6570). None matches a template that the SDK cannot read.
 
     >>> fits_template("db://t/7/row", "db://t/{id}/row"), fits_template("db://t/7/8", "db://t/{id}"), fits_template("f:///a/b", "f:///{+path}")
     (True, False, True)
     """
-    operator = OPERATOR.search(template)
-    alone = template.count("/", 0, None if operator is None else operator.start())
-    segments, expected = uri.split("/", alone), template.split("/", alone)
-    if len(segments) != len(expected) or (operator is None and "/" in segments[-1]):
+    try:
+        return UriTemplate.parse(template).match(uri) is not None
+    except InvalidUriTemplate:
         return False
-    return all(
-        _in_order(segment, EXPRESSION.split(pattern)) for segment, pattern in zip(segments, expected, strict=True)
-    )
-
-
-def _in_order(text: str, literals: list[str]) -> bool:
-    """Whether a text begins with the first part, ends with the last, and has the others between them in order. The
-    earliest match of a part leaves most room for the next, so no backtracking is needed."""
-    first, last = literals[0], literals[-1]
-    if len(literals) == 1:
-        return text == first
-    at, end = len(first), len(text) - len(last)
-    if at > end or not text.startswith(first) or not text.endswith(last):
-        return False
-    for literal in literals[1:-1]:
-        found = text.find(literal, at, end)
-        if found < 0:
-            return False
-        at = found + len(literal)
-    return True
 
 
 def _of_all(method: str, lists: Lists) -> list[Any]:

@@ -27,7 +27,7 @@ from core.gateway.base import (
     or_null,
     text_block,
 )
-from core.governance.server_requests import ResourceLink
+from core.governance.governed_calls import ResourceLink
 
 MOST_BINARY_CHARS = 8 * 1024 * 1024
 MOST_LINKS, LINK_CHARS = 20, 200
@@ -184,7 +184,6 @@ def _bare(block: Block) -> Block:
 
 
 def _parts(outcome: Outcome) -> tuple[list[Block], Any]:
-    """Returns content and structured result in the protocol's types."""
     original = outcome.original
     if not isinstance(original, mcp_types.CallToolResult):
         return [], None
@@ -200,7 +199,6 @@ def _meta(outcome: Outcome) -> dict[str, Any] | None:
 
 
 def servers_own(meta: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Returns metadata without the protocol's own."""
     return {name: value for name, value in (meta or {}).items() if not name.startswith(PROTOCOLS_OWN)}
 
 
@@ -246,7 +244,6 @@ def _with_text(block: Block, text: str) -> Block:
 
 
 def _cut(services: Services, outcome: Outcome, text: str, limit: int) -> dict[str, Any]:
-    """Returns the first part of a long text, and the handle for the rest."""
     first = piece(text, 0, limit)
     return {
         "cut": True,
@@ -258,7 +255,6 @@ def _cut(services: Services, outcome: Outcome, text: str, limit: int) -> dict[st
 
 
 def _links(services: Services, outcome: Outcome, blocks: list[Block]) -> list[dict[str, str]]:
-    """Returns the resources that a result links to, each with its handle for read_result."""
     call = outcome.call
     found = [block for block in blocks if isinstance(block, mcp_types.ResourceLink)][:MOST_LINKS]
     return [
@@ -297,7 +293,6 @@ def bounded(block: Block) -> Block:
 
 
 async def read_result(services: Services, request: Request) -> Answer:
-    """Returns the next part of a text, or a linked resource. Raises Refusal."""
     return await anyio.to_thread.run_sync(_read, services, request)
 
 

@@ -1,22 +1,28 @@
-"""`report_outcome`: whether a search helped. It is stored as a label and moves later searches."""
+"""What follows a search: `report_outcome`, a label that moves later searches, and the fallback, which calls the next candidates if a
+read-only tool cannot answer. The operator switches it on (`EndpointOptions.fallback`); each try is a normal call.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, cast
 
 import anyio.to_thread
 import mcp_types
 
 from core.catalogs.decision_log import AGENT
+from core.domain.catalog import Tool
 from core.domain.errors import Refusal
 from core.domain.feedback import By
+from core.domain.json_schema import argument_problems
 from core.domain.leaks import masked
 from core.domain.outcome import OutcomeKind
-from core.gateway.base import AgentTool, Answer, Request, Services, answer, definition
-from core.gateway.offering import Offering
+from core.domain.untrusted_text import one_line, visible
+from core.gateway.base import AgentTool, Answer, Request, Services, answer, definition, text_block
+from core.gateway.describe import find
+from core.gateway.search import Offering
 from core.learning.feedback import MOST_NOTE_CHARACTERS
 
 # A search by its route id, from memory or from the store. Only the client that made it may refer to it.
@@ -64,7 +70,6 @@ def route_of(services: Services, request: Request, route_id: str) -> Route:
 
 
 def _offered(services: Services, request: Request, ids: Sequence[str]) -> tuple[str, ...]:
-    """Returns the candidates that the client may see. The search hid the others, too."""
     catalog, offering = services.app.catalogs.catalog(request.options.catalog), Offering.of(services.app, request)
     rows = ((id_, catalog.tool_row.get(id_)) for id_ in ids)
     return tuple(id_ for id_, row in rows if row is not None and offering.names(catalog.tools[row]))
@@ -76,7 +81,6 @@ REACHED = {OutcomeKind.OK.value, OutcomeKind.TOOL_ERROR.value}
 
 
 async def report_outcome(services: Services, request: Request) -> Answer:
-    """Stores one label. Raises Refusal if there is nothing to label."""
     return answer(await anyio.to_thread.run_sync(_label, services, request))
 
 
@@ -140,3 +144,78 @@ REPORT = AgentTool(
     ),
     report_outcome,
 )  # fmt: skip
+
+
+MOST_TRIES = 3
+"""Calls for one request, including the requested one."""
+NO_ANSWER = frozenset({"server_down", "server_paused", "connection_lost", "timeout", "tool_error", "busy"})
+"""Errors after which another tool may answer. The agent or a person has to solve the others."""
+WHY_CHARS = 300
+Execute = Callable[[Request], Awaitable[Answer]]
+
+
+async def answered_instead(services: Services, request: Request, error: Refusal, execute: Execute) -> Answer:
+    """Returns the answer of the next candidate that gives one, with the tries before it. Raises Refusal if all fail,
+    and `error` if there is no other candidate."""
+    if not request.options.fallback or error.error not in NO_ANSWER:
+        raise error
+    others = await anyio.to_thread.run_sync(_others, services, request)
+    tried = [_try(request.arguments["tool"], error)]
+    for tool in others[: MOST_TRIES - 1]:
+        try:
+            found = await execute(replace(request, arguments={**request.arguments, "tool": tool}))
+        except Refusal as again:
+            tried.append(_try(tool, again))
+        else:
+            return _with_note(found, tool, tried)
+    if len(tried) == 1:
+        raise error
+    raise Refusal(error.error, f"{error.why} Tried in its place: {_words(tried[1:])}.", error.advice)
+
+
+def _others(services: Services, request: Request) -> list[str]:
+    """Returns the other read-only tools of the same search that accept these arguments, best first. Returns none if the
+    first tool may write."""
+    given = request.arguments
+    if "route_id" not in given:
+        return []
+    catalog = services.app.catalogs.catalog(request.options.catalog)
+    _, asked = find(services, request, catalog, given["tool"])
+    if asked.hints.read_only is not True:
+        return []
+    offered = route_of(services, request, given["route_id"]).offered
+    tools = [catalog.tools[catalog.tool_row[name]] for name in offered if name in catalog.tool_row]
+    return [tool.id for tool in tools if tool.id != asked.id and _takes(tool, given.get("arguments", {}))]
+
+
+def _takes(tool: Tool, arguments: dict[str, object]) -> bool:
+    """Whether a tool only reads and declares each of the arguments. A tool that ignores an argument would answer
+    another question.
+
+    >>> from core.domain.catalog import ToolHints
+    >>> schema = {"properties": {"path": {"type": "string"}}, "required": ["path"]}
+    >>> tool = Tool("files", "read", "", input_schema=schema, hints=ToolHints(read_only=True))
+    >>> _takes(tool, {"path": "a"}), _takes(tool, {"path": "a", "line": 3}), _takes(tool, {})
+    (True, False, False)
+    """
+    known: Any = (tool.input_schema or {}).get("properties")
+    names = set(cast("dict[str, Any]", known)) if isinstance(known, dict) else set[str]()
+    return (
+        tool.hints.read_only is True
+        and arguments.keys() <= names
+        and not argument_problems(tool.input_schema, arguments)
+    )
+
+
+def _try(tool: str, error: Refusal) -> dict[str, str]:
+    return {"tool": tool, "error": error.error, "why": one_line(visible(error.why), WHY_CHARS)}
+
+
+def _words(tried: Sequence[Mapping[str, str]]) -> str:
+    return "; ".join(f"{one['tool']} ({one['error']}: {one['why']})" for one in tried)
+
+
+def _with_note(found: Answer, tool: str, tried: list[dict[str, str]]) -> Answer:
+    note = f"[{tool} answered, with the same arguments, because {_words(tried)} did not.]"
+    document = {**dict[str, Any](found.structured_content or {}), "fallback": tried}
+    return found.model_copy(update={"content": [text_block(note), *found.content], "structured_content": document})

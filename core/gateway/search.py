@@ -1,11 +1,15 @@
-"""`search_tools`: a sub-task in, the few tools worth trying out, each with its cost and the reason why it is listed."""
+"""`search_tools`: a sub-task in, the few tools worth trying out, each with its cost and the reason why it is listed. Only tools that the
+client may see are shown: those in its scope that are neither held back nor hidden by the policy.
+"""
 
 from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from dataclasses import dataclass
+from typing import Any, Self, cast
 
 import anyio.to_thread
 import mcp_types
@@ -22,10 +26,7 @@ from core.domain.tools import count_tokens
 from core.domain.trace import DROPS, Drop
 from core.domain.untrusted_text import one_line
 from core.gateway.base import AgentTool, Answer, Request, Services, answer, compact, definition, or_null
-from core.gateway.offering import Offering, Shown
 from core.routers.why import fit_sentence, why_tool, writes_note
-
-# A tool's input schema as one short line, sufficient for a model to call the tool.
 
 MOST_ARGUMENTS = 12
 MOST_VALUES = 6
@@ -45,7 +46,9 @@ def signature(tool: Tool) -> str:
     schema = tool.input_schema or {}
     properties = _mapping(schema.get("properties"))
     required = schema.get("required")
-    needed: set[object] = set(cast("list[object]", required)) if _is_names(required) else set()
+    needed = (
+        [one for one in cast("list[object]", required) if isinstance(one, str)] if isinstance(required, list) else []
+    )
     names = sorted(properties, key=lambda name: name not in needed)
     parts = [
         f"{one_line(name, NAME_CHARS)}{'' if name in needed else '?'}: {_type(schema, properties[name])}"
@@ -57,7 +60,6 @@ def signature(tool: Tool) -> str:
 
 
 def _type(root: Json, schema: object, depth: int = 0) -> str:
-    """Returns the type of one argument in a few words."""
     found = _mapping(schema)
     if "$ref" in found:
         found = _mapping(referenced(root, found["$ref"]))
@@ -89,8 +91,95 @@ def _mapping(value: object) -> Mapping[str, Any]:
     return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
 
 
-def _is_names(value: object) -> bool:
-    return isinstance(value, list) and all(isinstance(one, str) for one in cast("list[object]", value))
+NOT_ALLOWED = "this client may not use them, or they wait for the operator because of their definition"
+OUTSIDE = "it is outside the client's scope"
+"""Never told, nor counted."""
+MARKED = "Lint finds an error in their definition, which the operator sees on the page Catalog"
+FITS_FROM = 0.3
+PAUSED = "their servers are paused for now"
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """The rows of the candidates that a search shows, those with a caution last, and one sentence about each kind of
+    hidden candidate. `nameless` means that the client may not know the names of some of these."""
+
+    rows: tuple[int, ...]
+    notes: tuple[str, ...]
+    nameless: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Offering:
+    """The tools for one request. `marked` maps tools with a Lint error to that error, `paused` maps paused servers to
+    the reason, `down` maps servers that are believed to be down to words about that. `unreachable` are those of them that a check
+    in the background looks after: these come last. After time-outs only a call can tell, so the router decides when to try again."""
+
+    app: App
+    client: str
+    catalog: str
+    marked: Mapping[str, str]
+    paused: Mapping[str, str]
+    down: Mapping[str, str]
+    unreachable: frozenset[str]
+
+    @classmethod
+    def of(cls, app: App, request: Request) -> Self:
+        catalog = request.options.catalog
+        now, states = app.settings.now(), app.health.down(catalog)
+        marked, paused = app.lint_reports.errors(catalog), app.governance.paused(catalog)
+        down = {server: state.words(now) for server, state in states.items()}
+        unreachable = frozenset(server for server, state in states.items() if state.next_check is not None)
+        return cls(app, request.client, catalog, marked, paused, down, unreachable)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the client may see every tool that a decision in its scope has."""
+        policy = self.app.governance.policy
+        held = policy.lint_errors == "hidden" or policy.new_with_lint_errors
+        return not ((self.marked and held) or (self.paused and policy.paused_servers == "hidden"))
+
+    def names(self, tool: Tool) -> bool:
+        """Whether a text for this client may name a tool."""
+        return self.hidden(tool) in {"", PAUSED}
+
+    def shown(self, candidates: Mapping[int, Tool], most: int) -> Shown:
+        why = {row: self.hidden(tool) for row, tool in candidates.items()}
+        rows = [row for row in candidates if not why[row]][:most]
+        rows.sort(key=lambda row: self.is_last(candidates[row]))
+        counts = Counter(reason for reason in why.values() if reason)
+        told = {reason: count for reason, count in counts.items() if reason != OUTSIDE}
+        notes = [f"Candidates not shown: {count}, because {reason}." for reason, count in told.items()]
+        servers = dict.fromkeys(tool.server for row, tool in candidates.items() if why[row] in {"", PAUSED})
+        if servers and servers.keys() <= self.paused.keys():
+            notes.append("Every tool that fits is on a server that is paused for now.")
+            notes += [self.paused[server] for server in servers]
+        return Shown(tuple(rows), tuple(notes), nameless=bool(counts.keys() - {PAUSED}))
+
+    def is_last(self, tool: Tool) -> bool:
+        return bool(self._error(tool)) or tool.server in self.unreachable or tool.server in self.paused
+
+    def caution(self, tool: Tool) -> str:
+        """Returns what an agent should know before it calls a tool, or ""."""
+        error, paused = self._error(tool), self.paused.get(tool.server, "")
+        said = [f"Lint finds an error in its definition ({error})."] if error else []
+        said += [f"Its server is {self.down[tool.server]}."] if tool.server in self.down else []
+        return " ".join([*said, *([f"Its server is paused. {paused}"] if paused else [])])
+
+    def hidden(self, tool: Tool) -> str:
+        policy, admission = self.app.governance.policy, self.app.governance.admission
+        if admission.outside(self.client, self.catalog, tool):
+            return OUTSIDE
+        if not admission.allows(self.client, self.catalog, tool):
+            return NOT_ALLOWED
+        if policy.lint_errors == "hidden" and self._error(tool):
+            return MARKED
+        return PAUSED if policy.paused_servers == "hidden" and tool.server in self.paused else ""
+
+    def _error(self, tool: Tool) -> str:
+        """Returns the tool's Lint error. Returns "" if it has none, or if an operator approved the definition."""
+        error = self.marked.get(tool.id, "")
+        return "" if error and self.app.governance.definitions.approved(self.catalog, tool) else error
 
 
 MOST_TOKENS = 2_000
@@ -128,9 +217,7 @@ DROP_WORDS = {
 
 
 async def search_tools(services: Services, request: Request) -> Answer:
-    """Records one decision and returns its candidates."""
-    document = await anyio.to_thread.run_sync(search, services.app, request)
-    return answer(document)
+    return answer(await anyio.to_thread.run_sync(search, services.app, request))
 
 
 def search(app: App, request: Request, seen: Sequence[str] = ()) -> dict[str, Any]:
@@ -173,24 +260,26 @@ def _by_words(app: App, decision: Decision, job: Job | None) -> tuple[str, ...]:
     """Returns how far the vectors are, if words alone decided, and what that means."""
     if not decision.by_words:
         return ()
-    failed = job is not None and job.error is not None
-    how_far = (
-        "By words alone, because the vectors could not be made: tell the operator."
-        if failed
-        else str(app.catalogs.embedding(decision.catalog))
-    )
+    how_far = str(app.catalogs.embedding(decision.catalog))
+    if job is not None and job.error is not None:
+        how_far = "By words alone, because the vectors could not be made: tell the operator."
     return (
         f"{how_far} Fit is rough meanwhile, and it is not known whether no tool fits: use the tools' own words, or ask again later.",
     )
 
 
 def _down(decision: Decision, catalog: Catalog, offering: Offering, listed: Sequence[int]) -> list[dict[str, Any]]:
-    """Returns the tools that fit and are on servers that are down: an agent can wait for them, or tell the operator."""
     if decision.fit is None or not offering.down:
         return []
-    known = ((row, catalog.tool_row.get(tool)) for row, tool in enumerate(decision.tools.ids) if row not in listed)
-    fits = [(row, float(decision.fit.tools[row]), catalog.tools[now]) for row, now in known if now is not None]
-    return [_candidate(decision, catalog, row, why) for row, why in offering.fits_and_is_down(fits, MOST_DOWN)]
+    fits = decision.fit.tools
+    likely = [row for row, fit in enumerate(fits) if fit >= FITS_FROM and row not in listed]
+    known = ((row, catalog.tool_row.get(decision.tools.ids[row])) for row in likely)
+    tools = {row: catalog.tools[now] for row, now in known if now is not None}
+    down = [row for row, tool in tools.items() if tool.server in offering.down and not offering.hidden(tool)]
+    return [
+        _candidate(decision, catalog, row, f"Fits {fits[row]:.0%}, {offering.down[tools[row].server]}.")
+        for row in sorted(down, key=lambda row: -fits[row])[:MOST_DOWN]
+    ]
 
 
 def _why(decision: Decision, row: int, tool: Tool, offering: Offering, shown: Shown) -> str:
@@ -258,7 +347,6 @@ def _left_out(
 
 
 def _dropped(decision: Decision) -> str:
-    """Returns how many tools were dropped at each stage, as a phrase."""
     codes = [int(code) for code in np.unique(decision.tools.dropped) if code >= 0]
     numbers = {DROPS[code]: int(np.count_nonzero(decision.tools.dropped == code)) for code in codes}
     counts = [(number, DROP_WORDS[drop]) for drop, number in numbers.items()]

@@ -36,7 +36,6 @@ from core.gateway.endpoint import DEFINITIONS, IMPROVING_DEFINITIONS, INSTRUCTIO
 
 
 async def traced(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
-    """Middleware around the package's own, which prefers `_meta`."""
     headers = getattr(ctx.request, "headers", None)
     if headers is None or "traceparent" not in headers:
         return await call_next(ctx)
@@ -88,7 +87,6 @@ def _owner(client_of: Callable[[Context], str], context: Context) -> SessionOwne
 
 
 def _abilities(context: Context) -> frozenset[str]:
-    """Returns the questions of servers that a client can answer."""
     session, between = context.session, context.protocol_version in MODERN_PROTOCOL_VERSIONS
     declared = session.client_capabilities
     able = frozenset(name for name in ABILITIES if getattr(declared, name, None) is not None)
@@ -116,7 +114,6 @@ class ClientSides:
         self._levels: LRUCache[str, str] = LRUCache(MOST_SESSIONS)
 
     async def set_level(self, context: Context, params: mcp_types.SetLevelRequestParams) -> mcp_types.EmptyResult:
-        """Handles `logging/setLevel` of clients up to 2025-11-25."""
         self._levels[_session(context)] = params.level
         return mcp_types.EmptyResult()
 
@@ -174,7 +171,6 @@ class ClientSides:
 
 
 def _session(context: Context) -> str:
-    """Returns the session of a client. There is one over stdio: ""."""
     headers = getattr(context.request, "headers", None)
     return "" if headers is None else headers.get("mcp-session-id", "")
 
@@ -219,22 +215,21 @@ def mcp_server(
     client_of: Callable[[Context], str] = lambda _: "",
     *,
     listing: Listing,
-    part: Part | None = None,
-    prompts: Part | None = None,
-    changes: TellsClients | None = None,
+    part: Part,
+    changes: TellsClients,
+    mirror: bool = False,
     instructions: str = "",
 ) -> McpServer[Any]:
     """Returns the server. `call` answers a request, `options_of` returns its options, `client_of` the client of its
-    token ("" without a token), `listing` the tools that it sees. A mirror's `part` answers all other requests,
-    `prompts` those about Wayfare's own prompts. `changes` tells clients when their lists change. `instructions` are other ones than
-    usual."""
+    token ("" without a token), `listing` the tools that it sees. `part` answers requests about prompts, and those to a `mirror` about
+    resources and completion. `changes` tells clients when their lists change. `instructions` are other ones than usual."""
 
     sides, asked = ClientSides(), partial(_asked, options_of, client_of)
 
     async def listed(context: Context, params: mcp_types.PaginatedRequestParams | None) -> mcp_types.ListToolsResult:
         request = asked(context, "tools/list", params)
         tools = await listing(request)
-        if changes is not None and context.protocol_version not in MODERN_PROTOCOL_VERSIONS:
+        if context.protocol_version not in MODERN_PROTOCOL_VERSIONS:
             await changes.listed(_session(context), context.session, request, tools)
         kept_ms = 0 if request.options.attention else LISTED_MS
         return mcp_types.ListToolsResult(tools=tools, ttl_ms=kept_ms, cache_scope="private")
@@ -262,53 +257,36 @@ def mcp_server(
             lambda side: call(replace(request, side=side)),
             mirror=bool(request.options.mirror),
         )
-        if request.options.attention and changes is not None:
+        if request.options.attention:
             await changes.look(whose.owner)
         return made
 
-    server = (McpServer[Any] if changes is None else TellingServer)(
+    async def answered(method: str, context: Context, params: Any) -> Any:
+        request = asked(context, method, params)
+        return await sides.with_side(context, params, request.client, lambda _: part(request), mirror=mirror)
+
+    async def listened(context: Context, params: Any) -> Any:
+        return await changes.listen(context, params, asked(context, "tools/list", None))
+
+    server = TellingServer(
         "wayfare",
         version=version("wayfare"),
         title="Wayfare",
         description="Finds, calls and learns the tools of all connected MCP servers.",
-        instructions=instructions or (INSTRUCTIONS if part is None else MIRROR_INSTRUCTIONS),
+        instructions=instructions or (MIRROR_INSTRUCTIONS if mirror else INSTRUCTIONS),
         cache_hints={"server/discover": DISCOVERED},
         get_tool_input_schema=SCHEMAS.get,
         on_list_tools=listed,
         on_call_tool=called,
-        on_subscriptions_listen=None if changes is None else partial(_listened, changes, asked),
+        on_subscriptions_listen=listened,
     )
-    server.middleware[:0] = [traced, owned(client_of, mirror=part is not None)]
-    _answer_prompts(server, prompts, asked)
-    if part is not None:
-
-        async def answered(method: str, context: Context, params: Any) -> Any:
-            request = asked(context, method, params)
-            return await sides.with_side(context, params, request.client, lambda _: part(request), mirror=True)
-
+    server.middleware[:0] = [traced, owned(client_of, mirror=mirror)]
+    for method in PARTS if mirror else OWN_PARTS:
+        server.add_request_handler(method, PARTS[method], partial(answered, method))
+    if mirror:
         server.add_request_handler("logging/setLevel", mcp_types.SetLevelRequestParams, sides.set_level)
-        if changes is not None:
-            _pass_subscriptions_on(server, changes, asked)
-        for method, params_type in PARTS.items():
-            server.add_request_handler(method, params_type, partial(answered, method))
+        _pass_subscriptions_on(server, changes, asked)
     return server
-
-
-def _answer_prompts(server: McpServer[Any], prompts: Part | None, asked: Callable[..., PartRequest]) -> None:
-    """Handles requests about Wayfare's own prompts."""
-    if prompts is None:
-        return
-
-    async def prompted(method: str, context: Context, params: Any) -> Any:
-        return await prompts(asked(context, method, params))
-
-    for method in OWN_PARTS:
-        server.add_request_handler(method, PARTS[method], partial(prompted, method))
-
-
-async def _listened(changes: TellsClients, asked: Callable[..., PartRequest], context: Context, params: Any) -> Any:
-    """Answers `subscriptions/listen` of clients from 2026-07-28 on."""
-    return await changes.listen(context, params, asked(context, "tools/list", None))
 
 
 def _pass_subscriptions_on(server: McpServer[Any], changes: TellsClients, asked: Callable[..., PartRequest]) -> None:
@@ -330,7 +308,6 @@ def _asked(
     method: str,
     params: Any,
 ) -> PartRequest:
-    """Returns a request with its options and client. Raises MCPError for wrong options."""
     known, announced = client_of(context), client_name(context)
     try:
         whose = known or announced, bool(known), announced, SESSION_OWNER.get()

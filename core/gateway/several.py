@@ -19,7 +19,7 @@ from core.domain.untrusted_text import visible
 from core.gateway.base import Answer, Request, answer
 from core.gateway.improve import IMPROVING
 from core.gateway.search import LEFT_OUT_TOKENS, MOST_CANDIDATES, MOST_TOKENS, fitting
-from core.governance.preflight import ToolCheck
+from core.governance.governed_calls import ToolCheck
 
 JOINED = "+"
 SUREST = ("sure", "unsure", "nothing")
@@ -27,8 +27,6 @@ Run = Callable[[Request], Awaitable[Answer]]
 
 
 class Route(NamedTuple):
-    """The search of one catalog."""
-
     catalog: str
     id: str
 
@@ -68,7 +66,6 @@ class Several:
     run: Run
 
     async def answered(self) -> Answer:
-        """Returns the answer. Raises WayfareError."""
         given = self.request.arguments
         if self.request.tool in IMPROVING:
             return await self._run(self.request.options.catalog, given)

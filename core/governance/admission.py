@@ -54,7 +54,6 @@ class RefusedRequests:
     def __post_init__(self) -> None:
         self._lock = threading.Lock()
         self._bursts: LRUCache[Key, _Burst] = LRUCache(MOST_KNOWN)
-        self._due: datetime | None = None  # when the oldest burst is over
 
     @contextmanager
     def recorded(self, client: str, catalog: str, tool: str, origin: str) -> Generator[None]:
@@ -68,14 +67,10 @@ class RefusedRequests:
             self.write_due()
 
     def write_due(self, *, everything: bool = False) -> None:
-        """Write the counts of ended bursts, or of all."""
         now = self.now()
         with self._lock:
-            if not everything and (self._due is None or now < self._due):
-                return
             over = [key for key, burst in self._bursts.items() if everything or burst.begun + AGAIN <= now]
             ended = [self._bursts.pop(key) for key in over]
-            self._due = min((burst.begun + AGAIN for burst in self._bursts.values()), default=None)
         self._write(*ended)
 
     def _keep(self, error: Refusal, key: Key, origin: str) -> None:
@@ -91,13 +86,11 @@ class RefusedRequests:
             full = known is None and len(self._bursts) >= MOST_KNOWN
             forgotten = [self._bursts.popitem()[1]] if full else []
             self._bursts[key] = _Burst(now, record)
-            self._due = now + AGAIN if self._due is None else self._due
             unwritten = 0 if known is None else known.unwritten
         self._write(*forgotten)
         self.store.events.append_later(replace(record, repeated=unwritten))
 
     def _write(self, *bursts: _Burst) -> None:
-        """A record of each burst for its newest repetition, which counts the others."""
         for burst in bursts:
             if burst.unwritten:
                 self.store.events.append_later(replace(burst.newest, repeated=burst.unwritten - 1))
@@ -184,7 +177,6 @@ class Admission:
         return wait_s
 
     def note_busy(self, client: str, wait_s: float) -> None:
-        """Record that a request was answered with "busy"."""
         with suppress(Refusal), self.refused.recorded(client, "", "", AGENT):
             raise refusals.busy(wait_s)
 
@@ -210,7 +202,6 @@ class Admission:
         return self._scope(client if known else ANONYMOUS).improve
 
     def check_improve(self, client: str, catalog: str, *, known: bool) -> None:
-        """Let a client write example requests. Raises Refusal."""
         with self.refused.recorded(client, catalog, "", AGENT):
             if not self.improves(client, known=known):
                 raise refusals.may_not_improve(client)
@@ -221,7 +212,6 @@ class Admission:
             raise refusals.tool_not_allowed(request.id, reason)
 
     def may_request(self, client: str, catalog: str, request: Tool) -> bool:
-        """Whether a client may make such a request."""
         try:
             self.requestable(client, catalog, request)
         except Refusal:
@@ -229,7 +219,6 @@ class Admission:
         return True
 
     def allows(self, client: str, catalog: str, tool: Tool) -> bool:
-        """Whether a client may see and use a tool."""
         try:
             self.check(client, catalog, tool)
         except Refusal:

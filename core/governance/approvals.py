@@ -9,19 +9,21 @@ import threading
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, astuple, dataclass, fields, replace
 from datetime import datetime, timedelta
 from typing import Literal
 from urllib.request import Request, urlopen
 
 from core.domain.catalog import Tool
+from core.domain.documents import digest
 from core.domain.errors import UnknownNameError, WayfareError
 from core.domain.events import ApprovalChange
 from core.domain.leaks import masked_arguments
 from core.domain.outcome import ToolCall
 from core.domain.untrusted_text import one_line
 from core.governance import refusals
-from core.governance.approval_rules import ApprovalRules, Binding
+from core.governance.definitions import definition_json
+from core.governance.policy import ApprovalRules
 from core.store import Store
 
 WAITING, APPROVED, DENIED, USED = "waiting", "approved", "denied", "used"
@@ -29,6 +31,36 @@ MOST_WAITING = 50
 MOST_ARGUMENT_CHARS = 4_000
 REASONS = "; "
 State = Literal["waiting", "approved", "denied", "used", "expired"]
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """The exact scope of an approval. Another client, argument, definition or policy needs another approval."""
+
+    client: str
+    catalog: str
+    server: str
+    tool: str
+    arguments_digest: str
+    definition_digest: str
+    policy_digest: str
+
+    @property
+    def key(self) -> str:
+        return digest(json.dumps(astuple(self)))
+
+
+def binding(client: str, call: ToolCall, tool: Tool, policy_digest: str) -> Binding:
+    """Returns the binding of a call. The order of its arguments does not matter.
+
+    >>> made = [binding("ann", ToolCall("a", "b", arguments), Tool("a", "b"), "p") for arguments in ({"x": 1, "y": 2}, {"y": 2, "x": 1})]
+    >>> made[0] == made[1]
+    True
+    """
+    arguments = json.dumps(dict(call.arguments), sort_keys=True, ensure_ascii=False, default=str)
+    return Binding(
+        client, call.catalog, call.server, call.tool, digest(arguments), digest(definition_json(tool)), policy_digest
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +73,6 @@ class Approval:
 
     @property
     def binding(self) -> Binding:
-        """The call to approve."""
         return Binding(**{one.name: getattr(self.change, one.name) for one in fields(Binding)})
 
 
@@ -64,7 +95,6 @@ class ApprovalQueue:
         self.read_anew()
 
     def read_anew(self) -> None:
-        """Reads every change in the store."""
         with self._lock:
             for change in self.store.governance.approvals():
                 self._take(change)
@@ -75,7 +105,6 @@ class ApprovalQueue:
         return tuple(one for one in found if one.state == WAITING and one.change.policy_digest == policy_digest)
 
     def recent(self, limit: int = 50) -> tuple[Approval, ...]:
-        """Decided and expired approvals, newest first."""
         found = [self._shown(change) for change in tuple(self._last.values())]
         decided = [one for one in found if one.state != WAITING]
         return tuple(sorted(decided, key=lambda one: one.change.at, reverse=True)[:limit])
@@ -181,7 +210,6 @@ class ApprovalQueue:
 
 
 def _bounded(arguments_json: str) -> str:
-    """The beginning of long arguments, with a note that they continue."""
     if len(arguments_json) <= MOST_ARGUMENT_CHARS:
         return arguments_json
     return f"{arguments_json[:MOST_ARGUMENT_CHARS]}… [the first {MOST_ARGUMENT_CHARS:,} of {len(arguments_json):,} characters]"

@@ -33,11 +33,9 @@ class Amount(NamedTuple):
     tokens: int = 0
 
     def plus(self, other: Amount) -> Amount:
-        """Returns the sum, unit by unit."""
         return Amount(self.usd + other.usd, self.calls + other.calls, self.tokens + other.tokens)
 
     def at_most(self, bound: Amount) -> Amount:
-        """Returns the smaller of both, unit by unit."""
         return Amount(min(self.usd, bound.usd), min(self.calls, bound.calls), min(self.tokens, bound.tokens))
 
 
@@ -129,7 +127,6 @@ class Ledger:
     _since: dict[Usage, datetime] = field(default_factory=dict[Usage, datetime])
 
     def add(self, usage: Usage, amount: Amount, at: datetime, *, over: bool = False) -> None:
-        """Counts an earlier, settled use."""
         self._count(usage, amount, over=over)
         self._since.setdefault(usage, at)
 
@@ -146,19 +143,16 @@ class Ledger:
         self._count(reserved.usage, amount.at_most(reserved.amount), over=reserved.over)
 
     def release(self, id_: str) -> None:
-        """Drops a reservation, because the call was not made."""
         self._open.pop(id_, None)
 
     def usages(self, day: str) -> tuple[Usage, ...]:
         return tuple(usage for usage in self._since if usage.day == day)
 
     def used(self, budget: Budget, of: Usage) -> Amount:
-        """Returns the settled and reserved amount of a budget."""
         settled = (amount for usage, amount in self._settled.items() if budget.counts(usage, of))
         return _sum([*settled, self.reserved(budget, of)])
 
     def reserved(self, budget: Budget, of: Usage) -> Amount:
-        """Returns the amount reserved by calls in progress."""
         return _sum(one.amount for one in self._open.values() if budget.counts(one.usage, of))
 
     def over(self, budget: Budget, of: Usage) -> Amount:
@@ -193,7 +187,6 @@ class Ledger:
             kept[usage] = kept.get(usage, Amount()).plus(amount)
 
     def _short(self, budget: Budget, usage: Usage, wanted: Amount) -> Iterable[Short]:
-        """Yields the units of a budget of which too little is left for a call."""
         used = self.used(budget, usage)
         for unit in UNITS:
             limit = budget.limit(unit)
@@ -205,7 +198,6 @@ class Ledger:
                 yield Short(budget, unit, left)
 
     def _forget_before(self, day: str) -> None:
-        """Drops past days."""
         for kept in (self._settled, self._over, self._since):
             for usage in [usage for usage in kept if usage.day < day]:
                 del kept[usage]

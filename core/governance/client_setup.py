@@ -1,26 +1,280 @@
-"""The way in for a client: how this Wayfare is reached, whether the client has come, and the configurations on this machine.
+"""How a client is connected to Wayfare: its text, whether it has come, and the configurations on this machine.
 
-Client files are only read, and only below the home folder.
+The page Setup, `wayfare setup` and docs/clients.md take the texts from `CLIENTS`. Client files are only read, and only below the home folder.
+
+>>> print(CLIENTS["codex"].text("http", Target(url="http://127.0.0.1:8501/mcp", token="wf_x")))
+[mcp_servers.wayfare]
+url = "http://127.0.0.1:8501/mcp"
+http_headers = { Authorization = "Bearer wf_x" }
 """
 
 from __future__ import annotations
 
+import json
+import shlex
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, Literal
 
 from core.catalogs.catalogs import CatalogService
 from core.domain.catalog import OWN_PATH, Connection, Imported, Server
-from core.domain.errors import WayfareError
+from core.domain.errors import UnknownNameError, WayfareError
 from core.domain.settings import FIRST_CATALOG, Settings, own_url
-from core.governance.client_texts import CLIENTS, SetupClient, Target
 from core.governance.clients import ClientVisits, Visit
 from core.importers import detect, read_files
 from core.importers.reading import parse
 from core.importers.shipped_catalogs import SHIPPED_CATALOGS
 from core.importers.token_meter import Counted, TokenMeter, token_meter
+
+Way = Literal["stdio", "http"]
+WAYS: tuple[Way, ...] = ("stdio", "http")
+Language = Literal["sh", "json", "toml", "python", "javascript"]
+NAME, TOKEN_VARIABLE = "wayfare", "WAYFARE_TOKEN"
+DESKTOP_FOLDERS = ("Library/Application Support", ".config", "AppData/Roaming")
+"""Folders of settings below the home folder: macOS, Linux, Windows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """How this Wayfare is reached: the words of its command, its address, and the client's token or ""."""
+
+    command: tuple[str, ...] = ("wayfare", "mcp")
+    url: str = "http://127.0.0.1:8501/mcp"
+    token: str = ""
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return {TOKEN_VARIABLE: self.token} if self.token else {}
+
+    @property
+    def headers(self) -> dict[str, str]:
+        return {"Authorization": f"Bearer {self.token}"} if self.token else {}
+
+
+@dataclass(frozen=True, slots=True)
+class SetupClient:
+    """One client. `where` says where its text goes, `announces` are the names that it gives itself, in lower case. `files` are its
+    configuration files below the home folder. `checked` says how its text was checked."""
+
+    id: str
+    title: str
+    language: Language
+    where: str
+    stdio: Callable[[Target], str]
+    http: Callable[[Target], str] | None
+    announces: tuple[str, ...]
+    checked: str
+    files: tuple[str, ...] = ()
+    note: str = ""
+
+    @property
+    def ways(self) -> tuple[Way, ...]:
+        """The transports that the client can be configured for, the simplest first."""
+        return ("stdio",) if self.http is None else ("http", "stdio")
+
+    def text(self, way: Way, target: Target) -> str:
+        """Returns the exact text. Raises WayfareError if the client cannot be configured for HTTP."""
+        if way == "stdio":
+            return self.stdio(target)
+        if self.http is None:
+            raise WayfareError(f"The configuration of {self.title} takes commands only; use stdio.")
+        return self.http(target)
+
+    def is_named(self, name: str) -> bool:
+        """Tells whether a client that gives itself this name is this one.
+
+        >>> CLIENTS["cursor"].is_named("cursor-vscode"), CLIENTS["cursor"].is_named("claude-code")
+        (True, False)
+        """
+        return any(name.lower().startswith(known) for known in self.announces)
+
+
+def client_of(name: str) -> SetupClient:
+    if name not in CLIENTS:
+        raise UnknownNameError(f"There is no setup text for {name[:80]!r}; choose one of: {', '.join(CLIENTS)}.")
+    return CLIENTS[name]
+
+
+def _json(outer: str, entry: Mapping[str, Any]) -> str:
+    return json.dumps({outer: {NAME: {key: value for key, value in entry.items() if value}}}, indent=2)
+
+
+def _command_entry(target: Target, **more: str) -> dict[str, Any]:
+    return {**more, "command": target.command[0], "args": list(target.command[1:]), "env": target.environment}
+
+
+def _stdio_json(outer: str, **more: str) -> Callable[[Target], str]:
+    return lambda target: _json(outer, _command_entry(target, **more))
+
+
+def _http_json(outer: str, key: str = "url", **more: str) -> Callable[[Target], str]:
+    return lambda target: _json(outer, {**more, key: target.url, "headers": target.headers})
+
+
+def _claude_stdio(target: Target) -> str:
+    variables = [part for name, value in target.environment.items() for part in ("--env", f"{name}={value}")]
+    return shlex.join(["claude", "mcp", "add", *variables, "--transport", "stdio", NAME, "--", *target.command])
+
+
+def _claude_http(target: Target) -> str:
+    headers = [part for name, value in target.headers.items() for part in ("--header", f"{name}: {value}")]
+    return shlex.join(["claude", "mcp", "add", "--transport", "http", NAME, target.url, *headers])
+
+
+def _inspector(words: list[str]) -> str:
+    return shlex.join(["npx", "@modelcontextprotocol/inspector", "--cli", *words, "--method", "tools/list"])
+
+
+def _inspector_stdio(target: Target) -> str:
+    variables = [part for name, value in target.environment.items() for part in ("-e", f"{name}={value}")]
+    return _inspector([*variables, *target.command])
+
+
+def _inspector_http(target: Target) -> str:
+    headers = [part for name, value in target.headers.items() for part in ("--header", f"{name}: {value}")]
+    return _inspector([target.url, "--transport", "http", *headers])
+
+
+def _toml(pairs: Mapping[str, Any]) -> str:
+    lines = [f"{name} = {_toml_value(value)}" for name, value in pairs.items() if value]
+    return "\n".join([f"[mcp_servers.{NAME}]", *lines])
+
+
+def _toml_value(value: str | list[str] | dict[str, str]) -> str:
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{name} = {json.dumps(text)}" for name, text in value.items()) + " }"
+    return json.dumps(value, ensure_ascii=False)
+
+
+PYTHON_STDIO = """\
+import anyio
+from mcp import Client, StdioServerParameters
+
+command = StdioServerParameters(command={command}, args={args}{env})
+
+
+async def main() -> None:
+    async with Client(command) as wayfare:
+        print([tool.name for tool in (await wayfare.list_tools()).tools])
+
+
+anyio.run(main)"""
+PYTHON_HTTP = """\
+import anyio
+import httpx2
+from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
+
+http = httpx2.AsyncClient({headers}timeout=httpx2.Timeout(30, read=300))
+
+
+async def main() -> None:
+    async with http, Client(streamable_http_client({url}, http_client=http)) as wayfare:
+        print([tool.name for tool in (await wayfare.list_tools()).tools])
+
+
+anyio.run(main)"""
+
+
+def _python_stdio(target: Target) -> str:
+    env = f", env={json.dumps(target.environment)}" if target.token else ""
+    command, args = json.dumps(target.command[0]), json.dumps(list(target.command[1:]))
+    return PYTHON_STDIO.format(command=command, args=args, env=env)
+
+
+def _python_http(target: Target) -> str:
+    headers = f"headers={json.dumps(target.headers)}, " if target.token else ""
+    return PYTHON_HTTP.format(headers=headers, url=json.dumps(target.url))
+
+
+TYPESCRIPT = """\
+import {{ Client }} from "@modelcontextprotocol/client";
+import {{ {kind} }} from "@modelcontextprotocol/client{part}";
+
+const client = new Client({{ name: "my-agent", version: "1" }}, {{ versionNegotiation: {{ mode: "auto" }} }});
+await client.connect(new {kind}({arguments}));
+console.log((await client.listTools()).tools.map((tool) => tool.name));
+await client.close();"""
+
+
+def _typescript_stdio(target: Target) -> str:
+    given: dict[str, Any] = {"command": target.command[0], "args": list(target.command[1:])}
+    if target.token:
+        given["env"] = target.environment
+    return TYPESCRIPT.format(kind="StdioClientTransport", part="/stdio", arguments=json.dumps(given))
+
+
+def _typescript_http(target: Target) -> str:
+    options = f", {json.dumps({'requestInit': {'headers': target.headers}})}" if target.token else ""
+    given = f"new URL({json.dumps(target.url)}){options}"
+    return TYPESCRIPT.format(kind="StreamableHTTPClientTransport", part="", arguments=given)
+
+
+DOCUMENTED = "written from the client's documentation; the client itself was not run here"
+CLIENTS: dict[str, SetupClient] = {
+    client.id: client
+    for client in (
+        SetupClient(
+            "claude-code", "Claude Code", "sh", "Run in a terminal. With --scope user it holds for all projects.",
+            _claude_stdio, _claude_http, ("claude-code",), "with a token, over both, by Claude Code 2.1.197: connected",
+            files=(".claude.json",), note="Servers of single projects are not read from its file.",
+        ),
+        SetupClient(
+            "claude-desktop", "Claude Desktop", "json",
+            "claude_desktop_config.json (Settings, Developer, Edit Config). Restart the app afterwards.",
+            _stdio_json("mcpServers"), None, ("claude-ai", "claude-desktop"), DOCUMENTED,
+            files=tuple(f"{folder}/Claude/claude_desktop_config.json" for folder in DESKTOP_FOLDERS),
+            note="Its file takes commands only. Its custom connectors come from the vendor's servers and do not reach this machine.",
+        ),
+        SetupClient(
+            "vscode", "VS Code", "json", ".vscode/mcp.json in a project, or the command MCP: Open User Configuration.",
+            _stdio_json("servers", type="stdio"), _http_json("servers", type="http"), ("visual studio code",), DOCUMENTED,
+            files=tuple(f"{folder}/Code/User/mcp.json" for folder in DESKTOP_FOLDERS),
+        ),
+        SetupClient(
+            "cursor", "Cursor", "json", "~/.cursor/mcp.json, or .cursor/mcp.json in a project.",
+            _stdio_json("mcpServers"), _http_json("mcpServers"), ("cursor",), DOCUMENTED, files=(".cursor/mcp.json",),
+        ),
+        SetupClient(
+            "codex", "Codex", "toml", "~/.codex/config.toml. It is read when Codex starts.",
+            lambda target: _toml(_command_entry(target)),
+            lambda target: _toml({"url": target.url, "http_headers": target.headers}), ("codex",),
+            "with a token, over both, by Codex 0.169.0: tools listed", files=(".codex/config.toml",),
+        ),
+        SetupClient(
+            "gemini-cli", "Gemini CLI", "json", "~/.gemini/settings.json, or .gemini/settings.json in a project.",
+            _stdio_json("mcpServers"), _http_json("mcpServers", "httpUrl"), ("gemini-cli",), "with a token, over both, by Gemini CLI 0.61.0: connected",
+            files=(".gemini/settings.json",),
+        ),
+        SetupClient(
+            "windsurf", "Windsurf", "json", "~/.codeium/windsurf/mcp_config.json (MCP in the Cascade panel, Configure).",
+            _stdio_json("mcpServers"), _http_json("mcpServers", "serverUrl"), ("windsurf",), DOCUMENTED,
+            files=(".codeium/windsurf/mcp_config.json",),
+        ),
+        SetupClient(
+            "zed", "Zed", "json", "~/.config/zed/settings.json (the command zed: open settings file).",
+            _stdio_json("context_servers"), _http_json("context_servers"), ("zed",), DOCUMENTED,
+            files=(".config/zed/settings.json", "AppData/Roaming/Zed/settings.json"),
+        ),
+        SetupClient(
+            "inspector", "MCP Inspector", "sh", "Run in a terminal: it lists the tools. Without --cli it opens its page.",
+            _inspector_stdio, _inspector_http, ("inspector", "mcp-inspector"),
+            "with a token, over both, by its command line 2.12.0: tools listed",
+        ),
+        SetupClient(
+            "python", "Python SDK", "python", 'A script, with `pip install "mcp>=2"`.',
+            _python_stdio, _python_http, ("mcp",), "with a token, run as it stands: over HTTP by the tests, over stdio by hand",
+        ),
+        SetupClient(
+            "typescript", "TypeScript SDK", "javascript", "A module (.mjs), with `npm install @modelcontextprotocol/client`.",
+            _typescript_stdio, _typescript_http, ("my-agent",), "with a token, over both, run as it stands with version 2.4.0",
+        ),
+    )
+}  # fmt: skip
+"""The clients, in the order in which they are shown."""
 
 TURNS = 30
 
@@ -46,9 +300,6 @@ def visits_of(visits: ClientVisits, client: SetupClient, token_client: str = "")
     return tuple(
         one for one in visits.all() if client.is_named(one.name) or (token_client and one.token == token_client)
     )
-
-
-# Client configurations on this machine, and the tokens of their tools.
 
 
 @dataclass(frozen=True)
@@ -78,7 +329,6 @@ class FoundConfiguration:
 
 
 def found_configurations(catalogs: CatalogService, home: Path) -> list[FoundConfiguration]:
-    """Returns the configurations of known clients below a home folder."""
     known = _known_tools(catalogs)
     return [_read(client, path, known) for client in CLIENTS.values() for path in _files(client, home)]
 

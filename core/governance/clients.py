@@ -60,13 +60,11 @@ class ClientRegister:
         self.read_anew()
 
     def read_anew(self) -> None:
-        """Reads every change in the store."""
         with self._lock:
             for change in self.store.governance.clients():
                 self._take(change)
 
     def all(self) -> tuple[Client, ...]:
-        """Returns all clients by name, those in force first."""
         return tuple(sorted(self._clients.values(), key=lambda client: (client.revoked, client.name)))
 
     def in_force(self, name: str) -> Client | None:
@@ -76,7 +74,6 @@ class ClientRegister:
 
     @property
     def any_in_force(self) -> bool:
-        """Whether any client has a token."""
         return any(self.in_force(name) is not None for name in tuple(self._by_hash.values()))
 
     @property
@@ -96,7 +93,6 @@ class ClientRegister:
 
     @property
     def any_operator(self) -> bool:
-        """Whether an operator can sign in to the pages."""
         return any(one.scope.pages for one in self._in_force())
 
     def make(self, name: str, scope: Scope | None = None, *, origin: str, tokenless: bool = False) -> str:
@@ -213,7 +209,6 @@ class ClientVisits:
         self._visits = {(name, token): Visit(name, token, datetime.fromisoformat(first)) for name, token, first in kept}
 
     def all(self) -> tuple[Visit, ...]:
-        """Every client, the latest first."""
         with self._lock:
             return tuple(sorted(self._visits.values(), key=lambda visit: visit.last or visit.first, reverse=True))
 
@@ -315,7 +310,6 @@ class SignIns:
         return SignIn()
 
     def operator(self, cookie: str) -> str:
-        """The name of the person of a cookie, or ""."""
         return self.person(cookie).name
 
     def person(self, cookie: str) -> Person:
@@ -328,7 +322,6 @@ class SignIns:
         return Person(name, roles, partial(self._note, name)) if roles else NOBODY
 
     def _roles(self, session: Mapping[str, Any]) -> tuple[Role, ...]:
-        """The roles as of now."""
         if "groups" in session:
             return self._people().roles(session["groups"])
         known = self._clients.in_force(session["name"])
@@ -340,7 +333,6 @@ class SignIns:
         self._store.governance.append(PersonAction(self._now(), name, did, about, refused))
 
     def end(self, cookie: str) -> None:
-        """Sign out."""
         session = self._session(cookie)
         if session:
             with self._lock:

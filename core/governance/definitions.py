@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
-from typing import Any, Literal
+from difflib import SequenceMatcher
+from typing import Any, Literal, NamedTuple
 
 from core.catalogs.catalogs import CatalogService
 from core.domain.catalog import Catalog, Server, Tool
@@ -16,10 +18,93 @@ from core.domain.errors import UnknownNameError
 from core.domain.events import DefinitionChange
 from core.domain.findings import Finding, Severity
 from core.domain.people import actions
-from core.governance.approval_rules import PartDifference, definition_json, differences, same_definition
 from core.importers.shipped_catalogs import SHIPPED_CATALOGS
 from core.lint import RULES, lint
 from core.store import Store
+
+PARTS = ("title", "description", "inputSchema", "outputSchema", "annotations")
+MOST_PIECES = 6_000
+_PIECE = re.compile(r"\s+|\w+|[^\w\s]")
+Change = Literal["same", "removed", "added"]
+
+
+class Piece(NamedTuple):
+    change: Change
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class PartDifference:
+    part: str
+    pieces: tuple[Piece, ...]
+
+
+def definition_json(tool: Tool) -> str:
+    """Returns the server's statements about a tool as one text, which a person approves. Prices and times are the
+    operator's own."""
+    said: dict[str, Any] = {
+        "name": tool.name,
+        "title": tool.title,
+        "description": tool.own_description,
+        "inputSchema": tool.input_schema,
+        "outputSchema": tool.output_schema,
+        "annotations": {name: value for name, value in asdict(tool.hints).items() if value is not None},
+        **({"extras": tool.extras} if tool.extras else {}),
+    }
+    return json.dumps(said, ensure_ascii=False, sort_keys=True, default=_plain)
+
+
+def same_definition(one: str, other: str) -> bool:
+    """Whether two definitions differ at most in icons and metadata: others of these are not passed on, and hold nothing back."""
+    if one == other:
+        return True
+    texts = ({**json.loads(text), "extras": ""} for text in (one, other))
+    first, second = (json.dumps(said, ensure_ascii=False, sort_keys=True) for said in texts)
+    return first == second
+
+
+def differences(before: str, after: str) -> tuple[PartDifference, ...]:
+    """Returns the changes between two definitions, part by part.
+
+    >>> before, after = (definition_json(Tool("files", "read", f"Reads a {kind}.")) for kind in ("file", "secret file"))
+    >>> [(one.part, [(piece.change, piece.text) for piece in one.pieces]) for one in differences(before, after)]
+    [('description', [('same', 'Reads a '), ('added', 'secret '), ('same', 'file.')])]
+    """
+    one, other = json.loads(before), json.loads(after)
+    texts = ((part, _shown(one.get(part)), _shown(other.get(part))) for part in PARTS)
+    return tuple(PartDifference(part, _compared(old, new)) for part, old, new in texts if old != new)
+
+
+def _compared(before: str, after: str) -> tuple[Piece, ...]:
+    old, new = (_PIECE.findall(text)[:MOST_PIECES] for text in (before, after))
+    found: list[Piece] = []
+    removed = added = ""
+    codes = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+    for place, (kind, start, stop, new_start, new_stop) in enumerate(codes):
+        before_text, after_text = "".join(old[start:stop]), "".join(new[new_start:new_stop])
+        inside = 0 < place < len(codes) - 1 and not re.search(r"\w", before_text)
+        if kind == "equal" and not inside:
+            found += [*_changed(removed, added), Piece("same", before_text)]
+            removed = added = ""
+        else:  # a gap between two changed words joins the change, so that whole phrases are compared
+            removed, added = removed + before_text, added + after_text
+    return (*found, *_changed(removed, added))
+
+
+def _changed(removed: str, added: str) -> list[Piece]:
+    pieces = Piece("removed", removed), Piece("added", added)
+    return [piece for piece in pieces if piece.text]
+
+
+def _shown(part: object) -> str:
+    if part is None or part == {}:
+        return ""
+    return part if isinstance(part, str) else json.dumps(part, ensure_ascii=False, indent=1, sort_keys=True)
+
+
+def _plain(value: object) -> Any:
+    return dict(value) if hasattr(value, "keys") else str(value)  # pyright: ignore[reportCallIssue, reportArgumentType]
+
 
 FIRST_USE, APPROVED, DENIED = "first_use", "approved", "denied"
 State = Literal["new", "known", "changed", "denied", "waiting"]
@@ -47,7 +132,6 @@ class HeldDefinition:
 
     @property
     def why(self) -> str:
-        """Why the tool is held back."""
         return f"it is new, and Lint finds: {self.error}" if self.known_since is None else "its definition changed"
 
 
@@ -76,7 +160,6 @@ class KnownDefinitions:
         self.read_anew()
 
     def read_anew(self) -> None:
-        """Reads every change in the store."""
         with self._lock:
             for change in self.store.governance.definitions():
                 self._take(change)
@@ -109,7 +192,6 @@ class KnownDefinitions:
         return replace(tool, hints=replace(tool.hints, **weaker))
 
     def used(self, catalog: str) -> tuple[str, ...]:
-        """Returns the tools of a catalog that have a known definition."""
         return tuple(f"{server}::{tool}" for of, server, tool in tuple(self._known) if of == catalog)
 
     def error(self, catalog: str, tool: Tool) -> str:
@@ -117,7 +199,6 @@ class KnownDefinitions:
         return "" if catalog in SHIPPED_CATALOGS else self.lint_errors(catalog).get(tool.id, "")
 
     def approved(self, catalog: str, tool: Tool) -> bool:
-        """Whether a person approved a tool's present definition."""
         found = self._known.get((catalog, tool.server, tool.name))
         same = found is not None and same_definition(found.definition_json, definition_json(tool))
         return same and found is not None and found.action == APPROVED
@@ -129,7 +210,6 @@ class KnownDefinitions:
         return json.loads(tool.extras) if tool.extras and same else {}
 
     def first_use(self, catalog: str, tool: Tool, *, approved: bool, origin: str) -> None:
-        """Remember the definition of a tool that is called for the first time."""
         self._write(catalog, tool, APPROVED if approved else FIRST_USE, origin)
 
     def decide(self, catalog: str, tool_id: str, *, approve: bool, origin: str) -> None:
@@ -145,7 +225,6 @@ class KnownDefinitions:
         return tuple((catalog, tool.id) for catalog, tool, _ in (*self._changed(), *self._waiting()))
 
     def held(self) -> tuple[HeldDefinition, ...]:
-        """Returns the definitions that are held back, with their differences and Lint's findings."""
         return tuple(self._held(*one) for one in (*self._changed(), *self._waiting()))
 
     def held_of(self, catalog: str, tool: Tool) -> HeldDefinition | None:
@@ -164,7 +243,6 @@ class KnownDefinitions:
                 yield catalog, now.tools[row], known
 
     def _waiting(self) -> Iterator[tuple[str, Tool, None]]:
-        """New tools that are held back."""
         for catalog in self.catalogs.stored() if self.errors_wait() else ():
             now = self.catalogs.catalog(catalog)
             for tool_id in self.lint_errors(catalog):
@@ -217,7 +295,6 @@ def _findings(tool: Tool) -> tuple[Finding, ...]:
 
 
 def _tool(now: Tool, text: str) -> Tool:
-    """A tool as its known definition has it."""
     said = json.loads(text)
     return replace(
         now,

@@ -102,7 +102,6 @@ class Exchange:
         return self._of_catalogs(only) if only else self._of_all({*self.catalogs.stored(), *SHIPPED_CATALOGS})
 
     def _of_all(self, names: Collection[str]) -> Texts:
-        """The policy and the clients, and the catalogs of these names that there are."""
         policy = {POLICY: to_toml(self.governance.policy)} if self.governance.policy_change is not None else {}
         scopes = {one.name: _said(one.scope) for one in self.governance.clients.all() if not one.revoked}
         clients = {CLIENTS: _json(scopes, sort_keys=True)} if scopes else {}
@@ -259,8 +258,6 @@ class Exchange:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Example requests of a tool as a line of a file."""
-
     __pydantic_config__ = CLOSED
 
     tool: documents.ToolId
@@ -310,7 +307,6 @@ def _folder(name: str) -> str:
 
 
 def _files(folder: Path) -> list[tuple[str, Path]]:
-    """Our files in a folder by their paths."""
     ours = [
         folder / POLICY,
         folder / CLIENTS,

@@ -23,16 +23,17 @@ from core.domain.errors import Refusal
 from core.domain.events import ApprovalChange, PolicyChange, Spent, origin_of
 from core.domain.limits import Breaker
 from core.domain.outcome import OutcomeKind
+from core.domain.params import Parameters, Value
 from core.domain.people import actions, person
 from core.governance import refusals
 from core.governance.admission import Admission, RefusedRequests
-from core.governance.approval_rules import binding
-from core.governance.approvals import REASONS, Approval, ApprovalQueue
+from core.governance.approvals import REASONS, Approval, ApprovalQueue, binding
 from core.governance.budgets import Amount, Ledger, Reservation, Usage, day_of
-from core.governance.calls import Outlook, Permit, Wanted
 from core.governance.clients import ClientRegister, ClientVisits, SignIns
 from core.governance.definitions import KnownDefinitions
 from core.governance.policy import Pin, Policy, from_toml, to_toml
+from core.governance.refusals import Outlook, Permit, Wanted
+from core.routers.saved_presets import usable
 from core.store import Store
 
 NOT_THE_SERVERS = {
@@ -128,13 +129,11 @@ class GovernanceService:
                 self.policy_change = change
 
     def pin(self, pin: Pin, *, on: bool, origin: str) -> None:
-        """Pin a tool, or take the pin away."""
         with self.lock:
             others = tuple(one for one in self._policy.pinned if one != pin)
             self.set_policy(replace(self._policy, pinned=(*others, pin) if on else others), origin=origin)
 
     def waiting(self) -> tuple[Approval, ...]:
-        """Calls that a person can decide now, oldest first."""
         return self.approvals.waiting(self._policy.digest)
 
     def decide(self, id_: str, *, approve: bool, origin: str) -> Approval:
@@ -276,7 +275,6 @@ class GovernanceService:
         self._store.governance.keep(row)
 
     def _priced(self, wanted: Wanted) -> float | None:
-        """The price that a call would pay."""
         agreed_usd = wanted.call.payment_usd
         return self._price(wanted.call.catalog, wanted.tool.id) if agreed_usd is None else agreed_usd
 
@@ -317,7 +315,6 @@ class GovernanceService:
         )
 
     def _cheaper(self, wanted: Wanted, left_usd: float) -> list[str]:
-        """Tools of the same search that fit into the rest of the budget."""
         catalog, unpriced = wanted.call.catalog, self._policy.unpriced_usd
         with self._catalogs.unchanged():
             rows = self._catalogs.catalog(catalog).tool_row
@@ -335,3 +332,41 @@ class GovernanceService:
 def _covers(approval: Approval, weighed: _Weighed) -> bool:
     """Whether an approval lets the call through: it was given with knowledge of an exceeded budget."""
     return approval.state == "approved" and (not weighed.over or BEYOND in approval.change.reasons)
+
+
+@actions("tune", put="set the knobs of agents")
+class AgentKnobs:
+    """For each router the values that differ from its defaults. Thread-safe.
+
+    >>> from core.routers import ROUTERS
+    >>> knobs = AgentKnobs(Store(None))
+    >>> knobs.put("ehrr", ROUTERS["ehrr"].parameters(alpha_t=0.08))
+    >>> knobs.of("ehrr"), knobs.of("rag_mcp")
+    ({'alpha_t': 0.08}, {})
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._known: dict[str, dict[str, Value]] = {}
+        self._lock = threading.Lock()
+
+    def of(self, router: str) -> Mapping[str, Value]:
+        """Returns the changed values of a router, none of an unknown one. A stored value that it no longer takes has its default."""
+        with self._lock:
+            if router not in self._known:
+                self._known[router] = usable(router, self._store.get_setting(_setting(router)))
+            return self._known[router]
+
+    def put(self, router: str, parameters: Parameters) -> None:
+        changed = parameters.changed()
+        with self._lock:
+            self._store.set_setting(_setting(router), changed)
+            self._known[router] = changed
+
+    def read_anew(self) -> None:
+        with self._lock:
+            self._known.clear()
+
+
+def _setting(router: str) -> str:
+    return f"agent_knobs:{router}"

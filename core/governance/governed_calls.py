@@ -1,35 +1,56 @@
-"""The one way to a real call, for agents and for people: admitted by governance, made, settled however it ends."""
+"""The one way to a server: calls of agents and people, checked before a job, and requests that are no calls of tools.
+
+A call is admitted by governance, made, and settled however it ends.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 from core.calls.calls import CallHandle, CallReport, CallService
+from core.calls.health import HealthChecks
 from core.catalogs.catalogs import CatalogService
-from core.domain.errors import Refusal
+from core.catalogs.server_sign_ins import ServerSignIns
+from core.catalogs.server_values import ServerValues
+from core.domain import documents, units
+from core.domain.catalog import Connection, Server, ServerId, Tool
+from core.domain.documents import CLOSED, ToolId
+from core.domain.errors import Refusal, WayfareError
 from core.domain.events import OPERATOR
-from core.domain.execution import Progress, Settle
+from core.domain.execution import Progress, SessionOwner, Settle
 from core.domain.outcome import CallMode, Outcome, OutcomeKind, ToolCall
 from core.domain.people import actions, person
-from core.governance.calls import Outlook, Permit, Wanted
+from core.governance.budgets import LEAST_TOKENS
 from core.governance.governance import GovernanceService
+from core.governance.refusals import Outlook, Permit, Wanted
+from core.servers.lazy_pool import load_protocol
+from core.virtual.launch import virtual_connection
+
+if TYPE_CHECKING:
+    from mcp.client import Transport
+    from mcp_types import Implementation
+
+    from core.servers.discovery import Contents, OwnSession
+    from core.servers.pool import SessionPool
 
 Counted = Callable[[Outcome, int], int]
 """The number of tokens of a result that its client gets, at most the second argument."""
 
 
 def no_tokens(_outcome: Outcome, _limit: int) -> int:
-    """A person reads the result, and no model."""
     return 0
 
 
 @dataclass(frozen=True, slots=True)
 class GovernedCall:
-    """A call that was admitted and is under way."""
-
     permit: Permit
     handle: CallHandle
 
@@ -101,3 +122,211 @@ class GovernedCalls:
     def _settle_unbegun(self, permit: Permit, done: Future[CallReport]) -> None:
         if done.cancelled():
             self.governance.after(permit, OutcomeKind.CANCELLED, 0)
+
+
+MOST_CALLS = 1_000_000
+TIMES = documents.Wanted(f"a whole number from 1 to {MOST_CALLS:,}", lambda times: 1 <= times <= MOST_CALLS)
+EXAMPLE = 'a server::tool a line, or {"tools": ["server::tool"], "client": "ann", "calls": 3}'
+
+
+@dataclass(frozen=True)
+class Job:
+    """The tools of a job, the client that does it, and the number of calls of each tool. Without a client it is a person."""
+
+    __pydantic_config__ = CLOSED
+
+    tools: tuple[ToolId, ...]
+    client: str = ""
+    calls: Annotated[int, TIMES] = 1
+
+
+def read_job(text: str, source: str) -> Job:
+    """Returns the job of a text. Raises WayfareError.
+
+    >>> read_job("# mail\\nmail::send\\n", "job.txt"), read_job('{"tools": ["mail::send"], "calls": 3}', "job.json").calls
+    (Job(tools=('mail::send',), client='', calls=1), 3)
+    """
+    lines = [line.strip() for line in text.splitlines()]
+    document: Any = {"tools": [line for line in lines if line and not line.startswith("#")]}
+    if text.lstrip().startswith(("{", "[")):
+        try:
+            document = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise WayfareError(f"{source} is not JSON ({error}); give {EXAMPLE}.") from None
+    job = documents.read(Job, document, source, error=WayfareError)
+    if not job.tools:
+        raise WayfareError(f"{source} names no tool; give {EXAMPLE}.")
+    return job
+
+
+Find = Callable[[str], tuple[Server, Tool]]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCheck:
+    """A tool of a job: the price of one call, and the obstacles."""
+
+    tool: str
+    price_usd: float | None = None
+    why: tuple[str, ...] = ()
+
+    @property
+    def words(self) -> str:
+        price = "" if self.why and self.price_usd is None else f" ({units.price(self.price_usd)})"
+        return f"{self.tool} {'cannot' if self.why else 'could'} be called now{price}{': ' if self.why else '.'}{' '.join(self.why)}"
+
+    def to_json(self) -> dict[str, Any]:
+        return {"tool": self.tool, "ok": not self.why, "price_usd": self.price_usd, "why": " ".join(self.why)}
+
+
+@dataclass(eq=False)
+class Preflight:
+    """Calls nothing and reserves nothing. Thread-safe."""
+
+    governance: GovernanceService
+    catalogs: CatalogService
+    health: HealthChecks
+    values: ServerValues
+    sign_ins: ServerSignIns
+    now: Callable[[], datetime]
+
+    def check(self, catalog: str, tools: Mapping[str, int], client: str, find: Find | None = None) -> list[ToolCheck]:
+        """Checks so many calls of each tool, as if they were made in this order. `find` finds only what a client may know of."""
+        find = find or (lambda name: self.catalogs.catalog(catalog).find(*name.partition("::")[::2]))
+        wanted, found = list[Wanted](), dict[str, ToolCheck]()
+        for name, times in tools.items():
+            try:
+                server, tool = find(name)
+            except WayfareError as error:
+                found[name] = ToolCheck(name, why=(str(error),))
+            else:
+                call = ToolCall(server.name, tool.name, catalog=catalog)
+                wanted.append(Wanted(client, call, tool, LEAST_TOKENS, times=times))
+        found |= {one.tool: one for one in self.checked(wanted)}
+        return [found[name] for name in tools]
+
+    def checked(self, wanted: Sequence[Wanted]) -> list[ToolCheck]:
+        """Checks calls of one catalog as if they were made one after the other."""
+        outlooks = self.governance.outlooks(wanted)
+        ill = self._ill(wanted[0].call.catalog) if wanted else dict[str, list[str]]()
+        return [
+            ToolCheck(one.tool.id, outlook.price_usd, (*outlook.obstacles, *ill.get(one.call.server, ())))
+            for one, outlook in zip(wanted, outlooks, strict=True)
+        ]
+
+    def gone(self, place: str, client: str) -> str:
+        """Returns why a client's list cannot have `catalog/server::tool`, or "": it is gone, held back or not allowed, or its server cannot
+        be reached."""
+        catalog, _, tool = place.partition("/")
+        try:
+            server, found = self.catalogs.catalog(catalog).find(*tool.partition("::")[::2])
+            self.governance.admission.check(client, catalog, found)
+        except WayfareError as error:
+            return str(error)
+        down = self.health.down(catalog).get(server.name)
+        apart = server.connection is None and not server.virtual
+        return "Its server cannot be reached." if apart or (down is not None and down.next_check is not None) else ""
+
+    def _ill(self, catalog: str) -> Mapping[str, list[str]]:
+        now, ill = self.now(), defaultdict[str, list[str]](list)
+        for name, down in self.health.down(catalog).items():
+            ill[name].append(f"Its server is {down.words(now)}.")
+        for server in self.catalogs.catalog(catalog).servers:
+            if server.connection is None and not server.virtual:
+                ill[server.name].append("Its server has no command and no address.")
+        for value in self.values.list(catalog):
+            if value.state == "missing":
+                ill[value.server].append(f"Its server lacks the value {value.short_name}.")
+        for one in self.sign_ins.list(catalog):
+            if one.state in {"needed", "refused", "waiting"}:
+                ill[one.server].append("A person has to sign in to its server.")
+        return ill
+
+
+def own_session(target: Transport, client_info: Implementation, abilities: frozenset[str], legacy: bool) -> OwnSession:
+    """A session of the caller's own with one server, outside the pool. `legacy`: of a revision up to 2025-11-25."""
+    load_protocol()
+    from core.servers.discovery import OwnSession
+
+    return OwnSession(target, client_info, abilities, legacy)
+
+
+@dataclass(eq=False)
+class ServerRequests:
+    """Thread-safe. `sessions` returns the pool; requests use the same sessions as calls."""
+
+    catalogs: CatalogService
+    sessions: Callable[[], SessionPool]
+    virtual_folder: Path
+
+    def connection(self, server: ServerId) -> Connection:
+        """How the server is reached. Raises WayfareError where the catalog does not say."""
+        catalog = self.catalogs.catalog(server.catalog)
+        row = catalog.server_row.get(server.server)
+        found = None if row is None else catalog.servers[row]
+        if found is not None and found.connection is not None:
+            return found.connection
+        if found is not None and found.virtual:
+            return virtual_connection(found, self.virtual_folder)
+        raise WayfareError(
+            f"Server {server.server} has no command or URL in catalog {server.catalog}; add a connection."
+        )
+
+    def list(self, server: ServerId, method: str, *, limit_s: float) -> list[Any]:
+        """The listing of a server, in the protocol's types. Raises MCPError, WayfareError."""
+        load_protocol()
+        from core.servers.discovery import list_of
+
+        return list_of(self.sessions(), server, self.connection(server), method, limit_s=limit_s)
+
+    def subscribe(self, server: ServerId, uri: str, owner: SessionOwner, *, wanted: bool, limit_s: float) -> None:
+        """Begin or end to hear of changes of a resource, see `Upkeep.updates`. Raises MCPError, WayfareError."""
+        connection = self.connection(server)
+        self.sessions().subscribe(server, connection, uri, wanted=wanted, limit_s=limit_s, owner=owner)
+
+    def hears(self, server: ServerId, uri: str, owner: SessionOwner) -> bool:
+        return self.sessions().hears(server, self.connection(server), uri, owner)
+
+    def send(self, server: ServerId, method: str, params: Any, *, limit_s: float) -> Any:
+        load_protocol()
+        from core.servers.discovery import answer_of
+
+        return answer_of(self.sessions(), server, self.connection(server), method, params, limit_s=limit_s)
+
+
+# Resources that results of tools link to: read from the server that gave the link.
+
+READ = "resources/read"
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceLink:
+    catalog: str
+    server: str
+    tool: str
+    uri: str
+
+    @property
+    def server_id(self) -> ServerId:
+        return ServerId(self.catalog, self.server)
+
+
+@dataclass(eq=False)
+class LinkedResources:
+    """Thread-safe."""
+
+    governance: GovernanceService
+    catalogs: CatalogService
+    requests: ServerRequests
+
+    def tool(self, link: ResourceLink) -> Tool:
+        return self.catalogs.catalog(link.catalog).find(link.server, link.tool)[1]
+
+    def read(self, link: ResourceLink, client: str, *, limit_s: float) -> tuple[Contents, ...]:
+        """The current content from its server; it counts as one call. Raises Refusal, WayfareError."""
+        load_protocol()
+        from core.servers.discovery import read_resource
+
+        self.governance.request(client, link.catalog, Tool(link.server, READ), linked_by=self.tool(link))
+        connection = self.requests.connection(link.server_id)
+        return read_resource(self.requests.sessions(), link.server_id, connection, link.uri, limit_s=limit_s)

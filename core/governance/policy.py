@@ -16,11 +16,10 @@ from typing import Annotated, Any, Literal, Self, cast
 
 from core.domain import documents
 from core.domain.catalog import Tool
-from core.domain.documents import AMOUNT, CLOSED, Wanted, digest
+from core.domain.documents import AMOUNT, CLOSED, Wanted, digest, number
 from core.domain.errors import WayfareError
 from core.domain.limits import BreakerRules
 from core.domain.people import Role
-from core.governance.approval_rules import ApprovalRules
 from core.governance.budgets import EACH, Budget
 
 
@@ -55,7 +54,6 @@ class Scope:
         return self.until is not None and now >= datetime.fromisoformat(self.until)
 
     def refusal(self, catalog: str, tool: Tool) -> str:
-        """Returns why a tool is outside the scope, or ""."""
         if reason := self.catalog_refusal(catalog):
             return reason
         if self.servers and not matches(tool.server, self.servers):
@@ -67,13 +65,11 @@ class Scope:
         return ""
 
     def catalog_refusal(self, catalog: str) -> str:
-        """Returns why a whole catalog is outside the scope, or ""."""
         inside = not self.catalogs or matches(catalog, self.catalogs)
         return "" if inside else f"catalog {catalog!r} is outside its scope"
 
     @property
     def limited(self) -> bool:
-        """Whether some tools are outside."""
         return bool(self.servers or self.tools or self.read_only)
 
     def words(self) -> str:
@@ -97,7 +93,6 @@ class Scope:
         return f"{', '.join(parts) or 'everything'}{', and may write example requests' if self.improve else ''}"
 
     def to_json(self) -> str:
-        """Returns the scope as it is stored."""
         return json.dumps(asdict(self))
 
     @classmethod
@@ -135,8 +130,44 @@ class Pin:
     client: str = EACH
 
     def covers(self, client: str) -> bool:
-        """Whether a client's list has the tool."""
         return self.client in {EACH, client}
+
+
+LONGEST_HOLD_S = 300.0
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalRules:
+    """Calls that wait: of tools that are not declared read-only, of tools dearer than `above_usd`, of tools that are
+    new here.
+
+    A call waits for `wait_s` at most, and its request stays open for the first `hold_s` of them. An approved call may be made once
+    within `valid_s`. With `client_may_approve` the client of the agent asks its own person, who may approve.
+    """
+
+    __pydantic_config__ = CLOSED
+
+    writes: bool = False
+    above_usd: Annotated[int | float, AMOUNT] | None = None
+    new: bool = False
+    wait_s: Annotated[int | float, AMOUNT] = 900.0
+    valid_s: Annotated[int | float, AMOUNT] = 900.0
+    hold_s: Annotated[int | float, number(0, LONGEST_HOLD_S)] = 45.0
+    client_may_approve: bool = False
+
+    def reasons(self, tool: Tool, price_usd: float, *, known: bool) -> tuple[str, ...]:
+        """Returns why a call waits; empty if it does not.
+
+        >>> ApprovalRules(writes=True, above_usd=0.01, new=True).reasons(Tool("mail", "send"), 0.02, known=False)
+        ('it may write', 'it costs $0.02, more than $0.01', 'it is new here')
+        """
+        found = {
+            "it may write": self.writes and tool.hints.read_only is not True,
+            f"it costs ${price_usd:g}, more than ${self.above_usd or 0:g}": self.above_usd is not None
+            and price_usd > self.above_usd,
+            "it is new here": self.new and not known,
+        }
+        return tuple(reason for reason, applies in found.items() if applies)
 
 
 Mode = Literal["off", "mark", "remove", "block"]
@@ -249,7 +280,6 @@ class Policy:
 
     @property
     def digest(self) -> str:
-        """The digest that an approval is bound to."""
         return digest(to_toml(self))
 
 

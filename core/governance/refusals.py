@@ -1,23 +1,76 @@
-"""Every reason why a call is refused, as agents read it: the reason, the wait, and advice."""
+"""A call on its way through governance: the request, its permit, and every refusal as agents read it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from core.domain import units
-from core.domain.catalog import ServerId
+from core.domain.catalog import ServerId, Tool
 from core.domain.errors import Refusal
 from core.domain.execution import APPROVAL_DENIED, APPROVAL_NEEDED
-from core.governance.budgets import Short, next_day
-from core.governance.calls import ApprovalNeededError
+from core.domain.outcome import ToolCall
+from core.governance.budgets import Reservation, Short, next_day
+
+
+class ApprovalNeededError(Refusal):
+    """A call waits for a person. `number` is the number of its approval. `over_budget` leaves the decision to the operator."""
+
+    def __init__(self, error: str, why: str, advice: str, number: str, *, over_budget: bool) -> None:
+        super().__init__(error, why, advice)
+        self.number = number
+        self.over_budget = over_budget
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A call that a client wants to make. `result_tokens` limits its result; it is 0 for a person, because no model
+    reads the result. `others` are tools of the same search. `origin` is agent, console or cli. `approved_by` is the
+    origin of a person who saw this exact call and approves it if the policy asks for that, or "". A check of a job asks
+    for `times` such calls."""
+
+    client: str
+    call: ToolCall
+    tool: Tool
+    result_tokens: int
+    others: Sequence[str] = ()
+    origin: str = "agent"
+    approved_by: str = ""
+    times: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """The result of a check: why the call would be refused, or why a person has to approve it. Without either the call
+    may be made. `price_usd` is the price of one call, or None if it has none."""
+
+    refusal: Refusal | None = None
+    reasons: tuple[str, ...] = ()
+    price_usd: float | None = field(default=None, compare=False)
+
+    @property
+    def obstacles(self) -> tuple[str, ...]:
+        waits = (f"A person has to approve it: {'; '.join(self.reasons)}.",) if self.reasons else ()
+        return waits if self.refusal is None else (str(self.refusal),)
+
+
+@dataclass(frozen=True, slots=True)
+class Permit:
+    id: str
+    wanted: Wanted
+    reservation: Reservation
+
+    @property
+    def tokens(self) -> int:
+        return self.reservation.amount.tokens
+
 
 DEFINITION_CHANGED = "definition_changed"
 DEFINITION_WAITS = "definition_waits"
 
 
 def not_authorized(client: str) -> Refusal:
-    """A request without a token used the name of a client with a token."""
     return Refusal(
         "not_authorized",
         f"The name {client!r} belongs to a client with a token, and the request has none.",
@@ -44,7 +97,6 @@ def catalog_not_allowed(client: str, reason: str) -> Refusal:
 
 
 def tool_not_allowed(tool: str, reason: str) -> Refusal:
-    """The tool is outside the client's scope, or denied to all."""
     return Refusal(
         "not_allowed", f"{tool} may not be used: {reason}.", "Search again for another tool, or ask the operator."
     )
@@ -80,7 +132,6 @@ def busy(wait_s: float) -> Refusal:
 
 
 def definition_changed(tool: str, *, denied: bool) -> Refusal:
-    """The tool's definition differs from the approved one."""
     said = "was denied by a person" if denied else "differs from the approved one, and the new one waits for approval"
     return Refusal(
         DEFINITION_CHANGED,
@@ -90,7 +141,6 @@ def definition_changed(tool: str, *, denied: bool) -> Refusal:
 
 
 def definition_waits(tool: str, error: str) -> Refusal:
-    """The tool is new, and Lint finds an error in its definition."""
     return Refusal(
         DEFINITION_WAITS,
         f"{tool} is new, and Lint finds an error in its definition ({error}): it waits for a person.",

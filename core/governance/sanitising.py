@@ -44,14 +44,12 @@ Span = tuple[int, int, str]
 
 
 def secrets(text: str) -> Iterator[Span]:
-    """Yields where each secret of a text begins and ends, and its kind."""
     for kind, pattern in SECRETS.items():
         for found in pattern.finditer(text):
             yield *found.span("value" if "value" in pattern.groupindex else 0), kind
 
 
 def instructions(text: str) -> Iterator[Span]:
-    """Yields the sentences of a text that try to instruct a model."""
     pieces = defaultdict[str, list[int]](list)
     for offset in range(0, len(text), PIECE - OVERLAP):
         pieces[text[offset : offset + PIECE]].append(offset)
@@ -83,7 +81,6 @@ class Cleaner:
     found: Counter[tuple[str, str]] = field(default_factory=Counter[tuple[str, str]])
 
     def text(self, text: str) -> str:
-        """Returns a text without what is to be removed. JSON stays JSON."""
         if text.lstrip()[:1] in {"{", "["}:
             with suppress(ValueError, RecursionError):
                 document = json.loads(text)
@@ -113,7 +110,6 @@ class Cleaner:
         return _mapped(value, changed) if found else value
 
     def mode(self, kind: str) -> Mode:
-        """Returns what happens to a kind."""
         return self.rule.instructions if kind == INSTRUCTION else self.rule.secrets
 
     def _spans(self, text: str) -> list[Span]:

@@ -44,7 +44,6 @@ class BudgetStatus:
 
     @property
     def left(self) -> float:
-        """The amount that calls may still use."""
         return max(0.0, self.limit - self.used - self.reserved)
 
 
@@ -91,7 +90,6 @@ def clients_today(governance: GovernanceService, now: Callable[[], datetime]) ->
 
 
 def servers(governance: GovernanceService) -> tuple[ServerStatus, ...]:
-    """Servers whose last calls were lost, those that wait longest first."""
     with governance.lock:
         found = [
             ServerStatus(*server, breaker.state(now_s), breaker.wait_s(now_s), breaker.failures)
@@ -175,7 +173,6 @@ class Metrics(Collector):
         self._registry.register(self)
 
     def text(self) -> bytes:
-        """The page in the text format of Prometheus."""
         return generate_latest(self._registry)
 
     def describe(self) -> Iterable[Family]:
@@ -183,7 +180,6 @@ class Metrics(Collector):
         return ()
 
     def collect(self) -> Iterable[Family]:
-        """See prometheus_client."""
         for name, (value, about) in self._health.items():
             yield GaugeMetricFamily(f"wayfare_{name}", about, value)
         yield from self._log()

@@ -29,10 +29,8 @@ from core.domain.feedback import (
 from core.domain.outcome import CallMode
 from core.domain.people import person
 from core.domain.untrusted_text import one_line, visible
-from core.governance.approval_rules import PartDifference, Piece
-from core.governance.calls import Outlook
-from core.governance.definitions import HeldDefinition
-from core.governance.refusals import DEFINITION_CHANGED, DEFINITION_WAITS
+from core.governance.definitions import HeldDefinition, PartDifference, Piece
+from core.governance.refusals import DEFINITION_CHANGED, DEFINITION_WAITS, Outlook
 from dashboard.page_host import DeltaGenerator
 from dashboard.session import only, origin
 from dashboard.ui.labels import labeller

@@ -20,8 +20,8 @@ from core.domain.feedback import By
 from core.domain.outcome import OutcomeKind
 from core.domain.settings import Settings
 from core.governance.budgets import Budget
-from core.governance.calls import Wanted
 from core.governance.policy import Policy, Scope
+from core.governance.refusals import Wanted
 from core.servers.secret_file import SecretFile
 from core.store import Store
 from tests.world import NOON, Scripted, call, figures, open_test_app, open_world

@@ -9,7 +9,7 @@ import pytest
 
 from core.domain.errors import Refusal
 from core.domain.outcome import ToolCall
-from core.governance.calls import Wanted
+from core.governance.refusals import Wanted
 
 GIVEN = {"to": "a\x9b31m\u202eb", "two  gaps": "\n", "api_key": "hunter2hunter2", "body": "x" * 5_000}
 BEGINNING = '{"to": "a\x9b31m\u202eb", "two  gaps": "\\n", "api_key": "•••", "body": "'

@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from core.agents.supervised_agent import SupervisedAgent
 from core.app import App
-from core.governance.approval_rules import ApprovalRules
+from core.governance.policy import ApprovalRules
 from core.planning.plans import Executed
 from dashboard.pages.agent.view import EXAMPLES, RUN
 from tests.dashboard.harness import app_with, checked, markdown_of, open_page, press, text_of

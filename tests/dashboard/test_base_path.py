@@ -9,8 +9,8 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.testclient import TestClient
 from starlette.websockets import WebSocket
 
-from core.gateway.http_app import BASE_PATH
-from dashboard.base_path import BasePath
+from core.gateway.entrance import BASE_PATH
+from dashboard.sign_in import BasePath
 from tests.cases import each
 
 PUBLIC = "https://tools.example.com/wayfare"

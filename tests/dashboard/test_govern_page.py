@@ -16,10 +16,9 @@ from core.domain.errors import Refusal
 from core.domain.limits import BreakerRules
 from core.domain.outcome import OutcomeKind, ToolCall
 from core.domain.settings import Launch, set_launch
-from core.governance.approval_rules import ApprovalRules
 from core.governance.budgets import Budget
-from core.governance.calls import Wanted
-from core.governance.policy import Scope
+from core.governance.policy import ApprovalRules, Scope
+from core.governance.refusals import Wanted
 from tests.dashboard.harness import app_with, labelled, open_page, press, text_of, words_of
 from tests.importing import import_text
 

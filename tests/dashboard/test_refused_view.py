@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 from core.app import App
 from core.domain.errors import Refusal
 from core.domain.outcome import ToolCall
-from core.governance.calls import Wanted
+from core.governance.refusals import Wanted
 from tests.dashboard.harness import app_with, markdown_of, open_page, text_of
 
 HOSTILE = "<script>alert(1)</script> **bold**"

@@ -1,11 +1,10 @@
-"""Each role at each page, at the fast lane and at the addresses of the console; a request that was forged past a page is refused."""
+"""Roles at the pages, at the fast lane and at the addresses of the console. The actions of services are in tests/contracts."""
 
 from __future__ import annotations
 
 import csv
 from collections.abc import Callable, Iterator
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 import streamlit as st
@@ -13,47 +12,32 @@ from starlette.testclient import TestClient
 from streamlit.testing.v1 import AppTest
 
 from core.app import App
-from core.domain.errors import Refusal
 from core.domain.people import ROLES, Role
 from core.domain.settings import Launch, set_launch
-from core.governance.approval_rules import ApprovalRules
-from core.governance.budgets import Budget
-from core.governance.policy import Policy, Scope
-from core.store.log import TABLES
+from core.governance.policy import Scope
 from dashboard.app import pages as console
 from dashboard.lane import PATH as LANE
-from dashboard.navigation import VIEWS
 from dashboard.sign_in import SIGN_IN, SignInGate
 from tests.cases import each
-from tests.dashboard.harness import app_with, knob_panel_of, open_page, text_of
+from tests.dashboard.harness import app_with, knob_panel_of, open_page, press, text_of
 from tests.gateway.conftest import status
 from tests.gateway.serving import served
-from tests.governance.conftest import wanted
 
 TOOL = {"name": "send", "description": "Send a letter.", "inputSchema": {"type": "object", "properties": {}}}
-POST = {"servers": [{"name": "mail", "description": "Mail.", "tools": [TOOL, {**TOOL, "name": "read"}]}]}
-PAGES = {
-    **{view.folder: {"q": "send a letter", "catalog": "post"} for views in VIEWS.values() for view in views},
+POST = {"servers": [{"name": "mail", "description": "Mail.", "tools": [TOOL]}]}
+ROUTE = {"q": "send a letter", "catalog": "post"}
+LOCKED: dict[str, dict[str, str]] = {
     "call": {"catalog": "post", "tool": "mail::send"},
     "catalog": {"catalog": "post", "view": "servers", "server": "mail"},
-    "lab": {"catalog": "post"},
+    "govern": {"view": "Clients"},
+    "route": ROUTE,
 }
-MORE = (
-    ("govern", {"view": "Clients"}), ("govern", {"view": "Policy"}), ("govern", {"view": "Budgets"}),
-    ("catalog", {"catalog": "post", "view": "tools", "tool": "mail::send"}),
-    ("catalog", {"catalog": "post", "view": "calibration"}), ("lab", {"catalog": "post", "view": "snapshots"}),
-)  # fmt: skip
-VISITS = [*PAGES.items(), *MORE]
 app = app_with({"post": POST})
 
 
 @pytest.fixture
 def visit(app: App, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Role], None]]:
     """Lets the pages that follow be visited by a person in this role."""
-    rules = ApprovalRules(writes=True)
-    app.governance.set_policy(Policy(approvals=rules, budgets=(Budget(usd=1.0),)), origin="test")
-    with pytest.raises(Refusal):
-        app.governance.before(wanted(app, "mail::send", catalog="post"))
     app.governance.clients.make("crab", origin="test")
     set_launch(Launch(sign_in=True))
 
@@ -70,69 +54,25 @@ def visit(app: App, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Role]
     set_launch(Launch())
 
 
-def kept(app: App) -> dict[str, int]:
-    """The number of records of each kind in the log, but for what people tried."""
-    app.store.events.flush()
-    tables = [table for table in TABLES.values() if table != "person_actions"]
-    return {table: app.store.activity._number(f"SELECT count(*) FROM {table}", []) for table in tables}
-
-
-def locked(page: AppTest) -> list[Any]:
-    """The controls that the role may not use."""
-    kinds = (page.button, page.toggle, page.number_input, page.radio, page.selectbox)
-    return [one for kind in kinds for one in kind if one.disabled and str(one.help).startswith("Your role")]
-
-
-WHERE = {
-    "viewer": {"call", "route", "catalog", "govern", "lab", "agent"}, "operator": {"catalog", "govern"},
-    "approver": {"call", "route", "catalog", "lab", "agent"}, "admin": set[str](),
-}  # fmt: skip
-
-
-@each("role", list(ROLES))
-def test_each_role_sees_every_page_and_only_a_viewer_changes_nothing(
-    app: App, visit: Callable[[Role], None], role: Role
-) -> None:
-    visit(role)
-    before, at = kept(app), set[str]()
-    for name, query in VISITS if role == "viewer" else PAGES.items():
-        asked = {**query, "q": f"send a letter to the {role}"} if "q" in query else query
-        page = open_page(name, **asked)  # it stops at no exception
-        at |= {name} if locked(page) else set()
-    assert at >= WHERE[role]
-    assert bool(at) is (role != "admin")
-    changed = {table for table, count in kept(app).items() if count != before[table]}
-    assert changed == (set() if role in {"viewer", "approver"} else {"decisions"})
-
-
-FORGED = [("route", PAGES["route"]), ("catalog", PAGES["catalog"]), ("govern", {}), *MORE[:3]]
-
-
 def test_what_a_viewer_forges_past_a_page_is_refused_and_noted(app: App, visit: Callable[[Role], None]) -> None:
-    """The page host discards values of disabled controls. Here the controls were drawn for an admin, so that the services must refuse."""
+    """The page host discards values of disabled controls. Here the control was drawn for an admin, so that the service must refuse."""
     visit("viewer")
-    for_viewer = {
-        (name, *query.items()): [one.key for one in locked(open_page(name, **query))] for name, query in FORGED
-    }
-    before, secrets, tried = kept(app), app.vault.names(), 0
-    for name, query in FORGED:
-        for key in filter(None, for_viewer[name, *query.items()]):
-            visit("admin")
-            page = open_page(name, **query)
-            before = kept(app)
-            visit("viewer")
-            control = next((one for one in (*page.button, *page.toggle) if one.key == key), None)
-            if control is None or control.disabled:
-                continue
-            tried += 1
-            (control.click() if control.type == "button" else control.set_value(not control.value)).run()
-            assert kept(app) == before, (name, key)
-    assert tried > 15
-    assert app.vault.names() == secrets
-    noted = list(csv.reader(app.store.activity.export("person_actions", "csv").decode().splitlines()))[1:]
-    assert len(noted) > 20  # the others open a dialog
-    assert {(person, refused) for _, _, person, _, _, refused in noted} == {("person-viewer", "true")}
-    assert ["revoke a token", "crab"] in [one[3:5] for one in noted]
+    for name, query in LOCKED.items():
+        page = open_page(name, **query)  # it stops at no exception
+        assert [one for one in page.button if one.disabled and str(one.help).startswith("Your role")], name
+    visit("admin")
+    page = open_page("govern", view="Clients")
+    visit("viewer")
+    press(page, "govern:revoke-crab")
+    assert app.governance.clients.in_force("crab") is not None
+    assert "Your role (viewer) may not" in text_of(page)
+    ((*_, person, did, about, refused),) = [*csv.reader(_actions(app))][1:]
+    assert (person, did, about, refused) == ("person-viewer", "revoke a token", "crab", "true")
+
+
+def _actions(app: App) -> list[str]:
+    app.store.events.flush()
+    return app.store.activity.export("person_actions", "csv").decode().splitlines()
 
 
 def turned() -> None:
@@ -148,7 +88,7 @@ def turned() -> None:
 def test_a_viewer_cannot_turn_a_knob_and_an_operator_can(app: App, visit: Callable[[Role], None]) -> None:
     for role, value in (("viewer", "as before"), ("operator", "0.5")):
         visit(role)
-        page = open_page("route", **PAGES["route"])
+        page = open_page("route", **ROUTE)
         assert knob_panel_of(page)["locked"] is (role == "viewer")
         assert ("may not change knobs" in text_of(page)) is (role == "viewer")
         assert AppTest.from_function(turned).run().text[0].value == value

@@ -16,7 +16,7 @@ import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
 from core.cli.main import wayfare
-from core.governance.client_texts import CLIENTS, Target
+from core.governance.client_setup import CLIENTS, Target
 from core.governance.status import Metrics
 from tests.docs.markdown import ROOT, text_of
 from tests.world import open_world

@@ -26,7 +26,9 @@ from mcp.shared._httpx_utils import create_mcp_http_client
 
 from core.app import App
 from core.gateway.base import EndpointOptions, Services
+from core.gateway.changes import Changes
 from core.gateway.endpoint import Endpoint
+from core.gateway.entrance import Uses
 from core.gateway.server import mcp_server
 from core.store import Store
 from tests.forking import FORKS
@@ -137,8 +139,15 @@ def served(app: App, *, client: str = "", **options: Any) -> Any:
     """The endpoint of an app of this process, as the target of a client; with a name it is the client of a token."""
     chosen = EndpointOptions(**{"catalog": "world", **options})
     endpoint = Endpoint(Services(app, result_tokens=200))
-    part = endpoint.part if chosen.mirror else None
-    return mcp_server(endpoint.call, lambda _: chosen, lambda _: client, listing=endpoint.listed, part=part)
+    return server_of(app, endpoint, chosen, client)
+
+
+def server_of(app: App, endpoint: Endpoint, options: EndpointOptions, client: str) -> Any:
+    """An endpoint with these options, for one client."""
+    return mcp_server(
+        endpoint.call, lambda _: options, lambda _: client, listing=endpoint.listed, part=endpoint.part,
+        changes=Changes(app, endpoint, Uses()), mirror=bool(options.mirror),
+    )  # fmt: skip
 
 
 START = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "page", "version": "1"}}

@@ -11,8 +11,7 @@ from mcp import Client, MCPError
 
 from core.app import App
 from core.domain.catalog import Tool, ToolHints
-from core.governance.approval_rules import ApprovalRules
-from core.governance.policy import Scope
+from core.governance.policy import ApprovalRules, Scope
 from tests.gateway.conftest import ask, refused, served, talk
 from tests.gateway.serving import served as served_over_http
 from tests.gateway.test_status import get

@@ -37,7 +37,7 @@ Told = Callable[[], Awaitable[str]]
 def no_long_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     """Changes are looked for, and lost subscriptions begun again, without the second that lies between."""
     monkeypatch.setattr("core.gateway.changes.EVERY_S", 0.05)
-    monkeypatch.setattr("core.gateway.changes.FIRST_WAIT_S", 0.1)
+    monkeypatch.setattr("core.gateway.changes.AGAIN_S", 0.1)
     monkeypatch.setattr("core.servers.asking_back.FIRST_WAIT_S", 0.1)
     monkeypatch.setattr("core.servers.session.PROBE_EVERY_S", 2.0)  # a server is back before the next ping
 

@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from core.app import App
-from core.governance.client_setup import found_configurations, visits_of
-from core.governance.client_texts import CLIENTS, Target
+from core.governance.client_setup import CLIENTS, Target, found_configurations, visits_of
 from core.governance.clients import ClientVisits
 from core.importers import detect
 from tests.cases import each

@@ -61,11 +61,6 @@ def test_files_are_found_from_where_the_command_stands(
     assert wayfare("call", "raw", "echo", "--catalog=near.json")[0] == 0
 
 
-@each("line", [("calibrate", "--list"), ("label", "--list")])
-def test_labels_and_calibrations(wayfare: Command, line: tuple[str, str]) -> None:
-    assert wayfare(*line)[0] == 0
-
-
 def test_wrong_use_is_said_as_anywhere(wayfare: Command) -> None:
     code, out, err = wayfare("route", "x", "--set", "bogus=1")
     assert (code, out) == (2, "")

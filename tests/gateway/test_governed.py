@@ -1,16 +1,24 @@
-"""What comes through `/mcp` is governed: budgets over real HTTP with a real server process."""
+"""What comes through `/mcp` is governed: budgets, rates, cleaned results, and checks before a job, over real servers."""
 
 from __future__ import annotations
 
+from functools import partial
+from typing import cast
+
 import anyio
-from mcp import Client
+import pytest
+from mcp import Client, MCPError
 
 from core.app import App
 from core.governance.budgets import Budget
+from core.governance.policy import ApprovalRules, Sanitise, Scope
+from core.governance.refusals import ApprovalNeededError
 from core.governance.status import budgets
 from core.routers.ehrr import EhrrParameters
-from tests.gateway.conftest import ask, refused, talk
-from tests.governance.conftest import policy
+from tests.gateway.conftest import ask, refused, served, status, talk, with_token
+from tests.governance.conftest import policy, wanted
+from tests.governance.conftest import refused as refusal
+from tests.governance.test_sanitising import SECRETS
 
 
 def test_budgets_are_settled_and_a_spent_one_says_when_it_goes_on(world: App, url: str) -> None:
@@ -58,3 +66,97 @@ def test_a_budget_is_charged_by_the_operators_settlement_and_not_by_a_knob_of_th
         talk(address, script)
         used.append(round(budgets(world.governance, world.settings.now)[0].used, 6))
     assert (prices, used) == ([0.001, 0.002, 0.002], [0.001, 0.003, 0.005])
+
+
+def test_both_kinds_of_client_go_on_after_429(world: App, url: str) -> None:
+    async def script(client: Client, token: str) -> None:
+        await ask(client, "execute_tool", tool="raw::echo")
+        said = await refused(client, "execute_tool", tool="raw::echo")
+        assert (said["error"], "Go on in" in said["try"]) == ("rate_limited", True)
+        code, answered = 200, 0
+        while code == 200:
+            code, headers = status(url, Authorization=f"Bearer {token}")
+            answered += 1
+        assert (code, answered > 15) == (429, True)
+        assert 0 < int(headers["Retry-After"]) <= 12
+        with pytest.raises(MCPError, match="Too many requests of this client: go on in"):
+            await client.call_tool("execute_tool", {"tool": "raw::echo"})
+        policy(world, per_minute=0.0)
+        await ask(client, "execute_tool", tool="raw::echo")
+
+    for name, mode in (("ann", "auto"), ("bob", "legacy")):
+        token = world.governance.clients.make(name, origin="test")
+        policy(world, per_minute=1.0)
+        talk(with_token(url, token), partial(script, token=token), mode=mode)
+    world.store.events.flush()
+    refusals = world.store.activity.refused()
+    assert list(refusals["client"]) == ["bob", "bob", "ann", "ann"]
+    assert ["HTTP requests a minute" in why for why in refusals["why"]] == [True, False] * 2
+
+
+def test_without_a_token_nobody_is_told_429(world: App, url: str) -> None:
+    policy(world, per_minute=1.0)
+    assert {status(url)[0] for _ in range(35)} == {200}
+
+
+SECRET = SECRETS["an API key"]
+
+
+def test_an_agent_and_the_log_get_no_secret(world: App) -> None:
+    policy(world, sanitise=(Sanitise(secrets="remove"),))
+
+    async def script(client: Client) -> None:
+        made = await ask(client, "execute_tool", tool="raw::echo", arguments={"a": SECRET, "b": 1})
+        assert "1 x an API key in part 1, removed" in made["result"]
+        assert (SECRET in str(made), "[removed: an API key]" in str(made)) == (False, True)
+
+    talk(served(world), script)
+    world.store.events.flush()
+    (call,) = world.store.activity.calls().to_dict("records")
+    assert (call["kind"], "1 x an API key in part 1, removed" in call["error"]) == ("ok", True)
+    assert SECRET not in str(world.store.tables())
+
+
+TOOLS = ["raw::echo", "raw::crash", "files::read", "mail::send", "raw::nope"]
+
+
+def test_a_job_is_checked_for_its_client_as_a_whole(world: App) -> None:
+    world.governance.clients.make("ann", Scope(servers=("raw", "files")), origin="test")
+    policy(world, budgets=(Budget(client="ann", usd=0.003),))
+
+    async def script(client: Client) -> list[dict[str, object]]:
+        return (await ask(client, "describe_tool", tools=TOOLS, check=True))["tools"]
+
+    echo, crash, read, send, nope = talk(served(world, client="ann"), script)
+    assert echo == {"tool": "raw::echo", "ok": True, "price_usd": 0.002, "why": ""}
+    assert (crash["ok"], "$0.001 of $0.003 are left" in crash["why"]) == (False, True)  # after the call of echo
+    assert (read["ok"], "no command and no address" in read["why"]) == (False, True)
+    assert (send["ok"], "outside its scope" in send["why"]) == (False, True)
+    assert (nope["ok"], "no tool 'raw::nope'" in nope["why"]) == (False, True)
+    assert world.store.activity.calls().empty
+
+
+def test_a_dry_run_meets_what_the_call_would_and_calls_nothing(world: App) -> None:
+    async def script(client: Client) -> None:
+        dry = {"tool": "raw::echo", "arguments": {"a": 1}, "dry_run": True}
+        free = await ask(client, "execute_tool", **dry)
+        assert (free["ok"], free["outcome"], free["price_usd"]) == (True, "dry_run", 0.002)
+        policy(world, approvals=ApprovalRules(writes=True))
+        held = await ask(client, "execute_tool", **dry)
+        assert (held["ok"], "A person has to approve it: it may write" in held["result"]) == (False, True)
+        assert not world.governance.waiting()
+        unknown = await refused(client, "execute_tool", tool="raw::nope", dry_run=True)
+        assert unknown["error"] == "unknown_tool"
+
+    talk(served(world, fallback=True), script)
+    assert world.store.activity.calls().empty
+
+
+def test_an_approved_call_is_free_to_go(world: App) -> None:
+    policy(world, approvals=ApprovalRules(writes=True))
+    call = wanted(world, client="tests", a=1)
+    assert world.governance.outlook(call).reasons
+    number = cast(ApprovalNeededError, refusal(world, call)).number
+    world.governance.decide(number, approve=True, origin="test")
+    assert world.governance.outlook(call).reasons == ()
+    assert world.governance.outlook(wanted(world, client="tests", a=2)).reasons

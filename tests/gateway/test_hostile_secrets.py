@@ -15,8 +15,7 @@ import pytest
 from mcp import Client
 
 from core.app import App, Settings, build_app
-from core.governance.approval_rules import ApprovalRules
-from core.governance.policy import Scope
+from core.governance.policy import ApprovalRules, Scope
 from core.governance.status import Metrics
 from core.relevance.encoder import CachedEncoder, EncoderSource
 from core.store import Store

@@ -15,7 +15,7 @@ from mcp import Client, MCPError
 
 from core.app import App
 from core.domain.console import Owner, announced
-from core.gateway.uses import Uses
+from core.gateway.entrance import Uses
 from core.servers.asking_back import _subscribed
 from tests.catalogs.test_upkeep import config, living
 from tests.gateway.conftest import stdio
@@ -25,9 +25,9 @@ LIMIT_S = 60.0
 URI = "file:///tools"
 IMPATIENT = """
 from core.cli import main
-from core.gateway import joined_changes
+from core.gateway import changes
 
-joined_changes.FIRST_WAIT_S = joined_changes.LONGEST_WAIT_S = 0.1
+changes.FIRST_WAIT_S = changes.LONGEST_WAIT_S = 0.1
 main()
 """
 Told = Callable[[], Awaitable[Any]]

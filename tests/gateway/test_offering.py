@@ -12,7 +12,7 @@ from core.app import App
 from core.domain.events import OutcomeEvent
 from core.domain.limits import BreakerRules
 from core.domain.outcome import OutcomeKind, ToolCall
-from core.governance.calls import Wanted
+from core.governance.refusals import Wanted
 from tests.gateway.conftest import ask, refused, served, talk
 from tests.governance.conftest import policy
 from tests.importing import import_text

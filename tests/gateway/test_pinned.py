@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable
 from typing import Any
 
-import anyio
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from mcp import Client
@@ -17,12 +14,11 @@ from core.domain.catalog import Server, Tool
 from core.domain.tools import count_tokens
 from core.gateway.base import EndpointOptions, Services
 from core.gateway.endpoint import DEFINITIONS
+from core.gateway.mirror import SUMMARY_TOKENS, summarised, summary
 from core.gateway.passing_on import text_of
-from core.gateway.pinned import SUMMARY_TOKENS, summarised, summary
 from core.governance.budgets import Budget
 from core.governance.policy import Pin, Scope
 from tests.gateway.conftest import refused, served, talk
-from tests.gateway.test_changes import by_notification, kind_of
 from tests.governance.conftest import policy
 from tests.importing import import_text
 from tests.world import RAW
@@ -95,32 +91,6 @@ def test_what_cannot_be_called_is_left_out_and_said_to_who_may_know(world: App) 
         assert (await refused(client, "echo"))["error"] == "not_allowed"
 
     talk(served(world, client="ann"), script)
-
-
-async def by_listening(url: str, script: Callable[[Client, Any], Awaitable[None]]) -> None:
-    async with Client(url) as client, client.listen(tools_list_changed=True) as events:
-
-        async def told() -> str:
-            return kind_of(await anext(events))
-
-        await script(client, told)
-
-
-@pytest.mark.parametrize("era", [by_notification, by_listening])
-def test_clients_are_told_of_a_new_pin_alone(era: Any, world: App, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("core.gateway.changes.EVERY_S", 0.05)
-
-    async def script(client: Client, told: Any) -> None:
-        world.governance.pin(Pin("world/raw::echo"), on=True, origin="test")
-        with anyio.fail_after(30):
-            assert await told() == "tool"
-        assert (await listed(client))[-1].name == "echo"
-        policy(world, per_minute=100)  # nothing of the list
-        with anyio.move_on_after(0.3) as waited:
-            await told()
-        assert waited.cancelled_caught
-
-    anyio.run(era, url, script)
 
 
 def test_the_summary_names_what_a_client_may_use_in_words_of_one_line(world: App) -> None:

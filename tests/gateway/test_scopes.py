@@ -15,10 +15,9 @@ from core.domain.events import ActivityFilter
 from core.domain.outcome import CallMode, OutcomeKind, ToolCall
 from core.gateway.base import EndpointOptions, Services
 from core.gateway.endpoint import Endpoint
-from core.gateway.server import mcp_server
 from core.governance.budgets import Budget
 from core.governance.policy import Scope
-from tests.gateway.conftest import ask, refused, served, talk
+from tests.gateway.conftest import ask, refused, served, server_of, talk
 from tests.governance.conftest import policy
 from tests.importing import import_text
 from tests.world import RAW, open_test_app
@@ -51,8 +50,7 @@ def endpoint_for(app: App) -> Any:
     endpoint = Endpoint(Services(app, result_tokens=50))
 
     def of(name: str, **options: Any) -> Any:
-        chosen = EndpointOptions(catalog="world", **options)
-        return mcp_server(endpoint.call, lambda _: chosen, lambda _: name, listing=endpoint.listed)
+        return server_of(app, endpoint, EndpointOptions(catalog="world", **options), name)
 
     return of
 
@@ -168,19 +166,10 @@ def test_without_a_token_everybody_is_one_client_where_clients_are_told_apart(wo
     assert set(world.store.activity.refused()["client"]) == {"anonymous"}
 
 
-def test_what_is_said_of_requests_without_a_token_when_a_client_is_added(world: App) -> None:
-    clients, said = world.governance.clients, world.governance.admission.without_token_words
-    assert "may do nothing, because" in said()
-    clients.make("anonymous", Scope(read_only=True), origin="test")
-    assert "it may use only read-only tools." in said()
+def test_anonymous_is_no_person_and_people_are_no_clients(world: App) -> None:
+    clients = world.governance.clients
     with pytest.raises(WayfareError, match="cannot sign in"):
         clients.make("anonymous", Scope(pages=True), origin="test")
-    policy(world, tokens="always")
-    assert "asks everybody" in said()
-    policy(world, tokens="elsewhere")
-    for name in ("ann", "anonymous"):
-        clients.revoke(name, origin="test")
+    clients.revoke("ann", origin="test")
     clients.make("ops", Scope(pages=True), origin="test")
     assert not clients.any_client
-    clients.make("bob", origin="test")
-    assert "it may use everything. A client 'anonymous' gives" in said()

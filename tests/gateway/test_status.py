@@ -70,7 +70,7 @@ def test_the_console_is_healthy_at_once_and_ready_when_a_decision_is(console: Co
     assert '"ready"' in answer[1]
 
 
-@each("path", ["healthz", "readyz", "metrics"])
+@each("path", ["healthz", "readyz", "metrics", "mcp"])
 def test_strangers_get_nothing(console: Console, path: str) -> None:
     for headers in ({"Host": "evil.example"}, {"Origin": "http://evil.example"}):
         assert get(f"{console.url}/{path}", headers)[0] == 403

@@ -16,6 +16,7 @@ from core.app import App
 from core.cli import main
 from core.governance.policy import Scope
 from tests.benchmarks.measuring import free_port
+from tests.cases import each
 from tests.gateway.conftest import START_MESSAGE, Console, ask, refused, status, stdio, talk, with_token
 from tests.gateway.serving import asgi
 from tests.governance.conftest import policy
@@ -85,33 +86,22 @@ def test_a_request_under_another_name_needs_a_token(world: App) -> None:
         assert answered(host="127.0.0.1", authorization=f"Bearer {token}") == 403
 
 
-def test_the_console_says_what_protects_its_endpoint(console: Console) -> None:
-    for suffix in ("", "/mcp"):
-        with urllib.request.urlopen(
-            f"{console.url}/.well-known/oauth-protected-resource{suffix}", timeout=30
-        ) as answer:
-            found = json.load(answer)
-        assert found == {"resource": console.mcp, "resource_name": "Wayfare", "bearer_methods_supported": ["header"]}
-
-
-def test_elsewhere_only_with_tokens(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    db = tmp_path / "empty.duckdb"
+@each(
+    ("options", "words"),
+    [
+        (("--host", "0.0.0.0"), "On 0.0.0.0 /mcp is open to other machines and needs tokens"),
+        (("--sign-in",), "there is none: make one with `wayfare clients add NAME --role admin`"),
+    ],
+)
+def test_a_console_that_nobody_could_use_is_not_served(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], options: tuple[str, ...], words: str
+) -> None:
+    db, port = tmp_path / f"{len(options)}.duckdb", str(free_port())
     open_test_app(db).close()
     with pytest.raises(SystemExit) as ended:
-        main(["up", "--host", "0.0.0.0", "--port", str(free_port()), "--db", str(db)])
-    _, error = capsys.readouterr()
-    assert (ended.value.code, error.count("\n")) == (2, 1)
-    assert error.startswith("On 0.0.0.0 /mcp is open to other machines and needs tokens")
-
-
-def test_pages_that_nobody_could_open_are_not_served(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    db, port = tmp_path / "empty.duckdb", str(free_port())
-    open_test_app(db).close()
-    with pytest.raises(SystemExit) as ended:
-        main(["up", "--sign-in", "--port", port, "--db", str(db)])
+        main(["up", *options, "--port", port, "--db", str(db)])
     out, error = capsys.readouterr()
-    assert (ended.value.code, out, error.count("\n")) == (2, "", 1)
-    assert "there is none: make one with `wayfare clients add NAME --role admin`" in error
+    assert (ended.value.code, out, error.count("\n"), words in error) == (2, "", 1, True)
     with socket.create_server(("127.0.0.1", int(port))):
         pass  # it left its port
 

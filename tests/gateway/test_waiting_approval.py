@@ -19,9 +19,9 @@ from core.app import App
 from core.domain.console import Owner, announced
 from core.domain.errors import WayfareError
 from core.domain.settings import Settings
-from core.governance.approval_rules import ApprovalRules
 from core.governance.approvals import Approval, Webhook
 from core.governance.budgets import Budget
+from core.governance.policy import ApprovalRules
 from tests.gateway.conftest import ask, refused, stdio, talk
 from tests.governance.conftest import policy
 

@@ -13,7 +13,7 @@ import pytest
 from core.app import App, Settings, build_app
 from core.domain.errors import Refusal
 from core.domain.outcome import ToolCall
-from core.governance.calls import Wanted
+from core.governance.refusals import Wanted
 from core.relevance.encoder import CachedEncoder, EncoderSource
 from core.store import Store
 from tests.importing import import_text

@@ -13,9 +13,8 @@ from core.domain.catalog import Tool
 from core.domain.errors import Refusal, UnknownNameError, WayfareError
 from core.domain.limits import BreakerRules
 from core.domain.outcome import OutcomeKind
-from core.governance.approval_rules import ApprovalRules
 from core.governance.governance import GovernanceService
-from core.governance.policy import Policy, Scope
+from core.governance.policy import ApprovalRules, Policy, Scope
 from core.governance.status import Metrics, servers
 from tests.governance.conftest import policy, refused, wanted
 from tests.importing import import_text

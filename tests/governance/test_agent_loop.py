@@ -13,9 +13,9 @@ from core.app import App
 from core.calls.calls import CallService
 from core.domain.limits import BreakerRules
 from core.domain.outcome import OutcomeKind
-from core.governance.approval_rules import ApprovalRules
 from core.governance.budgets import Budget
 from core.governance.governed_calls import GovernedCalls
+from core.governance.policy import ApprovalRules
 from core.governance.status import budgets
 from core.planning.base import Action
 from core.planning.plans import Executed

@@ -10,8 +10,8 @@ import pytest
 
 from core.app import App
 from core.domain.errors import Refusal, WayfareError
-from core.governance.approval_rules import ApprovalRules
-from core.governance.calls import Permit
+from core.governance.policy import ApprovalRules
+from core.governance.refusals import Permit
 from tests.governance.conftest import Clock, policy, refused, wanted
 from tests.importing import import_text
 from tests.world import document

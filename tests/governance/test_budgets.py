@@ -12,10 +12,10 @@ import pytest
 from core.app import App
 from core.domain.errors import Refusal
 from core.domain.outcome import Outcome, OutcomeKind
-from core.governance.approval_rules import ApprovalRules
 from core.governance.budgets import Amount, Budget
-from core.governance.calls import Permit
 from core.governance.governed_calls import GovernedCall
+from core.governance.policy import ApprovalRules
+from core.governance.refusals import Permit
 from core.governance.status import Metrics, budgets
 from tests.governance.conftest import Clock, policy, refused, wanted
 from tests.importing import import_text
@@ -72,15 +72,6 @@ def test_what_a_killed_process_reserved_is_settled_at_the_next_start(opened: Cal
     assert again.governance.settled_at_start == 1
     calls, tokens = budgets(again.governance, again.settings.now)
     assert (calls.used, calls.reserved, calls.left, tokens.used) == (2, 0, 1, 140)
-
-
-def test_money_of_clients_without_a_budget_is_found_at_the_next_start(opened: Callable[[], App], app: App) -> None:
-    app.governance.before(wanted(app))  # never settled: as if the process had been killed
-    app.close()
-    again = opened()
-    assert again.governance.settled_at_start == 1
-    (row,) = again.store.governance.spending("2026-03-01")
-    assert (row.client, Amount(row.usd, row.calls, row.tokens)) == ("ann", Amount(0.002, 1, 100))
 
 
 def test_a_call_is_settled_before_its_report_is_there(app: App) -> None:

@@ -11,9 +11,8 @@ from core.app import App
 from core.domain.errors import Refusal
 from core.domain.events import ActivityFilter
 from core.domain.outcome import CallMode, OutcomeKind, ToolCall
-from core.governance.approval_rules import ApprovalRules
 from core.governance.budgets import Budget
-from core.governance.policy import Scope
+from core.governance.policy import ApprovalRules, Scope
 from core.governance.status import budgets
 from tests.cases import each
 from tests.governance.conftest import Clock, policy, refused, wanted

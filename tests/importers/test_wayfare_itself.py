@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from core.governance.client_texts import CLIENTS, NAME, Target
+from core.governance.client_setup import CLIENTS, NAME, Target
 from core.importers import read_document, read_files
 
 COMMANDS = (

@@ -19,7 +19,7 @@ from core.catalogs.decision_log import AGENT
 from core.domain.catalog import Catalog, Server, Tool
 from core.domain.outcome import ToolCall
 from core.domain.tool_table import packed
-from core.governance.calls import Wanted
+from core.governance.refusals import Wanted
 from core.store import Store
 from tests.world import Scripted, call, open_test_app, under_way
 

@@ -68,7 +68,6 @@ def call_detail(app: App, record: Mapping[str, Any], zone: str) -> None:
 
 
 def record_rows(record: Mapping[str, Any], zone: str) -> list[tuple[str, str]]:
-    """The record as names and values."""
     return [
         ("time", timestamp(record["at"].to_pydatetime(), zone)), ("outcome", outcome_words(record["kind"])),
         ("source", source_words(bool(record["simulated"]))),
@@ -89,7 +88,6 @@ def _connect(record: Mapping[str, Any]) -> str:
 
 
 def statistics_rows(after: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """The running statistics right after a call, EHRR (8)."""
     return [
         ("tool: success r", units.share(after["tool_success"])),
         ("tool: latency", units.seconds(after["tool_latency_s"])),
@@ -225,7 +223,6 @@ def _tool(row: Mapping[str, Any]) -> str:
 
 
 def _detail(record: Mapping[str, Any], zone: str) -> None:
-    """Show both sentences in full, with a button to the Govern page."""
     with st.container(border=True):
         text, button = st.columns([5, 1.2], vertical_alignment="center")
         text.markdown(

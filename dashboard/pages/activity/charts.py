@@ -66,7 +66,6 @@ def spending_over_time(frame: pd.DataFrame, bucket: timedelta, zone: str, *, hei
 
 
 def _dearest(frame: pd.DataFrame) -> list[str]:
-    """Returns the servers by the cost of their real calls, then of their simulated calls."""
     spent: dict[str, list[float]] = {}
     columns = zip(frame["server"], frame["simulated"], frame["spent_usd"].fillna(0.0), strict=True)
     for server, simulated, usd in columns:

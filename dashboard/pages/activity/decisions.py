@@ -36,7 +36,6 @@ from dashboard.ui.url_state import open_page
 
 
 def shortlist_frame(event: DecisionEvent) -> pd.DataFrame:
-    """Returns the short-listed servers, best first, with posted price and ask."""
     servers = _rows(_document(event.trace_json, {}).get("servers"))
     return pd.DataFrame(
         {
@@ -52,7 +51,6 @@ def shortlist_frame(event: DecisionEvent) -> pd.DataFrame:
 
 
 def candidates_frame(event: DecisionEvent) -> pd.DataFrame:
-    """Returns the candidates, best first, with their numbers."""
     tools = _rows(_document(event.candidates_json, []))
     return pd.DataFrame(
         {
@@ -69,7 +67,6 @@ def candidates_frame(event: DecisionEvent) -> pd.DataFrame:
 
 
 def parameters(event: DecisionEvent) -> dict[str, Any]:
-    """Returns the parameters of the decision."""
     found = _document(event.parameters_json, {})
     return found if isinstance(found, dict) else {}
 
@@ -139,7 +136,6 @@ def decisions_body(app: App, shown: Listing) -> str:
 
 
 def decision_detail(app: App, event: DecisionEvent, zone: str) -> None:
-    """Show the query, the short-list, the candidates, the changed parameters and the calls."""
     with st.container(border=True):
         _head(app, event, zone)
         servers, tools = st.columns([1, 1.1])
@@ -165,7 +161,6 @@ def decision_detail(app: App, event: DecisionEvent, zone: str) -> None:
 
 
 def parameter_frame(app: App, event: DecisionEvent) -> pd.DataFrame:
-    """Returns parameter, value and default of each changed parameter."""
     defaults = _defaults(app, event.router)
     values = changed(parameters(event), defaults)
     return pd.DataFrame(

@@ -70,7 +70,6 @@ def choice_table(
 
 
 def row_key(name: str) -> str:
-    """Returns the session key for the id of the chosen row."""
     return f"activity.row.{name}"
 
 
@@ -165,7 +164,6 @@ def decision_frame(
 
 
 def decision_styler(frame: pd.DataFrame) -> Styler:
-    """Returns the table with units."""
     style = frame.style
     style.format(
         {"expected_price_usd": units.price, "expected_time_s": units.seconds, "total_ms": lambda ms: f"{ms:.1f} ms"}
@@ -188,7 +186,6 @@ def outcomes_words(calls: pd.DataFrame) -> str:
 
 
 def _clients(rows: pd.DataFrame) -> dict[str, list[str]]:
-    """Returns the column of clients of the endpoint if there are any."""
     clients = [cell_text(name) for name in rows["client"]]
     return {"client": clients} if any(clients) else {}
 
@@ -209,7 +206,6 @@ def _client(name: str) -> Column:
 
 
 def call_columns(zone: str) -> tuple[Column, ...]:
-    """Returns the columns of the calls."""
     return (
         _at("at", zone),
         Column("server", width=130),
@@ -236,7 +232,6 @@ def call_columns(zone: str) -> tuple[Column, ...]:
 
 
 def decision_columns(zone: str) -> tuple[Column, ...]:
-    """Returns the columns of the decisions."""
     return (
         _at("at", zone),
         Column("subtask", "sub-task", width=300),

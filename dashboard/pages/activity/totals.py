@@ -54,7 +54,6 @@ class Listing:
 
 
 def filter_row(app: App, linked: Mapping[str, str]) -> Texts:
-    """Draw the filters. Returns their values as texts, without empty ones."""
     for name in FIELDS:
         st.session_state.setdefault(_key(name), _start(name, linked.get(name, "")))
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
@@ -136,7 +135,6 @@ def _key(name: str) -> str:
 
 
 def _start(name: str, text: str) -> object:
-    """Returns the first value of a widget."""
     if name == "kinds":
         return [kind for kind in text.split(",") if kind in KINDS]
     if name in {"from", "to"}:
@@ -147,7 +145,6 @@ def _start(name: str, text: str) -> object:
 
 
 def _text(name: str) -> str:
-    """Returns the value of a widget for the URL."""
     value = st.session_state.get(_key(name))
     if name in {"from", "to"}:
         between = st.session_state[_key("time")] == "between"
@@ -185,14 +182,12 @@ class Totals:
 
 
 def totals(app: App, admitted: ActivityFilter) -> tuple[Totals, Totals]:
-    """Returns the totals of the real and of the simulated calls that a filter admits."""
     spent = app.store.activity.spending_over_time(ALL_TIME, admitted)
     went = app.store.activity.success_and_latency_over_time(ALL_TIME, admitted)
     return _of(spent, went, simulated=False), _of(spent, went, simulated=True)
 
 
 def totals_row(decisions: int, real: Totals, simulated: Totals) -> None:
-    """Draws seven metrics. Those of simulated calls are below those of real calls."""
     alone = real.calls == 0 and simulated.calls > 0
     first, second = (simulated, None) if alone else (real, simulated if simulated.calls else None)
     with st.container(horizontal=True, gap="small", key="activity-totals"):
@@ -273,7 +268,6 @@ Tool = tuple[str, str, str]
 
 
 def charts_body(app: App, shown: Listing) -> None:
-    """Draws four charts of the filtered calls, then the statistics of one tool over its calls."""
     activity, admitted, zone = app.store.activity, shown.admitted, shown.zone
     newest = activity.calls(admitted, limit=1)["at"]
     oldest = activity.calls(admitted, limit=1, offset=shown.count - 1)["at"]
@@ -329,7 +323,6 @@ def _learnt(app: App, admitted: ActivityFilter, zone: str) -> None:
 
 
 def _real_tools(app: App, admitted: ActivityFilter) -> list[Tool]:
-    """Returns the tools with real calls, the most called first."""
     if admitted.simulated:
         return []
     calls = app.store.activity.calls(replace(admitted, simulated=False), limit=CALLS_READ)

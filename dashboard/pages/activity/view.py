@@ -66,7 +66,6 @@ def runs_body(app: App) -> None:
 
 
 def runs_title(app: App) -> str:
-    """Returns the title of the view, with the number of runs under way."""
     count = app.background.listed_under_way
     return f"Runs ({count:,})" if count else "Runs"
 
@@ -145,7 +144,6 @@ def parameter_changes(app: App, zone: str) -> None:
 
 
 def changes_frame(events: pd.DataFrame, zone: str) -> pd.DataFrame:
-    """Returns the table of parameter events, newest first."""
     newest = events.sort_values("sequence", ascending=False).head(CHANGES_SHOWN)
     texts = {name: [cell_text(text) for text in newest[name]] for name in ("router", "name", "old", "new", "origin")}
     return pd.DataFrame(
@@ -161,7 +159,6 @@ EVERY_S = 2.0
 
 
 def live_switch(linked: str) -> bool:
-    """The switch for live updates, on by default."""
     st.session_state.setdefault(LIVE, linked != "off")
     return st.toggle(
         "Live",
@@ -192,7 +189,6 @@ VIEWS = {CALLS: "Calls", DECISIONS: "Decisions", REFUSED: "Refused", CHARTS: "Ch
 
 
 def view_bar(app: App, view: str, live: str, refused: int) -> tuple[str, bool]:
-    """Draw the choice of a view, the live switch and the export. View and switch start from the URL."""
     with st.container(horizontal=True, vertical_alignment="center"):
         st.session_state.setdefault(VIEW, view if view in VIEWS else CALLS)
         st.segmented_control(
@@ -242,7 +238,6 @@ def _nothing_found(view: str, shown: Listing) -> None:
 
 
 def nothing_yet() -> None:
-    """The empty page: its purpose, and a first step."""
     st.markdown("#### No activity yet")
     st.markdown(
         "Every decision and every call appears here, with its cost, its outcome and its effect on the statistics."
@@ -274,7 +269,6 @@ PICKED = "activity:picked"
 
 
 def page() -> None:
-    """Draw the page from the URL's state, and write the state back."""
     app, url = current_app(), UrlState("activity")
     drop_foreign_query()
     linked = url.begin()

@@ -18,9 +18,8 @@ from core.domain.execution import APPROVAL_NEEDED
 from core.domain.outcome import ToolCall
 from core.domain.untrusted_text import visible
 from core.gateway.search import signature
-from core.governance.calls import Outlook
 from core.governance.clients import AGENT_LOOP
-from core.governance.refusals import DEFINITION_CHANGED, DEFINITION_WAITS
+from core.governance.refusals import DEFINITION_CHANGED, DEFINITION_WAITS, Outlook
 from core.planning.arguments import filled
 from core.planning.base import Action
 from core.planning.plans import AgentEvent, Executed, Routed, Stopped

@@ -17,8 +17,7 @@ from core.domain.execution import Progress
 from core.domain.outcome import CallMode, ToolCall
 from core.domain.people import person
 from core.domain.untrusted_text import visible
-from core.governance.calls import Outlook
-from core.governance.refusals import DEFINITION_CHANGED, DEFINITION_WAITS
+from core.governance.refusals import DEFINITION_CHANGED, DEFINITION_WAITS, Outlook
 from dashboard.page_host import DeltaGenerator
 from dashboard.pages.call.form import Filled
 from dashboard.pages.call.target import Target, destructive

@@ -28,7 +28,6 @@ TOKEN = "govern:token"  # noqa: S105 - the session key of a new token until the 
 
 
 def clients_view(app: App) -> None:
-    """Draw the list, and the form for another client."""
     _new_token(app)
     found = app.governance.clients.all()
     for client in found:
@@ -148,7 +147,6 @@ ALL_SERVERS, EACH_SERVER = "all servers together", "each server separately"
 
 
 def budget_form(app: App) -> None:
-    """Draw a line for each budget, and a form for another one."""
     if app.governance.policy.budgets:
         with st.container(border=True, gap=None):
             for number, budget in enumerate(app.governance.policy.budgets):
@@ -243,7 +241,6 @@ LIMIT_NOTES = {
 
 
 def budgets_view(app: App) -> None:
-    """Draw a card for each client of a budget, with a bar for each limit, and the form for another budget."""
     now, found = app.settings.now(), budgets(app.governance, app.settings.now)
     if found:
         st.html(f'<div class="govern-budgets">{"".join(card_html(one, now) for one in cards(found))}</div>')
@@ -271,7 +268,6 @@ def cards(found: Sequence[BudgetStatus]) -> list[list[BudgetStatus]]:
 
 
 def card_html(limits: Sequence[BudgetStatus], now: datetime) -> str:
-    """Returns a card: the client, and for each limit a bar of use and reservation, the rest, and when it runs out."""
     one = limits[0]
     who = as_html(one.client or "all clients", 60)
     where = f" on {as_html(one.server, 60)}" if one.server else ""

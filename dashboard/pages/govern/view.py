@@ -24,7 +24,6 @@ TEXT = "govern:policy-text"
 
 
 def policy_view(app: App) -> None:
-    """Draw switches that act at once, and the text."""
     policy = app.governance.policy
     approvals, rest = st.columns(2, gap="medium")
     with approvals.container(border=True, height="stretch"):
@@ -126,7 +125,6 @@ EVERY_S = 2.0
 
 
 def page() -> None:
-    """Draw the page from the URL's state, and write the state back."""
     app, state = current_app(), UrlState("govern")
     linked = state.begin()
     st.html(CSS)
@@ -144,7 +142,6 @@ def page() -> None:
 
 
 def _headline(app: App) -> None:
-    """Draw the counts of waiting calls, held-back tools and paused servers, and the tightest budget."""
     governance = app.governance
     paused = [one for one in servers(governance) if one.state != "closed"]
     figures = (

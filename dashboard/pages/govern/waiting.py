@@ -25,7 +25,6 @@ LONGEST_TEXT = 2000
 
 
 def do(action: Callable[[], object], sentence: str) -> None:
-    """Run the action of a button and keep its sentence, or its error."""
     try:
         action()
     except WayfareError as error:
@@ -35,7 +34,6 @@ def do(action: Callable[[], object], sentence: str) -> None:
 
 
 def said() -> None:
-    """Show the kept sentence."""
     kind, sentence = st.session_state.pop(SAID, ("", ""))
     if kind == "error":
         st.error(escaped(sentence, 600), icon=":material/error:")
@@ -96,7 +94,6 @@ RECENT = 20
 
 
 def waiting_view(app: App) -> None:
-    """Draw waiting calls, held definitions, paused servers and recent decisions."""
     waiting, now = app.governance.waiting(), app.settings.now()
     if _any_waits(app):
         row = st.container(horizontal=True, gap="small", vertical_alignment="center")
@@ -155,7 +152,6 @@ def _paused(app: App, now: datetime) -> None:
 
 
 def _any_waits(app: App) -> bool:
-    """Tells whether the policy lets any call wait."""
     rules = app.governance.policy.approvals
     return rules.writes or rules.new or rules.above_usd is not None
 

@@ -12,8 +12,17 @@ from core.catalogs.background_jobs import Job
 from core.catalogs.catalog_editor import ImportReport
 from core.domain.untrusted_text import visible
 from core.gateway.endpoint import own_tokens
-from core.governance.client_setup import TURNS, FoundConfiguration, found_configurations, target_of, visits_of
-from core.governance.client_texts import CLIENTS, SetupClient, Way, client_of
+from core.governance.client_setup import (
+    CLIENTS,
+    TURNS,
+    FoundConfiguration,
+    SetupClient,
+    Way,
+    client_of,
+    found_configurations,
+    target_of,
+    visits_of,
+)
 from core.governance.clients import ANONYMOUS, Visit
 from dashboard.session import current_app, first_catalog, known_job, only, origin, start_job
 from dashboard.ui.first_look import begin_first_look, first_look
@@ -25,7 +34,6 @@ SHOWN_SERVERS = 8
 
 
 def configurations(app: App, home: Path) -> None:
-    """Draw a card for each configuration below a home folder."""
     st.markdown("**Configurations on this machine**")
     job = known_job(JOB)
     if job is not None:
@@ -130,7 +138,6 @@ EVERY_S = 2.0
 
 
 def page() -> None:
-    """Draw the page from the URL's state, and write the state back."""
     app, state = current_app(), UrlState("setup")
     linked = state.begin()
     st.markdown("#### Connect a client\nGive your MCP client one server, Wayfare, in place of all others.")

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from core.domain.outcome import CallMode
-from core.governance.approval_rules import ApprovalRules
+from core.governance.policy import ApprovalRules
 from dashboard.ui.calling import ACCEPT
 from tests.dashboard.call_page.bench import CATALOG, Bench, how, press
 from tests.dashboard.harness import checked, text_of
