@@ -27,7 +27,7 @@ from dashboard.pages.map.charts import (
     size_px,
     tool_map,
 )
-from dashboard.pages.map.traces import ALL_POINTS, MOST_POINTS, View
+from dashboard.pages.map.density import ALL_POINTS, MOST_POINTS, View
 from dashboard.theme import ACCEPTED, CHOSEN, GROUPS, LOOKED_AT, MUTED, REJECTED
 from tests.cases import each
 from tests.dashboard.chart_texts import HOSTILE, texts

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from functools import partial
 from typing import Any
 
@@ -13,7 +12,6 @@ from core.app import App
 from core.routers.why import why
 from tests.cases import each
 from tests.dashboard.harness import app_with, charts, checked, open_page, text_of
-from tests.importing import import_text
 
 HOSTILE = "evil <b>x</b> **y** :red[z] $a$"
 CATALOG = {
@@ -41,19 +39,6 @@ CATALOG = {
         },
     ]
 }
-CONFUSED = {
-    "servers": [
-        {
-            "name": "web",
-            "tools": [
-                {"name": "go_back", "description": "Navigate in the browser.", "requests": [
-                    "return to the last page", "step back one page", "previous page please", "the page before"]},
-                {"name": "go_forward", "description": "Return to the previous page, one step back.", "requests": [
-                    "return to the last page please", "step back a page", "previous page now", "the page before it"]},
-            ],
-        }
-    ]
-}  # fmt: skip
 PLAIN = {"servers": [{"name": "one", "tools": [{"name": "only"}]}]}
 
 
@@ -179,27 +164,3 @@ def test_a_tool_of_another_catalog_is_forgotten(app: App) -> None:
     checked(page.selectbox(key="ask.catalog").set_value("plain").run())
     assert page.query_params == {"catalog": "plain", "by": "server"}
     assert "Which tools are alike" in text_of(page)
-
-
-def test_confused_tools_are_joined_where_an_estimate_is_known(app: App) -> None:
-    page = visit(catalog="small", edges="on")
-    assert page.toggle(key="map.edges").disabled
-    assert len(hovers(page)) == 0  # drawing estimates nothing
-    import_text(app.catalog_editor, json.dumps(CONFUSED), "web")
-    found = app.findable.estimate("web")
-    (pair,) = found.confused(2)
-    of_pair = partial(visit, catalog="web", edges="on", tool=pair.one)
-    page = visit(catalog="web", edges="on")
-    assert page.query_params["edges"] == "on"
-    assert [*pair.sentences] == hovers(page)[0].split("<br>")[1:]
-    page = of_pair(other=pair.other)
-    assert "Two tools that are confused" in text_of(page)
-    assert f"“{next(miss.text for one in found.tools for miss in one.missed)}”" in text_of(page)
-    page = of_pair(other="web::gone")
-    assert pair.sentences[0] in text_of(page)  # among what is said of the tool
-    assert not hovers(visit(catalog="web"))
-
-
-def hovers(page: AppTest) -> list[str]:
-    """What the marks of the edges say."""
-    return [text for trace in chart(page)["data"] if trace.get("legendgroup") for text in trace.get("hovertext", ())]

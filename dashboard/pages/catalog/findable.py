@@ -238,7 +238,8 @@ def _tool(app: App, catalog: Catalog, one: ToolFound) -> None:
             ):
                 st.button(words, key=f"catalog.findable.{says}", **only("tune"), icon=icon, on_click=_judge, args=(app, catalog.name, one.tool, other, says))  # fmt: skip
             if st.button("Show on the map", key="catalog.findable.on_map", icon=":material/scatter_plot:"):
-                open_page("map", catalog=catalog.name, edges="on", tool=one.tool, other=other)
+                open_page("map", catalog=catalog.name, tool=one.tool)
+                open_page("map", catalog=catalog.name, tool=one.tool)
             if st.button("Describe it in your own words", key="catalog.findable.word", icon=":material/edit_note:"):
                 open_page("catalog", catalog=catalog.name, view="tools", tool=one.tool)
 
