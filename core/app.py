@@ -77,7 +77,7 @@ if TYPE_CHECKING:
     from core.servers.lazy_pool import LazyPool
     from core.servers.secrets import SecretVault
     from core.store import Store
-    from core.store.sharing import Sharing
+    from core.store.connection import Sharing
     from core.telemetry.base import Telemetry
 
 CLOSING_LIMIT_S = 5.0

@@ -18,7 +18,7 @@ from core.domain.tool_table import packed
 from core.importers import BrokenDocumentError, read_files
 from core.servers.secrets import SecretVault, names_in, reference_names
 from core.store import Store
-from core.store.catalog_rows import from_json
+from core.store.catalogs import from_json
 
 FILE = ""
 """The values that a file has are kept under this name beside those of its servers, so that a change of one is noticed."""

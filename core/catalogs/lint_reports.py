@@ -26,8 +26,8 @@ from core.domain.tool_table import ToolRows, packed
 from core.lint import RULES, Context, Rule, lint
 from core.relevance.catalog_index import CatalogIndex
 from core.store import Store
-from core.store.catalogs import Vectors
 from core.store.connection import pa
+from core.store.results import Vectors
 from core.store.tables import encode
 
 

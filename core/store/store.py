@@ -21,14 +21,12 @@ from core.domain.feedback import Calibration, CalibrationSwitch, Judgment, Label
 from core.domain.requests import RequestChange
 from core.domain.tasks import EqualJudgment
 from core.store.activity import Activity, decisions_condition
-from core.store.catalogs import Catalogs, Vectors
-from core.store.connection import Database, Table
-from core.store.events import Events
-from core.store.governance import Governance
+from core.store.catalogs import Catalogs
+from core.store.connection import COMMAND, CONSOLE, Database, Sharing, Table
+from core.store.events import Events, Governance
 from core.store.journal import Journal
-from core.store.lab_runs import CommandRuns, LabRuns, ScenarioRuns, Snapshots
 from core.store.log import TABLES, Log
-from core.store.sharing import COMMAND, CONSOLE, Sharing
+from core.store.results import CommandRuns, LabRuns, ScenarioRuns, Snapshots, Vectors
 from core.store.tables import TypedTable, all_tables, fill
 
 if TYPE_CHECKING:

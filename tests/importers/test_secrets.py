@@ -14,7 +14,7 @@ from core.domain.catalog import Imported, ServerId
 from core.domain.errors import CatalogError
 from core.importers import read_document
 from core.servers.secrets import SecretVault
-from core.store.catalog_rows import is_reference
+from core.store.catalogs import is_reference
 from tests.cases import each
 
 SECRET = "hunter2-PLANTED"

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from core.domain.catalog import Catalog, Connection, Server, Tool, ToolHints
 from core.domain.tool_table import ToolRows, packed
 from core.store import Store
-from core.store.catalog_rows import ROWS_AT_ONCE
+from core.store.catalogs import ROWS_AT_ONCE
 from core.store.connection import Database
 from core.store.migrations import all_migrations
 

@@ -18,7 +18,7 @@ from core.domain.catalog import Catalog, Connection, Server, Tool, ToolHints
 from core.domain.errors import StoreError, UnknownNameError
 from core.domain.tool_table import ToolRows
 from core.store import Store
-from core.store.catalog_rows import from_json
+from core.store.catalogs import from_json
 from tests.cases import each
 
 texts = st.text(st.characters(codec="utf-8"), max_size=12)

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from core.domain.errors import StoreError
 from core.domain.events import DecisionEvent, OutcomeEvent
 from core.domain.outcome import OutcomeKind
-from core.store import Store, catalog_rows
+from core.store import Store, catalogs
 from core.store.connection import AT_A_TIME
 from core.store.events import Events
 from core.store.log import TABLES, Log, entry
@@ -202,7 +202,7 @@ def test_no_way_to_change_or_remove_an_event() -> None:
         "catalogs", "settings", "scenario_runs", "snapshots", "run_parts", "equal_judgments", "spending", "lab_inputs", "lab_runs",
         "sweeps", "sweep_points", "command_runs",
     }  # fmt: skip
-    assert not (replaced | {*catalog_rows.TABLES}) & {*TABLES.values(), "seals"}
+    assert not (replaced | {*catalogs.ROWS}) & {*TABLES.values(), "seals"}
     assert set(statements) <= {
         "scenario_runs",
         "spending",
