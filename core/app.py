@@ -28,18 +28,16 @@ if TYPE_CHECKING:
     from core.calls.recordings import Recordings
     from core.catalogs.background_jobs import BackgroundJobs
     from core.catalogs.backups import Backups, ScheduledBackups
-    from core.catalogs.catalog_editor import CatalogEditor
+    from core.catalogs.catalog_editor import CatalogEditor, Wordings
     from core.catalogs.catalogs import CatalogService
+    from core.catalogs.contexts import SimulatedNetworks
     from core.catalogs.decision_log import TraceRemovals
     from core.catalogs.followed import FollowedFiles
     from core.catalogs.lint_reports import LintReports
     from core.catalogs.maps import CatalogMaps
     from core.catalogs.server_sign_ins import ServerSignIns
-    from core.catalogs.server_values import ServerValues
-    from core.catalogs.servers import ServerEditor
-    from core.catalogs.simulated_networks import SimulatedNetworks
+    from core.catalogs.servers import ServerEditor, ServerValues
     from core.catalogs.upkeep import Readiness, Upkeep
-    from core.catalogs.wordings import Wordings
     from core.decisions.examples import ExampleService
     from core.decisions.routing import RefusalService, RoutingService
     from core.decisions.whatif import WhatIfService
@@ -152,7 +150,7 @@ class App:
 
     @built
     def values(self) -> ServerValues:
-        from core.catalogs.server_values import ServerValues
+        from core.catalogs.servers import ServerValues
 
         return ServerValues(self.catalogs, self.vault)
 
@@ -172,7 +170,7 @@ class App:
 
     @built
     def simulated_networks(self) -> SimulatedNetworks:
-        from core.catalogs.simulated_networks import SimulatedNetworks
+        from core.catalogs.contexts import SimulatedNetworks
 
         return SimulatedNetworks(self.networks)
 
@@ -264,7 +262,7 @@ class App:
 
     @built
     def wordings(self) -> Wordings:
-        from core.catalogs.wordings import Wordings
+        from core.catalogs.catalog_editor import Wordings
 
         return Wordings(self.store, self.catalogs, self.settings.now)
 

@@ -27,7 +27,7 @@ from core.cli.options import (
 )
 from core.domain import units
 from core.domain.settings import IN_MEMORY
-from core.importers.calls import read_calls
+from core.importers.tasks import read_calls
 from core.lab.replay import Chosen, Replayed, ReplayTotals
 from core.papers.papers import MODEL_TASKS, papers
 from core.papers.report import Kind, Report, agrees, moved_cells

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from core.catalogs.server_values import ServerValue, with_scheme
+from core.catalogs.servers import ServerValue, with_scheme
 from core.cli.options import catalog_option, common, opened, print_json, print_outcome, print_table
 from core.domain.catalog import ServerId
 from core.domain.errors import StoreBusyError, WayfareError

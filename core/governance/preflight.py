@@ -12,7 +12,7 @@ from typing import Annotated, Any
 from core.calls.health import HealthChecks
 from core.catalogs.catalogs import CatalogService
 from core.catalogs.server_sign_ins import ServerSignIns
-from core.catalogs.server_values import ServerValues
+from core.catalogs.servers import ServerValues
 from core.domain import documents, units
 from core.domain.catalog import Server, Tool
 from core.domain.documents import CLOSED, ToolId, Wanted

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from core.domain.catalog import Prompt, Tool, ToolHints
 from core.domain.json_schema import schema_fault
@@ -15,6 +15,8 @@ from core.domain.preconditions import Precondition
 from core.domain.requests import MOST_REQUESTS, cleaned, offered_requests
 from core.importers import reading as checks
 from core.importers.reading import Reading, kind, number_fault, shown
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +46,7 @@ class Entry:
 
     def raw_text(self, key: str) -> str:
         """A text, unchanged. Returns "" if it is absent, and records a fault if it is too long or no text."""
-        raw = self.get(key)
-        if raw is None:
-            return ""
-        if not isinstance(raw, str):
-            self.problem(f"{key} is {checks.kind(raw)}; give text")
-            return ""
+        raw = self._of_kind(key, str, "text") or ""
         if len(raw) > checks.MAX_TEXT:
             self.problem(f"{key} has {len(raw):,} characters; use at most {checks.MAX_TEXT:,}")
             return ""
@@ -101,25 +98,20 @@ class Entry:
         return float(raw)
 
     def flag(self, key: str) -> bool | None:
-        raw = self.get(key)
-        if raw is None or isinstance(raw, bool):
-            return raw
-        self.problem(f"{key} is {checks.kind(raw)}; give true or false")
-        return None
+        return self._of_kind(key, bool, "true or false")
 
     def mapping(self, key: str) -> dict[str, Any] | None:
-        raw = self.get(key)
-        if raw is None or isinstance(raw, dict):
-            return cast("dict[str, Any] | None", raw)
-        self.problem(f"{key} is {checks.kind(raw)}; give an object")
-        return None
+        return cast("dict[str, Any] | None", self._of_kind(key, dict, "an object"))
 
     def list(self, key: str) -> list[Any]:
+        return cast("list[Any]", self._of_kind(key, list, "a list") or [])
+
+    def _of_kind(self, key: str, wanted: type[T], words: str) -> T | None:
         raw = self.get(key)
-        if raw is None or isinstance(raw, list):
-            return cast("list[Any]", raw or [])
-        self.problem(f"{key} is {checks.kind(raw)}; give a list")
-        return []
+        if raw is None or isinstance(raw, wanted):
+            return raw
+        self.problem(f"{key} is {checks.kind(raw)}; give {words}")
+        return None
 
     def child(self, key: str) -> Entry | None:
         value = self.mapping(key)
@@ -275,18 +267,20 @@ class ToolReader:
         place = entry.where.rpartition(" → ")[2].split(" ")[0]
         if name and self._places.setdefault(name, place) != place:
             entry.problem(f"name is the same as that of {self._places[name]}; rename one of them")
-        annotations = entry.child("annotations")
+        annotations = entry.child("annotations") or Entry(entry.reading, entry.where, {})
         description = entry.text("description")
         if not description.strip():
             entry.note("no description: it is found by its name alone")
+        if entry.get("inputSchema") is None:
+            entry.note("no input schema: its arguments are not checked")
         own_price = entry.number("price_usd")
         listed_price = meta_price(entry) if own_price is None else None
         return Tool(
             server=self.server,
             name=name,
             description=description,
-            title=entry.line("title") or (annotations.line("title") if annotations else ""),
-            input_schema=_input_schema(entry),
+            title=entry.line("title") or annotations.line("title"),
+            input_schema=_schema(entry, "inputSchema"),
             output_schema=_schema(entry, "outputSchema"),
             hints=_hints(annotations),
             price_usd=next((p for p in (own_price, listed_price, self.prices.of(name)) if p is not None), None),
@@ -327,21 +321,10 @@ def _preconditions(entry: Entry) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def _hints(annotations: Entry | None) -> ToolHints:
-    if annotations is None:
-        return ToolHints()
+def _hints(annotations: Entry) -> ToolHints:
     return ToolHints(
-        read_only=annotations.flag("readOnlyHint"),
-        destructive=annotations.flag("destructiveHint"),
-        idempotent=annotations.flag("idempotentHint"),
-        open_world=annotations.flag("openWorldHint"),
+        *(annotations.flag(f"{name}Hint") for name in ("readOnly", "destructive", "idempotent", "openWorld"))
     )
-
-
-def _input_schema(entry: Entry) -> Mapping[str, Any] | None:
-    if entry.get("inputSchema") is None:
-        entry.note("no input schema: its arguments are not checked")
-    return _schema(entry, "inputSchema")
 
 
 def _schema(entry: Entry, key: str) -> Mapping[str, Any] | None:

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any, ClassVar, cast
 
 from core.domain.catalog import Connection, Imported, Note, Prompt, Server, is_wayfare
-from core.importers.connections import read_connection, secret_name
+from core.importers.connections import ServerLists, lists_of_servers, read_connection, read_restrictions
 from core.importers.entry import Entry, ToolReader, entries, read_prices, read_prompts
 from core.importers.reading import BrokenDocumentError, Reading, inspect, shown
-from core.importers.restrictions import ServerLists, lists_of_servers, read_restrictions
+from core.importers.secrets import secret_name
 
 
 class Importer(ABC):
@@ -341,8 +341,7 @@ def merge(results: Sequence[tuple[str, Imported]]) -> Imported:
     """
     if len(results) == 1:
         return results[0][1]
-    problems = _server_collisions(results) + _prompt_collisions(results)
-    if problems:
+    if problems := list(_collisions(results)):
         raise BrokenDocumentError(problems)
     imports = [imported for _, imported in results]
     return Imported(
@@ -358,27 +357,16 @@ def merge(results: Sequence[tuple[str, Imported]]) -> Imported:
     )
 
 
-def _server_collisions(results: Sequence[tuple[str, Imported]]) -> list[str]:
-    first: dict[str, str] = {}
-    problems: list[str] = []
+def _collisions(results: Sequence[tuple[str, Imported]]) -> Iterator[str]:
+    servers: dict[str, str] = {}
+    prompts: dict[str, tuple[str, Prompt]] = {}
     for source, imported in results:
         for server in (*imported.servers, *imported.off):
-            if server.name in first:
-                problems.append(
-                    f"{source}: the server {shown(server.name)} is also in {first[server.name]}; rename one of them."
-                )
-            first.setdefault(server.name, source)
-    return problems
-
-
-def _prompt_collisions(results: Sequence[tuple[str, Imported]]) -> list[str]:
-    first: dict[str, tuple[str, Prompt]] = {}
-    problems: list[str] = []
-    for source, imported in results:
+            if server.name in servers:
+                other = servers[server.name]
+                yield f"{source}: the server {shown(server.name)} is also in {other}; rename one of them."
+            servers.setdefault(server.name, source)
         for prompt in imported.prompts:
-            other, known = first.setdefault(prompt.id, (source, prompt))
+            other, known = prompts.setdefault(prompt.id, (source, prompt))
             if known != prompt:
-                problems.append(
-                    f"{source}: the input {shown(prompt.id)} asks for something else in {other}; rename one of them."
-                )
-    return problems
+                yield f"{source}: the input {shown(prompt.id)} asks for something else in {other}; rename one of them."

@@ -8,7 +8,7 @@ import re
 import tomllib
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
@@ -211,6 +211,7 @@ def clean_text(text: str) -> tuple[str, int]:
 
 MAX_DEPTH = 64
 _SURROGATE = re.compile("[\ud800-\udfff]")
+HALF = "half a character (a lone surrogate); remove it"
 
 
 class RepeatedKeys(dict[str, Any]):
@@ -242,46 +243,35 @@ def inspect(reading: Reading, document: object, path: str = "") -> None:
     >>> reading.problems
     ['a.json: servers[0].name holds half a character (a lone surrogate); remove it.']
     """
-    if _sound(document, path.count("[")):
-        return
-    stack: list[tuple[str, object, int]] = [(path, document, path.count("["))]
+    outside = path.count("[")
+    stack: list[tuple[tuple[str | int, ...], object]] = [((), document)]
     while stack:
-        path, value, depth = stack.pop()
-        if depth > MAX_DEPTH:
-            reading.problem("", f"{path[:40]}… is nested more than {MAX_DEPTH} levels deep; flatten it")
+        steps, value = stack.pop()
+        if outside + len(steps) > MAX_DEPTH:
+            reading.problem("", f"{_path(path, steps)[:40]}… is nested more than {MAX_DEPTH} levels deep; flatten it")
             return
         if isinstance(value, str):
-            if _SURROGATE.search(value):
-                reading.problem("", f"{path or 'it'} holds half a character (a lone surrogate); remove it")
-        elif isinstance(value, RepeatedKeys):
-            for key in value.repeated:
-                reading.problem("", f"{path or 'it'} has the key {shown(key)} twice; keep one of them")
-        stack += [(step, item, depth + 1) for step, item in _children(path, value)]
+            if not value.isascii() and _SURROGATE.search(value):
+                reading.problem("", f"{_path(path, steps) or 'it'} holds {HALF}")
+        elif isinstance(value, list):
+            stack += [((*steps, at), item) for at, item in enumerate(cast("list[object]", value))]
+        elif isinstance(value, dict):
+            for key, item in cast("dict[str, object]", value).items():
+                stack.append(((*steps, key), item))
+                if not key.isascii() and _SURROGATE.search(key):
+                    reading.problem("", f"a key of {_path(path, steps) or 'it'} holds {HALF}")
+            for key in value.repeated if isinstance(value, RepeatedKeys) else ():
+                reading.problem("", f"{_path(path, steps) or 'it'} has the key {shown(key)} twice; keep one of them")
 
 
-def _sound(value: object, depth: int) -> bool:
-    """Whether there is none of these faults. The places of all values take five times as long."""
-    if depth > MAX_DEPTH:
-        return False
-    if isinstance(value, str):
-        return value.isascii() or _SURROGATE.search(value) is None
-    if isinstance(value, dict):
-        inner = cast("dict[str, object]", value)
-        names = not isinstance(value, RepeatedKeys) and all(key.isascii() or _sound(key, 0) for key in inner)
-        return names and all(_sound(one, depth + 1) for one in inner.values())
-    return not isinstance(value, list) or all(_sound(one, depth + 1) for one in cast("list[object]", value))
-
-
-def _children(path: str, value: object) -> Iterator[tuple[str, object]]:
-    if isinstance(value, dict):
-        for key, item in cast("dict[str, object]", value).items():
-            step = key if re.fullmatch(r"[$\w-]{1,60}", key, re.ASCII) else shown(key)
-            yield f"{path}.{step}" if path else step, item
-            if not key.isascii():
-                yield f"a key of {path or 'it'}", key
-    elif isinstance(value, list):
-        for position, item in enumerate(cast("list[object]", value)):
-            yield f"{path}[{position}]", item
+def _path(path: str, steps: Iterable[str | int]) -> str:
+    for step in steps:
+        if isinstance(step, int):
+            path += f"[{step}]"
+        else:
+            named = step if re.fullmatch(r"[$\w-]{1,60}", step, re.ASCII) else shown(step)
+            path += f".{named}" if path else named
+    return path
 
 
 # Parsing a text: JSON, JSON with comments and trailing commas as editors write it, and TOML.

@@ -10,10 +10,11 @@ from collections.abc import Iterator
 from typing import Any, cast
 
 from core.domain.catalog import Connection, Prompt, Server
-from core.importers.connections import SecretExtractor, read_connection, scalar, secret_name
+from core.importers.connections import read_connection, scalar
 from core.importers.entry import Entry, read_prices
 from core.importers.formats import Importer
 from core.importers.reading import Reading, shown
+from core.importers.secrets import SecretExtractor, secret_name
 
 # The registry's inputs: values of variables, headers and arguments that are fixed, have a default, or must be entered.
 

@@ -8,8 +8,8 @@ import math
 import pytest
 
 from core.domain.events import DecisionEvent, OutcomeEvent
-from core.importers.calls import read_calls
 from core.importers.reading import BrokenDocumentError
+from core.importers.tasks import read_calls
 
 AT = "2026-11-28T09:00:0{}Z"
 

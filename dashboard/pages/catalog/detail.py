@@ -10,7 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from core.app import App
-from core.catalogs.wordings import LONGEST
+from core.catalogs.catalog_editor import LONGEST
 from core.domain import units
 from core.domain.catalog import Catalog, Json, Server, Tool
 from core.domain.errors import WayfareError

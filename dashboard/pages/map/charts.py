@@ -228,7 +228,8 @@ class Label(NamedTuple):
     def meets(self, other: Label) -> bool:
         """Tells whether two texts overlap."""
         width_px = (len(self.text) + len(other.text)) * CHARACTER_PX / 2
-        return abs(self.x - other.x) * WIDTH_PX < width_px and abs(self.y - other.y) * HEIGHT_PX < LINE_PX
+        across, up = self.x * WIDTH_PX - other.x * WIDTH_PX, self.y * HEIGHT_PX - other.y * HEIGHT_PX
+        return abs(across) < width_px and abs(up) < LINE_PX
 
 
 def room_for(wanted: Iterable[Label]) -> list[Label]:
