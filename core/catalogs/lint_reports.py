@@ -74,8 +74,8 @@ class LintReports:
                 context = Context(
                     seen.catalog,
                     index=seen.index,
-                    tokens=lambda: self.catalogs.tokens(name),
-                    priced=seen.priced,
+                    count_tokens=lambda: self.catalogs.tokens(name),
+                    has_price=seen.priced,
                     findable=seen.findable,
                     greedy=seen.greedy,
                 )

@@ -204,11 +204,9 @@ class Unpriced(ServerRule):
     why = "An unpriced tool is not free: its price is unknown, and the auction cannot compare it."
     advice = "Import prices, or set them on the Catalog page."
 
-    def check(self, catalog: Catalog, context: Context) -> Iterator[Finding]:
-        if catalog.tools and not context.priced.any():
-            yield self.finding(f"None of the {len(catalog.tools):,} tools has a price.")
-        else:
-            yield from super().check(catalog, context)
+    def of_all(self, catalog: Catalog, context: Context) -> str:
+        none = catalog.tools and not context.priced.any()
+        return f"None of the {len(catalog.tools):,} tools has a price." if none else ""
 
     def look(self, server: Server, rows: slice, context: Context) -> str:
         missing = int((~context.priced[rows]).sum())
@@ -222,11 +220,9 @@ class MissingFigures(ServerRule):
     why = "Without declared figures every server starts from the same assumption, and only real calls distinguish them."
     advice = "Declare conn_s, call_s and success in the catalog, or let real calls measure them."
 
-    def check(self, catalog: Catalog, context: Context) -> Iterator[Finding]:
-        if catalog.servers and not any(map(_declares, catalog.servers)):
-            yield self.finding(f"None of the {len(catalog.servers):,} servers declares times or success rates.")
-        else:
-            yield from super().check(catalog, context)
+    def of_all(self, catalog: Catalog, context: Context) -> str:  # noqa: ARG002 - the servers say all
+        none = catalog.servers and not any(map(_declares, catalog.servers))
+        return f"None of the {len(catalog.servers):,} servers declares times or success rates." if none else ""
 
     def look(self, server: Server, rows: slice, context: Context) -> str:  # noqa: ARG002 - the server says all
         return "" if _declares(server) else "The server declares no times and no success rate."

@@ -86,7 +86,7 @@ def test_sizes_are_counted_in_tokens():
 
     def sizes(*tokens):
         return [
-            len(found(rule, seen, tokens=lambda: np.array(tokens)))
+            len(found(rule, seen, count_tokens=lambda: np.array(tokens)))
             for rule in ("large_tool", "large_server", "large_catalog")
         ]
 
@@ -139,7 +139,7 @@ def test_prices_that_are_missing():
     free, unpriced, other = tool("a", price_usd=0.0), tool("b"), tool("c", server="other")
     assert [f.server for f in found("unpriced", catalog(free, unpriced))] == ["units"]
     assert [f.reason for f in found("unpriced", catalog(unpriced, other))] == ["None of the 2 tools has a price."]
-    assert not found("unpriced", catalog(unpriced, other), priced=np.array([True, True]))
+    assert not found("unpriced", catalog(unpriced, other), has_price=np.array([True, True]))
     assert not found("unpriced", Catalog("empty"))
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from core.domain.english import DESTROYS, READS, REMOVES, WRITES
 from core.lint import RULES
+from core.lint.attacks import WORDING, PhraseRule, phrases
 from core.lint.base import VOCABULARY
-from core.lint.injection import WORDING, PhraseRule, phrases
 from core.lint.texts import fold
 from tests.cases import each
 from tests.lint.conftest import catalog, found, tool
