@@ -137,12 +137,10 @@ class CatalogEditor:
         return report
 
     def _known(self, name: str) -> Catalog:
-        """A stored catalog in its servers' own words, or an empty one."""
         there = name in {info.name for info in self.catalogs.infos()}
         return without_wordings(self.catalogs.catalog(name)) if there else Catalog(name)
 
     def _before(self, name: str) -> dict[str, Server]:
-        """The servers of a stored catalog that have tools, by name."""
         known = self._known(name)
         return {server.name: server for server in (*known.servers, *known.off) if server.tools}
 
@@ -160,7 +158,6 @@ class CatalogEditor:
         self.followed.forget(name)
 
     def copies(self, catalog: str, server: str, recipe: Recipe) -> tuple[Server, ...]:
-        """The virtual copies that `multiply` would make of a server. Raises UnknownNameError, CatalogError."""
         known = self.catalogs.catalog(catalog)
         return copies(known.server(server), recipe, taken=known.server_row)
 

@@ -88,7 +88,6 @@ class CatalogService:
         self._lock = threading.RLock()
 
     def infos(self) -> tuple[CatalogInfo, ...]:
-        """Every catalog there is, the sample first."""
         own = (CatalogInfo(name, one.about, *shipped_size(name)) for name, one in SHIPPED_CATALOGS.items())
         stored = (CatalogInfo(r.name, r.source, r.servers, r.tools) for r in self._store.catalogs.list_catalogs())
         return (*own, *(info for info in stored if info.name not in SHIPPED_CATALOGS))
@@ -106,7 +105,6 @@ class CatalogService:
         return tuple(row.name for row in self._store.catalogs.list_catalogs() if row.name not in SHIPPED_CATALOGS)
 
     def catalog(self, name: str) -> Catalog:
-        """A catalog by name. Raises UnknownNameError."""
         return self._loaded_catalog(name).catalog
 
     def open(self, name_or_path: str) -> Catalog:
@@ -270,7 +268,6 @@ class CatalogService:
             return loaded.context(learning, at, learnt, matcher, **options, cross_encoder=self._cross_encoder)
 
     def part(self, context: RoutingContext, tools: NDArray[np.int64]) -> RoutingContext:
-        """Returns the context of a catalog that has these tools alone: rows of `context`, ascending."""
         outcomes = self._loaded_catalog(context.catalog.name).outcomes
         return self._parts.context(context, tools, lambda catalog: measured_network(catalog, outcomes))
 
@@ -320,7 +317,6 @@ class CatalogService:
         return self.is_prepared(name) and self._relevance_encoder.is_open
 
     def embedding(self, name: str) -> Embedding:
-        """How far the vectors of a catalog are that is not ready."""
         return self._loaded_catalog(name).embedding or Embedding()
 
     def tokens(self, name: str) -> NDArray[np.int64]:
@@ -352,7 +348,6 @@ class CatalogService:
         return RelevanceIndex.build(catalog, self._relevance_encoder)
 
     def learnt(self, name: str) -> Learnt:
-        """The learnt model of a catalog: its labels, and the calibration in force."""
         self.prepare(name)
         loaded = self._loaded_catalog(name)
         return self._learnt.of(loaded.catalog, lambda: loaded.built(loaded.relevance))

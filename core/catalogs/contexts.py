@@ -87,7 +87,6 @@ class CatalogParts:
 
 
 def _only(catalog: Catalog, chosen: NDArray[np.bool_]) -> Catalog:
-    """Returns the catalog with the chosen tools (T,) and their servers."""
     rows = iter(chosen.tolist())
     parts = [replace(server, tools=tuple(tool for tool in server.tools if next(rows))) for server in catalog.servers]
     return Catalog(catalog.name, tuple(server for server in parts if server.tools))

@@ -99,7 +99,6 @@ class FollowedFiles:
         self._keep(catalog, replace(self._known(catalog), follow=follow), {})
 
     def of(self, catalog: str) -> FollowedFile | None:
-        """The files of a catalog, None if it came from none."""
         if catalog not in self._files:
             known = self._store.get_setting(SETTING + catalog)
             self._files[catalog] = None if known is None else self._of_setting(catalog, known)
@@ -117,7 +116,6 @@ class FollowedFiles:
         return replace(known, problem=why) if why and failed_at == signature else known
 
     def all(self) -> dict[str, FileState]:
-        """Looks at the files of every stored catalog that follows one."""
         found = {name: self.look(name) for name in self._catalogs.stored()}
         return {name: state for name, state in found.items() if state is not None}
 

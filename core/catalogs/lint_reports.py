@@ -33,8 +33,6 @@ from core.store.tables import encode
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Inputs:
-    """Inputs of a report: the key of its cache."""
-
     catalog: Catalog
     index: CatalogIndex | None
     priced: NDArray[np.bool_]
@@ -84,7 +82,6 @@ class LintReports:
             return report
 
     def known(self, name: str) -> LintReport | None:
-        """The report of a catalog as it is now, if it was made."""
         return self._kept(name, self._inputs(name, vectors=False))
 
     def _inputs(self, name: str, *, vectors: bool) -> _Inputs:
@@ -144,7 +141,6 @@ class LintError(NamedTuple):
 
 
 def find_errors(catalog: Catalog, kept: Vectors) -> list[LintError]:
-    """The errors of a catalog, in the order of the rules."""
     catalog = catalog if isinstance(catalog.tools, ToolRows) else packed(catalog)  # only rows have a key
     whole = _digest(catalog.servers, catalog.tools)
     found = kept.load_lint_errors([whole]).get(whole)
@@ -188,7 +184,6 @@ def _found(catalog: Catalog, rules: Iterable[type[Rule]]) -> list[LintError]:
 
 
 def _digest(servers: Sequence[Server], tools: Sequence[Tool]) -> str:
-    """The key of what is searched and of the rules."""
     digest = hashlib.sha256(_rules())
     digest.update(np.array([len(server.tools) for server in servers]).tobytes())
     Texts.of(text for server in servers for text in (server.name, server.title, server.description)).add_to(digest)

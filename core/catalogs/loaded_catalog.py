@@ -66,7 +66,6 @@ class Embedding:
 
     @property
     def share(self) -> float:
-        """The finished share, in [0, 1]."""
         return self.done / self.of if self.of else 0.0
 
     def __str__(self) -> str:
@@ -114,7 +113,6 @@ class LoadedCatalog:
             self._notice(outcome)
 
     def answered(self, server: str, at: datetime) -> None:
-        """Clears the failure history of a server that answered a check."""
         self.down.pop(server, None)
         for projection in self.projections.values():
             projection.answered(server, at)
@@ -283,7 +281,6 @@ def reworded(catalog: Catalog, wordings: Iterable[Wording]) -> Catalog:
 
 
 def words_digest(text: str) -> str:
-    """Returns the digest by which a wording knows the words that it replaces."""
     return digest(text)[:DIGEST_CHARACTERS]
 
 
@@ -292,7 +289,6 @@ def stored_wordings(store: Store, catalog: str) -> tuple[Wording, ...]:
 
 
 def without_wordings(catalog: Catalog) -> Catalog:
-    """Returns the catalog in the servers' own words, as it is stored."""
     servers, off = (tuple(map(original_words, part)) for part in (catalog.servers, catalog.off))
     same = all(map(operator.is_, (*servers, *off), (*catalog.servers, *catalog.off)))
     return catalog if same else replace(catalog, servers=servers, off=off)

@@ -45,8 +45,6 @@ class ServerSignIn:
 
 @dataclass(eq=False)
 class _Attempt:
-    """A sign-in that waits for its person, and how it ended."""
-
     answer: Future[Any] = field(default_factory=Future[Any])
     address: str = ""
     problem: str = ""
@@ -92,7 +90,6 @@ class ServerSignIns:
         )
 
     def of(self, catalog: str, server: str) -> ServerSignIn:
-        """The sign-in to one server. Raises UnknownNameError, CatalogError."""
         self._server(catalog, server)
         return next(one for one in self.list(catalog) if one.server == server)
 

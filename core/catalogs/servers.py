@@ -40,8 +40,6 @@ REGISTRY_LIMIT_S = 10.0
 @actions("administer", add="add a server", hold="add a server of the registry", remove="remove a server", disable="disable a server", enable="enable a server", restart="restart a server", discover="ask a server for its tools")  # fmt: skip
 @dataclass(eq=False)
 class ServerEditor:
-    """Changes one server; the others of its catalog stay as they are. Thread-safe."""
-
     catalogs: CatalogService
     vault: SecretVault
     sessions: Callable[[], SessionPool]
@@ -144,7 +142,6 @@ def published(registry: str, name: str) -> Imported:
 
 
 def keep_values(vault: SecretVault, catalog: str, servers: Iterable[Server], values: Mapping[str, str]) -> None:
-    """Keep values by the name of their reference, for those servers of a catalog that refer to them."""
     vault.put_all(
         (ServerId(catalog, server.name), name, values[name])
         for server in servers
@@ -164,7 +161,6 @@ def switched_off(catalog: Catalog, name: str) -> Catalog:
 
 
 def switched_on(catalog: Catalog, name: str) -> Catalog:
-    """The catalog with a server switched on. Raises UnknownNameError."""
     server = next((one for one in catalog.off if one.name == name), None)
     if server is None:
         return catalog.with_server(catalog.server(name))
@@ -207,12 +203,10 @@ class ServerValue:
 
     @property
     def reference(self) -> str:
-        """The name that references use, "" for a value that is written out."""
         return "" if self.state == "written" else self.name
 
     @property
     def short_name(self) -> str:
-        """The name without that of the server before it."""
         return self.name.removeprefix(secret_name(self.server, ""))
 
 
@@ -254,7 +248,6 @@ class ServerValues:
             self._save(catalog, found, replace(connection, headers=headers))
 
     def remove(self, catalog: str, server: str, name: str) -> None:
-        """Forget a kept value. Raises UnknownNameError."""
         kept = {own for own in self._vault.names() if own[0] == ServerId(catalog, server)}
         key = next((own for _, own in kept if own in {name, secret_name(server, name)}), None)
         if key is None:

@@ -135,11 +135,9 @@ class Upkeep(Rounds):
         return self._heard.get(catalog, 0)
 
     def updates(self, server: ServerId, uri: str) -> int:
-        """How often a server has said that a resource changed."""
         return self._updates.get((server, uri), 0)
 
     def round(self) -> None:
-        """Take over what has changed since the last round."""
         self._followed.round()
         for catalog, servers in groupby(sorted(self._due()), key=lambda one: one.catalog):
             try:

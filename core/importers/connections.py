@@ -352,7 +352,6 @@ def _note_ignored(entry: Entry, key: str, value: object) -> None:
 
 
 def lists_of_servers(top: Entry) -> ServerLists:
-    """The lists of a whole document by which servers are on or off."""
     inner = cast("dict[str, Any]", top.value.get("mcp")) if isinstance(top.value.get("mcp"), dict) else {}
     inside = {f"mcp.{key}": value for key, value in inner.items() if re.match(f"{_ON}|{_OFF}", _plain(key))}
     found: list[tuple[str, bool, set[str]]] = []

@@ -76,7 +76,6 @@ class Entry:
         return name
 
     def server_name(self) -> str:
-        """A server's name; it admits no `::`."""
         name = self.name()
         if name:
             self.check_server_name(name)
@@ -121,7 +120,6 @@ class Entry:
         return entries(self.reading, self.where, key, self.list(key))
 
     def named(self, key: str) -> Iterator[tuple[str, Entry]]:
-        """The objects of an object: each key with its entry."""
         for name, item in (self.mapping(key) or {}).items():
             step = place(self.where, f"{key} {checks.shown(name)}")
             if isinstance(item, dict):
@@ -259,7 +257,6 @@ class ToolReader:
     _places: dict[str, str] = field(default_factory=dict[str, str])
 
     def read(self, entries: Iterable[Entry]) -> tuple[Tool, ...]:
-        """The tools in their order; faults and remarks go to their entries."""
         return tuple(self._tool(entry) for entry in entries)
 
     def _tool(self, entry: Entry) -> Tool:

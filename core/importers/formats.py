@@ -119,7 +119,6 @@ def read_server(entry: Entry) -> Server:
 
 
 def _remark(entry: Entry, *, has_connection: bool, has_tools: bool) -> None:
-    """Note a server that has neither tools nor a connection; a fault where `tools` is not even given."""
     if has_tools or has_connection:
         return
     if entry.get("tools") is None:
@@ -344,16 +343,16 @@ def merge(results: Sequence[tuple[str, Imported]]) -> Imported:
     if problems := list(_collisions(results)):
         raise BrokenDocumentError(problems)
     imports = [imported for _, imported in results]
+    joined = {
+        name: tuple(part for one in imports for part in getattr(one, name))
+        for name in ("servers", "notes", "needs_discovery", "off", "itself")
+    }
     return Imported(
         format=" + ".join(dict.fromkeys(one.format for one in imports)),
-        servers=tuple(server for one in imports for server in one.servers),
-        notes=tuple(note for one in imports for note in one.notes),
         secrets={name: value for one in imports for name, value in one.secrets.items()},
         prompts=tuple({prompt.id: prompt for one in imports for prompt in one.prompts}.values()),
-        needs_discovery=tuple(name for one in imports for name in one.needs_discovery),
-        off=tuple(server for one in imports for server in one.off),
-        itself=tuple(name for one in imports for name in one.itself),
         left_out=sum(one.left_out for one in imports),
+        **joined,
     )
 
 

@@ -170,7 +170,6 @@ def _check_judged(entry: Entry, tool: object, grade: object) -> None:
 
 
 def _checked(reading: Reading, found: Placed, judge: str) -> tuple[ReadJudgment, ...]:
-    """The judgments with their judges; each judge says one thing of a tool for a query."""
     taken: list[ReadJudgment] = []
     places: dict[tuple[AskedQuery, str, str], str] = {}
     unnamed = False

@@ -53,12 +53,10 @@ class Reading:
     _places: dict[str, str] = field(default_factory=dict[str, str])
 
     def problem(self, where: str, text: str) -> None:
-        """Record a fault. `text` names the fault and the remedy, without a full stop."""
         self.problems.append(f"{self.source}: {where + ': ' if where else ''}{text}.")
         self._faults.append((where, text))
 
     def note(self, where: str, text: str) -> None:
-        """Record a remark on something that was accepted."""
         self.notes.append(Note(f"{self.source}: {where}" if where else self.source, text))
 
     def prompt(self, prompt: Prompt) -> None:

@@ -86,7 +86,6 @@ class SecretExtractor:
         return self._with_references(marked)
 
     def hide_leaks(self, name: str, text: str) -> str:
-        """A text with only those parts hidden that look like secrets."""
         covered = hide_leaks(name, self._with_placeholders(name, text), self._cover)
         return self._with_references(_SHORT_IN_TEXT.sub(self._cover_short, covered))
 

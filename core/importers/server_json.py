@@ -120,7 +120,6 @@ def package_command(package: Entry, server: str) -> dict[str, Any] | None:
 def _arguments(
     runner: str, runtime: list[str], package: tuple[str, str], given: list[str], env: dict[str, str]
 ) -> list[str]:
-    """The runner's arguments: its own, the package, and the package's."""
     identifier, version = package
     pinned = f"{identifier}@{version}" if version and version != "latest" else identifier
     if runner == "npx":

@@ -62,7 +62,6 @@ class Phrase:
         return next(self.matches(text), None)
 
     def matches(self, text: str) -> Iterator[re.Match[str]]:
-        """Yields all of these matches."""
         return (match for match in _compiled(self.pattern).finditer(text) if self._meant(text, match))
 
     def _meant(self, text: str, match: re.Match[str]) -> bool:
@@ -114,7 +113,6 @@ class PhraseRule(Rule):
             )  # fmt: skip
 
     def _evidence(self, corpus: Corpus) -> dict[str, str]:
-        """Returns the original words of each text with a phrase."""
         found: dict[str, str] = {}
         for one in phrases(self.id):
             for text, folded in corpus.containing(one.needed):
@@ -143,7 +141,6 @@ _TOOL_NAME = re.compile(r"[A-Za-z0-9]+(?:[_-]\w+)+")
 
 
 class OverridesInstructions(PhraseRule):
-    id = "overrides_instructions"
     title = "Overrides instructions"
     severity = Severity.ERROR
     weight = 10  # the first rule prepares the texts that others search
@@ -153,7 +150,6 @@ class OverridesInstructions(PhraseRule):
 
 
 class HidesFromUser(PhraseRule):
-    id = "hides_from_user"
     title = "Hides something from the user"
     severity = Severity.ERROR
     why = "A user can only object to visible actions. An honest tool needs no secrecy."
@@ -162,7 +158,6 @@ class HidesFromUser(PhraseRule):
 
 
 class ReadsSecrets(PhraseRule):
-    id = "reads_secrets"
     title = "Asks for secrets"
     severity = Severity.ERROR
     why = "A model with a file or shell tool can read keys, and may pass them on as an argument if a description asks for that."
@@ -171,7 +166,6 @@ class ReadsSecrets(PhraseRule):
 
 
 class SendsElsewhere(PhraseRule):
-    id = "sends_elsewhere"
     title = "Sends data elsewhere"
     severity = Severity.ERROR
     why = "Tool poisoning steals data by giving an address in a description and asking the model to copy data to it."
@@ -180,7 +174,6 @@ class SendsElsewhere(PhraseRule):
 
 
 class ChangesOtherTools(PhraseRule):
-    id = "changes_other_tools"
     title = "Changes other tools"
     severity = Severity.ERROR
     why = "A model reads all descriptions together, so one tool can change the use of another, trusted one."
@@ -197,7 +190,6 @@ class ChangesOtherTools(PhraseRule):
 
 
 class FakeTags(PhraseRule):
-    id = "fake_tags"
     title = "Imitates a system message"
     severity = Severity.ERROR
     why = "Models give weight to tags such as <IMPORTANT> or <system>, and interfaces often hide them from people."
@@ -206,7 +198,6 @@ class FakeTags(PhraseRule):
 
 
 class AsksForContext(PhraseRule):
-    id = "asks_for_context"
     title = "Asks for the conversation"
     severity = Severity.WARNING
     why = "An argument leaves the conversation. A tool should ask only for the data that it needs."
@@ -215,7 +206,6 @@ class AsksForContext(PhraseRule):
 
 
 class SkipsConsent(PhraseRule):
-    id = "skips_consent"
     title = "Skips the user's consent"
     severity = Severity.WARNING
     why = "The operator decides when the user is asked, not a tool."
@@ -225,7 +215,6 @@ class SkipsConsent(PhraseRule):
 
 
 class ClaimsPrecedence(PhraseRule):
-    id = "claims_precedence"
     title = "Claims precedence"
     severity = Severity.WARNING
     why = "A tool should be chosen by its function. One that asks to be first or only takes calls away from others."
@@ -234,7 +223,6 @@ class ClaimsPrecedence(PhraseRule):
 
 
 class SteersModel(PhraseRule):
-    id = "steers_model"
     title = "Steers the model"
     severity = Severity.NOTE
     why = "Orders in a description influence a model's choice, whether they mean to help or to win."
@@ -269,7 +257,6 @@ _SPACE = re.compile(
 
 
 class HiddenCharacters(PassageRule):
-    id = "hidden_characters"
     title = "Hidden characters"
     severity = Severity.ERROR
     why = "A model reads characters that people cannot see. They can carry whole instructions, and broken words pass filters."
@@ -283,7 +270,6 @@ class HiddenCharacters(PassageRule):
 
 
 class StrayCharacters(PassageRule):
-    id = "stray_characters"
     title = "Stray invisible characters"
     severity = Severity.NOTE
     why = "A copied text may carry invisible characters; they cost tokens and break exact matches."
@@ -297,7 +283,6 @@ class StrayCharacters(PassageRule):
 
 
 class BuriedText(PassageRule):
-    id = "buried_text"
     title = "Text out of sight"
     severity = Severity.ERROR
     why = "Space pushes text out of the dialog in which people approve a tool, but a model reads it."
@@ -365,7 +350,6 @@ _BLOB = re.compile(
 
 
 class EncodedText(PassageRule):
-    id = "encoded_text"
     title = "Encoded text"
     severity = Severity.WARNING
     why = "A model decodes text that a reviewer skips. A description has no reason to be unreadable."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from abc import ABC, abstractmethod
 from bisect import bisect_right
@@ -113,7 +114,6 @@ class Context:
 
     @cached_property
     def tokens(self) -> NDArray[np.int64]:
-        """cl100k_base tokens of each tool's definition, (T,)."""
         if self.count_tokens is not None:
             return self.count_tokens()
         return np.array(count_many([definition_text(tool) for tool in self.catalog.tools]), dtype=np.int64)
@@ -130,7 +130,7 @@ class Context:
 class Rule(ABC):
     """One rule. A subclass sets its texts and implements `check`, which is deterministic.
 
-    `why` is one sentence for people, `advice` one sentence about the repair.
+    Its `id` is the name of the class, as `seldom_found` of SeldomFound. `why` is one sentence for people, `advice` one about the repair.
     """
 
     id: ClassVar[str]
@@ -143,6 +143,9 @@ class Rule(ABC):
     """Whether a finding on one server depends on the names or texts of others."""
     weight: ClassVar[int] = 1
     """Its share of the work on a large catalog, relative to the other rules."""
+
+    def __init_subclass__(cls) -> None:
+        cls.id = re.sub(r"\B(?=[A-Z])", "_", cls.__name__).lower()
 
     @abstractmethod
     def check(self, catalog: Catalog, context: Context) -> Iterator[Finding]:
@@ -166,8 +169,6 @@ class Rule(ABC):
 
 
 class ToolRule(Rule):
-    """A rule that checks one tool at a time."""
-
     def check(self, catalog: Catalog, context: Context) -> Iterator[Finding]:  # noqa: ARG002
         for tool in catalog.tools:
             yield from self.about(tool)
@@ -200,8 +201,6 @@ class PassageRule(Rule):
 
 
 class ServerRule(Rule):
-    """A rule that checks one server at a time."""
-
     def check(self, catalog: Catalog, context: Context) -> Iterator[Finding]:
         if reason := self.of_all(catalog, context):
             yield self.finding(reason)

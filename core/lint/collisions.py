@@ -21,7 +21,6 @@ SHORTEST_SIMILAR = 5  # characters: below, one letter makes a different word
 
 
 class SharedName(Rule):
-    id = "shared_name"
     title = "Same name on several servers"
     severity = Severity.NOTE
     compares_servers = True
@@ -40,7 +39,6 @@ class SharedName(Rule):
 
 
 class NameTwice(Rule):
-    id = "name_twice"
     title = "Same name in one server"
     severity = Severity.ERROR
     why = "People, models and some clients do not distinguish names that differ only in case or separators."
@@ -57,7 +55,6 @@ class NameTwice(Rule):
 
 
 class LookalikeName(Rule):
-    id = "lookalike_name"
     title = "Look-alike name"
     severity = Severity.ERROR
     compares_servers = True
@@ -86,7 +83,6 @@ class LookalikeName(Rule):
 
 
 class SimilarServers(Rule):
-    id = "similar_servers"
     title = "Nearly the same server name"
     severity = Severity.WARNING
     compares_servers = True
@@ -176,7 +172,6 @@ class _Nearest(Rule):
 
 
 class NearDuplicates(_Nearest):
-    id = "near_duplicates"
     title = "Near duplicates"
     severity = Severity.NOTE
     why = "An auction needs equal tools on several servers, but an unused copy only costs tokens."
@@ -190,7 +185,6 @@ class NearDuplicates(_Nearest):
 
 
 class SimilarSiblings(_Nearest):
-    id = "similar_siblings"
     title = "Hard to distinguish"
     severity = Severity.WARNING
     why = (
@@ -231,7 +225,6 @@ class OfRequests(Rule):
 
 
 class SeldomFound(OfRequests):
-    id = "seldom_found"
     title = "Seldom found"
     why = "Agents see the first tools of a search. A tool that its own requests do not find there is never called."
     advice = "Describe it in the words of those who need it, or set it apart from the tool that it is taken for."
@@ -247,7 +240,6 @@ class SeldomFound(OfRequests):
 
 
 class TakenForEachOther(OfRequests):
-    id = "taken_for_each_other"
     title = "Taken for each other"
     why = "If both do the same, an auction may choose; if they are opposites, such as back and forward, the wrong one is called."
     advice = (
@@ -263,7 +255,6 @@ class TakenForEachOther(OfRequests):
 
 
 class GreedyRequests(OfRequests):
-    id = "greedy_requests"
     title = "Greedy requests"
     why = "Such requests would draw every question to their tool, so none of them counts in a decision."
     advice = "Remove those that other tools answer better, and write what only this tool does."

@@ -141,7 +141,6 @@ def disguises(name: str) -> set[str]:
 
 
 def _with_i(name: str, plain: str) -> str:
-    """Returns the plain form with i for each 1 that is read as l."""
     return (
         "".join("i" if a == "1" and b == "l" else b for a, b in zip(name, plain, strict=False))
         if len(name) == len(plain)
@@ -192,7 +191,6 @@ def _lookalikes() -> Mapping[str, str]:
 
 
 def _latin(alike: Iterable[str]) -> str:
-    """Returns the first Latin letter, in lower case; a small capital counts."""
     for text in alike:
         letter = unicodedata.name(text, "").removeprefix(_SMALL_CAPITAL) if len(text) == 1 else ""
         if len(letter) == 1 or (len(text) == 1 and text.isascii() and text.isalpha()):
@@ -243,7 +241,6 @@ class Passage:
 
     @property
     def place(self) -> str:
-        """`where`, with the encoding."""
         return f"{self.where}, decoded from {self.encoding}," if self.encoding else self.where
 
 

@@ -62,7 +62,6 @@ def write_rows(connection: duckdb.DuckDBPyConnection, catalog: Catalog, name: st
 
 
 def delete_rows(connection: duckdb.DuckDBPyConnection, name: str) -> None:
-    """Delete the rows of a catalog, within a transaction."""
     for table in ROWS:
         connection.execute(f"DELETE FROM {table} WHERE catalog = ?", [name])  # noqa: S608
 
@@ -105,7 +104,6 @@ def _flags(column: NDArray[np.int8]) -> Array:
 
 
 def _arrow(column: Texts, kind: Any = None) -> Array:
-    """The same buffers as an Arrow array."""
     offsets = np.ascontiguousarray(column.offsets)
     buffers = [None, pa.py_buffer(offsets), pa.py_buffer(column.data)]
     return pa.Array.from_buffers(kind or pa.large_string(), len(column), buffers)
@@ -189,7 +187,6 @@ def catalog_of_rows(name: str, servers: Table, tools: Table, blocks: Table) -> C
 
 
 def _texts(column: Array) -> Texts:
-    """The buffers of an Arrow column as a column of the domain."""
     parts = [_buffers(chunk) for chunk in column.chunks if len(chunk)]
     return Texts.joined(parts) if parts else Texts.of(())
 
@@ -328,7 +325,6 @@ class Catalogs:
             return packed(catalog)
 
     def save_taken(self, catalog: Catalog) -> None:
-        """Keep what the files said that a catalog follows. Raises StoreError as `save_catalog` does."""
         with self._writing(catalog) as connection:
             write_rows(connection, catalog, TAKEN + catalog.name)
 

@@ -203,7 +203,6 @@ class Database:
 
     @property
     def copies(self) -> Path | None:
-        """The folder beside the file into which it may be copied. None in memory."""
         return None if self.path is None else copies_of(self.path)
 
     def copy(self, file: Path) -> None:
@@ -310,8 +309,6 @@ class Database:
 
 @dataclass(frozen=True, slots=True)
 class _Open:
-    """The connection to an open file, and the one that writes."""
-
     root: duckdb.DuckDBPyConnection
     writer: duckdb.DuckDBPyConnection
 
@@ -321,7 +318,7 @@ class NoRoomError(StoreError):
 
 
 class _LockedError(StoreBusyError):
-    """Another process has the file open."""
+    pass
 
 
 def _awaited(path: Path, where: str, patience_s: float, *, asks: bool) -> duckdb.DuckDBPyConnection:

@@ -152,12 +152,10 @@ class Events:
 
     @property
     def unwritten_s(self) -> float:
-        """The age of the oldest queued write, s."""
         oldest = next(iter(self._pending.copy()), None)
         return 0.0 if oldest is None else monotonic() - oldest.at_s
 
     def try_again(self) -> None:
-        """Have written in the background what waits for room on the disk."""
         if self._pending:
             with suppress(StoreError):  # it is closed
                 self._background.soon()
@@ -174,7 +172,6 @@ class Events:
         return self._chain.audit(take)
 
     def remove_traces(self, before: datetime, now: datetime) -> int:
-        """Remove the traces of decisions from before a time, see `Chain.remove_traces`."""
         return self._chain.remove_traces(before, now)
 
     def outcomes(self, catalog: str) -> Iterator[OutcomeEvent]:
@@ -282,12 +279,10 @@ class Governance:
         self._spending.put_distinct(spent.values())
 
     def close(self) -> None:
-        """Write pending spending. A second call does nothing."""
         self._background.close()
         self.flush()
 
     def flush(self) -> None:
-        """Write pending spending now."""
         with self.database.lock:
             pending = [self._pending.popleft() for _ in range(len(self._pending))]
             try:

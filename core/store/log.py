@@ -106,8 +106,6 @@ TRACES_READ = 500
 
 
 class Entry(NamedTuple):
-    """A checked record, ready to be written."""
-
     kind: type[Record]
     values: tuple[object, ...]
 
@@ -168,7 +166,6 @@ class Log:
         self._seen = self._database.openings
 
     def read(self, kind: type[R], condition: str, parameters: Sequence[object], *, traces: bool = False) -> Iterator[R]:
-        """The records that meet an SQL condition, in order of commit."""
         return (record for _, record in self.numbered(kind, condition, parameters, traces=traces))
 
     def numbered(
@@ -182,7 +179,6 @@ class Log:
     def batches(
         self, table: str, condition: str, parameters: Sequence[object], *, traces: bool = False
     ) -> Iterator[Array]:
-        """These records as Arrow batches."""
         rows = TRACES_READ if traces else AT_A_TIME
         found = self._database.in_order(table, condition, parameters, by="sequence", rows=rows)
         return map(self._with_traces, found) if traces else found
@@ -302,7 +298,6 @@ def _insert(connection: DuckDBPyConnection, table: str, columns: Schema, rows: l
 
 
 def _insert_traces(connection: DuckDBPyConnection, groups: dict[type[Record], list[tuple[object, ...]]]) -> None:
-    """Write the traces of decisions apart from their rows."""
     names = schema(DecisionEvent).names
     at, trace = names.index("at"), names.index(TRACE)
     decisions = groups.get(DecisionEvent, [])

@@ -41,7 +41,6 @@ class LabRuns:
         self._points = TypedTable(database, SweepPoint, "sweep_points")
 
     def save(self, runs: Sequence[LabRun], inputs: Inputs) -> None:
-        """Keep runs, all or none. Raises StoreError."""
         with self._database.transaction() as connection:
             self._put_inputs(connection, inputs)
             self._runs.write(connection, runs)
@@ -49,11 +48,9 @@ class LabRuns:
                 self._parts.delete(connection, "run = ?", [run.id])
 
     def add_parts(self, parts: Sequence[RunPart]) -> None:
-        """Commit tasks of a run that is under way."""
         self._parts.put(*parts)
 
     def parts(self, run: str, phase: str) -> tuple[RunPart, ...]:
-        """The known tasks of a run that is under way, in their order."""
         return self._parts.select("run = ? AND phase = ? ORDER BY number", [run, phase])
 
     def add_inputs(self, inputs: Inputs) -> None:
@@ -73,14 +70,12 @@ class LabRuns:
         self._points.put(*points)
 
     def unfinished(self) -> int:
-        """The number of runs that are under way or were interrupted."""
         return self._parts.count("DISTINCT run")
 
     def points(self, sweep: str) -> tuple[SweepPoint, ...]:
         return self._points.select("sweep = ? ORDER BY number", [sweep])
 
     def newest(self, limit: int, **same: str) -> tuple[LabRun, ...]:
-        """The newest runs, newest first, among those with these values."""
         condition = " AND ".join(["true", *(f"{name} = ?" for name in same)])
         return self._runs.select(f"{condition} {NEWEST}", [*same.values(), limit])
 
@@ -107,7 +102,6 @@ class LabRuns:
         return found[0]
 
     def input(self, fingerprint: str) -> str:
-        """A shared document. Raises UnknownNameError if it is not there."""
         found = self._inputs.first("fingerprint = ?", [fingerprint])
         if found is None:
             raise UnknownNameError(f"The store does not have the input {fingerprint!r} of that run any more.")
@@ -119,13 +113,10 @@ class LabRuns:
 
 
 class CommandRuns:
-    """Long commands that have ended."""
-
     def __init__(self, database: Database) -> None:
         self._table = TypedTable(database, CommandRun, "command_runs")
 
     def add(self, run: CommandRun) -> None:
-        """Keep a command. Raises StoreError."""
         self._table.put(run)
 
     def newest(self, limit: int) -> tuple[CommandRun, ...]:
@@ -179,7 +170,6 @@ class ScenarioRuns:
         return steps
 
     def remove(self, ids: Sequence[str]) -> int:
-        """Delete runs. Returns their number."""
         return self._table.remove(CHOSEN, [ids])
 
     def export(self, ids: Sequence[str]) -> bytes:
@@ -212,7 +202,6 @@ def _steps(found: Table) -> RunSteps:
 
 
 def _whole(steps: RunSteps) -> bool:
-    """Whether all columns have one length and valid places."""
     columns = [getattr(steps, name) for name in COLUMNS]
     if len({len(column) for column in columns}) != 1 or any(column.dtype == object for column in columns):
         return False
@@ -230,11 +219,9 @@ class Snapshots:
         self._table = TypedTable(database, Snapshot, "snapshots")
 
     def save(self, snapshot: Snapshot) -> None:
-        """Keep a snapshot. Raises StoreError."""
         self._table.put(snapshot)
 
     def remove(self, name: str) -> None:
-        """Delete a snapshot. An unknown name changes nothing."""
         self._table.remove("name = ?", [name])
 
     def all(self) -> tuple[Snapshot, ...]:
@@ -286,14 +273,12 @@ class Vectors:
         self._save("vectors", blobs, pa.binary(), model=pa.array([model] * len(blobs), pa.string()))
 
     def load_token_counts(self, hashes: Iterable[str]) -> dict[str, int]:
-        """Hash to tokens, for those known."""
         return self._known("token_counts", "tokens", hashes)
 
     def save_token_counts(self, mapping: Mapping[str, int]) -> None:
         self._save("token_counts", mapping, pa.int64())
 
     def load_lint_errors(self, hashes: Iterable[str]) -> dict[str, str]:
-        """Hash to the errors found, as JSON, for those that were searched."""
         return self._known("lint_errors", "found_json", hashes)
 
     def save_lint_errors(self, mapping: Mapping[str, str]) -> None:

@@ -44,7 +44,6 @@ class Calibrations:
         self._log.append(*(record for record in (calibration, switch) if record is not None))
 
     def switch(self, switch: CalibrationSwitch) -> None:
-        """Keep a step of the history. Raises StoreError."""
         self._log.append(switch)
 
     def of_catalog(self, catalog: str) -> tuple[Calibration, ...]:
@@ -81,14 +80,12 @@ class EqualJudgments:
         self._table = TypedTable(database, EqualJudgment, "equal_judgments")
 
     def save(self, judged: Sequence[EqualJudgment]) -> None:
-        """Keep judgments, all or none. Raises StoreError."""
         self._table.put(*judged)
 
     def remove(self, catalog: str, one: str, other: str) -> None:
         self._table.remove("catalog = ? AND one = ? AND other = ?", [catalog, one, other])
 
     def of_catalog(self, catalog: str) -> tuple[EqualJudgment, ...]:
-        """The judgments of a catalog, oldest first."""
         return self._table.select('catalog = ? ORDER BY "at", one, other', [catalog])
 
 
@@ -121,8 +118,6 @@ R = TypeVar("R", Judgment, Label, RequestChange)
 
 @dataclass(eq=False)
 class Appended(Generic[R]):
-    """The records of one kind. Append-only."""
-
     log: Log
     kind: type[R]
 
@@ -138,7 +133,6 @@ class Labels(Appended[Label]):
     """Labels. An entry that names a label takes it back."""
 
     def find(self, id_: str) -> Label:
-        """A label by id. Raises UnknownNameError if it is unknown or was taken back."""
         label = next(self.log.read(Label, "id = ?", [id_]), None)
         if label is None or label.retracts:
             raise UnknownNameError(f"There is no label {id_!r}; choose one of those that the catalog has.")
@@ -206,7 +200,6 @@ class Store:
 
     @property
     def path(self) -> Path | None:
-        """The file, None in memory."""
         return self._database.path
 
     @property
@@ -219,7 +212,6 @@ class Store:
 
     @property
     def on_return(self) -> Callable[[], None]:
-        """Called, in a thread of its own, after other processes had the file."""
         return self._database.on_return
 
     @on_return.setter
@@ -227,12 +219,10 @@ class Store:
         self._database.on_return = work
 
     def lend(self) -> None:
-        """Gives the file to a command of another process for a moment."""
         self._database.lend()
 
     @property
     def copies(self) -> Path | None:
-        """The folder into which `copy` writes."""
         return self._database.copies
 
     def copy(self, file: Path) -> None:

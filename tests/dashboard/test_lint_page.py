@@ -75,11 +75,6 @@ def test_severity_and_rule_narrow_and_stand_in_the_url(app: App) -> None:
     assert rules(visit(severity="warning", rule="empty_name")) == ["Meaningless name"]
 
 
-def test_what_a_link_asks_and_is_not_there_is_left_out(app: App) -> None:
-    page = visit(severity="ghost", rule="ghost", finding="ghost")
-    assert page.query_params == {"catalog": "mine", "view": "lint"}
-
-
 def test_the_search_box_narrows_and_can_be_cleared(app: App) -> None:
     page = visit(q="today previous")
     assert rules(page) == ["Overrides instructions"]
@@ -138,16 +133,6 @@ def test_an_import_says_what_lint_found_and_leads_there(app: App) -> None:
     assert not page.exception
     assert page.query_params == {"catalog": "new", "view": "lint"}
     assert rules(page)[0] == "Overrides instructions"
-
-
-def test_a_clean_import_has_no_way_to_findings(app: App) -> None:
-    page = visit(view="")
-    next(one for one in page.button if one.label == "Import…").click().run()
-    page.segmented_control(key="catalog.import.way").set_value("Paste text").run()
-    page.text_area(key="catalog.import.text").set_value(json.dumps(TIDY)).run()
-    next(one for one in page.button if one.label == "Import").click().run()
-    assert "Lint found no errors." in shown(page)
-    assert "catalog.findings" not in [one.key for one in page.button]
 
 
 def test_marks_stand_where_the_evidence_stands() -> None:

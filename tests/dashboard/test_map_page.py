@@ -10,7 +10,6 @@ from streamlit.testing.v1 import AppTest
 
 from core.app import App
 from core.routers.why import why
-from tests.cases import each
 from tests.dashboard.harness import app_with, charts, checked, open_page, text_of
 
 HOSTILE = "evil <b>x</b> **y** :red[z] $a$"
@@ -119,21 +118,13 @@ def test_the_chosen_tool_can_be_put_away(app: App) -> None:
     assert "selectedpoints" not in str(chart(page))
 
 
-def test_a_row_of_the_list_becomes_the_chosen_tool(app: App) -> None:
-    page = visit(q="read a file")
-    page.session_state["map.tool"] = "mail::send"
-    checked(page.run())
-    assert page.query_params["tool"] == "mail::send"
-    assert "##### send" in text_of(page)
-
-
-@each(("show", "lit"), [("category: disk", 3), ("server: mail", 2), ("letter", 2), ("server: gone", 0), ("READS a", 2)])
-def test_highlighting(app: App, show: str, lit: int) -> None:
-    page = visit(show=show)
-    assert f"{lit} of 5 tools are highlighted" in text_of(page)
-    assert page.query_params["show"] == show
-    (trace,) = [trace for trace in chart(page)["data"] if "customdata" in trace]
-    assert sum("0.22" not in colour for colour in trace["marker"]["color"]) == lit
+def test_highlighting(app: App) -> None:
+    for show, lit in {"category: disk": 3, "server: gone": 0, "READS a": 2}.items():
+        page = visit(show=show)
+        assert f"{lit} of 5 tools are highlighted" in text_of(page)
+        assert page.query_params["show"] == show
+        (trace,) = [trace for trace in chart(page)["data"] if "customdata" in trace]
+        assert sum("0.22" not in colour for colour in trace["marker"]["color"]) == lit
 
 
 def test_colours_by_server_and_only_by_server_where_there_are_no_categories(app: App) -> None:

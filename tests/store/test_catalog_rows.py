@@ -195,16 +195,6 @@ def test_any_edit_of_columns_is_the_edit_of_objects(shared: Store, data: st.Data
         assert columns.tool_row == objects.tool_row
 
 
-@pytest.mark.parametrize(
-    "other", [MAIL, replace(FILES, tools=FILES.tools[::-1]), replace(FILES, tools=FILES.tools[:1])]
-)
-def test_columns_of_other_tools_differ(other: Server) -> None:
-    one, its = (packed(Catalog("c", (server,))) for server in (FILES, other))
-    assert one != its
-    assert one.servers[0] != other
-    assert one == packed(Catalog("c", (FILES,)))
-
-
 def test_what_files_said_is_apart_from_the_catalog(store: Store) -> None:
     store.catalogs.save_taken(WORLD)
     assert store.catalogs.list_catalogs() == ()

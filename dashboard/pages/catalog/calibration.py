@@ -31,7 +31,6 @@ JOB, NAME = "catalog:calibration.job", "catalog.calibration.keep.name"
 
 
 def start(app: App, catalog: str) -> None:
-    """Begin a fit to the labels of a catalog. For `on_click`."""
     start_job(
         JOB,
         lambda job: app.calibrations.fit(catalog, progress=job.report),
@@ -41,7 +40,6 @@ def start(app: App, catalog: str) -> None:
 
 
 def running(catalog: str) -> bool:
-    """Tells whether a fit of this operator runs for this catalog."""
     job = known_job(JOB)
     return job is not None and job.about == catalog and job.under_way
 
@@ -123,7 +121,6 @@ COLUMNS = (
 
 
 def label_list(app: App, catalog: str, labels: Sequence[Label], query: str) -> None:
-    """Draw the labels, newest first, with a button that deletes the chosen ones."""
     st.markdown("##### Labels")
     if not labels:
         st.info(
@@ -153,7 +150,6 @@ def label_list(app: App, catalog: str, labels: Sequence[Label], query: str) -> N
 
 
 def label_frame(labels: Sequence[Label]) -> pd.DataFrame:
-    """One row a label."""
     return pd.DataFrame(
         {
             "says": ["✓ right" if label.right else "✗ wrong" for label in labels],
@@ -180,7 +176,6 @@ CALIBRATE_HELP = (
 
 
 def calibration_body(app: App, catalog: Catalog, query: str) -> None:
-    """Draw the calibration view. `query` filters the labels."""
     labels, active = app.feedback.labels(catalog.name), app.calibrations.active(catalog.name)
     missing = app.calibrations.missing(catalog.name)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
@@ -235,7 +230,6 @@ class Threshold(NamedTuple):
 
 
 def measures_table(report: Mapping[str, Any], key: str) -> None:
-    """Draw the table and the line about Tool Attention's threshold."""
     table(measures_frame(report), (Column("95 % interval of the change", width=180),), key=key)
     theta = threshold_of(report)
     if theta is not None:
@@ -266,14 +260,12 @@ def measures_frame(report: Mapping[str, Any]) -> pd.DataFrame:
 
 
 def threshold_of(report: Mapping[str, Any]) -> Threshold | None:
-    """Returns θ of a report, or None."""
     part = _part(report, "threshold")
     today, fitted = number(part, "today"), number(part.get("best"), "theta")
     return None if today is None or fitted is None else Threshold(today, fitted, part.get("accepted") is True)
 
 
 def parts_taken(report: Mapping[str, Any]) -> str:
-    """Returns the parts that were taken."""
     accepted = report.get("accepted")
     return ", ".join(PARTS[part] for part in PARTS if isinstance(accepted, list) and part in accepted)
 
@@ -296,7 +288,6 @@ SHOWN = 30
 
 
 def kept_calibrations(app: App, catalog: Catalog, active: Calibration | None) -> None:
-    """List the shipped calibration and all kept ones, newest first, with switches."""
     kept = app.calibrations.of_catalog(catalog.name)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown("##### Calibrations", width="content")

@@ -31,8 +31,6 @@ JOB, SHOWN = "catalog:job", "catalog:job.shown"
 
 @dataclass(frozen=True)
 class Asked:
-    """The servers of an import, and the name of their catalog."""
-
     imported: Imported = field(repr=False)
     name: str
     source: str
@@ -41,8 +39,6 @@ class Asked:
 
 
 def start(app: App, imported: Imported, name: str, source: str) -> None:
-    """Begin to ask every server of an import for its tools."""
-
     def discover(_: Job) -> ImportReport:
         report = app.catalog_editor.discover(imported, name, source)
         begin_first_look(app, report.catalog)
@@ -67,7 +63,6 @@ def start_change(
 
 
 def running() -> bool:
-    """Tells whether a discovery of this operator runs."""
     job = known_job(JOB)
     return job is not None and job.under_way
 
@@ -151,8 +146,8 @@ def _buttons(job: Job, *, again: bool, made: str = "") -> None:
             _forget()
             open_page("route", catalog=made)
         if again:
-            known = (job.about.imported, job.about.name, job.about.source)
-            st.button("Try again…", key="catalog.job.again", **only("administer"), on_click=state.open_connect, args=known)  # fmt: skip
+            known = state.Known(job.about.imported, job.about.name, job.about.source)
+            st.button("Try again…", key="catalog.job.again", **only("administer"), on_click=state.open_dialog, args=("connect", known))  # fmt: skip
         st.button("Close the report", key="catalog.job.close", on_click=_forget)
 
 
@@ -209,7 +204,6 @@ def command_line(connection: Connection) -> str:
 
 
 def connection_lines(connection: Connection) -> str:
-    """Returns the whole connection of a server, one entry on each line."""
     lines = [command_line(connection)]
     if connection.cwd:
         lines.append(f"in {_argument(connection.cwd)}")
@@ -286,7 +280,6 @@ def value_fields(app: App, wanted: tuple[Wanted, ...], prefix: str = PREFIX) -> 
 
 
 def values_given(wanted: tuple[Wanted, ...], prefix: str = PREFIX) -> dict[str, str]:
-    """Returns the entered values by name."""
     typed = ((item.name, st.session_state.get(f"{prefix}{place}", "")) for place, item in enumerate(wanted))
     return {name: value for name, value in typed if value}
 

@@ -21,7 +21,7 @@ from core.virtual import SENTENCE
 from dashboard.pages.catalog.connection_job import connection_lines, own_values
 from dashboard.pages.catalog.requests import requests_fold
 from dashboard.pages.catalog.servers import server_controls, sign_in_panel
-from dashboard.pages.catalog.state import open_multiply, show_tools
+from dashboard.pages.catalog.state import open_dialog, show_tools
 from dashboard.session import origin
 from dashboard.ui.calling import MODES
 from dashboard.ui.catalog_frames import hint_words, price_words, source_word
@@ -67,7 +67,6 @@ def description_panel(app: App, catalog: Catalog, one: Server | Tool, otherwise:
 
 
 def _tried(app: App, catalog: str, place: str, text: str) -> None:
-    """Show what the text would change."""
     try:
         with st.spinner("Asking the example requests…"):
             found = app.findable.preview(catalog, place, text)
@@ -172,7 +171,6 @@ Statistic = tuple[str, str, str, str]
 
 
 def server_detail(app: App, catalog: Catalog, statistics: Statistics, row: int) -> None:
-    """One server."""
     server, known = catalog.servers[row], statistics.servers
     with st.container(border=True):
         left, right = st.columns([1.15, 1], gap="large")
@@ -204,12 +202,11 @@ def _server_buttons(catalog: str, server: Server) -> None:
         st.button(
             "Multiply…", key="catalog.multiply", icon=":material/content_copy:",
             **only("administer", help="A new catalog with virtual copies of this server with other names, texts and statistics.", disabled=not server.tools),
-            on_click=open_multiply, args=(catalog, server.name),
+            on_click=open_dialog, args=("multiply", (catalog, server.name)),
         )  # fmt: skip
 
 
 def tool_detail(app: App, catalog: Catalog, statistics: Statistics, row: int) -> None:
-    """One tool."""
     tool, known = catalog.tools[row], statistics.tools
     with st.container(border=True):
         left, right = st.columns([1.15, 1], gap="large")
@@ -239,7 +236,6 @@ def tool_detail(app: App, catalog: Catalog, statistics: Statistics, row: int) ->
 
 
 def _pin(app: App, catalog: str, tool: Tool) -> None:
-    """Draw the switch that lists the tool directly to all agents, and why it is left out for now."""
     pin = Pin(f"{catalog}/{tool.id}")
     key = f"catalog.pin.{pin.tool}"
     st.session_state[key] = pin in app.governance.policy.pinned
@@ -250,7 +246,6 @@ def _pin(app: App, catalog: str, tool: Tool) -> None:
 
 
 def server_statistics(server: Server, statistics: Statistics, row: int) -> list[Statistic]:
-    """Returns name, value, source and declared value of each statistic of a server."""
     known, calls = statistics.servers, int(statistics.servers.calls[row])
     learnt = source_word(known.success_source[row], calls, known.decayed[row])
     variance = "–" if server.success_variance is None else f"{server.success_variance:.3g}"
@@ -274,7 +269,6 @@ def server_statistics(server: Server, statistics: Statistics, row: int) -> list[
 
 
 def tool_statistics(tool: Tool, statistics: Statistics, row: int) -> list[Statistic]:
-    """Returns name, value, source and declared value of each statistic of a tool."""
     known, calls = statistics.tools, int(statistics.tools.calls[row])
     learnt = source_word(known.success_source[row], calls, known.decayed[row])
     return [

@@ -72,7 +72,6 @@ def _follow(app: App, catalog: str, key: str) -> None:
 
 
 def off_panel(app: App, catalog: Catalog) -> None:
-    """Draw the servers that are switched off, each with a button."""
     if not catalog.off:
         return
     with st.container(border=True):
@@ -105,7 +104,6 @@ def _enabled(app: App, catalog: str, name: str) -> Callable[[], tuple[Discovery,
 
 
 def server_controls(app: App, catalog: str, server: Server) -> None:
-    """Draw what can be done to one server alone."""
     if catalog in SHIPPED_CATALOGS:
         return
     name = server.name
@@ -145,11 +143,8 @@ def _edit(work: Callable[[str, str], None], catalog: str, name: str, done: str) 
         state.say(f"{name} {done}.")
 
 
-@st.dialog("Add a server", width="medium", icon=":material/add:", on_dismiss=state.close_dialog)
+@state.dialog("server", "Add a server", "add", "medium")
 def server_dialog(app: App, catalog: str) -> None:
-    """Draw the dialog. It closes when the server is being asked for its tools."""
-    if not state.dialog_open("server"):
-        st.rerun()
     st.caption(f"It is added to {escaped(catalog)}; the other servers stay as they are.")
     name = st.text_input("Name", key="catalog.import.server", placeholder="such as git, or io.github.user/server")
     how = st.text_input(
@@ -187,7 +182,6 @@ def server_dialog(app: App, catalog: str) -> None:
 
 
 def _document(name: str, how: str, given: str) -> str:
-    """The entry of a client configuration. Raises CatalogError."""
     pairs = [line.partition("=") for line in given.splitlines() if line.strip()]
     if any(not sign or not variable.strip() for variable, sign, _ in pairs):
         raise CatalogError("Write each variable or header in a line of its own, as NAME=VALUE.")
@@ -202,7 +196,6 @@ def _document(name: str, how: str, given: str) -> str:
 
 
 def add_button(catalog: str) -> None:
-    """Draw the button that opens the dialog."""
     shipped = catalog in SHIPPED_CATALOGS
     st.button(
         "Add a server…", key="catalog.add", icon=":material/add:", on_click=state.open_dialog, args=("server",), **only("administer", disabled=shipped, help="This catalog is part of Wayfare and stays." if shipped else "Adds one server by its command or address."),
@@ -213,7 +206,6 @@ LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
 def waiting_sign_ins(app: App, catalog: str) -> None:
-    """Draw a row for each server that waits for a person to sign in."""
     found = [one for one in app.sign_ins.list(catalog) if one.state in {"needed", "waiting", "refused"}]
     if not found:
         return

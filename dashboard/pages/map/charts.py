@@ -85,7 +85,6 @@ def shrinking(count: int) -> float:
 
 
 def symbols(groups: Sequence[str], looks: Mapping[str, Mark], price_usd: Floats) -> list[str]:
-    """Returns the symbol of each tool: that of its group, hollow without a price."""
     return [
         f"{looks[group][1]}-open" if unpriced else looks[group][1]
         for group, unpriced in zip(groups, np.isnan(price_usd).tolist(), strict=True)
@@ -117,7 +116,6 @@ class MapData:
 
     @cached_property
     def points(self) -> Pointed:
-        """The tools that are points: all of a small catalog."""
         always: list[int] = []
         if self.decision is not None:
             always += [*self.decision.candidates, *_ringed(self.decision)]
@@ -126,7 +124,6 @@ class MapData:
         return pointed(self.drawn.xy, self.view, self.lit, always)
 
     def sizes_px(self, rows: Iterable[int]) -> list[float]:
-        """The diameter of each of these tools' symbols."""
         shrunk = shrinking(len(self.points.rows))
         return [shrunk * size_px(float(self.price_usd[row])) for row in rows]
 
@@ -181,7 +178,6 @@ def _ringed(decision: Decision) -> NDArray[np.int64]:
 
 
 def badges(data: MapData) -> list[dict[str, Any]]:
-    """Returns the ranks of the candidates beside their rings."""
     candidates = data.decision.candidates if data.decision is not None else ()
     return [
         {
@@ -226,7 +222,6 @@ class Label(NamedTuple):
     y: float
 
     def meets(self, other: Label) -> bool:
-        """Tells whether two texts overlap."""
         width_px = (len(self.text) + len(other.text)) * CHARACTER_PX / 2
         across, up = self.x * WIDTH_PX - other.x * WIDTH_PX, self.y * HEIGHT_PX - other.y * HEIGHT_PX
         return abs(across) < width_px and abs(up) < LINE_PX
@@ -327,7 +322,6 @@ def _hovers(data: MapData) -> list[str]:
 
 
 def _names(data: MapData, middles: dict[str, tuple[float, float]]) -> list[dict[str, Any]]:
-    """Returns the names of the groups that have highlighted tools."""
     lit = Counter(group for group, here in zip(data.groups, data.lit.tolist(), strict=True) if here)
     found = room_for(Label(label(group, LABEL_CHARACTERS), *middles[group]) for group, _ in lit.most_common(MOST_NAMES))
     font = {"size": 12, "weight": 600, "shadow": "auto"}
@@ -339,7 +333,6 @@ def _names(data: MapData, middles: dict[str, tuple[float, float]]) -> list[dict[
 
 
 def _legend(data: MapData) -> list[dict[str, Any]]:
-    """Returns the legend of sizes, hollow symbols and rings."""
     shrunk = shrinking(len(data.points.rows))
     dot, hollow = {"symbol": "circle", "color": MUTED}, {"symbol": "circle-open", "color": MUTED}
     entries = [(units.price(usd), {**dot, "size": shrunk * size_px(usd)}) for usd in SIZES_USD]

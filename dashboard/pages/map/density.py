@@ -43,7 +43,6 @@ class View(NamedTuple):
                 return cls()
 
     def rows(self, xy: Floats) -> Rows:
-        """Returns the tools (rows) in sight."""
         x, y = xy[:, 0], xy[:, 1]
         return np.flatnonzero((x >= self.left) & (x <= self.right) & (y >= self.low) & (y <= self.high))
 

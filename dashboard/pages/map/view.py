@@ -99,7 +99,6 @@ def display_controls(state: UrlState, linked: Mapping[str, str], catalog: Catalo
 
 
 def groups(catalog: Catalog, by: str) -> list[str]:
-    """Returns the group of each tool (T,)."""
     if by == SERVER:
         return [tool.server for tool in catalog.tools]
     of_server = {server.name: server.category or NO_CATEGORY for server in catalog.servers}
@@ -107,7 +106,6 @@ def groups(catalog: Catalog, by: str) -> list[str]:
 
 
 def highlighted(catalog: Catalog, show: str) -> NDArray[np.bool_]:
-    """Returns the highlighted tools (T,), all without a choice."""
     kind, _, name = show.partition(": ")
     if kind in {CATEGORY, SERVER} and name:
         return np.array([group == name for group in groups(catalog, kind)], dtype=bool)
@@ -195,7 +193,6 @@ def _chart(drawn: CatalogMap, content: MapContent, by: str, show: str, linked: M
 
 
 def _look(view: object) -> None:
-    """Keep the part of the map that came into sight."""
     of, _ = st.session_state[VIEW]
     st.session_state[VIEW] = (of, view)
 
@@ -252,7 +249,6 @@ def nearest_frame(catalog: Catalog, decision: Decision, place: Placement) -> pd.
 
 
 def neighbour_frame(catalog: Catalog, found: Sequence[Neighbour], price_usd: np.ndarray) -> pd.DataFrame:
-    """Returns the nearest tools of a tool, best first. The index is the row of the tool."""
     rows = [catalog.tool_row[neighbour.tool] for neighbour in found]
     tools = [catalog.tools[row] for row in rows]
     return pd.DataFrame(
@@ -277,7 +273,6 @@ NAMED, EXAMPLES = 6, 4
 
 
 def chosen_row(catalog: Catalog, linked: Mapping[str, str]) -> int | None:
-    """Returns the row of the chosen tool, at first the linked one, or None."""
     return catalog.tool_row.get(st.session_state.setdefault(TOOL, linked.get("tool", "")))
 
 
@@ -289,7 +284,6 @@ def click(name: str) -> None:
 
 @st.fragment(key=PANEL)
 def panel(app: App, state: UrlState, content: MapContent) -> None:
-    """Draw the chosen tool, the nearest tools of the sub-task, or the first steps."""
     row = chosen_row(content.catalog, {})
     chosen = "" if row is None else content.catalog.tools[row].id
     state.end({**content.texts, "tool": chosen}, question=content.question)
