@@ -176,6 +176,10 @@ class BackgroundJobs:
         with self._lock:
             return self._under_way(key)
 
+    def _all_under_way(self) -> list[Job]:
+        with self._lock:
+            return [job for jobs in self._jobs.values() for job in jobs if job.under_way]
+
     def listed(self) -> list[Job]:
         """The jobs with a title: those under way, then those that have ended, with the commands in the store, the newest first."""
         with self._lock:
@@ -185,13 +189,11 @@ class BackgroundJobs:
 
     @property
     def listed_under_way(self) -> int:
-        with self._lock:
-            return sum(bool(job.title) and job.under_way for jobs in self._jobs.values() for job in jobs)
+        return sum(bool(job.title) for job in self._all_under_way())
 
     @property
     def any_under_way(self) -> bool:
-        with self._lock:
-            return any(self._under_way(key) is not None for key in self._jobs)
+        return bool(self._all_under_way())
 
     def of(self, key: str, about: object) -> Job | None:
         """The newest job with this input. Returns None if there was none, or if it is not kept any more."""
@@ -206,8 +208,7 @@ class BackgroundJobs:
 
     def close(self, limit_s: float) -> None:
         """Stop the jobs under way, and wait at most `limit_s` for their end."""
-        with self._lock:
-            going = [job for jobs in self._jobs.values() for job in jobs if job.under_way]
+        going = self._all_under_way()
         for job in going:
             job.stop.set()
         wait([job.future for job in going], limit_s)

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 import core.domain
 import core.lint
@@ -31,17 +30,13 @@ from core.store.results import Vectors
 from core.store.tables import encode
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True)
 class _Inputs:
     catalog: Catalog
     index: CatalogIndex | None
-    priced: NDArray[np.bool_]
+    priced: tuple[bool, ...]
     findable: Findable | None
     greedy: Mapping[str, Sequence[str]]
-
-    def same_as(self, other: _Inputs) -> bool:
-        same = self.catalog is other.catalog and self.index is other.index and self.findable is other.findable
-        return same and self.greedy == other.greedy and np.array_equal(self.priced, other.priced)
 
 
 @dataclass(eq=False)
@@ -73,7 +68,7 @@ class LintReports:
                     seen.catalog,
                     index=seen.index,
                     count_tokens=lambda: self.catalogs.tokens(name),
-                    has_price=seen.priced,
+                    has_price=np.array(seen.priced, dtype=bool),
                     findable=seen.findable,
                     greedy=seen.greedy,
                 )
@@ -90,14 +85,14 @@ class LintReports:
         return _Inputs(
             index.catalog if index is not None else self.catalogs.catalog(name),
             index,
-            ~np.isnan(self.catalogs.statistics(name).tools.price_usd),
+            tuple((~np.isnan(self.catalogs.statistics(name).tools.price_usd)).tolist()),
             self.findable(name) if ready else None,
             self.greedy(name) if ready else {},
         )
 
     def _kept(self, name: str, seen: _Inputs) -> LintReport | None:
         cached = self._cache.get(name)
-        return cached[1] if cached is not None and cached[0].same_as(seen) else None
+        return cached[1] if cached is not None and cached[0] == seen else None
 
     def errors(self, name: str) -> Mapping[str, str]:
         """The tools of a catalog that have an error, or whose server has one, each with the title of the rule. Cached until the catalog

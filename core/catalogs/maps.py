@@ -21,6 +21,8 @@ MAP_METHOD = "map:2"  # the name under which coordinates are stored; a changed m
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Meanings:
+    """What the tools of a catalog do: unit rows (T, D), and the encoder that made them."""
+
     index: CatalogIndex
     rows: Vectors
     encoder: CachedEncoder

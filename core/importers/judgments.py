@@ -11,7 +11,7 @@ import io
 import json
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, cast
 
@@ -181,7 +181,7 @@ def _checked(reading: Reading, found: Placed, judge: str) -> tuple[ReadJudgment,
         key = one.query, one.tool, whose
         if (first := places.setdefault(key, entry.where)) != entry.where:
             entry.problem(f"it judges the tool of {first} for the same sub-task again; keep one of them")
-        taken.append(ReadJudgment(one.query, one.tool, one.grade, whose, one.note, one.at))
+        taken.append(replace(one, judge=whose))
     if unnamed:
         reading.problem("", "it does not name its judges; say whose judgments they are")
     return tuple(taken)

@@ -169,7 +169,9 @@ class ServerJson(Importer):
             name = entry.server_name()
             connection = _connection(entry, name)
             if connection is not None:
-                reading.add(entry.where, _server(entry, name, connection))
+                title, ask_usd = entry.line("title"), read_prices(entry).default
+                server = Server(name, entry.text("description"), title, ask_usd=ask_usd, connection=connection)
+                reading.add(entry.where, server)
 
 
 def _documents(top: Entry) -> Iterator[Entry]:
@@ -181,16 +183,6 @@ def _documents(top: Entry) -> Iterator[Entry]:
             name = value.get("name")
             label = f" {shown(name)}" if isinstance(name, str) and outer.where else ""
             yield Entry(top.reading, outer.where + label, value)
-
-
-def _server(entry: Entry, name: str, connection: Connection) -> Server:
-    return Server(
-        name=name,
-        description=entry.text("description"),
-        title=entry.line("title"),
-        ask_usd=read_prices(entry).default,
-        connection=connection,
-    )
 
 
 def _connection(entry: Entry, name: str) -> Connection | None:

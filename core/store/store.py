@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from shutil import disk_usage
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 from core.domain.errors import StoreBusyError, StoreError, UnknownNameError
@@ -41,7 +40,7 @@ class Calibrations:
 
     def save(self, calibration: Calibration, switch: CalibrationSwitch | None = None) -> None:
         """Keep a calibration and, with `switch`, switch it on in the same transaction. Raises StoreError."""
-        self._log.append(*(record for record in (calibration, switch) if record is not None))
+        self._log.append(*([calibration] if switch is None else [calibration, switch]))
 
     def switch(self, switch: CalibrationSwitch) -> None:
         self._log.append(switch)
@@ -318,7 +317,5 @@ class Store:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()

@@ -14,8 +14,6 @@ from core.domain.findings import Finding, Severity
 from core.relevance.encoder import EncoderError, EncoderSource
 from dashboard.pages.catalog.lint import finding_id, marked
 from tests.dashboard.harness import app_with, open_page, opened
-from tests.importing import import_text
-from tests.lint.tidy import TIDY
 from tests.relevance.toy_encoders import WordEncoder
 
 HOSTILE = "<script>alert(1)</script> **bold** :red[x] $a$ [l](http://x.org)"
@@ -112,13 +110,6 @@ def test_an_encoder_that_fails_leaves_the_other_findings() -> None:
         page = visit()
         assert "Overrides instructions" in rules(page)
         assert "The encoder is gone" in page.error[0].value.replace("\\", "")
-
-
-def test_nothing_found(app: App) -> None:
-    import_text(app.catalog_editor, json.dumps(TIDY), "tidy", "test")
-    page = visit(catalog="tidy")
-    assert "No findings" in shown(page)
-    assert not page.dataframe
 
 
 def test_an_import_says_what_lint_found_and_leads_there(app: App) -> None:

@@ -170,15 +170,6 @@ def test_the_decision_is_drawn_as_it_was_made() -> None:
         assert sorted(rings(figure, colour)) == sorted(xy[row] for row in rows)
 
 
-def test_a_decision_without_candidates_has_a_star_all_the_same() -> None:
-    catalog = market()
-    decision, place = decided(catalog, budget_usd=0.0, p_bs=0.0, p_ofs=0.0)
-    assert not decision.candidates
-    figure = tool_map(shown(catalog, decision=decision, place=place))
-    assert rings(figure, CHOSEN) == []
-    assert any(trace.marker.symbol == "star" and not trace.showlegend for trace in figure.data)
-
-
 def test_the_chosen_tool_stands_out_and_nothing_else_fades() -> None:
     figure = tool_map(shown(chosen=7))
     trace = points(figure)

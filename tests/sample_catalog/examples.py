@@ -1,8 +1,6 @@
 """One call with a known outcome for every tool of every sample server."""
 
-from segno import make_qr
-
-from .checks import E, chart, embeds, every_kind, fails, gives, has, near, plays, rows, says, shows_code, whole
+from .checks import E, chart, embeds, every_kind, fails, gives, has, near, rows, says, whole
 from .examples_of_data import OF_DATA
 
 NOTE = ("create_note", {"title": "Bicycle", "body": "ask Mara", "tags": ["Errand", "mara"]})
@@ -68,10 +66,6 @@ EXAMPLES: dict[str, E] = OF_DATA | {
         {"labels": ["x", "y"], "values": [1, 2], "size": "medium"}, chart("bar chart of 2 values, largest: y", 700, 450)
     ),
     # QR codes
-    "qr-press::qr_png": E(
-        {"content": "https://example.org", "correction": "high", "scale": 3, "margin": 2},
-        shows_code(make_qr("https://example.org", error="h"), scale=3, margin=2),
-    ),
     "qr-press::qr_svg": E({"content": "hello"}, embeds("image/svg+xml", "<svg", "</svg>")),
     # seals and codes
     "Sealwax::hmac_sign": E(
@@ -79,7 +73,6 @@ EXAMPLES: dict[str, E] = OF_DATA | {
         gives("f7bc83f430538424b13298e6aa6fb143ef4d59a14946175997479dbc2d1a3cd8"),
     ),
     "Sealwax::decode": E({"text": "aGVsbG8", "encoding": "base64url"}, gives("hello")),
-    "Sealwax::morse_audio": E({"message": "e"}, plays),
     # notes
     "Marginalia::create_note": E(dict(NOTE[1]), has(id=1, title="Bicycle", tags=["errand", "mara"])),
     "Marginalia::search_notes": E({"words": "april PLANT"}, rows(id=[2]), (NOTE, OTHER_NOTE)),

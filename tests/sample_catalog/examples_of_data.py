@@ -1,6 +1,6 @@
 """One call with a known outcome for every tool over files, tables, texts and JSON."""
 
-from .checks import E, best_dairy, embeds, gives, has, revenue_per_quarter, rows, whole
+from .checks import E, embeds, gives, has, rows, whole
 
 PEOPLE = "name,city,age\nAda,Lyon,30\nBen,Cork,20\nCleo,Lyon,40\n"
 SALES = "month,shop,amount\nJan,A,1\nJan,B,2\nFeb,A,3\nFeb,A,4\n"
@@ -32,8 +32,6 @@ OF_DATA: dict[str, E] = {
             {"columns": ["name", "price_eur"], "rows": [["Seeded rolls", 3.1], ["Rye loaf", 4.2]], "truncated": True}
         ),
     ),
-    "larder::best_sellers": E({"category": "dairy", "count": 2}, best_dairy),
-    "larder::revenue_by_period": E({"period": "quarter"}, revenue_per_quarter),
     # tables
     "csv-tables::filter_rows": E(
         {

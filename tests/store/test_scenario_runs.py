@@ -97,16 +97,6 @@ def test_damaged_steps_are_an_error_and_the_rest_is_listed(store: Store, damage:
     assert runs.remove(["one"]) == 1
 
 
-def test_the_export_has_the_named_runs_and_no_formulas(store: Store) -> None:
-    runs = store.scenario_runs
-    runs.save([(run(), STEPS), (run("two", profile="=1+1"), STEPS)])
-    everything = runs.export([]).decode().splitlines()
-    assert len(everything) == 3
-    assert everything[0].startswith('"profile","profile_fingerprint","catalog"')
-    (only,) = runs.export(["two"]).decode().splitlines()[1:]
-    assert only.startswith('"\'=1+1"')
-
-
 def test_the_id_follows_from_every_input() -> None:
     def id_of(conditions: Conditions = CONDITIONS, *rest: str) -> str:
         return run_id(conditions, *(rest or (SIMULATED, "sonar", "s3t6", "{}")))
