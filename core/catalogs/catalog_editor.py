@@ -190,20 +190,22 @@ class CatalogEditor:
 
 
 @actions("tune", put="reword", remove="remove a wording")
+@dataclass(eq=False)
 class Wordings:
-    def __init__(self, store: Store, catalogs: CatalogService, now: Callable[[], datetime]) -> None:
-        self._store = store
-        self._catalogs = catalogs
-        self.now = now
+    store: Store
+    catalogs: CatalogService
+    now: Callable[[], datetime]
+
+    def __post_init__(self) -> None:
         self._lock = threading.Lock()
 
     def list(self, catalog: str) -> tuple[Wording, ...]:
         """The wordings of a catalog, also those that do not count because the server's words changed."""
-        return stored_wordings(self._store, catalog)
+        return stored_wordings(self.store, catalog)
 
     def stale(self, catalog: str) -> tuple[Wording, ...]:
         """The wordings that do not count: their server says something else now, or has no such tool."""
-        known = self._catalogs.catalog(catalog)
+        known = self.catalogs.catalog(catalog)
         own = {(tool.server, tool.name): tool.own_description for tool in known.tools}
         own |= {(server.name, ""): server.own_description for server in known.servers}
         found = ((one, own.get((one.server, one.tool))) for one in self.list(catalog))
@@ -230,7 +232,7 @@ class Wordings:
 
     def _found(self, catalog: str, place: str) -> tuple[str, str, str]:
         server, colons, tool = place.partition("::")
-        known = self._catalogs.catalog(catalog)
+        known = self.catalogs.catalog(catalog)
         if colons:
             found = known.find(server, tool)[1]
             return found.server, found.name, found.own_description
@@ -241,5 +243,5 @@ class Wordings:
     def _write(self, catalog: str, server: str, tool: str, fresh: tuple[Wording, ...]) -> None:
         with self._lock:
             others = [one for one in self.list(catalog) if (one.server, one.tool) != (server, tool)]
-            self._store.set_setting(setting_of(catalog), [asdict(one) for one in (*others, *fresh)])
-            self._catalogs.reword(catalog)
+            self.store.set_setting(setting_of(catalog), [asdict(one) for one in (*others, *fresh)])
+            self.catalogs.reword(catalog)

@@ -45,13 +45,15 @@ class _Part:
     index: CatalogIndex
 
 
+@dataclass(eq=False)
 class CatalogParts:
     """The parts of catalogs with their indexes; the latest are kept. Thread-safe."""
 
-    def __init__(self, encoder: CachedEncoder, relevance_encoder: CachedEncoder, learnt: LearntModels) -> None:
-        self._encoder = encoder
-        self._relevance_encoder = relevance_encoder
-        self._learnt = learnt
+    encoder: CachedEncoder
+    relevance_encoder: CachedEncoder
+    learnt: LearntModels
+
+    def __post_init__(self) -> None:
         self._kept: LRUCache[tuple[str, str, bool], _Part] = LRUCache(PARTS_KEPT)
         self._lock = threading.Lock()
 
@@ -70,20 +72,20 @@ class CatalogParts:
             relevance
             if isinstance(relevance, WordsFit)
             else FitMatcher.of(
-                relevance, self._relevance_encoder, self._learnt.of(part.catalog, lambda: relevance, key[1])
+                relevance, self.relevance_encoder, self.learnt.of(part.catalog, lambda: relevance, key[1])
             )
         )
         return replace(
             whole.narrowed(tools, np.unique(whole.tool_server[tools])),
             catalog=part.catalog,
-            matcher=IndexMatcher(part.index, self._encoder, fit),
+            matcher=IndexMatcher(part.index, self.encoder, fit),
             network=network(part.catalog),
         )
 
     def _made(self, whole: RoutingContext, tools: NDArray[np.int64]) -> _Part:
         catalog = _only(whole.catalog, np.isin(np.arange(len(whole.catalog.tools)), tools))
-        relevance = WordsFit(catalog) if whole.by_words else RelevanceIndex.build(catalog, self._relevance_encoder)
-        return _Part(whole.catalog, catalog, relevance, CatalogIndex(catalog, self._encoder))
+        relevance = WordsFit(catalog) if whole.by_words else RelevanceIndex.build(catalog, self.relevance_encoder)
+        return _Part(whole.catalog, catalog, relevance, CatalogIndex(catalog, self.encoder))
 
 
 def _only(catalog: Catalog, chosen: NDArray[np.bool_]) -> Catalog:

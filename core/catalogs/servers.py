@@ -211,16 +211,16 @@ class ServerValue:
 
 
 @actions("administer", put="set a secret", send_header="set a header", remove="remove a secret", hide="hide a value in results", show="show a value in results")  # fmt: skip
+@dataclass(eq=False)
 class ServerValues:
     """The values of the servers of a catalog. Thread-safe. A secret is never returned."""
 
-    def __init__(self, catalogs: CatalogService, vault: SecretVault) -> None:
-        self._catalogs = catalogs
-        self._vault = vault
+    catalogs: CatalogService
+    vault: SecretVault
 
     def list(self, catalog: str) -> tuple[ServerValue, ...]:
         """Every value that the connections of a catalog refer to or have in their variables, server by server."""
-        known = self._catalogs.catalog(catalog)
+        known = self.catalogs.catalog(catalog)
         return tuple(value for server in known.servers for value in self._of_server(catalog, server))
 
     def put(self, catalog: str, server: str, name: str, value: str) -> None:
@@ -229,14 +229,14 @@ class ServerValues:
         if not value:
             raise CatalogError(f"The value of {name} is empty; give one, or remove it.")
         self.send_header(catalog, server, name)
-        found = self._catalogs.catalog(catalog).server(server)
+        found = self.catalogs.catalog(catalog).server(server)
         key = self._key(found, name)
-        self._vault.put(ServerId(catalog, server), key, with_scheme(name, value))
+        self.vault.put(ServerId(catalog, server), key, with_scheme(name, value))
 
     def send_header(self, catalog: str, server: str, name: str) -> None:
         """Make a connection over HTTP send a header whose value is a secret, if it leaves this one empty, or is Authorization and
         missing. Raises UnknownNameError, CatalogError."""
-        found = self._catalogs.catalog(catalog).server(server)
+        found = self.catalogs.catalog(catalog).server(server)
         connection = found.connection
         if connection is None or connection.transport == "stdio":
             return
@@ -248,43 +248,43 @@ class ServerValues:
             self._save(catalog, found, replace(connection, headers=headers))
 
     def remove(self, catalog: str, server: str, name: str) -> None:
-        kept = {own for own in self._vault.names() if own[0] == ServerId(catalog, server)}
+        kept = {own for own in self.vault.names() if own[0] == ServerId(catalog, server)}
         key = next((own for _, own in kept if own in {name, secret_name(server, name)}), None)
         if key is None:
             raise UnknownNameError(f"No value {name!r} is kept for server {server!r} of catalog {catalog!r}.")
-        self._vault.remove(ServerId(catalog, server), key)
+        self.vault.remove(ServerId(catalog, server), key)
 
     def hide(self, catalog: str, server: str, name: str) -> None:
         """Keep a variable as a secret that was written in the catalog. Raises UnknownNameError."""
-        found = self._catalogs.catalog(catalog).server(server)
+        found = self.catalogs.catalog(catalog).server(server)
         connection = _connection(found)
         if name not in connection.env or names_in(connection.env[name]):
             raise UnknownNameError(f"Server {server!r} has no variable {name!r} that is written out.")
         key = secret_name(server, name)
-        self._vault.put(ServerId(catalog, server), key, connection.env[name])
+        self.vault.put(ServerId(catalog, server), key, connection.env[name])
         shown = tuple(one for one in connection.shown if one != name)
         self._save(catalog, found, replace(connection, env={**connection.env, name: f"${{secret:{key}}}"}, shown=shown))
 
     def show(self, catalog: str, server: str, name: str) -> None:
         """Write a variable into the catalog as it is, because it is no secret. Raises UnknownNameError, CatalogError."""
-        found = self._catalogs.catalog(catalog).server(server)
+        found = self.catalogs.catalog(catalog).server(server)
         connection, key = _connection(found), secret_name(server, name)
         if connection.env.get(name) != f"${{secret:{key}}}":
             raise UnknownNameError(f"Server {server!r} has no variable {name!r} that is a secret as a whole.")
-        launch = self._vault.resolve(ServerId(catalog, server), Connection("stdio", env={name: connection.env[name]}))
+        launch = self.vault.resolve(ServerId(catalog, server), Connection("stdio", env={name: connection.env[name]}))
         value = launch.env[name]
         if telling(name) or looks_secret(value):
             raise CatalogError(f"{name} of server {server!r} looks like a secret, so it stays hidden.")
         shown = (*connection.shown, name)
         self._save(catalog, found, replace(connection, env={**connection.env, name: value}, shown=shown))
-        self._vault.remove(ServerId(catalog, server), key)
+        self.vault.remove(ServerId(catalog, server), key)
 
     def _of_server(self, catalog: str, server: Server) -> list[ServerValue]:
         connection = server.connection
         if connection is None:
             return []
-        key, kept = ServerId(catalog, server.name), self._vault.names()
-        missing = names_in(*self._vault.missing(key, connection))
+        key, kept = ServerId(catalog, server.name), self.vault.names()
+        missing = names_in(*self.vault.missing(key, connection))
         rows = [
             ServerValue(
                 server.name, name, state=_state(name, missing, (key, name) in kept), set_at=kept.get((key, name))
@@ -308,7 +308,7 @@ class ServerValues:
 
     def _save(self, catalog: str, server: Server, connection: Connection) -> None:
         changed = replace(server, connection=connection)
-        self._catalogs.edit(catalog, lambda known: known.with_server(changed))
+        self.catalogs.edit(catalog, lambda known: known.with_server(changed))
 
 
 def with_scheme(name: str, value: str) -> str:

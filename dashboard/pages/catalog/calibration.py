@@ -293,7 +293,7 @@ def kept_calibrations(app: App, catalog: Catalog, active: Calibration | None) ->
         st.markdown("##### Calibrations", width="content")
         st.space("stretch")
         st.button(
-            "Undo", key="catalog.calibration.undo", icon=":material/undo:", on_click=_undo, args=(app, catalog.name),
+            "Undo", key="catalog.calibration.undo", icon=":material/undo:", on_click=state.acted, args=(lambda: app.calibrations.undo(catalog.name, by=labeller()),),
             **only("tune", disabled=not app.calibrations.can_undo(catalog.name), help="Back to the calibration before the last switch."),
         )  # fmt: skip
         with st.popover("Import", icon=":material/upload_file:"):
@@ -316,7 +316,13 @@ def _row(app: App, catalog: str, calibration: Calibration | None, texts: str, *,
                 st.badge("in force", icon=":material/check_circle:", color="green")
             else:
                 name = "" if calibration is None else calibration.name
-                st.button("Switch on", key=f"{key}.on", **only("tune"), on_click=_apply, args=(app, catalog, name))
+                st.button(
+                    "Switch on",
+                    key=f"{key}.on",
+                    **only("tune"),
+                    on_click=state.acted,
+                    args=(lambda: app.calibrations.apply(name, catalog=catalog, by=labeller()),),
+                )
             if calibration is not None:
                 _export(app, calibration, key)
         if calibration is not None:
@@ -370,13 +376,3 @@ def _read(app: App, catalog: str, key: str) -> None:
     with state.errors_shown():
         found = app.calibrations.import_file(file.getvalue(), source=file.name, catalog=catalog, by=labeller("file"))
         state.say(f"Calibration {found.name} is kept. Switch it on to use it.")
-
-
-def _apply(app: App, catalog: str, name: str) -> None:
-    with state.errors_shown():
-        app.calibrations.apply(name, catalog=catalog, by=labeller())
-
-
-def _undo(app: App, catalog: str) -> None:
-    with state.errors_shown():
-        app.calibrations.undo(catalog, by=labeller())

@@ -23,7 +23,7 @@ from dashboard.session import known_job, start_job
 from dashboard.ui.first_look import begin_first_look
 from dashboard.ui.rights import only
 from dashboard.ui.table import Column, table
-from dashboard.ui.text import counted, error_toasted, escaped
+from dashboard.ui.text import counted, escaped
 from dashboard.ui.url_state import open_page
 
 JOB, SHOWN = "catalog:job", "catalog:job.shown"
@@ -272,11 +272,10 @@ def value_fields(app: App, wanted: tuple[Wanted, ...], prefix: str = PREFIX) -> 
         else "All values are entered. A new value replaces the old one."
     )
     st.markdown(f"**{head}** {escaped(app.vault.note or app.vault.where, 400)}")
-    for position, (left, right) in enumerate(zip(wanted[::2], (*wanted[1::2], None), strict=False)):
-        columns = st.columns(2)
-        for place, item in enumerate(one for one in (left, right) if one is not None):
-            with columns[place]:
-                _field(item, f"{prefix}{2 * position + place}")
+    for start in range(0, len(wanted), 2):
+        for place, (column, item) in enumerate(zip(st.columns(2), wanted[start : start + 2], strict=False), start):
+            with column:
+                _field(item, f"{prefix}{place}")
 
 
 def values_given(wanted: tuple[Wanted, ...], prefix: str = PREFIX) -> dict[str, str]:
@@ -294,8 +293,8 @@ def own_values(app: App, catalog: str, server: Server) -> None:
     with st.form(f"{prefix}form", clear_on_submit=True):
         value_fields(app, wanted, prefix)
         st.form_submit_button(
-            "Keep them", key=f"{prefix}keep", **only("administer"), icon=":material/key:", on_click=_keep,
-            args=(app, catalog, server, wanted, prefix),
+            "Keep them", key=f"{prefix}keep", **only("administer"), icon=":material/key:", 
+            on_click=lambda: app.catalog_editor.keep_secrets(catalog, [server], values_given(wanted, prefix)),
         )  # fmt: skip
     st.caption("The next call uses the new value. A session with the old value is closed.")
 
@@ -326,16 +325,7 @@ def _known_values(app: App, catalog: str, server: Server) -> None:
 def _value_button(
     work: Callable[[str, str, str], None], label: str, key: str, catalog: str, server: str, name: str
 ) -> None:
-    st.button(label, key=key, **only("administer"), on_click=_done, args=(work, catalog, server, name))
-
-
-def _done(work: Callable[[str, str, str], None], catalog: str, server: str, name: str) -> None:
-    with error_toasted():
-        work(catalog, server, name)
-
-
-def _keep(app: App, catalog: str, server: Server, wanted: tuple[Wanted, ...], prefix: str) -> None:
-    app.catalog_editor.keep_secrets(catalog, [server], values_given(wanted, prefix))
+    st.button(label, key=key, **only("administer"), on_click=state.toasted, args=(lambda: work(catalog, server, name),))
 
 
 def _field(item: Wanted, key: str) -> None:

@@ -149,21 +149,16 @@ def price_panel(
         )
         st.form_submit_button("Set", icon=":material/check:", on_click=_set, args=(app, catalog, server, tool, key), **only("administer"))  # fmt: skip
         st.form_submit_button(
-            "Reset to declared", icon=":material/undo:", on_click=_reset, args=(app, catalog, server, tool, key),
+            "Reset to declared", icon=":material/undo:", on_click=_set, args=(app, catalog, server, tool, key, True),
             **only("administer", disabled=source != "edited", help="Remove the value that was set by hand."),
         )  # fmt: skip
     kept_error(f"{key}.problem")
 
 
-def _set(app: App, catalog: str, server: str, tool: str, key: str) -> None:
+def _set(app: App, catalog: str, server: str, tool: str, key: str, reset: bool = False) -> None:
     with error_kept(f"{key}.problem"):
-        app.catalog_editor.set_figure(catalog, server, tool, parse_price(st.session_state[key]))
-        st.session_state[key] = ""
-
-
-def _reset(app: App, catalog: str, server: str, tool: str, key: str) -> None:
-    with error_kept(f"{key}.problem"):
-        app.catalog_editor.set_figure(catalog, server, tool, None)
+        value_usd = None if reset else parse_price(st.session_state[key])
+        app.catalog_editor.set_figure(catalog, server, tool, value_usd)
         st.session_state[key] = ""
 
 

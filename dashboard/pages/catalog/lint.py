@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -233,7 +234,7 @@ def _severity_choice(report: LintReport, linked: str) -> str:
 
 
 def _rule_choice(report: LintReport, severity: str, linked: str) -> str:
-    found = report if severity == EVERY else _of(report, Severity(severity))
+    found = replace(report, findings=tuple(f for f in report.findings if severity in {EVERY, f.severity}))
     options = {ALL_RULES: ALL_RULES} | {rule: f"{RULES[rule].title} · {n:,}" for rule, n in found.by_rule().items()}
     options |= {rule: f"{RULES[rule].title} · …" for rule in report.waiting}
     if st.session_state.get(RULE) not in options:
@@ -242,10 +243,6 @@ def _rule_choice(report: LintReport, severity: str, linked: str) -> str:
         "Rule", list(options), key=RULE, format_func=options.__getitem__, label_visibility="collapsed", width=300
     )
     return "" if picked == ALL_RULES else picked
-
-
-def _of(report: LintReport, severity: Severity) -> LintReport:
-    return LintReport(report.catalog, tuple(f for f in report.findings if f.severity is severity))
 
 
 def _filtered(report: LintReport, severity: str, rule: str, query: str) -> list[Finding]:

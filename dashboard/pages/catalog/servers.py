@@ -19,7 +19,7 @@ from core.importers.shipped_catalogs import SHIPPED_CATALOGS
 from dashboard.pages.catalog import state
 from dashboard.pages.catalog.connection_job import connection_lines, start_change
 from dashboard.ui.rights import only
-from dashboard.ui.text import counted, error_toasted, escaped, visitor_zone
+from dashboard.ui.text import counted, escaped, visitor_zone
 
 FOLLOW_WORDS: dict[Follow, str] = {"show": "Show changes", "take": "Take them at once", "off": "Do not look"}
 MOST_SHOWN = 12
@@ -63,12 +63,8 @@ def file_panel(app: App, catalog: str) -> None:
             st.session_state.setdefault(key, known.follow)
             st.radio(
                 "Changes of the file", FOLLOW, key=key, **only("administer"), format_func=lambda one: FOLLOW_WORDS[one], label_visibility="collapsed",
-                on_change=_follow, args=(app, catalog, key),
+                on_change=lambda: app.followed.set_follow(catalog, st.session_state[key]),
             )  # fmt: skip
-
-
-def _follow(app: App, catalog: str, key: str) -> None:
-    app.followed.set_follow(catalog, st.session_state[key])
 
 
 def off_panel(app: App, catalog: Catalog) -> None:
@@ -261,27 +257,16 @@ def _words(one: ServerSignIn) -> str:
 
 
 def _button(app: App, catalog: str, server: str, prefix: str, label: str, icon: str) -> None:
-    work = {"Sign out": _sign_out, "Use a token": _use_token}.get(label, _begin)
+    work: dict[str, Callable[[], object]] = {
+        "Sign out": lambda: app.sign_ins.sign_out(catalog, server),
+        "Use a token": lambda: app.values.send_header(catalog, server, "Authorization"),
+    }
     about = "For a server that takes a token in its header Authorization: a field for it appears in its details."
     st.button(
-        label, key=f"{prefix}.{label}.{server}", icon=icon, on_click=work, args=(app, catalog, server),
+        label, key=f"{prefix}.{label}.{server}", icon=icon, on_click=state.toasted,
+        args=(work.get(label, lambda: app.sign_ins.begin(catalog, server, _console())),),
         **only("administer", help=about if label == "Use a token" else None),
     )  # fmt: skip
-
-
-def _begin(app: App, catalog: str, server: str) -> None:
-    with error_toasted():
-        app.sign_ins.begin(catalog, server, _console())
-
-
-def _sign_out(app: App, catalog: str, server: str) -> None:
-    with error_toasted():
-        app.sign_ins.sign_out(catalog, server)
-
-
-def _use_token(app: App, catalog: str, server: str) -> None:
-    with error_toasted():
-        app.values.send_header(catalog, server, "Authorization")
 
 
 def _console() -> str:

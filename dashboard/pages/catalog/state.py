@@ -13,6 +13,7 @@ from core.app import App
 from core.catalogs.catalog_editor import OWN
 from core.domain.catalog import Catalog, Imported
 from core.domain.errors import WayfareError
+from dashboard.ui.text import error_toasted
 
 DIALOG, ABOUT, NOTICE, NEXT = "catalog:dialog", "catalog:dialog.about", "catalog:notice", "catalog:next"
 CATALOG, SERVER, VIEW, QUERY = "catalog.catalog", "catalog.server", "catalog.view", "catalog.q"
@@ -83,6 +84,18 @@ def errors_shown() -> Iterator[None]:
         yield
     except WayfareError as error:
         say(str(error), done=False)
+
+
+def acted(work: Callable[[], object]) -> None:
+    """Do something, and show its error at the top of the page. For `on_click`."""
+    with errors_shown():
+        work()
+
+
+def toasted(work: Callable[[], object]) -> None:
+    """Do something, and show its error as a toast. For `on_click`."""
+    with error_toasted():
+        work()
 
 
 def go_to(catalog: str) -> None:
