@@ -248,14 +248,7 @@ class Wording:
 
 
 def reworded(catalog: Catalog, wordings: Iterable[Wording]) -> Catalog:
-    """Returns the catalog with these wordings; one whose server speaks otherwise now is left out.
-
-    >>> catalog = Catalog("c", (Server("files", tools=(Tool("files", "read", "Reads."),)),))
-    >>> said = Wording("files", "read", "Show a file's text.", words_digest("Reads."), "")
-    >>> tool = reworded(catalog, [said]).tools[0]
-    >>> tool.description, tool.own_description, reworded(catalog, [replace(said, of="")]) == catalog
-    ("Show a file's text.", 'Reads.', True)
-    """
+    """Returns the catalog with these wordings; one whose server speaks otherwise now is left out."""
     by_place = {(one.server, one.tool): one for one in wordings}
     if not by_place:
         return catalog

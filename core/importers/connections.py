@@ -32,14 +32,7 @@ _URLS = ("url", "serverUrl", "httpUrl")
 
 
 def read_connection(entry: Entry, server: str) -> Connection | None:
-    """Reads one `mcpServers` entry. Records a fault and returns None if it has neither command nor address.
-
-    >>> from core.importers.reading import Reading
-    >>> reading = Reading("mcp.json")
-    >>> entry = Entry(reading, 'mcpServers "web"', {"url": "https://x.org/mcp", "headers": {"X-Key": "s3cret"}})
-    >>> read_connection(entry, "web").headers, reading.secrets
-    ({'X-Key': '${secret:web/X-Key}'}, {'web/X-Key': 's3cret'})
-    """
+    """Reads one `mcpServers` entry. Records a fault and returns None if it has neither command nor address."""
     extractor = SecretExtractor(entry, server)
     entry = _flat(entry)
     command = expanded(entry, entry.raw_text("command"))

@@ -168,11 +168,7 @@ class Prices:
     default: float | None = None
 
     def of(self, tool: str) -> float | None:
-        """The price of one tool.
-
-        >>> Prices({"search": 0.0}, default=0.01).of("search"), Prices().of("search")
-        (0.0, None)
-        """
+        """The price of one tool."""
         return self.by_tool.get(tool, self.default)
 
 
@@ -198,12 +194,7 @@ def _cost_info(entry: Entry) -> Entry | None:
 
 
 def meta_price(entry: Entry) -> float | None:
-    """A price under `_meta`, directly or in one publisher's object, or None.
-
-    >>> from core.importers.reading import Reading
-    >>> meta_price(Entry(Reading("a.json"), "", {"_meta": {"org.example/pricing": {"price_usd": 0.002}}}))
-    0.002
-    """
+    """A price under `_meta`, directly or in one publisher's object, or None."""
     meta = entry.child("_meta")
     if meta is None:
         return None
@@ -223,14 +214,7 @@ def meta_price(entry: Entry) -> float | None:
 
 
 def read_prompts(top: Entry) -> None:
-    """Record every declared input; one with `password` is a secret.
-
-    >>> from core.importers.reading import Reading
-    >>> reading = Reading("mcp.json")
-    >>> read_prompts(Entry(reading, "", {"inputs": [{"id": "key", "description": "API key", "password": True}]}))
-    >>> reading.prompts["key"]
-    Prompt(id='key', description='API key', secret=True)
-    """
+    """Record every declared input; one with `password` is a secret."""
     for position, entry in enumerate(top.entries("inputs")):
         known = len(top.reading.problems)
         name = entry.name("id")

@@ -18,11 +18,10 @@ from core.importers.secrets import secret_name
 class Importer(ABC):
     """One format. A subclass fills `matches` and `_fill`; reading is everything or nothing.
 
-    `example` is one small document in the format: it is what help shows and what the contract tests read.
+    `example` is one small document in the format, which the contract tests read.
     """
 
     name: ClassVar[str]
-    title: ClassVar[str]
     example: ClassVar[str]
 
     @abstractmethod
@@ -65,7 +64,6 @@ class Plain(Importer):
     """`{"servers": [{"name", "description", "tools": [...]}]}`, or one of these servers alone."""
 
     name = "plain"
-    title = "Catalog: a list of servers with their tools, prices and figures"
     example = """{"servers": [{"name": "weather", "description": "Forecasts for any place.", "ask_usd": 0.001,
   "tools": [{"name": "get_forecast", "description": "The forecast of a city.", "price_usd": 0.002,
     "inputSchema": {"type": "object", "properties": {"city": {"type": "string"}}}}]}]}"""
@@ -134,7 +132,6 @@ class LiveMcpBench(Importer):
     """`[{"name", "description", "category", "config": {"mcpServers"}, "tools": {"server": {"tools": [...]}}}]`."""
 
     name = "livemcpbench"
-    title = "LiveMCPBench: a list of projects with their servers' tools and client configuration"
     example = """[{"name": "Charts", "description": "Draws charts.", "category": "Office",
   "config": {"mcpServers": {"chart-server": {"command": "npx", "args": ["-y", "chart-server"]}}},
   "tools": {"chart-server": {"tools": [
@@ -199,7 +196,6 @@ class ClientConfig(Importer):
 
     name = "client_config"
     apart = _KEYS
-    title = "Client configuration (Claude Desktop, Cursor, VS Code, mcpproxy, Codex): servers to ask for their tools"
     example = """{"mcpServers": {
   "files": {"command": "npx", "args": ["-y", "@modelcontextprotocol/server-filesystem", "/tmp"]},
   "web": {"type": "http", "url": "https://example.org/mcp", "headers": {"Authorization": "Bearer ${env:TOKEN}"}}}}"""

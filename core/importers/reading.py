@@ -19,11 +19,7 @@ from core.domain.untrusted_text import visible
 
 
 class BrokenDocumentError(CatalogError):
-    """A document that was refused; `problems` is one sentence for each fault.
-
-    >>> print(BrokenDocumentError(["a.json: x is bad; mend it.", "a.json: y is bad; mend it."]))
-    a.json: x is bad; mend it (and 1 more problem).
-    """
+    """A document that was refused; `problems` is one sentence for each fault."""
 
     def __init__(self, problems: Sequence[str]) -> None:
         self.problems = tuple(problems)
@@ -118,11 +114,7 @@ _KINDS: dict[type, str] = {
 
 
 def kind(value: object) -> str:
-    """The kind of a JSON value in words.
-
-    >>> kind([1]), kind(True), kind(None)
-    ('a list', 'true or false', 'null')
-    """
+    """The kind of a JSON value in words."""
     return _KINDS.get(type(value), "of an unknown kind")
 
 
@@ -137,11 +129,7 @@ def shown(name: str) -> str:
 
 
 def line_fault(text: str, limit: int = MAX_NAME) -> str:
-    """The fault of a text that must fit on one line: too long, control or direction-changing characters.
-
-    >>> line_fault("a\\tb")
-    'holds the control character U+0009; remove it'
-    """
+    """The fault of a text that must fit on one line: too long, control or direction-changing characters."""
     if len(text) > limit:
         return f"has {len(text):,} characters; use at most {limit:,}"
     for character in text:
@@ -153,22 +141,12 @@ def line_fault(text: str, limit: int = MAX_NAME) -> str:
 
 
 def name_fault(name: str) -> str:
-    """The fault of a tool's name.
-
-    >>> name_fault("  ")
-    'is empty; give a name'
-    >>> name_fault("<b>bold</b>")
-    ''
-    """
+    """The fault of a tool's name."""
     return line_fault(name) if name.strip() else "is empty; give a name"
 
 
 def server_name_fault(name: str) -> str:
-    """The fault of a server's name: `server::tool` must be unambiguous.
-
-    >>> server_name_fault("a::b")
-    'holds "::", which separates server and tool; rename it'
-    """
+    """The fault of a server's name: `server::tool` must be unambiguous."""
     if "::" in name:
         return 'holds "::", which separates server and tool; rename it'
     return 'ends with ":", which makes server::tool ambiguous; rename it' if name.endswith(":") else name_fault(name)
@@ -219,11 +197,7 @@ class RepeatedKeys(dict[str, Any]):
 
 
 def keep_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """For `json.loads(object_pairs_hook=...)`: an object that remembers which keys it had twice.
-
-    >>> keep_repeats([("a", 1), ("a", 2)]).repeated
-    ('a',)
-    """
+    """For `json.loads(object_pairs_hook=...)`: an object that remembers which keys it had twice."""
     plain = dict(pairs)
     if len(plain) == len(pairs):
         return plain
@@ -234,13 +208,7 @@ def keep_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def inspect(reading: Reading, document: object, path: str = "") -> None:
-    """Record faults that no format admits; `path` is the document's place. Without recursion, so that a deep one does no harm.
-
-    >>> reading = Reading("a.json")
-    >>> inspect(reading, {"servers": [{"name": "\\ud800"}]})
-    >>> reading.problems
-    ['a.json: servers[0].name holds half a character (a lone surrogate); remove it.']
-    """
+    """Record faults that no format admits; `path` is the document's place. Without recursion, so that a deep one does no harm."""
     outside = path.count("[")
     stack: list[tuple[tuple[str | int, ...], object]] = [((), document)]
     while stack:

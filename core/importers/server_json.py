@@ -20,15 +20,7 @@ from core.importers.secrets import SecretExtractor, secret_name
 
 
 def ask(entry: Entry, server: str, name: str) -> str:
-    """Record that a value must be entered, and return its reference.
-
-    >>> from core.importers.reading import Reading
-    >>> reading = Reading("server.json")
-    >>> ask(Entry(reading, "", {"description": "API key", "isSecret": True}), "io.github.x/weather", "KEY")
-    '${secret:io.github.x/weather/KEY}'
-    >>> reading.prompts["io.github.x/weather/KEY"].secret
-    True
-    """
+    """Record that a value must be entered, and return its reference."""
     key = secret_name(server, name)
     optional = "" if entry.flag("isRequired") else "optional: "
     description = f"{optional}{entry.text('description') or name}"
@@ -90,13 +82,7 @@ _WORD = re.compile(r"[A-Za-z0-9@][^\s\x00-\x1f]*")
 
 
 def package_command(package: Entry, server: str) -> dict[str, Any] | None:
-    """A package as an entry of a client's configuration; None (and a note) where it cannot be started here.
-
-    >>> from core.importers.reading import Reading
-    >>> package = {"registry_type": "pypi", "identifier": "weather-mcp", "version": "0.5.0"}
-    >>> package_command(Entry(Reading("server.json"), "packages[0]", package), "org.x/weather")
-    {'command': 'uvx', 'args': ['weather-mcp@0.5.0'], 'env': {}}
-    """
+    """A package as an entry of a client's configuration; None (and a note) where it cannot be started here."""
     registry = (package.raw_text("registryType") or package.raw_text("registry_name")).lower()
     hint = package.raw_text("runtimeHint")
     runner = hint if hint in _RUNNERS.values() else _RUNNERS.get(registry)
@@ -141,7 +127,6 @@ class ServerJson(Importer):
     """`{"name", "description", "version", "remotes": [...], "packages": [...]}`."""
 
     name = "server_json"
-    title = "MCP Registry server.json: a published server, by its remotes or packages"
     example = """{"$schema": "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json",
   "name": "io.github.example/weather", "description": "Forecasts for any place.", "version": "1.0.2",
   "packages": [{"registryType": "npm", "identifier": "@example/weather", "version": "1.0.2",

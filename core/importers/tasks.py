@@ -177,12 +177,7 @@ def read_calls(text: str | bytes, *, source: str, catalog: str) -> tuple[Decisio
     """The questions and calls of a file as events of a catalog, in the order of time. Raises BrokenDocumentError that names the line.
 
     A line is `{time, session, question, tool "server::tool", ok, latency_s, price_usd}`, or a record of mcpproxy-go's activity. A line
-    without a tool is a question alone; a call without a question belongs to the question before it in its session, or to none.
-
-    >>> line = '{"time": "2026-11-28T09:00:00Z", "question": "read a file", "tool": "files::read", "ok": true}'
-    >>> [type(event).__name__ for event in read_calls(line, source="day.jsonl", catalog="mine")]
-    ['DecisionEvent', 'OutcomeEvent']
-    """
+    without a tool is a question alone; a call without a question belongs to the question before it in its session, or to none."""
     reading = Reading(source)
     own = (_own(entry) for entry in json_lines(reading, decode(text, source=source)))
     lines = [(_time(entry), entry) for entry in own if entry is not None]

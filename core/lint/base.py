@@ -39,12 +39,7 @@ _NO_ROWS = np.zeros(0, dtype=np.int32)
 
 
 class Corpus:
-    """Texts by their words. A text with several folded forms has one entry for each form.
-
-    >>> corpus = Corpus(["Ignore all rules", "Adds all numbers"])
-    >>> [text for text, _ in corpus.containing([frozenset({"ignor", "forget"}), frozenset({"all"})])]
-    ['Ignore all rules']
-    """
+    """Texts by their words. A text with several folded forms has one entry for each form."""
 
     def __init__(self, texts: Iterable[str]) -> None:
         self._entries = [(text, folded) for text in dict.fromkeys(texts) for folded in fold(text)]

@@ -92,11 +92,7 @@ class UntypedParameters(ToolRule):
 
 
 def properties(schema: Json | None) -> Mapping[str, Any]:
-    """Returns the declared parameters of a schema.
-
-    >>> dict(properties({"properties": {"city": {"type": "string"}}})), dict(properties(None))
-    ({'city': {'type': 'string'}}, {})
-    """
+    """Returns the declared parameters of a schema."""
     return _mapping((schema or {}).get("properties"))
 
 

@@ -27,13 +27,7 @@ Filter = tuple[str, list[object]]
 
 
 def calls_condition(where: ActivityFilter) -> Filter:
-    """SQL condition and parameters over `outcomes o` joined with their `decisions d`.
-
-    >>> calls_condition(ActivityFilter(server="files", simulated=False))
-    ('o.server = ? AND o.simulated = ?', ['files', False])
-    >>> calls_condition(ActivityFilter())
-    ('true', [])
-    """
+    """SQL condition and parameters over `outcomes o` joined with their `decisions d`."""
     searched = "concat_ws(chr(10), o.server, o.tool, o.error, o.client, d.subtask)"
     conditions = [("o.server = ?", where.server), ("o.tool = ?", where.tool)]
     return _joined([*_common(where, "o", searched), *conditions, *_ended(where)])
@@ -49,11 +43,7 @@ def decisions_condition(where: ActivityFilter) -> Filter:
 
 
 def refused_condition(where: ActivityFilter) -> Filter:
-    """SQL condition and parameters over `refused_requests r`: refused requests have no outcome and are not simulated.
-
-    >>> refused_condition(ActivityFilter(server="files", kinds=("ok",)))
-    ('r.server = ?', ['files'])
-    """
+    """SQL condition and parameters over `refused_requests r`: refused requests have no outcome and are not simulated."""
     searched = "concat_ws(chr(10), r.client, r.server, r.tool, r.error, r.why)"
     return _joined([*_common(where, "r", searched), ("r.server = ?", where.server), ("r.tool = ?", where.tool)])
 

@@ -27,13 +27,7 @@ class BackgroundWriter:
     """Calls `write` in a thread of its own, `gather_s` seconds after the first of the calls of `soon` that it serves.
 
     A transaction for each event costs more than the calls that the events tell of, and it would take the processor from the
-    answer that is just being sent. `where` names the store in errors. Thread-safe.
-
-    >>> written = []
-    >>> writer = BackgroundWriter(lambda: written.append("once"), gather_s=60.0, name="example", where="in memory")
-    >>> writer.soon(), writer.soon(), writer.close(), written
-    (None, None, None, ['once'])
-    """
+    answer that is just being sent. `where` names the store in errors. Thread-safe."""
 
     def __init__(self, write: Callable[[], object], *, gather_s: float, name: str, where: str) -> None:
         self._write = write

@@ -277,11 +277,7 @@ CHECKS: Mapping[str, Callable[[object], object]] = {
 
 @cache
 def schema(kind: type[Record]) -> Schema:
-    """The Arrow schema of a record's table.
-
-    >>> schema(ParameterEvent).names
-    ['sequence', 'at', 'router', 'name', 'old', 'new', 'origin']
-    """
+    """The Arrow schema of a record's table."""
     fields = ((field.name, ARROW[str(field.type).partition(" | ")[0]]) for field in dataclasses.fields(kind))
     return pa.schema([("sequence", pa.int64()), *fields])
 

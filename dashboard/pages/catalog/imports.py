@@ -226,11 +226,7 @@ def _buttons(app: App, read: Read, *, connectable: bool) -> None:
 
 
 def summary(imported: Imported) -> str:
-    """Returns the content of an import in one sentence.
-
-    >>> summary(Imported("plain", ()))
-    'Format plain: 0 servers, 0 tools.'
-    """
+    """Returns the content of an import in one sentence."""
     tools = [tool for server in imported.servers for tool in server.tools]
     unpriced = sum(tool.price_usd is None for tool in tools)
     parts = [counted(len(imported.servers), "server"), counted(len(tools), "tool")]

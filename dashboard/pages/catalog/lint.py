@@ -63,11 +63,7 @@ def lint_frame(findings: Sequence[Finding]) -> pd.DataFrame:
 
 
 def finding_id(finding: Finding) -> str:
-    """Returns the id of a finding in links, which is stable.
-
-    >>> finding_id(Finding("unpriced", Severity.NOTE, "files", "", "", "", ""))
-    'unpriced|files|||'
-    """
+    """Returns the id of a finding in links, which is stable."""
     return "|".join((finding.rule, finding.server, finding.tool, finding.where, finding.other))
 
 

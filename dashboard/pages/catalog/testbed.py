@@ -213,11 +213,7 @@ def _copy_preview(server: Server, copies: Sequence[Server]) -> None:
 
 
 def copies_frame(servers: Sequence[Server]) -> pd.DataFrame:
-    """Returns descriptions and declared statistics in s, percent and m$; NaN if not declared.
-
-    >>> copies_frame([Server("a", "Finds.", call_s=0.5, success=0.9)])["success_percent"].tolist()
-    [90.0]
-    """
+    """Returns descriptions and declared statistics in s, percent and m$; NaN if not declared."""
     prices = [[tool.price_usd for tool in one.tools if tool.price_usd is not None] for one in servers]
     return pd.DataFrame(
         {

@@ -76,11 +76,7 @@ def size_px(price_usd: float) -> float:
 
 
 def shrinking(count: int) -> float:
-    """Returns the factor on sizes for many tools.
-
-    >>> [round(shrinking(count), 2) for count in (10, 1000, 3000, 10_000)]
-    [1.0, 1.0, 0.71, 0.5]
-    """
+    """Returns the factor on sizes for many tools."""
     return min(1.0, max(0.5, math.sqrt(ROOMY / max(count, 1))))
 
 
@@ -129,11 +125,7 @@ class MapData:
 
 
 def wrapped(text: str) -> str:
-    """Returns a stranger's text in escaped lines for a hover box.
-
-    >>> wrapped("<i>" * 2)
-    '&lt;i&gt;&lt;i&gt;'
-    """
+    """Returns a stranger's text in escaped lines for a hover box."""
     return "<br>".join(label(line, HOVER_CHARACTERS) for line in textwrap.wrap(text, HOVER_CHARACTERS))
 
 
