@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from core.governance.status import Health
     from core.relevance.encoder import CachedEncoder
     from core.store import Store
-    from core.store.sharing import Sharing
+    from core.store.connection import Sharing
 
 CLOSING_LIMIT_S = 5.0
 Made = TypeVar("Made")
@@ -101,7 +101,7 @@ class App:
 
     @built
     def values(self):
-        from core.catalogs.server_values import ServerValues
+        from core.catalogs.servers import ServerValues
 
         return ServerValues(self.catalogs, self.vault)
 
@@ -124,7 +124,7 @@ class App:
 
     @built
     def simulated_networks(self):
-        from core.catalogs.simulated_networks import SimulatedNetworks
+        from core.catalogs.contexts import SimulatedNetworks
 
         return SimulatedNetworks(self.networks)
 
@@ -216,7 +216,7 @@ class App:
 
     @built
     def wordings(self):
-        from core.catalogs.wordings import Wordings
+        from core.catalogs.catalog_editor import Wordings
 
         return Wordings(self.store, self.catalogs, self.settings.now)
 

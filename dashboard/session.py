@@ -20,7 +20,7 @@ from core.domain.execution import SESSION_OWNER, SessionOwner
 from core.domain.people import Person, Right, ask_pages, person
 from core.domain.settings import Settings, launched
 from core.store import Store
-from core.store.sharing import CONSOLE
+from core.store.connection import CONSOLE
 from dashboard.page_host import visitor
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ from weakref import WeakSet
 import numpy as np
 
 from core.catalogs.catalogs import CatalogService
+from core.catalogs.contexts import SimulatedNetworks
 from core.catalogs.decision_log import AGENT
-from core.catalogs.simulated_networks import SimulatedNetworks
 from core.domain.catalog import Server, Tool
 from core.domain.errors import UnknownNameError
 from core.domain.events import OutcomeEvent, StatisticsEvent

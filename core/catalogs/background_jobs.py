@@ -34,8 +34,7 @@ class Rounds(ABC):
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
 
     @abstractmethod
-    def round(self) -> None:
-        """Do what is due now."""
+    def round(self) -> None: ...
 
     def start(self) -> None:
         """Begin. A second start changes nothing."""
@@ -44,11 +43,9 @@ class Rounds(ABC):
                 self._thread.start()
 
     def wake(self) -> None:
-        """Do the next round without a pause."""
         self._woken.set()
 
     def close(self) -> None:
-        """End after the round that is under way."""
         self._ended.set()
         self.wake()
 
@@ -62,7 +59,7 @@ class Rounds(ABC):
 
 
 class Stopped(Exception):
-    """The job was stopped."""
+    pass
 
 
 @actions("tune", end="stop a job")
@@ -90,7 +87,6 @@ class Job:
         pool.shutdown(wait=False)
 
     def end(self) -> None:
-        """Stop it after its present step."""
         self.stop.set()
 
     def _end(self, _: Future[Any]) -> None:
@@ -103,7 +99,6 @@ class Job:
         self.done, self.of = done, self.of if of is None else of
 
     def wait(self, limit_s: float) -> bool:
-        """Wait for the end. Returns whether the work ended in time."""
         return bool(wait([self.future], limit_s).done)
 
     @property
@@ -181,6 +176,10 @@ class BackgroundJobs:
         with self._lock:
             return self._under_way(key)
 
+    def _all_under_way(self) -> list[Job]:
+        with self._lock:
+            return [job for jobs in self._jobs.values() for job in jobs if job.under_way]
+
     def listed(self) -> list[Job]:
         """The jobs with a title: those under way, then those that have ended, with the commands in the store, the newest first."""
         with self._lock:
@@ -190,14 +189,11 @@ class BackgroundJobs:
 
     @property
     def listed_under_way(self) -> int:
-        """The number of jobs with a title that have not ended."""
-        with self._lock:
-            return sum(bool(job.title) and job.under_way for jobs in self._jobs.values() for job in jobs)
+        return sum(bool(job.title) for job in self._all_under_way())
 
     @property
     def any_under_way(self) -> bool:
-        with self._lock:
-            return any(self._under_way(key) is not None for key in self._jobs)
+        return bool(self._all_under_way())
 
     def of(self, key: str, about: object) -> Job | None:
         """The newest job with this input. Returns None if there was none, or if it is not kept any more."""
@@ -212,8 +208,7 @@ class BackgroundJobs:
 
     def close(self, limit_s: float) -> None:
         """Stop the jobs under way, and wait at most `limit_s` for their end."""
-        with self._lock:
-            going = [job for jobs in self._jobs.values() for job in jobs if job.under_way]
+        going = self._all_under_way()
         for job in going:
             job.stop.set()
         wait([job.future for job in going], limit_s)

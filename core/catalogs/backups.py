@@ -65,8 +65,6 @@ class Backup:
 
 
 class Backups:
-    """Makes backups of a store. Thread-safe."""
-
     def __init__(self, store: Store, settings: Settings) -> None:
         self._store, self._settings = store, settings
         self._making = threading.Lock()

@@ -1,9 +1,10 @@
-"""Changes to catalogs: imports, discovery, copies of servers, prices set by hand."""
+"""Changes to catalogs: imports, discovery, copies of servers, prices and descriptions set by hand."""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,17 +14,19 @@ import numpy as np
 from core.catalogs.catalogs import CatalogService
 from core.catalogs.followed import FollowedFiles, with_known
 from core.catalogs.lint_reports import LintReports
+from core.catalogs.loaded_catalog import Wording, setting_of, stored_wordings, without_wordings, words_digest
 from core.catalogs.servers import keep_values
-from core.catalogs.wordings import without_wordings
 from core.domain.catalog import Catalog, Discovery, Follow, Imported, Server
 from core.domain.errors import CatalogError, UnknownNameError
 from core.domain.events import Override
 from core.domain.people import actions
 from core.domain.tool_table import packed
+from core.domain.untrusted_text import visible
 from core.importers import read_document, read_files
 from core.importers.shipped_catalogs import check_name
 from core.servers.lazy_pool import load_protocol
 from core.servers.secrets import SecretVault
+from core.store import Store
 from core.virtual.multiply import Recipe, copies, multiplied, multiplied_name
 
 if TYPE_CHECKING:
@@ -45,6 +48,8 @@ class ImportReport:
 
 MOST_LINTED = 20_000
 """Tools whose errors an import counts at once, in some seconds."""
+LONGEST = 10_000
+"""Characters of a wording, as many as clients are given of a description."""
 OWN = "catalog"
 """The format of an import that has the servers of a stored catalog themselves."""
 
@@ -132,12 +137,10 @@ class CatalogEditor:
         return report
 
     def _known(self, name: str) -> Catalog:
-        """A stored catalog in its servers' own words, or an empty one."""
         there = name in {info.name for info in self.catalogs.infos()}
         return without_wordings(self.catalogs.catalog(name)) if there else Catalog(name)
 
     def _before(self, name: str) -> dict[str, Server]:
-        """The servers of a stored catalog that have tools, by name."""
         known = self._known(name)
         return {server.name: server for server in (*known.servers, *known.off) if server.tools}
 
@@ -155,7 +158,6 @@ class CatalogEditor:
         self.followed.forget(name)
 
     def copies(self, catalog: str, server: str, recipe: Recipe) -> tuple[Server, ...]:
-        """The virtual copies that `multiply` would make of a server. Raises UnknownNameError, CatalogError."""
         known = self.catalogs.catalog(catalog)
         return copies(known.server(server), recipe, taken=known.server_row)
 
@@ -185,3 +187,61 @@ class CatalogEditor:
         self.catalogs.save(catalog, source)
         errors = self.lint_reports.count_errors(catalog.name) if len(catalog.tools) <= MOST_LINTED else None
         return ImportReport(catalog.name, len(catalog.servers), len(catalog.tools), imported, errors, found)
+
+
+@actions("tune", put="reword", remove="remove a wording")
+@dataclass(eq=False)
+class Wordings:
+    store: Store
+    catalogs: CatalogService
+    now: Callable[[], datetime]
+
+    def __post_init__(self) -> None:
+        self._lock = threading.Lock()
+
+    def list(self, catalog: str) -> tuple[Wording, ...]:
+        """The wordings of a catalog, also those that do not count because the server's words changed."""
+        return stored_wordings(self.store, catalog)
+
+    def stale(self, catalog: str) -> tuple[Wording, ...]:
+        """The wordings that do not count: their server says something else now, or has no such tool."""
+        known = self.catalogs.catalog(catalog)
+        own = {(tool.server, tool.name): tool.own_description for tool in known.tools}
+        own |= {(server.name, ""): server.own_description for server in known.servers}
+        found = ((one, own.get((one.server, one.tool))) for one in self.list(catalog))
+        return tuple(one for one, words in found if words is None or words_digest(words) != one.of)
+
+    def put(self, catalog: str, place: str, text: str) -> None:
+        """Describes a tool (`server::tool`) or a server anew. Raises UnknownNameError, and CatalogError for an unusable
+        text."""
+        text = visible(text).strip()
+        if not text:
+            raise CatalogError("The description is empty. Write one, or take the server's own back with --remove.")
+        if len(text) > LONGEST:
+            raise CatalogError(f"The description has {len(text):,} characters; at most {LONGEST:,} are taken.")
+        server, tool, words = self._found(catalog, place)
+        made = Wording(server, tool, text, words_digest(words), self.now().isoformat())
+        self._write(catalog, server, tool, (made,))
+
+    def remove(self, catalog: str, place: str) -> None:
+        """Takes the server's own words back. Raises UnknownNameError if there is no wording."""
+        server, _, tool = place.partition("::")
+        if not any((one.server, one.tool) == (server, tool) for one in self.list(catalog)):
+            raise UnknownNameError(f"{place!r} of catalog {catalog!r} has the server's own description already.")
+        self._write(catalog, server, tool, ())
+
+    def _found(self, catalog: str, place: str) -> tuple[str, str, str]:
+        server, colons, tool = place.partition("::")
+        known = self.catalogs.catalog(catalog)
+        if colons:
+            found = known.find(server, tool)[1]
+            return found.server, found.name, found.own_description
+        if server not in known.server_row:
+            raise UnknownNameError(f"There is no server {server!r} in catalog {catalog!r}; check the name.")
+        return server, "", known.servers[known.server_row[server]].own_description
+
+    def _write(self, catalog: str, server: str, tool: str, fresh: tuple[Wording, ...]) -> None:
+        with self._lock:
+            others = [one for one in self.list(catalog) if (one.server, one.tool) != (server, tool)]
+            self.store.set_setting(setting_of(catalog), [asdict(one) for one in (*others, *fresh)])
+            self.catalogs.reword(catalog)

@@ -9,22 +9,23 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.catalogs.catalog_parts import CatalogParts
+from core.catalogs.contexts import CatalogParts
 from core.catalogs.loaded_catalog import (
     DEFAULT_LEARNING,
     Down,
     Embedding,
     LoadedCatalog,
     measured_network,
+    reworded,
+    stored_wordings,
     token_counts,
     without_names,
+    without_wordings,
 )
-from core.catalogs.wordings import reworded, stored_wordings, without_wordings
 from core.domain.catalog import Catalog, ServerId
 from core.domain.errors import CatalogError, UnknownNameError
 from core.domain.events import OutcomeEvent, Override
@@ -49,7 +50,6 @@ from core.routers.parameters import LearningParameters
 from core.routers.projection import StatisticsProjection
 from core.store import Store
 
-T = TypeVar("T")
 STEPS_IN_HALF_LIFE = 100  # decaying statistics change at so many times in a half-life; between two, decisions repeat
 
 
@@ -88,7 +88,6 @@ class CatalogService:
         self._lock = threading.RLock()
 
     def infos(self) -> tuple[CatalogInfo, ...]:
-        """Every catalog there is, the sample first."""
         own = (CatalogInfo(name, one.about, *shipped_size(name)) for name, one in SHIPPED_CATALOGS.items())
         stored = (CatalogInfo(r.name, r.source, r.servers, r.tools) for r in self._store.catalogs.list_catalogs())
         return (*own, *(info for info in stored if info.name not in SHIPPED_CATALOGS))
@@ -106,7 +105,6 @@ class CatalogService:
         return tuple(row.name for row in self._store.catalogs.list_catalogs() if row.name not in SHIPPED_CATALOGS)
 
     def catalog(self, name: str) -> Catalog:
-        """A catalog by name. Raises UnknownNameError."""
         return self._loaded_catalog(name).catalog
 
     def open(self, name_or_path: str) -> Catalog:
@@ -115,7 +113,8 @@ class CatalogService:
         The file is read each time: it may have changed since an earlier command of this process.
         """
         path = Path(name_or_path)
-        if not self._keeps(name_or_path) and (_is_file(path) or (path.suffix and name_or_path not in self._loaded)):
+        kept = {*SHIPPED_CATALOGS, *self.stored()}
+        if name_or_path not in kept and (_is_file(path) or (path.suffix and name_or_path not in self._loaded)):
             catalog = Catalog(name_or_path, read_files([path], pack=packed).servers)
             with self._lock:
                 before = self._loaded.get(name_or_path)
@@ -237,7 +236,7 @@ class CatalogService:
         """A snapshot of a catalog's statistics, under the priors and rates of the parameters where these have any."""
         learning = parameters if isinstance(parameters, LearningParameters) else None
         with self._lock:
-            return self._loaded_catalog(name).snapshot(learning, self._statistics_at(learning))
+            return self._loaded_catalog(name).projection(learning).snapshot(self._statistics_at(learning))
 
     def context(
         self, name: str, learning: LearningParameters | None = None, *, at_once: bool = False, with_simulated: bool = False
@@ -255,7 +254,7 @@ class CatalogService:
             self.tokens(name)
             fit, learnt = loaded.words_fit(), NOTHING_LEARNT
         else:
-            relevance, loaded.words = loaded.relevance_index(), None
+            relevance, loaded.words = loaded.built(loaded.relevance), None
             learnt = self._learnt.of(loaded.catalog, lambda: relevance)  # labels are embedded without the lock
             fit = FitMatcher.of(relevance, self._relevance_encoder, learnt)
 
@@ -269,17 +268,14 @@ class CatalogService:
             return loaded.context(learning, at, learnt, matcher, **options, cross_encoder=self._cross_encoder)
 
     def part(self, context: RoutingContext, tools: NDArray[np.int64]) -> RoutingContext:
-        """Returns the context of a catalog that has these tools alone: rows of `context`, ascending."""
         outcomes = self._loaded_catalog(context.catalog.name).outcomes
         return self._parts.context(context, tools, lambda catalog: measured_network(catalog, outcomes))
 
     def _statistics_at(self, learning: LearningParameters | None) -> datetime | None:
         """The time of a snapshot, rounded so that it stays the same for a while; None without decay."""
-        if learning is None:
-            learning = DEFAULT_LEARNING
-        if learning.half_life_s == 0:
+        step_s = (learning or DEFAULT_LEARNING).half_life_s / STEPS_IN_HALF_LIFE
+        if step_s == 0:
             return None
-        step_s = learning.half_life_s / STEPS_IN_HALF_LIFE
         return datetime.fromtimestamp(self._now().timestamp() // step_s * step_s, UTC)
 
     def prepare(self, name: str, progress: Callable[[int, int], None] | None = None) -> None:
@@ -321,7 +317,6 @@ class CatalogService:
         return self.is_prepared(name) and self._relevance_encoder.is_open
 
     def embedding(self, name: str) -> Embedding:
-        """How far the vectors of a catalog are that is not ready."""
         return self._loaded_catalog(name).embedding or Embedding()
 
     def tokens(self, name: str) -> NDArray[np.int64]:
@@ -334,37 +329,33 @@ class CatalogService:
 
     def index(self, name: str) -> CatalogIndex:
         self.prepare(name)
-        return _built(self._loaded_catalog(name).index, name)
+        loaded = self._loaded_catalog(name)
+        return loaded.built(loaded.index)
 
     def own(self, name: str) -> tuple[Catalog, Vectors]:
         """A catalog with the vectors of its tools' names and descriptions, (T, D), by which decisions tell tools that do the same."""
         self.prepare(name)
         loaded = self._loaded_catalog(name)
-        return loaded.catalog, _built(loaded.relevance, name).own
+        return loaded.catalog, loaded.built(loaded.relevance).own
 
     def scorer(self, name: str) -> IndexScorer:
         """The relevance of a catalog as a fit sees it: with example requests, without anything learnt from labels."""
-        self.prepare(name)
-        relevance = _built(self._loaded_catalog(name).relevance, name)
-        return IndexScorer.of(relevance, self._relevance_encoder, self.learnt(name).requests)
+        learnt, loaded = self.learnt(name), self._loaded_catalog(name)
+        return IndexScorer.of(loaded.built(loaded.relevance), self._relevance_encoder, learnt.requests)
 
     def relevance_of(self, catalog: Catalog) -> RelevanceIndex:
         """The relevance index of a catalog that is not kept. Only texts that are new are embedded."""
         return RelevanceIndex.build(catalog, self._relevance_encoder)
 
     def learnt(self, name: str) -> Learnt:
-        """The learnt model of a catalog: its labels, and the calibration in force."""
         self.prepare(name)
         loaded = self._loaded_catalog(name)
-        return self._learnt.of(loaded.catalog, loaded.relevance_index)
+        return self._learnt.of(loaded.catalog, lambda: loaded.built(loaded.relevance))
 
     def learnt_shift(self, name: str, subtask: str) -> Shift | None:
         """The effect of labels on the tools for one sub-task, and these labels. Returns None without a similar label."""
         learnt = self.learnt(name)
         return learnt.found(self._relevance_encoder.encode_query(subtask.strip()))
-
-    def _keeps(self, name: str) -> bool:
-        return name in SHIPPED_CATALOGS or any(row.name == name for row in self._store.catalogs.list_catalogs())
 
     def _loaded_catalog(self, name: str) -> LoadedCatalog:
         with self._lock:
@@ -384,12 +375,6 @@ class CatalogService:
         outcomes = list(map(without_names, self._store.events.outcomes(catalog.name)))
         catalog = reworded(catalog, stored_wordings(self._store, catalog.name))
         return LoadedCatalog(catalog, source, outcomes, tuple(self._store.catalogs.overrides(catalog.name)))
-
-
-def _built(index: T | None, name: str) -> T:
-    if index is None:
-        raise CatalogError(f"Catalog {name!r} was removed while it was opened; choose another.")
-    return index
 
 
 def _is_file(path: Path) -> bool:

@@ -38,7 +38,6 @@ class ChosenParameters:
 
     @property
     def client(self) -> str:
-        """The client of the endpoint, or the person who is signed in, or ""."""
         return self.visitor if self.origin == AGENT else person().name
 
 
@@ -75,7 +74,6 @@ class DecisionLog:
             self.store.events.append_later(*changes)
 
     def _changes(self, router: AnyRouter, chosen: ChosenParameters, at: datetime) -> list[ParameterEvent]:
-        """The values that differ from the visitor's last ones, at first from the router's defaults."""
         values, key = chosen.values.values(), (chosen.origin, chosen.visitor, router.id)
         with self._lock:
             before = self._last.get(key)

@@ -18,7 +18,7 @@ from core.domain.tool_table import packed
 from core.importers import BrokenDocumentError, read_files
 from core.servers.secrets import SecretVault, names_in, reference_names
 from core.store import Store
-from core.store.catalog_rows import from_json
+from core.store.catalogs import from_json
 
 FILE = ""
 """The values that a file has are kept under this name beside those of its servers, so that a change of one is noticed."""
@@ -63,14 +63,16 @@ class FileState:
 
 
 @actions("administer", set_follow="follow a file", take="take the changes of a file", ignore="ignore the changes of a file")  # fmt: skip
+@dataclass(eq=False)
 class FollowedFiles:
     """The files of all catalogs. Thread-safe. A file is only read, and a broken one changes nothing."""
 
-    def __init__(self, store: Store, catalogs: CatalogService, vault: SecretVault, servers: ServerEditor) -> None:
-        self._store = store
-        self._catalogs = catalogs
-        self._vault = vault
-        self._servers = servers
+    store: Store
+    catalogs: CatalogService
+    vault: SecretVault
+    servers: ServerEditor
+
+    def __post_init__(self) -> None:
         self._files: dict[str, FollowedFile | None] = {}
         self._states: dict[str, FileState] = {}
         self._failed: dict[str, tuple[Signature, str]] = {}
@@ -85,8 +87,8 @@ class FollowedFiles:
 
     def forget(self, catalog: str) -> None:
         if self.of(catalog) is not None:
-            self._store.set_setting(SETTING + catalog, None)
-            self._store.catalogs.remove_taken(catalog)
+            self.store.set_setting(SETTING + catalog, None)
+            self.store.catalogs.remove_taken(catalog)
             self._files[catalog] = None
 
     def by_operator(self, catalog: Catalog) -> set[str]:
@@ -99,9 +101,8 @@ class FollowedFiles:
         self._keep(catalog, replace(self._known(catalog), follow=follow), {})
 
     def of(self, catalog: str) -> FollowedFile | None:
-        """The files of a catalog, None if it came from none."""
         if catalog not in self._files:
-            known = self._store.get_setting(SETTING + catalog)
+            known = self.store.get_setting(SETTING + catalog)
             self._files[catalog] = None if known is None else self._of_setting(catalog, known)
         return self._files[catalog]
 
@@ -117,8 +118,7 @@ class FollowedFiles:
         return replace(known, problem=why) if why and failed_at == signature else known
 
     def all(self) -> dict[str, FileState]:
-        """Looks at the files of every stored catalog that follows one."""
-        found = {name: self.look(name) for name in self._catalogs.stored()}
+        found = {name: self.look(name) for name in self.catalogs.stored()}
         return {name: state for name, state in found.items() if state is not None}
 
     def take(self, catalog: str, shown: Sequence[FileChange] | None = None) -> tuple[Discovery, ...]:
@@ -145,7 +145,7 @@ class FollowedFiles:
                 continue
             try:
                 with self._taking:
-                    held = _held_back(self._changed(name), self._catalogs.catalog(name))
+                    held = _held_back(self._changed(name), self.catalogs.catalog(name))
                     if held.changes:
                         self._take(name, held, held.found or Imported("", ()))
             except WayfareError as error:
@@ -173,11 +173,11 @@ class FollowedFiles:
                     known = switched_off(known, server.name)
             return known
 
-        after = self._catalogs.edit(catalog, change)
+        after = self.catalogs.edit(catalog, change)
         for name in changed:
-            self._servers.sessions().end(ServerId(catalog, name))
+            self.servers.sessions().end(ServerId(catalog, name))
         lists = {server.name for server in on if server.connection is not None and not server.tools}
-        asked = self._servers.refresh(catalog, [server for server in after.servers if server.name in lists])
+        asked = self.servers.refresh(catalog, [server for server in after.servers if server.name in lists])
         self._keep(catalog, replace(state.file, taken=Catalog(catalog, found.servers, found.off)), found.secrets)
         return asked
 
@@ -185,8 +185,8 @@ class FollowedFiles:
         self, catalog: str, servers: Iterable[Server], values: Mapping[str, str], changed: set[str]
     ) -> None:
         """Keep the values of the file that are missing or changed there; others were perhaps set by hand."""
-        kept = self._vault.names()
-        self._vault.put_all(
+        kept = self.vault.names()
+        self.vault.put_all(
             (ServerId(catalog, server.name), name, values[name])
             for server in servers
             for name in reference_names(server.connection) & values.keys()
@@ -194,21 +194,21 @@ class FollowedFiles:
         )
 
     def _changed_values(self, catalog: str, values: Mapping[str, str]) -> set[str]:
-        known, file = self._vault.names(), ServerId(catalog, FILE)
+        known, file = self.vault.names(), ServerId(catalog, FILE)
         seen = {name: f"${{secret:{name}}}" for name in values if (file, name) in known}
-        before = self._vault.resolve(file, Connection("stdio", env=seen)).env
+        before = self.vault.resolve(file, Connection("stdio", env=seen)).env
         return {name for name, value in before.items() if values[name] != value}
 
     def _keep(self, catalog: str, file: FollowedFile, values: Mapping[str, str]) -> None:
-        self._store.catalogs.save_taken(file.taken)
-        self._store.set_setting(SETTING + catalog, {"paths": file.paths, "follow": file.follow})
+        self.store.catalogs.save_taken(file.taken)
+        self.store.set_setting(SETTING + catalog, {"paths": file.paths, "follow": file.follow})
         self._files[catalog] = file
-        self._vault.put_all((ServerId(catalog, FILE), name, value) for name, value in values.items())
+        self.vault.put_all((ServerId(catalog, FILE), name, value) for name, value in values.items())
         self._failed.pop(catalog, None)
 
     def _of_setting(self, catalog: str, known: Mapping[str, Any]) -> FollowedFile:
         before = known.get("taken")  # until a version kept it as rows
-        taken = from_json(before) if before is not None else self._store.catalogs.load_taken(catalog)
+        taken = from_json(before) if before is not None else self.store.catalogs.load_taken(catalog)
         return FollowedFile(tuple(known["paths"]), known["follow"], taken)
 
     def _known(self, catalog: str) -> FollowedFile:

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 import core.domain
 import core.lint
@@ -25,24 +24,18 @@ from core.domain.tool_table import ToolRows, packed
 from core.lint import RULES, Context, Rule, lint
 from core.relevance.catalog_index import CatalogIndex
 from core.store import Store
-from core.store.catalogs import Vectors
 from core.store.connection import pa
+from core.store.results import Vectors
 from core.store.tables import encode
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True)
 class _Inputs:
-    """Inputs of a report: the key of its cache."""
-
     catalog: Catalog
     index: CatalogIndex | None
-    priced: NDArray[np.bool_]
+    priced: tuple[bool, ...]
     findable: Findable | None
     greedy: Mapping[str, Sequence[str]]
-
-    def same_as(self, other: _Inputs) -> bool:
-        same = self.catalog is other.catalog and self.index is other.index and self.findable is other.findable
-        return same and self.greedy == other.greedy and np.array_equal(self.priced, other.priced)
 
 
 @dataclass(eq=False)
@@ -73,8 +66,8 @@ class LintReports:
                 context = Context(
                     seen.catalog,
                     index=seen.index,
-                    tokens=lambda: self.catalogs.tokens(name),
-                    priced=seen.priced,
+                    count_tokens=lambda: self.catalogs.tokens(name),
+                    has_price=np.array(seen.priced, dtype=bool),
                     findable=seen.findable,
                     greedy=seen.greedy,
                 )
@@ -83,7 +76,6 @@ class LintReports:
             return report
 
     def known(self, name: str) -> LintReport | None:
-        """The report of a catalog as it is now, if it was made."""
         return self._kept(name, self._inputs(name, vectors=False))
 
     def _inputs(self, name: str, *, vectors: bool) -> _Inputs:
@@ -92,14 +84,14 @@ class LintReports:
         return _Inputs(
             index.catalog if index is not None else self.catalogs.catalog(name),
             index,
-            ~np.isnan(self.catalogs.statistics(name).tools.price_usd),
+            tuple((~np.isnan(self.catalogs.statistics(name).tools.price_usd)).tolist()),
             self.findable(name) if ready else None,
             self.greedy(name) if ready else {},
         )
 
     def _kept(self, name: str, seen: _Inputs) -> LintReport | None:
         cached = self._cache.get(name)
-        return cached[1] if cached is not None and cached[0].same_as(seen) else None
+        return cached[1] if cached is not None and cached[0] == seen else None
 
     def errors(self, name: str) -> Mapping[str, str]:
         """The tools of a catalog that have an error, or whose server has one, each with the title of the rule. Cached until the catalog
@@ -143,7 +135,6 @@ class LintError(NamedTuple):
 
 
 def find_errors(catalog: Catalog, kept: Vectors) -> list[LintError]:
-    """The errors of a catalog, in the order of the rules."""
     catalog = catalog if isinstance(catalog.tools, ToolRows) else packed(catalog)  # only rows have a key
     whole = _digest(catalog.servers, catalog.tools)
     found = kept.load_lint_errors([whole]).get(whole)
@@ -187,7 +178,6 @@ def _found(catalog: Catalog, rules: Iterable[type[Rule]]) -> list[LintError]:
 
 
 def _digest(servers: Sequence[Server], tools: Sequence[Tool]) -> str:
-    """The key of what is searched and of the rules."""
     digest = hashlib.sha256(_rules())
     digest.update(np.array([len(server.tools) for server in servers]).tobytes())
     Texts.of(text for server in servers for text in (server.name, server.title, server.description)).add_to(digest)

@@ -1,21 +1,23 @@
-"""One catalog in memory: its index, its outcomes so far, and the statistics and routing contexts that follow from them."""
+"""One catalog in memory: the operator's own descriptions of its tools, its index, its outcomes so far, and the statistics and contexts of these."""
 
 from __future__ import annotations
 
+import operator
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import Any, TypeVar
 
 import numpy as np
 from cachetools import LRUCache
 from numpy.typing import NDArray
 
-from core.domain.catalog import Catalog, definition_text
+from core.domain.catalog import Catalog, Server, Tool, definition_text, original_words
+from core.domain.documents import digest
 from core.domain.errors import CatalogError
 from core.domain.events import OutcomeEvent, Override
 from core.domain.outcome import OutcomeKind
-from core.domain.statistics import Statistics
 from core.domain.tool_table import packed
 from core.domain.tools import count_many
 from core.domain.units import time_left
@@ -37,6 +39,7 @@ PROJECTIONS_CACHED = 16  # one for each combination of priors and rates that was
 BY_WORDS = "By words alone until the vectors are there"
 DEFAULT_LEARNING = LearningParameters()
 Learning = tuple[Priors, Rates]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +66,6 @@ class Embedding:
 
     @property
     def share(self) -> float:
-        """The finished share, in [0, 1]."""
         return self.done / self.of if self.of else 0.0
 
     def __str__(self) -> str:
@@ -111,7 +113,6 @@ class LoadedCatalog:
             self._notice(outcome)
 
     def answered(self, server: str, at: datetime) -> None:
-        """Clears the failure history of a server that answered a check."""
         self.down.pop(server, None)
         for projection in self.projections.values():
             projection.answered(server, at)
@@ -137,12 +138,6 @@ class LoadedCatalog:
                 projection.observe(outcome)
             self.projections[key] = projection
         return self.projections[key]
-
-    def snapshot(
-        self, learning: LearningParameters | None, at: datetime | None, *, with_simulated: bool = False
-    ) -> Statistics:
-        """The statistics at a time; the same object while nothing changes."""
-        return self.projection(learning, with_simulated=with_simulated).snapshot(at)
 
     def observe(self, outcome: OutcomeEvent) -> None:
         self.outcomes.append(without_names(outcome))
@@ -173,16 +168,15 @@ class LoadedCatalog:
             self.learnt = learnt
             self.contexts.clear()  # decisions from before a label are not made again
         key = _key(learning), by_words, with_simulated
-        statistics = self.snapshot(learning, at, with_simulated=with_simulated)
+        statistics = self.projection(learning, with_simulated=with_simulated).snapshot(at)
         context = self.contexts.get(key)
         if context is None or context.statistics is not statistics:
-            if self.tokens is None:
-                raise changed(self.catalog)
             made = matcher() if context is None else context.matcher
             network = measured_network(self.catalog, self.outcomes)
             if self.latest is None:
+                tokens = self.built(self.tokens)
                 self.latest = RoutingContext.of(
-                    self.catalog, statistics, made, self.tokens, network, cross_encoder=cross_encoder
+                    self.catalog, statistics, made, tokens, network, cross_encoder=cross_encoder
                 )
             else:  # names and places are the same in all
                 self.latest = replace(self.latest, statistics=statistics, matcher=made, network=network)
@@ -190,11 +184,11 @@ class LoadedCatalog:
             self.contexts[key] = context = self.latest
         return context
 
-    def relevance_index(self) -> RelevanceIndex:
-        """The relevance index. Raises CatalogError before it is built."""
-        if self.relevance is None:
-            raise changed(self.catalog)
-        return self.relevance
+    def built(self, part: T | None) -> T:
+        """Raises CatalogError for a part that is not there: another catalog took the place of this one meanwhile."""
+        if part is None:
+            raise CatalogError(f"Catalog {self.catalog.name!r} was changed while it was opened; try again.")
+        return part
 
     def words_fit(self) -> WordsFit:
         """The fit by words, made once; the words of the tools are those of the index as well."""
@@ -212,10 +206,13 @@ def without_names(outcome: OutcomeEvent) -> OutcomeEvent:
 def measured_network(catalog: Catalog, outcomes: Sequence[OutcomeEvent]) -> CallHistory:
     """The latencies of the real calls so far; one that was never answered counts as an outage."""
     calls = len(outcomes)
-    return CallHistory(
-        tuple(server.name for server in catalog.servers),
-        lambda: ((call.server, _latency_s(call)) for call in outcomes[:calls] if teaches(call)),
-    )
+
+    def latencies() -> Iterator[tuple[str, float]]:
+        for call in filter(teaches, outcomes[:calls]):
+            lost = OutcomeKind(call.kind).post_accept_failure
+            yield call.server, max(call.latency_s, OUTAGE_S) if lost else call.latency_s
+
+    return CallHistory(tuple(server.name for server in catalog.servers), latencies)
 
 
 def token_counts(catalog: Catalog, store: Store) -> NDArray[np.int64]:
@@ -236,9 +233,59 @@ def _key(learning: LearningParameters | None) -> Learning:
     return chosen.priors(), chosen.rates()
 
 
-def _latency_s(call: OutcomeEvent) -> float:
-    return max(call.latency_s, OUTAGE_S) if OutcomeKind(call.kind).post_accept_failure else call.latency_s
+DIGEST_CHARACTERS = 16
 
 
-def changed(catalog: Catalog) -> CatalogError:
-    return CatalogError(f"Catalog {catalog.name!r} was changed while it was opened; try again.")
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """The description of a tool, or of a server if `tool` is "". `of` is the digest of the words that it replaces."""
+
+    server: str
+    tool: str
+    text: str
+    of: str
+    at: str
+
+
+def reworded(catalog: Catalog, wordings: Iterable[Wording]) -> Catalog:
+    """Returns the catalog with these wordings; one whose server speaks otherwise now is left out."""
+    by_place = {(one.server, one.tool): one for one in wordings}
+    if not by_place:
+        return catalog
+
+    def said(one: Server | Tool, server: str, tool: str) -> dict[str, Any]:
+        found = by_place.get((server, tool))
+        if found is None or found.of != words_digest(one.own_description):
+            return {}
+        return {"description": found.text, "original": one.own_description}
+
+    spoken_of = {server for server, _ in by_place}
+    servers = (
+        replace(
+            server,
+            tools=tuple(replace(tool, **said(tool, server.name, tool.name)) for tool in server.tools),
+            **said(server, server.name, ""),
+        )
+        if server.name in spoken_of
+        else server
+        for server in catalog.servers
+    )
+    return replace(catalog, servers=tuple(servers))
+
+
+def words_digest(text: str) -> str:
+    return digest(text)[:DIGEST_CHARACTERS]
+
+
+def stored_wordings(store: Store, catalog: str) -> tuple[Wording, ...]:
+    return tuple(Wording(**one) for one in store.get_setting(setting_of(catalog), []))
+
+
+def without_wordings(catalog: Catalog) -> Catalog:
+    servers, off = (tuple(map(original_words, part)) for part in (catalog.servers, catalog.off))
+    same = all(map(operator.is_, (*servers, *off), (*catalog.servers, *catalog.off)))
+    return catalog if same else replace(catalog, servers=servers, off=off)
+
+
+def setting_of(catalog: str) -> str:
+    return f"wordings:{catalog}"

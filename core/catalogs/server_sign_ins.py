@@ -45,8 +45,6 @@ class ServerSignIn:
 
 @dataclass(eq=False)
 class _Attempt:
-    """A sign-in that waits for its person, and how it ended."""
-
     answer: Future[Any] = field(default_factory=Future[Any])
     address: str = ""
     problem: str = ""
@@ -60,39 +58,32 @@ class _Attempt:
 
 
 @actions("administer", begin="sign in to a server", sign_out="sign out of a server")
+@dataclass(eq=False)
 class ServerSignIns:
     """Sign-ins to the servers of all catalogs. Thread-safe. A token is never returned.
 
     `connections` returns the states of all connections. `discover` takes the tools of a server of a catalog after a sign-in.
     """
 
-    def __init__(
-        self,
-        catalogs: CatalogService,
-        vault: SecretVault,
-        connections: Callable[[], tuple[ConnectionState, ...]],
-        discover: Callable[[str, str], object],
-        *,
-        limit_s: float = PERSON_LIMIT_S,
-    ) -> None:
-        self._catalogs = catalogs
-        self._vault = vault
-        self._connections = connections
-        self._discover = discover
-        self._limit_s = limit_s
+    catalogs: CatalogService
+    vault: SecretVault
+    connections: Callable[[], tuple[ConnectionState, ...]]
+    discover: Callable[[str, str], object]
+    limit_s: float = PERSON_LIMIT_S
+
+    def __post_init__(self) -> None:
         self._lock = threading.Lock()
         self._attempts: dict[ServerId, _Attempt] = {}
 
     def list(self, catalog: str) -> tuple[ServerSignIn, ...]:
         """The sign-in to every server over HTTP that gets no Authorization header from its catalog."""
-        asked = {one.server for one in self._connections() if one.catalog == catalog and one.needs_sign_in}
-        known = self._catalogs.catalog(catalog)
+        asked = {one.server for one in self.connections() if one.catalog == catalog and one.needs_sign_in}
+        known = self.catalogs.catalog(catalog)
         return tuple(
             self._state(catalog, server, asked=server.name in asked) for server in known.servers if may_sign_in(server)
         )
 
     def of(self, catalog: str, server: str) -> ServerSignIn:
-        """The sign-in to one server. Raises UnknownNameError, CatalogError."""
         self._server(catalog, server)
         return next(one for one in self.list(catalog) if one.server == server)
 
@@ -154,15 +145,15 @@ class ServerSignIns:
         attempt = self._attempts.pop(key, None)
         if attempt is not None:
             attempt.answer.cancel()
-        if self._vault.grant(key) is None:
+        if self.vault.grant(key) is None:
             raise UnknownNameError(f"Nobody is signed in to server {server!r} of catalog {catalog!r}.")
         load_protocol()
         from core.servers.oauth import kept_grant
         from core.servers.oauth_flow import revoke
 
-        with self._vault.renewing(key):  # what is renewed right now is removed, too
-            grant = kept_grant(self._vault, key)
-            self._vault.remove(key, GRANT)
+        with self.vault.renewing(key):  # what is renewed right now is removed, too
+            grant = kept_grant(self.vault, key)
+            self.vault.remove(key, GRANT)
         if grant is not None:
             revoke(grant)
 
@@ -176,32 +167,32 @@ class ServerSignIns:
         from core.servers.transports import quiet_sdk_log
 
         quiet_sdk_log()
-        grant = ServerGrant(self._vault, key, launch.url)
+        grant = ServerGrant(self.vault, key, launch.url)
 
         def shown(address: str) -> None:
             attempt.address = address
             attempt.shown.set()
 
-        timer = threading.Timer(self._limit_s, attempt.answer.cancel)
+        timer = threading.Timer(self.limit_s, attempt.answer.cancel)
         timer.daemon = True
         timer.start()
         try:
             known, client = grant.read(), grant.client()
             if client_id:
-                client = client_of(client_id, redirect_uri, self._vault.client_secret(key, client_id))
+                client = client_of(client_id, redirect_uri, self.vault.client_secret(key, client_id))
             scopes = "" if known is None else known.scopes
             given = sign_in(launch, redirect_uri, client=client, scopes=scopes, on_address=shown, answer=attempt.answer)
-            with self._vault.renewing(key):
+            with self.vault.renewing(key):
                 grant.keep(given)
         except (CancelledError, asyncio.CancelledError):
             attempt.problem = f"Server {key.server}: nobody signed in in time"
         except WayfareError as error:
-            attempt.problem = f"Server {key.server}: {self._vault.redact(str(error))}"
+            attempt.problem = f"Server {key.server}: {self.vault.redact(str(error))}"
         except Exception as error:  # noqa: BLE001  whatever a stranger's document makes the SDK throw
             attempt.problem = f"Server {key.server}: the sign-in failed ({type(error).__name__})"
         finally:
             timer.cancel()
-            self._vault.remove(key, client_secret_name(client_id))  # the grant has it now, or it was of no use
+            self.vault.remove(key, client_secret_name(client_id))  # the grant has it now, or it was of no use
         attempt.shown.set()
         if not attempt.problem:
             self._connect(key)
@@ -210,11 +201,11 @@ class ServerSignIns:
     def _connect(self, key: ServerId) -> None:
         """Opens a session with the new token, and takes the tools that the server lists now."""
         try:
-            self._discover(*key)
+            self.discover(*key)
         except CatalogError:
             _log.debug("Catalog %s is only read from its file", key.catalog)
         except Exception as error:  # noqa: BLE001  the sign-in is done; the next call says what is wrong
-            _log.warning("Server %s: signed in, but %s", key.server, self._vault.redact(str(error)))
+            _log.warning("Server %s: signed in, but %s", key.server, self.vault.redact(str(error)))
 
     def _state(self, catalog: str, server: Server, *, asked: bool) -> ServerSignIn:
         key = ServerId(catalog, server.name)
@@ -233,18 +224,18 @@ class ServerSignIns:
         return ServerSignIn(server.name, "unknown")
 
     def _grant(self, key: ServerId, server: Server) -> Grant | None:
-        if self._vault.grant(key) is None:
+        if self.vault.grant(key) is None:
             return None
         load_protocol()
         from core.servers.oauth import ServerGrant
 
         try:
-            return ServerGrant(self._vault, key, self._launch(key.catalog, server).url).read()
+            return ServerGrant(self.vault, key, self._launch(key.catalog, server).url).read()
         except CatalogError:
             return None
 
     def _server(self, catalog: str, name: str) -> Server:
-        server = self._catalogs.catalog(catalog).server(name)
+        server = self.catalogs.catalog(catalog).server(name)
         if not may_sign_in(server):
             raise CatalogError(
                 f"Server {name!r} needs no sign-in: it is no server over HTTP, or its catalog has a header Authorization."
@@ -255,7 +246,7 @@ class ServerSignIns:
         if server.connection is None:
             raise CatalogError(f"Server {server.name!r} has no connection.")
         try:
-            return self._vault.resolve(ServerId(catalog, server.name), server.connection)
+            return self.vault.resolve(ServerId(catalog, server.name), server.connection)
         except MissingReferenceError as error:
             raise CatalogError(f"Server {server.name!r}: {error}.") from None
 

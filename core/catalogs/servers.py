@@ -1,32 +1,45 @@
-"""One server of a catalog alone: added, removed, switched off and on, restarted, asked again for its tools."""
+"""One server of a catalog alone: added, removed, switched off and on, asked again for its tools; and the values that it needs."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from datetime import datetime
+from http.client import HTTPException
+from typing import TYPE_CHECKING, Literal
+from urllib.parse import quote
+from urllib.request import Request, urlopen
 
 from core.catalogs.catalogs import CatalogService
 from core.domain.catalog import Catalog, Connection, Discovery, Imported, Note, Server, ServerId
 from core.domain.errors import CatalogError, UnknownNameError
+from core.domain.leaks import looks_secret, plain_value, telling
 from core.domain.people import actions
 from core.domain.settings import OFFICIAL_REGISTRY
-from core.importers.registry import published
+from core.importers import read_document
+from core.importers.reading import MAX_BYTES
+from core.importers.secrets import secret_name
 from core.importers.shipped_catalogs import check_name
 from core.servers.lazy_pool import load_protocol
-from core.servers.secrets import SecretVault, reference_names
+from core.servers.secrets import SecretVault, names_in, reference_names
 
 if TYPE_CHECKING:
     from core.servers.pool import SessionPool
 
 SOURCE = "servers added one by one"
+REGISTRY_NAME = re.compile(r"[A-Za-z0-9.-]+/[A-Za-z0-9._-]+")
+REGISTRY_PATHS = (
+    "v0.1/servers/{}/versions/latest",
+    "v0/servers/{}/versions/latest",
+    "v0/servers/{}",
+)  # newest form first
+REGISTRY_LIMIT_S = 10.0
 
 
 @actions("administer", add="add a server", hold="add a server of the registry", remove="remove a server", disable="disable a server", enable="enable a server", restart="restart a server", discover="ask a server for its tools")  # fmt: skip
 @dataclass(eq=False)
 class ServerEditor:
-    """Changes one server; the others of its catalog stay as they are. Thread-safe."""
-
     catalogs: CatalogService
     vault: SecretVault
     sessions: Callable[[], SessionPool]
@@ -108,8 +121,27 @@ class ServerEditor:
         )
 
 
+def published(registry: str, name: str) -> Imported:
+    """Returns the newest version of a server, as the registry at an address describes it. Raises CatalogError."""
+    if not REGISTRY_NAME.fullmatch(name):
+        raise CatalogError(f"{name[:80]!r} is no name of the MCP Registry; give one such as io.github.user/server.")
+    for path in REGISTRY_PATHS:
+        url = f"{registry.rstrip('/')}/{path.format(quote(name, safe=''))}"
+        try:
+            with urlopen(Request(url), timeout=REGISTRY_LIMIT_S) as answer:  # noqa: S310 - settings admit only http(s)
+                imported = read_document(answer.read(MAX_BYTES), source=f"{registry}: {name}")
+        except (OSError, HTTPException) as error:
+            if getattr(error, "code", 0) == 404:
+                continue
+            why = f"{getattr(error, 'code', '')} {getattr(error, 'reason', error)}".strip()
+            raise CatalogError(f"The registry {registry} does not answer ({why}); see WAYFARE_REGISTRY.") from None
+        if [one.name for one in imported.servers] != [name]:
+            raise CatalogError(f"The registry {registry} answers with another server than {name}.")
+        return imported
+    raise CatalogError(f"The registry {registry} has no server {name}; check the name.")
+
+
 def keep_values(vault: SecretVault, catalog: str, servers: Iterable[Server], values: Mapping[str, str]) -> None:
-    """Keep values by the name of their reference, for those servers of a catalog that refer to them."""
     vault.put_all(
         (ServerId(catalog, server.name), name, values[name])
         for server in servers
@@ -118,18 +150,12 @@ def keep_values(vault: SecretVault, catalog: str, servers: Iterable[Server], val
 
 
 def switched_off(catalog: Catalog, name: str) -> Catalog:
-    """The catalog with a server switched off. Raises UnknownNameError.
-
-    >>> off = switched_off(Catalog("mine", (Server("git"), Server("mail"))), "git")
-    >>> [server.name for server in off.servers], [server.name for server in switched_on(off, "git").servers]
-    (['mail'], ['mail', 'git'])
-    """
+    """The catalog with a server switched off. Raises UnknownNameError."""
     server = catalog.server(name)
     return replace(without(catalog, name), off=(*catalog.off, server))
 
 
 def switched_on(catalog: Catalog, name: str) -> Catalog:
-    """The catalog with a server switched on. Raises UnknownNameError."""
     server = next((one for one in catalog.off if one.name == name), None)
     if server is None:
         return catalog.with_server(catalog.server(name))
@@ -150,3 +176,150 @@ def without(catalog: Catalog, name: str) -> Catalog:
     if len(servers) + len(off) == len(catalog.servers) + len(catalog.off):
         raise UnknownNameError(f"There is no server {name!r} in catalog {catalog.name!r}; check the name.")
     return replace(catalog, servers=servers, off=off)
+
+
+State = Literal["kept", "missing", "environment", "written"]
+
+
+@dataclass(frozen=True, slots=True)
+class ServerValue:
+    """One value of a server. `state`: kept in the file of values, missing, taken from the environment, or written in the catalog.
+
+    `name` is the one that references use, or that of a variable which is written out. `written` is then the value itself, and `kind`
+    is what it is, as "a path"; "" if no rule tells.
+    """
+
+    server: str
+    name: str
+    state: State
+    set_at: datetime | None = None
+    written: str = ""
+    kind: str = ""
+
+    @property
+    def reference(self) -> str:
+        return "" if self.state == "written" else self.name
+
+    @property
+    def short_name(self) -> str:
+        return self.name.removeprefix(secret_name(self.server, ""))
+
+
+@actions("administer", put="set a secret", send_header="set a header", remove="remove a secret", hide="hide a value in results", show="show a value in results")  # fmt: skip
+@dataclass(eq=False)
+class ServerValues:
+    """The values of the servers of a catalog. Thread-safe. A secret is never returned."""
+
+    catalogs: CatalogService
+    vault: SecretVault
+
+    def list(self, catalog: str) -> tuple[ServerValue, ...]:
+        """Every value that the connections of a catalog refer to or have in their variables, server by server."""
+        known = self.catalogs.catalog(catalog)
+        return tuple(value for server in known.servers for value in self._of_server(catalog, server))
+
+    def put(self, catalog: str, server: str, name: str, value: str) -> None:
+        """Keep a value under the name that the server's references use. A header that its connection leaves empty, or Authorization,
+        is made a reference first. Raises UnknownNameError, CatalogError."""
+        if not value:
+            raise CatalogError(f"The value of {name} is empty; give one, or remove it.")
+        self.send_header(catalog, server, name)
+        found = self.catalogs.catalog(catalog).server(server)
+        key = self._key(found, name)
+        self.vault.put(ServerId(catalog, server), key, with_scheme(name, value))
+
+    def send_header(self, catalog: str, server: str, name: str) -> None:
+        """Make a connection over HTTP send a header whose value is a secret, if it leaves this one empty, or is Authorization and
+        missing. Raises UnknownNameError, CatalogError."""
+        found = self.catalogs.catalog(catalog).server(server)
+        connection = found.connection
+        if connection is None or connection.transport == "stdio":
+            return
+        header = next((given for given in connection.headers if given.lower() == name.lower()), "")
+        missing = not header and name.lower() == "authorization"
+        if missing or (header and connection.headers[header].strip().lower() in {"", "bearer", "basic"}):
+            header = header or "Authorization"
+            headers = {**connection.headers, header: f"${{secret:{secret_name(server, header)}}}"}
+            self._save(catalog, found, replace(connection, headers=headers))
+
+    def remove(self, catalog: str, server: str, name: str) -> None:
+        kept = {own for own in self.vault.names() if own[0] == ServerId(catalog, server)}
+        key = next((own for _, own in kept if own in {name, secret_name(server, name)}), None)
+        if key is None:
+            raise UnknownNameError(f"No value {name!r} is kept for server {server!r} of catalog {catalog!r}.")
+        self.vault.remove(ServerId(catalog, server), key)
+
+    def hide(self, catalog: str, server: str, name: str) -> None:
+        """Keep a variable as a secret that was written in the catalog. Raises UnknownNameError."""
+        found = self.catalogs.catalog(catalog).server(server)
+        connection = _connection(found)
+        if name not in connection.env or names_in(connection.env[name]):
+            raise UnknownNameError(f"Server {server!r} has no variable {name!r} that is written out.")
+        key = secret_name(server, name)
+        self.vault.put(ServerId(catalog, server), key, connection.env[name])
+        shown = tuple(one for one in connection.shown if one != name)
+        self._save(catalog, found, replace(connection, env={**connection.env, name: f"${{secret:{key}}}"}, shown=shown))
+
+    def show(self, catalog: str, server: str, name: str) -> None:
+        """Write a variable into the catalog as it is, because it is no secret. Raises UnknownNameError, CatalogError."""
+        found = self.catalogs.catalog(catalog).server(server)
+        connection, key = _connection(found), secret_name(server, name)
+        if connection.env.get(name) != f"${{secret:{key}}}":
+            raise UnknownNameError(f"Server {server!r} has no variable {name!r} that is a secret as a whole.")
+        launch = self.vault.resolve(ServerId(catalog, server), Connection("stdio", env={name: connection.env[name]}))
+        value = launch.env[name]
+        if telling(name) or looks_secret(value):
+            raise CatalogError(f"{name} of server {server!r} looks like a secret, so it stays hidden.")
+        shown = (*connection.shown, name)
+        self._save(catalog, found, replace(connection, env={**connection.env, name: value}, shown=shown))
+        self.vault.remove(ServerId(catalog, server), key)
+
+    def _of_server(self, catalog: str, server: Server) -> list[ServerValue]:
+        connection = server.connection
+        if connection is None:
+            return []
+        key, kept = ServerId(catalog, server.name), self.vault.names()
+        missing = names_in(*self.vault.missing(key, connection))
+        rows = [
+            ServerValue(
+                server.name, name, state=_state(name, missing, (key, name) in kept), set_at=kept.get((key, name))
+            )
+            for name in sorted(names_in(*connection.texts()))
+        ]
+        written = {name: text for name, text in connection.env.items() if text and not names_in(text)}
+        return rows + [
+            ServerValue(server.name, name, "written", written=text, kind=plain_value(name, text))
+            for name, text in written.items()
+        ]
+
+    def _key(self, server: Server, name: str) -> str:
+        """The name that references use, from it or from that of the variable alone."""
+        used = names_in(*_connection(server).texts())
+        for key in (name, secret_name(server.name, name)):
+            if key in used:
+                return key
+        known = ", ".join(sorted(key.removeprefix(secret_name(server.name, "")) for key in used))
+        raise UnknownNameError(f"Server {server.name!r} refers to no value {name!r}; it refers to: {known or 'none'}.")
+
+    def _save(self, catalog: str, server: Server, connection: Connection) -> None:
+        changed = replace(server, connection=connection)
+        self.catalogs.edit(catalog, lambda known: known.with_server(changed))
+
+
+def with_scheme(name: str, value: str) -> str:
+    """A value of the header Authorization has a scheme: a token alone is a bearer token.
+
+    >>> with_scheme("Authorization", "abc"), with_scheme("Authorization", "Basic abc"), with_scheme("KEY", "abc")
+    ('Bearer abc', 'Basic abc', 'abc')
+    """
+    return f"Bearer {value}" if name.lower() == "authorization" and " " not in value else value
+
+
+def _state(name: str, missing: set[str], kept: bool) -> State:
+    return "missing" if name in missing else "kept" if kept else "environment"
+
+
+def _connection(server: Server) -> Connection:
+    if server.connection is None:
+        raise CatalogError(f"Server {server.name!r} has no connection, so it needs no values.")
+    return server.connection

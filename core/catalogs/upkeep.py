@@ -11,6 +11,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -31,29 +32,23 @@ if TYPE_CHECKING:
 RETRY_S = 60.0
 
 
+@dataclass(eq=False)
 class Readiness:
     """The jobs that embed catalogs, open the encoder and load the rest, one for each catalog. `words_after_s`: the moment to wait before
     words decide. `load_rest` loads all else that a first search needs."""
 
-    def __init__(
-        self,
-        catalogs: CatalogService,
-        encoder: CachedEncoder,
-        jobs: BackgroundJobs,
-        *,
-        words_after_s: float,
-        load_rest: Callable[[str], None],
-    ) -> None:
-        self._catalogs = catalogs
-        self._encoder = encoder
-        self._jobs = jobs
-        self._words_after_s = words_after_s
-        self._load_rest = load_rest
+    catalogs: CatalogService
+    encoder: CachedEncoder
+    jobs: BackgroundJobs
+    words_after_s: float
+    load_rest: Callable[[str], None]
+
+    def __post_init__(self) -> None:
         self._loaded: set[str] = set()
 
     def is_ready(self, catalog: str) -> bool:
         """Returns whether a search of this catalog waits for nothing that is loaded once."""
-        return catalog in self._loaded and self._catalogs.is_ready(catalog)
+        return catalog in self._loaded and self.catalogs.is_ready(catalog)
 
     def begin(self, catalog: str, *, link: str = "") -> Job | None:
         """Begin to make a catalog ready. Returns the job, None if the catalog is ready. One that failed within the last minute is not begun
@@ -61,27 +56,27 @@ class Readiness:
         if self.is_ready(catalog):
             return None
         key = f"decisions of {catalog}"
-        job = self._jobs.of(key, catalog)
+        job = self.jobs.of(key, catalog)
         if job is not None and (job.under_way or (job.error is not None and job.ended_ago_s < RETRY_S)):
             return job
-        return self._jobs.start(
+        return self.jobs.start(
             key, lambda job: self.make(catalog, job.report), catalog, title=f"Embedding {catalog}", link=link
         )
 
     def soon(self, catalog: str, *, link: str = "") -> Job | None:
         """Begin as `begin` does, and wait a moment for the end. Returns None if a decision need not go by words alone."""
-        job = None if self._catalogs.is_ready(catalog) else self.begin(catalog, link=link)
-        left_s = 0.0 if job is None else max(0.0, self._words_after_s - job.elapsed_s)
-        if job is not None and job.wait(left_s) and self._catalogs.is_ready(catalog):
-            self._jobs.forget(job)  # what took a moment is in no list
+        job = None if self.catalogs.is_ready(catalog) else self.begin(catalog, link=link)
+        left_s = 0.0 if job is None else max(0.0, self.words_after_s - job.elapsed_s)
+        if job is not None and job.wait(left_s) and self.catalogs.is_ready(catalog):
+            self.jobs.forget(job)  # what took a moment is in no list
             return None
         return job
 
     def make(self, catalog: str, progress: Callable[[int, int], None] | None = None) -> None:
         """Embed, open and load what a search at the defaults needs. `progress` is that of `CatalogService.prepare`. Raises WayfareError."""
-        self._catalogs.prepare(catalog, progress)
-        self._encoder.encode_query("warm up")
-        self._load_rest(catalog)
+        self.catalogs.prepare(catalog, progress)
+        self.encoder.encode_query("warm up")
+        self.load_rest(catalog)
         self._loaded.add(catalog)
 
 
@@ -135,11 +130,9 @@ class Upkeep(Rounds):
         return self._heard.get(catalog, 0)
 
     def updates(self, server: ServerId, uri: str) -> int:
-        """How often a server has said that a resource changed."""
         return self._updates.get((server, uri), 0)
 
     def round(self) -> None:
-        """Take over what has changed since the last round."""
         self._followed.round()
         for catalog, servers in groupby(sorted(self._due()), key=lambda one: one.catalog):
             try:

@@ -267,7 +267,7 @@ def opened(db: Path | None, *, alone: bool = False, existing: bool = False) -> A
     if held is not None:
         return nullcontext(held)
     from core.domain.console import owner_of
-    from core.store.sharing import COMMAND
+    from core.store.connection import COMMAND
 
     settings = Settings.from_environment(db=db)
     if existing and not Path(settings.db).exists():

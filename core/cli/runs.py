@@ -33,7 +33,7 @@ from core.cli.options import (
 from core.domain import units
 from core.domain.errors import ParameterError, WayfareError
 from core.domain.lab_runs import OPTUNA, LabRun, Sweep
-from core.importers.calls import read_calls
+from core.importers.tasks import read_calls
 from core.lab.benchmark import MEASURES
 from core.lab.lab import RANKED
 from core.lab.replay import Chosen, Replayed, ReplayTotals

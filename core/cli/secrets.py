@@ -12,8 +12,15 @@ from typing import Any
 import click
 
 from core.catalogs.server_sign_ins import ServerSignIn
-from core.catalogs.server_values import ServerValue, with_scheme
-from core.cli.options import catalog_option, common, opened_catalog, print_list, print_outcome, printable
+from core.catalogs.servers import ServerValue, with_scheme
+from core.cli.options import (
+    catalog_option,
+    common,
+    opened_catalog,
+    print_list,
+    print_outcome,
+    printable,
+)
 from core.cli.store import console_said
 from core.domain.catalog import ServerId
 from core.domain.errors import StoreBusyError, WayfareError

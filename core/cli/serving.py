@@ -30,7 +30,7 @@ from core.gateway.door import BY_AGENT
 from core.governance.clients import ClientRegister
 from core.importers.shipped_catalogs import SHIPPED_CATALOGS
 from core.store import Store
-from core.store.sharing import COMMAND
+from core.store.connection import COMMAND
 
 if TYPE_CHECKING:
     from filelock import FileLock

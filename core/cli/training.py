@@ -16,7 +16,7 @@ from core.app import App, Settings, open_app
 from core.cli.options import db_option, json_option, print_json, print_table, printable
 from core.domain.errors import CatalogError, ParameterError
 from core.domain.progress import Step
-from core.store.sharing import COMMAND
+from core.store.connection import COMMAND
 
 if TYPE_CHECKING:  # torch is loaded when a training begins, not for --help
     from core.relevance.tuning.judging import Judgement, LabelledCatalog

@@ -13,8 +13,8 @@ from cachetools import LRUCache
 from numpy.typing import NDArray
 
 from core.catalogs.catalogs import CatalogService
+from core.catalogs.contexts import SimulatedNetworks
 from core.catalogs.decision_log import ChosenParameters, DecisionLog
-from core.catalogs.simulated_networks import SimulatedNetworks
 from core.decisions.layer import Supposed, layered
 from core.decisions.open_sessions import OpenSessions
 from core.domain.catalog import Catalog

@@ -24,8 +24,9 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar, cast
 from urllib.parse import quote, unquote
 
+from core.catalogs.catalog_editor import Wordings
 from core.catalogs.catalogs import CatalogService
-from core.catalogs.wordings import Wording, Wordings, setting_of, without_wordings
+from core.catalogs.loaded_catalog import Wording, setting_of, without_wordings
 from core.domain import documents
 from core.domain.catalog import Catalog, Connection, Server, tool_id
 from core.domain.documents import AMOUNT, CLOSED, Annotated, Wanted

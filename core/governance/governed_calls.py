@@ -19,7 +19,7 @@ from core.calls.calls import CallHandle, CallReport, CallService
 from core.calls.health import HealthChecks
 from core.catalogs.catalogs import CatalogService
 from core.catalogs.server_sign_ins import ServerSignIns
-from core.catalogs.server_values import ServerValues
+from core.catalogs.servers import ServerValues
 from core.domain import documents, units
 from core.domain.catalog import Connection, Server, ServerId, Tool
 from core.domain.documents import CLOSED, ToolId

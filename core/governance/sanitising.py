@@ -20,8 +20,8 @@ import mcp_types
 
 from core.domain.outcome import Outcome
 from core.governance.policy import Mode, Policy, Sanitise
+from core.lint.attacks import phrases
 from core.lint.base import Corpus
-from core.lint.injection import phrases
 from core.servers.codec import decode_block, without_secrets
 
 SECRETS = {kind: re.compile(shape) for kind, shape in {

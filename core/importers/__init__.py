@@ -32,11 +32,7 @@ IMPORTERS: tuple[Importer, ...] = (Plain(), LiveMcpBench(), ServerJson(), Client
 
 
 def detect(document: object) -> Importer | None:
-    """The first importer that matches a document, or None.
-
-    >>> detect({"mcpServers": {}}).name
-    'client_config'
-    """
+    """The first importer that matches a document, or None."""
     return next((importer for importer in IMPORTERS if importer.matches(document)), None)
 
 

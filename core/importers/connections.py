@@ -1,210 +1,25 @@
-"""How a server is reached: one entry of a client's configuration becomes a `Connection` without secrets."""
+"""How a server is reached, and what its client does not allow: one entry of a configuration becomes a `Connection` without secrets."""
 
 from __future__ import annotations
 
+import math
+import os
 import re
-from collections import defaultdict
+import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
 from typing import Any, cast
 from urllib.parse import urlsplit
 
-from core.domain.catalog import Connection, Prompt, Transport
-from core.domain.leaks import DEFAULT, HARMLESS, PLACEHOLDER, hide_beside, hide_leaks, plain_value, telling
+from core.domain.catalog import Connection, Transport
+from core.domain.leaks import plain_value
 from core.importers.entry import Entry
-from core.importers.places import EDITOR_VARIABLES, expanded, placed
 from core.importers.reading import MAX_TEXT, kind, line_fault, shown
-from core.importers.restrictions import limits
+from core.importers.secrets import EDITOR_VARIABLES, SecretExtractor
 
-# Keeping secrets out of catalogs: a literal value becomes a reference, the value itself stays in memory.
-#
-# After reading, references have three forms: `${env:NAME}`, `${input:id}` and `${secret:<server>/<NAME>}`. The ways in
-# which clients write an environment variable (`${NAME}`, `${NAME:-default}`, a whole value `$NAME`) become the first;
-# `${python}`, the running interpreter, stays. A default that may be a secret is kept as one: `${env:NAME:-${secret:<server>/<NAME>}}`.
-
-_REFERENCE = re.compile(
-    r"\$\{(?:env:(?P<env>[A-Za-z_]\w*)|(?P<scheme>input|secret):(?P<key>[^{}\x00-\x1f]+?)|(?P<bare>[A-Za-z_]\w*))"
-    rf"(?::-(?P<default>{DEFAULT}))?\}}"
-)
-_WHOLE_VARIABLE = re.compile(r"\$([A-Z_][A-Z0-9_]*)")
 _FOLDERS = ("cwd", "workingDir", "workingDirectory")
-_FLAG = re.compile(r"--?[A-Za-z][\w-]*")
-_SURELY_FLAG = re.compile(r"--[A-Za-z][\w-]*(?:=.*)?|-[A-Za-z]", re.DOTALL)
-_SHORT_FLAG = re.compile(r"-[kKpPtT]")
-"""A key, a password or a token by one letter; a port, a path, a transport and a time limit as well."""
-_SHORT_IN_TEXT = re.compile(r"(?<!\S)(?P<flag>-[kKpPtT])(?P<between>\s+|=)(?P<value>[^\s\"'=;|&<>()-][^\s\"';|&<>()]*)")
-_NO_SECRET = re.compile(
-    r"[\d.,:x%-]+(?:ms|s|m|h|d|k|[kmg]b)?(?:/(?:tcp|udp))?"  # numbers, ports, times, sizes, versions, addresses
-    r"|[\w.-]+:\d+"  # hosts with a port
-    r"|\.{1,2}|(?:\.{0,2}|~|[A-Za-z]:)[/\\].*|[a-z][a-z0-9+.-]*://.*"  # paths and addresses; hide_leaks looks into these
-    r"|@?[a-z0-9._-]+(?:/[a-z0-9._:@^~-]+)+"  # folders, packages, images
-    r"|[\w.-]+\.(?:json|ya?ml|toml|[cm]?[jt]s|py|sh|txt|env|ini|cfg|conf|pem|crt|cer|key|csv|db|sqlite3?|log|md|jar|exe|html?)"
-    r"|(?i:stdio|https?|sse|streamable[-_]?http|wss?|websocket|tcp|udp|unix|localhost|true|false|yes|no|on|off|auto|none|all)",
-    re.DOTALL,
-)
-"""Values that are plainly no secret."""
-_RUNNERS: Mapping[str, frozenset[str]] = {
-    **dict.fromkeys(
-        ("npx", "bunx", "uvx", "uv", "cargo"), frozenset({"-p", "--package", "--from", "--with", "--python"})
-    ),
-    **dict.fromkeys(
-        ("docker", "podman"), frozenset({"-p", "-e", "--env", "-v", "-w", "--name", "--network", "--mount"})
-    ),
-}
-"""Programs that start another one, and those of their flags that take a value."""
-_SUBCOMMANDS = frozenset({"run", "exec", "tool", "x", "container"})
-_SETS_VARIABLE = frozenset({"-e", "--env", "-H", "--header"})
-_ESCAPES = {ord(c): f"%{ord(c):02X}" for c in "%${}"}
-
-
-def secret_name(server: str, name: str) -> str:
-    """The name of a secret: its last slash parts server and variable, and no brace ends the reference early.
-
-    >>> secret_name("io.github.x/weather", "API_KEY"), secret_name("odd}", "a/b")
-    ('io.github.x/weather/API_KEY', 'odd%7D/a%2Fb')
-    """
-    return f"{server.translate(_ESCAPES)}/{name.translate({**_ESCAPES, ord('/'): '%2F'})}"
-
-
-@dataclass(eq=False)
-class SecretExtractor:
-    """Replaces the secrets in one server's texts by references; the values go to `Reading.secrets`."""
-
-    entry: Entry
-    server: str
-
-    def __post_init__(self) -> None:
-        self.passwords: set[str] = set()
-        """Inputs that are to be typed as secrets."""
-        self._references: list[str] = []
-        self._put_before: dict[tuple[str, str], str] = {}
-        self._counts: defaultdict[str, int] = defaultdict(lambda: 1)
-
-    def hide(self, name: str, value: str) -> str:
-        """A literal value hidden as a whole. Of one with references those parts are hidden that are not plainly harmless."""
-        hidden, marked = "", self._with_placeholders(name, value, strict=True)
-        if marked and not PLACEHOLDER.search(marked):
-            return self._put(name, marked)
-        while hidden != marked:  # a part that is hidden may bring two others together
-            hidden, marked = marked, hide_beside(name, marked, self._cover)
-        return self._with_references(marked)
-
-    def hide_leaks(self, name: str, text: str) -> str:
-        """A text with only those parts hidden that look like secrets."""
-        covered = hide_leaks(name, self._with_placeholders(name, text), self._cover)
-        return self._with_references(_SHORT_IN_TEXT.sub(self._cover_short, covered))
-
-    def hide_arguments(self, arguments: Sequence[str], command: str = "") -> tuple[str, ...]:
-        """The arguments of a command; the value of a flag with a telling name is always hidden, that of a flag of one
-        letter unless it is plainly none. Where the command starts another one, such flags before that one's name are its own."""
-        hidden: list[str] = []
-        before, started = "", _started(command, arguments)
-        for position, argument in enumerate(arguments):
-            variable, sign, value = argument.partition("=" if "=" in argument else ":")
-            short = position - 1 > started and _tells_short(before, argument)
-            secret = short or (_FLAG.fullmatch(before) and telling(before))
-            if secret and not _SURELY_FLAG.fullmatch(argument):
-                hidden.append(self.hide(before, argument))
-            elif (before in _SETS_VARIABLE and sign) or (position > started and _tells_short(variable, value)):
-                hidden.append(f"{variable}{sign}{self.hide(variable.strip(), value)}")
-            else:
-                hidden.append(self.hide_leaks(f"args_{position}", argument))
-            before = argument
-        return tuple(hidden)
-
-    def _cover_short(self, found: re.Match[str]) -> str:
-        """The value of a flag of one letter in a line for a shell, where it is no plain word either."""
-        flag, between, value = found["flag"], found["between"], found["value"]
-        if value.isalpha() or _NO_SECRET.fullmatch(value) or PLACEHOLDER.search(value):
-            return found[0]
-        return f"{flag}{between}{self._cover(flag, value)}"
-
-    def _put(self, name: str, value: str) -> str:
-        """Keep a value and return its reference; another value under a taken name gets a number."""
-        secrets = self.entry.reading.secrets
-        name = name.strip("-")
-        if (name, value) not in self._put_before:
-            key = secret_name(self.server, name)
-            while secrets.setdefault(key, value) != value:
-                self._counts[name] += 1
-                key = secret_name(self.server, f"{name}_{self._counts[name]}")
-            self._put_before[name, value] = f"${{secret:{key}}}"
-        return self._put_before[name, value]
-
-    def _cover(self, name: str, value: str) -> str:
-        """Hide the literal parts of a value in which placeholders stand for references, and the references' defaults."""
-        return "".join(self._cover_part(name, part) for part in PLACEHOLDER.split(value))
-
-    def _cover_part(self, name: str, part: str) -> str:
-        if PLACEHOLDER.fullmatch(part):
-            return self._placeholder(self._hidden_default(name, self._references[int(part[1:-1])]))
-        return part if HARMLESS.fullmatch(part) else self._placeholder(self._put(name, part))
-
-    def _placeholder(self, reference: str) -> str:
-        """A placeholder for a reference, so that nothing looks for secrets inside it."""
-        self._references.append(reference)
-        return f"\ue000{len(self._references) - 1}\ue001"
-
-    def _with_references(self, text: str) -> str:
-        return PLACEHOLDER.sub(lambda found: self._references[int(found[0][1:-1])], text)
-
-    def _with_placeholders(self, name: str, value: str, *, strict: bool = False) -> str:
-        value = re.sub("[\ue000\ue001]", "", value)
-        if whole := _WHOLE_VARIABLE.fullmatch(value):
-            return self._placeholder(f"${{env:{whole[1]}}}")
-        return _REFERENCE.sub(lambda found: self._placeholder(self._reference(name, found, strict)), value)
-
-    def _reference(self, name: str, found: re.Match[str], strict: bool) -> str:
-        """One reference in its normal form. A default that looks like a secret is hidden; a strict look hides all that may be one."""
-        bare, key = found["bare"], found["key"]
-        if bare in EDITOR_VARIABLES:
-            self.entry.note(f"{name} uses ${{{bare}}}, which only an editor knows; write the path out to connect")
-        if bare in EDITOR_VARIABLES or bare == "python":
-            return f"${{{bare}}}"
-        if found["scheme"] == "input":
-            self.entry.reading.prompt(Prompt(key, "", secret=True))
-        if key in self.entry.reading.prompts and self.entry.reading.prompts[key].secret:
-            self.passwords.add(key)
-        if found["scheme"] == "secret" and f"{key.rpartition('/')[0]}/" != secret_name(self.server, ""):
-            self.entry.problem(f"{name} refers to a secret of another server; give a value or ${{env:NAME}}")
-        subject = f"{found['scheme']}:{key}" if key else f"env:{found['env'] or bare}"
-        default = found["default"]
-        if not default:
-            return f"${{{subject}}}" if default is None else f"${{{subject}:-}}"
-        if not (strict or telling(subject)):
-            default = self.hide_leaks(name, default)
-        elif telling(subject) or "${" in default or not plain_value(name, default):
-            default = self.hide(name, default)
-        return f"${{{subject}:-{default}}}"
-
-    def _hidden_default(self, name: str, reference: str) -> str:
-        found = _REFERENCE.fullmatch(reference)
-        return self._reference(name, found, strict=True) if found and found["default"] else reference
-
-
-def _tells_short(flag: str, value: str) -> bool:
-    """Whether the value of a flag of one letter may be a secret."""
-    return bool(_SHORT_FLAG.fullmatch(flag) and value and not _NO_SECRET.fullmatch(value))
-
-
-def _started(command: str, arguments: Sequence[str]) -> int:
-    """Returns the position of the program that a command starts, or -1 if the command is the program itself.
-
-    >>> _started("npx", ["-y", "@x/server", "-p", "x"]), _started("docker", ["run", "-i", "-p", "80:80", "server"]), _started("run", ["-p"])
-    (1, 4, -1)
-    """
-    flags = _RUNNERS.get(re.split(r"[/\\]", command)[-1].removesuffix(".exe").removesuffix(".cmd"))
-    if flags is None:
-        return -1
-    befores = ["", *arguments]
-    names = (
-        position
-        for position, (before, argument) in enumerate(zip(befores, arguments, strict=False))
-        if not argument.startswith("-") and before not in flags and argument not in _SUBCOMMANDS
-    )
-    return next(names, len(arguments))
-
-
 _TRANSPORTS: dict[str, Transport] = {
     "stdio": "stdio",
     "local": "stdio",
@@ -217,14 +32,7 @@ _URLS = ("url", "serverUrl", "httpUrl")
 
 
 def read_connection(entry: Entry, server: str) -> Connection | None:
-    """Reads one `mcpServers` entry. Records a fault and returns None if it has neither command nor address.
-
-    >>> from core.importers.reading import Reading
-    >>> reading = Reading("mcp.json")
-    >>> entry = Entry(reading, 'mcpServers "web"', {"url": "https://x.org/mcp", "headers": {"X-Key": "s3cret"}})
-    >>> read_connection(entry, "web").headers, reading.secrets
-    ({'X-Key': '${secret:web/X-Key}'}, {'web/X-Key': 's3cret'})
-    """
+    """Reads one `mcpServers` entry. Records a fault and returns None if it has neither command nor address."""
     extractor = SecretExtractor(entry, server)
     entry = _flat(entry)
     command = expanded(entry, entry.raw_text("command"))
@@ -368,3 +176,216 @@ def _check_url(entry: Entry, url: str) -> None:
         fine = False
     if not fine or line_fault(url, limit=10_000):
         entry.problem("url is not an address that can be called; give one that begins with http:// or https://")
+
+
+_EDITOR_VARIABLE = re.compile(rf"\$\{{({'|'.join(EDITOR_VARIABLES)}|/)\}}")
+_HOME = re.compile(r"\A(--?[\w-]+=)?~(?=[/\\]|\Z)")
+
+
+def expanded(entry: Entry, text: str) -> str:
+    """A text with the variables of editors and a leading `~` written out, if the folder of its document is known."""
+    folder = entry.reading.folder
+    if folder is None:
+        return text
+    workspace = folder.parent if folder.name.startswith(".") else folder  # .vscode, .cursor
+    known = {
+        "workspaceFolder": workspace,
+        "workspaceFolderBasename": workspace.name,
+        "workspaceRoot": workspace,
+        "cwd": workspace,
+    }
+    known |= {"userHome": Path.home(), "pathSeparator": os.sep, "/": os.sep}
+    text = _EDITOR_VARIABLE.sub(lambda found: str(known[found[1]]), text)
+    return _HOME.sub(lambda found: f"{found[1] or ''}{Path.home()}", text)
+
+
+def placed(folder: Path | None, command: str, arguments: Sequence[str], cwd: str) -> tuple[str, Sequence[str], str]:
+    """The command, its arguments and the working directory, which is the folder of the document if the entry names none. That of an
+    editor's settings gives way to the folder above, if what the entry names is there."""
+    if folder is None:
+        return command, arguments, cwd
+    bases = (folder, *((folder.parent,) if folder.name.startswith(".") else ()))
+    words = [word for word in (cwd, command, *arguments) if word and not word.startswith("-")]
+    base = next((one for word in words for one in bases if _exists(one / word)), folder)
+    place = base / cwd if "${" not in cwd[:2] else Path(cwd)
+    there = place / command if _exists(place / command) else base / command
+    named = "/" in command or os.sep in command or (_exists(there) and not shutil.which(command))
+    if named and "${" not in command[:2]:
+        command = os.path.normpath(there)
+    moved = {one for one in arguments if re.search(r"[/\\.]", one) and not _exists(place / one) and _exists(base / one)}
+    return command, [str(base / one) if one in moved else one for one in arguments], os.path.normpath(place)
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except (OSError, ValueError):
+        return False
+
+
+# Servers that a client switches off or holds back, lists of tools and servers, and time limits. Clients have many words for these lists, so
+# a key is recognised by its parts. A list that is not followed is named in a note.
+
+_ON = "(?:allow|include|enable|available|active|only|permit|select|whitelist|expos)"
+_OFF = "(?:exclude|disable|disallow|block|den(?:y|ied)|suppress|forbid|hid|blacklist|reject|quarantine|inactive|omit|remove|skip|ignore|ban)"
+_TOOLS_ON, _TOOLS_OFF = (
+    re.compile(rf"{own}{of}\w*tools?(?:list)?|tools?{of}\w*") for own, of in (("tools|", _ON), ("", _OFF))
+)
+_SERVERS_ON, _SERVERS_OFF = (re.compile(rf"{of}\w*servers(?:list)?") for of in (_ON, _OFF))
+_OF_TOOLS = re.compile(f"{_TOOLS_ON.pattern}|{_TOOLS_OFF.pattern}|toolfilter|permissions")
+_OF_OTHER_FILES = frozenset({"enabledmcpservers", "enabledmcpjsonservers", "disabledmcpjsonservers"})  # Claude Code
+_QUARANTINE = re.compile(r"(?:is|in|security)?quarantine(?!\w*tool)")
+_APPROVES = re.compile("approv|always|auto|trust|confirm|permission")
+_RESTRICTS = re.compile(rf"tools?(?!\w*timeout)|filter|{_ON}|{_OFF}")
+_FLAGS: Mapping[str, bool] = {
+    **dict.fromkeys(("disabled", "disable", "isdisabled", "inactive", "paused", "suspended"), True),
+    **dict.fromkeys(("enabled", "enable", "isenabled", "active", "isactive"), False),
+}
+"""Keys that switch something off, with the value that does."""
+_TRUTH = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
+ServerLists = Sequence[tuple[str, bool, set[str]]]
+"""Lists of a document by which servers are on or off: the label of each, whether it allows, and its names."""
+
+
+def read_restrictions(entry: Entry, connection: Connection | None) -> tuple[Connection | None, str]:
+    """The connection with the tools that its client allows, and why the server is off there, or "". Notes say what is left out."""
+    off = ""
+    only: set[str] | None = None
+    without: set[str] = set()
+    for key, value in entry.value.items():
+        name = _plain(key)
+        if (why := _why_off(entry, key, value)) is not None:
+            off = why if "quarantine" in why else off or why
+        elif name == "tools" and (flags := _switches(value)):
+            without |= {tool for tool, on in flags.items() if not on}
+        elif (names := _names(value)) is None or (allows := _allows(name)) is None:
+            _note_ignored(entry, key, value)
+        elif not allows:
+            without |= names
+        elif "*" not in names:
+            only = names if only is None else only & names
+            entry.note(f"{key} allows {len(names) or 'none'} of its tools alone: the others are left out")
+    if without:
+        entry.note(
+            f"{len(without)} of its tools {'is' if len(without) == 1 else 'are'} switched off there and left out"
+        )
+    if connection is not None:
+        allowed, forbidden = None if only is None else tuple(sorted(only)), tuple(sorted(without))
+        connection = replace(connection, only=allowed, without=forbidden, quarantined="quarantined" in off)
+    return connection, off
+
+
+def _allows(name: str) -> bool | None:
+    """Whether a key is a list of tools that are allowed, or of those that are not. Returns None for another one."""
+    if _APPROVES.search(name) or not (_TOOLS_ON.fullmatch(name) or _TOOLS_OFF.fullmatch(name)):
+        return None
+    return _TOOLS_ON.fullmatch(name) is not None
+
+
+def _why_off(entry: Entry, key: str, value: object) -> str | None:
+    """Why a key switches the server off, "" if its value does not, and None for another key."""
+    name = _plain(key)
+    if name in ("state", "status") and isinstance(value, str):  # `"status": "disabled"`
+        name, value = _plain(value), True
+    if _QUARANTINE.match(name):
+        held = value not in (None, False, "", "false")
+        return "it is quarantined: it stays switched off until a person switches it on" if held else ""
+    if name not in _FLAGS:
+        return None
+    on = _TRUTH[str(value).lower()] if str(value).lower() in _TRUTH else entry.flag(key)
+    return "it is disabled: it is switched off here, too" if on is _FLAGS[name] else ""
+
+
+def _plain(key: str) -> str:
+    return re.sub("[^a-z]", "", key.lower())
+
+
+def _names(value: object) -> set[str] | None:
+    """The names of a list of texts or of objects with names. Gemini writes `name(arguments)`, too."""
+    if not isinstance(value, list):
+        return None
+    items = [
+        cast("dict[str, object]", one) if isinstance(one, dict) else {"name": one}
+        for one in cast("list[object]", value)
+    ]
+    names = [one.get("name", one.get("serverName")) for one in items]
+    return (
+        {str(name).partition("(")[0].strip() for name in names} if all(isinstance(one, str) for one in names) else None
+    )
+
+
+def _switches(tools: object) -> dict[str, bool]:
+    """The tools that are on or off, as in `{"a": false, "b": {"enabled": false}}` or `[{"name": "b", "enabled": false}]`."""
+    found: dict[str, bool] = {}
+    if isinstance(tools, list):
+        named = [cast("dict[str, object]", one) for one in cast("list[object]", tools) if isinstance(one, dict)]
+        tools = {str(one.get("name")): one for one in named}
+    for tool, given in cast("dict[str, object]", tools).items() if isinstance(tools, dict) else ():
+        settings = cast("dict[str, object]", given) if isinstance(given, dict) else {"enabled": given}
+        flags = [
+            on is not _FLAGS[_plain(key)]
+            for key, on in settings.items()
+            if _plain(key) in _FLAGS and on in (True, False)
+        ]
+        if flags:
+            found[tool] = all(flags)
+    return found
+
+
+def _note_ignored(entry: Entry, key: str, value: object) -> None:
+    if value and _APPROVES.search(_plain(key)):
+        entry.note(
+            f"{key} is ignored (tools that its client always allows): the page Govern says what an agent may call"
+        )
+        return
+    inside = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+    says = value not in (None, "", 0, [], {}) or (value is False and key == "tools")
+    if (says and _RESTRICTS.match(_plain(key))) or any(_OF_TOOLS.fullmatch(_plain(one)) for one in inside):
+        entry.note(f"{key} is ignored: switch tools and servers off here")
+
+
+def lists_of_servers(top: Entry) -> ServerLists:
+    inner = cast("dict[str, Any]", top.value.get("mcp")) if isinstance(top.value.get("mcp"), dict) else {}
+    inside = {f"mcp.{key}": value for key, value in inner.items() if re.match(f"{_ON}|{_OFF}", _plain(key))}
+    found: list[tuple[str, bool, set[str]]] = []
+    for label, value in {**top.value, **inside}.items():
+        name, names = _plain(label.removeprefix("mcp.")) + "servers" * (label in inside), _names(value)
+        allows, forbids = _SERVERS_ON.fullmatch(name), _SERVERS_OFF.fullmatch(name)
+        if names is not None and (allows or forbids) and name not in _OF_OTHER_FILES:
+            found.append((label, bool(allows), names))
+        elif value and (allows or forbids or _OF_TOOLS.fullmatch(name)):
+            top.note(f"{label} is ignored: switch tools and servers off here")
+    return found
+
+
+_LIMIT = re.compile(
+    r"(idle|start|startup|init|initialization|connect|connection)?timeout(ms|milliseconds|s|sec|secs|seconds)?"
+)
+REQUESTS_S = 60.0
+
+
+def limits(entry: Entry) -> dict[str, float]:
+    """The time limits of an entry, as clients name them: in seconds or in ms, and without a unit in ms from 1000 on. A bare `timeout`
+    is about requests in some clients, so that it only raises the limit of the start.
+
+    >>> from core.importers.reading import Reading
+    >>> limits(Entry(Reading("mcp.json"), "", {"startup_timeout_sec": 90, "idleTimeout": 7_200_000, "timeout": 5}))
+    {'start_s': 90.0, 'idle_s': 7200.0}
+    """
+    found: dict[str, float] = {}
+    for key, raw in entry.value.items():
+        match = _LIMIT.fullmatch(re.sub("[_-]", "", key).lower())
+        if match is None or raw is None:
+            continue
+        number = math.nan
+        with suppress(ValueError):
+            number = math.nan if isinstance(raw, bool) else float(str(raw))
+        in_ms = match[2].startswith("m") if match[2] else number >= 1000
+        seconds = number / 1000 if in_ms else number
+        if not 0 < seconds < math.inf:
+            entry.note(f"{key} is no time above 0 and is ignored")
+        elif match[1]:
+            found["idle_s" if match[1] == "idle" else "start_s"] = seconds
+        elif seconds > REQUESTS_S:
+            found.setdefault("start_s", seconds)
+    return found

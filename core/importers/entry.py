@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from core.domain.catalog import Prompt, Tool, ToolHints
 from core.domain.execution import Precondition
@@ -15,6 +15,8 @@ from core.domain.json_schema import schema_fault
 from core.domain.tasks import MOST_REQUESTS, cleaned, offered_requests
 from core.importers import reading as checks
 from core.importers.reading import Reading, kind, number_fault, shown
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +46,7 @@ class Entry:
 
     def raw_text(self, key: str) -> str:
         """A text, unchanged. Returns "" if it is absent, and records a fault if it is too long or no text."""
-        raw = self.get(key)
-        if raw is None:
-            return ""
-        if not isinstance(raw, str):
-            self.problem(f"{key} is {checks.kind(raw)}; give text")
-            return ""
+        raw = self._of_kind(key, str, "text") or ""
         if len(raw) > checks.MAX_TEXT:
             self.problem(f"{key} has {len(raw):,} characters; use at most {checks.MAX_TEXT:,}")
             return ""
@@ -79,7 +76,6 @@ class Entry:
         return name
 
     def server_name(self) -> str:
-        """A server's name; it admits no `::`."""
         name = self.name()
         if name:
             self.check_server_name(name)
@@ -101,25 +97,20 @@ class Entry:
         return float(raw)
 
     def flag(self, key: str) -> bool | None:
-        raw = self.get(key)
-        if raw is None or isinstance(raw, bool):
-            return raw
-        self.problem(f"{key} is {checks.kind(raw)}; give true or false")
-        return None
+        return self._of_kind(key, bool, "true or false")
 
     def mapping(self, key: str) -> dict[str, Any] | None:
-        raw = self.get(key)
-        if raw is None or isinstance(raw, dict):
-            return cast("dict[str, Any] | None", raw)
-        self.problem(f"{key} is {checks.kind(raw)}; give an object")
-        return None
+        return cast("dict[str, Any] | None", self._of_kind(key, dict, "an object"))
 
     def list(self, key: str) -> list[Any]:
+        return cast("list[Any]", self._of_kind(key, list, "a list") or [])
+
+    def _of_kind(self, key: str, wanted: type[T], words: str) -> T | None:
         raw = self.get(key)
-        if raw is None or isinstance(raw, list):
-            return cast("list[Any]", raw or [])
-        self.problem(f"{key} is {checks.kind(raw)}; give a list")
-        return []
+        if raw is None or isinstance(raw, wanted):
+            return raw
+        self.problem(f"{key} is {checks.kind(raw)}; give {words}")
+        return None
 
     def child(self, key: str) -> Entry | None:
         value = self.mapping(key)
@@ -129,7 +120,6 @@ class Entry:
         return entries(self.reading, self.where, key, self.list(key))
 
     def named(self, key: str) -> Iterator[tuple[str, Entry]]:
-        """The objects of an object: each key with its entry."""
         for name, item in (self.mapping(key) or {}).items():
             step = place(self.where, f"{key} {checks.shown(name)}")
             if isinstance(item, dict):
@@ -178,11 +168,7 @@ class Prices:
     default: float | None = None
 
     def of(self, tool: str) -> float | None:
-        """The price of one tool.
-
-        >>> Prices({"search": 0.0}, default=0.01).of("search"), Prices().of("search")
-        (0.0, None)
-        """
+        """The price of one tool."""
         return self.by_tool.get(tool, self.default)
 
 
@@ -208,12 +194,7 @@ def _cost_info(entry: Entry) -> Entry | None:
 
 
 def meta_price(entry: Entry) -> float | None:
-    """A price under `_meta`, directly or in one publisher's object, or None.
-
-    >>> from core.importers.reading import Reading
-    >>> meta_price(Entry(Reading("a.json"), "", {"_meta": {"org.example/pricing": {"price_usd": 0.002}}}))
-    0.002
-    """
+    """A price under `_meta`, directly or in one publisher's object, or None."""
     meta = entry.child("_meta")
     if meta is None:
         return None
@@ -233,14 +214,7 @@ def meta_price(entry: Entry) -> float | None:
 
 
 def read_prompts(top: Entry) -> None:
-    """Record every declared input; one with `password` is a secret.
-
-    >>> from core.importers.reading import Reading
-    >>> reading = Reading("mcp.json")
-    >>> read_prompts(Entry(reading, "", {"inputs": [{"id": "key", "description": "API key", "password": True}]}))
-    >>> reading.prompts["key"]
-    Prompt(id='key', description='API key', secret=True)
-    """
+    """Record every declared input; one with `password` is a secret."""
     for position, entry in enumerate(top.entries("inputs")):
         known = len(top.reading.problems)
         name = entry.name("id")
@@ -267,7 +241,6 @@ class ToolReader:
     _places: dict[str, str] = field(default_factory=dict[str, str])
 
     def read(self, entries: Iterable[Entry]) -> tuple[Tool, ...]:
-        """The tools in their order; faults and remarks go to their entries."""
         return tuple(self._tool(entry) for entry in entries)
 
     def _tool(self, entry: Entry) -> Tool:
@@ -275,18 +248,20 @@ class ToolReader:
         place = entry.where.rpartition(" → ")[2].split(" ")[0]
         if name and self._places.setdefault(name, place) != place:
             entry.problem(f"name is the same as that of {self._places[name]}; rename one of them")
-        annotations = entry.child("annotations")
+        annotations = entry.child("annotations") or Entry(entry.reading, entry.where, {})
         description = entry.text("description")
         if not description.strip():
             entry.note("no description: it is found by its name alone")
+        if entry.get("inputSchema") is None:
+            entry.note("no input schema: its arguments are not checked")
         own_price = entry.number("price_usd")
         listed_price = meta_price(entry) if own_price is None else None
         return Tool(
             server=self.server,
             name=name,
             description=description,
-            title=entry.line("title") or (annotations.line("title") if annotations else ""),
-            input_schema=_input_schema(entry),
+            title=entry.line("title") or annotations.line("title"),
+            input_schema=_schema(entry, "inputSchema"),
             output_schema=_schema(entry, "outputSchema"),
             hints=_hints(annotations),
             price_usd=next((p for p in (own_price, listed_price, self.prices.of(name)) if p is not None), None),
@@ -327,21 +302,10 @@ def _preconditions(entry: Entry) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def _hints(annotations: Entry | None) -> ToolHints:
-    if annotations is None:
-        return ToolHints()
+def _hints(annotations: Entry) -> ToolHints:
     return ToolHints(
-        read_only=annotations.flag("readOnlyHint"),
-        destructive=annotations.flag("destructiveHint"),
-        idempotent=annotations.flag("idempotentHint"),
-        open_world=annotations.flag("openWorldHint"),
+        *(annotations.flag(f"{name}Hint") for name in ("readOnly", "destructive", "idempotent", "openWorld"))
     )
-
-
-def _input_schema(entry: Entry) -> Mapping[str, Any] | None:
-    if entry.get("inputSchema") is None:
-        entry.note("no input schema: its arguments are not checked")
-    return _schema(entry, "inputSchema")
 
 
 def _schema(entry: Entry, key: str) -> Mapping[str, Any] | None:

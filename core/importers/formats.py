@@ -9,20 +9,19 @@ from pathlib import Path
 from typing import Any, ClassVar, cast
 
 from core.domain.catalog import Connection, Imported, Note, Prompt, Server, is_wayfare
-from core.importers.connections import read_connection, secret_name
+from core.importers.connections import ServerLists, lists_of_servers, read_connection, read_restrictions
 from core.importers.entry import Entry, ToolReader, entries, read_prices, read_prompts
 from core.importers.reading import BrokenDocumentError, Reading, inspect, shown
-from core.importers.restrictions import ServerLists, lists_of_servers, read_restrictions
+from core.importers.secrets import secret_name
 
 
 class Importer(ABC):
     """One format. A subclass fills `matches` and `_fill`; reading is everything or nothing.
 
-    `example` is one small document in the format: it is what help shows and what the contract tests read.
+    `example` is one small document in the format, which the contract tests read.
     """
 
     name: ClassVar[str]
-    title: ClassVar[str]
     example: ClassVar[str]
 
     @abstractmethod
@@ -65,7 +64,6 @@ class Plain(Importer):
     """`{"servers": [{"name", "description", "tools": [...]}]}`, or one of these servers alone."""
 
     name = "plain"
-    title = "Catalog: a list of servers with their tools, prices and figures"
     example = """{"servers": [{"name": "weather", "description": "Forecasts for any place.", "ask_usd": 0.001,
   "tools": [{"name": "get_forecast", "description": "The forecast of a city.", "price_usd": 0.002,
     "inputSchema": {"type": "object", "properties": {"city": {"type": "string"}}}}]}]}"""
@@ -119,7 +117,6 @@ def read_server(entry: Entry) -> Server:
 
 
 def _remark(entry: Entry, *, has_connection: bool, has_tools: bool) -> None:
-    """Note a server that has neither tools nor a connection; a fault where `tools` is not even given."""
     if has_tools or has_connection:
         return
     if entry.get("tools") is None:
@@ -135,7 +132,6 @@ class LiveMcpBench(Importer):
     """`[{"name", "description", "category", "config": {"mcpServers"}, "tools": {"server": {"tools": [...]}}}]`."""
 
     name = "livemcpbench"
-    title = "LiveMCPBench: a list of projects with their servers' tools and client configuration"
     example = """[{"name": "Charts", "description": "Draws charts.", "category": "Office",
   "config": {"mcpServers": {"chart-server": {"command": "npx", "args": ["-y", "chart-server"]}}},
   "tools": {"chart-server": {"tools": [
@@ -200,7 +196,6 @@ class ClientConfig(Importer):
 
     name = "client_config"
     apart = _KEYS
-    title = "Client configuration (Claude Desktop, Cursor, VS Code, mcpproxy, Codex): servers to ask for their tools"
     example = """{"mcpServers": {
   "files": {"command": "npx", "args": ["-y", "@modelcontextprotocol/server-filesystem", "/tmp"]},
   "web": {"type": "http", "url": "https://example.org/mcp", "headers": {"Authorization": "Bearer ${env:TOKEN}"}}}}"""
@@ -341,44 +336,32 @@ def merge(results: Sequence[tuple[str, Imported]]) -> Imported:
     """
     if len(results) == 1:
         return results[0][1]
-    problems = _server_collisions(results) + _prompt_collisions(results)
-    if problems:
+    if problems := list(_collisions(results)):
         raise BrokenDocumentError(problems)
     imports = [imported for _, imported in results]
+    joined = {
+        name: tuple(part for one in imports for part in getattr(one, name))
+        for name in ("servers", "notes", "needs_discovery", "off", "itself")
+    }
     return Imported(
         format=" + ".join(dict.fromkeys(one.format for one in imports)),
-        servers=tuple(server for one in imports for server in one.servers),
-        notes=tuple(note for one in imports for note in one.notes),
         secrets={name: value for one in imports for name, value in one.secrets.items()},
         prompts=tuple({prompt.id: prompt for one in imports for prompt in one.prompts}.values()),
-        needs_discovery=tuple(name for one in imports for name in one.needs_discovery),
-        off=tuple(server for one in imports for server in one.off),
-        itself=tuple(name for one in imports for name in one.itself),
         left_out=sum(one.left_out for one in imports),
+        **joined,
     )
 
 
-def _server_collisions(results: Sequence[tuple[str, Imported]]) -> list[str]:
-    first: dict[str, str] = {}
-    problems: list[str] = []
+def _collisions(results: Sequence[tuple[str, Imported]]) -> Iterator[str]:
+    servers: dict[str, str] = {}
+    prompts: dict[str, tuple[str, Prompt]] = {}
     for source, imported in results:
         for server in (*imported.servers, *imported.off):
-            if server.name in first:
-                problems.append(
-                    f"{source}: the server {shown(server.name)} is also in {first[server.name]}; rename one of them."
-                )
-            first.setdefault(server.name, source)
-    return problems
-
-
-def _prompt_collisions(results: Sequence[tuple[str, Imported]]) -> list[str]:
-    first: dict[str, tuple[str, Prompt]] = {}
-    problems: list[str] = []
-    for source, imported in results:
+            if server.name in servers:
+                other = servers[server.name]
+                yield f"{source}: the server {shown(server.name)} is also in {other}; rename one of them."
+            servers.setdefault(server.name, source)
         for prompt in imported.prompts:
-            other, known = first.setdefault(prompt.id, (source, prompt))
+            other, known = prompts.setdefault(prompt.id, (source, prompt))
             if known != prompt:
-                problems.append(
-                    f"{source}: the input {shown(prompt.id)} asks for something else in {other}; rename one of them."
-                )
-    return problems
+                yield f"{source}: the input {shown(prompt.id)} asks for something else in {other}; rename one of them."

@@ -11,7 +11,7 @@ import io
 import json
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, cast
 
@@ -24,17 +24,11 @@ from core.importers.tasks import json_lines, read_tasks
 
 
 def read_labels(text: str | bytes, *, source: str) -> tuple[LabelledQuery, ...]:
-    """The labels of each sub-task of a file, in its order. Raises BrokenDocumentError that names the line.
-
-    >>> line = '{"id": "1", "subtask": "read a file", "relevant": ["files::read"], "wrong": ["files::write"]}'
-    >>> read_labels(line, source="a.jsonl")[0].wrong
-    ('files::write',)
-    """
+    """The labels of each sub-task of a file, in its order. Raises BrokenDocumentError that names the line."""
     tasks = read_tasks(text, source=source)
-    lines = [(n, line) for n, line in enumerate(decode(text, source=source).split("\n"), start=1) if line.strip()]
     found: list[LabelledQuery] = []
-    for task, (number, line) in zip(tasks, lines, strict=True):
-        wrong = _names(cast(dict[str, Any], json.loads(line)).get("wrong"), f"{source}: line {number}")
+    for task, entry in zip(tasks, json_lines(Reading(source), decode(text, source=source)), strict=True):
+        wrong = _names(entry.get("wrong"), f"{source}: {entry.where}")
         bad = tuple(tool for tool in wrong if tool not in task.relevant)
         found.append(LabelledQuery(task.subtask.strip(), task.server_hint.strip(), task.relevant, bad, task.question))
     return tuple(found)
@@ -68,12 +62,7 @@ class ReadJudgment:
 def read_judgments(text: str | bytes, *, source: str, judge: str = "") -> tuple[ReadJudgment, ...]:
     """The judgments of a file, all or none, in its order; its format follows from its first line.
 
-    `judge` is the judge of judgments that name none. Raises BrokenDocumentError that names file and line.
-
-    >>> line = '{"subtask": "read a file", "tool": "files::read", "grade": 3}'
-    >>> read_judgments(line, source="a.jsonl", judge="ann")[0].grade
-    3
-    """
+    `judge` is the judge of judgments that name none. Raises BrokenDocumentError that names file and line."""
     plain, reading = decode(text, source=source), Reading(source)
     first = next((line for line in plain.split("\n") if line.strip()), "")
     found = _of_entries(reading, _csv_entries(reading, plain) if _is_header(first) else json_lines(reading, plain))
@@ -170,7 +159,6 @@ def _check_judged(entry: Entry, tool: object, grade: object) -> None:
 
 
 def _checked(reading: Reading, found: Placed, judge: str) -> tuple[ReadJudgment, ...]:
-    """The judgments with their judges; each judge says one thing of a tool for a query."""
     taken: list[ReadJudgment] = []
     places: dict[tuple[AskedQuery, str, str], str] = {}
     unnamed = False
@@ -182,7 +170,7 @@ def _checked(reading: Reading, found: Placed, judge: str) -> tuple[ReadJudgment,
         key = one.query, one.tool, whose
         if (first := places.setdefault(key, entry.where)) != entry.where:
             entry.problem(f"it judges the tool of {first} for the same sub-task again; keep one of them")
-        taken.append(ReadJudgment(one.query, one.tool, one.grade, whose, one.note, one.at))
+        taken.append(replace(one, judge=whose))
     if unnamed:
         reading.problem("", "it does not name its judges; say whose judgments they are")
     return tuple(taken)

@@ -8,7 +8,7 @@ import re
 import tomllib
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
@@ -19,11 +19,7 @@ from core.domain.untrusted_text import visible
 
 
 class BrokenDocumentError(CatalogError):
-    """A document that was refused; `problems` is one sentence for each fault.
-
-    >>> print(BrokenDocumentError(["a.json: x is bad; mend it.", "a.json: y is bad; mend it."]))
-    a.json: x is bad; mend it (and 1 more problem).
-    """
+    """A document that was refused; `problems` is one sentence for each fault."""
 
     def __init__(self, problems: Sequence[str]) -> None:
         self.problems = tuple(problems)
@@ -53,12 +49,10 @@ class Reading:
     _places: dict[str, str] = field(default_factory=dict[str, str])
 
     def problem(self, where: str, text: str) -> None:
-        """Record a fault. `text` names the fault and the remedy, without a full stop."""
         self.problems.append(f"{self.source}: {where + ': ' if where else ''}{text}.")
         self._faults.append((where, text))
 
     def note(self, where: str, text: str) -> None:
-        """Record a remark on something that was accepted."""
         self.notes.append(Note(f"{self.source}: {where}" if where else self.source, text))
 
     def prompt(self, prompt: Prompt) -> None:
@@ -120,11 +114,7 @@ _KINDS: dict[type, str] = {
 
 
 def kind(value: object) -> str:
-    """The kind of a JSON value in words.
-
-    >>> kind([1]), kind(True), kind(None)
-    ('a list', 'true or false', 'null')
-    """
+    """The kind of a JSON value in words."""
     return _KINDS.get(type(value), "of an unknown kind")
 
 
@@ -139,11 +129,7 @@ def shown(name: str) -> str:
 
 
 def line_fault(text: str, limit: int = MAX_NAME) -> str:
-    """The fault of a text that must fit on one line: too long, control or direction-changing characters.
-
-    >>> line_fault("a\\tb")
-    'holds the control character U+0009; remove it'
-    """
+    """The fault of a text that must fit on one line: too long, control or direction-changing characters."""
     if len(text) > limit:
         return f"has {len(text):,} characters; use at most {limit:,}"
     for character in text:
@@ -155,22 +141,12 @@ def line_fault(text: str, limit: int = MAX_NAME) -> str:
 
 
 def name_fault(name: str) -> str:
-    """The fault of a tool's name.
-
-    >>> name_fault("  ")
-    'is empty; give a name'
-    >>> name_fault("<b>bold</b>")
-    ''
-    """
+    """The fault of a tool's name."""
     return line_fault(name) if name.strip() else "is empty; give a name"
 
 
 def server_name_fault(name: str) -> str:
-    """The fault of a server's name: `server::tool` must be unambiguous.
-
-    >>> server_name_fault("a::b")
-    'holds "::", which separates server and tool; rename it'
-    """
+    """The fault of a server's name: `server::tool` must be unambiguous."""
     if "::" in name:
         return 'holds "::", which separates server and tool; rename it'
     return 'ends with ":", which makes server::tool ambiguous; rename it' if name.endswith(":") else name_fault(name)
@@ -211,6 +187,7 @@ def clean_text(text: str) -> tuple[str, int]:
 
 MAX_DEPTH = 64
 _SURROGATE = re.compile("[\ud800-\udfff]")
+HALF = "half a character (a lone surrogate); remove it"
 
 
 class RepeatedKeys(dict[str, Any]):
@@ -220,11 +197,7 @@ class RepeatedKeys(dict[str, Any]):
 
 
 def keep_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """For `json.loads(object_pairs_hook=...)`: an object that remembers which keys it had twice.
-
-    >>> keep_repeats([("a", 1), ("a", 2)]).repeated
-    ('a',)
-    """
+    """For `json.loads(object_pairs_hook=...)`: an object that remembers which keys it had twice."""
     plain = dict(pairs)
     if len(plain) == len(pairs):
         return plain
@@ -235,53 +208,36 @@ def keep_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def inspect(reading: Reading, document: object, path: str = "") -> None:
-    """Record faults that no format admits; `path` is the document's place. Without recursion, so that a deep one does no harm.
-
-    >>> reading = Reading("a.json")
-    >>> inspect(reading, {"servers": [{"name": "\\ud800"}]})
-    >>> reading.problems
-    ['a.json: servers[0].name holds half a character (a lone surrogate); remove it.']
-    """
-    if _sound(document, path.count("[")):
-        return
-    stack: list[tuple[str, object, int]] = [(path, document, path.count("["))]
+    """Record faults that no format admits; `path` is the document's place. Without recursion, so that a deep one does no harm."""
+    outside = path.count("[")
+    stack: list[tuple[tuple[str | int, ...], object]] = [((), document)]
     while stack:
-        path, value, depth = stack.pop()
-        if depth > MAX_DEPTH:
-            reading.problem("", f"{path[:40]}… is nested more than {MAX_DEPTH} levels deep; flatten it")
+        steps, value = stack.pop()
+        if outside + len(steps) > MAX_DEPTH:
+            reading.problem("", f"{_path(path, steps)[:40]}… is nested more than {MAX_DEPTH} levels deep; flatten it")
             return
         if isinstance(value, str):
-            if _SURROGATE.search(value):
-                reading.problem("", f"{path or 'it'} holds half a character (a lone surrogate); remove it")
-        elif isinstance(value, RepeatedKeys):
-            for key in value.repeated:
-                reading.problem("", f"{path or 'it'} has the key {shown(key)} twice; keep one of them")
-        stack += [(step, item, depth + 1) for step, item in _children(path, value)]
+            if not value.isascii() and _SURROGATE.search(value):
+                reading.problem("", f"{_path(path, steps) or 'it'} holds {HALF}")
+        elif isinstance(value, list):
+            stack += [((*steps, at), item) for at, item in enumerate(cast("list[object]", value))]
+        elif isinstance(value, dict):
+            for key, item in cast("dict[str, object]", value).items():
+                stack.append(((*steps, key), item))
+                if not key.isascii() and _SURROGATE.search(key):
+                    reading.problem("", f"a key of {_path(path, steps) or 'it'} holds {HALF}")
+            for key in value.repeated if isinstance(value, RepeatedKeys) else ():
+                reading.problem("", f"{_path(path, steps) or 'it'} has the key {shown(key)} twice; keep one of them")
 
 
-def _sound(value: object, depth: int) -> bool:
-    """Whether there is none of these faults. The places of all values take five times as long."""
-    if depth > MAX_DEPTH:
-        return False
-    if isinstance(value, str):
-        return value.isascii() or _SURROGATE.search(value) is None
-    if isinstance(value, dict):
-        inner = cast("dict[str, object]", value)
-        names = not isinstance(value, RepeatedKeys) and all(key.isascii() or _sound(key, 0) for key in inner)
-        return names and all(_sound(one, depth + 1) for one in inner.values())
-    return not isinstance(value, list) or all(_sound(one, depth + 1) for one in cast("list[object]", value))
-
-
-def _children(path: str, value: object) -> Iterator[tuple[str, object]]:
-    if isinstance(value, dict):
-        for key, item in cast("dict[str, object]", value).items():
-            step = key if re.fullmatch(r"[$\w-]{1,60}", key, re.ASCII) else shown(key)
-            yield f"{path}.{step}" if path else step, item
-            if not key.isascii():
-                yield f"a key of {path or 'it'}", key
-    elif isinstance(value, list):
-        for position, item in enumerate(cast("list[object]", value)):
-            yield f"{path}[{position}]", item
+def _path(path: str, steps: Iterable[str | int]) -> str:
+    for step in steps:
+        if isinstance(step, int):
+            path += f"[{step}]"
+        else:
+            named = step if re.fullmatch(r"[$\w-]{1,60}", step, re.ASCII) else shown(step)
+            path += f".{named}" if path else named
+    return path
 
 
 # Parsing a text: JSON, JSON with comments and trailing commas as editors write it, and TOML.

@@ -10,24 +10,17 @@ from collections.abc import Iterator
 from typing import Any, cast
 
 from core.domain.catalog import Connection, Prompt, Server
-from core.importers.connections import SecretExtractor, read_connection, scalar, secret_name
+from core.importers.connections import read_connection, scalar
 from core.importers.entry import Entry, read_prices
 from core.importers.formats import Importer
 from core.importers.reading import Reading, shown
+from core.importers.secrets import SecretExtractor, secret_name
 
 # The registry's inputs: values of variables, headers and arguments that are fixed, have a default, or must be entered.
 
 
 def ask(entry: Entry, server: str, name: str) -> str:
-    """Record that a value must be entered, and return its reference.
-
-    >>> from core.importers.reading import Reading
-    >>> reading = Reading("server.json")
-    >>> ask(Entry(reading, "", {"description": "API key", "isSecret": True}), "io.github.x/weather", "KEY")
-    '${secret:io.github.x/weather/KEY}'
-    >>> reading.prompts["io.github.x/weather/KEY"].secret
-    True
-    """
+    """Record that a value must be entered, and return its reference."""
     key = secret_name(server, name)
     optional = "" if entry.flag("isRequired") else "optional: "
     description = f"{optional}{entry.text('description') or name}"
@@ -89,13 +82,7 @@ _WORD = re.compile(r"[A-Za-z0-9@][^\s\x00-\x1f]*")
 
 
 def package_command(package: Entry, server: str) -> dict[str, Any] | None:
-    """A package as an entry of a client's configuration; None (and a note) where it cannot be started here.
-
-    >>> from core.importers.reading import Reading
-    >>> package = {"registry_type": "pypi", "identifier": "weather-mcp", "version": "0.5.0"}
-    >>> package_command(Entry(Reading("server.json"), "packages[0]", package), "org.x/weather")
-    {'command': 'uvx', 'args': ['weather-mcp@0.5.0'], 'env': {}}
-    """
+    """A package as an entry of a client's configuration; None (and a note) where it cannot be started here."""
     registry = (package.raw_text("registryType") or package.raw_text("registry_name")).lower()
     hint = package.raw_text("runtimeHint")
     runner = hint if hint in _RUNNERS.values() else _RUNNERS.get(registry)
@@ -119,7 +106,6 @@ def package_command(package: Entry, server: str) -> dict[str, Any] | None:
 def _arguments(
     runner: str, runtime: list[str], package: tuple[str, str], given: list[str], env: dict[str, str]
 ) -> list[str]:
-    """The runner's arguments: its own, the package, and the package's."""
     identifier, version = package
     pinned = f"{identifier}@{version}" if version and version != "latest" else identifier
     if runner == "npx":
@@ -141,7 +127,6 @@ class ServerJson(Importer):
     """`{"name", "description", "version", "remotes": [...], "packages": [...]}`."""
 
     name = "server_json"
-    title = "MCP Registry server.json: a published server, by its remotes or packages"
     example = """{"$schema": "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json",
   "name": "io.github.example/weather", "description": "Forecasts for any place.", "version": "1.0.2",
   "packages": [{"registryType": "npm", "identifier": "@example/weather", "version": "1.0.2",
@@ -169,7 +154,9 @@ class ServerJson(Importer):
             name = entry.server_name()
             connection = _connection(entry, name)
             if connection is not None:
-                reading.add(entry.where, _server(entry, name, connection))
+                title, ask_usd = entry.line("title"), read_prices(entry).default
+                server = Server(name, entry.text("description"), title, ask_usd=ask_usd, connection=connection)
+                reading.add(entry.where, server)
 
 
 def _documents(top: Entry) -> Iterator[Entry]:
@@ -181,16 +168,6 @@ def _documents(top: Entry) -> Iterator[Entry]:
             name = value.get("name")
             label = f" {shown(name)}" if isinstance(name, str) and outer.where else ""
             yield Entry(top.reading, outer.where + label, value)
-
-
-def _server(entry: Entry, name: str, connection: Connection) -> Server:
-    return Server(
-        name=name,
-        description=entry.text("description"),
-        title=entry.line("title"),
-        ask_usd=read_prices(entry).default,
-        connection=connection,
-    )
 
 
 def _connection(entry: Entry, name: str) -> Connection | None:

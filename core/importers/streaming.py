@@ -69,14 +69,12 @@ class _Kept:
     _objects: int = 0  # tools that are not
 
     def leave_out(self, problems: list[str]) -> None:
-        """Count a bad entry, and keep its faults if it is one of the first."""
         self.entries += 1
         self.left_out += 1
         if self.left_out <= MOST_NAMED:
             self.whole.problems += problems
 
     def take(self, entry: Reading, place: str) -> None:
-        """Take one entry: its servers, or its faults."""
         whole = self.whole
         for server in (*entry.servers, *entry.off):
             if server.name in self._places:
@@ -103,7 +101,6 @@ class _Kept:
         self._columns, self._objects = len(servers), 0
 
     def result(self, format_name: str) -> Imported:
-        """The import. Raises BrokenDocumentError where nothing was taken."""
         whole, notes = self.whole, list[Note]()
         if whole.servers or whole.off:
             self._to_columns()
@@ -125,13 +122,10 @@ class _Kept:
 
 
 class _Window:
-    """A part of a file's text, which moves forward."""
-
     def __init__(self, file: IO[str]) -> None:
         self._file, self._text, self._at = file, "", 0
 
     def next(self) -> str:
-        """The next character that is no space, "" at the end."""
         while True:
             while self._at < len(self._text):
                 if not self._text[self._at].isspace():

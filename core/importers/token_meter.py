@@ -111,7 +111,6 @@ def _table() -> DataSnapshot:
 
 
 def _usd(per_million: Decimal | TieredPrices | None) -> float | None:
-    """Returns the price of one token."""
     base = per_million if per_million is None or isinstance(per_million, Decimal) else per_million.base
     return float(base) / 1e6 if base else None
 
@@ -147,7 +146,6 @@ class Counted:
 
     @property
     def turn(self) -> int:
-        """The tokens of one turn: the prefix and what is newly exposed."""
         return self.exposed + self.cached
 
     @property
@@ -186,7 +184,6 @@ class Projected:
 
     @property
     def saved_percent(self) -> float:
-        """The share of the tokens of all tools over K turns that the decision saves; 0 without tools."""
         return 100.0 * (1 - self.decision.tokens / self.all_tools.tokens) if self.all_tools.tokens else 0.0
 
 
@@ -208,7 +205,6 @@ class UtilisationLines:
 def token_meter(
     counted: Counted, *, turns: int = 1, context: Context | None = None, price: ModelPrice | None = None
 ) -> TokenMeter:
-    """The meter of one decision over `turns`. Raises ValueError for fewer than 1."""
     if turns < 1:
         raise ValueError(f"turns = {turns} is fewer than 1")
     within, charged = context or Context(), price or ModelPrice("")

@@ -18,7 +18,7 @@ from cachetools import LRUCache
 from numpy.typing import NDArray
 
 from core.catalogs.catalogs import CatalogService
-from core.catalogs.wordings import Wording, reworded, words_digest
+from core.catalogs.loaded_catalog import Wording, reworded, words_digest
 from core.domain.catalog import Catalog
 from core.domain.errors import CatalogError
 from core.domain.findings import Findable, Missed, Preview, ToolFound

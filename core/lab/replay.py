@@ -275,7 +275,7 @@ class ReplayService:
         decisions: int = 1_000,
         progress: Progress = lambda _done, _of: None,
     ) -> tuple[Replayed, ...]:
-        """Decide the newest questions of another gateway (`core.importers.calls`), oldest first, with the statistics of now."""
+        """Decide the newest questions of another gateway (`core.importers.tasks`), oldest first, with the statistics of now."""
         learning = parameters if isinstance(parameters, LearningParameters) else None
         questions = [event for event in recorded if isinstance(event, DecisionEvent)][-decisions:]
         calls: dict[str | None, list[OutcomeEvent]] = {question.id: [] for question in questions}

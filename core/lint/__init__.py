@@ -11,7 +11,7 @@ from functools import partial
 
 from core.domain.catalog import Catalog
 from core.domain.findings import Finding, LintReport
-from core.lint import collisions, descriptions, findability, hidden, injection, schemas
+from core.lint import attacks, collisions, descriptions, schemas
 from core.lint.base import Context, Rule, ToolRule
 
 __all__ = ["RULES", "Context", "Rule", "lint"]
@@ -20,20 +20,20 @@ RULES: dict[str, type[Rule]] = {
     rule.id: rule
     for rule in (
         # text that tries to instruct a model
-        injection.OverridesInstructions,
-        injection.HidesFromUser,
-        injection.ReadsSecrets,
-        injection.SendsElsewhere,
-        injection.ChangesOtherTools,
-        injection.FakeTags,
-        hidden.HiddenCharacters,
-        hidden.BuriedText,
-        hidden.EncodedText,
-        injection.AsksForContext,
-        injection.SkipsConsent,
-        injection.ClaimsPrecedence,
-        injection.SteersModel,
-        hidden.StrayCharacters,
+        attacks.OverridesInstructions,
+        attacks.HidesFromUser,
+        attacks.ReadsSecrets,
+        attacks.SendsElsewhere,
+        attacks.ChangesOtherTools,
+        attacks.FakeTags,
+        attacks.HiddenCharacters,
+        attacks.BuriedText,
+        attacks.EncodedText,
+        attacks.AsksForContext,
+        attacks.SkipsConsent,
+        attacks.ClaimsPrecedence,
+        attacks.SteersModel,
+        attacks.StrayCharacters,
         # names
         collisions.LookalikeName,
         collisions.NameTwice,
@@ -67,9 +67,9 @@ RULES: dict[str, type[Rule]] = {
         collisions.SimilarSiblings,
         collisions.NearDuplicates,
         # rules over example requests
-        findability.SeldomFound,
-        findability.TakenForEachOther,
-        findability.GreedyRequests,
+        collisions.SeldomFound,
+        collisions.TakenForEachOther,
+        collisions.GreedyRequests,
     )
 }
 

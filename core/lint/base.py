@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from abc import ABC, abstractmethod
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from types import MappingProxyType
 from typing import ClassVar
 
 import numpy as np
@@ -37,12 +38,7 @@ _NO_ROWS = np.zeros(0, dtype=np.int32)
 
 
 class Corpus:
-    """Texts by their words. A text with several folded forms has one entry for each form.
-
-    >>> corpus = Corpus(["Ignore all rules", "Adds all numbers"])
-    >>> [text for text, _ in corpus.containing([frozenset({"ignor", "forget"}), frozenset({"all"})])]
-    ['Ignore all rules']
-    """
+    """Texts by their words. A text with several folded forms has one entry for each form."""
 
     def __init__(self, texts: Iterable[str]) -> None:
         self._entries = [(text, folded) for text in dict.fromkeys(texts) for folded in fold(text)]
@@ -85,52 +81,40 @@ class Corpus:
 
 EVIDENCE_CHARACTERS = 200
 LISTED = 6  # names in a reason
-NONE: Mapping[str, Sequence[str]] = MappingProxyType({})
 
 
-def _unheard(done: int, of: int) -> None:
-    """Tells nobody."""
-
-
+@dataclass(eq=False)
 class Context:
     """The inputs of rules beside the catalog. Costly parts are made on first use.
 
-    `tokens` (T,) counts each tool's definition, `priced` (T,) marks the tools with a price. `index` has the vectors;
-    without it the rules that need them are skipped. `findable` is an estimate from example requests, once it was made.
-    `greedy` are the tools whose example requests do not count, with these requests.
+    `index` has the vectors; without it the rules that need them are skipped. `count_tokens` counts those of each tool's definition, (T,).
+    `has_price` (T,) marks the tools with a price. `findable` is an estimate from example requests, once it was made. `greedy` are the tools
+    whose example requests do not count, with these requests. A long rule tells `working` how many of how many steps are done.
     """
 
-    def __init__(
-        self,
-        catalog: Catalog,
-        *,
-        index: CatalogIndex | None = None,
-        tokens: Callable[[], NDArray[np.int64]] | None = None,
-        priced: NDArray[np.bool_] | None = None,
-        findable: Findable | None = None,
-        greedy: Mapping[str, Sequence[str]] = NONE,
-    ) -> None:
-        self._catalog = catalog
-        self._tokens = tokens
-        self.index = index
-        self.findable = findable
-        self.greedy = greedy
-        self.working: Callable[[int, int], object] = _unheard
-        """A long rule tells it how many of how many steps are done."""
-        self.priced = (
-            np.array([t.price_usd is not None for t in catalog.tools], dtype=bool) if priced is None else priced
-        )
+    catalog: Catalog
+    index: CatalogIndex | None = None
+    count_tokens: Callable[[], NDArray[np.int64]] | None = None
+    has_price: NDArray[np.bool_] | None = None
+    findable: Findable | None = None
+    greedy: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
+    working: Callable[[int, int], object] = lambda _done, _of: None
+
+    @cached_property
+    def priced(self) -> NDArray[np.bool_]:
+        if self.has_price is not None:
+            return self.has_price
+        return np.array([tool.price_usd is not None for tool in self.catalog.tools], dtype=bool)
 
     @cached_property
     def tokens(self) -> NDArray[np.int64]:
-        """cl100k_base tokens of each tool's definition, (T,)."""
-        if self._tokens is not None:
-            return self._tokens()
-        return np.array(count_many([definition_text(tool) for tool in self._catalog.tools]), dtype=np.int64)
+        if self.count_tokens is not None:
+            return self.count_tokens()
+        return np.array(count_many([definition_text(tool) for tool in self.catalog.tools]), dtype=np.int64)
 
     @cached_property
     def texts(self) -> CatalogTexts:
-        return CatalogTexts(self._catalog, self.working)
+        return CatalogTexts(self.catalog, self.working)
 
     @cached_property
     def corpus(self) -> Corpus:
@@ -140,7 +124,7 @@ class Context:
 class Rule(ABC):
     """One rule. A subclass sets its texts and implements `check`, which is deterministic.
 
-    `why` is one sentence for people, `advice` one sentence about the repair.
+    Its `id` is the name of the class, as `seldom_found` of SeldomFound. `why` is one sentence for people, `advice` one about the repair.
     """
 
     id: ClassVar[str]
@@ -153,6 +137,9 @@ class Rule(ABC):
     """Whether a finding on one server depends on the names or texts of others."""
     weight: ClassVar[int] = 1
     """Its share of the work on a large catalog, relative to the other rules."""
+
+    def __init_subclass__(cls) -> None:
+        cls.id = re.sub(r"\B(?=[A-Z])", "_", cls.__name__).lower()
 
     @abstractmethod
     def check(self, catalog: Catalog, context: Context) -> Iterator[Finding]:
@@ -176,8 +163,6 @@ class Rule(ABC):
 
 
 class ToolRule(Rule):
-    """A rule that checks one tool at a time."""
-
     def check(self, catalog: Catalog, context: Context) -> Iterator[Finding]:  # noqa: ARG002
         for tool in catalog.tools:
             yield from self.about(tool)
@@ -210,15 +195,20 @@ class PassageRule(Rule):
 
 
 class ServerRule(Rule):
-    """A rule that checks one server at a time."""
-
     def check(self, catalog: Catalog, context: Context) -> Iterator[Finding]:
+        if reason := self.of_all(catalog, context):
+            yield self.finding(reason)
+            return
         start = 0
         for server in catalog.servers:
             rows = slice(start, start + len(server.tools))
             start = rows.stop
             if reason := self.look(server, rows, context):
                 yield self.finding(reason, server=server.name)
+
+    def of_all(self, catalog: Catalog, context: Context) -> str:  # noqa: ARG002
+        """Returns the reason of a single finding about the catalog, in place of one for each server, or ""."""
+        return ""
 
     @abstractmethod
     def look(self, server: Server, rows: slice, context: Context) -> str:

@@ -1,4 +1,4 @@
-"""Rules about equal and similar names and descriptions, which models and clients confuse."""
+"""Rules about tools that are taken for each other: by their names, by the meaning of their descriptions, and by their example requests."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ SHORTEST_SIMILAR = 5  # characters: below, one letter makes a different word
 
 
 class SharedName(Rule):
-    id = "shared_name"
     title = "Same name on several servers"
     severity = Severity.NOTE
     compares_servers = True
@@ -40,7 +39,6 @@ class SharedName(Rule):
 
 
 class NameTwice(Rule):
-    id = "name_twice"
     title = "Same name in one server"
     severity = Severity.ERROR
     why = "People, models and some clients do not distinguish names that differ only in case or separators."
@@ -57,7 +55,6 @@ class NameTwice(Rule):
 
 
 class LookalikeName(Rule):
-    id = "lookalike_name"
     title = "Look-alike name"
     severity = Severity.ERROR
     compares_servers = True
@@ -86,7 +83,6 @@ class LookalikeName(Rule):
 
 
 class SimilarServers(Rule):
-    id = "similar_servers"
     title = "Nearly the same server name"
     severity = Severity.WARNING
     compares_servers = True
@@ -176,7 +172,6 @@ class _Nearest(Rule):
 
 
 class NearDuplicates(_Nearest):
-    id = "near_duplicates"
     title = "Near duplicates"
     severity = Severity.NOTE
     why = "An auction needs equal tools on several servers, but an unused copy only costs tokens."
@@ -190,7 +185,6 @@ class NearDuplicates(_Nearest):
 
 
 class SimilarSiblings(_Nearest):
-    id = "similar_siblings"
     title = "Hard to distinguish"
     severity = Severity.WARNING
     why = (
@@ -209,3 +203,63 @@ class SimilarSiblings(_Nearest):
 def _any_near(vectors: Vectors) -> bool:
     """Whether two rows may be as near as `WITHIN_SERVER`: of most servers none are, and one product tells it."""
     return len(vectors) > 1 and bool((np.tril(vectors @ vectors.T, -1) >= WITHIN_SERVER - ROUNDING).any())
+
+
+# What example requests tell. Two rules wait for an estimate (`core.lab.findable`), which the Catalog page and `wayfare findable` make.
+
+LEAST_REQUESTS = 4
+LEAST_TIMES = 3
+
+
+class OfRequests(Rule):
+    severity = Severity.WARNING
+
+    def _about(
+        self, catalog: Catalog, tool: str, reason: str, *, where: str = "description", evidence: str, other: str = ""
+    ) -> Iterator[Finding]:
+        """Yields a finding. Yields nothing if the tool is gone since."""
+        row = catalog.tool_row.get(tool)
+        if row is not None:
+            one = catalog.tools[row]
+            yield self.finding(reason, server=one.server, tool=one.name, where=where, evidence=evidence, other=other)
+
+
+class SeldomFound(OfRequests):
+    title = "Seldom found"
+    why = "Agents see the first tools of a search. A tool that its own requests do not find there is never called."
+    advice = "Describe it in the words of those who need it, or set it apart from the tool that it is taken for."
+
+    def check(self, catalog: Catalog, context: Context) -> Iterator[Finding]:
+        for one in () if context.findable is None else context.findable.seldom:
+            if one.of >= LEAST_REQUESTS:
+                other, times = one.taken_for[0]
+                reason = (
+                    f"{one.found} of its {one.of} requests find it among three; {times} of them find {other} first."
+                )
+                yield from self._about(catalog, one.tool, reason, evidence=one.missed[0].text, other=other)
+
+
+class TakenForEachOther(OfRequests):
+    title = "Taken for each other"
+    why = "If both do the same, an auction may choose; if they are opposites, such as back and forward, the wrong one is called."
+    advice = (
+        "If they do the same, say so on the page Catalog under Equal. Else begin each description with the difference."
+    )
+
+    def check(self, catalog: Catalog, context: Context) -> Iterator[Finding]:
+        for pair in () if context.findable is None else context.findable.confused(LEAST_TIMES):
+            if pair.kind != "one way":
+                opposites = "They are opposites: " if pair.kind == "opposite" else ""
+                reason = f"{opposites}{' '.join(pair.sentences)}"
+                yield from self._about(catalog, pair.one, reason, evidence=pair.one, other=pair.other)
+
+
+class GreedyRequests(OfRequests):
+    title = "Greedy requests"
+    why = "Such requests would draw every question to their tool, so none of them counts in a decision."
+    advice = "Remove those that other tools answer better, and write what only this tool does."
+
+    def check(self, catalog: Catalog, context: Context) -> Iterator[Finding]:
+        for tool, requests in context.greedy.items():
+            reason = f"Its {len(requests)} example requests do not count: they are near questions of every kind, or other tools are nearer to them."
+            yield from self._about(catalog, tool, reason, where="requests", evidence=next(iter(requests), ""))

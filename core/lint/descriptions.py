@@ -22,7 +22,6 @@ _GENERIC = _LITTLE | VOCABULARY["generic"]
 
 
 class MissingDescription(ToolRule):
-    id = "missing_description"
     title = "No description"
     severity = Severity.WARNING
     why = "Routing and models use the description; without one a tool is found only by its name."
@@ -33,7 +32,6 @@ class MissingDescription(ToolRule):
 
 
 class MissingServerDescription(ServerRule):
-    id = "missing_server_description"
     title = "No server description"
     severity = Severity.NOTE
     why = "Servers are short-listed by their description; without one the names of their tools are used."
@@ -44,7 +42,6 @@ class MissingServerDescription(ServerRule):
 
 
 class VagueDescription(ToolRule):
-    id = "vague_description"
     title = "Vague description"
     severity = Severity.WARNING
     why = "Words that fit every tool distinguish none, neither for an encoder nor for a model."
@@ -63,7 +60,6 @@ class VagueDescription(ToolRule):
 
 
 class RepeatsName(ToolRule):
-    id = "repeats_name"
     title = "Repeats its name"
     severity = Severity.NOTE
     why = "A description that only repeats the name adds nothing to search by."
@@ -76,7 +72,6 @@ class RepeatsName(ToolRule):
 
 
 class LongDescription(ToolRule):
-    id = "long_description"
     title = "Long description"
     severity = Severity.NOTE
     why = f"Vectors use only the first {FULL_CHARACTERS:,} characters, but every prompt pays for the whole text."
@@ -116,7 +111,6 @@ _RANDOM = re.compile(r"(?=\w*\d)(?=\w*[a-f])[0-9a-f]{8,}|[0-9a-f]{8}-[0-9a-f]{4}
 
 
 class EmptyName(ToolRule):
-    id = "empty_name"
     title = "Meaningless name"
     severity = Severity.WARNING
     why = "Models see the name first, and only the name where descriptions are cut."
@@ -140,7 +134,6 @@ class EmptyName(ToolRule):
 
 
 class MissingHints(ServerRule):
-    id = "missing_hints"
     title = "No hints about side effects"
     severity = Severity.NOTE
     why = "Without readOnlyHint and destructiveHint a client cannot tell which calls need a confirmation or may be repeated."
@@ -155,7 +148,6 @@ class MissingHints(ServerRule):
 
 
 class UnmarkedDestruction(ToolRule):
-    id = "unmarked_destruction"
     title = "Unmarked destruction"
     severity = Severity.WARNING
     why = "A client asks before a destructive call only if the call is marked."
@@ -171,7 +163,6 @@ class UnmarkedDestruction(ToolRule):
 
 
 class ContradictoryHints(ToolRule):
-    id = "contradictory_hints"
     title = "Hints contradict the name"
     severity = Severity.ERROR
     why = "Clients call read-only tools without asking, so a tool that deletes under that hint deletes without consent."
@@ -188,7 +179,6 @@ class ContradictoryHints(ToolRule):
 
 
 class DoubtfulHints(ToolRule):
-    id = "doubtful_hints"
     title = "Hints look too harmless"
     severity = Severity.NOTE
     why = "Clients ask for confirmation according to the hints, and these are more harmless than the name."

@@ -17,7 +17,6 @@ _DESCRIBED = ("description", "title", "enum", "const", "examples")
 
 
 class MissingSchema(ToolRule):
-    id = "missing_schema"
     title = "No input schema"
     severity = Severity.WARNING
     why = "Without a schema a model guesses the arguments, and nothing is checked before a call."
@@ -28,7 +27,6 @@ class MissingSchema(ToolRule):
 
 
 class BrokenSchema(ToolRule):
-    id = "broken_schema"
     title = "Broken input schema"
     severity = Severity.ERROR
     why = "Clients and model endpoints refuse a whole tool list because of one invalid schema."
@@ -46,7 +44,6 @@ class BrokenSchema(ToolRule):
 
 
 class OddListing(Rule):
-    id = "odd_listing"
     title = "Left out of the server's list"
     severity = Severity.WARNING
     why = "The part cannot be shown to a client that checks lists, so the tool is missing, or works without this part."
@@ -58,7 +55,6 @@ class OddListing(Rule):
 
 
 class UnknownRequired(ToolRule):
-    id = "unknown_required"
     title = "Required but not declared"
     severity = Severity.ERROR
     why = "A model does not know the parameter, so every call lacks it."
@@ -76,7 +72,6 @@ class UnknownRequired(ToolRule):
 
 
 class UndescribedParameters(ToolRule):
-    id = "undescribed_parameters"
     title = "Parameters without a description"
     severity = Severity.NOTE
     why = "A name does not tell the unit, format or choice, and wrong arguments fail the call."
@@ -87,7 +82,6 @@ class UndescribedParameters(ToolRule):
 
 
 class UntypedParameters(ToolRule):
-    id = "untyped_parameters"
     title = "Parameters without a type"
     severity = Severity.WARNING
     why = "Without a type nothing is checked before a call, and models send text for numbers."
@@ -98,11 +92,7 @@ class UntypedParameters(ToolRule):
 
 
 def properties(schema: Json | None) -> Mapping[str, Any]:
-    """Returns the declared parameters of a schema.
-
-    >>> dict(properties({"properties": {"city": {"type": "string"}}})), dict(properties(None))
-    ({'city': {'type': 'string'}}, {})
-    """
+    """Returns the declared parameters of a schema."""
     return _mapping((schema or {}).get("properties"))
 
 
@@ -153,7 +143,6 @@ CATALOG_TOKENS = 32_000  # a quarter of a context of 128,000: more than what may
 
 
 class LargeTool(Rule):
-    id = "large_tool"
     title = "Large definition"
     severity = Severity.WARNING
     why = f"A definition of more than {TOOL_TOKENS:,} tokens displaces about seven usual tools in every prompt."
@@ -168,7 +157,6 @@ class LargeTool(Rule):
 
 
 class LargeServer(ServerRule):
-    id = "large_server"
     title = "Large server"
     severity = Severity.NOTE
     why = f"A client that loads only this server spends more than {SERVER_TOKENS:,} tokens on every request."
@@ -182,7 +170,6 @@ class LargeServer(ServerRule):
 
 
 class LargeCatalog(Rule):
-    id = "large_catalog"
     title = "Large catalog"
     severity = Severity.NOTE
     why = f"More than {CATALOG_TOKENS:,} tokens of definitions are a quarter of a usual context, and models choose worse among so many."
@@ -198,17 +185,14 @@ class LargeCatalog(Rule):
 
 
 class Unpriced(ServerRule):
-    id = "unpriced"
     title = "No price"
     severity = Severity.NOTE
     why = "An unpriced tool is not free: its price is unknown, and the auction cannot compare it."
     advice = "Import prices, or set them on the Catalog page."
 
-    def check(self, catalog: Catalog, context: Context) -> Iterator[Finding]:
-        if catalog.tools and not context.priced.any():
-            yield self.finding(f"None of the {len(catalog.tools):,} tools has a price.")
-        else:
-            yield from super().check(catalog, context)
+    def of_all(self, catalog: Catalog, context: Context) -> str:
+        none = catalog.tools and not context.priced.any()
+        return f"None of the {len(catalog.tools):,} tools has a price." if none else ""
 
     def look(self, server: Server, rows: slice, context: Context) -> str:
         missing = int((~context.priced[rows]).sum())
@@ -216,17 +200,14 @@ class Unpriced(ServerRule):
 
 
 class MissingFigures(ServerRule):
-    id = "missing_figures"
     title = "No times and success rates"
     severity = Severity.NOTE
     why = "Without declared figures every server starts from the same assumption, and only real calls distinguish them."
     advice = "Declare conn_s, call_s and success in the catalog, or let real calls measure them."
 
-    def check(self, catalog: Catalog, context: Context) -> Iterator[Finding]:
-        if catalog.servers and not any(map(_declares, catalog.servers)):
-            yield self.finding(f"None of the {len(catalog.servers):,} servers declares times or success rates.")
-        else:
-            yield from super().check(catalog, context)
+    def of_all(self, catalog: Catalog, context: Context) -> str:  # noqa: ARG002 - the servers say all
+        none = catalog.servers and not any(map(_declares, catalog.servers))
+        return f"None of the {len(catalog.servers):,} servers declares times or success rates." if none else ""
 
     def look(self, server: Server, rows: slice, context: Context) -> str:  # noqa: ARG002 - the server says all
         return "" if _declares(server) else "The server declares no times and no success rate."

@@ -23,23 +23,17 @@ if TYPE_CHECKING:
 # SQL conditions for an `ActivityFilter`. Every value is bound as a parameter; texts are matched without wildcards.
 
 Condition = tuple[str, object]
+Filter = tuple[str, list[object]]
 
 
-def calls_condition(where: ActivityFilter) -> tuple[str, list[object]]:
-    """SQL condition and parameters over `outcomes o` joined with their `decisions d`.
-
-    >>> calls_condition(ActivityFilter(server="files", simulated=False))
-    ('o.server = ? AND o.simulated = ?', ['files', False])
-    >>> calls_condition(ActivityFilter())
-    ('true', [])
-    """
+def calls_condition(where: ActivityFilter) -> Filter:
+    """SQL condition and parameters over `outcomes o` joined with their `decisions d`."""
     searched = "concat_ws(chr(10), o.server, o.tool, o.error, o.client, d.subtask)"
     conditions = [("o.server = ?", where.server), ("o.tool = ?", where.tool)]
     return _joined([*_common(where, "o", searched), *conditions, *_ended(where)])
 
 
-def decisions_condition(where: ActivityFilter) -> tuple[str, list[object]]:
-    """SQL condition and parameters over `decisions d`."""
+def decisions_condition(where: ActivityFilter) -> Filter:
     searched = "concat_ws(chr(10), d.subtask, d.winner, d.reason, d.client)"
     ended, parameters = _joined(_ended(where))
     condition, values = _joined([*_common(where, "d", searched), *_won(where)])
@@ -48,12 +42,8 @@ def decisions_condition(where: ActivityFilter) -> tuple[str, list[object]]:
     return condition, values + parameters
 
 
-def refused_condition(where: ActivityFilter) -> tuple[str, list[object]]:
-    """SQL condition and parameters over `refused_requests r`: refused requests have no outcome and are not simulated.
-
-    >>> refused_condition(ActivityFilter(server="files", kinds=("ok",)))
-    ('r.server = ?', ['files'])
-    """
+def refused_condition(where: ActivityFilter) -> Filter:
+    """SQL condition and parameters over `refused_requests r`: refused requests have no outcome and are not simulated."""
     searched = "concat_ws(chr(10), r.client, r.server, r.tool, r.error, r.why)"
     return _joined([*_common(where, "r", searched), ("r.server = ?", where.server), ("r.tool = ?", where.tool)])
 
@@ -82,7 +72,7 @@ def _won(where: ActivityFilter) -> list[Condition]:
     ]
 
 
-def _joined(conditions: Iterable[Condition]) -> tuple[str, list[object]]:
+def _joined(conditions: Iterable[Condition]) -> Filter:
     """Those whose value is given, joined by AND."""
     given = [(sql, value) for sql, value in conditions if value is not None]
     return " AND ".join(sql for sql, _ in given) or "true", [value for _, value in given]
@@ -107,12 +97,25 @@ class Activity:
 
     def decisions(self, where: ActivityFilter = ALL, *, limit: int = 100, offset: int = 0) -> pd.DataFrame:
         """Decisions newest first, without their long JSON fields (`decision` has them)."""
-        condition, values = decisions_condition(where)
-        return self._frame(
-            f"""SELECT d.* EXCLUDE (parameters_json, candidates_json, trace_json)
-            FROM decisions d WHERE {condition} ORDER BY d."at" DESC, d.sequence DESC LIMIT ? OFFSET ?""",  # noqa: S608
-            [*values, limit, offset],
-        )
+        columns = "d.* EXCLUDE (parameters_json, candidates_json, trace_json)"
+        return self._page(columns, "decisions d", decisions_condition(where), limit, offset)
+
+    def decision_count(self, where: ActivityFilter = ALL) -> int:
+        return self._count("decisions d", decisions_condition(where))
+
+    def calls(self, where: ActivityFilter = ALL, *, limit: int = 100, offset: int = 0) -> pd.DataFrame:
+        """Calls newest first, each with the `router` and `subtask` of its decision, missing where it had none."""
+        return self._page("o.*, d.router, d.subtask", CALLS, calls_condition(where), limit, offset)
+
+    def call_count(self, where: ActivityFilter = ALL) -> int:
+        return self._count(CALLS, calls_condition(where))
+
+    def refused(self, where: ActivityFilter = ALL, *, limit: int = 100, offset: int = 0) -> pd.DataFrame:
+        """Refused requests, newest first. They have no outcome: `kinds` and `simulated` do not apply."""
+        return self._page("r.*", "refused_requests r", refused_condition(where), limit, offset)
+
+    def refused_count(self, where: ActivityFilter = ALL) -> int:
+        return self._count("refused_requests r", refused_condition(where))
 
     def sessions(self, where: ActivityFilter = ALL, *, limit: int = 50) -> pd.DataFrame:
         """Decisions of one client in one catalog without a pause above `PAUSE_MINUTES`, newest first. Columns catalog, origin, client, since,
@@ -126,38 +129,6 @@ class Activity:
             GROUP BY catalog, origin, client, number ORDER BY until DESC, id LIMIT ?""",  # noqa: S608
             [*values, limit],
         )
-
-    def calls(self, where: ActivityFilter = ALL, *, limit: int = 100, offset: int = 0) -> pd.DataFrame:
-        """Calls newest first, each with the `router` and `subtask` of its decision, missing where it had none."""
-        condition, values = calls_condition(where)
-        return self._frame(
-            f"""SELECT o.*, d.router, d.subtask
-            FROM {CALLS} WHERE {condition} ORDER BY o."at" DESC, o.sequence DESC LIMIT ? OFFSET ?""",  # noqa: S608
-            [*values, limit, offset],
-        )
-
-    def refused(self, where: ActivityFilter = ALL, *, limit: int = 100, offset: int = 0) -> pd.DataFrame:
-        """Refused requests, newest first. They have no outcome: `kinds` and `simulated` do not apply."""
-        condition, values = refused_condition(where)
-        return self._frame(
-            f'SELECT r.* FROM refused_requests r WHERE {condition} ORDER BY r."at" DESC, r.sequence DESC LIMIT ? OFFSET ?',  # noqa: S608
-            [*values, limit, offset],
-        )
-
-    def refused_count(self, where: ActivityFilter = ALL) -> int:
-        """The number of requests that `refused` lists without a limit."""
-        condition, values = refused_condition(where)
-        return self._number(f"SELECT count(*) FROM refused_requests r WHERE {condition}", values)  # noqa: S608
-
-    def decision_count(self, where: ActivityFilter = ALL) -> int:
-        """The number of decisions that `decisions` lists without a limit."""
-        condition, values = decisions_condition(where)
-        return self._number(f"SELECT count(*) FROM decisions d WHERE {condition}", values)  # noqa: S608
-
-    def call_count(self, where: ActivityFilter = ALL) -> int:
-        """The number of calls that `calls` lists without a limit."""
-        condition, values = calls_condition(where)
-        return self._number(f"SELECT count(*) FROM {CALLS} WHERE {condition}", values)  # noqa: S608
 
     def spending_by_server(self, where: ActivityFilter = ALL) -> pd.DataFrame:
         """Columns server, simulated, spent_usd (missing where no call was priced), calls, unpriced_calls."""
@@ -211,11 +182,9 @@ class Activity:
         )
 
     def decision(self, id_: str) -> DecisionEvent | None:
-        """A whole decision. Returns None for an unknown id."""
         return next(self.log.read(DecisionEvent, "id = ?", [id_], traces=True), None)
 
     def decision_outcomes(self, id_: str) -> tuple[OutcomeEvent, ...]:
-        """The calls of a decision, in order of commit."""
         return tuple(self.log.read(OutcomeEvent, "decision_id = ?", [id_]))
 
     def latest_sequence(self) -> int:
@@ -262,8 +231,18 @@ class Activity:
             [],
         ).to_pylist()
 
+    def _page(self, columns: str, rows: str, condition: Filter, limit: int, offset: int) -> pd.DataFrame:
+        """Rows newest first. Those of the first table in `rows`, whose alias is the second word, are ordered."""
+        where, values = condition
+        by = rows.split()[1]
+        return self._frame(
+            f'SELECT {columns} FROM {rows} WHERE {where} ORDER BY {by}."at" DESC, {by}.sequence DESC LIMIT ? OFFSET ?',  # noqa: S608
+            [*values, limit, offset],
+        )
+
+    def _count(self, rows: str, condition: Filter) -> int:
+        where, values = condition
+        return self.database.read(f"SELECT count(*) FROM {rows} WHERE {where}", values)[0][0].as_py()  # noqa: S608
+
     def _frame(self, sql: str, parameters: list[object]) -> pd.DataFrame:
         return self.database.read(sql, parameters).to_pandas()
-
-    def _number(self, sql: str, parameters: list[object]) -> int:
-        return self.database.read(sql, parameters)[0][0].as_py()

@@ -121,8 +121,6 @@ class Chain:
         )
 
     def _without_traces(self, first: int, last: int, take: Take = lambda _line: None) -> str:
-        """The hash of records without their traces, and of their seals."""
-
         def lines() -> Iterator[str]:
             for number, record in self._records(first, last, traces=False):
                 line = _line(number, record)

@@ -1,25 +1,239 @@
-"""Imported catalogs, and the prices and asks that an operator set by hand."""
+"""Imported catalogs as rows of the store and back, without an object for each tool; and the prices that an operator set by hand."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Collection, Generator, Iterable, Mapping
+import json
+import re
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from types import MappingProxyType
+from typing import Any, cast
 
 import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
-from core.domain.catalog import Catalog
+from core.domain.catalog import Catalog, Connection, Json, Server, Tool, ToolHints
 from core.domain.errors import StoreError, UnknownNameError
 from core.domain.events import Override
-from core.domain.tool_table import packed
-from core.store.catalog_rows import SELECTS, catalog_of_rows, delete_rows, from_json, write_rows
+from core.domain.leaks import DEFAULT, MASK, hide_beside, plain_value
+from core.domain.text_column import Texts
+from core.domain.tool_table import FIGURES, HINTS, TEXTS, ToolRows, ToolTable, packed, table_of
 from core.store.connection import Array, Database, Table, pa
 from core.store.log import Log
 from core.store.tables import TypedTable, insert_arrow
+
+REFERENCE = re.compile(rf"\$\{{[^{{}}]+?(?::-{DEFAULT})?\}}")
+ROWS = ("servers", "tools", "schema_blocks")
+MANY = 1_000
+ROWS_AT_ONCE = 20_000  # written together: what a write takes of memory does not grow with the catalog
+
+SERVER_TEXTS = ("name", "description", "title", "category")
+SERVER_FIGURES = ("ask_usd", "conn_s", "call_s", "success", "success_variance", "post_accept_failure")
+
+
+def write_rows(connection: duckdb.DuckDBPyConnection, catalog: Catalog, name: str) -> Catalog:
+    """Put the rows of a catalog in place of those under a name, within a transaction. Returns the catalog as columns.
+
+    Raises StoreError where a connection holds a value instead of a reference, or where something is not JSON.
+    """
+    kept = packed(catalog)
+    servers, switched_off, table = (*kept.servers, *kept.off), len(kept.servers), table_of(kept)
+    for server in servers:
+        _require_references(server)
+    if not all(np.isfinite(column[~np.isnan(column)]).all() for column in table.figures.values()):
+        raise ValueError("a figure of a tool is not finite")
+    delete_rows(connection, name)
+    columns: tuple[tuple[int, Callable[[int, int], dict[str, Any]]], ...] = (
+        (len(servers), lambda at, to: _server_rows(servers[at:to], switched_off=switched_off - at)),
+        (len(table.at), lambda at, to: _tool_rows(table, at, to)),
+        (len(table.schemas), lambda at, to: {"schemas": _arrow(table.schemas[at:to], pa.large_binary())}),
+    )
+    for rows, (count, columns_of) in zip(ROWS, columns, strict=True):
+        for at in range(0, count, ROWS_AT_ONCE):
+            to = min(at + ROWS_AT_ONCE, count)
+            place = {"catalog": [name] * (to - at), "number": np.arange(at, to)}
+            incoming = pa.table(place | columns_of(at, to))
+            insert_arrow(connection, f"INSERT INTO {rows} BY NAME SELECT * FROM incoming", incoming)  # noqa: S608
+    return kept
+
+
+def delete_rows(connection: duckdb.DuckDBPyConnection, name: str) -> None:
+    for table in ROWS:
+        connection.execute(f"DELETE FROM {table} WHERE catalog = ?", [name])  # noqa: S608
+
+
+def _server_rows(servers: Sequence[Server], switched_off: int) -> dict[str, Any]:
+    """The columns of some servers, of which those from the row `switched_off` on are switched off."""
+    return {
+        **{name: _arrow(Texts.of([getattr(one, name) for one in servers])) for name in SERVER_TEXTS},
+        **{name: pa.array([getattr(one, name) for one in servers], pa.float64()) for name in SERVER_FIGURES},
+        "virtual": [one.virtual for one in servers],
+        "switched_off": [row >= switched_off for row in range(len(servers))],
+        "tools": [len(one.tools) for one in servers],
+        "seldom_json": [_seldom(one) for one in servers],
+    }
+
+
+def _seldom(server: Server) -> str:
+    said = {"connection": server.connection, "original": server.original, "odd": server.odd or None}
+    given = {name: value for name, value in said.items() if value is not None}
+    return json.dumps(given, default=_plain, allow_nan=False) if given else ""
+
+
+def _tool_rows(table: ToolTable, at: int, to: int) -> dict[str, Any]:
+    return {
+        **{name: _arrow(table.texts[name][at:to]) for name in TEXTS},
+        "seldom_json": _arrow(table.texts["seldom"][at:to]),
+        **{name: _figures(table.figures[name][at:to]) for name in FIGURES},
+        **{name: _flags(table.hints[name][at:to]) for name in HINTS},
+        "schema_block": table.block[at:to],
+        "schema_at": table.at[at:to],
+    }
+
+
+def _figures(column: NDArray[np.float64]) -> Array:
+    return pa.array(column, pa.float64(), mask=np.isnan(column))
+
+
+def _flags(column: NDArray[np.int8]) -> Array:
+    return pa.array(column == 1, pa.bool_(), mask=column < 0)
+
+
+def _arrow(column: Texts, kind: Any = None) -> Array:
+    offsets = np.ascontiguousarray(column.offsets)
+    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(column.data)]
+    return pa.Array.from_buffers(kind or pa.large_string(), len(column), buffers)
+
+
+def _plain(value: object) -> object:
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    if isinstance(value, Mapping):
+        return dict(cast(Json, value))
+    raise TypeError(f"{type(value).__name__} has no JSON form")
+
+
+def is_reference(name: str, value: str) -> bool:
+    """Whether a variable or header has references, and beside them only text that is plainly no secret."""
+    marked = REFERENCE.sub("\ue000\ue001", value)
+    return not value or (marked != value and hide_beside(name, marked, lambda _name, _value: MASK) == marked)
+
+
+def _require_references(server: Server) -> None:
+    if server.connection is None:
+        return
+    shown = server.connection.shown
+    for part, values in (("variable", server.connection.env), ("header", server.connection.headers)):
+        for name, value in values.items():
+            plain = part == "variable" and (name in shown or bool(plain_value(name, value)))
+            if not plain and not is_reference(name, value):
+                raise StoreError(
+                    f"The {part} {name} of server {server.name} may be a secret, which is never stored; replace it with "
+                    "a reference such as ${secret:NAME}."
+                )
+
+
+_TOOL_COLUMNS = ", ".join([
+    *TEXTS,
+    "seldom_json, schema_block, schema_at",
+    *(f"coalesce({column}, 'NaN'::DOUBLE) AS {column}" for column in FIGURES),
+    *(f"coalesce({column}::TINYINT, (-1)::TINYINT) AS {column}" for column in HINTS),
+])  # fmt: skip
+SELECTS = tuple(
+    f"SELECT {columns} FROM {name} WHERE catalog = ? ORDER BY number"  # noqa: S608
+    for name, columns in zip(ROWS, ("*", _TOOL_COLUMNS, "schemas"), strict=True)
+)
+
+
+def catalog_of_rows(name: str, servers: Table, tools: Table, blocks: Table) -> Catalog:
+    """The catalog of the rows that SELECTS give. Schemas stay compressed until one is asked for."""
+    table = ToolTable(
+        {column: _texts(tools[column]) for column in TEXTS} | {"seldom": _texts(tools["seldom_json"])},
+        {column: _numbers(tools[column]) for column in FIGURES},
+        {column: _numbers(tools[column]) for column in HINTS},
+        _texts(blocks["schemas"]),
+        _numbers(tools["schema_block"]),
+        _numbers(tools["schema_at"]),
+    )
+    said = {column: _texts(servers[column]) for column in SERVER_TEXTS}
+    plain = {column: servers[column].to_pylist() for column in (*SERVER_FIGURES, "virtual", "seldom_json", "tools")}
+    first, made = 0, list[Server]()
+    for row, (tool_count, seldom) in enumerate(zip(plain["tools"], plain["seldom_json"], strict=True)):
+        rare: dict[str, Any] = json.loads(seldom) if seldom else {}
+        made.append(
+            Server(
+                **{column: said[column][row] for column in SERVER_TEXTS},
+                tools=ToolRows(table, first, first + tool_count),
+                **{column: plain[column][row] for column in (*SERVER_FIGURES, "virtual")},
+                connection=_connection(rare.get("connection")),
+                original=rare.get("original"),
+                odd=tuple(rare.get("odd", ())),
+            )
+        )
+        first += tool_count
+    off = servers["switched_off"].to_pylist()
+    kept, others = (
+        tuple(one for one, is_off in zip(made, off, strict=True) if is_off is part) for part in (False, True)
+    )
+    return Catalog(name, kept, others)
+
+
+def _texts(column: Array) -> Texts:
+    parts = [_buffers(chunk) for chunk in column.chunks if len(chunk)]
+    return Texts.joined(parts) if parts else Texts.of(())
+
+
+def _numbers(column: Array) -> NDArray[Any]:
+    """The values of a column without missing ones. `to_numpy` would import pandas."""
+    kind = {"double": np.float64, "int64": np.int64, "int8": np.int8}[str(column.type)]
+    parts = [np.frombuffer(chunk.buffers()[1], kind)[chunk.offset :][: len(chunk)] for chunk in column.chunks]
+    return np.concatenate([np.zeros(0, kind), *parts])
+
+
+def _buffers(chunk: Array) -> Texts:
+    _, offsets, data = chunk.buffers()
+    width = np.int64 if pa.types.is_large_string(chunk.type) or pa.types.is_large_binary(chunk.type) else np.int32
+    places = np.frombuffer(offsets, dtype=width)[chunk.offset : chunk.offset + len(chunk) + 1]
+    return Texts(memoryview(b"" if data is None else data).cast("B"), places.astype(np.int64))
+
+
+def _connection(data: dict[str, Any] | None) -> Connection | None:
+    if data is None:
+        return None
+    data["args"] = tuple(data["args"])
+    for name in ("shown", "without", "passwords", "only"):
+        data[name] = None if data.get(name) is None and name == "only" else tuple(data.get(name) or ())
+    data["env"] = MappingProxyType(data["env"])
+    data["headers"] = MappingProxyType(data["headers"])
+    return Connection(**data)
+
+
+# A catalog as one JSON document, which it was before 018_tools.sql.
+
+
+def from_json(document: str) -> Catalog:
+    """The catalog of a document. Raises KeyError, TypeError or ValueError where it does not fit this version."""
+    data = json.loads(document)
+    servers, off = (tuple(map(_server, data.get(part, ()))) for part in ("servers", "off"))
+    return Catalog(data["name"], servers, off)
+
+
+def _server(data: dict[str, Any]) -> Server:
+    data["tools"], data["odd"] = tuple(map(_tool, data["tools"])), tuple(data.get("odd", ()))
+    data["connection"] = _connection(data["connection"])
+    return Server(**data)
+
+
+def _tool(data: dict[str, Any]) -> Tool:
+    data["hints"] = ToolHints(**data["hints"])
+    for name in ("preconditions", "requests", "offered"):
+        data[name] = tuple(data.get(name, ()))
+    return Tool(**data)
+
 
 LATEST = """
 catalog = ? AND value IS NOT NULL AND sequence IN (
@@ -32,7 +246,7 @@ TAKEN = "\x1ftaken "  # before a catalog's name: rows of what its files said. No
 FOUND = "SELECT document <> '' AS old FROM catalogs WHERE name = ?"
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class CatalogRow:
     """A stored catalog in a list: `servers` and `tools` are counts, `imported_at` is UTC."""
 
@@ -43,7 +257,7 @@ class CatalogRow:
     imported_at: datetime
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class _Stored(CatalogRow):
     document: str
 
@@ -107,7 +321,6 @@ class Catalogs:
             return packed(catalog)
 
     def save_taken(self, catalog: Catalog) -> None:
-        """Keep what the files said that a catalog follows. Raises StoreError as `save_catalog` does."""
         with self._writing(catalog) as connection:
             write_rows(connection, catalog, TAKEN + catalog.name)
 
@@ -139,76 +352,3 @@ class Catalogs:
     def overrides(self, catalog: str) -> tuple[Override, ...]:
         """The edits in force: the latest of each server, tool and field that was not cleared, in order of commit."""
         return tuple(self._log.read(Override, LATEST, [catalog, catalog]))
-
-
-# Embeddings, token counts and Lint's errors by the hash of their text, so that a warm start computes none of them again.
-
-WANTED = "SELECT unnest(?::VARCHAR[])"
-MANY = 1_000
-
-
-class Vectors:
-    """A cache on disk: what it does not have is left out of what it returns."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    def load_vectors(self, model: str, hashes: Iterable[str]) -> dict[str, NDArray[np.float32]]:
-        """Hash to vector, for those known of this model; the arrays are read-only."""
-        found = self._database.read(
-            f"SELECT hash, vector FROM vectors WHERE model = ? AND hash IN ({WANTED})",  # noqa: S608
-            [model, list(hashes)],
-        )
-        if len(found) > MANY:  # they stay in memory as arrays; so would every page that was read for them
-            self._database.release_pages()
-        blobs = (np.frombuffer(blob, dtype="<f4") for blob in found["vector"].to_pylist())
-        return dict(zip(found["hash"].to_pylist(), blobs, strict=True))
-
-    def save_vectors(self, model: str, mapping: Mapping[str, NDArray[np.float32]]) -> None:
-        """Keep vectors, in place of those of the same hash.
-
-        Raises StoreError, and stores none, if one is not one-dimensional or has NaN or infinity.
-        """
-        if mapping:
-            arrays = [np.asarray(vector, dtype="<f4") for vector in mapping.values()]
-            _require_finite(mapping.keys(), arrays)
-            blobs = pa.array([array.tobytes() for array in arrays], pa.binary())
-            models = pa.array([model] * len(blobs), pa.string())
-            self._save("vectors", pa.table({"model": models, "hash": _texts(mapping), "vector": blobs}))
-
-    def load_token_counts(self, hashes: Iterable[str]) -> dict[str, int]:
-        """Hash to tokens, for those known."""
-        return self._known("token_counts", "tokens", hashes)
-
-    def save_token_counts(self, mapping: Mapping[str, int]) -> None:
-        """Keep token counts, in place of those of the same hash."""
-        if mapping:
-            counts = pa.array(list(mapping.values()), pa.int64())
-            self._save("token_counts", pa.table({"hash": _texts(mapping), "tokens": counts}))
-
-    def load_lint_errors(self, hashes: Iterable[str]) -> dict[str, str]:
-        """Hash to the errors found, as JSON, for those that were searched."""
-        return self._known("lint_errors", "found_json", hashes)
-
-    def save_lint_errors(self, mapping: Mapping[str, str]) -> None:
-        """Keep the errors of what was searched."""
-        if mapping:
-            self._save("lint_errors", pa.table({"hash": _texts(mapping), "found_json": _texts(mapping.values())}))
-
-    def _known(self, table: str, column: str, hashes: Iterable[str]) -> dict[str, Any]:
-        found = self._database.read(f"SELECT hash, {column} FROM {table} WHERE hash IN ({WANTED})", [list(hashes)])  # noqa: S608
-        return dict(zip(found["hash"].to_pylist(), found[column].to_pylist(), strict=True))
-
-    def _save(self, table: str, rows: Table) -> None:
-        with self._database.transaction() as connection:
-            insert_arrow(connection, f"INSERT OR REPLACE INTO {table} SELECT * FROM incoming", rows)  # noqa: S608
-
-
-def _texts(values: Iterable[str]) -> Array:
-    return pa.array(list(values), pa.string())
-
-
-def _require_finite(hashes: Collection[str], arrays: list[NDArray[np.float32]]) -> None:
-    for hash_, array in zip(hashes, arrays, strict=True):
-        if array.ndim != 1 or not np.isfinite(array).all():
-            raise StoreError(f"The vector of {hash_} is not a row of finite numbers; compute it again.")

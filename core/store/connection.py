@@ -1,4 +1,8 @@
-"""The connection to the DuckDB file: opening, the write lock, transactions and reads."""
+"""The connection to the DuckDB file: opening, the write lock, transactions and reads, and the turns of several processes.
+
+DuckDB lets one process at a time open a file. A console keeps it, and lends it to a command that asks at its door. A command has it only
+while it reads or writes.
+"""
 
 from __future__ import annotations
 
@@ -17,19 +21,9 @@ from uuid import uuid4
 import duckdb
 import pyarrow  # pyright: ignore[reportMissingTypeStubs]
 
-from core.domain.errors import StoreBusyError, StoreError
+from core.domain.console import CONNECT_S, announced_owner, asked
+from core.domain.errors import StoreBusyError, StoreError, WayfareError
 from core.store.migrations import Migration, all_migrations, migrate
-from core.store.sharing import (
-    BREATH_S,
-    LENT_S,
-    LONGEST_S,
-    LOOK_S,
-    LOST_S,
-    PAUSE_S,
-    RETRY_S,
-    Sharing,
-    ask_for_file,
-)
 
 # The only import of pyarrow, which has no type hints: here its modules and classes become `Any`, so that nothing is unknown.
 # The modules of files are imported when a file is read or written.
@@ -42,7 +36,6 @@ pa: Any = pyarrow
 
 
 def pa_parquet() -> Any:
-    """pyarrow's module of Parquet files."""
     return import_module("pyarrow.parquet")
 
 
@@ -53,6 +46,31 @@ LEAST_MEMORY = "16MB"
 AT_A_TIME = 10_000
 NO_ROOM = ("No space left on device", "Disk quota exceeded", "File too large")
 NOT_WRITABLE = ("Permission denied", "Read-only file system", "Operation not permitted")  # as the system says it
+
+LOOK_S = 0.05
+"""Time between two looks whether a use has ended."""
+PAUSE_S = 0.1
+"""A pause of this length is the end of a use: a command that reads and writes at once is not interrupted."""
+LONGEST_S = 1.0
+"""A command that uses the store without a pause gives the file away after this time."""
+BREATH_S, RETRY_S = 0.03, 0.01
+"""A command that gave the file away takes it again after the first; processes that wait try at intervals of the second."""
+LENT_S = 0.3
+"""A console that was asked for the file leaves it alone for so long."""
+LOST_S = 60.0
+"""A command that had the file waits longer for it: the console that took it may just be starting."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sharing:
+    """How a process shares the store. A console `stays`: it keeps the file, and a journal. `patience_s` is how long it waits for the file."""
+
+    stays: bool
+    patience_s: float = 5.0
+
+
+CONSOLE = Sharing(stays=True)
+COMMAND = Sharing(stays=False)
 
 
 class Database:
@@ -118,9 +136,7 @@ class Database:
             except BaseException as error:
                 with suppress(duckdb.Error):
                     writer.rollback()
-                if isinstance(
-                    error, duckdb.FatalException
-                ):  # as of a full disk: until it is opened again all else fails, too
+                if isinstance(error, duckdb.FatalException):  # of a full disk: all fails until it is opened again
                     self._leave()
                 if isinstance(error, duckdb.Error | pa.ArrowException):
                     refused = NoRoomError if any(words in str(error) for words in NO_ROOM) else StoreError
@@ -134,15 +150,8 @@ class Database:
             self._keep_private()
 
     def read(self, sql: str, parameters: Sequence[object] = ()) -> Table:
-        """The rows of one SELECT as an Arrow table.
-
-        Raises StoreError where the store is closed or the file can no longer be read.
-        """
-        try:
-            with self._cursor() as cursor:
-                return cursor.sql(sql, params=list(parameters)).to_arrow_table()
-        except duckdb.Error as error:
-            raise StoreError(f"The store {self.where} cannot be read: {_first_line(error)}.") from error
+        """The rows of one SELECT as an Arrow table. Raises StoreError if the store is closed or its file cannot be read."""
+        return self.read_together(sql, parameters=parameters)[0]
 
     def in_order(
         self, table: str, condition: str, parameters: Sequence[object], *, by: str, rows: int = AT_A_TIME
@@ -194,7 +203,6 @@ class Database:
 
     @property
     def copies(self) -> Path | None:
-        """The folder beside the file into which it may be copied. None in memory."""
         return None if self.path is None else copies_of(self.path)
 
     def copy(self, file: Path) -> None:
@@ -301,8 +309,6 @@ class Database:
 
 @dataclass(frozen=True, slots=True)
 class _Open:
-    """The connection to an open file, and the one that writes."""
-
     root: duckdb.DuckDBPyConnection
     writer: duckdb.DuckDBPyConnection
 
@@ -312,7 +318,7 @@ class NoRoomError(StoreError):
 
 
 class _LockedError(StoreBusyError):
-    """Another process has the file open."""
+    pass
 
 
 def _awaited(path: Path, where: str, patience_s: float, *, asks: bool) -> duckdb.DuckDBPyConnection:
@@ -325,7 +331,9 @@ def _awaited(path: Path, where: str, patience_s: float, *, asks: bool) -> duckdb
             if monotonic() - began > patience_s:
                 raise
             if asks and monotonic() - asked_s >= LOOK_S:
-                ask_for_file(path)
+                if (owner := announced_owner(path)) is not None:
+                    with suppress(WayfareError):
+                        asked(owner, "PUT", answers_s=CONNECT_S)
                 asked_s = monotonic()
             sleep(RETRY_S)
 

@@ -1,4 +1,4 @@
-"""Events: appended at once or in the background, read back in order of commit."""
+"""Events and the spending of calls: written at once or in the background, events read back in order of commit."""
 
 from __future__ import annotations
 
@@ -8,32 +8,33 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, field
-from datetime import datetime
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from threading import Lock
 from time import monotonic
 
 from core.domain.errors import StoreError
-from core.domain.events import DecisionEvent, OutcomeEvent, Spent
+from core.domain.events import (
+    ApprovalChange,
+    ClientChange,
+    DecisionEvent,
+    DefinitionChange,
+    OutcomeEvent,
+    PolicyChange,
+    Spent,
+)
 from core.store.audit import Audit, Chain, Take
 from core.store.connection import Database, NoRoomError
 from core.store.journal import Journal, Kept
-from core.store.log import Entry, Event, Log, entry
-
-# Writing in the background: entries that come close together are one transaction.
+from core.store.log import Entry, Event, Governing, Log, checked, entry
+from core.store.tables import TypedTable
 
 
 class BackgroundWriter:
     """Calls `write` in a thread of its own, `gather_s` seconds after the first of the calls of `soon` that it serves.
 
     A transaction for each event costs more than the calls that the events tell of, and it would take the processor from the
-    answer that is just being sent. `where` names the store in errors. Thread-safe.
-
-    >>> written = []
-    >>> writer = BackgroundWriter(lambda: written.append("once"), gather_s=60.0, name="example", where="in memory")
-    >>> writer.soon(), writer.soon(), writer.close(), written
-    (None, None, None, ['once'])
-    """
+    answer that is just being sent. `where` names the store in errors. Thread-safe."""
 
     def __init__(self, write: Callable[[], object], *, gather_s: float, name: str, where: str) -> None:
         self._write = write
@@ -152,12 +153,10 @@ class Events:
 
     @property
     def unwritten_s(self) -> float:
-        """The age of the oldest queued write, s."""
         oldest = next(iter(self._pending.copy()), None)
         return 0.0 if oldest is None else monotonic() - oldest.at_s
 
     def try_again(self) -> None:
-        """Have written in the background what waits for room on the disk."""
         if self._pending:
             with suppress(StoreError):  # it is closed
                 self._background.soon()
@@ -174,7 +173,6 @@ class Events:
         return self._chain.audit(take)
 
     def remove_traces(self, before: datetime, now: datetime) -> int:
-        """Remove the traces of decisions from before a time, see `Chain.remove_traces`."""
         return self._chain.remove_traces(before, now)
 
     def outcomes(self, catalog: str) -> Iterator[OutcomeEvent]:
@@ -230,3 +228,84 @@ class Events:
                 if waits:
                     return written, number
         return written, len(units)
+
+
+@dataclass(eq=False)
+class Governance:
+    """Changes are append-only and sealed; a call's spending is one row, which is settled in place."""
+
+    database: Database
+    log: Log
+    journal: Journal
+
+    def __post_init__(self) -> None:
+        self._spending = TypedTable(self.database, Spent, "spending")
+        self._pending: deque[tuple[int, Spent]] = deque()
+        self._background = BackgroundWriter(
+            self.flush, gather_s=GATHERED_S, name="wayfare-spending", where=self.database.where
+        )
+
+    def append(self, *changes: Governing) -> None:
+        """Commit changes together. Raises StoreError, and keeps none of them, where one cannot be stored."""
+        self.log.append(*changes)
+
+    def clients(self) -> tuple[ClientChange, ...]:
+        return tuple(self.log.read(ClientChange, "true", []))
+
+    def policies(self) -> tuple[PolicyChange, ...]:
+        return tuple(self.log.read(PolicyChange, "true", []))
+
+    def definitions(self) -> tuple[DefinitionChange, ...]:
+        return tuple(self.log.read(DefinitionChange, "true", []))
+
+    def approvals(self) -> tuple[ApprovalChange, ...]:
+        return tuple(self.log.read(ApprovalChange, "true", []))
+
+    def keep(self, spent: Spent) -> None:
+        """Keep a reservation, or the amount that a call used in its place. Once this returns, a kill does not lose it. Does not wait
+        for the database, unless the store has no journal. Raises StoreError."""
+        if self.journal.path is None and self.database.path is not None:
+            self._spending.put(spent)
+            return
+        self._pending.append((self.journal.add((Spent, checked(spent))), spent))
+        self._background.soon()
+
+    def take_over(self, left: Sequence[Sequence[Kept]]) -> None:
+        """Write the spending that a killed process left in the journal, where the database does not have it settled already.
+        Raises StoreError, and keeps none of it."""
+        spent = {record.id: record for unit in left for record in unit if isinstance(record, Spent)}
+        settled = "SELECT id FROM spending WHERE settled AND list_contains(?::VARCHAR[], id)"
+        for id_ in self.database.read(settled, [list(spent)])["id"].to_pylist():
+            del spent[id_]
+        self._spending.put_distinct(spent.values())
+
+    def close(self) -> None:
+        self._background.close()
+        self.flush()
+
+    def flush(self) -> None:
+        with self.database.lock:
+            pending = [self._pending.popleft() for _ in range(len(self._pending))]
+            try:
+                self._spending.put_distinct(
+                    {spent.id: spent for _, spent in pending}.values()
+                )  # the newest record of each call
+            except StoreError:
+                _log.exception("%d records of spending are in the journal alone and are written again", len(pending))
+                self._pending.extendleft(reversed(pending))
+            else:
+                self.journal.done(number for number, _ in pending)
+
+    def settle_left_over(self) -> int:
+        """Settle the calls of a killed process at their reserved amounts, because their outcome is unknown."""
+        left = self._spending.count(condition="NOT settled")
+        if left:
+            with self.database.transaction() as connection:
+                connection.execute("UPDATE spending SET settled = true WHERE NOT settled")
+        return left
+
+    def spending(self, day: str) -> tuple[Spent, ...]:
+        """The settled spending of a day, oldest first."""
+        self.flush()
+        rows = self._spending.select('day = ? AND settled ORDER BY "at"', [day])
+        return tuple(replace(row, at=row.at.astimezone(UTC)) for row in rows)

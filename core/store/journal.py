@@ -84,7 +84,6 @@ class Journal:
         return found
 
     def clear(self) -> None:
-        """Remove what `left` gave."""
         if self.path is not None:
             self.path.unlink(missing_ok=True)
 
@@ -132,7 +131,6 @@ def _opened(path: Path) -> int:
 
 
 def _written(file: int, data: bytes) -> int:
-    """Write everything and return its size. Raises OSError without room."""
     if os.write(file, data) < len(data):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     return len(data)
@@ -159,7 +157,6 @@ def _record(kind: type[Any], said: Mapping[str, Any]) -> Kept:
 
 
 def _records(line: bytes) -> tuple[Kept, ...] | None:
-    """The records of a line. Returns None for an unreadable one."""
     try:
         found = tuple(_record(KINDS[name], said) for name, said in json.loads(line))
         for record in found:

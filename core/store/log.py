@@ -111,8 +111,6 @@ TRACES_READ = 500
 
 
 class Entry(NamedTuple):
-    """A checked record, ready to be written."""
-
     kind: type[Record]
     values: tuple[object, ...]
 
@@ -173,7 +171,6 @@ class Log:
         self._seen = self._database.openings
 
     def read(self, kind: type[R], condition: str, parameters: Sequence[object], *, traces: bool = False) -> Iterator[R]:
-        """The records that meet an SQL condition, in order of commit."""
         return (record for _, record in self.numbered(kind, condition, parameters, traces=traces))
 
     def numbered(
@@ -187,7 +184,6 @@ class Log:
     def batches(
         self, table: str, condition: str, parameters: Sequence[object], *, traces: bool = False
     ) -> Iterator[Array]:
-        """These records as Arrow batches."""
         rows = TRACES_READ if traces else AT_A_TIME
         found = self._database.in_order(table, condition, parameters, by="sequence", rows=rows)
         return map(self._with_traces, found) if traces else found
@@ -286,11 +282,7 @@ CHECKS: Mapping[str, Callable[[object], object]] = {
 
 @cache
 def schema(kind: type[Record]) -> Schema:
-    """The Arrow schema of a record's table.
-
-    >>> schema(ParameterEvent).names
-    ['sequence', 'at', 'router', 'name', 'old', 'new', 'origin']
-    """
+    """The Arrow schema of a record's table."""
     fields = ((field.name, ARROW[str(field.type).partition(" | ")[0]]) for field in dataclasses.fields(kind))
     return pa.schema([("sequence", pa.int64()), *fields])
 
@@ -307,7 +299,6 @@ def _insert(connection: DuckDBPyConnection, table: str, columns: Schema, rows: l
 
 
 def _insert_traces(connection: DuckDBPyConnection, groups: dict[type[Record], list[tuple[object, ...]]]) -> None:
-    """Write the traces of decisions apart from their rows."""
     names = schema(DecisionEvent).names
     at, trace = names.index("at"), names.index(TRACE)
     decisions = groups.get(DecisionEvent, [])

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from shutil import disk_usage
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 from core.domain.errors import StoreBusyError, StoreError, UnknownNameError
@@ -20,14 +19,12 @@ from core.domain.events import ActivityFilter, DecisionEvent, OutcomeEvent, Over
 from core.domain.feedback import Calibration, CalibrationSwitch, Judgment, Label, switched_on
 from core.domain.tasks import EqualJudgment, RequestChange
 from core.store.activity import Activity, decisions_condition
-from core.store.catalogs import Catalogs, Vectors
-from core.store.connection import Database, Table
-from core.store.events import Events
-from core.store.governance import Governance
+from core.store.catalogs import Catalogs
+from core.store.connection import COMMAND, CONSOLE, Database, Sharing, Table
+from core.store.events import Events, Governance
 from core.store.journal import Journal
-from core.store.lab_runs import CommandRuns, LabRuns, ScenarioRuns, Snapshots
 from core.store.log import TABLES, Log
-from core.store.sharing import COMMAND, CONSOLE, Sharing
+from core.store.results import CommandRuns, LabRuns, ScenarioRuns, Snapshots, Vectors
 from core.store.tables import TypedTable, all_tables, fill
 
 if TYPE_CHECKING:
@@ -42,10 +39,9 @@ class Calibrations:
 
     def save(self, calibration: Calibration, switch: CalibrationSwitch | None = None) -> None:
         """Keep a calibration and, with `switch`, switch it on in the same transaction. Raises StoreError."""
-        self._log.append(*(record for record in (calibration, switch) if record is not None))
+        self._log.append(*([calibration] if switch is None else [calibration, switch]))
 
     def switch(self, switch: CalibrationSwitch) -> None:
-        """Keep a step of the history. Raises StoreError."""
         self._log.append(switch)
 
     def of_catalog(self, catalog: str) -> tuple[Calibration, ...]:
@@ -82,14 +78,12 @@ class EqualJudgments:
         self._table = TypedTable(database, EqualJudgment, "equal_judgments")
 
     def save(self, judged: Sequence[EqualJudgment]) -> None:
-        """Keep judgments, all or none. Raises StoreError."""
         self._table.put(*judged)
 
     def remove(self, catalog: str, one: str, other: str) -> None:
         self._table.remove("catalog = ? AND one = ? AND other = ?", [catalog, one, other])
 
     def of_catalog(self, catalog: str) -> tuple[EqualJudgment, ...]:
-        """The judgments of a catalog, oldest first."""
         return self._table.select('catalog = ? ORDER BY "at", one, other', [catalog])
 
 
@@ -122,8 +116,6 @@ R = TypeVar("R", Judgment, Label, RequestChange)
 
 @dataclass(eq=False)
 class Appended(Generic[R]):
-    """The records of one kind. Append-only."""
-
     log: Log
     kind: type[R]
 
@@ -139,7 +131,6 @@ class Labels(Appended[Label]):
     """Labels. An entry that names a label takes it back."""
 
     def find(self, id_: str) -> Label:
-        """A label by id. Raises UnknownNameError if it is unknown or was taken back."""
         label = next(self.log.read(Label, "id = ?", [id_]), None)
         if label is None or label.retracts:
             raise UnknownNameError(f"There is no label {id_!r}; choose one of those that the catalog has.")
@@ -207,7 +198,6 @@ class Store:
 
     @property
     def path(self) -> Path | None:
-        """The file, None in memory."""
         return self._database.path
 
     @property
@@ -220,7 +210,6 @@ class Store:
 
     @property
     def on_return(self) -> Callable[[], None]:
-        """Called, in a thread of its own, after other processes had the file."""
         return self._database.on_return
 
     @on_return.setter
@@ -228,12 +217,10 @@ class Store:
         self._database.on_return = work
 
     def lend(self) -> None:
-        """Gives the file to a command of another process for a moment."""
         self._database.lend()
 
     @property
     def copies(self) -> Path | None:
-        """The folder into which `copy` writes."""
         return self._database.copies
 
     def copy(self, file: Path) -> None:
@@ -329,7 +316,5 @@ class Store:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()

@@ -46,7 +46,6 @@ class TypedTable(Generic[R]):
         return tuple(self.kind(**row) for row in found.to_pylist())
 
     def first(self, condition: str = "true", values: Sequence[object] = ()) -> R | None:
-        """The first of these rows. Returns None without one."""
         return next(iter(self.select(condition, values)), None)
 
     def count(self, what: str = "*", condition: str = "true") -> int:
@@ -54,7 +53,6 @@ class TypedTable(Generic[R]):
         return self.database.read(f"SELECT count({what}) FROM {self.name} WHERE {condition}")[0][0].as_py()  # noqa: S608
 
     def put(self, *rows: R) -> None:
-        """Write rows, all or none. Raises StoreError."""
         with self.database.transaction() as connection:
             self.write(connection, rows)
 
@@ -67,7 +65,6 @@ class TypedTable(Generic[R]):
                 insert_arrow(connection, f"INSERT OR REPLACE INTO {table} BY NAME SELECT * FROM incoming", incoming)  # noqa: S608
 
     def remove(self, condition: str, values: Sequence[object]) -> int:
-        """Delete rows. Returns their number."""
         with self.database.transaction() as connection:
             return self.delete(connection, condition, values)
 
@@ -80,7 +77,6 @@ class TypedTable(Generic[R]):
             connection.executemany(f"INSERT OR {verb} INTO {table} ({self.columns}) VALUES ({marks})", values)  # noqa: S608
 
     def delete(self, connection: duckdb.DuckDBPyConnection, condition: str, values: Sequence[object]) -> int:
-        """`remove` within a transaction."""
         table = self.name
         deleted = connection.execute(f"DELETE FROM {table} WHERE {condition} RETURNING 1", values)  # noqa: S608
         return len(deleted.fetchall())

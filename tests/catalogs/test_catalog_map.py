@@ -86,17 +86,6 @@ def test_what_was_drawn_is_read_from_the_store(store: Store) -> None:
     assert again.maps.map("mine") is again.maps.map("mine")
 
 
-def test_a_changed_catalog_has_another_map(store: Store) -> None:
-    app = over(store, catalog(*WORDS))
-    first = app.maps.map("mine")
-    app.catalogs.save(catalog(*WORDS, "plays music"), "test")
-    second = app.maps.map("mine")
-    assert (len(first.ids), len(second.ids)) == (6, 7)
-    assert len(all_hashes(store)) == 2
-    app.catalogs.save(catalog(*WORDS), "test")
-    np.testing.assert_array_equal(app.maps.map("mine").xy, first.xy)
-
-
 def test_coordinates_of_another_size_are_not_believed(store: Store) -> None:
     first = over(store, catalog(*WORDS)).maps.map("mine")
     store.vectors.save_vectors(MAP_METHOD, dict.fromkeys(all_hashes(store), np.zeros(4, dtype=np.float32)))

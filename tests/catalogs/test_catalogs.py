@@ -33,15 +33,6 @@ def test_the_shipped_catalogs_are_first_and_need_no_store(app: App) -> None:
     assert (infos[-1].servers, infos[-1].tools) == (3, 7)
 
 
-def test_catalogs_survive_reopening(app: App, path: Path) -> None:
-    before = app.routing.route("read a file", catalog="world", record=False)
-    app.close()
-    with open_test_app(path) as again:
-        after = again.routing.route("read a file", catalog="world", record=False)
-    assert after.tools.ids == before.tools.ids
-    assert after.tools.utility.tolist() == before.tools.utility.tolist()
-
-
 def test_a_broken_document_changes_nothing(app: App) -> None:
     broken = json.loads(document())
     broken["servers"][2]["tools"].append({"name": "send"})
@@ -160,11 +151,6 @@ class TestPrices:
         app.catalog_editor.set_figure("world", "raw", "echo", 0.25)
         assert calls_of(Scripted()).run(call("echo")).outcome.price_usd == 0.25
 
-    def test_what_was_learnt_stays_when_a_price_is_set(self, app: App, calls_of) -> None:
-        report = calls_of(Scripted()).run(call("echo"))
-        app.catalog_editor.set_figure("world", "raw", "echo", 0.1)
-        assert app.catalogs.projection("world").server(0) == report.server_after
-
     def test_prices_outlive_a_new_import(self, app: App) -> None:
         app.catalog_editor.set_figure("world", "files", "read", 5.0)
         import_text(app.catalog_editor, document(), "world")
@@ -229,16 +215,3 @@ def test_an_index_stays_until_a_text_changes_and_edits_of_other_catalogs_leave_i
     ):
         before = catalogs.scorer("world").index
         assert edited(other) is not before
-
-
-def test_two_catalogs_are_open_side_by_side(app: App, path: Path) -> None:
-    import_text(app.catalog_editor, ONE, "one")
-    mail = app.catalogs.catalog("world").tools[6]
-    app.close()
-    with open_test_app(path) as again:
-        one, world = again.catalogs.catalog("one"), again.catalogs.catalog("world")
-        assert again.routing.route("a tool", catalog="one").winner.tool == "new::tool"
-        assert again.routing.route("send a letter", catalog="world").winner.tool == "mail::send"
-        again.catalogs.edit("one", lambda known: known.with_server(world.server("mail")))
-        assert [tool.id for tool in again.catalogs.catalog("one").tools] == ["new::tool", "mail::send"]
-        assert (len(one.tools), world.tools[6]) == (1, mail)

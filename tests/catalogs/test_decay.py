@@ -10,7 +10,7 @@ from core.domain.catalog import Catalog
 from core.domain.events import OutcomeEvent
 from core.importers import read_document
 from core.relevance.encoder import CachedEncoder, EncoderSource
-from core.routers.ehrr import Ehrr, EhrrParameters
+from core.routers.ehrr import EhrrParameters
 from core.store import Store
 from dashboard.ui.catalog_frames import server_frame, tool_frame
 from tests.relevance.toy_encoders import WordEncoder
@@ -102,14 +102,3 @@ def test_the_source_of_a_figure_says_how_far_it_has_faded(
     tools = tool_frame(catalog, statistics)
     assert tools.loc[0, "latency_source"] == "measured · 1 call · 75 % decayed"
     assert tools.loc[1, "latency_source"] == "declared"
-
-
-def test_the_next_decision_costs_a_faded_server_less(
-    catalogs: CatalogService, clock: Clock, crash: Callable[[], None]
-) -> None:
-    crash()
-    before = Ehrr().route("echo words", catalogs.context("world", FADING), FADING)
-    clock.now += timedelta(hours=2)
-    after = Ehrr().route("echo words", catalogs.context("world", FADING), FADING)
-    assert after.servers.cost_s[0] < before.servers.cost_s[0]
-    assert after.servers.cost_s[1] == before.servers.cost_s[1]

@@ -50,12 +50,6 @@ def test_a_value_is_for_the_server_of_one_catalog(app: App) -> None:
     assert {(state.catalog, state.calls) for state in app.pool.states()} == {("one", 2), ("two", 1)}
 
 
-def test_values_in_documents_are_apart_too(app: App) -> None:
-    keep(app, "one", SHORT)
-    keep(app, "two", LONG)
-    assert (said(app, "one"), said(app, "two")) == (characters(SHORT), characters(LONG))
-
-
 def test_the_next_call_uses_a_changed_value_and_one_under_way_ends(app: App) -> None:
     keep(app, "one")
     enter(app, "one", SHORT)

@@ -48,13 +48,3 @@ def test_each_report_follows_the_one_before_it(app: App, calls_of) -> None:
     reports.sort(key=lambda report: report.server_after.calls)
     assert [report.server_after.calls for report in reports] == list(range(1, THREADS * ROUNDS + 1))
     assert all(one.server_after == two.server_before for one, two in pairwise(reports))
-
-
-def test_real_calls_of_several_threads(app: App) -> None:
-    def work(number: int) -> OutcomeKind:
-        decision = app.routing.route("echo words", catalog="world")
-        return app.calls.run(call("echo", arguments={"n": number}, decision_id=decision.id)).outcome.kind
-
-    with ThreadPoolExecutor(THREADS) as threads:
-        assert set(threads.map(work, range(24))) == {OutcomeKind.OK}
-    assert app.catalogs.statistics("world").servers.calls[0] == 24

@@ -19,7 +19,7 @@ from core.app import App, Settings, build_app
 from core.cli import main
 from core.cli.options import working_on
 from core.store import Store
-from core.store.sharing import Sharing
+from core.store.connection import Sharing
 from tests.forking import FORKS
 
 ROOT = Path(__file__).parents[2]
@@ -167,7 +167,7 @@ def own(wayfare: Command, raw_catalog: Path) -> str:
 @pytest.fixture
 def owner(db: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
     """Another process that has the store open; its id. Commands of this process wait for it half a second instead of five."""
-    monkeypatch.setattr("core.store.sharing.COMMAND", Sharing(stays=False, patience_s=0.5))
+    monkeypatch.setattr("core.store.connection.COMMAND", Sharing(stays=False, patience_s=0.5))
     db.parent.mkdir()
     program = "import sys; from core.store import Store; store = Store(sys.argv[1]); print('open', flush=True); input()"
     pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}

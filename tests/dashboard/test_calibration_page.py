@@ -10,7 +10,6 @@ from streamlit.testing.v1 import AppTest
 from core.app import App
 from dashboard.pages.catalog.calibration import measures_frame, parts_taken, threshold_of
 from dashboard.ui.table import table_key
-from tests.cases import each
 from tests.dashboard.harness import app_with, checked, labelled, markdown_of, open_page, press, text_of
 
 HOSTILE = "**spring** :red[x]"
@@ -134,17 +133,14 @@ def test_a_file_is_taken_in_and_a_bad_one_gives_one_sentence(app: App) -> None:
     assert len(app.calibrations.of_catalog("small")) == 2
 
 
-@each(
-    "strange",
-    [
+def test_a_strange_report_of_a_file_shows_nothing_and_harms_nothing() -> None:
+    for strange in (
         {"measures": [], "threshold": None, "accepted": "ranking"},
         {"measures": {"mrr": {**CHANGE, "low": "x"}, "ece": 1}, "threshold": {"f1": []}},
         {"measures": {"mrr": {**CHANGE, "after": float("nan")}}, "accepted": [{}]},
-    ],
-)
-def test_a_strange_report_of_a_file_shows_nothing_and_harms_nothing(app: App, strange: dict[str, Any]) -> None:
-    assert measures_frame(strange).empty
-    assert (threshold_of(strange), parts_taken(strange)) == (None, "")
+    ):
+        assert measures_frame(strange).empty
+        assert (threshold_of(strange), parts_taken(strange)) == (None, "")
 
 
 def test_the_table_adds_up_and_says_which_parts_are_taken() -> None:

@@ -87,14 +87,6 @@ def test_measured_statistics_say_from_how_many_calls() -> None:
     assert (counted.measured, counted.statistics) == (4 + 4, 4 * 3 + 2 * 4)
 
 
-def test_an_empty_catalog_has_empty_tables() -> None:
-    nothing = Catalog("nothing")
-    statistics = StatisticsProjection(nothing).snapshot()
-    assert frames.server_frame(nothing, statistics).empty
-    assert frames.tool_frame(nothing, statistics).empty
-    assert frames.counts(nothing, statistics) == frames.Counts(0, 0, 0, 0, 0)
-
-
 def test_a_description_is_shown_on_one_line_with_nothing_hidden() -> None:
     assert frames.beginning("a\x1b[31m\u202e b\n\nc") == "a⟨U+001B⟩[31m⟨U+202E⟩ b c"
     assert len(frames.beginning("x" * 10_000_000)) == frames.SHOWN_DESCRIPTION

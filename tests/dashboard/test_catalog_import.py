@@ -8,7 +8,16 @@ from pathlib import Path
 import pytest
 
 from core.app import App
-from tests.cases import each
+from core.domain.catalog import Connection
+from dashboard.pages.catalog.connection_job import command_line, connection_lines
+from dashboard.pages.catalog.detail import parse_price
+from dashboard.pages.catalog.imports import (
+    PASTED,
+    Document,
+    name_for,
+    read_documents,
+    source_of,
+)
 from tests.dashboard.catalog_visits import CATALOG, SECRET, button, everything, importing, visit
 from tests.dashboard.harness import app_with, text_of
 
@@ -29,30 +38,14 @@ def test_pasting_imports_and_clears_the_text(app: App) -> None:
     assert SECRET not in str(page.session_state)
 
 
-BAD = {
-    "not json": ("{", "is not JSON"),
-    "duplicate tools": (
-        '{"servers": [{"name": "a", "tools": [{"name": "t"}, {"name": "t"}]}]}',
-        "name is the same as that of tools[0]",
-    ),
-    "missing command": ('{"mcpServers": {"a": {"env": {"KEY": "' + SECRET + '"}}}}', "neither command nor url"),
-}
-
-
-@each(("text", "sentence"), BAD.values(), ids=BAD)
-def test_bad_documents_are_refused_with_a_sentence(app: App, text: str, sentence: str) -> None:
+def test_a_bad_document_is_refused_with_a_sentence(app: App) -> None:
     before = app.catalogs.infos()
-    page = importing(text)
-    assert sentence in page.error[0].value.replace("\\", "")
+    page = importing('{"mcpServers": {"a": {"env": {"KEY": "' + SECRET + '"}}}}')
+    assert "neither command nor url" in page.error[0].value.replace("\\", "")
     assert "Nothing was imported" in page.error[0].value
     assert SECRET not in page.error[0].value
     assert "Import" not in [one.label for one in page.button]
     assert app.catalogs.infos() == before
-
-
-def test_a_missing_schema_is_a_remark(app: App) -> None:
-    page = importing('{"servers": [{"name": "a", "description": "d", "tools": [{"name": "t", "description": "d"}]}]}')
-    assert any("no input schema" in text.value for text in page.text)
 
 
 def test_replacing_needs_a_tick_and_the_sample_stays(app: App) -> None:
@@ -100,3 +93,39 @@ def test_a_configuration_of_this_machine_is_one_click_away(
     assert dict(server.connection.env) == {"API_KEY": "${secret:git/API_KEY}"}
     assert SECRET not in everything(page) + str(page.session_state)
     assert file.read_bytes() == before
+
+
+ONE = '{"servers": [{"name": "a", "tools": [{"name": "t", "price_usd": 0.001}]}]}'
+
+
+def test_one_bad_document_spoils_all_and_every_problem_is_listed(app: App) -> None:
+    bad = '{"servers": [{"name": "a", "tools": [{"name": "t"}, {"name": "t", "price_usd": NaN}]}]}'
+    reading = read_documents(app, [Document("one.json", ONE), Document("bad.json", bad)])
+    assert reading.imported is None
+    assert reading.sentence.startswith("Nothing was imported: bad.json: ")
+    assert reading.sentence.endswith("(and 1 more problem).")
+    assert len(reading.problems) == 2
+
+
+def test_a_name_suggests_itself(app: App) -> None:
+    assert name_for([Document("my tools.json", "")], app) == "my-tools"
+    assert name_for([Document("sample.json", "")], app) == "imported-1"
+    assert name_for([Document("search-15.json", "")], app) == "imported-1"
+    assert name_for([Document(PASTED, "")], app) == "imported-1"
+    assert source_of([Document(f"{n}.json", "") for n in range(7)]).endswith("4.json and 2 more")
+
+
+def test_what_is_no_price_is_told_in_a_sentence() -> None:
+    for text in ("", "free", "-1", "nan", "1e999", "$", "1 2"):
+        with pytest.raises(ValueError, match="write a number of at least 0"):
+            parse_price(text)
+
+
+def test_a_command_is_shown_as_it_will_run() -> None:
+    hostile = Connection(
+        "stdio", command="sh", args=("-c", "a b; rm\nx\u202e"), env={"K": "${secret:s/K}"}, cwd="/tmp/a b"
+    )
+    assert command_line(hostile) == r'sh -c "a b; rm\nx\u202e"'
+    assert connection_lines(hostile).splitlines()[1:] == ["in '/tmp/a b'", "K=${secret:s/K}"]
+    remote = Connection("http", url="https://x.org/mcp", headers={"Authorization": "Bearer ${env:T}"})
+    assert connection_lines(remote) == "https://x.org/mcp\nAuthorization: 'Bearer ${env:T}'"

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
-
 from core.app import App
 from core.domain.catalog import Catalog, Server
 from core.importers.shipped_catalogs import SHIPPED_CATALOGS
@@ -23,15 +21,8 @@ def test_the_first_visit_shows_the_sample(app: App) -> None:
     assert page.metric[0].value == str(len(app.catalogs.catalog("sample").servers))
     assert len(page.dataframe[0].value) == len(app.catalogs.catalog("sample").servers)
     assert page.query_params == {"catalog": "sample"}
-
-
-def test_every_shipped_catalog_can_be_chosen_and_none_removed(app: App) -> None:
-    page = visit()
     assert page.selectbox(key="catalog.catalog").options[: len(SHIPPED_CATALOGS)] == [*SHIPPED_CATALOGS]
-    for name in SHIPPED_CATALOGS:
-        page.selectbox(key="catalog.catalog").set_value(name).run()
-        assert page.metric[1].value == str(len(app.catalogs.catalog(name).tools))
-        assert [block.proto.popover.disabled for block in page.get("popover")] == [True]
+    assert [block.proto.popover.disabled for block in page.get("popover")] == [True]  # none can be removed
 
 
 def test_a_link_opens_a_server(app: App) -> None:
@@ -89,14 +80,6 @@ def test_a_price_is_set_marked_and_reset(app: App) -> None:
     row = page.dataframe[0].value.iloc[0]
     assert (row["price_musd"], row["price_source"]) == (2.0, "declared")
     assert button(page, "Reset to declared").disabled
-
-
-def test_an_ask_is_set(app: App) -> None:
-    page = visit(catalog="mine", server="files")
-    page.text_input(key="catalog.price.mine.files.").set_value("3")
-    button(page, "Set").click().run()
-    assert page.dataframe[0].value.iloc[1]["ask_source"] == "edited"
-    assert app.catalogs.statistics("mine").servers.ask_usd[1] == pytest.approx(0.003)
 
 
 def test_what_is_no_price_changes_nothing(app: App) -> None:

@@ -14,8 +14,6 @@ from core.domain.findings import Finding, Severity
 from core.relevance.encoder import EncoderError, EncoderSource
 from dashboard.pages.catalog.lint import finding_id, marked
 from tests.dashboard.harness import app_with, open_page, opened
-from tests.importing import import_text
-from tests.lint.tidy import TIDY
 from tests.relevance.toy_encoders import WordEncoder
 
 HOSTILE = "<script>alert(1)</script> **bold** :red[x] $a$ [l](http://x.org)"
@@ -75,11 +73,6 @@ def test_severity_and_rule_narrow_and_stand_in_the_url(app: App) -> None:
     assert rules(visit(severity="warning", rule="empty_name")) == ["Meaningless name"]
 
 
-def test_what_a_link_asks_and_is_not_there_is_left_out(app: App) -> None:
-    page = visit(severity="ghost", rule="ghost", finding="ghost")
-    assert page.query_params == {"catalog": "mine", "view": "lint"}
-
-
 def test_the_search_box_narrows_and_can_be_cleared(app: App) -> None:
     page = visit(q="today previous")
     assert rules(page) == ["Overrides instructions"]
@@ -119,13 +112,6 @@ def test_an_encoder_that_fails_leaves_the_other_findings() -> None:
         assert "The encoder is gone" in page.error[0].value.replace("\\", "")
 
 
-def test_nothing_found(app: App) -> None:
-    import_text(app.catalog_editor, json.dumps(TIDY), "tidy", "test")
-    page = visit(catalog="tidy")
-    assert "No findings" in shown(page)
-    assert not page.dataframe
-
-
 def test_an_import_says_what_lint_found_and_leads_there(app: App) -> None:
     page = visit(view="")
     next(one for one in page.button if one.label == "Import…").click().run()
@@ -138,16 +124,6 @@ def test_an_import_says_what_lint_found_and_leads_there(app: App) -> None:
     assert not page.exception
     assert page.query_params == {"catalog": "new", "view": "lint"}
     assert rules(page)[0] == "Overrides instructions"
-
-
-def test_a_clean_import_has_no_way_to_findings(app: App) -> None:
-    page = visit(view="")
-    next(one for one in page.button if one.label == "Import…").click().run()
-    page.segmented_control(key="catalog.import.way").set_value("Paste text").run()
-    page.text_area(key="catalog.import.text").set_value(json.dumps(TIDY)).run()
-    next(one for one in page.button if one.label == "Import").click().run()
-    assert "Lint found no errors." in shown(page)
-    assert "catalog.findings" not in [one.key for one in page.button]
 
 
 def test_marks_stand_where_the_evidence_stands() -> None:

@@ -15,7 +15,7 @@ from core.domain.catalog import Catalog, Server, Tool
 from core.domain.tool_table import ToolRows
 from core.relevance.encoder import EncoderSource
 from dashboard.pages.catalog.requests import MOST_TOOLS
-from dashboard.pages.map.traces import MOST_POINTS
+from dashboard.pages.map.density import MOST_POINTS
 from dashboard.ui.long_work import AT_ONCE
 from dashboard.ui.table import FOUND, MOST_SENT, PLAIN
 from tests.dashboard.harness import TIMEOUT_S, app_with, charts, open_page, text_of

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import replace
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -18,17 +17,14 @@ from core.routers.ehrr import Ehrr, EhrrParameters
 from core.routers.presets import applied
 from dashboard.pages.map.charts import (
     HEIGHT_PX,
-    SYMBOLS,
     WIDTH_PX,
     Label,
     MapData,
-    marks,
     room_for,
-    size_px,
     tool_map,
 )
-from dashboard.pages.map.traces import ALL_POINTS, MOST_POINTS, View
-from dashboard.theme import ACCEPTED, CHOSEN, GROUPS, LOOKED_AT, MUTED, REJECTED
+from dashboard.pages.map.density import ALL_POINTS, MOST_POINTS, View
+from dashboard.theme import ACCEPTED, CHOSEN, LOOKED_AT, MUTED, REJECTED
 from tests.cases import each
 from tests.dashboard.chart_texts import HOSTILE, texts
 from tests.routers import worlds
@@ -102,11 +98,9 @@ def rings(figure: go.Figure, colour: str) -> list[tuple[float, float]]:
     ]
 
 
-@each("asked", [True, False])
-@each("by", ["category", "server"])
 @each("name", ["server", HOSTILE, "x" * 300])
-def test_plotly_takes_it_and_names_are_text(asked: bool, by: str, name: str) -> None:
-    drawn = tool_map(shown(market(4, name=name), by=by, asked=asked)).to_dict()
+def test_plotly_takes_it_and_names_are_text(name: str) -> None:
+    drawn = tool_map(shown(market(4, name=name), by="server" if name == HOSTILE else "category")).to_dict()
     assert go.Figure(**drawn).layout.title.text == "20 tools: tools that are close do similar things"
     for text in texts(drawn):
         assert "<" not in OUR_TAGS.sub("", text), text
@@ -140,15 +134,6 @@ def test_size_says_the_price_and_a_hollow_symbol_that_there_is_none() -> None:
     assert legend["unpriced"].size == sizes[2]
     crowd = points(tool_map(shown(market(700), asked=False)))
     assert crowd.marker.size[0] < sizes[0]
-
-
-def test_groups_differ_in_colour_and_symbol() -> None:
-    looks = marks(f"group {n}" for n in range(len(GROUPS) * len(SYMBOLS)))
-    assert len(set(looks.values())) == len(looks)
-    assert CHOSEN not in GROUPS
-    assert LOOKED_AT not in GROUPS
-    following = list(looks.values())
-    assert all(a[0] != b[0] for a, b in pairwise(following))
 
 
 def test_only_what_is_highlighted_keeps_its_colour() -> None:
@@ -185,24 +170,6 @@ def test_the_decision_is_drawn_as_it_was_made() -> None:
         assert sorted(rings(figure, colour)) == sorted(xy[row] for row in rows)
 
 
-def test_tools_off_the_short_list_stand_back() -> None:
-    made = shown()
-    opacity = [float(colour.rstrip(")").split(",")[-1]) for colour in points(tool_map(made)).marker.color]
-    listed = made.decision.servers.shortlisted[made.decision.tools.server_row]
-    assert min(o for o, on in zip(opacity, listed, strict=True) if on) > max(
-        o for o, on in zip(opacity, listed, strict=True) if not on
-    )
-
-
-def test_a_decision_without_candidates_has_a_star_all_the_same() -> None:
-    catalog = market()
-    decision, place = decided(catalog, budget_usd=0.0, p_bs=0.0, p_ofs=0.0)
-    assert not decision.candidates
-    figure = tool_map(shown(catalog, decision=decision, place=place))
-    assert rings(figure, CHOSEN) == []
-    assert any(trace.marker.symbol == "star" and not trace.showlegend for trace in figure.data)
-
-
 def test_the_chosen_tool_stands_out_and_nothing_else_fades() -> None:
     figure = tool_map(shown(chosen=7))
     trace = points(figure)
@@ -210,11 +177,6 @@ def test_the_chosen_tool_stands_out_and_nothing_else_fades() -> None:
     assert trace.selected.marker.color == LOOKED_AT
     assert all(other.unselected.marker.opacity == 1 for other in figure.data if other.mode != "lines")
     assert points(tool_map(shown())).selectedpoints is None
-
-
-def test_a_price_never_makes_a_symbol_vanish_or_cover_the_map() -> None:
-    sizes = [size_px(price) for price in (0.0, 1e-9, 1e-4, 0.003, 1.0, 1e9, math.inf, math.nan)]
-    assert all(5 <= size <= 18 for size in sizes)
 
 
 def test_names_never_cover_each_other_and_the_largest_group_is_named() -> None:

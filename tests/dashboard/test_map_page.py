@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from functools import partial
 from typing import Any
 
@@ -11,9 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from core.app import App
 from core.routers.why import why
-from tests.cases import each
 from tests.dashboard.harness import app_with, charts, checked, open_page, text_of
-from tests.importing import import_text
 
 HOSTILE = "evil <b>x</b> **y** :red[z] $a$"
 CATALOG = {
@@ -41,19 +38,6 @@ CATALOG = {
         },
     ]
 }
-CONFUSED = {
-    "servers": [
-        {
-            "name": "web",
-            "tools": [
-                {"name": "go_back", "description": "Navigate in the browser.", "requests": [
-                    "return to the last page", "step back one page", "previous page please", "the page before"]},
-                {"name": "go_forward", "description": "Return to the previous page, one step back.", "requests": [
-                    "return to the last page please", "step back a page", "previous page now", "the page before it"]},
-            ],
-        }
-    ]
-}  # fmt: skip
 PLAIN = {"servers": [{"name": "one", "tools": [{"name": "only"}]}]}
 
 
@@ -134,21 +118,13 @@ def test_the_chosen_tool_can_be_put_away(app: App) -> None:
     assert "selectedpoints" not in str(chart(page))
 
 
-def test_a_row_of_the_list_becomes_the_chosen_tool(app: App) -> None:
-    page = visit(q="read a file")
-    page.session_state["map.tool"] = "mail::send"
-    checked(page.run())
-    assert page.query_params["tool"] == "mail::send"
-    assert "##### send" in text_of(page)
-
-
-@each(("show", "lit"), [("category: disk", 3), ("server: mail", 2), ("letter", 2), ("server: gone", 0), ("READS a", 2)])
-def test_highlighting(app: App, show: str, lit: int) -> None:
-    page = visit(show=show)
-    assert f"{lit} of 5 tools are highlighted" in text_of(page)
-    assert page.query_params["show"] == show
-    (trace,) = [trace for trace in chart(page)["data"] if "customdata" in trace]
-    assert sum("0.22" not in colour for colour in trace["marker"]["color"]) == lit
+def test_highlighting(app: App) -> None:
+    for show, lit in {"category: disk": 3, "server: gone": 0, "READS a": 2}.items():
+        page = visit(show=show)
+        assert f"{lit} of 5 tools are highlighted" in text_of(page)
+        assert page.query_params["show"] == show
+        (trace,) = [trace for trace in chart(page)["data"] if "customdata" in trace]
+        assert sum("0.22" not in colour for colour in trace["marker"]["color"]) == lit
 
 
 def test_colours_by_server_and_only_by_server_where_there_are_no_categories(app: App) -> None:
@@ -179,27 +155,3 @@ def test_a_tool_of_another_catalog_is_forgotten(app: App) -> None:
     checked(page.selectbox(key="ask.catalog").set_value("plain").run())
     assert page.query_params == {"catalog": "plain", "by": "server"}
     assert "Which tools are alike" in text_of(page)
-
-
-def test_confused_tools_are_joined_where_an_estimate_is_known(app: App) -> None:
-    page = visit(catalog="small", edges="on")
-    assert page.toggle(key="map.edges").disabled
-    assert len(hovers(page)) == 0  # drawing estimates nothing
-    import_text(app.catalog_editor, json.dumps(CONFUSED), "web")
-    found = app.findable.estimate("web")
-    (pair,) = found.confused(2)
-    of_pair = partial(visit, catalog="web", edges="on", tool=pair.one)
-    page = visit(catalog="web", edges="on")
-    assert page.query_params["edges"] == "on"
-    assert [*pair.sentences] == hovers(page)[0].split("<br>")[1:]
-    page = of_pair(other=pair.other)
-    assert "Two tools that are confused" in text_of(page)
-    assert f"“{next(miss.text for one in found.tools for miss in one.missed)}”" in text_of(page)
-    page = of_pair(other="web::gone")
-    assert pair.sentences[0] in text_of(page)  # among what is said of the tool
-    assert not hovers(visit(catalog="web"))
-
-
-def hovers(page: AppTest) -> list[str]:
-    """What the marks of the edges say."""
-    return [text for trace in chart(page)["data"] if trace.get("legendgroup") for text in trace.get("hovertext", ())]

@@ -41,11 +41,6 @@ def test_a_virtual_server_says_so(app: App) -> None:
     assert "a virtual server can replace it" in other
 
 
-def test_a_server_without_tools_cannot_be_multiplied(app: App) -> None:
-    assert visit("empty").button(key="catalog.multiply").disabled
-    assert not visit("island").button(key="catalog.multiply").disabled
-
-
 def test_the_preview_follows_the_figures(app: App) -> None:
     page = dialog()
     (table,) = (frame.value for frame in page.dataframe if "price_musd" in frame.value)
@@ -82,18 +77,3 @@ def test_the_catalog_is_stored_and_shown(app: App) -> None:
     assert [server.name for server in made.servers] == ["web-1", "web-2", "island", "empty"]
     assert made.servers[:2] == app.catalog_editor.copies("mine", "web", Recipe(2, 7, 2.0))
     assert not any(button.key == "catalog.multiply.go" for button in page.button)
-
-
-def test_a_catalog_is_replaced_only_where_somebody_says_so(app: App) -> None:
-    page = checked(dialog().text_input(key="catalog.import.name").set_value("mine").run())
-    assert page.button(key="catalog.multiply.go").disabled
-    page = checked(page.checkbox(key="catalog.import.replace").set_value(True).run())
-    page = checked(page.button(key="catalog.multiply.go").click().run())
-    assert len(app.catalogs.catalog("mine").servers) == 6
-
-
-def test_a_name_that_may_not_be_is_said_and_nothing_is_kept(app: App) -> None:
-    page = checked(dialog().text_input(key="catalog.import.name").set_value("sample").run())
-    page = checked(page.button(key="catalog.multiply.go").click().run())
-    assert "belongs to" in text_of(page) or "shipped" in text_of(page)
-    assert [info.name for info in app.catalogs.infos()][-1] == "mine"

@@ -17,6 +17,7 @@ from core.domain.catalog import Imported
 from core.domain.errors import CatalogError
 from core.importers import IMPORTERS, Importer, detect, read_document
 from tests.cases import each
+from tests.importers.test_broken import SECRET, client, plain, registry, remote
 
 every = each("importer", IMPORTERS, ids=lambda one: one.name)
 light = settings(max_examples=40, suppress_health_check=list(HealthCheck))
@@ -86,14 +87,6 @@ def test_reads_its_example_the_same_each_time_and_leaves_it_alone(importer: Impo
 
 
 @every
-def test_says_what_it_is_in_one_line(importer: Importer) -> None:
-    assert importer.name.isidentifier()
-    assert importer.title
-    assert "\n" not in importer.title
-    assert len({one.name for one in IMPORTERS}) == len(IMPORTERS)
-
-
-@every
 @given(document=JSON)
 @light
 def test_no_document_makes_it_raise_anything_but_a_catalog_error(importer: Importer, document: object) -> None:
@@ -141,86 +134,23 @@ def attempt(read: Callable[[], Imported]) -> None:
     message.encode()
 
 
-SECRET = "sk-PLANTED0123456789abcdef"
 RICH: dict[str, list[object]] = {
-    "plain": [
-        {
-            "servers": [
-                {
-                    "name": "weather",
-                    "description": "Forecasts.",
-                    "title": "Weather",
-                    "category": "Nature",
-                    "ask_usd": 0.1,
-                    "conn_s": 0.2,
-                    "success": 0.9,
-                    "mcp_server_cost_info": {
-                        "default_cost_per_query": 0.1,
-                        "tool_name_to_cost_per_query": {"get": 0.2},
-                    },
-                    "connection": {"command": "npx", "args": ["--api-key", SECRET], "env": {"KEY": SECRET}},
-                    "tools": [
-                        {
-                            "name": "get",
-                            "description": "Gets.",
-                            "input_schema": {"type": "object", "properties": {"a": {"type": "string"}}},
-                            "outputSchema": {"type": "object"},
-                            "annotations": {"title": "Get", "readOnlyHint": True},
-                            "_meta": {"org.x/price": {"price_usd": 0.3}},
-                            "tier": "low",
-                        }
-                    ],
-                }
-            ]
-        }
-    ],
+    "plain": [plain(connection={"command": "npx", "args": ["--api-key", SECRET], "env": {"KEY": SECRET}})],
     "client_config": [
-        {
-            "servers": {
-                "web": {"type": "http", "url": "https://x.org/mcp", "headers": {"Authorization": f"Bearer {SECRET}"}},
-                "db": {"command": "uvx", "args": ["db", f"postgres://u:{SECRET}@h/d"], "env": {"K": "${input:key}"}},
-            },
-            "inputs": [{"type": "promptString", "id": "key", "description": "Key", "password": True}],
-        },
-        {"mcpServers": [{"name": "a", "protocol": "stdio", "command": "x", "enabled": True, "env": {"K": SECRET}}]},
-        {
-            "mcp_servers": {
-                "a": {"url": "https://x.org", "bearer_token_env_var": "TOKEN", "http_headers": {"K": SECRET}}
-            }
-        },
-        [{"name": "P", "category": "C", "config": {"mcpServers": {"a": {"command": "x", "env": {"K": SECRET}}}}}],
+        remote(headers={"Authorization": f"Bearer {SECRET}"}, http_headers={"K": SECRET}, bearer_token_env_var="TOKEN"),
+        client(args=["db", f"postgres://u:{SECRET}@h/d"], env={"K": "${input:key}"}),
+        [{"name": "P", "category": "C", "config": client(env={"K": SECRET})}],
     ],
     "server_json": [
-        {
-            "name": "org.x/w",
-            "description": "W.",
-            "remotes": [
-                {
-                    "type": "sse",
-                    "url": "https://{tenant}.x.org/mcp",
-                    "variables": {"tenant": {"description": "Tenant", "isRequired": True}},
-                    "headers": [{"name": "X-Key", "value": SECRET, "isSecret": True}],
-                }
-            ],
-        },
-        {
-            "servers": [
-                {
-                    "server": {
-                        "name": "org.x/w",
-                        "packages": [
-                            {
-                                "registry_type": "oci",
-                                "identifier": "x/w",
-                                "version": "1",
-                                "runtime_arguments": [{"type": "named", "name": "--token", "value": SECRET}],
-                                "package_arguments": [{"type": "positional", "value": SECRET, "is_secret": True}],
-                                "environment_variables": [{"name": "K", "default": SECRET}],
-                            }
-                        ],
-                    }
-                }
-            ]
-        },
+        registry(
+            registry_type="oci",
+            runtime_arguments=[{"type": "named", "name": "--token", "value": SECRET}],
+            package_arguments=[{"type": "positional", "value": SECRET, "is_secret": True}],
+            environment_variables=[{"name": "K", "default": SECRET}],
+        ),
+        {"name": "org.x/w", "remotes": [{
+            "type": "sse", "url": "https://{tenant}.x.org/mcp", "variables": {"tenant": {"isRequired": True}},
+            "headers": [{"name": "X-Key", "value": SECRET, "isSecret": True}],
+        }]},
     ],
-}
+}  # fmt: skip

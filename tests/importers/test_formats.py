@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
 from core.domain.catalog import Connection, ToolHints
 from core.domain.errors import CatalogError
+from core.importers import read_document
+from core.importers.reading import BrokenDocumentError
 from tests.cases import each
 from tests.importers.documents import reached, read, remarks
 
@@ -126,3 +129,30 @@ def test_prices(server: dict[str, Any], tool: dict[str, Any], price: float | Non
 def test_a_price_for_a_tool_that_is_not_there_is_remarked() -> None:
     imported = read({"servers": [{"name": "s", "tools": [{"name": "a"}], "mcp_server_cost_info": COST}]})
     assert 'a price is given for "z", which is none of its tools' in remarks(imported)
+
+
+def preconditions_of(preconditions: object):
+    tool = {"name": "send", "description": "Sends.", "inputSchema": {}, "preconditions": preconditions}
+    document = {"servers": [{"name": "mail", "description": "Mail.", "tools": [tool]}]}
+    return read_document(json.dumps(document), source="a.json").servers[0].tools[0].preconditions
+
+
+def test_they_are_kept_in_their_one_form_once_each():
+    found = preconditions_of(
+        ["is_authenticated('mail:write')", 'is_authenticated(scope="mail:write")', 'milestone_reached("ok")']
+    )
+    assert found == ('is_authenticated(scope="mail:write")', 'milestone_reached(name="ok")')
+
+
+@each(
+    ("preconditions", "said"),
+    [
+        ("is_authenticated('a')", r"preconditions is text; give a list"),
+        ([7], r"preconditions\[0\] is a number; give text"),
+        (['is_authenticated("a")', "open('x')"], r"preconditions\[1\] is none of is_authenticated"),
+        (['is_authenticated(name="a")'], r"preconditions\[0\] names its argument name; is_authenticated takes scope"),
+    ],
+)
+def test_what_is_none_is_a_fault_with_its_place(preconditions, said):
+    with pytest.raises(BrokenDocumentError, match=r'tools\[0\] "send": ' + said):
+        preconditions_of(preconditions)

@@ -1,15 +1,17 @@
-"""Judgments in files: what goes out comes in as it was, and a fault is one sentence with its line."""
+"""Judgments and labels in files: what goes out comes in as it was, and a fault is one sentence with its line."""
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.domain.feedback import GRADES, AskedQuery, Judgment
-from core.importers.judgments import csv_text, json_lines_text, read_judgments
+from core.domain.errors import CatalogError
+from core.domain.feedback import GRADES, AskedQuery, Judgment, LabelledQuery
+from core.importers.judgments import csv_text, json_lines_text, read_judgments, read_labels
 from core.importers.reading import BrokenDocumentError, clean_text
 from tests.cases import each
 
@@ -79,3 +81,35 @@ def test_a_fault_is_one_sentence_with_its_line(text: str, said: str) -> None:
         read_judgments(text, source="j", judge=whose)
     assert said in str(error.value)
     assert str(error.value).endswith(".")
+
+
+LABEL = {"id": "1", "subtask": " read a file ", "relevant": ["files::read"]}
+
+
+def label_lines(*changes: dict[str, object]) -> str:
+    return "\n\n".join(json.dumps({**LABEL, **change, "id": str(n)}) for n, change in enumerate(changes))
+
+
+def test_labelled_tasks_are_labels() -> None:
+    text = label_lines(
+        {}, {"wrong": ["files::write", "files::read", "files::write"], "server_hint": "disk", "question": "q"}
+    )
+    assert read_labels(text, source="a.jsonl") == (
+        LabelledQuery("read a file", "", ("files::read",)),
+        LabelledQuery("read a file", "disk", ("files::read",), ("files::write",), "q"),
+    )
+    assert read_labels(f"\ufeff{label_lines({})}".encode(), source="a.jsonl") == (
+        LabelledQuery("read a file", "", ("files::read",)),
+    )
+
+
+@each("wrong", ["files::write", [1], ["plain"], ["::x"], {"a": 1}])
+def test_what_is_wrong_with_wrong_is_said_with_its_line(wrong: object) -> None:
+    with pytest.raises(CatalogError, match=r"a.jsonl: line 3: wrong is no list of server::tool"):
+        read_labels(label_lines({}, {"wrong": wrong}), source="a.jsonl")
+
+
+@each("text", ["", "{", '{"id": "1"}', "[]", b"\xff"])
+def test_other_files_are_refused_as_labelled_tasks_are(text: str | bytes) -> None:
+    with pytest.raises(CatalogError, match=r"a\.jsonl"):
+        read_labels(text, source="a.jsonl")

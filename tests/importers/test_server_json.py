@@ -2,28 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
 
-from core.domain.catalog import Connection, Imported, Prompt
-from core.importers import read_document
+from core.domain.catalog import Connection, Prompt
 from tests.cases import each
-
-
-def read(document: Any) -> Imported:
-    return read_document(json.dumps(document), source="server.json")
-
-
-def reached(imported: Imported) -> Connection:
-    connection = imported.servers[0].connection
-    assert connection is not None
-    return connection
-
-
-def remarks(imported: Imported) -> list[str]:
-    return [note.text for note in imported.notes]
+from tests.importers.documents import reached, read, remarks
 
 
 def package(**more: Any) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Large lists of servers: read entry by entry, without their bad entries."""
+"""Several files as one import; and large lists of servers, read entry by entry, without their bad entries."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from core.domain.catalog import Imported
+from core.domain.errors import CatalogError
 from core.domain.tool_table import ToolRows, packed
 from core.importers import BrokenDocumentError, read_document, read_files
 from core.importers.streaming import MOST_NAMED, STREAMED_BYTES
@@ -119,3 +120,33 @@ def test_a_file_that_is_not_json_is_refused_with_its_place(tmp_path: Path, end: 
 )
 def test_other_large_documents_are_read_whole(tmp_path: Path, text: str) -> None:
     assert [one.name for one in read(tmp_path, text + SPACE).servers] == ["a"]
+
+
+def write(folder: Path, name: str, document: Any) -> Path:
+    path = folder / name
+    path.write_text(json.dumps(document), encoding="utf-8")
+    return path
+
+
+def test_several_files_become_one_import(tmp_path: Path) -> None:
+    one = write(tmp_path, "a.json", {"servers": [{"name": "a", "tools": [{"name": "t"}]}]})
+    two = write(tmp_path, "b.json", {"mcpServers": {"b": {"command": "x", "env": {"K": "v"}}}})
+    imported = read_files([one, str(two)])
+    assert [server.name for server in imported.servers] == ["a", "b"]
+    assert (imported.format, imported.secrets) == ("plain + client_config", {"b/K": "v"})
+    assert imported.needs_discovery == ("b",)
+
+
+def test_files_are_taken_together_or_not_at_all(tmp_path: Path) -> None:
+    one = write(tmp_path, "a.json", {"servers": [{"name": "a", "tools": []}]})
+    two = write(tmp_path, "b.json", {"mcpServers": {"a": {"command": "x"}}})
+    with pytest.raises(CatalogError, match=r'b\.json: the server "a" is also in .*a\.json; rename one of them\.'):
+        read_files([one, two])
+    with pytest.raises(CatalogError, match=r"none\.json: it cannot be read \(no such file or directory\); .*1 more"):
+        read_files([one, tmp_path / "none.json", tmp_path])
+    with pytest.raises(CatalogError, match="No file was given"):
+        read_files([])
+    ask = {"servers": {"c": {"command": "x"}}, "inputs": [{"id": "key", "description": "GitHub"}]}
+    other = {"servers": {"d": {"command": "x"}}, "inputs": [{"id": "key", "description": "Slack"}]}
+    with pytest.raises(CatalogError, match='the input "key" asks for something else in'):
+        read_files([write(tmp_path, "c.json", ask), write(tmp_path, "d.json", other)])

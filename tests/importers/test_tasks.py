@@ -1,8 +1,9 @@
-"""Labelled tasks: what is taken, and that every fault names file, line and field."""
+"""JSON Lines: labelled tasks, and the calls of another gateway; every fault names file, line and field."""
 
 from __future__ import annotations
 
 import json
+import math
 from typing import Any
 
 import pytest
@@ -10,8 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.domain.errors import CatalogError
+from core.domain.events import DecisionEvent, OutcomeEvent
 from core.domain.tasks import Step, Task
 from core.importers import read_tasks
+from core.importers.reading import BrokenDocumentError
+from core.importers.tasks import read_calls
 from tests.cases import each
 
 GOOD: dict[str, Any] = {"id": "t1", "subtask": "read a file", "relevant": ["files::read"]}
@@ -58,28 +62,17 @@ def test_nothing_relevant_is_a_task_to_refuse_and_nulls_are_absent() -> None:
 STEP = {"tool": "a::b"}
 BROKEN: list[tuple[Any, str]] = [
     (5, "line 2 is a number; give an object"),
-    ([], "line 2 is a list; give an object"),
     ({**GOOD, "id": None}, "line 2: id is missing"),
-    ({**GOOD, "id": True}, "line 2: id is true or false; give text"),
     (GOOD, 'line 2: id "t1" is the same as that of line 1; rename one of them'),
     ({**GOOD, "subtask": " "}, "line 2: subtask is empty"),
-    ({**GOOD, "subtask": None}, "line 2: subtask is empty"),
-    ({**GOOD, "subtask": 5}, "line 2: subtask is a number; give text"),
     ({**GOOD, "relevant": None}, "line 2: relevant is missing; give a list of server::tool, empty where nothing can"),
-    ({**GOOD, "relevant": "a::b"}, "line 2: relevant is text; give a list"),
     ({**GOOD, "relevant": ["a::b", "a"]}, "line 2: relevant[1] is not of the form server::tool"),
     ({**GOOD, "relevant": ["::b"]}, "line 2: relevant[0] is not of the form server::tool"),
-    ({**GOOD, "relevant": [5]}, "line 2: relevant[0] is not of the form server::tool"),
-    ({**GOOD, "grades": []}, "line 2: grades is a list; give an object"),
     ({**GOOD, "grades": {"a::b": float("nan")}}, 'line 2: grades "a::b" is NaN'),
-    ({**GOOD, "grades": {"a::b": -1}}, 'line 2: grades "a::b" is -1'),
     ({**GOOD, "grades": {"a": 1}}, 'line 2: grades "a" is not of the form server::tool'),
-    ({**GOOD, "plan": {}}, "line 2: plan is an object; give a list"),
-    ({**GOOD, "plan": [5]}, "line 2: plan[0] is a number; give an object"),
     ({**GOOD, "plan": [{}]}, "line 2 → plan[0]: tool is not of the form server::tool"),
     ({**GOOD, "plan": [{**STEP, "needs": [1]}]}, "line 2 → plan[0]: needs[0] is not the position of a step"),
     ({**GOOD, "plan": [STEP, {**STEP, "needs": [False]}]}, "line 2 → plan[1]: needs[0] is not the position of a step"),
-    ({**GOOD, "plan": [{**STEP, "needs": [-1]}]}, "line 2 → plan[0]: needs[0] is not the position of a step"),
     ({**GOOD, "plan": [{**STEP, "needs": [0]}]}, "line 2: plan has steps that wait for each other"),
     ({**GOOD, "plan": [{**STEP, "needs": [1]}, {**STEP, "needs": [0]}]}, "line 2: plan has steps that wait"),
     ({**GOOD, "level": "\ud800"}, "line 2: level holds half a character"),
@@ -121,3 +114,71 @@ def test_no_value_makes_it_raise_anything_else(field: str, value: object) -> Non
     except CatalogError as error:
         message = str(error)
         assert message.startswith("t.jsonl: ")
+
+
+AT = "2026-11-28T09:00:0{}Z"
+
+
+def read(*lines: object) -> tuple[DecisionEvent | OutcomeEvent, ...]:
+    text = "\n".join(line if isinstance(line, str) else json.dumps(line) for line in lines)
+    return read_calls(text, source="day.jsonl", catalog="mine")
+
+
+def call(second: int, **more: object) -> dict[str, object]:
+    return {"time": AT.format(second), "session": "s", "tool": "files::read", "ok": True, **more}
+
+
+def test_calls_belong_to_the_question_before_them_in_their_session() -> None:
+    events = read(
+        call(3, latency_s=0.5, price_usd=0.002, ok=False),
+        call(1, question="read  a\nfile"),
+        call(2, session="other"),
+        call(4, question="read a file"),
+        call(5, question="send a letter"),
+        {"time": "2026-11-28T11:00:06+02:00", "session": "s", "question": "and then?"},
+    )
+    assert [event.subtask for event in events if isinstance(event, DecisionEvent)] == [
+        "read a file",
+        "send a letter",
+        "and then?",
+    ]
+    calls = [event for event in events if isinstance(event, OutcomeEvent)]
+    assert [(one.decision_id, one.kind, one.price_usd) for one in calls] == [
+        ("line 2", "ok", None), (None, "ok", None), ("line 2", "tool_error", 0.002), ("line 2", "ok", None), ("line 5", "ok", None),
+    ]  # fmt: skip
+    assert math.isnan(calls[0].latency_s)
+    assert calls[2].latency_s == 0.5
+
+
+def test_activity_of_mcpproxy_go() -> None:
+    said = {"session_id": "m", "status": "success", "id": "01J"}
+    question, called = read(
+        {"type": "system_start", "timestamp": AT.format(0), "status": "success"},
+        {**said, "type": "internal_tool_call", "tool_name": "retrieve_tools", "arguments": {"query": "a bug", "limit": 5}, "timestamp": AT.format(1)},
+        {**said, "type": "tool_call", "server_name": "github", "tool_name": "create_issue", "duration_ms": 245, "timestamp": "2026-11-28T10:00:02.123456789+01:00"},
+        {**said, "type": "internal_tool_call", "tool_name": "call_tool_write", "timestamp": AT.format(3)},
+    )  # fmt: skip
+    assert isinstance(called, OutcomeEvent)
+    assert (question.client, called.server, called.tool, called.kind) == ("m", "github", "create_issue", "ok")
+    assert (called.decision_id, called.latency_s, called.price_usd) == (question.id, 0.245, None)
+
+
+@pytest.mark.parametrize(
+    ("lines", "sentence"),
+    [
+        (["{"], "line 1, column 2 is not JSON"),
+        ([call(1, question="q"), call(2, tool="read")], "line 2: tool is not of the form server::tool"),
+        ([call(1, question="q", ok=None)], "line 1: ok is missing"),
+        ([call(1, question="q", ok=1)], "line 1: ok is a number"),
+        ([call(1, question="q", price_usd=-1)], "line 1: price_usd is -1"),
+        ([call(1, question="q", time="noon")], "line 1: time is not in ISO 8601"),
+        ([{"time": AT.format(1)}], "line 1: question and tool are missing"),
+        ([call(1)], "no line has a question"),
+        ([], "no line has a question"),
+    ],
+)
+def test_a_broken_file_gets_one_sentence_with_its_line(lines: list[object], sentence: str) -> None:
+    with pytest.raises(BrokenDocumentError) as caught:
+        read(*lines)
+    assert str(caught.value).startswith("day.jsonl: ")
+    assert sentence in str(caught.value)

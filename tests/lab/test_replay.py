@@ -12,7 +12,7 @@ from core.app import App
 from core.domain.errors import ParameterError, WayfareError
 from core.domain.events import ActivityFilter, OutcomeEvent, Override
 from core.governance.policy import Scope
-from core.importers.calls import read_calls
+from core.importers.tasks import read_calls
 from core.lab.replay import Chosen, Replayed, ReplayTotals
 from tests.importing import import_text
 from tests.world import NOON

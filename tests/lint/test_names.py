@@ -8,23 +8,12 @@ from core.lint.texts import lookalike
 from tests.cases import each
 from tests.lint.conftest import catalog, found, tool
 
-
-@each("name", ["run", "do_it", "tool1", "execute", "f", "x2", "executeTool", "process", "my_function", "Tool"])
-def test_a_name_that_says_nothing(name):
-    assert found("empty_name", catalog(tool(name)))
+EMPTY = "run do_it tool1 f x2 executeTool process Tool 3f2a9c1be4d7 f81d4fae-7dec-11d0-a765-00a0c91e6bf6 42 __"
+SPEAKING = "ls hget start_process run_command search 查询天气 поиск feedback decade get x_ray"
 
 
-@each("name", ["3f2a9c1be4d7", "f81d4fae-7dec-11d0-a765-00a0c91e6bf6", "42", "__"])
-def test_a_name_without_words(name):
-    assert found("empty_name", catalog(tool(name)))
-
-
-@each(
-    "name",
-    ["ls", "hget", "start_process", "run_command", "search", "查询天气", "поиск", "feedback", "decade", "get", "x_ray"],
-)
-def test_a_name_that_says_something(name):
-    assert not found("empty_name", catalog(tool(name)))
+def test_a_name_that_says_nothing():
+    assert [name for name in f"{EMPTY} {SPEAKING}".split() if found("empty_name", catalog(tool(name)))] == EMPTY.split()
 
 
 def test_one_name_on_several_servers():
@@ -46,20 +35,20 @@ def test_names_without_letters_do_not_collide():
     assert not found("name_twice", catalog(tool("__"), tool("--")))
 
 
-@each(
-    ("name", "real"),
-    [
-        ("rеad_file", "read_file"),
-        ("read_fi1e", "read_file"),
-        ("1ist", "list"),
-        ("rnove", "move"),
-        ("ema1l", "email"),
-        ("g0", "go"),
-    ],
-)
-def test_a_name_that_imitates_another(name, real):
-    (finding,) = found("lookalike_name", catalog(tool(real, server="a"), tool(name, server="b")))
-    assert (finding.server, finding.tool, finding.other) == ("b", name, f"a::{real}")
+IMITATIONS = {
+    "rеad_file": "read_file",
+    "read_fi1e": "read_file",
+    "1ist": "list",
+    "rnove": "move",
+    "ema1l": "email",
+    "g0": "go",
+}
+
+
+def test_a_name_that_imitates_another():
+    for name, real in IMITATIONS.items():
+        (finding,) = found("lookalike_name", catalog(tool(real, server="a"), tool(name, server="b")))
+        assert (finding.server, finding.tool, finding.other) == ("b", name, f"a::{real}")
 
 
 @pytest.mark.parametrize("name", ["rеad", "sеarch"])
@@ -68,19 +57,12 @@ def test_a_name_of_two_scripts(name):
     assert "U+0435" in finding.reason
 
 
-@each(
-    "names",
-    [
-        ("поиск", "search"),
-        ("step_1", "step_l"),
-        ("v10", "vio"),
-        ("get_modern", "get_old"),
-        ("Δx", "x"),
-        ("café", "cafe"),
-    ],
-)
-def test_names_that_imitate_nothing(names):
-    assert not found("lookalike_name", catalog(*(tool(name, server=f"s{n}") for n, name in enumerate(names))))
+OTHERS = {"поиск": "search", "step_1": "step_l", "v10": "vio", "get_modern": "get_old", "Δx": "x", "café": "cafe"}
+
+
+def test_names_that_imitate_nothing():
+    for name, other in OTHERS.items():
+        assert not found("lookalike_name", catalog(tool(name, server="a"), tool(other, server="b")))
 
 
 @each(
@@ -100,25 +82,7 @@ def test_server_names_that_nearly_agree(one, other, near):
     assert bool(found("similar_servers", catalog(tool(server=one), tool(server=other)))) is near
 
 
-@each(
-    ("letter", "latin"),
-    [
-        ("е", "e"),
-        ("Е", "e"),
-        ("І", "i"),
-        ("к", "k"),
-        ("К", "k"),
-        ("м", "m"),
-        ("т", "t"),
-        ("ο", "o"),
-        ("Ν", "n"),
-        ("ս", "u"),
-    ],
-)
-def test_a_letter_that_is_drawn_like_a_latin_one(letter, latin):
-    assert lookalike(letter) == latin
-
-
-@each("letter", ["a", "é", "ß", "ж", "Δ", "μ", "漢", "ا", "ו", "०", "1", " "])
-def test_a_letter_that_is_not_or_has_no_cases(letter):
-    assert lookalike(letter) == ""
+def test_a_letter_that_is_drawn_like_a_latin_one():
+    drawn = {"е": "e", "Е": "e", "І": "i", "к": "k", "К": "k", "м": "m", "т": "t", "ο": "o", "Ν": "n", "ս": "u"}
+    assert {letter: lookalike(letter) for letter in drawn} == drawn
+    assert [letter for letter in "aéßжΔμ漢اו०1 " if lookalike(letter)] == []

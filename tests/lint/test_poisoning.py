@@ -30,9 +30,8 @@ def test_the_examples_are_many_and_each_is_one():
     assert {example["grade"] for example in POISONED} == {"error", "warning"}
 
 
-@each("example", [e for e in POISONED if e["split"] == "tuned"], ids=lambda e: e["id"])
-def test_poison_is_found(example):
-    assert is_found(example)
+def test_poison_is_found():
+    assert [e["id"] for e in POISONED if e["split"] == "tuned" and not is_found(e)] == []
 
 
 def test_poison_that_no_phrase_was_made_for():
@@ -40,9 +39,8 @@ def test_poison_that_no_phrase_was_made_for():
     assert sum(map(is_found, unseen)) >= UNSEEN_FOUND
 
 
-@each("example", HARMLESS, ids=lambda e: e["id"])
-def test_what_looks_alike_is_left_alone(example):
-    assert worst(example) in {None, Severity.NOTE}
+def test_what_looks_alike_is_left_alone():
+    assert [e["id"] for e in HARMLESS if worst(e) not in {None, Severity.NOTE}] == []
 
 
 HIDING = {

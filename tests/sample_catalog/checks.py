@@ -1,17 +1,13 @@
 """What the result of a call can be checked for."""
 
-import csv
 from base64 import b64decode
 from collections.abc import Callable
 from dataclasses import dataclass
 from io import BytesIO
 from typing import Any
-from wave import open as open_wave
 
 from matplotlib.image import imread
 from mcp_types import CallToolResult, ImageContent
-
-from sample_catalog import ROOT
 
 Check = Callable[[CallToolResult], bool]
 
@@ -87,57 +83,6 @@ def chart(text: str, width: int = 400, height: int = 300) -> Check:
         return drawn.shape[:2] == (height, width) and drawn_on > 0.01 and caption.text == text
 
     return check
-
-
-def shows_code(code: Any, scale: int = 8, margin: int = 4) -> Check:
-    """A PNG whose modules are those of a QR code."""
-
-    def check(result: CallToolResult) -> bool:
-        drawn = pixels(result.content[0])
-        middle = slice(margin * scale + scale // 2, -margin * scale, scale)
-        grey = drawn[middle, middle] if drawn.ndim == 2 else drawn[middle, middle, 0]
-        return (grey < 0.5).tolist() == [[bool(module) for module in row] for row in code.matrix]
-
-    return check
-
-
-def _table(name: str) -> list[dict[str, str]]:
-    with (ROOT / "runnable" / "data" / f"shop_{name}.csv").open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
-
-
-def _sold() -> list[tuple[dict[str, str], dict[str, str], float]]:
-    products = {row["product_id"]: row for row in _table("products")}
-    orders = [row for row in _table("orders") if row["status"] != "returned"]
-    named = [(order, products[order["product_id"]]) for order in orders]
-    return [(order, product, int(order["quantity"]) * float(product["price_eur"])) for order, product in named]
-
-
-def best_dairy(result: CallToolResult) -> bool:
-    totals: dict[str, float] = {}
-    for _, product, revenue in _sold():
-        if product["category"] == "dairy":
-            totals[product["name"]] = totals.get(product["name"], 0) + revenue
-    best = sorted(totals.items(), key=lambda item: -item[1])[:2]
-    found = [(row[0], row[3]) for row in result.structured_content["rows"]]
-    return found == [(name, round(total, 2)) for name, total in best]
-
-
-def revenue_per_quarter(result: CallToolResult) -> bool:
-    found = [round(row[2], 2) for row in result.structured_content["rows"]]
-    expected = [0.0] * 4
-    for order, _, revenue in _sold():
-        expected[(int(order["ordered"][5:7]) - 1) // 3] += revenue
-    return found == [round(total, 2) for total in expected]
-
-
-def plays(result: CallToolResult) -> bool:
-    """A WAV of the right length: 'e' is one unit of sound and one of silence, 60 ms each at 20 words a minute."""
-    audio = result.content[0]
-    with open_wave(BytesIO(b64decode(audio.data))) as sound:
-        samples = sound.readframes(sound.getnframes())
-        loud = any(samples[: len(samples) // 2])
-        return audio.mime_type == "audio/wav" and sound.getnframes() == 960 and loud and not any(samples[960:])
 
 
 def every_kind(result: CallToolResult) -> bool:

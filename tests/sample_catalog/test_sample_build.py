@@ -4,7 +4,6 @@ import asyncio
 import json
 from math import log, sqrt
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 import pytest
@@ -12,8 +11,7 @@ import pytest
 from core.domain.json_schema import schema_fault
 from sample_catalog import SERVERS_DIR
 from sample_catalog.authoring import build
-from sample_catalog.authoring.profiles import PROFILES, tool_economics
-from tests.cases import each
+from sample_catalog.authoring.profiles import PROFILES
 
 CATALOG: dict[str, dict[str, Any]] = {
     server["name"]: server
@@ -43,22 +41,6 @@ def test_drift_is_named(wanted: dict[str, str], tmp_path: Path) -> None:
     assert "gremlin.json is missing" in found
 
 
-def test_the_command_exits_with_one_on_drift(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    stale: list[str] = []  # what test_vectors finds for itself, in seconds
-    monkeypatch.setattr(build, "SERVERS_DIR", tmp_path)
-    monkeypatch.setattr(build.vectors, "drift", lambda: stale)
-    monkeypatch.setattr("sys.argv", ["build"])
-    assert build.main() == 0
-    monkeypatch.setattr("sys.argv", ["build", "--check"])
-    stale.append("vectors of another text")
-    assert build.main() == 1
-    said = capsys.readouterr().err
-    assert "vectors of another text" in said
-    assert "missing" not in said
-
-
 def test_there_are_81_servers_with_at_least_810_tools_in_at_least_20_categories() -> None:
     assert len(CATALOG) == 81
     assert len(TOOLS) >= 810
@@ -67,8 +49,12 @@ def test_there_are_81_servers_with_at_least_810_tools_in_at_least_20_categories(
     assert all(("connection" in server) != server.get("virtual", False) for server in CATALOG.values())
 
 
-@each("server", CATALOG.values(), ids=lambda server: server["name"])
-def test_a_server_has_plausible_economics(server: dict[str, Any]) -> None:
+def test_a_server_has_plausible_economics() -> None:
+    for server in CATALOG.values():
+        plausible(server)
+
+
+def plausible(server: dict[str, Any]) -> None:
     assert server["description"]
     assert server["figures"] == "declared, not measured"
     assert 0.02 <= server["conn_s"] <= 3
@@ -87,11 +73,6 @@ def test_a_server_has_plausible_economics(server: dict[str, Any]) -> None:
             assert set(schema.get("required", ())) <= schema.get("properties", {}).keys()
 
 
-def test_most_tools_are_cheap_and_some_are_not() -> None:
-    high = sum(tool["tier"] == "high" for _, tool in TOOLS)
-    assert len(TOOLS) / 20 <= high <= len(TOOLS) / 3
-
-
 def test_the_world_is_not_tidy() -> None:
     """Descriptions that say little or nothing, tools without hints or schemas, the same name on several servers."""
     tools = [tool for _, tool in TOOLS]
@@ -102,12 +83,6 @@ def test_the_world_is_not_tidy() -> None:
     hints = [tool["annotations"] for tool in tools if "annotations" in tool]
     assert sum(hint["readOnlyHint"] for hint in hints) >= len(tools) / 3
     assert sum(hint["destructiveHint"] for hint in hints) >= len(tools) / 20
-
-
-def test_prices_belong_to_tools_and_not_to_their_order() -> None:
-    economics = {"call_s": 1.0, "success": 0.9}
-    assert tool_economics("a::x", **economics) == tool_economics("a::x", **economics)
-    assert tool_economics("a::x", **economics) != tool_economics("a::y", **economics)
 
 
 def _posted_price(server: dict[str, Any], similarity: float) -> float:
@@ -128,11 +103,3 @@ def test_the_auction_has_something_to_decide() -> None:
     assert accepts[0.0] < accepts[1.0] < set(advertised)
     assert {"statistics-lab", "waypoint-atlas"} <= accepts[1.0] - accepts[0.0]
     assert len(accepts[0.0]) >= len(advertised) * 0.8
-
-
-def test_fair_servers_ask_for_the_median_of_their_prices() -> None:
-    server = CATALOG["Meridian"]
-    assert server["ask_usd"] == pytest.approx(median(tool["price_usd"] for tool in server["tools"]), abs=1e-6)
-    assert server["connection"] == {
-        "type": "stdio", "command": "${python}", "args": ["-m", "sample_catalog.runnable.meridian"]
-    }  # fmt: skip

@@ -62,16 +62,6 @@ def test_each_server_starts_as_the_program_that_the_catalog_names(tmp_path: Path
     assert done.stdout.splitlines() == list(started)
 
 
-def test_state_outlives_the_process(tmp_path: Path) -> None:
-    async def run(tool: str, **arguments: Any) -> Any:
-        async with Client(process("marginalia", tmp_path), read_timeout_seconds=60) as client:
-            await client.list_tools()
-            return (await client.call_tool(tool, arguments)).structured_content
-
-    asyncio.run(run("create_note", title="remember"))
-    assert [note["title"] for note in asyncio.run(run("list_notes"))["result"]] == ["remember"]
-
-
 def test_a_hang_is_a_timeout_the_server_lives_on_and_a_crash_is_a_lost_connection(tmp_path: Path) -> None:
     steps: list[tuple[float, float | None]] = []
 

@@ -30,15 +30,6 @@ def test_they_are_the_encoders(place: int, encoder_cache: Path) -> None:
     np.testing.assert_allclose(np.vecdot(found, [known[text_hash(text)] for text in texts]), 1.0, atol=1e-5)
 
 
-def test_they_are_unit_rows_of_finite_numbers() -> None:
-    for folder in vectors.models():
-        rows = np.stack(list(read_vectors(VECTORS, folder.key).values()))
-        norms = np.linalg.norm(rows, axis=1)
-        assert rows.shape[1] == DIMENSION
-        assert np.isfinite(rows).all()
-        assert ((norms == 0) | (np.abs(norms - 1) < 1e-5)).all()
-
-
 def test_a_first_decision_embeds_the_query_alone(tmp_path: Path) -> None:
     """No text of the sample reaches the encoder: only the query does."""
     from core.relevance.catalog_index import CatalogIndex

@@ -18,7 +18,6 @@ from core.store.audit import Audit
 from core.store.connection import Database
 from core.store.log import START, TABLES, canonical, chained, entry
 from core.store.migrations import all_migrations
-from tests.cases import each
 from tests.store.conftest import T0
 
 
@@ -61,24 +60,24 @@ def test_others_write_while_it_is_verified(log: Path, make: SimpleNamespace) -> 
         assert store.events.audit().records == 9
 
 
-@each(
-    ("change", "found"),
-    [
-        ("UPDATE outcomes SET kind = 'tool_error' WHERE sequence = 2", "record 3 is not what was sealed"),
-        ("UPDATE labels SET note = '' WHERE sequence = 6", "records 5 to 6 was changed"),
-        ("DELETE FROM parameters WHERE sequence = 4", "record 4 is missing"),
-        ("DELETE FROM seals WHERE last = 6", "record 7: the write before it, from record 5 on, is missing"),
-        ("UPDATE seals SET hash = reverse(hash) WHERE last = 3", "record 3 is not what was sealed"),
-        ("UPDATE decisions SET sequence = CASE sequence WHEN 1 THEN 7 ELSE 1 END", "record 3 is not what was sealed"),
-        ("DELETE FROM seals WHERE last = 8", "Record 8 and what follows have no seal"),
-    ],
-)
-def test_what_was_changed_is_found(log: Path, tmp_path: Path, change: str, found: str) -> None:
-    copy = Path(shutil.copy(log, tmp_path / "copy.duckdb"))
-    with duckdb.connect(str(copy)) as connection:
-        connection.execute(change)
-    with Store(copy) as store:
-        assert found in store.events.audit().problem
+CHANGES = [
+    ("UPDATE outcomes SET kind = 'tool_error' WHERE sequence = 2", "record 3 is not what was sealed"),
+    ("UPDATE labels SET note = '' WHERE sequence = 6", "records 5 to 6 was changed"),
+    ("DELETE FROM parameters WHERE sequence = 4", "record 4 is missing"),
+    ("DELETE FROM seals WHERE last = 6", "record 7: the write before it, from record 5 on, is missing"),
+    ("UPDATE seals SET hash = reverse(hash) WHERE last = 3", "record 3 is not what was sealed"),
+    ("UPDATE decisions SET sequence = CASE sequence WHEN 1 THEN 7 ELSE 1 END", "record 3 is not what was sealed"),
+    ("DELETE FROM seals WHERE last = 8", "Record 8 and what follows have no seal"),
+]
+
+
+def test_what_was_changed_is_found(log: Path, tmp_path: Path) -> None:
+    for number, (change, found) in enumerate(CHANGES):
+        copy = Path(shutil.copy(log, tmp_path / f"{number}.duckdb"))
+        with duckdb.connect(str(copy)) as connection:
+            connection.execute(change)
+        with Store(copy) as store:
+            assert found in store.events.audit().problem, change
 
 
 def test_records_from_before_the_seals_are_counted_and_not_vouched_for(log: Path) -> None:

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from core.domain.catalog import Catalog, Connection, Server, Tool, ToolHints
 from core.domain.tool_table import ToolRows, packed
 from core.store import Store
-from core.store.catalog_rows import ROWS_AT_ONCE
+from core.store.catalogs import ROWS_AT_ONCE
 from core.store.connection import Database
 from core.store.migrations import all_migrations
 
@@ -193,16 +193,6 @@ def test_any_edit_of_columns_is_the_edit_of_objects(shared: Store, data: st.Data
         columns = data.draw(st.sampled_from([columns, packed(objects)]))
         assert list(columns.tools) == list(objects.tools)
         assert columns.tool_row == objects.tool_row
-
-
-@pytest.mark.parametrize(
-    "other", [MAIL, replace(FILES, tools=FILES.tools[::-1]), replace(FILES, tools=FILES.tools[:1])]
-)
-def test_columns_of_other_tools_differ(other: Server) -> None:
-    one, its = (packed(Catalog("c", (server,))) for server in (FILES, other))
-    assert one != its
-    assert one.servers[0] != other
-    assert one == packed(Catalog("c", (FILES,)))
 
 
 def test_what_files_said_is_apart_from_the_catalog(store: Store) -> None:

@@ -6,7 +6,6 @@ import dataclasses
 import json
 import math
 from collections.abc import Iterator
-from pathlib import Path
 from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
@@ -18,7 +17,7 @@ from core.domain.catalog import Catalog, Connection, Server, Tool, ToolHints
 from core.domain.errors import StoreError, UnknownNameError
 from core.domain.tool_table import ToolRows
 from core.store import Store
-from core.store.catalog_rows import from_json
+from core.store.catalogs import from_json
 from tests.cases import each
 
 texts = st.text(st.characters(codec="utf-8"), max_size=12)
@@ -95,8 +94,9 @@ def plain(value: Any) -> Any:
     return type(value).__name__, repr(value)
 
 
-def test_a_catalog_of_an_earlier_version_has_no_preconditions() -> None:
+def test_a_document_of_an_earlier_version_is_read() -> None:
     document = json.loads(json.dumps(dataclasses.asdict(SMALL)))
+    del document["servers"][0]["virtual"]
     for tool in document["servers"][0]["tools"]:
         del tool["preconditions"]
     assert from_json(json.dumps(document)) == SMALL
@@ -121,15 +121,6 @@ def test_list_replace_remove(store: Store, make: SimpleNamespace) -> None:
         keep.remove_catalog("demo")
 
 
-def test_a_catalog_outlives_the_process(tmp_path: Path) -> None:
-    with Store(tmp_path / "db") as store:
-        for _ in range(5):
-            store.catalogs.save_catalog(SMALL, "first")
-    with Store(tmp_path / "db") as store:
-        assert store.catalogs.load_catalog("demo") == SMALL
-        assert len(store.catalogs.list_catalogs()) == 1
-
-
 @each("part", ["env", "headers"])
 @each(
     "value", ["sk-live-123", "$HOME", "sk-live-123 ${env:A}", "${env:A} sk-live-123", "Bearer sk-live-123", "${}", " "]
@@ -148,11 +139,6 @@ def test_what_is_not_json_is_refused(store: Store, schema: dict[Any, Any]) -> No
     with pytest.raises(StoreError, match="demo cannot be stored, it is not valid JSON"):
         store.catalogs.save_catalog(Catalog("demo", (Server("s", tools=(Tool("s", "t", input_schema=schema),)),)), "")
     assert store.catalogs.list_catalogs() == ()
-
-
-def test_a_name_that_is_not_unicode_is_refused(store: Store) -> None:
-    with pytest.raises(StoreError):
-        store.catalogs.save_catalog(Catalog("\ud800"), "")
 
 
 def test_a_document_of_another_shape_is_an_error(store: Store) -> None:
@@ -178,18 +164,3 @@ def test_the_latest_edit_of_each_price_is_in_force(store: Store, make: SimpleNam
     assert store.activity.export("overrides", "csv").count(b"\n") == 8  # the log keeps them all
     with pytest.raises(StoreError, match=r"Override\.value .*finite"):
         store.catalogs.set_override(edit(value=math.nan))
-
-
-def test_edits_outlive_a_new_import(store: Store, make: SimpleNamespace) -> None:
-    store.catalogs.save_catalog(SMALL, "")
-    store.catalogs.set_override(make.override())
-    store.catalogs.remove_catalog("demo")
-    store.catalogs.save_catalog(SMALL, "")
-    assert len(store.catalogs.overrides("demo")) == 1
-
-
-def test_a_document_from_before_virtual_servers_is_read() -> None:
-    document = json.loads(json.dumps(dataclasses.asdict(SMALL)))
-    for server in document["servers"]:
-        del server["virtual"]
-    assert from_json(json.dumps(document)) == SMALL

@@ -6,7 +6,6 @@ import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from io import BytesIO
 from pathlib import Path
-from threading import Barrier, Event
 from types import SimpleNamespace
 
 from pyarrow import parquet
@@ -52,31 +51,6 @@ def test_a_killed_process_loses_no_committed_event(tmp_path: Path) -> None:
         assert kept[: len(printed)] == printed
         assert len(kept) - len(printed) in (0, 1, 2, 3)  # committed, killed before it was printed
         assert store.activity.latest_sequence() == len(kept)
-
-
-def test_eight_readers_and_one_writer(tmp_path: Path, make: SimpleNamespace) -> None:
-    pairs = [(make.decision(id=f"d{n}"), make.outcome(decision_id=f"d{n}")) for n in range(30)]
-    with Store(tmp_path / "db") as store, ThreadPoolExecutor(9) as threads:
-        done, start = Event(), Barrier(9)
-
-        def read() -> int:
-            start.wait()
-            rounds = 0
-            while not done.is_set() or not rounds:
-                decisions, calls = store.activity.decision_count(), store.activity.call_count()
-                assert decisions <= calls  # read in this order, a pair is seen whole
-                store.activity.decisions(limit=5)
-                assert len(list(store.events.outcomes("demo"))) >= calls
-                rounds += 1
-            return rounds
-
-        readers = [threads.submit(read) for _ in range(8)]
-        start.wait()
-        for pair in pairs:
-            store.events.append(*pair)
-        done.set()
-        assert all(reader.result() > 0 for reader in readers)
-        assert store.activity.latest_sequence() == 60
 
 
 def sequences(store: Store, table: str) -> list[int]:

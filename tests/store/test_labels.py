@@ -1,32 +1,15 @@
-"""Labels and calibrations in the store: what counts, what is evidence, and what survives a killed process."""
+"""Labels, judgments and calibrations in the store: what counts, and what is evidence."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
-from core.domain.errors import StoreError, UnknownNameError
-from core.domain.feedback import Calibration, CalibrationSwitch, in_force, labelled_queries
+from core.domain.errors import UnknownNameError
+from core.domain.feedback import Calibration, CalibrationSwitch, in_force, labelled_queries, last_said
 from core.store import Store
 from tests.store.conftest import T0
-
-
-def test_they_come_back_as_they_were(tmp_path: Path, make: SimpleNamespace) -> None:
-    labels = [make.label(), make.label(right=False, note="=1+1\n'quoted'"), make.label(catalog="other")]
-    with Store(tmp_path / "db") as store:
-        store.labels.append(*labels)
-        assert store.activity.latest_sequence() == 3
-    with Store(tmp_path / "db") as store:
-        assert store.labels.history("demo") == tuple(labels[:2])
-        assert store.labels.history("nowhere") == ()
-
-
-def test_all_or_none(store: Store, make: SimpleNamespace) -> None:
-    with pytest.raises(StoreError, match=r"Label\.subtask cannot be stored"):
-        store.labels.append(make.label(), make.label(subtask="\ud800"))
-    assert store.labels.history("demo") == ()
 
 
 def test_a_label_is_taken_back_by_an_entry_that_names_it(store: Store, make: SimpleNamespace) -> None:
@@ -61,6 +44,14 @@ def test_a_fit_follows_what_people_say_and_agents_where_no_person_has_judged(mak
     assert (tied.right, tied.wrong) == ((), ())
 
 
+def test_of_a_judge_the_last_word_on_a_tool_counts_and_none_takes_back(make: SimpleNamespace) -> None:
+    first, second = make.judgment(grade=1), make.judgment(grade=3)
+    others = [make.judgment(judge="bob"), make.judgment(tool="files::write"), make.judgment(server_hint="disk")]
+    assert last_said([first, *others, second]) == (*others, second)
+    assert last_said([first, *others, second, make.judgment(grade=None)]) == tuple(others)
+    assert last_said([first, make.judgment(grade=None), second]) == (second,)
+
+
 def calibration(name: str, id_: str, catalog: str = "demo") -> Calibration:
     return Calibration(id_, T0, catalog, name, "{}", '{"labels": 3}', 3, "abc", "cli")
 
@@ -90,8 +81,3 @@ def test_undo_goes_one_step_back(store: Store) -> None:
         active = store.calibrations.active("demo")
         names.append(active.name if active else None)
     assert names == ["spring", None, "spring", None, None]
-
-
-def test_a_damaged_report_is_empty() -> None:
-    assert calibration("a", "a").report == {"labels": 3}
-    assert Calibration("a", T0, "demo", "a", "{}", "{", 0, "", "cli").report == {}

@@ -13,8 +13,6 @@ import pytest
 from core.domain.errors import StoreError, UnknownNameError
 from core.domain.lab_runs import SIMULATED, Conditions, KeptRun, RunSteps, run_id
 from core.store import Store
-from core.store.connection import Database
-from core.store.migrations import Migration, all_migrations
 from tests.store.conftest import T0
 
 HOSTILE = "=1+1 '); DROP TABLE scenario_runs; -- <b>\u202e\n名"
@@ -84,12 +82,6 @@ def test_those_saved_together_are_listed_in_their_order_or_not_kept_at_all(store
     assert runs.count() == 3
 
 
-def test_a_run_of_no_steps(store: Store) -> None:
-    nothing = RunSteps((), (), *(column[:0] for column in dataclasses.astuple(STEPS)[2:]))
-    store.scenario_runs.save([(run(), nothing)])
-    assert same(store.scenario_runs.steps("one"), nothing)
-
-
 @pytest.mark.parametrize(
     "damage", ["ok = [true]", "server = [7, 0, 0]", "tool = [-2, 0, 0]", "ok = [true, NULL, true]", "servers = []"]
 )
@@ -105,16 +97,6 @@ def test_damaged_steps_are_an_error_and_the_rest_is_listed(store: Store, damage:
     assert runs.remove(["one"]) == 1
 
 
-def test_the_export_has_the_named_runs_and_no_formulas(store: Store) -> None:
-    runs = store.scenario_runs
-    runs.save([(run(), STEPS), (run("two", profile="=1+1"), STEPS)])
-    everything = runs.export([]).decode().splitlines()
-    assert len(everything) == 3
-    assert everything[0].startswith('"profile","profile_fingerprint","catalog"')
-    (only,) = runs.export(["two"]).decode().splitlines()[1:]
-    assert only.startswith('"\'=1+1"')
-
-
 def test_the_id_follows_from_every_input() -> None:
     def id_of(conditions: Conditions = CONDITIONS, *rest: str) -> str:
         return run_id(conditions, *(rest or (SIMULATED, "sonar", "s3t6", "{}")))
@@ -127,13 +109,3 @@ def test_the_id_follows_from_every_input() -> None:
     ids = [id_of(), *map(id_of, others), *(id_of(CONDITIONS, *rest) for rest in changed)]
     assert len(set(ids)) == len(ids) == 15
     assert id_of() == id_of(dataclasses.replace(CONDITIONS))
-
-
-def test_a_store_that_had_a_later_step_first_gets_the_one_before_it(tmp_path: Path) -> None:
-    steps = [migration for migration in all_migrations() if migration.number != 4]
-    with_gap = Database(tmp_path / "db", steps)
-    with_gap.close()
-    four = Migration(4, "004_between.sql", "CREATE TABLE between_two (x INTEGER)")
-    whole = Database(tmp_path / "db", sorted([*steps, four], key=lambda migration: migration.number))
-    assert whole.read("SELECT count(*) FROM between_two")[0][0].as_py() == 0
-    whole.close()

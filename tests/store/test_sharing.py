@@ -15,8 +15,8 @@ from typing import Any
 from core.domain.console import Owner, announced
 from core.domain.events import Spent
 from core.store import Store
+from core.store.connection import COMMAND, CONSOLE
 from core.store.log import checked
-from core.store.sharing import COMMAND, CONSOLE
 from tests.cli.conftest import wait_for
 from tests.store.conftest import SPENT
 
@@ -26,7 +26,7 @@ import sys, time
 from datetime import UTC, datetime
 from core.domain.events import ParameterEvent
 from core.store import Store
-from core.store.sharing import COMMAND
+from core.store.connection import COMMAND
 with Store(sys.argv[1], sharing=COMMAND) as store:
     for number in range(12):
         store.events.append(ParameterEvent(datetime.now(UTC), "ehrr", sys.argv[2], "", str(number), "test"))

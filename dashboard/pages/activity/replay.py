@@ -21,7 +21,7 @@ from core.domain.errors import WayfareError
 from core.domain.events import PAUSE_MINUTES, ActivityFilter, OutcomeEvent
 from core.domain.params import Parameters
 from core.domain.untrusted_text import one_line
-from core.importers.calls import read_calls
+from core.importers.tasks import read_calls
 from core.lab.replay import Replayed, ReplayTotals
 from dashboard.page_host import DeltaGenerator
 from dashboard.pages.activity.charts import day

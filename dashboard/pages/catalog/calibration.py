@@ -30,7 +30,6 @@ JOB, NAME = "catalog:calibration.job", "catalog.calibration.keep.name"
 
 
 def start(app: App, catalog: str) -> None:
-    """Begin a fit to the labels of a catalog. For `on_click`."""
     start_job(
         JOB,
         lambda job: app.calibrations.fit(catalog, progress=job.report),
@@ -40,7 +39,6 @@ def start(app: App, catalog: str) -> None:
 
 
 def running(catalog: str) -> bool:
-    """Tells whether a fit of this operator runs for this catalog."""
     job = known_job(JOB)
     return job is not None and job.about == catalog and job.under_way
 
@@ -122,7 +120,6 @@ COLUMNS = (
 
 
 def label_list(app: App, catalog: str, labels: Sequence[Label], query: str) -> None:
-    """Draw the labels, newest first, with a button that deletes the chosen ones."""
     st.markdown("##### Labels")
     if not labels:
         st.info(
@@ -152,7 +149,6 @@ def label_list(app: App, catalog: str, labels: Sequence[Label], query: str) -> N
 
 
 def label_frame(labels: Sequence[Label]) -> pd.DataFrame:
-    """One row a label."""
     return pd.DataFrame(
         {
             "says": ["✓ right" if label.right else "✗ wrong" for label in labels],
@@ -179,7 +175,6 @@ CALIBRATE_HELP = (
 
 
 def calibration_body(app: App, catalog: Catalog, query: str) -> None:
-    """Draw the calibration view. `query` filters the labels."""
     labels, active = app.feedback.labels(catalog.name), app.calibrations.active(catalog.name)
     missing = app.calibrations.missing(catalog.name)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
@@ -234,7 +229,6 @@ class Threshold(NamedTuple):
 
 
 def measures_table(report: Mapping[str, Any], key: str) -> None:
-    """Draw the table and the line about Tool Attention's threshold."""
     table(measures_frame(report), (Column("95 % interval of the change", width=180),), key=key)
     theta = threshold_of(report)
     if theta is not None:
@@ -265,14 +259,12 @@ def measures_frame(report: Mapping[str, Any]) -> pd.DataFrame:
 
 
 def threshold_of(report: Mapping[str, Any]) -> Threshold | None:
-    """Returns θ of a report, or None."""
     part = _part(report, "threshold")
     today, fitted = number(part, "today"), number(part.get("best"), "theta")
     return None if today is None or fitted is None else Threshold(today, fitted, part.get("accepted") is True)
 
 
 def parts_taken(report: Mapping[str, Any]) -> str:
-    """Returns the parts that were taken."""
     accepted = report.get("accepted")
     return ", ".join(PARTS[part] for part in PARTS if isinstance(accepted, list) and part in accepted)
 
@@ -295,13 +287,12 @@ SHOWN = 30
 
 
 def kept_calibrations(app: App, catalog: Catalog, active: Calibration | None) -> None:
-    """List the shipped calibration and all kept ones, newest first, with switches."""
     kept = app.calibrations.of_catalog(catalog.name)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown("##### Calibrations", width="content")
         st.space("stretch")
         st.button(
-            "Undo", key="catalog.calibration.undo", icon=":material/undo:", on_click=_undo, args=(app, catalog.name),
+            "Undo", key="catalog.calibration.undo", icon=":material/undo:", on_click=state.acted, args=(lambda: app.calibrations.undo(catalog.name, by=labeller()),),
             **only("tune", disabled=not app.calibrations.can_undo(catalog.name), help="Back to the calibration before the last switch."),
         )  # fmt: skip
         with st.popover("Import", icon=":material/upload_file:"):
@@ -324,7 +315,13 @@ def _row(app: App, catalog: str, calibration: Calibration | None, texts: str, *,
                 st.badge("in force", icon=":material/check_circle:", color="green")
             else:
                 name = "" if calibration is None else calibration.name
-                st.button("Switch on", key=f"{key}.on", **only("tune"), on_click=_apply, args=(app, catalog, name))
+                st.button(
+                    "Switch on",
+                    key=f"{key}.on",
+                    **only("tune"),
+                    on_click=state.acted,
+                    args=(lambda: app.calibrations.apply(name, catalog=catalog, by=labeller()),),
+                )
             if calibration is not None:
                 _export(app, calibration, key)
         if calibration is not None:
@@ -378,13 +375,3 @@ def _read(app: App, catalog: str, key: str) -> None:
     with state.errors_shown():
         found = app.calibrations.import_file(file.getvalue(), source=file.name, catalog=catalog, by=labeller("file"))
         state.say(f"Calibration {found.name} is kept. Switch it on to use it.")
-
-
-def _apply(app: App, catalog: str, name: str) -> None:
-    with state.errors_shown():
-        app.calibrations.apply(name, catalog=catalog, by=labeller())
-
-
-def _undo(app: App, catalog: str) -> None:
-    with state.errors_shown():
-        app.calibrations.undo(catalog, by=labeller())

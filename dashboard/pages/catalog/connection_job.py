@@ -22,7 +22,7 @@ from dashboard.pages.catalog import state
 from dashboard.session import known_job, only, start_job
 from dashboard.ui.first_look import begin_first_look
 from dashboard.ui.table import Column, table
-from dashboard.ui.text import counted, error_toasted, escaped
+from dashboard.ui.text import counted, escaped
 from dashboard.ui.url_state import open_page
 
 JOB, SHOWN = "catalog:job", "catalog:job.shown"
@@ -30,8 +30,6 @@ JOB, SHOWN = "catalog:job", "catalog:job.shown"
 
 @dataclass(frozen=True)
 class Asked:
-    """The servers of an import, and the name of their catalog."""
-
     imported: Imported = field(repr=False)
     name: str
     source: str
@@ -40,8 +38,6 @@ class Asked:
 
 
 def start(app: App, imported: Imported, name: str, source: str) -> None:
-    """Begin to ask every server of an import for its tools."""
-
     def discover(_: Job) -> ImportReport:
         report = app.catalog_editor.discover(imported, name, source)
         begin_first_look(app, report.catalog)
@@ -66,7 +62,6 @@ def start_change(
 
 
 def running() -> bool:
-    """Tells whether a discovery of this operator runs."""
     job = known_job(JOB)
     return job is not None and job.under_way
 
@@ -150,8 +145,8 @@ def _buttons(job: Job, *, again: bool, made: str = "") -> None:
             _forget()
             open_page("route", catalog=made)
         if again:
-            known = (job.about.imported, job.about.name, job.about.source)
-            st.button("Try again…", key="catalog.job.again", **only("administer"), on_click=state.open_connect, args=known)  # fmt: skip
+            known = state.Known(job.about.imported, job.about.name, job.about.source)
+            st.button("Try again…", key="catalog.job.again", **only("administer"), on_click=state.open_dialog, args=("connect", known))  # fmt: skip
         st.button("Close the report", key="catalog.job.close", on_click=_forget)
 
 
@@ -208,7 +203,6 @@ def command_line(connection: Connection) -> str:
 
 
 def connection_lines(connection: Connection) -> str:
-    """Returns the whole connection of a server, one entry on each line."""
     lines = [command_line(connection)]
     if connection.cwd:
         lines.append(f"in {_argument(connection.cwd)}")
@@ -277,15 +271,13 @@ def value_fields(app: App, wanted: tuple[Wanted, ...], prefix: str = PREFIX) -> 
         else "All values are entered. A new value replaces the old one."
     )
     st.markdown(f"**{head}** {escaped(app.vault.note or app.vault.where, 400)}")
-    for position, (left, right) in enumerate(zip(wanted[::2], (*wanted[1::2], None), strict=False)):
-        columns = st.columns(2)
-        for place, item in enumerate(one for one in (left, right) if one is not None):
-            with columns[place]:
-                _field(item, f"{prefix}{2 * position + place}")
+    for start in range(0, len(wanted), 2):
+        for place, (column, item) in enumerate(zip(st.columns(2), wanted[start : start + 2], strict=False), start):
+            with column:
+                _field(item, f"{prefix}{place}")
 
 
 def values_given(wanted: tuple[Wanted, ...], prefix: str = PREFIX) -> dict[str, str]:
-    """Returns the entered values by name."""
     typed = ((item.name, st.session_state.get(f"{prefix}{place}", "")) for place, item in enumerate(wanted))
     return {name: value for name, value in typed if value}
 
@@ -300,8 +292,8 @@ def own_values(app: App, catalog: str, server: Server) -> None:
     with st.form(f"{prefix}form", clear_on_submit=True):
         value_fields(app, wanted, prefix)
         st.form_submit_button(
-            "Keep them", key=f"{prefix}keep", **only("administer"), icon=":material/key:", on_click=_keep,
-            args=(app, catalog, server, wanted, prefix),
+            "Keep them", key=f"{prefix}keep", **only("administer"), icon=":material/key:", 
+            on_click=lambda: app.catalog_editor.keep_secrets(catalog, [server], values_given(wanted, prefix)),
         )  # fmt: skip
     st.caption("The next call uses the new value. A session with the old value is closed.")
 
@@ -332,16 +324,7 @@ def _known_values(app: App, catalog: str, server: Server) -> None:
 def _value_button(
     work: Callable[[str, str, str], None], label: str, key: str, catalog: str, server: str, name: str
 ) -> None:
-    st.button(label, key=key, **only("administer"), on_click=_done, args=(work, catalog, server, name))
-
-
-def _done(work: Callable[[str, str, str], None], catalog: str, server: str, name: str) -> None:
-    with error_toasted():
-        work(catalog, server, name)
-
-
-def _keep(app: App, catalog: str, server: Server, wanted: tuple[Wanted, ...], prefix: str) -> None:
-    app.catalog_editor.keep_secrets(catalog, [server], values_given(wanted, prefix))
+    st.button(label, key=key, **only("administer"), on_click=state.toasted, args=(lambda: work(catalog, server, name),))
 
 
 def _field(item: Wanted, key: str) -> None:

@@ -42,16 +42,13 @@ EXAMPLE = (
 )
 
 
-@st.dialog("Connect a client configuration", width="large", icon=":material/cable:", on_dismiss=state.close_dialog)
-def connection_dialog(app: App) -> None:
-    """Draw the dialog. It closes when the discovery begins."""
-    if not state.dialog_open("connect"):
-        st.rerun()
+@state.dialog("connect", "Connect a client configuration", "cable")
+def connection_dialog(app: App, _shown: str) -> None:
     st.caption(
         "Takes the configuration of Claude Desktop, Cursor, VS Code, mcpproxy or Codex, connects to its servers and "
         "asks each for its tools. Your file is only read."
     )
-    known = state.known_servers() or _from_documents(app)
+    known: state.Known | None = st.session_state[state.ABOUT] or _from_documents(app)
     if known is not None:
         _plan(app, known)
 
@@ -93,7 +90,6 @@ def _plan(app: App, known: state.Known) -> None:
 
 
 def server_plan(imported: Imported, wanted: tuple[Wanted, ...]) -> pd.DataFrame:
-    """Returns the command or address of each server, and the values that it lacks."""
     missing = {
         name: [item.name for item in wanted if name in item.lacking] for name in (s.name for s in imported.servers)
     }

@@ -10,7 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from core.app import App
-from core.catalogs.wordings import LONGEST
+from core.catalogs.catalog_editor import LONGEST
 from core.domain import units
 from core.domain.catalog import Catalog, Json, Server, Tool
 from core.domain.errors import WayfareError
@@ -21,7 +21,7 @@ from core.virtual import SENTENCE
 from dashboard.pages.catalog.connection_job import connection_lines, own_values
 from dashboard.pages.catalog.requests import requests_fold
 from dashboard.pages.catalog.servers import server_controls, sign_in_panel
-from dashboard.pages.catalog.state import open_multiply, show_tools
+from dashboard.pages.catalog.state import open_dialog, show_tools
 from dashboard.session import only, origin
 from dashboard.ui.calling import MODES
 from dashboard.ui.catalog_frames import hint_words, price_words, source_word
@@ -66,7 +66,6 @@ def description_panel(app: App, catalog: Catalog, one: Server | Tool, otherwise:
 
 
 def _tried(app: App, catalog: str, place: str, text: str) -> None:
-    """Show what the text would change."""
     try:
         with st.spinner("Asking the example requests…"):
             found = app.findable.preview(catalog, place, text)
@@ -149,21 +148,16 @@ def price_panel(
         )
         st.form_submit_button("Set", icon=":material/check:", on_click=_set, args=(app, catalog, server, tool, key), **only("administer"))  # fmt: skip
         st.form_submit_button(
-            "Reset to declared", icon=":material/undo:", on_click=_reset, args=(app, catalog, server, tool, key),
+            "Reset to declared", icon=":material/undo:", on_click=_set, args=(app, catalog, server, tool, key, True),
             **only("administer", disabled=source != "edited", help="Remove the value that was set by hand."),
         )  # fmt: skip
     kept_error(f"{key}.problem")
 
 
-def _set(app: App, catalog: str, server: str, tool: str, key: str) -> None:
+def _set(app: App, catalog: str, server: str, tool: str, key: str, reset: bool = False) -> None:
     with error_kept(f"{key}.problem"):
-        app.catalog_editor.set_figure(catalog, server, tool, parse_price(st.session_state[key]))
-        st.session_state[key] = ""
-
-
-def _reset(app: App, catalog: str, server: str, tool: str, key: str) -> None:
-    with error_kept(f"{key}.problem"):
-        app.catalog_editor.set_figure(catalog, server, tool, None)
+        value_usd = None if reset else parse_price(st.session_state[key])
+        app.catalog_editor.set_figure(catalog, server, tool, value_usd)
         st.session_state[key] = ""
 
 
@@ -171,7 +165,6 @@ Statistic = tuple[str, str, str, str]
 
 
 def server_detail(app: App, catalog: Catalog, statistics: Statistics, row: int) -> None:
-    """One server."""
     server, known = catalog.servers[row], statistics.servers
     with st.container(border=True):
         left, right = st.columns([1.15, 1], gap="large")
@@ -203,12 +196,11 @@ def _server_buttons(catalog: str, server: Server) -> None:
         st.button(
             "Multiply…", key="catalog.multiply", icon=":material/content_copy:",
             **only("administer", help="A new catalog with virtual copies of this server with other names, texts and statistics.", disabled=not server.tools),
-            on_click=open_multiply, args=(catalog, server.name),
+            on_click=open_dialog, args=("multiply", (catalog, server.name)),
         )  # fmt: skip
 
 
 def tool_detail(app: App, catalog: Catalog, statistics: Statistics, row: int) -> None:
-    """One tool."""
     tool, known = catalog.tools[row], statistics.tools
     with st.container(border=True):
         left, right = st.columns([1.15, 1], gap="large")
@@ -238,7 +230,6 @@ def tool_detail(app: App, catalog: Catalog, statistics: Statistics, row: int) ->
 
 
 def _pin(app: App, catalog: str, tool: Tool) -> None:
-    """Draw the switch that lists the tool directly to all agents, and why it is left out for now."""
     pin = Pin(f"{catalog}/{tool.id}")
     key = f"catalog.pin.{pin.tool}"
     st.session_state[key] = pin in app.governance.policy.pinned
@@ -249,7 +240,6 @@ def _pin(app: App, catalog: str, tool: Tool) -> None:
 
 
 def server_statistics(server: Server, statistics: Statistics, row: int) -> list[Statistic]:
-    """Returns name, value, source and declared value of each statistic of a server."""
     known, calls = statistics.servers, int(statistics.servers.calls[row])
     learnt = source_word(known.success_source[row], calls, known.decayed[row])
     variance = "–" if server.success_variance is None else f"{server.success_variance:.3g}"
@@ -273,7 +263,6 @@ def server_statistics(server: Server, statistics: Statistics, row: int) -> list[
 
 
 def tool_statistics(tool: Tool, statistics: Statistics, row: int) -> list[Statistic]:
-    """Returns name, value, source and declared value of each statistic of a tool."""
     known, calls = statistics.tools, int(statistics.tools.calls[row])
     learnt = source_word(known.success_source[row], calls, known.decayed[row])
     return [

@@ -26,7 +26,6 @@ LONGEST, MOST_PARAMETERS = 1_200, 12
 
 
 def pair_cards(catalog: Catalog, pair: tuple[str, str]) -> None:
-    """Draw both tools in two columns, or one below the other on a narrow screen."""
     columns = st.grid(2, min_column_width=360, gap="small")
     for place, name in zip(("one", "other"), pair, strict=True):
         with columns.cell(), st.container(border=True, key=f"equal:{place}", height="stretch"):
@@ -81,7 +80,6 @@ BUTTONS: tuple[tuple[Says, str, str, str], ...] = (
 
 
 def equal_sets_body(app: App, catalog: Catalog, query: str) -> None:
-    """Draw the view. `query` filters the table of pairs."""
     st.caption(
         "Tools with the same function form an equal function set: if one is right, all are right. Proposed pairs are a tool and one of its ten "
         f"nearest whose names and descriptions have a cosine above {LEAST_COSINE}. Your judgments form the sets, which ETOM's measures of this catalog use "
@@ -134,7 +132,6 @@ def _progress(known: EqualSets) -> None:
 
 
 def _chosen(known: EqualSets) -> Proposal | None:
-    """Returns the pair that was chosen in the table or with Back, else the next unjudged pair."""
     at: tuple[str, str] | None = st.session_state.get(AT)
     for one in known.proposals:
         if (one.one, one.other) == at:

@@ -18,7 +18,6 @@ from core.domain.findings import Findable, Missed, ToolFound
 from core.domain.tasks import Says
 from dashboard.page_host import GridContainer
 from dashboard.pages.catalog import state
-from dashboard.pages.catalog.body import no_tools
 from dashboard.pages.catalog.charts import SEPARATOR, taken_for_map
 from dashboard.pages.catalog.equal_sets import pair_cards
 from dashboard.pages.catalog.requests import lacking_requests, uncounted_requests
@@ -45,9 +44,8 @@ COLUMNS = (
 
 
 def findable_body(app: App, catalog: Catalog, query: str) -> None:
-    """Draw the view. `query` filters the table of tools."""
     if not catalog.tools:
-        no_tools(catalog)
+        state.no_tools(catalog)
         return
     if work_panel(app, catalog.name, "findable"):
         lacking_requests(app, catalog.name, None)
@@ -130,7 +128,6 @@ def _headline(app: App, catalog: str, found: Findable, current: bool) -> None:
 
 
 def _grid() -> GridContainer:
-    """Draw the place of the table and, beside it or below, of the chart."""
     return st.grid(5, min_column_width=200, gap="medium")
 
 
@@ -148,7 +145,6 @@ def _of_servers(names: str) -> None:
 
 
 def _tools(found: Findable, query: str) -> ToolFound | None:
-    """Draw the tools, worst first, and return the chosen one."""
     pair = st.session_state.get(PAIR)
     shown = [one for one in found.tools if one.first < one.of and (pair is None or _is_of(one, *pair))]
     meant = matching((f"{one.tool} {' '.join(other for other, _ in one.taken_for)}" for one in shown), query)
@@ -200,7 +196,6 @@ EXAMPLE = Findable(
 
 
 def _example() -> None:
-    """Draw faintly what an estimate will look like."""
     st.markdown(f":gray-badge[example] The sample catalog, and {len(EXAMPLE.tools)} of its tools that are seldom found")
     with st.container(key="findable-example"):
         with st.container(horizontal=True, gap="medium"):
@@ -237,7 +232,8 @@ def _tool(app: App, catalog: Catalog, one: ToolFound) -> None:
             ):
                 st.button(words, key=f"catalog.findable.{says}", **only("tune"), icon=icon, on_click=_judge, args=(app, catalog.name, one.tool, other, says))  # fmt: skip
             if st.button("Show on the map", key="catalog.findable.on_map", icon=":material/scatter_plot:"):
-                open_page("map", catalog=catalog.name, edges="on", tool=one.tool, other=other)
+                open_page("map", catalog=catalog.name, tool=one.tool)
+                open_page("map", catalog=catalog.name, tool=one.tool)
             if st.button("Describe it in your own words", key="catalog.findable.word", icon=":material/edit_note:"):
                 open_page("catalog", catalog=catalog.name, view="tools", tool=one.tool)
 

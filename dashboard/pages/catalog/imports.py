@@ -45,7 +45,6 @@ class Reading:
 
 
 def read_documents(app: App, documents: Sequence[Document]) -> Reading:
-    """Returns all documents as one import, or the problems of all of them."""
     results: list[tuple[str, Imported]] = []
     problems: list[str] = []
     for document in documents:
@@ -83,7 +82,6 @@ def file_stem(name: str) -> str:
 
 
 def source_of(documents: Sequence[Document]) -> str:
-    """Returns the source of a catalog."""
     names = [document.name for document in documents]
     return ", ".join(names[:5]) + (f" and {len(names) - 5:,} more" if len(names) > 5 else "")
 
@@ -130,8 +128,6 @@ PROBLEMS_SHOWN = 500
 
 
 class Read(NamedTuple):
-    """Documents with their result, kept while the dialog is open."""
-
     documents: tuple[Document, ...]
     reading: Reading
 
@@ -154,7 +150,6 @@ def source_widgets(app: App, placeholder: str) -> Read | None:
 
 
 def problems(reading: Reading) -> None:
-    """Show why documents were rejected: a sentence, and the list in a fold."""
     st.error(escaped(reading.sentence, 600), icon=":material/error:")
     if len(reading.problems) > 1:
         with st.expander(f"All {len(reading.problems):,} problems"):
@@ -197,11 +192,8 @@ SERVERS_SHOWN = 5
 EXAMPLE = '{"servers": [{"name": "weather", "description": "Forecasts.", "tools": [{"name": "get_forecast", …}]}]}'
 
 
-@st.dialog("Import a catalog", width="large", icon=":material/upload_file:", on_dismiss=state.close_dialog)
-def import_dialog(app: App) -> None:
-    """Draw the dialog. It closes after an import."""
-    if not state.dialog_open("import"):
-        st.rerun()
+@state.dialog("import", "Import a catalog", "upload_file")
+def import_dialog(app: App, _shown: str) -> None:
     st.caption(
         "Takes a catalog of servers and tools, a dump of tools/list, a server.json of the MCP Registry, or the "
         "configuration of a client, as JSON or TOML of at most 64 MB. Several files become one catalog. "
@@ -234,11 +226,7 @@ def _buttons(app: App, read: Read, *, connectable: bool) -> None:
 
 
 def summary(imported: Imported) -> str:
-    """Returns the content of an import in one sentence.
-
-    >>> summary(Imported("plain", ()))
-    'Format plain: 0 servers, 0 tools.'
-    """
+    """Returns the content of an import in one sentence."""
     tools = [tool for server in imported.servers for tool in server.tools]
     unpriced = sum(tool.price_usd is None for tool in tools)
     parts = [counted(len(imported.servers), "server"), counted(len(tools), "tool")]
@@ -248,7 +236,6 @@ def summary(imported: Imported) -> str:
 
 
 def remarks(imported: Imported) -> tuple[str, ...]:
-    """Returns the notes of an import, one line each."""
     return tuple(f"{note.where}: {note.text}" for note in imported.notes)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -49,7 +50,6 @@ COLUMNS = (
 
 
 def lint_frame(findings: Sequence[Finding]) -> pd.DataFrame:
-    """Returns one row for each finding, in order."""
     return pd.DataFrame(
         {
             "severity": [SIGNS[finding.severity] for finding in findings],
@@ -63,21 +63,15 @@ def lint_frame(findings: Sequence[Finding]) -> pd.DataFrame:
 
 
 def finding_id(finding: Finding) -> str:
-    """Returns the id of a finding in links, which is stable.
-
-    >>> finding_id(Finding("unpriced", Severity.NOTE, "files", "", "", "", ""))
-    'unpriced|files|||'
-    """
+    """Returns the id of a finding in links, which is stable."""
     return "|".join((finding.rule, finding.server, finding.tool, finding.where, finding.other))
 
 
 def finding_text(finding: Finding) -> str:
-    """Returns the text that the search box searches."""
     return f"{finding.server}::{finding.tool}\n{RULES[finding.rule].title}\n{finding.reason}\n{finding.evidence}"
 
 
 def severity_colour(word: str) -> str:
-    """Returns the style of a cell of the column `severity`."""
     severity = next(severity for severity, sign in SIGNS.items() if sign == word)
     return f"color: {COLOURS[severity]}; font-weight: {'400' if severity is Severity.NOTE else '600'}"
 
@@ -87,7 +81,6 @@ BADGES = {Severity.ERROR: "red", Severity.WARNING: "orange", Severity.NOTE: "gra
 
 
 def finding_detail(catalog: Catalog, finding: Finding) -> None:
-    """Draw the details of a finding."""
     rule = RULES[finding.rule]
     with st.container(border=True):
         left, right = st.columns([1, 1.15], gap="large")
@@ -130,7 +123,6 @@ def marked(text: str, evidence: str) -> str:
 
 
 def _piece(text: str) -> str:
-    """Returns escaped text that keeps the space at its ends."""
     inside = escaped(text, BEFORE + AFTER)
     return f"{' ' if text[:1].isspace() else ''}{inside}{' ' if inside and text[-1:].isspace() else ''}"
 
@@ -238,8 +230,7 @@ def _severity_choice(report: LintReport, linked: str) -> str:
 
 
 def _rule_choice(report: LintReport, severity: str, linked: str) -> str:
-    """Draw the choice of a rule with its number of findings of this severity."""
-    found = report if severity == EVERY else _of(report, Severity(severity))
+    found = replace(report, findings=tuple(f for f in report.findings if severity in {EVERY, f.severity}))
     options = {ALL_RULES: ALL_RULES} | {rule: f"{RULES[rule].title} · {n:,}" for rule, n in found.by_rule().items()}
     options |= {rule: f"{RULES[rule].title} · …" for rule in report.waiting}
     if st.session_state.get(RULE) not in options:
@@ -248,10 +239,6 @@ def _rule_choice(report: LintReport, severity: str, linked: str) -> str:
         "Rule", list(options), key=RULE, format_func=options.__getitem__, label_visibility="collapsed", width=300
     )
     return "" if picked == ALL_RULES else picked
-
-
-def _of(report: LintReport, severity: Severity) -> LintReport:
-    return LintReport(report.catalog, tuple(f for f in report.findings if f.severity is severity))
 
 
 def _filtered(report: LintReport, severity: str, rule: str, query: str) -> list[Finding]:

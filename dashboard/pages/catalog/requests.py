@@ -149,7 +149,6 @@ def lacking_requests(app: App, catalog: str, found: Findable | None, *, expanded
 
 
 def uncounted_requests(app: App, catalog: str) -> None:
-    """Draw the requests that do not count in a decision, each with why, in a fold."""
     uncounted = app.requests.uncounted(catalog)
     if not uncounted:
         return

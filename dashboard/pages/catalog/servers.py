@@ -19,7 +19,7 @@ from core.importers.shipped_catalogs import SHIPPED_CATALOGS
 from dashboard.pages.catalog import state
 from dashboard.pages.catalog.connection_job import connection_lines, start_change
 from dashboard.session import only
-from dashboard.ui.text import counted, error_toasted, escaped, visitor_zone
+from dashboard.ui.text import counted, escaped, visitor_zone
 
 FOLLOW_WORDS: dict[Follow, str] = {"show": "Show changes", "take": "Take them at once", "off": "Do not look"}
 MOST_SHOWN = 12
@@ -63,16 +63,11 @@ def file_panel(app: App, catalog: str) -> None:
             st.session_state.setdefault(key, known.follow)
             st.radio(
                 "Changes of the file", FOLLOW, key=key, **only("administer"), format_func=lambda one: FOLLOW_WORDS[one], label_visibility="collapsed",
-                on_change=_follow, args=(app, catalog, key),
+                on_change=lambda: app.followed.set_follow(catalog, st.session_state[key]),
             )  # fmt: skip
 
 
-def _follow(app: App, catalog: str, key: str) -> None:
-    app.followed.set_follow(catalog, st.session_state[key])
-
-
 def off_panel(app: App, catalog: Catalog) -> None:
-    """Draw the servers that are switched off, each with a button."""
     if not catalog.off:
         return
     with st.container(border=True):
@@ -105,7 +100,6 @@ def _enabled(app: App, catalog: str, name: str) -> Callable[[], tuple[Discovery,
 
 
 def server_controls(app: App, catalog: str, server: Server) -> None:
-    """Draw what can be done to one server alone."""
     if catalog in SHIPPED_CATALOGS:
         return
     name = server.name
@@ -145,11 +139,8 @@ def _edit(work: Callable[[str, str], None], catalog: str, name: str, done: str) 
         state.say(f"{name} {done}.")
 
 
-@st.dialog("Add a server", width="medium", icon=":material/add:", on_dismiss=state.close_dialog)
+@state.dialog("server", "Add a server", "add", "medium")
 def server_dialog(app: App, catalog: str) -> None:
-    """Draw the dialog. It closes when the server is being asked for its tools."""
-    if not state.dialog_open("server"):
-        st.rerun()
     st.caption(f"It is added to {escaped(catalog)}; the other servers stay as they are.")
     name = st.text_input("Name", key="catalog.import.server", placeholder="such as git, or io.github.user/server")
     how = st.text_input(
@@ -187,7 +178,6 @@ def server_dialog(app: App, catalog: str) -> None:
 
 
 def _document(name: str, how: str, given: str) -> str:
-    """The entry of a client configuration. Raises CatalogError."""
     pairs = [line.partition("=") for line in given.splitlines() if line.strip()]
     if any(not sign or not variable.strip() for variable, sign, _ in pairs):
         raise CatalogError("Write each variable or header in a line of its own, as NAME=VALUE.")
@@ -202,7 +192,6 @@ def _document(name: str, how: str, given: str) -> str:
 
 
 def add_button(catalog: str) -> None:
-    """Draw the button that opens the dialog."""
     shipped = catalog in SHIPPED_CATALOGS
     st.button(
         "Add a server…", key="catalog.add", icon=":material/add:", on_click=state.open_dialog, args=("server",), **only("administer", disabled=shipped, help="This catalog is part of Wayfare and stays." if shipped else "Adds one server by its command or address."),
@@ -213,7 +202,6 @@ LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
 def waiting_sign_ins(app: App, catalog: str) -> None:
-    """Draw a row for each server that waits for a person to sign in."""
     found = [one for one in app.sign_ins.list(catalog) if one.state in {"needed", "waiting", "refused"}]
     if not found:
         return
@@ -269,27 +257,16 @@ def _words(one: ServerSignIn) -> str:
 
 
 def _button(app: App, catalog: str, server: str, prefix: str, label: str, icon: str) -> None:
-    work = {"Sign out": _sign_out, "Use a token": _use_token}.get(label, _begin)
+    work: dict[str, Callable[[], object]] = {
+        "Sign out": lambda: app.sign_ins.sign_out(catalog, server),
+        "Use a token": lambda: app.values.send_header(catalog, server, "Authorization"),
+    }
     about = "For a server that takes a token in its header Authorization: a field for it appears in its details."
     st.button(
-        label, key=f"{prefix}.{label}.{server}", icon=icon, on_click=work, args=(app, catalog, server),
+        label, key=f"{prefix}.{label}.{server}", icon=icon, on_click=state.toasted,
+        args=(work.get(label, lambda: app.sign_ins.begin(catalog, server, _console())),),
         **only("administer", help=about if label == "Use a token" else None),
     )  # fmt: skip
-
-
-def _begin(app: App, catalog: str, server: str) -> None:
-    with error_toasted():
-        app.sign_ins.begin(catalog, server, _console())
-
-
-def _sign_out(app: App, catalog: str, server: str) -> None:
-    with error_toasted():
-        app.sign_ins.sign_out(catalog, server)
-
-
-def _use_token(app: App, catalog: str, server: str) -> None:
-    with error_toasted():
-        app.values.send_header(catalog, server, "Authorization")
 
 
 def _console() -> str:

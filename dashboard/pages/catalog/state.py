@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import wraps
 from typing import Literal, NamedTuple
 
 import streamlit as st
 
-from core.domain.catalog import Imported
+from core.app import App
+from core.catalogs.catalog_editor import OWN
+from core.domain.catalog import Catalog, Imported
 from core.domain.errors import WayfareError
+from dashboard.ui.text import error_toasted
 
-Dialog = Literal["import", "connect", "multiply", "testbed", "server"]
-KNOWN, ORIGINAL = "catalog:import.known", "catalog:multiply.original"
-DIALOG, NOTICE, NEXT, CATALOG, SERVER, VIEW, QUERY = (
-    "catalog:dialog", "catalog:notice", "catalog:next", "catalog.catalog", "catalog.server", "catalog.view",
-    "catalog.q",
-)  # fmt: skip
+DIALOG, ABOUT, NOTICE, NEXT = "catalog:dialog", "catalog:dialog.about", "catalog:notice", "catalog:next"
+CATALOG, SERVER, VIEW, QUERY = "catalog.catalog", "catalog.server", "catalog.view", "catalog.q"
 SERVERS, TOOLS, LINT, CALIBRATION, CONNECTIONS = "Servers", "Tools", "Lint", "Calibration", "Connections"
 EQUAL, FINDABLE = "Equal", "Findable"
 ALL_SERVERS = "All servers"
 VIEWS = (SERVERS, TOOLS, FINDABLE, LINT, CALIBRATION, EQUAL, CONNECTIONS)
+NONE_ON = "No server of this catalog is switched on."
+Draw = Callable[[App, str], None]
 
 
 class Notice(NamedTuple):
@@ -40,33 +42,26 @@ class Known(NamedTuple):
     source: str
 
 
-def open_dialog(dialog: Dialog) -> None:
-    """Open a dialog in the next run. For `on_click`."""
-    st.session_state[DIALOG] = dialog
+def dialog(name: str, title: str, icon: str, width: Literal["medium", "large"] = "large") -> Callable[[Draw], Draw]:
+    """A dialog of the page over an app and the catalog that is shown. It closes when `close_dialog` was called."""
+
+    def made(draw: Draw) -> Draw:
+        @wraps(draw)
+        def shown(app: App, catalog: str) -> None:
+            if st.session_state.get(DIALOG) != name:
+                st.rerun()
+            draw(app, catalog)
+
+        return st.dialog(title, width=width, icon=f":material/{icon}:", on_dismiss=close_dialog)(shown)
+
+    return made
 
 
-def open_connect(imported: Imported, name: str, source: str) -> None:
-    """Open the connection dialog for known servers. For `on_click`."""
-    close_dialog()
-    st.session_state[DIALOG] = "connect"
-    st.session_state[KNOWN] = Known(imported, name, source)
-
-
-def open_multiply(catalog: str, server: str) -> None:
-    """Open the dialog that multiplies a server. For `on_click`."""
-    close_dialog()
-    st.session_state[DIALOG] = "multiply"
-    st.session_state[ORIGINAL] = (catalog, server)
-
-
-def original() -> tuple[str, str]:
-    """Returns the catalog and the server that the open dialog multiplies."""
-    return st.session_state[ORIGINAL]
-
-
-def known_servers() -> Known | None:
-    """Returns the servers of the open dialog, or None if they come from documents."""
-    return st.session_state.get(KNOWN)
+def open_dialog(name: str, about: Known | tuple[str, str] | None = None) -> None:
+    """Open a dialog in the next run, about known servers or about one server of a catalog. For `on_click`."""
+    if about is not None:
+        close_dialog()
+    st.session_state[DIALOG], st.session_state[ABOUT] = name, about
 
 
 def close_dialog() -> None:
@@ -75,11 +70,6 @@ def close_dialog() -> None:
     typed = ("catalog.import.", "catalog:import.", "catalog.multiply.", "catalog:multiply.", "catalog.testbed.")
     for key in [key for key in st.session_state if str(key).startswith(typed)]:
         del st.session_state[key]
-
-
-def dialog_open(dialog: Dialog) -> bool:
-    """Tells whether a dialog is open."""
-    return st.session_state.get(DIALOG) == dialog
 
 
 def say(sentence: str, remarks: tuple[str, ...] = (), *, done: bool = True, findings: bool = False) -> None:
@@ -96,8 +86,19 @@ def errors_shown() -> Iterator[None]:
         say(str(error), done=False)
 
 
+def acted(work: Callable[[], object]) -> None:
+    """Do something, and show its error at the top of the page. For `on_click`."""
+    with errors_shown():
+        work()
+
+
+def toasted(work: Callable[[], object]) -> None:
+    """Do something, and show its error as a toast. For `on_click`."""
+    with error_toasted():
+        work()
+
+
 def go_to(catalog: str) -> None:
-    """Show another catalog in the next run."""
     st.session_state[NEXT] = catalog
 
 
@@ -114,16 +115,25 @@ def after_move(linked: dict[str, str]) -> dict[str, str]:
 
 
 def show_tools(server: str) -> None:
-    """Show the tools of one server in the next run. For `on_click`."""
     st.session_state[VIEW], st.session_state[SERVER], st.session_state[QUERY] = TOOLS, server, ""
 
 
 def show_findings() -> None:
-    """Show the lint view in the next run. For `on_click`."""
     st.session_state[VIEW], st.session_state[QUERY] = LINT, ""
     st.session_state.pop(NOTICE, None)
 
 
 def clear_search() -> None:
-    """Clear the search for the next run. For `on_click`."""
     st.session_state[QUERY], st.session_state[SERVER] = "", ALL_SERVERS
+
+
+def no_tools(catalog: Catalog) -> None:
+    """Say that a catalog lists no tool, with a button that asks its servers, if one is switched on."""
+    if not catalog.servers:
+        st.info(NONE_ON)
+        return
+    st.info("No server of this catalog lists a tool. Connected servers list their tools.")
+    st.button(
+        "Connect its servers…", key="catalog.tools.connect", icon=":material/cable:", on_click=open_dialog,
+        args=("connect", Known(Imported(OWN, catalog.servers, off=catalog.off), catalog.name, f"servers of {catalog.name}")),
+    )  # fmt: skip

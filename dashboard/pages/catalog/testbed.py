@@ -32,11 +32,8 @@ NO_MATCH = "No server matches. Use fewer or other words, or other sizes."
 ROWS_SHOWN, MOST_SERVERS, MOST_TASKS, MOST_SIZE = 6, 1_000, 5_000, 200
 
 
-@st.dialog("Draw a testbed", width="large", icon=":material/playlist_add_check:", on_dismiss=state.close_dialog)
+@state.dialog("testbed", "Draw a testbed", "playlist_add_check")
 def testbed_dialog(app: App, catalog: str) -> None:
-    """Draw the dialog. It closes when the catalog is stored."""
-    if not state.dialog_open("testbed"):
-        st.rerun()
     st.caption(
         "A new catalog to measure routers on: servers chosen by words from catalogs and registry files, with optional copies and with the labelled "
         "tasks that their tools can do."
@@ -163,12 +160,9 @@ COLUMNS = (
 )
 
 
-@st.dialog("Multiply a server", width="large", icon=":material/content_copy:", on_dismiss=state.close_dialog)
-def multiply_dialog(app: App) -> None:
-    """Draw the dialog. It closes when the catalog is stored."""
-    if not state.dialog_open("multiply"):
-        st.rerun()
-    catalog, name = state.original()
+@state.dialog("multiply", "Multiply a server", "content_copy")
+def multiply_dialog(app: App, _shown: str) -> None:
+    catalog, name = st.session_state[state.ABOUT]
     server = app.catalogs.catalog(catalog).server(name)
     st.caption(
         f"Virtual copies of {escaped(name)}: other names, texts, prices, times and success rates; tools and schemas stay. "
@@ -207,7 +201,6 @@ def _copy_fields() -> None:
 
 
 def _copy_preview(server: Server, copies: Sequence[Server]) -> None:
-    """Draw the declared statistics of each server, and each description of one tool."""
     everyone = (server, *copies)
     table(copies_frame(everyone), COLUMNS, most=COPIES_SHOWN)
     names = [tool.name for tool in server.tools]
@@ -220,11 +213,7 @@ def _copy_preview(server: Server, copies: Sequence[Server]) -> None:
 
 
 def copies_frame(servers: Sequence[Server]) -> pd.DataFrame:
-    """Returns descriptions and declared statistics in s, percent and m$; NaN if not declared.
-
-    >>> copies_frame([Server("a", "Finds.", call_s=0.5, success=0.9)])["success_percent"].tolist()
-    [90.0]
-    """
+    """Returns descriptions and declared statistics in s, percent and m$; NaN if not declared."""
     prices = [[tool.price_usd for tool in one.tools if tool.price_usd is not None] for one in servers]
     return pd.DataFrame(
         {

@@ -1,8 +1,13 @@
-"""The Catalog page: a header with actions, and one view below it."""
+"""The Catalog page: a header with actions, and one view below it, such as the tables of servers and tools."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
 import streamlit as st
+from numpy.typing import NDArray
 
 from core.app import App
 from core.domain.catalog import Catalog
@@ -10,22 +15,201 @@ from core.domain.errors import WayfareError
 from core.domain.statistics import Statistics
 from core.importers.shipped_catalogs import SAMPLE, SHIPPED_CATALOGS
 from dashboard.pages.catalog import state
-from dashboard.pages.catalog.body import servers_body, tools_body
 from dashboard.pages.catalog.calibration import calibration_body
 from dashboard.pages.catalog.connection_job import job_panel
 from dashboard.pages.catalog.connections import connection_dialog, connections_panel
+from dashboard.pages.catalog.detail import server_detail, tool_detail
 from dashboard.pages.catalog.equal_sets import equal_sets_body
 from dashboard.pages.catalog.findable import findable_body
 from dashboard.pages.catalog.imports import import_dialog
 from dashboard.pages.catalog.lint import complete, lint_body
-from dashboard.pages.catalog.servers import add_button, file_panel, server_dialog
+from dashboard.pages.catalog.servers import add_button, file_panel, off_panel, server_dialog, waiting_sign_ins
 from dashboard.pages.catalog.testbed import multiply_dialog, testbed_dialog
 from dashboard.session import current_app, first_catalog, only
-from dashboard.ui.catalog_frames import Counts, counts
+from dashboard.ui.catalog_frames import Counts, counts, matching, matching_rows, server_frame, server_text, tool_frame
 from dashboard.ui.first_look import first_look
-from dashboard.ui.table import pick
+from dashboard.ui.long_work import show_preparing
+from dashboard.ui.table import Column, choice_table, page_of, part, pick, table_key
 from dashboard.ui.text import counted, escaped
 from dashboard.ui.url_state import UrlState
+
+M_DOLLAR = r"1 m\$ is a thousandth of a US dollar."
+SOURCES = (
+    "The source of the value. Declared: by the catalog. Prior: an assumption without a declared value. "
+    "Edited: set here by hand. Measured: from real calls."
+)
+
+
+def _source(name: str) -> Column:
+    return Column(name, "from", help=SOURCES)  # as wide as its longest word
+
+
+def _price(name: str, label: str, text: str) -> Column:
+    return Column(name, label, help=f"{text} {M_DOLLAR}", format="%.4g", unit="m$", width=84)
+
+
+def _time(name: str, label: str, text: str) -> Column:
+    return Column(name, label, help=text, format="%.3g", unit="s", width=72)
+
+
+def _share(name: str, label: str, text: str) -> Column:
+    return Column(name, label, help=text, format="%.4g", unit="%", width=74)
+
+
+def _calls(name: str, text: str) -> Column:
+    return Column(name, help=text, format="localized", width=62)
+
+
+SERVER_COLUMNS = (
+    Column("server", width=140, pinned=True),
+    Column("category", width=92),
+    Column("tools", width=50, help="Tools that the server offers.", format="localized"),
+    _price(
+        "ask_musd", "ask", "The ask price of one call. Empty: none is declared, and no tool of the server has a price."
+    ),
+    Column(
+        "ask_source", "from", width=100, help=SOURCES + " Without a declared ask, it is the median price of the tools."
+    ),
+    _time("connect_s", "connect", "Seconds to open a session with the server."),
+    _source("connect_source"),
+    _time("call_s", "call", "Seconds that one call takes, over all tools of the server."),
+    _source("call_source"),
+    _share("success_percent", "success", "Share of the calls that succeed, in percent."),
+    _source("success_source"),
+    Column(
+        "variance", width=70, help="Variance of the success rate. A high value means an erratic server.", format="%.3g"
+    ),
+    _share(
+        "failure_percent", "fails late", "Post-accept failure: share of accepted calls without an answer, in percent."
+    ),
+    _source("failure_source"),
+    _calls("calls", "Real calls in the statistics."),
+    Column(
+        "reached_by",
+        "reached by",
+        width=88,
+        help="stdio: a command on this machine. http, sse: an address. Virtual: real MCP, simulated results. "
+        "No command: it can be ranked; its calls are virtual or simulated.",
+    ),
+)
+
+TOOL_COLUMNS = (
+    Column("server", width=140),
+    Column("tool", width=190, pinned=True),
+    Column("description", width=270, help="The beginning of the description. Select a row for all of it."),
+    _price("price_musd", "price", "Price of one call. Empty: no declared price; the call may still cost money."),
+    _source("price_source"),
+    Column("tier", width=80, help="Price tier in the catalog."),
+    _time("latency_s", "latency", "Seconds that one call of the tool takes."),
+    _source("latency_source"),
+    _share("success_percent", "success", "Share of the tool's calls that succeed, in percent."),
+    _source("success_source"),
+    _calls("calls", "Real calls of this tool in the statistics."),
+    Column("hints", width=150, help="The server's hints about the tool, unchecked."),
+    Column(
+        "tokens",
+        width=68,
+        help="cl100k_base tokens of the tool's definition. Empty until the catalog is indexed.",
+        format="localized",
+    ),
+)
+
+
+def servers_body(app: App, catalog: Catalog, statistics: Statistics, query: str, chosen: str) -> str:
+    """Draw the servers that match the query. Returns the name of the chosen server, or ""."""
+    off_panel(app, catalog)
+    waiting_sign_ins(app, catalog.name)
+    if not catalog.servers:
+        st.info(state.NONE_ON)
+        return ""
+    found = np.arange(len(catalog.servers))
+    if query.strip():
+        found = found[matching(map(server_text, catalog.servers), query)]
+    if not _found(len(found), len(catalog.servers), "server"):
+        return ""
+    place = catalog.server_row.get(chosen)
+    shown = page_of(found, f"catalog.servers.{catalog.name}", _server_orders(catalog, statistics), chosen=place)
+    frame = server_frame(catalog, statistics, shown)
+    row = choice_table(
+        frame, SERVER_COLUMNS, labels=frame.index.tolist(), key=table_key("servers", catalog.name, query, part(found, shown)),
+        chosen=place, about=f"Servers of {catalog.name}",
+    )  # fmt: skip
+    if row is None:
+        return ""
+    server_detail(app, catalog, statistics, row)
+    return catalog.servers[row].name
+
+
+def tools_body(app: App, catalog: Catalog, statistics: Statistics, query: str, *, server: str, chosen: str) -> str:
+    """Draw the tools that match the query, of one server or of all. Returns the id of the chosen tool, or ""."""
+    if not catalog.tools:
+        state.no_tools(catalog)
+        return ""
+    tokens = _tokens(app, catalog)
+    found = matching_rows(catalog, query, server)
+    if not _found(len(found), len(catalog.tools), "tool"):
+        return ""
+    place = catalog.tool_row.get(chosen)
+    shown = page_of(found, f"catalog.tools.{catalog.name}", _tool_orders(catalog, statistics), chosen=place)
+    frame = tool_frame(catalog, statistics, tokens, shown)
+    row = choice_table(
+        frame, TOOL_COLUMNS, labels=frame.index.tolist(), key=table_key("tools", catalog.name, query, server, part(found, shown)),
+        chosen=place, about=f"Tools of {catalog.name}",
+    )  # fmt: skip
+    if tokens is None:
+        _offer_index(app, catalog)
+    if row is None:
+        return ""
+    tool_detail(app, catalog, statistics, row)
+    return catalog.tools[row].id
+
+
+def _server_orders(catalog: Catalog, statistics: Statistics) -> dict[str, Callable[[], Any]]:
+    known = statistics.servers
+    return {
+        "server, A to Z": lambda: [server.name.lower() for server in catalog.servers],
+        "tools, most first": lambda: [-len(server.tools) for server in catalog.servers],
+        "ask, lowest first": lambda: known.ask_usd,
+        "call, fastest first": lambda: known.call_s,
+        "success, highest first": lambda: -known.success,
+        "calls, most first": lambda: -known.calls,
+    }
+
+
+def _tool_orders(catalog: Catalog, statistics: Statistics) -> dict[str, Callable[[], Any]]:
+    known = statistics.tools
+    return {
+        "tool, A to Z": lambda: [tool.name.lower() for tool in catalog.tools],
+        "price, lowest first": lambda: known.price_usd,
+        "price, highest first": lambda: -known.price_usd,
+        "latency, fastest first": lambda: known.latency_s,
+        "success, highest first": lambda: -known.success,
+        "calls, most first": lambda: -known.calls,
+    }
+
+
+def _found(shown: int, total: int, thing: str) -> bool:
+    if not shown:
+        st.info(f"None of {counted(total, thing)} matches the search.", icon=":material/search_off:")
+        st.button("Clear the search", key="catalog.clear", icon=":material/backspace:", on_click=state.clear_search)
+        return False
+    words = counted(total, thing) if shown == total else f"{shown:,} of {counted(total, thing)}"
+    st.caption(f"{words}. Choose a row for its details and its price; click a heading to sort.")
+    return True
+
+
+def _tokens(app: App, catalog: Catalog) -> NDArray[np.int64] | None:
+    prepared = app.catalogs.is_prepared(catalog.name)
+    return app.catalogs.context(catalog.name).tool_tokens if prepared else None
+
+
+def _offer_index(app: App, catalog: Catalog) -> None:
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.caption("Token counts come with the index. The first decision on this catalog makes it.")
+        if st.button("Index it now", key="catalog.index", icon=":material/database:"):
+            with state.errors_shown():
+                show_preparing(app, catalog.name)
+            st.rerun()
 
 
 def catalog_choice(app: App, wanted: str, first: str) -> str:
@@ -38,7 +222,6 @@ def catalog_choice(app: App, wanted: str, first: str) -> str:
 
 
 def known_catalog(app: App, name: str) -> bool:
-    """Tells whether a catalog of this name exists."""
     try:
         return bool(name) and app.catalogs.catalog(name).name == name
     except WayfareError:
@@ -46,7 +229,6 @@ def known_catalog(app: App, name: str) -> bool:
 
 
 def view_choice(view: str) -> str:
-    """Draw the choice of a view, and return it."""
     if st.session_state.get(state.VIEW) not in state.VIEWS:
         st.session_state[state.VIEW] = view if view in state.VIEWS else state.SERVERS
     return (
@@ -55,7 +237,6 @@ def view_choice(view: str) -> str:
 
 
 def search_box(query: str) -> str:
-    """Draw the search box, and return its text."""
     st.session_state.setdefault(state.QUERY, query)
     return st.text_input(
         "Search", key=state.QUERY, placeholder="Search names and descriptions", icon=":material/search:",
@@ -78,7 +259,6 @@ def server_filter(catalog: Catalog, chosen: str) -> str:
 
 
 def counts_row(counts: Counts) -> None:
-    """Draw four counts of the catalog."""
     metrics = (
         ("Servers", f"{counts.servers:,}", "Servers in this catalog."),
         ("Tools", f"{counts.tools:,}", "Tools over all its servers."),
@@ -94,7 +274,6 @@ def counts_row(counts: Counts) -> None:
 
 
 def actions(app: App, name: str, servers: int) -> None:
-    """Draw the buttons: import, connect, remove."""
     st.button("Import…", icon=":material/upload_file:", on_click=state.open_dialog, args=("import",), type="primary", **only("administer"))  # fmt: skip
     st.button("Connect a client configuration…", icon=":material/cable:", on_click=state.open_dialog, args=("connect",), **only("administer"))  # fmt: skip
     shipped = name in SHIPPED_CATALOGS
@@ -111,16 +290,7 @@ def actions(app: App, name: str, servers: int) -> None:
         st.button("Yes, remove it", key="catalog.remove", **only("administer"), type="primary", icon=":material/delete:", on_click=_remove, args=(app, name))  # fmt: skip
 
 
-def testbed_button() -> None:
-    """The button that opens the dialog for a testbed."""
-    st.button(
-        "Testbed…", icon=":material/playlist_add_check:", on_click=state.open_dialog, args=("testbed",),
-        **only("administer", help="Draw a catalog of servers by words, with tasks."),
-    )  # fmt: skip
-
-
 def notice() -> None:
-    """Show the result of the last action until it is dismissed."""
     message: state.Notice | None = st.session_state.get(state.NOTICE)
     if message is None:
         return
@@ -136,12 +306,6 @@ def notice() -> None:
                 st.text("\n".join(message.remarks))
 
 
-def encoder_notes(app: App) -> None:
-    """Warn about shipped parts that could not be used."""
-    for note in app.notes:
-        st.warning(escaped(note, 600), icon=":material/build:")
-
-
 def _remove(app: App, name: str) -> None:
     with state.errors_shown():
         app.catalog_editor.remove(name)
@@ -150,27 +314,26 @@ def _remove(app: App, name: str) -> None:
 
 
 Texts = dict[str, str]
+DIALOGS = {
+    "import": import_dialog,
+    "connect": connection_dialog,
+    "multiply": multiply_dialog,
+    "server": server_dialog,
+    "testbed": testbed_dialog,
+}
 
 
 def page() -> None:
-    """Draw the page from the URL's state, and write the state back."""
     app, url = current_app(), UrlState("catalog")
     linked = state.after_move(url.begin())
     notice()
-    encoder_notes(app)
+    for note in app.notes:  # shipped parts that could not be used
+        st.warning(escaped(note, 600), icon=":material/build:")
     job_panel(app)
     shown = _page(app, linked)
     url.end(shown)
-    if state.dialog_open("import"):
-        import_dialog(app)
-    elif state.dialog_open("connect"):
-        connection_dialog(app)
-    elif state.dialog_open("multiply"):
-        multiply_dialog(app)
-    elif state.dialog_open("server"):
-        server_dialog(app, shown["catalog"])
-    elif state.dialog_open("testbed"):
-        testbed_dialog(app, shown["catalog"])
+    if (dialog := st.session_state.get(state.DIALOG)) is not None:
+        DIALOGS[dialog](app, shown["catalog"])
     if shown.get("view") == state.LINT.lower():
         complete(app, shown["catalog"])
 
@@ -208,7 +371,10 @@ def _body(app: App, catalog: Catalog, statistics: Statistics, linked: Texts) -> 
             server = server_filter(catalog, server or tool.partition("::")[0])
         st.space("stretch")
         add_button(catalog.name)
-        testbed_button()
+        st.button(
+            "Testbed…", icon=":material/playlist_add_check:", on_click=state.open_dialog, args=("testbed",),
+            **only("administer", help="Draw a catalog of servers by words, with tasks."),
+        )  # fmt: skip
     if view == state.LINT:
         return {"view": "lint", "q": query, **lint_body(app, catalog, query, linked)}
     if view == state.CONNECTIONS:

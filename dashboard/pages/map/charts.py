@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 from core.domain import units
 from core.domain.catalog import Catalog, first_sentence
 from core.domain.decision import Decision
-from core.domain.findings import Confused
 from core.domain.statistics import CatalogMap, Placement
-from dashboard.pages.map.traces import CROWD, WHOLE, Pointed, View, density, edge_traces, pointed
+from dashboard.pages.map.density import CROWD, WHOLE, Pointed, View, density, pointed, see_through
 from dashboard.theme import ACCEPTED, CHOSEN, GROUPS, LOOKED_AT, MUTED, REJECTED
 from dashboard.ui.charts.base import figure, label
 
@@ -77,30 +76,15 @@ def size_px(price_usd: float) -> float:
 
 
 def shrinking(count: int) -> float:
-    """Returns the factor on sizes for many tools.
-
-    >>> [round(shrinking(count), 2) for count in (10, 1000, 3000, 10_000)]
-    [1.0, 1.0, 0.71, 0.5]
-    """
+    """Returns the factor on sizes for many tools."""
     return min(1.0, max(0.5, math.sqrt(ROOMY / max(count, 1))))
 
 
 def symbols(groups: Sequence[str], looks: Mapping[str, Mark], price_usd: Floats) -> list[str]:
-    """Returns the symbol of each tool: that of its group, hollow without a price."""
     return [
         f"{looks[group][1]}-open" if unpriced else looks[group][1]
         for group, unpriced in zip(groups, np.isnan(price_usd).tolist(), strict=True)
     ]
-
-
-def see_through(colour: str, share: float) -> str:
-    """Returns a hex colour with an opacity.
-
-    >>> see_through("#3B82C4", 0.5)
-    'rgba(59, 130, 196, 0.5)'
-    """
-    red, green, blue = (int(colour[at : at + 2], 16) for at in (1, 3, 5))
-    return f"rgba({red}, {green}, {blue}, {share})"
 
 
 def _middle(xy: Floats) -> tuple[float, float]:
@@ -114,7 +98,7 @@ HOVER_CHARACTERS = 64
 @dataclass(frozen=True)
 class MapData:
     """The data of a drawn map: group and price (NaN: unpriced) of each tool (T,), the highlighted tools (T,), an optional
-    decision with the place of its sub-task, the row of the chosen tool, the pairs of tools that get an edge, and the part in sight."""
+    decision with the place of its sub-task, the row of the chosen tool, and the part in sight."""
 
     drawn: CatalogMap
     catalog: Catalog
@@ -124,34 +108,24 @@ class MapData:
     decision: Decision | None = None
     place: Placement | None = None
     chosen: int | None = None
-    edges: Sequence[Confused] = ()
     view: View = WHOLE
 
     @cached_property
     def points(self) -> Pointed:
-        """The tools that are points: all of a small catalog."""
         always: list[int] = []
         if self.decision is not None:
             always += [*self.decision.candidates, *_ringed(self.decision)]
         if self.chosen is not None:
             always.append(self.chosen)
-        if self.edges:
-            row = self.catalog.tool_row
-            always += [row[tool] for pair in self.edges for tool in (pair.one, pair.other)]
         return pointed(self.drawn.xy, self.view, self.lit, always)
 
     def sizes_px(self, rows: Iterable[int]) -> list[float]:
-        """The diameter of each of these tools' symbols."""
         shrunk = shrinking(len(self.points.rows))
         return [shrunk * size_px(float(self.price_usd[row])) for row in rows]
 
 
 def wrapped(text: str) -> str:
-    """Returns a stranger's text in escaped lines for a hover box.
-
-    >>> wrapped("<i>" * 2)
-    '&lt;i&gt;&lt;i&gt;'
-    """
+    """Returns a stranger's text in escaped lines for a hover box."""
     return "<br>".join(label(line, HOVER_CHARACTERS) for line in textwrap.wrap(text, HOVER_CHARACTERS))
 
 
@@ -196,7 +170,6 @@ def _ringed(decision: Decision) -> NDArray[np.int64]:
 
 
 def badges(data: MapData) -> list[dict[str, Any]]:
-    """Returns the ranks of the candidates beside their rings."""
     candidates = data.decision.candidates if data.decision is not None else ()
     return [
         {
@@ -240,18 +213,10 @@ class Label(NamedTuple):
     x: float
     y: float
 
-
-class Box(NamedTuple):
-    """The box of a text, in px."""
-
-    left: float
-    right: float
-    low: float
-    high: float
-
-    def meets(self, other: Box) -> bool:
-        """Tells whether two boxes overlap."""
-        return self.left < other.right and other.left < self.right and self.low < other.high and other.low < self.high
+    def meets(self, other: Label) -> bool:
+        width_px = (len(self.text) + len(other.text)) * CHARACTER_PX / 2
+        across, up = self.x * WIDTH_PX - other.x * WIDTH_PX, self.y * HEIGHT_PX - other.y * HEIGHT_PX
+        return abs(across) < width_px and abs(up) < LINE_PX
 
 
 def room_for(wanted: Iterable[Label]) -> list[Label]:
@@ -261,40 +226,25 @@ def room_for(wanted: Iterable[Label]) -> list[Label]:
     [('files', 0.5), ('mail', 0.53)]
     """
     found: list[Label] = []
-    boxes: list[Box] = []
     for text, x, y in wanted:
-        for shift in SHIFTS:
-            label = _inside(Label(text, x, y + shift * LINE_PX / HEIGHT_PX))
-            box = _box(label)
-            if not any(box.meets(other) for other in boxes):
-                found.append(label)
-                boxes.append(box)
-                break
+        half = min(len(text) * CHARACTER_PX / 2 / WIDTH_PX, 0.5)
+        moved = (Label(text, min(max(x, half), 1 - half), y + shift * LINE_PX / HEIGHT_PX) for shift in SHIFTS)
+        free = next((one for one in moved if not any(map(one.meets, found))), None)
+        found += [] if free is None else [free]
     return found
-
-
-def _inside(label: Label) -> Label:
-    half = len(label.text) * CHARACTER_PX / 2 / WIDTH_PX
-    return label._replace(x=min(max(label.x, half), 1 - half)) if half < 0.5 else label._replace(x=0.5)
-
-
-def _box(label: Label) -> Box:
-    half, x, y = len(label.text) * CHARACTER_PX / 2, label.x * WIDTH_PX, label.y * HEIGHT_PX
-    return Box(x - half, x + half, y - LINE_PX / 2, y + LINE_PX / 2)
 
 
 CONFIG = {"displaylogo": False, "scrollZoom": True, "modeBarButtons": [["zoomIn2d", "zoomOut2d", "resetScale2d"]]}  # fmt: skip
 LABEL_CHARACTERS, MOST_NAMES = 22, 300
 FEW_TOOLS, NAME_SHIFT_PX = 50, 16
-CLEAR, BEHIND, GREY = 0.9, 0.4, 0.22  # opacities: considered, not on the short-list or behind edges, not highlighted
+CLEAR, BEHIND, GREY = 0.9, 0.4, 0.22  # opacities: considered, not on the short-list, not highlighted
 
 
 def tool_map(data: MapData, *, height: int = 610) -> go.Figure:
     """Draws a point for each tool: colour and symbol by group, size by price; ★ is the sub-task, rings mark its candidates."""
     middles = centres(data.groups, data.drawn.xy)
-    lines, edge_marks = edge_traces(data.drawn, data.edges) if data.edges else ([], [])
     below = [density(data.drawn.xy, behind=len(data.points.rows) > CROWD)] if data.points.dense else []
-    traces = [*below, *lines, _tools(data, middles), *edge_marks]
+    traces = [*below, _tools(data, middles)]
     if data.decision is not None and data.place is not None:
         traces += decision_traces(data, data.decision, data.place)
     axis = {"visible": False, "range": [-0.02, 1.02], "automargin": False}
@@ -320,7 +270,7 @@ def tool_map(data: MapData, *, height: int = 610) -> go.Figure:
 def _tools(data: MapData, middles: dict[str, tuple[float, float]]) -> dict[str, Any]:
     looks, rows = marks(middles), data.points.rows
     groups = [data.groups[int(row)] for row in rows]
-    opacity = np.where(data.lit[rows], BEHIND if data.edges else CLEAR, GREY)  # edges stand out
+    opacity = np.where(data.lit[rows], CLEAR, GREY)
     if data.decision is not None and data.lit.all():
         opacity = np.where(data.decision.servers.shortlisted[data.decision.tools.server_row[rows]], CLEAR, BEHIND)
     colours = [
@@ -364,7 +314,6 @@ def _hovers(data: MapData) -> list[str]:
 
 
 def _names(data: MapData, middles: dict[str, tuple[float, float]]) -> list[dict[str, Any]]:
-    """Returns the names of the groups that have highlighted tools."""
     lit = Counter(group for group, here in zip(data.groups, data.lit.tolist(), strict=True) if here)
     found = room_for(Label(label(group, LABEL_CHARACTERS), *middles[group]) for group, _ in lit.most_common(MOST_NAMES))
     font = {"size": 12, "weight": 600, "shadow": "auto"}
@@ -376,7 +325,6 @@ def _names(data: MapData, middles: dict[str, tuple[float, float]]) -> list[dict[
 
 
 def _legend(data: MapData) -> list[dict[str, Any]]:
-    """Returns the legend of sizes, hollow symbols and rings."""
     shrunk = shrinking(len(data.points.rows))
     dot, hollow = {"symbol": "circle", "color": MUTED}, {"symbol": "circle-open", "color": MUTED}
     entries = [(units.price(usd), {**dot, "size": shrunk * size_px(usd)}) for usd in SIZES_USD]

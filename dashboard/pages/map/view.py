@@ -1,48 +1,84 @@
-"""The Map page: the tools of a catalog by meaning, with a decision on them."""
+"""The Map page: the tools of a catalog by meaning, with a decision on them, and a panel with the chosen tool or the nearest ones."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 import streamlit as st
 from numpy.typing import NDArray
 
 from core.app import App
+from core.decisions.routing import Asked
+from core.domain import units
 from core.domain.catalog import Catalog
+from core.domain.decision import Decision
 from core.domain.errors import WayfareError
-from core.domain.statistics import CatalogMap
+from core.domain.statistics import CatalogMap, Neighbour, Placement, Statistics
+from core.importers.shipped_catalogs import starting_subtasks
+from core.routers.why import why
 from dashboard.pages.map.charts import CONFIG, MapData, tool_map
-from dashboard.pages.map.panel import MapContent, chosen_row, click, map_content, panel
-from dashboard.pages.map.traces import LEAST_TIMES, MOST_POINTS, Pointed, View, drawn_edges
+from dashboard.pages.map.density import MOST_POINTS, Pointed, View
 from dashboard.session import here
-from dashboard.ui.catalog_frames import matching_rows
+from dashboard.theme import CHOSEN_SIGN
+from dashboard.ui.catalog_frames import M_USD, matching_rows
 from dashboard.ui.chart import chart
+from dashboard.ui.labels import asked_like_line
 from dashboard.ui.long_work import show_preparing
 from dashboard.ui.question import Asks, Question
-from dashboard.ui.table import PLAIN
+from dashboard.ui.table import PLAIN, Column, choice_table, table_key
 from dashboard.ui.text import counted, escaped
-from dashboard.ui.url_state import UrlState
+from dashboard.ui.url_state import UrlState, open_page
 
 CATEGORY, SERVER = "category", "server"
 NO_CATEGORY = "no category"
-ON = "on"
-VIEW = "map:view"
+VIEW, PANEL, TOOL = "map:view", "map:panel", "map.tool"
+ASKS = Asks("map", of_answer=("tool",))
 
 
 @dataclass(frozen=True, slots=True)
-class Display:
-    """`by` is category or server. `show` is "", `category: x`, `server: x`, or words to search. `edges` tells whether tools that are
-    taken for each other are joined."""
+class MapContent:
+    """The content of the page. Decision and place are None without a sub-task. `texts` are those of the URL, with the `question`."""
 
-    by: str
-    show: str
-    edges: bool
+    catalog: Catalog
+    statistics: Statistics
+    decision: Decision | None
+    place: Placement | None
+    question: Mapping[str, str]
+    texts: Mapping[str, str]
 
 
-def display_controls(state: UrlState, linked: Mapping[str, str], catalog: Catalog, *, estimated: bool) -> Display:
-    """Draw the controls. Only a catalog with an estimate of *Findable* has edges."""
+def page(question: Question) -> None:
+    """Draw the view. Its panel writes the URL."""
+    app, state, query, texts = question.app, question.state, question.query, question.texts
+    try:
+        catalog = app.catalogs.catalog(query.catalog)
+        with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+            by, show = display_controls(state, question.linked, catalog)
+        drawn = ready_map(app, query.catalog)
+        decision, place = None, None
+        if query.subtask and catalog.tools:
+            decision = app.routing.preview(
+                Asked(query.subtask, question.parameters, query.catalog, query.router, query.hint)
+            )
+            place = app.maps.place(query.catalog, query.subtask)
+        statistics = app.catalogs.statistics(query.catalog, question.parameters)
+        content = MapContent(catalog, statistics, decision, place, texts, {**texts, "by": by, "show": show})
+    except WayfareError as error:
+        state.end(texts, question=texts)
+        st.error(escaped(str(error)), icon=":material/error:")
+        return
+    grid = st.grid(3, min_column_width=390, gap="small")
+    with grid.cell(column_span=2):
+        _chart(drawn, content, by, show, question.linked)
+    with grid.cell():
+        panel(app, state, content)
+
+
+def display_controls(state: UrlState, linked: Mapping[str, str], catalog: Catalog) -> tuple[str, str]:
+    """Draw the controls. Returns the groups, category or server, and what is highlighted: "", `category: x`, `server: x`, or words."""
     kinds = [CATEGORY, SERVER] if any(server.category for server in catalog.servers) else [SERVER]
     for name, start in (("by", linked.get("by", kinds[0])), ("show", linked.get("show") or None)):
         st.session_state.setdefault(state.key(name), start)
@@ -59,17 +95,10 @@ def display_controls(state: UrlState, linked: Mapping[str, str], catalog: Catalo
         placeholder="Everything. Choose, or enter words",
         help="A category, a server, or words of names and descriptions. All other tools turn grey.",
     )  # fmt: skip
-    st.session_state.setdefault(state.key("edges"), linked.get("edges") == ON)
-    edges = st.toggle(
-        "Confused tools", key=state.key("edges"), disabled=not estimated,
-        help="Joins tools of which one is found in the other's place, as the example requests tell."
-        if estimated else "Nothing is estimated for this catalog yet: *Findable* on the Catalog page does it.",
-    )  # fmt: skip
-    return Display(by or kinds[0], show or "", edges and estimated)
+    return by or kinds[0], show or ""
 
 
 def groups(catalog: Catalog, by: str) -> list[str]:
-    """Returns the group of each tool (T,)."""
     if by == SERVER:
         return [tool.server for tool in catalog.tools]
     of_server = {server.name: server.category or NO_CATEGORY for server in catalog.servers}
@@ -77,7 +106,6 @@ def groups(catalog: Catalog, by: str) -> list[str]:
 
 
 def highlighted(catalog: Catalog, show: str) -> NDArray[np.bool_]:
-    """Returns the highlighted tools (T,), all without a choice."""
     kind, _, name = show.partition(": ")
     if kind in {CATEGORY, SERVER} and name:
         return np.array([group == name for group in groups(catalog, kind)], dtype=bool)
@@ -127,45 +155,13 @@ def _progress(tools: int, arranged: int, elapsed_s: float) -> tuple[float, str]:
     )
 
 
-ASKS = Asks("map", of_answer=("tool", "other"))
-
-
-def page(question: Question) -> None:
-    """Draw the view. Its panel writes the URL."""
-    app, state, query, texts = question.app, question.state, question.query, question.texts
-    try:
-        catalog, (found, current) = app.catalogs.catalog(query.catalog), app.findable.latest(query.catalog)
-        with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-            display = display_controls(state, question.linked, catalog, estimated=found is not None)
-        drawn = ready_map(app, query.catalog)
-        shown = {"by": display.by, "show": display.show, "edges": ON if display.edges else ""}
-        content = map_content(app, query, question.parameters, texts, shown)
-        content = replace(content, found=found if display.edges else None)
-    except WayfareError as error:
-        state.end(texts, question=texts)
-        st.error(escaped(str(error)), icon=":material/error:")
-        return
-    grid = st.grid(3, min_column_width=390, gap="small")
-    with grid.cell(column_span=2):
-        _chart(drawn, content, display, question.linked)
-        if display.edges and not current:
-            st.caption(
-                ":orange[The catalog, its requests or its equal sets have changed since the estimate of confused tools.]"
-            )
-    with grid.cell():
-        panel(app, state, content)
-
-
-def _chart(drawn: CatalogMap, content: MapContent, display: Display, linked: Mapping[str, str]) -> None:
-    catalog, lit = content.catalog, highlighted(content.catalog, display.show)
-    pairs = content.found.confused(LEAST_TIMES) if content.found is not None else ()
-    shown = {tool.id for tool, here in zip(catalog.tools, lit.tolist(), strict=True) if here} if pairs else set[str]()
-    edges = drawn_edges(pairs, shown)
+def _chart(drawn: CatalogMap, content: MapContent, by: str, show: str, linked: Mapping[str, str]) -> None:
+    catalog, lit = content.catalog, highlighted(content.catalog, show)
     of, told = st.session_state.get(VIEW, ("", None))
     view = View.of(told if of == catalog.name else None)
     data = MapData(
-        drawn, catalog, groups(catalog, display.by), content.statistics.tools.price_usd, lit, content.decision,
-        content.place, chosen_row(catalog, linked), edges, view,
+        drawn, catalog, groups(catalog, by), content.statistics.tools.price_usd, lit, content.decision,
+        content.place, chosen_row(catalog, linked), view,
     )  # fmt: skip
     chart(
         tool_map(data),
@@ -178,12 +174,7 @@ def _chart(drawn: CatalogMap, content: MapContent, display: Display, linked: Map
     st.session_state[VIEW] = (catalog.name, view)
     if data.points.dense:
         st.caption(density_words(data.points, len(catalog.tools)))
-    if display.edges:
-        st.caption(
-            f"{len(edges):,} of {len(pairs):,} pairs are joined of which at least {LEAST_TIMES} requests find the wrong tool. Point at the "
-            "middle of a line, or click it."
-        )
-    if display.show:
+    if show:
         st.caption(f"{int(lit.sum()):,} of {len(lit):,} tools are highlighted; the others are grey.")
     if drawn.landmarks is not None:
         st.caption(
@@ -202,7 +193,6 @@ def _chart(drawn: CatalogMap, content: MapContent, display: Display, linked: Map
 
 
 def _look(view: object) -> None:
-    """Keep the part of the map that came into sight."""
     of, _ = st.session_state[VIEW]
     st.session_state[VIEW] = (of, view)
 
@@ -219,3 +209,163 @@ def density_words(points: Pointed, tools: int) -> str:
         f"Colour says how many of {tools:,} tools lie at a place. Zoom in: {MOST_POINTS:,} or fewer in sight become points that can be clicked; "
         f"now {points.in_sight:,} are."
     )
+
+
+LISTED = 20
+
+COSINE = "Exact cosine of the two vectors; 1 means equal meaning. Distances on the map approximate it."
+COLUMNS = (
+    Column("rank", "★", width=40, help="Rank among the candidates."),
+    Column("tool", width=148),
+    Column("server", width=96),
+    Column("cosine", width=58, help=COSINE, format="%.3f"),
+    Column(
+        "similarity", "Sim", width=50, help="The similarity of the router: EHRR (1) with weights and contrast.",
+        format="%.3f",
+    ),
+    Column("price_musd", "price", width=78, help="Price of one call. Empty: unpriced.", format="%.3g", unit="m$"),
+)  # fmt: skip
+
+
+def nearest_frame(catalog: Catalog, decision: Decision, place: Placement) -> pd.DataFrame:
+    """Returns the candidates, then the tools most similar to the sub-task. The index is the row of the tool."""
+    similarity = decision.tools.similarity
+    by_similarity = np.lexsort((-place.cosine, -similarity)).tolist()
+    rows = list(dict.fromkeys([*decision.candidates, *by_similarity[:LISTED]]))
+    ranks = {
+        row: f"{CHOSEN_SIGN} {rank}" if rank == 1 else str(rank)
+        for rank, row in enumerate(decision.candidates, start=1)
+    }
+    return pd.DataFrame(
+        {
+            "rank": [ranks.get(row, "") for row in rows],
+            "tool": [catalog.tools[row].name for row in rows],
+            "server": [catalog.tools[row].server for row in rows],
+            "cosine": place.cosine[rows],
+            "similarity": similarity[rows],
+        },
+        index=rows,
+    )
+
+
+def neighbour_frame(catalog: Catalog, found: Sequence[Neighbour], price_usd: np.ndarray) -> pd.DataFrame:
+    rows = [catalog.tool_row[neighbour.tool] for neighbour in found]
+    tools = [catalog.tools[row] for row in rows]
+    return pd.DataFrame(
+        {
+            "tool": [tool.name for tool in tools],
+            "server": [tool.server for tool in tools],
+            "cosine": [neighbour.cosine for neighbour in found],
+            "price_musd": price_usd[rows] * M_USD,
+        },
+        index=rows,
+    )
+
+
+def namesakes(catalog: Catalog, row: int) -> list[str]:
+    """Returns the other servers with a tool of the same name, ignoring case."""
+    name = catalog.tools[row].name.casefold()
+    return [tool.server for place, tool in enumerate(catalog.tools) if place != row and tool.name.casefold() == name]
+
+
+LONG, LONGEST = 420, 20_000
+NAMED, EXAMPLES = 6, 4
+
+
+def chosen_row(catalog: Catalog, linked: Mapping[str, str]) -> int | None:
+    return catalog.tool_row.get(st.session_state.setdefault(TOOL, linked.get("tool", "")))
+
+
+def click(name: str) -> None:
+    """Choose the tool of the clicked point, or none for the star. The map is not redrawn."""
+    st.session_state[TOOL] = name
+    st.rerun(PANEL)
+
+
+@st.fragment(key=PANEL)
+def panel(app: App, state: UrlState, content: MapContent) -> None:
+    row = chosen_row(content.catalog, {})
+    chosen = "" if row is None else content.catalog.tools[row].id
+    state.end({**content.texts, "tool": chosen}, question=content.question)
+    if row is not None:
+        _tool(app, content, row)
+    elif content.decision is not None and content.place is not None:
+        st.markdown("##### Nearest to the sub-task")
+        st.caption(escaped(content.decision.reason, 300))
+        _choose(content, nearest_frame(content.catalog, content.decision, content.place), "the sub-task")
+        st.caption("Candidates first, then by similarity. Choose a row, or click a point of the map.")
+    else:
+        st.markdown("##### Which tools are alike?")
+        st.markdown(
+            "Click a point for its description, its price and its nearest tools. Enter a sub-task above, "
+            "and the map shows its place and the tools that the router takes."
+        )
+        for number, text in enumerate(starting_subtasks(content.catalog.name, EXAMPLES)):
+            st.button(
+                escaped(text, 90), key=f"map:example:{number}", icon=":material/north_east:", on_click=_ask,
+                args=(state.key("q"), text),
+            )  # fmt: skip
+
+
+def _tool(app: App, content: MapContent, row: int) -> None:
+    tool = content.catalog.tools[row]
+    server = content.catalog.servers[content.catalog.server_row[tool.server]]
+    title, close = st.columns([8, 1], vertical_alignment="center")
+    title.markdown(f"##### {escaped(tool.name, 120)}")
+    close.button(
+        "", key="map:close", icon=":material/close:", help="Back to the list", on_click=_forget, type="tertiary"
+    )
+    st.caption(" · ".join(escaped(text, 80) for text in (tool.title, tool.server, server.category) if text))
+    if tool.description.strip():
+        with st.container(height=150 if len(tool.description) > LONG else "content", border=False):
+            st.text(tool.description[:LONGEST])
+    else:
+        st.caption("The catalog has no description of this tool. Only its name can be found.")
+    st.markdown("  ·  ".join(f":gray[{name}] **{escaped(value)}**" for name, value in _numbers(content, row)))
+    if content.decision is not None:
+        st.caption(escaped(why(content.decision, tool.id), 400))
+        asked_like_line(app, content.decision, tool.id)
+    with st.container(horizontal=True, gap="small"):
+        if st.button("Call", key="map:call", icon=":material/play_arrow:", type="primary"):
+            open_page("call", **{**content.question, "catalog": content.catalog.name, "tool": tool.id})
+        if st.button("Open in catalog", key="map:catalog", icon=":material/inventory_2:"):
+            open_page("catalog", catalog=content.catalog.name, view="tools", tool=tool.id)
+    if others := namesakes(content.catalog, row):
+        named = ", ".join(escaped(name, 60) for name in others[:NAMED])
+        more = f" and {len(others) - NAMED:,} more" if len(others) > NAMED else ""
+        st.warning(f"Tools of the same name: on {named}{more}.", icon=":material/content_copy:")
+    found = app.maps.neighbours(content.catalog.name, tool.id)
+    if found:
+        st.markdown("**Nearest tools**")
+        _choose(content, neighbour_frame(content.catalog, found, content.statistics.tools.price_usd), tool.id)
+
+
+def _numbers(content: MapContent, row: int) -> list[tuple[str, str]]:
+    numbers = [("price", units.price(float(content.statistics.tools.price_usd[row])))]
+    if content.decision is None or content.place is None:
+        return numbers
+    return [
+        *numbers,
+        ("cosine with the sub-task", f"{float(content.place.cosine[row]):.3f}"),
+        ("Sim", f"{float(content.decision.tools.similarity[row]):.3f}"),
+    ]
+
+
+def _choose(content: MapContent, frame: pd.DataFrame, about: str) -> None:
+    row = choice_table(
+        frame, [one for one in COLUMNS if one.name in frame.columns], labels=frame.index.tolist(),
+        key=table_key("map", *map(str, frame.index), about), chosen=None, about=f"Tools nearest to {about}",
+    )  # fmt: skip
+    if row is not None:
+        st.session_state[TOOL] = content.catalog.tools[row].id
+        st.rerun()  # the map marks it, too
+
+
+def _forget() -> None:
+    st.session_state[TOOL] = ""
+    st.rerun()  # the map forgets it, too
+
+
+def _ask(key: str, text: str) -> None:
+    st.session_state[key] = text
+    st.rerun()

@@ -1,13 +1,14 @@
-"""Runs and sweeps of the lab, their shared inputs, long commands, scenario runs and snapshots."""
+"""Results that were costly: runs and sweeps of the lab, long commands, scenario runs, snapshots, and a cache by the hash of a text."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 from duckdb import DuckDBPyConnection
+from numpy.typing import NDArray
 
 from core.domain.errors import StoreError, UnknownNameError
 from core.domain.lab_runs import CommandRun, KeptRun, LabRun, RunPart, RunSteps, Snapshot, Sweep, SweepPoint
@@ -40,7 +41,6 @@ class LabRuns:
         self._points = TypedTable(database, SweepPoint, "sweep_points")
 
     def save(self, runs: Sequence[LabRun], inputs: Inputs) -> None:
-        """Keep runs, all or none. Raises StoreError."""
         with self._database.transaction() as connection:
             self._put_inputs(connection, inputs)
             self._runs.write(connection, runs)
@@ -48,11 +48,9 @@ class LabRuns:
                 self._parts.delete(connection, "run = ?", [run.id])
 
     def add_parts(self, parts: Sequence[RunPart]) -> None:
-        """Commit tasks of a run that is under way."""
         self._parts.put(*parts)
 
     def parts(self, run: str, phase: str) -> tuple[RunPart, ...]:
-        """The known tasks of a run that is under way, in their order."""
         return self._parts.select("run = ? AND phase = ? ORDER BY number", [run, phase])
 
     def add_inputs(self, inputs: Inputs) -> None:
@@ -72,14 +70,12 @@ class LabRuns:
         self._points.put(*points)
 
     def unfinished(self) -> int:
-        """The number of runs that are under way or were interrupted."""
         return self._parts.count("DISTINCT run")
 
     def points(self, sweep: str) -> tuple[SweepPoint, ...]:
         return self._points.select("sweep = ? ORDER BY number", [sweep])
 
     def newest(self, limit: int, **same: str) -> tuple[LabRun, ...]:
-        """The newest runs, newest first, among those with these values."""
         condition = " AND ".join(["true", *(f"{name} = ?" for name in same)])
         return self._runs.select(f"{condition} {NEWEST}", [*same.values(), limit])
 
@@ -106,7 +102,6 @@ class LabRuns:
         return found[0]
 
     def input(self, fingerprint: str) -> str:
-        """A shared document. Raises UnknownNameError if it is not there."""
         found = self._inputs.first("fingerprint = ?", [fingerprint])
         if found is None:
             raise UnknownNameError(f"The store does not have the input {fingerprint!r} of that run any more.")
@@ -118,13 +113,10 @@ class LabRuns:
 
 
 class CommandRuns:
-    """Long commands that have ended."""
-
     def __init__(self, database: Database) -> None:
         self._table = TypedTable(database, CommandRun, "command_runs")
 
     def add(self, run: CommandRun) -> None:
-        """Keep a command. Raises StoreError."""
         self._table.put(run)
 
     def newest(self, limit: int) -> tuple[CommandRun, ...]:
@@ -178,7 +170,6 @@ class ScenarioRuns:
         return steps
 
     def remove(self, ids: Sequence[str]) -> int:
-        """Delete runs. Returns their number."""
         return self._table.remove(CHOSEN, [ids])
 
     def export(self, ids: Sequence[str]) -> bytes:
@@ -211,7 +202,6 @@ def _steps(found: Table) -> RunSteps:
 
 
 def _whole(steps: RunSteps) -> bool:
-    """Whether all columns have one length and valid places."""
     columns = [getattr(steps, name) for name in COLUMNS]
     if len({len(column) for column in columns}) != 1 or any(column.dtype == object for column in columns):
         return False
@@ -229,11 +219,9 @@ class Snapshots:
         self._table = TypedTable(database, Snapshot, "snapshots")
 
     def save(self, snapshot: Snapshot) -> None:
-        """Keep a snapshot. Raises StoreError."""
         self._table.put(snapshot)
 
     def remove(self, name: str) -> None:
-        """Delete a snapshot. An unknown name changes nothing."""
         self._table.remove("name = ?", [name])
 
     def all(self) -> tuple[Snapshot, ...]:
@@ -247,3 +235,66 @@ class Snapshots:
                 return snapshot
         names = ", ".join(one.name for one in known[:8]) or "none"
         raise UnknownNameError(f"There is no snapshot {name[:60]!r}; there are: {names}.")
+
+
+# Embeddings, token counts and Lint's errors by the hash of their text, so that a warm start computes none of them again.
+
+MANY = 1_000
+WANTED = "SELECT unnest(?::VARCHAR[])"
+
+
+class Vectors:
+    """A cache on disk: what it does not have is left out of what it returns."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def load_vectors(self, model: str, hashes: Iterable[str]) -> dict[str, NDArray[np.float32]]:
+        """Hash to vector, for those known of this model; the arrays are read-only."""
+        found = self._database.read(
+            f"SELECT hash, vector FROM vectors WHERE model = ? AND hash IN ({WANTED})",  # noqa: S608
+            [model, list(hashes)],
+        )
+        if len(found) > MANY:  # they stay in memory as arrays; so would every page that was read for them
+            self._database.release_pages()
+        blobs = (np.frombuffer(blob, dtype="<f4") for blob in found["vector"].to_pylist())
+        return dict(zip(found["hash"].to_pylist(), blobs, strict=True))
+
+    def save_vectors(self, model: str, mapping: Mapping[str, NDArray[np.float32]]) -> None:
+        """Keep vectors, in place of those of the same hash.
+
+        Raises StoreError, and stores none, if one is not one-dimensional or has NaN or infinity.
+        """
+        arrays = {hash_: np.asarray(vector, dtype="<f4") for hash_, vector in mapping.items()}
+        for hash_, array in arrays.items():
+            if array.ndim != 1 or not np.isfinite(array).all():
+                raise StoreError(f"The vector of {hash_} is not a row of finite numbers; compute it again.")
+        blobs = {hash_: array.tobytes() for hash_, array in arrays.items()}
+        self._save("vectors", blobs, pa.binary(), model=pa.array([model] * len(blobs), pa.string()))
+
+    def load_token_counts(self, hashes: Iterable[str]) -> dict[str, int]:
+        return self._known("token_counts", "tokens", hashes)
+
+    def save_token_counts(self, mapping: Mapping[str, int]) -> None:
+        self._save("token_counts", mapping, pa.int64())
+
+    def load_lint_errors(self, hashes: Iterable[str]) -> dict[str, str]:
+        return self._known("lint_errors", "found_json", hashes)
+
+    def save_lint_errors(self, mapping: Mapping[str, str]) -> None:
+        self._save("lint_errors", mapping, pa.string())
+
+    def _known(self, table: str, column: str, hashes: Iterable[str]) -> dict[str, Any]:
+        found = self._database.read(f"SELECT hash, {column} FROM {table} WHERE hash IN ({WANTED})", [list(hashes)])  # noqa: S608
+        return dict(zip(found["hash"].to_pylist(), found[column].to_pylist(), strict=True))
+
+    def _save(self, table: str, mapping: Mapping[str, object], kind: Any, **first: Any) -> None:
+        """Write keys and values after the columns `first`, in place of those of the same key."""
+        if mapping:
+            columns = {"hash": pa.array(list(mapping), pa.string()), "value": pa.array(list(mapping.values()), kind)}
+            with self._database.transaction() as connection:
+                insert_arrow(
+                    connection,
+                    f"INSERT OR REPLACE INTO {table} SELECT * FROM incoming",  # noqa: S608
+                    pa.table(first | columns),
+                )

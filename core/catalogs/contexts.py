@@ -1,4 +1,4 @@
-"""Simulated networks for decisions and calls outside a scenario. The figures of a context at a moment, for every router that uses them:
+"""Contexts made of another one: some tools alone, for a client that may see no others, and under a simulated network. Its figures at a moment:
 
     L     = the EWMA of the server's last w = 10 latencies, the L of SONAR's network score        NetMCP (7)
     times = known time of a call or a connect + L
@@ -9,20 +9,90 @@ The chance that an attempt succeeds, (1 - pfail) r, is then the known one times 
 
 from __future__ import annotations
 
+import hashlib
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from weakref import ref
 
 import numpy as np
 from cachetools import LRUCache
+from numpy.typing import NDArray
 
 from core.domain.catalog import Catalog
 from core.domain.params import LAST_S, STEP_S, NetworkMoment
 from core.domain.statistics import Source, Statistics
 from core.network.profiles import NetworkProfiles
 from core.network.score import recent_figures
-from core.network.traces import Injection, Traces, TraceView
+from core.network.traces import Injection, NetworkView, Traces, TraceView
+from core.relevance.by_words import WordsFit
+from core.relevance.catalog_index import CatalogIndex
+from core.relevance.encoder import CachedEncoder
+from core.relevance.fit_matcher import FitMatcher
+from core.relevance.learnt_models import LearntModels
+from core.relevance.relevance_index import RelevanceIndex
 from core.routers.context import RoutingContext, Same
+from core.routers.matching import IndexMatcher
+
+PARTS_KEPT = 8
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    whole: Catalog
+    catalog: Catalog
+    relevance: RelevanceIndex | WordsFit
+    index: CatalogIndex
+
+
+@dataclass(eq=False)
+class CatalogParts:
+    """The parts of catalogs with their indexes; the latest are kept. Thread-safe."""
+
+    encoder: CachedEncoder
+    relevance_encoder: CachedEncoder
+    learnt: LearntModels
+
+    def __post_init__(self) -> None:
+        self._kept: LRUCache[tuple[str, str, bool], _Part] = LRUCache(PARTS_KEPT)
+        self._lock = threading.Lock()
+
+    def context(
+        self, whole: RoutingContext, tools: NDArray[np.int64], network: Callable[[Catalog], NetworkView]
+    ) -> RoutingContext:
+        """Returns the context of a catalog that has only these tools: rows of `whole`, ascending. No other tool changes the fit, the
+        weight of a word or the order. The first use of a part builds its indexes from known vectors."""
+        key = whole.catalog.name, hashlib.sha256(tools.tobytes()).hexdigest(), whole.by_words
+        with self._lock:
+            part = self._kept.get(key)
+            if part is None or part.whole is not whole.catalog:
+                part = self._kept[key] = self._made(whole, tools)
+        relevance = part.relevance
+        fit = (
+            relevance
+            if isinstance(relevance, WordsFit)
+            else FitMatcher.of(
+                relevance, self.relevance_encoder, self.learnt.of(part.catalog, lambda: relevance, key[1])
+            )
+        )
+        return replace(
+            whole.narrowed(tools, np.unique(whole.tool_server[tools])),
+            catalog=part.catalog,
+            matcher=IndexMatcher(part.index, self.encoder, fit),
+            network=network(part.catalog),
+        )
+
+    def _made(self, whole: RoutingContext, tools: NDArray[np.int64]) -> _Part:
+        catalog = _only(whole.catalog, np.isin(np.arange(len(whole.catalog.tools)), tools))
+        relevance = WordsFit(catalog) if whole.by_words else RelevanceIndex.build(catalog, self.relevance_encoder)
+        return _Part(whole.catalog, catalog, relevance, CatalogIndex(catalog, self.encoder))
+
+
+def _only(catalog: Catalog, chosen: NDArray[np.bool_]) -> Catalog:
+    rows = iter(chosen.tolist())
+    parts = [replace(server, tools=tuple(tool for tool in server.tools if next(rows))) for server in catalog.servers]
+    return Catalog(catalog.name, tuple(server for server in parts if server.tools))
+
 
 TRACES_KEPT, CONTEXTS_KEPT = 4, 32
 WINDOW = 10

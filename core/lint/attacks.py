@@ -1,4 +1,4 @@
-"""Text that tries to instruct a model (tool poisoning). The phrases of each rule are in `wording/<id>.toml`."""
+"""Rules about attacks: text that instructs a model (the phrases of each rule are in `wording/<id>.toml`), and hidden text."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from typing import ClassVar
 from core.domain.catalog import Catalog
 from core.domain.findings import Finding, Severity
 from core.domain.progress import made_once
-from core.lint.base import Context, Corpus, Rule, Words
+from core.domain.untrusted_text import INVISIBLE, TAG_OFFSET
+from core.lint.base import Context, Corpus, PassageRule, Rule, Words
 from core.lint.texts import Passage, quoted, sentence_before
 
 # Phrases that instruct a model (`wording/<rule>.toml`), and the rule that searches every text for them
@@ -61,7 +62,6 @@ class Phrase:
         return next(self.matches(text), None)
 
     def matches(self, text: str) -> Iterator[re.Match[str]]:
-        """Yields all of these matches."""
         return (match for match in _compiled(self.pattern).finditer(text) if self._meant(text, match))
 
     def _meant(self, text: str, match: re.Match[str]) -> bool:
@@ -78,11 +78,7 @@ class Phrase:
 
 @made_once
 def phrases(rule: str) -> tuple[Phrase, ...]:
-    r"""Returns the phrases of a rule, from its file.
-
-    >>> phrases("overrides_instructions")[0].find("please **ignore**\n all previous rules").group()
-    'ignore**\n all previous rules'
-    """
+    """Returns the phrases of a rule, from its file."""
     document = tomllib.loads((WORDING / f"{rule}.toml").read_text(encoding="utf-8"))
     parts: dict[str, str] = document.get("parts", {})
     found: list[Phrase] = []
@@ -113,7 +109,6 @@ class PhraseRule(Rule):
             )  # fmt: skip
 
     def _evidence(self, corpus: Corpus) -> dict[str, str]:
-        """Returns the original words of each text with a phrase."""
         found: dict[str, str] = {}
         for one in phrases(self.id):
             for text, folded in corpus.containing(one.needed):
@@ -142,7 +137,6 @@ _TOOL_NAME = re.compile(r"[A-Za-z0-9]+(?:[_-]\w+)+")
 
 
 class OverridesInstructions(PhraseRule):
-    id = "overrides_instructions"
     title = "Overrides instructions"
     severity = Severity.ERROR
     weight = 10  # the first rule prepares the texts that others search
@@ -152,7 +146,6 @@ class OverridesInstructions(PhraseRule):
 
 
 class HidesFromUser(PhraseRule):
-    id = "hides_from_user"
     title = "Hides something from the user"
     severity = Severity.ERROR
     why = "A user can only object to visible actions. An honest tool needs no secrecy."
@@ -161,7 +154,6 @@ class HidesFromUser(PhraseRule):
 
 
 class ReadsSecrets(PhraseRule):
-    id = "reads_secrets"
     title = "Asks for secrets"
     severity = Severity.ERROR
     why = "A model with a file or shell tool can read keys, and may pass them on as an argument if a description asks for that."
@@ -170,7 +162,6 @@ class ReadsSecrets(PhraseRule):
 
 
 class SendsElsewhere(PhraseRule):
-    id = "sends_elsewhere"
     title = "Sends data elsewhere"
     severity = Severity.ERROR
     why = "Tool poisoning steals data by giving an address in a description and asking the model to copy data to it."
@@ -179,7 +170,6 @@ class SendsElsewhere(PhraseRule):
 
 
 class ChangesOtherTools(PhraseRule):
-    id = "changes_other_tools"
     title = "Changes other tools"
     severity = Severity.ERROR
     why = "A model reads all descriptions together, so one tool can change the use of another, trusted one."
@@ -196,7 +186,6 @@ class ChangesOtherTools(PhraseRule):
 
 
 class FakeTags(PhraseRule):
-    id = "fake_tags"
     title = "Imitates a system message"
     severity = Severity.ERROR
     why = "Models give weight to tags such as <IMPORTANT> or <system>, and interfaces often hide them from people."
@@ -205,7 +194,6 @@ class FakeTags(PhraseRule):
 
 
 class AsksForContext(PhraseRule):
-    id = "asks_for_context"
     title = "Asks for the conversation"
     severity = Severity.WARNING
     why = "An argument leaves the conversation. A tool should ask only for the data that it needs."
@@ -214,7 +202,6 @@ class AsksForContext(PhraseRule):
 
 
 class SkipsConsent(PhraseRule):
-    id = "skips_consent"
     title = "Skips the user's consent"
     severity = Severity.WARNING
     why = "The operator decides when the user is asked, not a tool."
@@ -224,7 +211,6 @@ class SkipsConsent(PhraseRule):
 
 
 class ClaimsPrecedence(PhraseRule):
-    id = "claims_precedence"
     title = "Claims precedence"
     severity = Severity.WARNING
     why = "A tool should be chosen by its function. One that asks to be first or only takes calls away from others."
@@ -233,10 +219,136 @@ class ClaimsPrecedence(PhraseRule):
 
 
 class SteersModel(PhraseRule):
-    id = "steers_model"
     title = "Steers the model"
     severity = Severity.NOTE
     why = "Orders in a description influence a model's choice, whether they mean to help or to win."
     says = "tells the model which tool to call, and when"
     advice = "It is harmless if it names only the server's own tools; check that."
     reads_parameters = False  # "use this instead" is about another parameter there
+
+
+# Hidden text: invisible characters, changed reading direction, text pushed out of sight, encoded text
+
+SCREEN_SPACES = 100  # spaces in a row: wider than the line of a dialog, so the rest is out of sight
+SCREEN_LINES = 12  # empty lines in a row: more than the dialogs of usual clients show
+RUN = 3  # invisible characters in a row: no script and no emoji needs as many
+MANY = 5  # in one text: more than an accident of the keyboard or the clipboard
+
+_TAGS = re.compile("[\U000e0020-\U000e007f]+")
+_FLAG = re.compile("\U0001f3f4[\U000e0061-\U000e007a\U000e0030-\U000e0039]{2,6}\U000e007f")
+_TURNS = re.compile("[\u202a-\u202e\u2066-\u2069]")
+_OVERRIDES = re.compile("[\u202d\u202e]")
+_RUN = re.compile(f"(?:{INVISIBLE.pattern}){{{RUN},}}")
+_IN_WORD = re.compile(
+    "[A-Za-z][\u034f\u115f\u1160\u180e\u200b-\u200d\u2060-\u2064\u206a-\u206f\u3164\ufeff\uffa0][A-Za-z]"
+)
+_EMOJI_JOINERS = re.compile(
+    "(?<=[^\x00-\u1fff\u3000-\u9fff\uac00-\ud7af\ufe00-\ufe0f])[\ufe0e\ufe0f]?\u200d|(?<![\ufe00-\ufe0f])[\ufe0e\ufe0f](?![\ufe00-\ufe0f])"
+)
+_RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
+_BLANK = "[ \t\u00a0\u2000-\u200a\u3000]"
+_SPACE = re.compile(
+    rf"(?<!{_BLANK}){_BLANK}{{{SCREEN_SPACES},}}+(?=\S)|(?<!\s)(?:[^\S\n]*+\n){{{SCREEN_LINES},}}+(?=\s*+\S)"
+)
+
+
+class HiddenCharacters(PassageRule):
+    title = "Hidden characters"
+    severity = Severity.ERROR
+    why = "A model reads characters that people cannot see. They can carry whole instructions, and broken words pass filters."
+    advice = "Do not give this tool to a model until they are gone; ask its author why they were there."
+
+    def look(self, passage: Passage) -> tuple[str, str] | None:
+        if passage.text.isascii() or not (found := hidden(passage.text)):
+            return None
+        fact, start, end = found
+        return f"The {passage.place} {fact}.", quoted(passage.text, start, end)
+
+
+class StrayCharacters(PassageRule):
+    title = "Stray invisible characters"
+    severity = Severity.NOTE
+    why = "A copied text may carry invisible characters; they cost tokens and break exact matches."
+    advice = "Remove them from the source of the text."
+
+    def look(self, passage: Passage) -> tuple[str, str] | None:
+        if passage.text.isascii() or hidden(passage.text) or not (found := _unneeded(passage.text)):
+            return None
+        names = ", ".join(f"U+{ord(c):04X}" for c in sorted(set(found)))
+        return f"The {passage.place} has {len(found)} invisible character{'s' if len(found) > 1 else ''} ({names}).", ""
+
+
+class BuriedText(PassageRule):
+    title = "Text out of sight"
+    severity = Severity.ERROR
+    why = "Space pushes text out of the dialog in which people approve a tool, but a model reads it."
+    advice = "Read the text after the space before you give this tool to a model."
+
+    def look(self, passage: Passage) -> tuple[str, str] | None:
+        text = passage.text
+        match = _SPACE.search(text) if len(text) > SCREEN_SPACES or text.count("\n") >= SCREEN_LINES else None
+        return (_buried(passage, match), passage.text[match.end() :].lstrip()[:80]) if match else None
+
+
+def hidden(text: str) -> tuple[str, int, int] | None:
+    """Returns the hidden part of a text with its start and end, or None."""
+    bare = _blanked(_EMOJI_JOINERS, _blanked(_FLAG, text))
+    if match := _TAGS.search(bare):
+        hidden_text = "".join(chr(ord(c) - TAG_OFFSET) for c in match[0])
+        return f"has invisible tag characters that say “{hidden_text[:80]}”", *match.span()
+    if match := (_OVERRIDES if _right_to_left(text) else _TURNS).search(text):
+        return f"turns the direction of reading with U+{ord(match[0]):04X}", *match.span()
+    if match := _RUN.search(bare):
+        return f"has {len(match[0])} invisible characters in a row (U+{ord(match[0][0]):04X}…)", *match.span()
+    if match := _IN_WORD.search(bare):
+        return f"has words broken by invisible characters (U+{ord(match[0][1]):04X})", *match.span()
+    if len(found := _unneeded(text)) >= MANY:
+        start = text.index(found[0])
+        return f"has {len(found)} invisible characters", start, start + 1
+    return None
+
+
+def _unneeded(text: str) -> list[str]:
+    """Returns the invisible characters that neither an emoji nor a script needs."""
+    if not INVISIBLE.search(text):
+        return []
+    bare = _EMOJI_JOINERS.sub("", _FLAG.sub("", text))
+    scripted = _right_to_left(bare) or any("\u0900" <= c <= "\u0dff" for c in bare)
+    joiners = "\u200c\u200d\u200e\u200f\u061c\u202a\u202b\u202c\u2066\u2067\u2068\u2069" if scripted else ""
+    return [c for c in INVISIBLE.findall(bare) if c not in joiners and c != "\u00ad"]
+
+
+def _blanked(pattern: re.Pattern[str], text: str) -> str:
+    return pattern.sub(lambda match: " " * len(match[0]), text)
+
+
+def _right_to_left(text: str) -> bool:
+    return _RIGHT_TO_LEFT.search(text) is not None
+
+
+def _buried(passage: Passage, match: re.Match[str]) -> str:
+    lines = match[0].count("\n")
+    space = f"{lines} empty lines" if lines else f"{len(match[0])} spaces"
+    return f"The {passage.place} goes on after {space}."
+
+
+# Encoded text
+
+# of at least 120 characters: longer than keys, hashes and links in examples
+_BLOB = re.compile(
+    r"(?<![\w/.:%+-])(?=[A-Za-z0-9+/_-]*[0-9])(?=[A-Za-z0-9+/_-]*[A-Z])(?=[A-Za-z0-9+/_-]*[a-z])[A-Za-z0-9+/_-]{120,}={0,2}"
+)
+
+
+class EncodedText(PassageRule):
+    title = "Encoded text"
+    severity = Severity.WARNING
+    why = "A model decodes text that a reviewer skips. A description has no reason to be unreadable."
+    advice = "Decode and read it; a description should be plain text, and an example short."
+
+    def look(self, passage: Passage) -> tuple[str, str] | None:
+        if passage.encoding:
+            return f"The {passage.where} holds a sentence in {passage.encoding}.", passage.text
+        if match := _BLOB.search(passage.text):
+            return f"The {passage.where} holds {len(match[0])} unreadable characters in a row.", match[0][:60]
+        return None
