@@ -78,7 +78,7 @@ if TYPE_CHECKING:
     from core.servers.secrets import SecretVault
     from core.store import Store
     from core.store.sharing import Sharing
-    from core.telemetry.base import Telemetry
+    from core.telemetry import Telemetry
 
 CLOSING_LIMIT_S = 5.0
 Made = TypeVar("Made")
@@ -664,6 +664,6 @@ def build_app(
 
 
 def _telemetry(settings: Settings) -> Telemetry:
-    from core.telemetry.base import telemetry_of
+    from core.telemetry import telemetry_of
 
     return telemetry_of(settings.environment)

@@ -28,7 +28,7 @@ from core.domain.outcome import CallMode, ContentBlock, Outcome, OutcomeKind, To
 from core.network.traces import OUTAGE_S, Fault, FaultKind, Injection
 from core.routers.ema import Running
 from core.store import Store
-from core.telemetry.base import OFF, Telemetry
+from core.telemetry import OFF, Telemetry
 from core.virtual.launch import virtual_connection
 
 

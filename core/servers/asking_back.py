@@ -27,7 +27,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from core.domain.execution import ClientSide, Waiting
 from core.domain.outcome import ToolCall
-from core.servers.codec import Redact, without_secrets
+from core.servers.results import Redact, without_secrets
 
 _log = logging.getLogger(__name__)
 LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")

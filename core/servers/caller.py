@@ -19,8 +19,8 @@ from core.domain.execution import CLIENT_SIDE, SESSION_OWNER, ClientSide, Progre
 from core.domain.json_schema import arguments_fit
 from core.domain.outcome import SIMULATED_MARK, CallMode, ContentBlock, Outcome, OutcomeKind, ToolCall
 from core.servers.asking_back import called
-from core.servers.codec import Redact, decode_block, result_without_secrets, without_secrets
 from core.servers.pool import SessionPool
+from core.servers.results import Redact, decode_block, result_without_secrets, without_secrets
 from core.servers.secrets import how_to_enter
 from core.servers.session import Lease
 from core.servers.threads import (

@@ -36,9 +36,15 @@ from core.domain.execution import (
 from core.domain.json_schema import TOO_LARGE, too_large
 from core.domain.outcome import ToolCall
 from core.servers.asking_back import AskingBack, called
-from core.servers.codec import decode_tool, result_without_secrets, text_without_secrets, without_secrets
 from core.servers.pool import SessionPool
-from core.servers.results import WHOLE, all_pages
+from core.servers.results import (
+    WHOLE,
+    all_pages,
+    decode_tool,
+    result_without_secrets,
+    text_without_secrets,
+    without_secrets,
+)
 from core.servers.session import Lease, all_tools
 from core.servers.threads import UnauthorizedError
 

@@ -45,8 +45,8 @@ class LazyPool:
 
     def get(self) -> SessionPool:
         load_protocol()
-        from core.servers.greetings import Greetings
         from core.servers.pool import PoolConfig, SessionPool
+        from core.servers.session import Greetings
 
         with self._lock:
             if self._pool is None:

@@ -8,8 +8,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncGenerator
-from contextvars import ContextVar
-from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 import httpx2
@@ -19,6 +17,7 @@ from pydantic import ValidationError
 
 from core.domain.catalog import Connection, ServerId
 from core.domain.untrusted_text import one_line
+from core.servers.messages import REFUSED, Refused
 from core.servers.oauth_flow import MOST_CHARS, Grant, SignInError, renewal
 from core.servers.secrets import Launch, SecretVault, how_to_enter, how_to_sign_in
 from core.servers.threads import UnauthorizedError
@@ -26,26 +25,6 @@ from core.servers.threads import UnauthorizedError
 AUTHORIZATION = "authorization"
 BUSY = 429
 _log = logging.getLogger(__name__)
-
-
-@dataclass
-class Refused:
-    """The latest 401, or 403 for lack of a scope, that a request was answered with; `challenged` is None without one. `for_now`: the token could not be renewed.
-
-    `status` is that of the latest answer over HTTP, or 0; `session` says that its request named a session; `retry_s` is the
-    time after which the server wants to be asked again.
-    """
-
-    challenged: bool | None = None
-    problem: str = ""
-    for_now: bool = False
-    status: int = 0
-    session: bool = False
-    retry_s: float | None = None
-
-
-REFUSED: ContextVar[Refused | None] = ContextVar("REFUSED", default=None)
-"""Where a request notes how it was refused. The transports send each message in the context of its sender."""
 
 
 def kept_grant(vault: SecretVault, server: ServerId) -> Grant | None:

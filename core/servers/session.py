@@ -1,27 +1,33 @@
-"""One client session: the task that keeps it open, and its state for callers."""
+"""One client session: the task that keeps it open, its state for callers, and how its server wants to be greeted."""
 
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import json
+import os
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, TypeVar, cast
+from pathlib import Path
+from typing import Any, Literal, TypeVar, cast, get_args
 
 import anyio
+import httpx2
 import mcp_types
 from mcp import Client, MCPError
-from mcp_types import CONNECTION_CLOSED, METHOD_NOT_FOUND
-from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from mcp_types import CONNECTION_CLOSED, METHOD_NOT_FOUND, REQUEST_TIMEOUT, DiscoverResult
+from mcp_types.version import LATEST_MODERN_VERSION, MODERN_PROTOCOL_VERSIONS
 from pydantic_core import from_json
 
+from core.domain.catalog import Connection
+from core.domain.errors import WayfareError
 from core.domain.execution import ITEMS, NOBODY, TOOLS
 from core.domain.json_schema import misfit
 from core.domain.outcome import SIMULATED_MARK
 from core.servers.asking_back import AskingBack
-from core.servers.greetings import MODES, Way, discover
-from core.servers.oauth import REFUSED, Refused
+from core.servers.messages import REFUSED, Refused
 from core.servers.results import all_pages
 from core.servers.secrets import Launch
 from core.servers.stdio import ON_SPAWN, StderrLog
@@ -30,13 +36,18 @@ from core.servers.threads import (
     CancelledCallError,
     InvalidResponseError,
     NotConnectedError,
+    bounded,
+    first_leaf,
     kill_group,
-    said,
+    retrieved,
+    sentence,
 )
 from core.servers.transports import ON_SESSION_ID, OpenTarget
 
-# Helpers around the SDK's client: a hard time limit, all pages of a list, errors as sentences.
-
+Way = Literal["probe", "legacy", "modern", "sse"]
+"""`legacy` begins with `initialize`, `modern` with `server/discover`, `probe` with the latter and falls back to the former. `sse` is legacy
+over the older transport, at an address that was given as that of the newer one."""
+MODES: dict[Way, Any] = {"probe": "auto", "modern": LATEST_MODERN_VERSION}
 T = TypeVar("T")
 
 
@@ -96,47 +107,77 @@ def says_simulated(client: Client) -> bool:
     return SIMULATED_MARK in (client.server_capabilities.extensions or {})
 
 
-async def bounded(work: Awaitable[T], limit_s: float) -> T:
-    """Awaits the work for at most `limit_s`.
-
-    Raises CallTimeoutError at the limit, even if the work cannot be interrupted at once (a write to a stopped process).
-    """
-    task = asyncio.ensure_future(work)
-    task.add_done_callback(_retrieve)
-    try:
-        done, _ = await asyncio.wait({task}, timeout=limit_s)
-    except asyncio.CancelledError:
-        task.cancel()
-        raise
-    if not done:
-        task.cancel()
-        raise CallTimeoutError(f"no answer within {limit_s:g} s")
-    return task.result()
+async def discover(client: Client) -> None:
+    """Greets a server from 2026-07-28 on. Asks again while it starts, because the SDK does not wait for that. Raises MCPError."""
+    while True:
+        try:
+            found = await client.session.send_discover(LATEST_MODERN_VERSION)
+            break
+        except MCPError as error:
+            if error.code != REQUEST_TIMEOUT:
+                raise
+    client.session.adopt(DiscoverResult.model_validate(found))
 
 
-def _retrieve(task: asyncio.Future[Any]) -> None:
-    """Retrieves the exception of an abandoned task, so that asyncio logs no warning."""
-    if not task.cancelled():
-        task.exception()
+MOST_GREETINGS = 2000
+REFUSES_POST = ("HTTP 400", "HTTP 404", "HTTP 405")
 
 
-def first_leaf(error: BaseException) -> Exception:
-    """Returns the first real exception inside nested groups."""
-    inner: tuple[BaseException, ...] = getattr(error, "exceptions", ())
-    if inner:
-        return first_leaf(inner[0])
-    return error if isinstance(error, Exception) else RuntimeError(type(error).__name__)
+@dataclass
+class Greetings:
+    """The ways that worked, in a file, or in memory without one. A file that cannot be written loses only time."""
+
+    file: Path | None = None
+    _known: dict[str, str] = field(default_factory=dict[str, str])
+
+    def of(self, connection: Connection) -> Way:
+        """Returns the way that worked last."""
+        way: Any = self._read().get(_digest(connection))
+        return way if way in get_args(Way) else "probe"
+
+    def keep(self, connection: Connection, way: Way) -> None:
+        """Keeps the way that worked; `probe` forgets it."""
+        known, key = self._read(), _digest(connection)
+        if known.get(key, "probe") == way:
+            return
+        known.pop(key, None)
+        if way != "probe":
+            known[key] = way
+        self._known = dict(list(known.items())[-MOST_GREETINGS:])
+        if self.file is not None:
+            with suppress(OSError):
+                self.file.parent.mkdir(parents=True, exist_ok=True)
+                new = self.file.with_name(f"{self.file.name}.{os.getpid()}")
+                new.write_text(json.dumps(self._known))
+                new.replace(self.file)
+
+    def _read(self) -> dict[str, str]:
+        if self.file is not None:
+            with suppress(OSError, ValueError):
+                found: Any = json.loads(self.file.read_text())
+                self._known = found if isinstance(found, dict) else {}
+        return self._known
 
 
-def sentence(error: Exception, launch: Launch) -> str:
-    """Returns why a session could not be opened, for the operator."""
-    if isinstance(error, FileNotFoundError):
-        return f"the command {launch.command} was not found"
-    if isinstance(error, OSError) and launch.transport == "stdio":
-        return f"the command {launch.command} cannot be started: {error.strerror or error}"
-    if isinstance(error, MCPError) and error.code == CONNECTION_CLOSED:
-        return "it closed the connection before it answered"
-    return said(error)
+def _digest(connection: Connection) -> str:
+    words = (connection.transport, connection.command, connection.args, connection.cwd, connection.url)
+    return hashlib.sha256(repr(words).encode()).hexdigest()[:24]
+
+
+def next_way(way: Way, transport: str, error: Exception | None, last_words: str) -> Way | None:
+    """Returns the way to try after one that failed, or None. Without an error the time was up."""
+    if error is None:
+        return "legacy" if way == "modern" else None  # an older version may be silent at `server/discover`
+    if isinstance(error, OSError | WayfareError | httpx2.TransportError):
+        return None
+    if transport != "stdio" or not isinstance(error, MCPError):
+        if way == "probe" and isinstance(error, MCPError) and error.code == METHOD_NOT_FOUND:
+            return "modern"  # it knows no `initialize`: it was too slow for the probe before
+        first = "sse" if transport == "http" and last_words.startswith(REFUSES_POST) else None
+        return first if way == "probe" else "probe"
+    if error.code == CONNECTION_CLOSED:  # some servers end at a request before `initialize`
+        return "probe" if way == "legacy" else "legacy"
+    return "legacy" if way == "modern" else "modern"
 
 
 CLIENT_INFO = mcp_types.Implementation(name="wayfare", version="0.1.0")
@@ -349,7 +390,7 @@ class Session:
                     listening = asyncio.ensure_future(self.asking.listen(client, partial(self._heard, client)))
                     probing = asyncio.ensure_future(self._probed(client))
                     for task in (listening, probing):
-                        task.add_done_callback(_retrieve)
+                        task.add_done_callback(retrieved)
                     try:
                         await self._leave.wait()
                     finally:

@@ -14,9 +14,7 @@ from typing import Any, Literal, cast
 from core.domain.catalog import Catalog, Server, Tool
 from core.domain.english import COMMON_VERBS, third_person
 from core.domain.errors import CatalogError
-from core.virtual.schema_inference import schema_part
-
-# Synonyms for words in tool descriptions, and beginnings of descriptions
+from core.virtual.sample_values import schema_part
 
 ANYWHERE = """
 find: locate | finds: locates | finding: locating | fetch: retrieve, get | fetches: retrieves, gets | retrieve: fetch |
@@ -99,8 +97,6 @@ SYNONYMS = _table(ANYWHERE)
 VERB_SYNONYMS = _table(BEGINNING)  # of the verb that a description begins with
 
 
-# Paraphrases by rules: another beginning, another verb, synonyms
-
 Mood = Literal["imperative", "third", ""]
 MOST_WORDINGS = len(PLAIN)  # even a text of one word that no rule knows has as many
 SHARE = 0.75  # of the words that have a synonym
@@ -122,7 +118,8 @@ def wordings(text: str, rng: random.Random, *, kept: Collection[str] = ()) -> It
     if text.strip():
         mood = _mood(text)
         for opening in _openings(mood, rng):  # no two begin alike, so no two are alike
-            yield _opened(_reworded(text, mood, rng, kept), opening)
+            body = _reworded(text, mood, rng, kept).strip()
+            yield opening.format(body if opening in PLAIN else body[0].lower() + body[1:])
 
 
 def _openings(mood: Mood, rng: random.Random) -> list[str]:
@@ -154,11 +151,6 @@ def _known_verb(word: str) -> str:
     """
     forms = (word[:-1], word[:-2], f"{word[:-3]}y") if word.endswith("s") else ()
     return "have" if word == "has" else next((form for form in forms if form in VERBS), "")
-
-
-def _opened(text: str, opening: str) -> str:
-    body = text.strip()
-    return opening.format(body if opening in PLAIN else body[0].lower() + body[1:])
 
 
 def _reworded(text: str, mood: Mood, rng: random.Random, kept: Collection[str]) -> str:
@@ -198,8 +190,6 @@ def _like(model: str, text: str) -> str:
     return text[0].upper() + text[1:] if model[0].isupper() else text
 
 
-# Copies
-
 MOST_COPIES = 50  # any text has more wordings, see `MOST_WORDINGS`
 HIGHEST_SPREAD = 100.0
 
@@ -232,8 +222,7 @@ def multiplied(catalog: Catalog, server: str, recipe: Recipe, *, name: str) -> C
     >>> [s.name for s in multiplied(world, "web", Recipe(2), name="more").servers]
     ['web', 'web-1', 'web-2', 'mail']
     """
-    original = catalog.server(server)
-    row = catalog.server_row[server]
+    original, row = catalog.server(server), catalog.server_row[server]
     made = copies(original, recipe, taken=catalog.server_row)
     kept = (original,) if recipe.keep_original else ()
     return Catalog(name, (*catalog.servers[:row], *kept, *made, *catalog.servers[row + 1 :]))

@@ -10,7 +10,7 @@ from core.domain.catalog import ToolHints
 from core.domain.json_schema import arguments_fit
 from core.domain.outcome import OutcomeKind
 from core.servers.caller import classify_protocol_error
-from core.servers.codec import decode_block, decode_tool
+from core.servers.results import decode_block, decode_tool
 from tests.cases import each
 
 

@@ -10,9 +10,8 @@ from mcp import MCPError
 from mcp_types import METHOD_NOT_FOUND
 
 from core.domain.catalog import Connection
-from core.servers.greetings import Greetings, next_way
 from core.servers.pool import PoolConfig
-from core.servers.session import Lease
+from core.servers.session import Greetings, Lease, next_way
 from tests.servers.conftest import SERVER, SERVERS, Bench
 from tests.servers.writing import writing_server
 

@@ -8,7 +8,7 @@ import mcp_types
 from pydantic import BaseModel
 
 from core.domain.leaks import MASK
-from core.servers.codec import result_without_secrets, without_secrets
+from core.servers.results import result_without_secrets, without_secrets
 from tests.cases import each
 
 VALUES = ("user", "text", "info", "complete", "4711", "object", "sampling/createMessage", "hunter2")

@@ -22,7 +22,7 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportM
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from core.domain.errors import WayfareError
-from core.telemetry.base import telemetry_of
+from core.telemetry import telemetry_of
 from tests.forking import FORKS
 
 ROOT = Path(__file__).parents[2]

@@ -12,7 +12,7 @@ from typing import Any
 from core.domain.catalog import Tool, ToolHints
 from core.domain.json_schema import admitted_by
 from core.importers.shipped_catalogs import sample
-from core.virtual.schema_inference import inferred_schema
+from core.virtual.sample_values import inferred_schema
 from core.virtual.schema_values import value_for
 from core.virtual.server import simulated_result
 from tests.cases import each

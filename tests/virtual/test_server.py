@@ -12,7 +12,7 @@ from mcp import MCPError
 from core.domain.catalog import Server, Tool
 from core.domain.outcome import SIMULATED_MARK
 from core.importers.shipped_catalogs import sample
-from core.servers.codec import decode_tool
+from core.servers.results import decode_tool
 from core.virtual import SENTENCE
 from core.virtual.launch import Ending, PlannedCall
 from tests.cases import each

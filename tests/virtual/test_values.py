@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from core.domain.json_schema import admitted_by
 from core.virtual.sample_values import matching_text
-from core.virtual.schema_inference import merged
-from core.virtual.schema_values import FORMATS, NoValueError, value_for
+from core.virtual.schema_values import FORMATS, NoValueError, merged, value_for
 from tests.cases import each
 
 TREE = {"$ref": "#/$defs/tree", "$defs": {"tree": {
