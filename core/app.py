@@ -23,9 +23,8 @@ if TYPE_CHECKING:
 
     from core.agents.agent import AgentService
     from core.agents.attention import AttentionService
-    from core.calls.calls import CallService
+    from core.calls.calls import CallService, Recordings
     from core.calls.health import HealthChecks
-    from core.calls.recordings import Recordings
     from core.catalogs.background_jobs import BackgroundJobs
     from core.catalogs.backups import Backups, ScheduledBackups
     from core.catalogs.catalog_editor import CatalogEditor
@@ -358,7 +357,7 @@ class App:
 
     @built
     def recordings(self) -> Recordings:
-        from core.calls.recordings import Recordings
+        from core.calls.calls import Recordings
 
         return Recordings(self.store, self.catalogs, self.vault.redact)
 

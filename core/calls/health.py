@@ -80,13 +80,11 @@ class HealthChecks(Rounds):
         }
 
     def round(self) -> None:
-        """Check every server that is due."""
         self.check_due()
 
     def check_due(self) -> tuple[ServerId, ...]:
-        """Check every server that is due. Returns those that answer again."""
-        now = self._now()
-        due = self._due(now)
+        """Checks every server that is due. Returns those that answer again."""
+        due = self._due(self._now())
         if not due:
             return ()
         with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="wayfare-check") as pool:

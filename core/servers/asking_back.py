@@ -19,13 +19,12 @@ from typing import Any, cast
 import mcp_types
 from cachetools import TTLCache
 from mcp import Client, MCPError
-from mcp.client.session import IncomingMessage
 from mcp.shared.dispatcher import ProgressFnT
 from mcp.shared.subscriptions import PromptsListChanged, ResourcesListChanged, ResourceUpdated, ToolsListChanged
 from mcp_types import LOG_LEVEL_META_KEY
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from core.domain.execution import ClientSide, Waiting
+from core.domain.execution import ClientSide
 from core.domain.outcome import ToolCall
 from core.servers.results import Redact, without_secrets
 
@@ -120,7 +119,7 @@ class AskingBack:
                 while missed:
                     self.updated(missed.pop())
                 async for event in events:
-                    self._changed(event)
+                    await self._told(event)
         except Exception as error:  # noqa: BLE001  a failed subscription must not end the calls
             _log.debug("no changes are heard: %s", error)
         return heard
@@ -137,10 +136,7 @@ class AskingBack:
             self.uris.discard(uri)
             raise
 
-    async def _told(self, message: IncomingMessage) -> None:
-        self._changed(message)
-
-    def _changed(self, said: object) -> None:
+    async def _told(self, said: object) -> None:
         kind = LISTS.get(type(said))
         if kind is not None and self.list_changed is not None:
             self.list_changed(kind)
@@ -199,16 +195,19 @@ class AskingBack:
         return await self._ask(mcp_types.ListRootsRequest())
 
     async def _ask(self, request: Any) -> Any:
-        """Returns the client's answer, or the error of a client that cannot answer."""
         whose = self._whose()
         if whose is None:
             return mcp_types.ErrorData(code=mcp_types.INVALID_REQUEST, message="No client can be asked now")
         side, redact = whose
+        began_s = time.perf_counter()
+        side.waiting.now += 1
         try:
-            with _waited(side.waiting):
-                return await asyncio.wrap_future(side.ask(without_secrets(request, redact)))
+            return await asyncio.wrap_future(side.ask(without_secrets(request, redact)))
         except Exception as error:  # noqa: BLE001  any error of the client's side is its answer
             return mcp_types.ErrorData(code=mcp_types.INVALID_REQUEST, message=str(error) or type(error).__name__)
+        finally:
+            side.waiting.now -= 1
+            side.waiting.total_s += time.perf_counter() - began_s
 
     async def _log(self, params: mcp_types.LoggingMessageNotificationParams) -> None:
         whose = self._hearer()
@@ -229,31 +228,15 @@ async def _subscribed(client: Client, uri: str, *, wanted: bool = True) -> None:
     await client.session.send_request(request, mcp_types.EmptyResult)
 
 
-@contextmanager
-def _waited(waiting: Waiting) -> Generator[None]:
-    """Counts the wait for an answer until the end of the block."""
-    began = time.perf_counter()
-    waiting.now += 1
-    try:
-        yield
-    finally:
-        waiting.now -= 1
-        waiting.total_s += time.perf_counter() - began
-
-
-def log_meta(client: Client, side: ClientSide | None) -> Any:
-    """Returns the log level that the client wants, as metadata of a request. From 2026-07-28 on a server sends no log
-    messages without it."""
-    wanted = side is not None and side.log_level and client.protocol_version in MODERN_PROTOCOL_VERSIONS
-    return {LOG_LEVEL_META_KEY: side.log_level} if side is not None and wanted else None
-
-
 async def called(
     client: Client, call: ToolCall, side: ClientSide | None, progress: ProgressFnT | None
 ) -> mcp_types.CallToolResult:
     """Makes one tools/call. Questions go to a client that can answer during the call; for other clients they replace
     the result."""
-    meta, limit_s, arguments = log_meta(client, side), call.timeout_s, dict(call.arguments)
+    meta: Any = None
+    if side is not None and side.log_level and client.protocol_version in MODERN_PROTOCOL_VERSIONS:
+        meta = {LOG_LEVEL_META_KEY: side.log_level}  # the server sends no log messages without it
+    limit_s, arguments = call.timeout_s, dict(call.arguments)
     if side is None or not side.asked_between:
         return await client.call_tool(call.tool, arguments, limit_s, progress, meta=meta)
     given = await client.session.call_tool(

@@ -12,7 +12,6 @@ from urllib.parse import urlsplit
 
 import httpx2
 from mcp.client.auth.utils import extract_field_from_www_auth, extract_scope_from_www_auth, union_scopes
-from mcp.shared.auth import OAuthClientInformationFull
 from pydantic import ValidationError
 
 from core.domain.catalog import Connection, ServerId
@@ -53,13 +52,7 @@ class ServerGrant:
         grant = kept_grant(self._vault, self.server)
         return grant if grant is not None and grant.url == self.url else None
 
-    def client(self) -> OAuthClientInformationFull | None:
-        """Returns the client that was registered before, or None."""
-        grant = self.read()
-        return None if grant is None else grant.client
-
     def keep(self, grant: Grant) -> None:
-        """Keeps a grant, at once."""
         self._vault.mask_tokens(self.server, grant.secrets())
         self._vault.put_grant(self.server, grant.model_dump_json(exclude_none=True))
 
@@ -126,7 +119,8 @@ class TokenAuth(httpx2.Auth):
                 if response.status_code == 401:
                     await asyncio.to_thread(self._grant.refuse, newer)
         noted = REFUSED.get()
-        scopes = _missed_scopes(response)
+        lacking = response.status_code == 403 and extract_field_from_www_auth(response, "error") == "insufficient_scope"
+        scopes = one_line(extract_scope_from_www_auth(response) or "", MOST_CHARS) if lacking else ""  # RFC 6750, 3.1
         if token and scopes and noted is not None:
             await asyncio.to_thread(self._grant.want, scopes)
             noted.challenged, noted.problem = True, f"its token lacks the scope {scopes}"
@@ -146,13 +140,6 @@ def _with(request: httpx2.Request, token: str) -> httpx2.Request:
     if token:
         request.headers[AUTHORIZATION] = f"Bearer {token}"
     return request
-
-
-def _missed_scopes(response: httpx2.Response) -> str:
-    """Returns the scopes that a 403 asks for (RFC 6750, 3.1), or ""."""
-    if response.status_code != 403 or extract_field_from_www_auth(response, "error") != "insufficient_scope":
-        return ""
-    return one_line(extract_scope_from_www_auth(response) or "", MOST_CHARS)
 
 
 def _origin(address: str) -> tuple[str, str, int | None]:

@@ -99,9 +99,6 @@ class Grant(BaseModel):
         return [text for text in found if text]
 
 
-# The flow of the SDK, with what is known to it from a grant, and checks of what an authorization server says.
-
-
 class _Flow(AuthorizationFlow):
     """The SDK's flow for the server at `url`. It is also its own storage: what it obtains becomes a `Grant`."""
 
@@ -125,7 +122,6 @@ class _Flow(AuthorizationFlow):
         """Does nothing."""
 
     async def get_client_info(self) -> OAuthClientInformationFull | None:
-        """Returns the client that is registered already."""
         return self._client
 
     async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
@@ -157,15 +153,11 @@ class _Flow(AuthorizationFlow):
 
     def granted(self) -> Grant | None:
         """Returns what the flow obtained, or None if it was not needed."""
-        known = self.context
+        known, url = self.context, self.context.server_url
         if known.current_tokens is None or known.client_info is None or known.oauth_metadata is None:
             return None
-        grant = Grant(
-            url=known.server_url,
-            client=known.client_info,
-            metadata=known.oauth_metadata,
-            resource=known.protected_resource_metadata,
-        )
+        resource = known.protected_resource_metadata
+        grant = Grant(url=url, client=known.client_info, metadata=known.oauth_metadata, resource=resource)
         return grant.with_token(known.current_tokens)
 
     @property
@@ -192,7 +184,6 @@ class _Flow(AuthorizationFlow):
 
 
 def client_of(client_id: str, redirect_uri: str, secret: str = "") -> OAuthClientInformationFull:
-    """Returns a client that the operator registered."""
     return OAuthClientInformationFull(
         client_id=client_id,
         client_secret=secret or None,
@@ -263,22 +254,20 @@ def revoke(grant: Grant) -> None:
     """Tells the authorization server that the tokens of a grant are not used any more (RFC 7009). Errors are ignored."""
     if grant.metadata.revocation_endpoint is None or grant.token is None:
         return
-    token, endpoint = grant.token, str(grant.metadata.revocation_endpoint)
-    asyncio.run(_revoked(_Flow(grant.url, "http://127.0.0.1"), grant, endpoint, token))
-
-
-async def _revoked(flow: _Flow, grant: Grant, endpoint: str, token: OAuthToken) -> None:
+    flow, endpoint = _Flow(grant.url, "http://127.0.0.1"), str(grant.metadata.revocation_endpoint)
     flow.context.oauth_metadata, flow.context.client_info = grant.metadata, grant.client
-    hint = "refresh_token" if token.refresh_token else "access_token"
-    sent = {"token": getattr(token, hint), "token_type_hint": hint, "client_id": grant.client.client_id}
-    try:
+    hint = "refresh_token" if grant.token.refresh_token else "access_token"
+    sent = {"token": getattr(grant.token, hint), "token_type_hint": hint, "client_id": grant.client.client_id}
+
+    async def revoked() -> None:
         data, headers = flow.context.prepare_token_auth(sent, {})
         async with _client(flow, {}) as client:
             answer = await client.post(endpoint, data=data, headers=headers)
             if answer.status_code == 400:  # the SDK's own servers want the secret of a client without one, too
                 await client.post(endpoint, data={"client_secret": "", **data}, headers=headers)
-    except (OAuthFlowError, SignInError, httpx2.HTTPError, TooLargeError):
-        return
+
+    with suppress(OAuthFlowError, SignInError, httpx2.HTTPError, TooLargeError):
+        asyncio.run(revoked())
 
 
 def check_address(address: str, server_url: str) -> None:

@@ -102,11 +102,6 @@ def _misfit(tool: mcp_types.Tool, result: mcp_types.CallToolResult) -> str:
     return "it has no structured content"
 
 
-def says_simulated(client: Client) -> bool:
-    """Whether the server declares that it is virtual: all its results are simulated."""
-    return SIMULATED_MARK in (client.server_capabilities.extensions or {})
-
-
 async def discover(client: Client) -> None:
     """Greets a server from 2026-07-28 on. Asks again while it starts, because the SDK does not wait for that. Raises MCPError."""
     while True:
@@ -140,9 +135,8 @@ class Greetings:
         known, key = self._read(), _digest(connection)
         if known.get(key, "probe") == way:
             return
-        known.pop(key, None)
-        if way != "probe":
-            known[key] = way
+        others = {digest: one for digest, one in known.items() if digest != key}
+        known = others if way == "probe" else {**others, key: way}
         self._known = dict(list(known.items())[-MOST_GREETINGS:])
         if self.file is not None:
             with suppress(OSError):
@@ -247,7 +241,6 @@ class Session:
 
     @property
     def alive(self) -> bool:
-        """Whether a call may be sent."""
         return self.client is not None and not self._leave.is_set()
 
     @property
@@ -266,7 +259,8 @@ class Session:
         """Returns the session for one use. Raises NotConnectedError if it has ended."""
         if self.client is None or not self.alive:
             raise NotConnectedError("it was disconnected before the call could be sent", connect_s)
-        return Lease(self, self.client, self.tools, self.protocol_version, connect_s, says_simulated(self.client))
+        simulated = SIMULATED_MARK in (self.client.server_capabilities.extensions or {})
+        return Lease(self, self.client, self.tools, self.protocol_version, connect_s, simulated)
 
     async def opened(self, limit_s: float) -> None:
         """Waits until calls may be sent.
@@ -320,7 +314,7 @@ class Session:
             kill_group(self.pid)
 
     async def ended(self) -> None:
-        """Gives the session a short time to end, so that its error and the server's last output are known."""
+        """Waits a little for the end, so that its error and the server's last output are known."""
         await asyncio.wait({self.task}, timeout=STDERR_WAIT_S)
 
     def _depart(self) -> None:
@@ -329,7 +323,6 @@ class Session:
 
     @property
     def last_words(self) -> str:
-        """The newest line of its output outside the protocol, or "" without one."""
         return self.stderr_log.last(self.log_start)
 
     def _with_stderr(self, reason: str) -> str:
@@ -341,13 +334,6 @@ class Session:
 
     def _given_id(self) -> None:
         self._has_id = True
-
-    def _announce(self, client: Client) -> None:
-        info = client.server_info
-        self.protocol_version = client.protocol_version
-        self.server_version = info.version if info is not None else ""
-        self.client = client
-        self._opened.set()
 
     def _heard(self, client: Client) -> AbstractAsyncContextManager[Client]:
         """A client for listening. Over HTTP it is one of its own, because the SDK ends a client whose stream breaks."""
@@ -386,16 +372,19 @@ class Session:
                         await discover(client)
                     self.tools = await tools_by_name(client)
                     check_results(client, self.tools or {})
-                    self._announce(client)
-                    listening = asyncio.ensure_future(self.asking.listen(client, partial(self._heard, client)))
-                    probing = asyncio.ensure_future(self._probed(client))
-                    for task in (listening, probing):
+                    self.protocol_version = client.protocol_version
+                    self.server_version = client.server_info.version if client.server_info is not None else ""
+                    self.client = client
+                    self._opened.set()
+                    beside = (self.asking.listen(client, partial(self._heard, client)), self._probed(client))
+                    tasks = [asyncio.ensure_future(work) for work in beside]
+                    for task in tasks:
                         task.add_done_callback(retrieved)
                     try:
                         await self._leave.wait()
                     finally:
-                        listening.cancel()
-                        probing.cancel()
+                        for task in tasks:
+                            task.cancel()
         except Exception as error:  # noqa: BLE001  any error of the server or the SDK ends only this session
             self.error = first_leaf(error)
         finally:

@@ -124,15 +124,6 @@ def test_other_rates_fold_the_same_events(app: App, calls_of: CallsOf) -> None:
     assert app.catalogs.statistics("world", plain).tools.success[0] == pytest.approx(0.68)
 
 
-def test_the_next_decision_sees_what_was_learnt(app: App, calls_of: CallsOf) -> None:
-    plain = app.routing.parameters("ehrr", {"half_life_s": 0.0})
-    before = app.routing.route("echo words", catalog="world", parameters=plain)
-    calls_of(Scripted(OutcomeKind.CRASH)).run(call("echo"))
-    after = app.routing.route("echo words", catalog="world", parameters=plain)
-    assert after.statistics_version == before.statistics_version + 1
-    assert after.tools.time_cost_s[0] > before.tools.time_cost_s[0]
-
-
 @each("kind", KINDS)
 def test_what_a_call_costs(app: App, calls_of: CallsOf, kind: OutcomeKind) -> None:
     answered = kind in {OutcomeKind.OK, OutcomeKind.TOOL_ERROR}
@@ -185,12 +176,3 @@ def test_a_call_whose_catalog_goes_away_meanwhile_is_recorded(app: App, calls_of
     assert app.store.activity.call_count() == 1
     import_text(app.catalog_editor, document(), "world")
     assert app.catalogs.statistics("world").servers.calls[0] == 1
-
-
-def test_a_caller_that_breaks_is_our_error_and_no_outcome(app: App, calls_of: CallsOf) -> None:
-    def explode(_: ToolCall) -> None:
-        raise RuntimeError("a defect of ours")
-
-    with pytest.raises(RuntimeError, match="a defect of ours"):
-        calls_of(Scripted(meanwhile=explode)).run(call("echo"))
-    assert app.store.activity.call_count() == 0

@@ -44,14 +44,6 @@ def test_the_first_success_of_a_server_that_starts_slowly_does_not_lower_its_uti
     assert echo_now()[1] > time_cost_s + 0.3  # it must connect again: 0.85 * 0.2 + 0.15 * 2 s at least
 
 
-def test_a_crash_is_an_outcome_and_the_next_call_works(app: App, tmp_path: Path) -> None:
-    crash = {"counter": str(tmp_path / "count"), "times": 1}
-    report = app.calls.run(call("crash", arguments=crash))
-    assert report.outcome.kind is OutcomeKind.CRASH
-    assert report.server_after.post_accept_failure > report.server_before.post_accept_failure
-    assert app.calls.run(call("echo")).outcome.kind is OutcomeKind.OK
-
-
 def test_a_cancelled_call_is_recorded_and_teaches_nothing(app: App) -> None:
     app.calls.run(call("echo"))
     before = figures(app)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -50,18 +49,6 @@ def test_a_crash_is_retried_once_with_the_hint(bench: Any, raw: Any, tmp_path: P
         (tmp_path / "counter").unlink(missing_ok=True)
         outcome = bench.call(raw(), "crash", crash_arguments(tmp_path, crashes), hints=hints)
         assert (outcome.kind, outcome.attempts, executed(tmp_path)) == (kind, 2, 2)
-
-
-def test_a_hang_times_out_without_a_retry_and_the_next_call_gets_a_new_process(bench_with: Any, raw: Any) -> None:
-    bench = bench_with(PoolConfig(probe_s=0.2))
-    connection = raw()
-    pid = int(bench.call(connection, "pid").content[0].text)
-    outcome = bench.call(connection, "stall", timeout_s=0.3, hints=SAFE)
-    assert (outcome.kind, outcome.attempts) == (OutcomeKind.TIMEOUT, 1)
-    after = bench.call(connection, "pid")
-    assert after.kind is OutcomeKind.OK
-    assert int(after.content[0].text) != pid
-    eventually(lambda: not running(pid))
 
 
 def test_a_stopped_server_times_out_at_the_limit_and_others_go_on(bench_with: Any, raw: Any) -> None:
@@ -162,13 +149,3 @@ def test_standard_error_is_kept_bounded_and_redacted_and_stays_off_the_console(
     assert len(bench.pool.states()[0].stderr_lines) == 50
     bench.pool.close()
     assert capfd.readouterr().err == ""
-
-
-def test_cancelling_a_call_to_a_real_process(shared: Any, sample: Connection) -> None:
-    cancel = threading.Event()
-    shared.call(sample, "pid")
-    timer = threading.Timer(0.2, cancel.set)
-    timer.start()
-    assert shared.call(sample, "slow", {"seconds": 60}, timeout_s=60, cancel=cancel).kind is OutcomeKind.CANCELLED
-    after = shared.call(sample, "echo", {"text": "still here"})
-    assert (after.kind, after.connect_s) == (OutcomeKind.OK, None)

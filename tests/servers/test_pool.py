@@ -73,23 +73,6 @@ def test_backoff_grows_fails_fast_and_resets_after_a_success(bench_with: Any) ->
     assert states(bench) == {"server": "ready"}
 
 
-def test_failures_before_a_success_do_not_count_after_it(bench_with: Any) -> None:
-    gate, time_s = Gate(), [0.0]
-    bench = bench_with(PoolConfig(idle_s=0.0), open_target=gate, clock=lambda: time_s[0])
-    gate.shut = True
-    for _ in range(4):
-        bench.call(here(), "ping")
-        time_s[0] += 60
-    gate.shut = False
-    assert bench.call(here(), "ping").kind is OutcomeKind.OK
-    eventually(lambda: states(bench) == {"server": "idle"})
-    gate.shut = True
-    before = gate.tries
-    bench.call(here(), "ping")
-    bench.call(here(), "ping")
-    assert gate.tries == before + 2
-
-
 def test_idle_sessions_are_closed_and_reopened_when_needed(bench_with: Any, raw: Any) -> None:
     bench = bench_with(PoolConfig(idle_s=0.05))
     connection = raw()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from core.domain.catalog import Connection, Server, ServerId, Tool
+from core.domain.catalog import Server, ServerId, Tool
 from core.domain.errors import WayfareError
 from core.importers import read_document
 from core.importers.shipped_catalogs import sample
@@ -22,13 +22,6 @@ def test_what_is_written_is_read_back_as_it_was() -> None:
     servers = sample().servers
     text = json.dumps({"servers": [plain_server(server) for server in servers]})
     assert read_document(text, source="again").servers == tuple(replace(server, connection=None) for server in servers)
-
-
-def test_nothing_of_the_connection_is_written(tmp_path: Path) -> None:
-    hidden = Connection("stdio", command="secret-command", env={"KEY": "${secret:hunter2}"})
-    virtual_connection(replace(WEATHER, connection=hidden), tmp_path)
-    (file,) = tmp_path.iterdir()
-    assert "secret" not in file.read_text()
 
 
 def test_the_same_server_has_the_same_file_and_another_one_another(tmp_path: Path) -> None:

@@ -15,8 +15,7 @@ from core.virtual import SENTENCE
 from dashboard.pages.call.form import call_form
 from dashboard.pages.call.learning import learning, next_decision
 from dashboard.pages.call.result import result_view
-from dashboard.pages.call.run import Run, attempted, call_bar, run_of, watch
-from dashboard.pages.call.target import Target, choose_target, tool_card
+from dashboard.pages.call.run import Run, Target, attempted, call_bar, choose_target, run_of, tool_card, watch
 from dashboard.ui.calling import MODES
 from dashboard.ui.judging import judge_popover
 from dashboard.ui.labels import label_bar, label_notice, labelling

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from streamlit.testing.v1 import AppTest
 
-from core.domain.outcome import OutcomeKind
 from tests.dashboard.call_page.bench import Bench, how, press
 from tests.dashboard.harness import text_of
 
@@ -40,11 +39,6 @@ def test_a_click_is_stored_with_its_decision_and_the_decision_below_follows(benc
         page.dataframe[-1].value.set_index("statistic").loc["called tool: fits", "change"]
         != rows.loc["called tool: fits", "change"]
     )
-
-
-def test_it_says_that_a_failed_call_does_not_tell_whether_the_tool_was_right(bench: Bench) -> None:
-    bench.caller.outcome = {"kind": OutcomeKind.CRASH, "error": ""}
-    assert "failed, but this does not tell whether" in text_of(called(bench))
 
 
 def test_a_simulated_call_teaches_nothing_and_a_label_on_it_is_a_persons(bench: Bench) -> None:
