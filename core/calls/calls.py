@@ -147,7 +147,6 @@ class CallHandle:
         return self.future is not None and self.future.done()
 
     def report(self, timeout_s: float | None = None) -> CallReport:
-        """The report; waits for it. Raises what went wrong on our side (never what the tool did)."""
         if self.future is None:
             raise RuntimeError("the call was not started")
         return self.future.result(timeout_s)
@@ -253,7 +252,6 @@ class CallService:
         return replace(outcome, mode=CallMode.VIRTUAL) if launched or server.virtual else outcome
 
     def _injection(self, call: ToolCall) -> Injection | None:
-        """The faults of the call's network, None if it is as measured."""
         if not call.network.has_profile:
             return None
         return self.networks.injection(self.catalogs.catalog(call.catalog), call.network)

@@ -50,8 +50,6 @@ class ServerDown:
 
 @dataclass(slots=True)
 class _Plan:
-    """The checks of one server: how many failed, and when the next one is due."""
-
     failed: int
     due: datetime
 
@@ -70,7 +68,6 @@ class HealthChecks(Rounds):
         self._lock = threading.Lock()
 
     def down(self, catalog: str) -> dict[str, ServerDown]:
-        """The servers of a catalog that are believed to be down."""
         known, first = self._catalogs.down(catalog), self._now() + timedelta(seconds=wait_s(0))
         with self._lock:
             plans = {server: self._plans.get(ServerId(catalog, server), _Plan(0, first)) for server in known}

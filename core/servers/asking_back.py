@@ -181,7 +181,6 @@ class AskingBack:
         return _CURRENT.get() or (self._under_way[0] if len(self._under_way) == 1 else None)
 
     def _hearer(self) -> Under | None:
-        """Returns the client of a log message, or None if it may belong to several."""
         clients = {"" if one is None else one[0].client for one in self._under_way} or self._clients
         return _CURRENT.get() or (self._last if len(clients) == 1 else None)
 
@@ -222,7 +221,6 @@ class AskingBack:
 
 
 async def _subscribed(client: Client, uri: str, *, wanted: bool = True) -> None:
-    """Subscribes at a server up to 2025-11-25. Raises MCPError."""
     params = mcp_types.SubscribeRequestParams(uri=uri) if wanted else mcp_types.UnsubscribeRequestParams(uri=uri)
     request: Any = (mcp_types.SubscribeRequest if wanted else mcp_types.UnsubscribeRequest)(params=cast(Any, params))
     await client.session.send_request(request, mcp_types.EmptyResult)

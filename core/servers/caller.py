@@ -124,7 +124,6 @@ class McpCaller:
         return outcome if fault is None else replace(outcome, injected=str(fault))
 
     def _unreachable(self, call: ToolCall, connection: Connection | None) -> str:
-        """Returns what a connection attempt lacks, or ""."""
         if connection is None or not (connection.command if connection.transport == "stdio" else connection.url):
             where = f"catalog {call.catalog}" if call.catalog else "the catalog"
             return f"Server {call.server} has no command or URL in {where}; add a connection to call it."
@@ -201,7 +200,6 @@ class McpCaller:
         )
 
     def _note(self, work: _Attempt) -> str:
-        """Returns what a client has to know of the state of its server."""
         if work.renewed:
             return self._shown(NEW_STATE.format(why=work.renewed))
         return NOT_KEPT if work.lease is not None and work.lease.session.passing else ""

@@ -252,7 +252,6 @@ class OwnSession:
         self._client = Client(target, client_info=client_info, cache=None, mode=mode, **self._asking.callbacks())
 
     async def __aenter__(self) -> Self:
-        """Connects. Raises the errors of the transport."""
         await self._client.__aenter__()
         return self
 
@@ -271,12 +270,10 @@ class OwnSession:
     async def call(
         self, tool: str, arguments: Mapping[str, Any], limit_s: float, progress: ProgressFnT | None
     ) -> mcp_types.CallToolResult:
-        """Makes one tools/call. Raises MCPError."""
         call = ToolCall("", tool, arguments, timeout_s=limit_s)
         return await self._under_way(lambda side: called(self._client, call, side, progress))
 
     async def answer(self, method: str, params: Any) -> Any:
-        """Returns the answer to a request other than tools/call. Raises MCPError."""
         return await self._under_way(lambda side: answered(self._client, side, method, params))
 
     async def _under_way(self, work: Callable[[ClientSide | None], Awaitable[T]]) -> T:

@@ -83,7 +83,6 @@ def containers(message: bytes) -> int:
 
 
 async def read(work: Callable[[bytes], T], raw: bytes) -> T:
-    """Runs the work, in a thread if the message is long."""
     if len(raw) <= READ_AT_ONCE_BYTES:
         return work(raw)
     return await anyio.to_thread.run_sync(work, raw, abandon_on_cancel=True)
@@ -116,7 +115,6 @@ def dumped(message: JSONRPCMessage) -> bytes:
 
 
 def failed(answered: RequestId, reason: str) -> JSONRPCError:
-    """Returns the error that ends a call."""
     return JSONRPCError(jsonrpc="2.0", id=answered, error=ErrorData(code=INTERNAL_ERROR, message=reason))
 
 
@@ -127,7 +125,6 @@ def top_level(head: bytes) -> bytes:
 
 
 def answered_id(head: bytes, tail: bytes) -> RequestId | None:
-    """Returns the id of the call that a message answers, from its two ends, or None if they do not tell."""
     found = _ID.search(top_level(head)) or _LAST_ID.search(tail)
     return None if found is None or b'"jsonrpc"' not in head + tail else from_json(found[1])
 
@@ -173,7 +170,6 @@ def _message(document: Any, asked: RequestId | None) -> JSONRPCMessage:
 
 
 def _error(given: Any) -> ErrorData:
-    """Returns a server's error with its words, whatever its form."""
     known = cast("dict[str, Any]", given) if isinstance(given, dict) else {"message": given}
     code, message = known.get("code"), known.get("message")
     if not isinstance(message, str) or not message:
@@ -321,7 +317,6 @@ async def heard(response: httpx2.Response, limit: AnswerLimit, tell: Tell | None
 
 
 def _retry_s(wanted: str) -> float | None:
-    """Returns the seconds of a Retry-After, which has a number or a date (RFC 9110, 10.2.3)."""
     if re.fullmatch(r"\d{1,9}", wanted):
         return float(wanted)
     with suppress(ValueError, TypeError):  # the latter for a date without a zone

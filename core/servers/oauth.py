@@ -48,7 +48,6 @@ class ServerGrant:
         self.url = url
 
     def read(self) -> Grant | None:
-        """Returns the kept grant, or None."""
         grant = kept_grant(self._vault, self.server)
         return grant if grant is not None and grant.url == self.url else None
 
@@ -148,7 +147,6 @@ def _origin(address: str) -> tuple[str, str, int | None]:
 
 
 def unauthorized(server: ServerId, connection: Connection, launch: Launch, refused: Refused) -> UnauthorizedError:
-    """Returns the error for a 401: what the server lacks, and what an operator does about it."""
     given = {name: value.strip().lower() not in {"", "bearer", "basic"} for name, value in launch.headers.items()}
     empty = next((name for name, has_value in given.items() if not has_value), "")
     own = next((name for name in given if name.lower() == AUTHORIZATION), "")

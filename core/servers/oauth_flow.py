@@ -68,7 +68,6 @@ class Grant(BaseModel):
 
     @property
     def scopes(self) -> str:
-        """Returns the scopes of the token and those that it lacks."""
         return union_scopes(self.token.scope if self.token is not None else None, self.wanted) or ""
 
     def with_token(self, token: OAuthToken) -> Self:
@@ -82,18 +81,15 @@ class Grant(BaseModel):
         return self.model_copy(update={"token": token, "expires_at": ends, "problem": ""})
 
     def refused(self, problem: str) -> Self:
-        """Returns the grant without its token."""
         return self.model_copy(update={"token": None, "expires_at": None, "problem": problem})
 
     @property
     def ends_soon(self) -> bool:
-        """Whether the token has ended, or does so soon."""
         if self.token is None or self.expires_at is None:
             return False
         return time.time() > self.expires_at - min(EARLY_S, 0.1 * (self.token.expires_in or 0))
 
     def secrets(self) -> list[str]:
-        """Returns the texts that nothing may show."""
         token = self.token
         found = [self.client.client_secret, token and token.access_token, token and token.refresh_token]
         return [text for text in found if text]
@@ -128,7 +124,6 @@ class _Flow(AuthorizationFlow):
         """Does nothing."""
 
     async def check(self, request: httpx2.Request) -> None:
-        """Raises SignInError for a request that must not be sent."""
         check_address(str(request.url), self.context.server_url)
         if request.method != "POST" or str(request.url) == self.context.server_url:
             return
@@ -144,7 +139,6 @@ class _Flow(AuthorizationFlow):
             )
 
     async def renewal_request(self, grant: Grant) -> httpx2.Request:
-        """Returns the request for a new token."""
         known = self.context
         known.oauth_metadata, known.protected_resource_metadata = grant.metadata, grant.resource
         known.client_info, known.current_tokens = grant.client, grant.token
@@ -152,7 +146,6 @@ class _Flow(AuthorizationFlow):
         return await self.refresh_request()
 
     def granted(self) -> Grant | None:
-        """Returns what the flow obtained, or None if it was not needed."""
         known, url = self.context, self.context.server_url
         if known.current_tokens is None or known.client_info is None or known.oauth_metadata is None:
             return None
@@ -316,7 +309,6 @@ def _client(flow: _Flow, headers: Mapping[str, str]) -> httpx2.AsyncClient:
 
 
 async def _metadata(model: type[BaseModel], text: bytes) -> bytes:
-    """Returns a metadata document as `usable` leaves it."""
     with suppress(ValueError, RecursionError):
         return json.dumps(usable(json.loads(text), model)).encode()
     return text
@@ -347,7 +339,6 @@ def usable(document: Any, model: type[BaseModel]) -> Any:
 
 
 def _reason(response: httpx2.Response) -> str:
-    """Returns the error that an authorization server gives (RFC 6749, 5.2), or the status."""
     try:
         document: Any = response.json()
     except ValueError:

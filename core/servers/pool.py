@@ -68,7 +68,6 @@ async def translated(
 
 
 async def _lost(error: MCPError, pooled: PooledConnection, session: Session, log_start: int) -> Exception:
-    """Returns the error to raise after the connection has ended."""
     pooled.drop(session, error.message)
     if session.closed_by_us:
         return CancelledCallError("the connection was closed by the operator")
@@ -198,7 +197,6 @@ class SessionPool:
         return pooled is not None and pooled.hears(uri)
 
     def forget(self, owner: str) -> None:
-        """Ends the sessions of a client that has left."""
         with self._closing:
             if not self._closed and self._loop.started:
                 self._loop.submit(self._forget(owner))
@@ -212,7 +210,6 @@ class SessionPool:
         ThreadInbox().wait_for(future, None)
 
     def states(self) -> tuple[ConnectionState, ...]:
-        """Returns a snapshot of each connection that was used, in order of first use."""
         return tuple(pooled.state() for pooled in tuple(self._connections.values()))
 
     def close(self) -> None:

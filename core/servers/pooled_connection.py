@@ -87,8 +87,6 @@ class PoolConfig:
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What all connections of a pool share."""
-
     vault: SecretVault
     limits: PoolConfig
     open_target: OpenTarget
@@ -140,7 +138,6 @@ class PooledConnection:
         return self.session is not None and self.session.alive and not self.busy and not self._uris
 
     def hears(self, uri: str) -> bool:
-        """Whether a session hears of changes of a resource now; callable from any thread."""
         session = self.session
         return session is not None and session.alive and uri in self._uris
 
@@ -194,7 +191,6 @@ class PooledConnection:
             session.retire()
 
     def drop(self, session: Session, error: str) -> None:
-        """Takes the unusable session out: the next call opens another one."""
         if session is self.session:
             self._let_go(error)
             self._fail(error)
@@ -213,13 +209,11 @@ class PooledConnection:
         return BusyError(f"Server {self.server.server} is busy: {words.rstrip('.')}.{when}")
 
     def release(self, why: str) -> None:
-        """Closes the session if it is not busy, and no client wants to hear of a resource."""
         if self.session is not None and not self.busy and not self._uris:
             self.session.close()
             self._let_go(why)
 
     def close(self) -> None:
-        """Closes everything, including calls in progress."""
         for session in tuple(self.sessions):
             session.close()
         self._failed = False
@@ -313,7 +307,6 @@ class PooledConnection:
 
     @property
     def shared(self) -> bool:
-        """Whether all clients use its session."""
         return self.connection.shared or (self.session is not None and self.session.stateless)
 
     async def _connected(self) -> Session:

@@ -124,7 +124,6 @@ def _entry(method: str, version: str, entry: Any) -> tuple[Entry | None, list[st
 
 
 def _fault(error: ErrorDetails) -> str:
-    """Returns the place in an entry, and the value there."""
     value = "missing" if error["type"] == "missing" else repr(error["input"])[:SHOWN_CHARS]
     return f"{'.'.join(map(str, error['loc'][2:]))} ({value})"
 
@@ -152,7 +151,6 @@ def _tool(tool: Entry, *, modern: bool) -> tuple[Entry, list[str]]:
 
 
 def _output_schema(given: object, *, modern: bool) -> Any:
-    """Returns an output schema, or None if it accepts anything. Up to 2025-11-25 it has to be of type object."""
     if given is None or given is True or given in ([], {}):
         return None
     if not isinstance(given, dict):
@@ -278,7 +276,6 @@ def result_without_secrets(result: Message, values: Sequence[str]) -> Message:
 
 
 def text_without_secrets(text: str, values: Sequence[str]) -> str:
-    """Returns a text with these values masked, longest first."""
     for value in values:
         text = text.replace(value, MASK)
     return text
@@ -310,7 +307,6 @@ def _fields_of_words(message: type[BaseModel]) -> frozenset[str]:
 
 
 def _kinds(annotation: Any) -> set[Any]:
-    """Returns the types that a field accepts; `Literal` for an enumeration."""
     origin, parts = get_origin(annotation), get_args(annotation)
     if origin is Literal:
         return {Literal}

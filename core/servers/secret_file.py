@@ -119,7 +119,6 @@ class SecretFile:
         return {"": json.dumps({**document, "key": "key file"}).encode(), ".key": key}
 
     def source(self) -> KeySource:
-        """Returns where the key of the next write comes from."""
         if self._passphrase:
             return "passphrase"
         return "keychain" if _keychain() is not None else "key file"
@@ -164,7 +163,6 @@ class SecretFile:
         }
 
     def _key(self, source: KeySource, salt: bytes, *, make: bool) -> bytes:
-        """Returns the 32 bytes, URL-safe base64. Makes a key if there is none and `make` is set. Raises SecretFileError."""
         if source == "passphrase":
             if not self._passphrase:
                 raise SecretFileError(
@@ -189,7 +187,6 @@ class SecretFile:
 
 
 def _keychain() -> Any:
-    """Returns the keychain of the operating system, or None if no keychain keeps values."""
     import keyring
     from keyring.backends import fail, null
 

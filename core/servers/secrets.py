@@ -112,20 +112,17 @@ class SecretVault:
             self._remember(name, secret.value)
 
     def remove(self, server: ServerId, name: str) -> bool:
-        """Drop a secret; it stays masked. Returns whether there was one."""
         if (server, name) not in self._known():
             return False
         self._change(lambda known: known.pop((server, name), None))
         return True
 
     def forget(self, catalog: str) -> None:
-        """Drop the secrets of a catalog's servers; they stay masked."""
         gone = [key for key in self._known() if key[0].catalog == catalog]
         if gone:
             self._change(lambda known: [known.pop(key, None) for key in gone])
 
     def names(self) -> Mapping[tuple[ServerId, str], datetime]:
-        """The names of all secrets by server, and when each was set."""
         return {key: secret.set_at for key, secret in self._known().items()}
 
     def grant(self, server: ServerId) -> str | None:
@@ -136,7 +133,6 @@ class SecretVault:
         self._change(lambda known: known.update({(server, GRANT): Secret(text, datetime.now(UTC))}))
 
     def client_secret(self, server: ServerId, client_id: str) -> str:
-        """The secret of an OAuth client that the operator registered for a server, or ""."""
         secret = self._known().get((server, client_secret_name(client_id)))
         return "" if secret is None else secret.value
 
@@ -271,7 +267,6 @@ class SecretVault:
         return value
 
     def _expanded(self, server: ServerId, text: str) -> str | None:
-        """A text with its references replaced, or None if one has no value."""
         values = {match[0]: self._value(server, match) for match in _REFERENCE.finditer(text)}
         return None if None in values.values() else _REFERENCE.sub(lambda match: values[match[0]] or "", text)
 
@@ -286,12 +281,10 @@ class SecretVault:
 
 
 def client_secret_name(client_id: str) -> str:
-    """The name of an OAuth client's secret among those of its server."""
     return f"{{oauth client secret of {client_id}}}"
 
 
 def vault_of(settings: Settings) -> SecretVault:
-    """The vault beside a store."""
     path, environment = settings.secrets_path, settings.environment
     return SecretVault(environment, None if path is None else SecretFile(path, environment))
 

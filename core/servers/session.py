@@ -126,7 +126,6 @@ class Greetings:
     _known: dict[str, str] = field(default_factory=dict[str, str])
 
     def of(self, connection: Connection) -> Way:
-        """Returns the way that worked last."""
         way: Any = self._read().get(_digest(connection))
         return way if way in get_args(Way) else "probe"
 
@@ -309,7 +308,6 @@ class Session:
             self._depart()
 
     def kill(self) -> None:
-        """Kills the rest of the child's process group; the SDK leaves descendants of a child that ended."""
         if self.pid is not None:
             kill_group(self.pid)
 

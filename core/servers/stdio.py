@@ -175,7 +175,6 @@ async def _started(launch: Launch, errlog: TextIO) -> Process | FallbackProcess:
 async def _read(
     stdout: ByteReceiveStream, incoming: MemoryObjectSendStream[Incoming], stderr_log: StderrLog, limit: AnswerLimit
 ) -> None:
-    """Passes on the server's messages until the server or the session ends."""
     lines = Lines(limit)
     try:
         async with incoming:

@@ -193,7 +193,6 @@ class WatchedStream(WrappedStream):
 
     @property
     def last_context(self) -> Any:
-        """The sender's context, if the wrapped stream has one."""
         return getattr(self.stream, "last_context", None)
 
     async def receive(self) -> Message:

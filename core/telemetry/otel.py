@@ -117,7 +117,6 @@ class OpenTelemetry(Telemetry):
         self._spent = meter.create_counter("wayfare.call.cost", "USD", "Declared prices of calls that were charged.")
 
     def decided(self, decision: Decision, origin: str) -> None:
-        """Makes a span that ends now, with the decision's numbers."""
         duration_s = decision.timings_ms["total"] / 1e3
         common: Attributes = {
             "wayfare.router": decision.router,

@@ -49,7 +49,6 @@ def plain_server(server: Server) -> dict[str, Any]:
 
 
 def chosen(servers: Sequence[Server], name: str | None) -> Server:
-    """Returns the server of a name, or the only one. Raises UnknownNameError."""
     if name is None and len(servers) == 1:
         return servers[0]
     found = next((server for server in servers if server.name == name), None)
@@ -61,7 +60,6 @@ def chosen(servers: Sequence[Server], name: str | None) -> Server:
 
 
 def hint_names(hints: ToolHints) -> dict[str, bool]:
-    """Returns the given hints under their MCP names."""
     said = {name: getattr(hints, field) for field, name in HINTS.items()}
     return {name: value for name, value in said.items() if value is not None}
 
@@ -135,8 +133,6 @@ class Ending(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PlannedCall:
-    """It ends after `wait_s`, with the recorded `answer` if there is one."""
-
     wait_s: float
     ending: Ending
     answer: Mapping[str, Any] | None = None
@@ -228,7 +224,6 @@ _ENDINGS = {"crash": Ending.DROP, "timeout": Ending.HANG}
 
 
 def canonical(arguments: Mapping[str, Any]) -> str:
-    """The arguments as JSON; equal ones are equal texts."""
     return json.dumps(dict(arguments), sort_keys=True, ensure_ascii=False)
 
 

@@ -171,7 +171,6 @@ def _reworded(text: str, mood: Mood, rng: random.Random, kept: Collection[str]) 
 
 
 def _with_other_verb(text: str, mood: Mood, rng: random.Random) -> str:
-    """Returns the text with a synonym of its first verb. A verb before a particle or a second verb stays."""
     first, space, rest = text.strip().partition(" ")
     verb = _known_verb(first.lower()) if mood == "third" else first.lower()
     if (
@@ -186,7 +185,6 @@ def _with_other_verb(text: str, mood: Mood, rng: random.Random) -> str:
 
 
 def _like(model: str, text: str) -> str:
-    """Returns the text, capitalised if the model is."""
     return text[0].upper() + text[1:] if model[0].isupper() else text
 
 

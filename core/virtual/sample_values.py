@@ -48,7 +48,6 @@ class Plausible:
 
     @property
     def fake(self) -> Faker:
-        """Names of people, companies and places, from the same random generator."""
         faker = _faker()
         faker.factories[0].random = self.rng
         return faker
@@ -62,7 +61,6 @@ class Plausible:
         return " ".join(text[0].upper() + text[1:] for text in made)
 
     def identifier(self) -> str:
-        """An id such as `7f3a90c1`."""
         return f"{self.rng.getrandbits(32):08x}"
 
     def link(self, ending: str = "") -> str:
@@ -70,7 +68,6 @@ class Plausible:
         return f"https://example.org/{self.identifier()}{ending}"
 
     def time(self) -> datetime:
-        """A time in 2026, whole minutes."""
         return EPOCH + timedelta(minutes=self.rng.randrange(300 * 24 * 60))
 
     def pick(self, *choices: str) -> str:
@@ -106,7 +103,6 @@ class _Bounded(random.Random):
     left = MOST_REPEATS
 
     def randint(self, a: int, b: int) -> int:
-        """Returns a number of repetitions. Raises OverflowError if they are too many together."""
         made = super().randint(max(a, min(1, b)), min(b, a + MORE))
         self.left -= made
         if self.left < 0:
@@ -114,7 +110,6 @@ class _Bounded(random.Random):
         return made
 
     def choice(self, seq: Any) -> Any:
-        """Returns one of them, a letter or a digit if there is one."""
         if all(isinstance(one, str) for one in seq):
             seq = sorted(one for one in seq if one in PRINTABLE) or sorted(seq)
         return super().choice(seq)
@@ -309,7 +304,6 @@ def inferred_schema(tool: Tool, arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _parts(tool: Tool) -> tuple[str, Shape, str]:
-    """The verb, its result, and the noun. Without a verb a plural or a limit means many."""
     said = words(tool.name).lower().split()
     verb = next((word for word in said if word in VERBS), "")
     named = [word for word in said if word not in VERBS and word not in FILLERS] or ["result"]

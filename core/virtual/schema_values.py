@@ -126,7 +126,6 @@ def _number(schema: Schema, name: str, plausible: Plausible, *, whole: bool) -> 
 
 
 def _bounds(schema: Schema, *, whole: bool) -> tuple[float | None, float | None]:
-    """The least and the largest value, inclusive."""
     low, high = schema.get("minimum"), schema.get("maximum")
     above, below = schema.get("exclusiveMinimum"), schema.get("exclusiveMaximum")
     nudge = 1 if whole else 1e-6
@@ -145,7 +144,6 @@ def _drawn(low: float | None, high: float | None, plausible: Plausible) -> float
 
 
 def _stepped(value: float, step: Any, low: float | None, high: float | None, *, whole: bool) -> float | int:
-    """The nearest multiple of the step within the bounds, if there is one."""
     if whole and isinstance(step, float) and not step.is_integer():
         step = 1
     nearest = round(value / step)
@@ -281,7 +279,6 @@ class _Builder:
         }
 
     def value(self, schema: object, name: str = "", depth: int = 0) -> Any:
-        """A value for one field. Raises NoValueError if the schema requires endless nesting."""
         if depth > ENDLESS:
             raise NoValueError("it requires endless nesting")
         if self._left < -MOST_REQUIRED:

@@ -235,7 +235,6 @@ class Behaviour:
 
 
 def virtual_server(server: Server, behaviour: Behaviour, drop: Drop) -> VirtualServer:
-    """Returns the server with its behaviour. Raises WayfareError for an unknown profile."""
     if behaviour.profile not in PROFILES:
         raise WayfareError(f"There is no profile {behaviour.profile!r}; choose one of: {', '.join(PROFILES)}.")
     rng = random.Random(behaviour.seed)  # noqa: S311 - a simulation, not a secret
@@ -253,7 +252,6 @@ def serve(server: Server, behaviour: Behaviour, port: int | None) -> None:
 
 
 def serve_stdio(server: Server, behaviour: Behaviour) -> None:
-    """A simulated crash ends the process."""
     served = virtual_server(server, behaviour, _crash).mcp
     signal.signal(signal.SIGINT, _leave)  # a thread blocks on the input and would keep the process alive
     time.sleep(PROFILES[behaviour.profile].start_s * behaviour.speed)

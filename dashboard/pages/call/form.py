@@ -25,7 +25,6 @@ class UnfitError(ValueError):
 
 
 def start_state(field: Field) -> Any:
-    """The first value of a field's widget: its default, or nothing."""
     try:
         return widget_state(field, field.default)
     except UnfitError:
@@ -71,7 +70,6 @@ def sent_value(field: Field, state: Any) -> tuple[Any, str]:
 
 
 def gather(fields: Sequence[Field], states: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
-    """Returns the arguments of a form, and the problem of each unreadable field."""
     arguments: dict[str, Any] = {}
     problems: dict[str, str] = {}
     for field in fields:
@@ -84,7 +82,6 @@ def gather(fields: Sequence[Field], states: Mapping[str, Any]) -> tuple[dict[str
 
 
 def spread(fields: Sequence[Field], arguments: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Returns the widget values for these arguments, and the names that the form cannot show."""
     states: dict[str, Any] = {}
     lost = [name for name in arguments if name not in {field.name for field in fields}]
     for field in fields:
@@ -111,7 +108,6 @@ def parsed(text: str) -> tuple[Any, str]:
 
 
 def parsed_object(text: str) -> tuple[dict[str, Any], str]:
-    """Returns the arguments of a JSON text and "", or {} and the problem."""
     value, problem = parsed(text) if text.strip() else ({}, "")
     if problem:
         return {}, problem
@@ -119,7 +115,6 @@ def parsed_object(text: str) -> tuple[dict[str, Any], str]:
 
 
 def pretty(value: Any) -> str:
-    """Returns readable JSON, on one line if it is short."""
     line = json.dumps(value, ensure_ascii=False, default=str)
     return line if len(line) <= COMPACT_CHARS else json.dumps(value, ensure_ascii=False, default=str, indent=2)
 
@@ -213,7 +208,6 @@ def _json_height(field: Field) -> int:
 
 
 def problem_line(text: str) -> None:
-    """Show a problem as small red text."""
     st.markdown(f":small[:red[:material/error: {escaped(text, 300)}]]")
 
 
@@ -290,7 +284,6 @@ def _schema_problems(tool: Tool, arguments: Mapping[str, Any]) -> dict[str, str]
 
 
 def _states(fields: tuple[Field, ...], prefix: str) -> dict[str, Any]:
-    """Returns the widgets' values, or their defaults before the first drawing."""
     for place, field in enumerate(fields):
         st.session_state.setdefault(f"{prefix}.{place}", start_state(field))
     return {field.name: st.session_state[f"{prefix}.{place}"] for place, field in enumerate(fields)}

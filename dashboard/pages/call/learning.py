@@ -52,14 +52,12 @@ class Row(NamedTuple):
 
 
 def learning_rows(report: CallReport) -> list[Row]:
-    """Every running statistic of the server and the tool, before and after the call."""
     server = _rows("server", report.server_before, report.server_after)
     tool = _rows("tool", report.tool_before, report.tool_after)
     return [*server, *(row for row in tool if row.statistic in {"success r", "call time", "calls"})]
 
 
 def any_change(report: CallReport) -> bool:
-    """Whether any statistic changed."""
     return (report.server_before, report.tool_before) != (report.server_after, report.tool_after)
 
 
@@ -80,7 +78,6 @@ def next_rows(before: Decision, after: Decision, tool_id: str) -> list[Row]:
 
 
 def next_sentence(before: Decision, after: Decision, tool_id: str) -> str:
-    """Returns the change in one sentence, unescaped."""
     old, new = before.winner, after.winner
     if new is None:
         return f"Now no tool would win: {after.reason}"
@@ -97,12 +94,10 @@ def next_sentence(before: Decision, after: Decision, tool_id: str) -> str:
 
 
 def tool_in(decision: Decision, tool_id: str) -> ToolRow | None:
-    """Returns the row of a tool in a decision, or None if the catalog did not have it."""
     return decision.tool_at(decision.tools.ids.index(tool_id)) if tool_id in decision.tools.ids else None
 
 
 def rank_text(row: ToolRow) -> str:
-    """Returns the rank, and the reason if the tool is not a candidate."""
     reason = f"{row.dropped_by.replace('_', ' ')}" if row.dropped_by is not None else ""
     if row.rank is None:
         return reason or "not ranked"
@@ -153,7 +148,6 @@ def _fits(before: Decision, after: Decision, tool_id: str) -> list[Row]:
 
 
 def _change(delta: float, show: Callable[[float], str], *, higher_is_better: bool) -> tuple[str, bool | None]:
-    """Returns a difference marked ▲ or ▼, and whether it is an improvement."""
     if abs(delta) < 1e-9:
         return "no change", None
     return f"{'▲ +' if delta > 0 else '▼ −'}{show(abs(delta))}", (delta > 0) is higher_is_better

@@ -41,8 +41,6 @@ from dashboard.ui.url_state import UrlState
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The tool on the page. `decision` is None without one, or after a restart of Wayfare."""
-
     catalog: Catalog
     server: Server
     tool: Tool
@@ -117,7 +115,6 @@ def _tool(state: UrlState, wanted: str, catalog: Catalog, decision: Decision | N
 
 
 def _notes(linked: dict[str, str], catalog: Catalog, *, forgotten: bool) -> None:
-    """Warn about parts of the link that do not exist."""
     tool = linked.get("tool", "")
     if linked.get("catalog", catalog.name) == catalog.name and tool and tool not in catalog.tool_row:
         st.warning(
@@ -252,7 +249,6 @@ class Run:
 
 
 def run_of(target: Target) -> Run | None:
-    """Returns the last call of this tool in this session, under way or done."""
     return _runs().get(target.key)
 
 

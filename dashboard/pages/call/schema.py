@@ -16,7 +16,6 @@ MAX_DEPTH = 2
 
 
 def required_names(schema: Mapping[str, Any]) -> tuple[str, ...]:
-    """Returns the names under `required`, without values that are not names."""
     required = schema.get("required")
     return tuple(name for name in required if isinstance(name, str)) if isinstance(required, list | tuple) else ()
 
@@ -55,7 +54,6 @@ def resolved(spec: object, root: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def example_of(spec: Mapping[str, Any], root: Mapping[str, Any], depth: int = 0) -> Any:
-    """Returns a small example value of a property."""
     for key in ("default", "const"):
         if spec.get(key) is not None:
             return spec[key]
@@ -123,8 +121,6 @@ LONG_NAMES = frozenset(
 
 
 class Unset(Enum):
-    """The value of an argument that is not sent."""
-
     UNSET = "not sent"
 
 
@@ -132,8 +128,6 @@ UNSET = Unset.UNSET
 
 
 class Kind(StrEnum):
-    """The widget that a field needs."""
-
     TEXT = "text"
     LONG_TEXT = "long_text"
     INTEGER = "integer"
@@ -161,7 +155,6 @@ class Field:
 
     @property
     def help(self) -> str:
-        """Title, description and limits in one text."""
         parts = [part.strip() for part in (self.title, self.description, self.limits) if part.strip()]
         return " – ".join(dict.fromkeys(parts))
 

@@ -28,7 +28,6 @@ ASKS = Asks("call.url", of_answer=("tool", "decision"))
 
 
 def judgement(app: App, run: Run, outcome: Outcome) -> None:
-    """Draw the labels for the called tool. Draws nothing for a call without a sub-task."""
     if run.decision is None:
         return
 
@@ -157,7 +156,6 @@ def _metrics(outcome: Outcome) -> None:
 
 
 def _arguments(run: Run, outcome: Outcome) -> None:
-    """Show the sent arguments with masked secrets."""
     sent = {name: "•••" if name in run.secret else value for name, value in outcome.call.arguments.items()}
     if sent:
         with st.expander("Arguments of this call"):
@@ -211,7 +209,6 @@ def _result(question: Question, target: Target, run: Run | None) -> None:
 
 
 def _report(run: Run) -> CallReport | None:
-    """Returns the report of a finished call, or shows our error and returns None."""
     try:
         return run.handle.report(0)
     except WayfareError as error:
