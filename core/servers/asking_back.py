@@ -68,9 +68,22 @@ class AskingBack:
 
     def callbacks(self) -> dict[str, Any]:
         """Returns the callbacks for the SDK's client, which declares the matching abilities to the server."""
-        asked = {"sampling": self._sample, "elicitation": self._elicit, "roots": self._roots}
-        names = {"sampling": "sampling_callback", "elicitation": "elicitation_callback", "roots": "list_roots_callback"}
-        chosen = {names[ability]: asked[ability] for ability in sorted(self.abilities)}
+
+        async def sample(_: Any, params: mcp_types.CreateMessageRequestParams) -> Any:
+            return await self._ask(mcp_types.CreateMessageRequest(params=params))
+
+        async def elicit(_: Any, params: mcp_types.ElicitRequestParams) -> Any:
+            return await self._ask(mcp_types.ElicitRequest(params=params))
+
+        async def roots(_: Any) -> Any:
+            return await self._ask(mcp_types.ListRootsRequest())
+
+        asked: dict[str, tuple[str, Any]] = {
+            "sampling": ("sampling_callback", sample),
+            "elicitation": ("elicitation_callback", elicit),
+            "roots": ("list_roots_callback", roots),
+        }
+        chosen = dict(asked[ability] for ability in sorted(self.abilities))
         return {**chosen, "logging_callback": self._log, "message_handler": self._told}
 
     async def listen(self, client: Client, opened: Callable[[], AbstractAsyncContextManager[Client]]) -> None:
@@ -177,24 +190,8 @@ class AskingBack:
         with suppress(MCPError):
             await client.session.send_request(mcp_types.SetLevelRequest(params=params), mcp_types.EmptyResult, LEVEL_S)
 
-    def _whose(self) -> Under | None:
-        return _CURRENT.get() or (self._under_way[0] if len(self._under_way) == 1 else None)
-
-    def _hearer(self) -> Under | None:
-        clients = {"" if one is None else one[0].client for one in self._under_way} or self._clients
-        return _CURRENT.get() or (self._last if len(clients) == 1 else None)
-
-    async def _sample(self, _: Any, params: mcp_types.CreateMessageRequestParams) -> Any:
-        return await self._ask(mcp_types.CreateMessageRequest(params=params))
-
-    async def _elicit(self, _: Any, params: mcp_types.ElicitRequestParams) -> Any:
-        return await self._ask(mcp_types.ElicitRequest(params=params))
-
-    async def _roots(self, _: Any) -> Any:
-        return await self._ask(mcp_types.ListRootsRequest())
-
     async def _ask(self, request: Any) -> Any:
-        whose = self._whose()
+        whose = _CURRENT.get() or (self._under_way[0] if len(self._under_way) == 1 else None)
         if whose is None:
             return mcp_types.ErrorData(code=mcp_types.INVALID_REQUEST, message="No client can be asked now")
         side, redact = whose
@@ -209,15 +206,15 @@ class AskingBack:
             side.waiting.total_s += time.perf_counter() - began_s
 
     async def _log(self, params: mcp_types.LoggingMessageNotificationParams) -> None:
-        whose = self._hearer()
-        if whose is not None and whose[0].log_level and not self._may_be_late(whose[0].client):
-            side, redact = whose
-            if LEVELS.index(params.level) >= LEVELS.index(side.log_level):
-                side.log(without_secrets(params, redact))
-
-    def _may_be_late(self, client: str) -> bool:
-        """Whether a message without a call may belong to another client's call that has just ended."""
-        return _CURRENT.get() is None and any(name != client for name in self._ended)
+        clients = {"" if one is None else one[0].client for one in self._under_way} or self._clients
+        whose = _CURRENT.get() or (self._last if len(clients) == 1 else None)
+        if whose is None or not whose[0].log_level:  # it may belong to several, or nobody wants it
+            return
+        side, redact = whose
+        if _CURRENT.get() is None and any(name != side.client for name in self._ended):
+            return  # it may belong to another client's call that has just ended
+        if LEVELS.index(params.level) >= LEVELS.index(side.log_level):
+            side.log(without_secrets(params, redact))
 
 
 async def _subscribed(client: Client, uri: str, *, wanted: bool = True) -> None:

@@ -164,7 +164,14 @@ class SessionPool:
         Raises NotConnectedError (UnauthorizedError for a 401), ConnectionLostError, CallTimeoutError, CancelledCallError, InvalidResponseError, and
         the errors of the work, such as MCPError for an error that the server returned.
         """
-        future = self._submitted(lambda: self._use(server, connection, work, limit_s, owner, listing))
+
+        async def done() -> T:
+            try:
+                return await self._once(server, connection, work, limit_s, owner, listing)
+            except SessionRefusedError:  # the call did not run: it is repeated in a new session
+                return await self._once(server, connection, work, limit_s, owner, listing)
+
+        future = self._submitted(done)
         return (ThreadInbox() if inbox is None else inbox).wait_for(future, cancel)
 
     def _submitted(self, work: Callable[[], Coroutine[Any, Any, T]]) -> Future[T]:
@@ -245,20 +252,6 @@ class SessionPool:
         found = (one for one in told if one.server == server and one.connection == connection)
         return max(found, key=lambda one: one.told_s, default=None)
 
-    async def _use(
-        self,
-        server: ServerId,
-        connection: Connection,
-        work: Work[T],
-        limit_s: float,
-        owner: SessionOwner,
-        listing: bool,
-    ) -> T:
-        try:
-            return await self._once(server, connection, work, limit_s, owner, listing)
-        except SessionRefusedError:  # the call did not run: it is repeated in a new session
-            return await self._once(server, connection, work, limit_s, owner, listing)
-
     async def _once(
         self,
         server: ServerId,
@@ -306,7 +299,10 @@ class SessionPool:
         if pooled is None and own in self._connections and self._connections[own].unused:
             pooled = self._connections[key] = self._connections.pop(own)  # it has only listed tools: no second start
         if pooled is None:
-            self._forget_oldest()
+            closed = [one for one, known in self._connections.items() if not (known.counts_as_open or known.busy)]
+            passing = [one for one in closed if self._connections[one].owner.passing]
+            for gone in passing or (closed[:1] if len(self._connections) >= MOST_KNOWN else ()):
+                del self._connections[gone]
             around = self._surroundings
             if self.injection is not None:
                 target = injected(around.open_target, self.injection, server.server)
@@ -314,12 +310,6 @@ class SessionPool:
             pooled = self._connections[key] = PooledConnection(server, connection, around, owner)
         pooled.owner = owner
         return pooled
-
-    def _forget_oldest(self) -> None:
-        closed = [key for key, pooled in self._connections.items() if not (pooled.counts_as_open or pooled.busy)]
-        gone = [key for key in closed if self._connections[key].owner.passing]
-        for key in gone or (closed[:1] if len(self._connections) >= MOST_KNOWN else ()):
-            del self._connections[key]
 
     def _opened(self, pooled: PooledConnection, session: Session) -> None:
         """Notes whether the server keeps state for a session. All clients share the session of a server that keeps none."""

@@ -327,12 +327,6 @@ class Session:
         words = self.last_words
         return f"{reason} (last words: {words})" if words and words not in reason else reason
 
-    def _spawned(self, pid: int) -> None:
-        self.pid = pid
-
-    def _given_id(self) -> None:
-        self._has_id = True
-
     def _heard(self, client: Client) -> AbstractAsyncContextManager[Client]:
         """A client for listening. Over HTTP it is one of its own, because the SDK ends a client whose stream breaks."""
         if self.launch.transport == "stdio":
@@ -357,8 +351,8 @@ class Session:
                     self._depart()
 
     async def _keep(self) -> None:
-        ON_SPAWN.set(self._spawned)
-        ON_SESSION_ID.set(self._given_id)
+        ON_SPAWN.set(partial(setattr, self, "pid"))
+        ON_SESSION_ID.set(partial(setattr, self, "_has_id", True))
         REFUSED.set(self.refused)
         try:
             launch = replace(self.launch, transport="sse") if self._way == "sse" else self.launch

@@ -17,7 +17,6 @@ from typing import Any, Self
 import anyio
 import anyio.to_thread
 import httpx2
-from anyio.streams.memory import MemoryObjectSendStream
 from mcp.client import Transport
 from mcp.client.sse import sse_client
 from mcp.client.streamable_http import MCP_SESSION_ID, streamable_http_client
@@ -123,18 +122,18 @@ async def _sse(
         sse_client(launch.url, httpx_client_factory=factory) as (reader, writer),
         anyio.create_task_group() as tasks,
     ):
-        tasks.start_soon(_passed_on, reader, incoming)
+
+        async def pass_on() -> None:
+            with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
+                async with incoming:
+                    async for message in reader:
+                        await incoming.send(message)
+
+        tasks.start_soon(pass_on)
         try:
             yield watched(read, writer, stderr_log, on_end)
         finally:
             tasks.cancel_scope.cancel()
-
-
-async def _passed_on(reader: Any, incoming: MemoryObjectSendStream[Message]) -> None:
-    with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
-        async with incoming:
-            async for message in reader:
-                await incoming.send(message)
 
 
 def _http_client(

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 import random
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal, TypeVar, cast
 
 from core.domain.catalog import Catalog, Server, Tool
 from core.domain.english import COMMON_VERBS, third_person
@@ -246,14 +246,15 @@ def copies(original: Server, recipe: Recipe, *, taken: Iterable[str] = ()) -> tu
     said = {tool.name: _wordings(tool.description, recipe, tool.name, tool) for tool in original.tools}
     made: list[Server] = []
     for number in range(recipe.copies):
-        factors = _Factors(random.Random(f"{recipe.seed}|{original.name}|{number}"), recipe.spread)  # noqa: S311
+        rng, span = random.Random(f"{recipe.seed}|{original.name}|{number}"), math.log(recipe.spread)  # noqa: S311
+        factors = [math.exp(rng.uniform(-span, span)) for _ in range(5)]
         name = next(names)
-        tools = tuple(factors.tool(replace(t, server=name, description=next(said[t.name]))) for t in original.tools)
+        tools = tuple(_varied(replace(t, server=name, description=next(said[t.name])), factors) for t in original.tools)
         title = f"{original.title} {number + 1}" if original.title else ""
         copy = replace(
             original, name=name, title=title, description=next(about), tools=tools, connection=None, virtual=True
         )
-        made.append(factors.server(copy))
+        made.append(_varied(copy, factors))
     return tuple(made)
 
 
@@ -275,32 +276,19 @@ def _names(schema: Any) -> set[str]:
     return set[str]().union(*map(_names, cast("list[Any]", schema))) if isinstance(schema, list) else set()
 
 
-class _Factors:
-    """The factors of one copy: for its times, its prices, its success and its failures."""
+FACTORS = {
+    "conn_s": 0, "call_s": 1, "latency_s": 1, "ask_usd": 2, "price_usd": 2, "success": 3, "post_accept_failure": 4,
+}  # fmt: skip
+"""The factor of a copy that each field of a server or tool follows: for connecting, calls, prices, success and failures."""
+Record = TypeVar("Record", Server, Tool)
 
-    def __init__(self, rng: random.Random, spread: float) -> None:
-        span = math.log(spread)
-        self._conn, self._call, self._price, self._success, self._failure = (
-            math.exp(rng.uniform(-span, span)) for _ in range(5)
-        )
 
-    def tool(self, tool: Tool) -> Tool:
-        return replace(
-            tool,
-            latency_s=_scaled(tool.latency_s, self._call),
-            price_usd=_scaled(tool.price_usd, self._price),
-            success=_odds(tool.success, self._success),
-        )
-
-    def server(self, server: Server) -> Server:
-        return replace(
-            server,
-            conn_s=_scaled(server.conn_s, self._conn),
-            call_s=_scaled(server.call_s, self._call),
-            ask_usd=_scaled(server.ask_usd, self._price),
-            success=_odds(server.success, self._success),
-            post_accept_failure=_odds(server.post_accept_failure, self._failure),
-        )
+def _varied(record: Record, factors: Sequence[float]) -> Record:
+    changed = dict[str, Any]()
+    for name, place in FACTORS.items():
+        if hasattr(record, name):
+            changed[name] = (_odds if place > 2 else _scaled)(getattr(record, name), factors[place])
+    return replace(record, **changed)
 
 
 def _scaled(value: float | None, factor: float) -> float | None:

@@ -188,9 +188,15 @@ def text(schema: Schema, name: str, plausible: Plausible) -> str:
     >>> len(text({"minLength": 50, "maxLength": 60}, "title", Plausible(random.Random(1)))) in range(50, 61)
     True
     """
-    made = _formed(schema, plausible)
-    if made is not None:
-        return made
+    form, pattern = FORMATS.get(str(schema.get("format", ""))), schema.get("pattern")
+    if schema.get("contentEncoding") == "base64":
+        return TEXTS["base64"](plausible)
+    if isinstance(pattern, str):
+        form = None
+        if (matching := matching_text(pattern, plausible.rng)) is not None:
+            return matching
+    if form is not None:
+        return form(plausible)
     suggested = named(TEXTS, name, plausible)
     made = plausible.title() if suggested is None else suggested
     least, most = whole(schema, "minLength", 0), whole(schema, "maxLength", LONGEST)
@@ -204,15 +210,6 @@ def text(schema: Schema, name: str, plausible: Plausible) -> str:
 def whole(schema: Schema, key: str, otherwise: int) -> int:
     """A count of the schema, at most a hundred thousand: a stranger's schema must not fill the memory."""
     return min(int(schema.get(key, otherwise)), LONGEST)
-
-
-def _formed(schema: Schema, plausible: Plausible) -> str | None:
-    if schema.get("contentEncoding") == "base64":
-        return FORMATS["byte"](plausible)
-    if isinstance(pattern := schema.get("pattern"), str):
-        return matching_text(pattern, plausible.rng)
-    made = FORMATS.get(str(schema.get("format", "")))
-    return None if made is None else made(plausible)
 
 
 def _uuid(digits: str) -> str:
@@ -275,7 +272,7 @@ class _Builder:
             "number": lambda schema, name, _: number(schema, name, self._plausible),
             "integer": lambda schema, name, _: number(schema, name, self._plausible, whole=True),
             "boolean": lambda _, name, __: not QUIET & set(_parts(name)) and self._rng.random() < 0.8,
-            "null": _null,
+            "null": lambda _, __, ___: None,
         }
 
     def value(self, schema: object, name: str = "", depth: int = 0) -> Any:
@@ -371,10 +368,6 @@ class _Builder:
                 made.append(item)
         self._lists -= 1
         return made
-
-
-def _null(_: Schema, __: str, ___: int) -> None:
-    return None
 
 
 def _fits(flat: Schema, value: Any) -> bool:

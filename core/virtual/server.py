@@ -58,8 +58,9 @@ def simulated_result(tool: Tool, arguments: Mapping[str, Any], *, seed: int) -> 
         return failure(tool, f"{fault}.")
     promised = tool.output_schema is not None
     schema = tool.output_schema if tool.output_schema is not None else inferred_schema(tool, arguments)
+    drawn = json.dumps([seed, tool.id, dict(arguments)], sort_keys=True, default=str)
     try:
-        value = value_for(schema, _generator(tool, arguments, seed), arguments)
+        value = value_for(schema, random.Random(drawn), arguments)  # noqa: S311 - a simulation, not a secret
     except NoValueError as error:
         return failure(tool, f"its output schema cannot be met, {error}.")
     return SimulatedResult(
@@ -69,11 +70,6 @@ def simulated_result(tool: Tool, arguments: Mapping[str, Any], *, seed: int) -> 
 
 def failure(tool: Tool, reason: str) -> SimulatedResult:
     return SimulatedResult(f"Simulated error of {tool.id}: {reason}", failed=True)
-
-
-def _generator(tool: Tool, arguments: Mapping[str, Any], seed: int) -> random.Random:
-    text = json.dumps([seed, tool.id, dict(arguments)], sort_keys=True, default=str)
-    return random.Random(text)  # noqa: S311 - a simulation, not a secret
 
 
 Scope = MutableMapping[str, Any]

@@ -38,12 +38,6 @@ def test_the_decision_is_committed_before_its_call_leaves(app: App, calls_of: Ca
     assert (outcome.server, outcome.tool, outcome.kind) == ("raw", "echo", "ok")
 
 
-def test_a_call_is_charged_what_its_decision_agreed_on_else_its_price(calls_of: CallsOf) -> None:
-    calls = calls_of(Scripted())
-    charged = [calls.run(call("echo", payment_usd=usd)).outcome.price_usd for usd in (None, 0.03)]
-    assert charged == [0.002, 0.03]
-
-
 def test_an_agent_is_answered_while_the_disk_is_written_once_it_is_in_the_journal(
     app: App, calls_of: CallsOf, path: Path
 ) -> None:
@@ -128,6 +122,8 @@ def test_other_rates_fold_the_same_events(app: App, calls_of: CallsOf) -> None:
 def test_what_a_call_costs(app: App, calls_of: CallsOf, kind: OutcomeKind) -> None:
     answered = kind in {OutcomeKind.OK, OutcomeKind.TOOL_ERROR}
     assert calls_of(Scripted(kind)).run(call("echo")).outcome.price_usd == (0.002 if answered else 0)
+    agreed = call("echo", payment_usd=0.03)
+    assert calls_of(Scripted(kind)).run(agreed).outcome.price_usd == (0.03 if answered else 0)
     assert calls_of(Scripted(kind)).run(call("write", "files")).outcome.price_usd is None
 
 

@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 import pandas as pd
 import streamlit as st
-from pandas.io.formats.style import Styler
 
 from core.app import App
 from core.calls.calls import CallReport, Running
@@ -55,10 +54,6 @@ def learning_rows(report: CallReport) -> list[Row]:
     server = _rows("server", report.server_before, report.server_after)
     tool = _rows("tool", report.tool_before, report.tool_after)
     return [*server, *(row for row in tool if row.statistic in {"success r", "call time", "calls"})]
-
-
-def any_change(report: CallReport) -> bool:
-    return (report.server_before, report.tool_before) != (report.server_after, report.tool_after)
 
 
 def next_rows(before: Decision, after: Decision, tool_id: str) -> list[Row]:
@@ -116,7 +111,7 @@ def _called(before: Decision, after: Decision, tool_id: str) -> str:
 def _rows(of: str, before: Running, after: Running) -> list[Row]:
     columns: tuple[tuple[str, float, float, Callable[[float], str], Callable[[float], str], bool], ...] = (
         ("success r", before.success, after.success, units.share, _points, True),
-        ("variance σ²", before.success_variance, after.success_variance, _small, _small, False),
+        ("variance σ²", before.success_variance, after.success_variance, "{:.3g}".format, "{:.3g}".format, False),
         ("post-accept failure", before.post_accept_failure, after.post_accept_failure, units.share, _points, False),
         ("call time", before.call_s, after.call_s, units.seconds, units.seconds, False),
         ("connection time", before.conn_s, after.conn_s, units.seconds, units.seconds, False),
@@ -169,10 +164,6 @@ def _points(value: float) -> str:
     return f"{value * 100:.3g} points"
 
 
-def _small(value: float) -> str:
-    return f"{value:.3g}"
-
-
 def learning(report: CallReport) -> None:
     """Statistics before and after, in units, with the difference marked."""
     outcome, report = report.outcome, report.simulated or report
@@ -180,7 +171,7 @@ def learning(report: CallReport) -> None:
     st.markdown(f"##### Changed statistics{badge}", help=EQUATION)
     if outcome.simulated:
         st.caption(f"The measured statistics are unchanged, because it was simulated. {SEPARATE}")
-    if not any_change(report):
+    if (report.server_before, report.tool_before) == (report.server_after, report.tool_after):
         why = "no statistic moved" if outcome.kind.counts else "it was cancelled"
         st.caption(f"The statistics are unchanged, because {why}.")
         return
@@ -230,10 +221,7 @@ def _table(rows: Sequence[Row], key: str) -> None:
     frame = pd.DataFrame(
         [(f"{row.of}: {row.statistic}", row.before, row.after, row.change) for row in rows], columns=columns
     )
-    table(_coloured(frame, [row.better for row in rows]), (Column("statistic", width=168),), key=key)
-
-
-def _coloured(frame: pd.DataFrame, better: Sequence[bool | None]) -> Styler:
-    """Returns the table with coloured changes. The sign carries the same information."""
+    better = [row.better for row in rows]  # the sign carries the same information as the colour
     colours = ["" if good is None else f"color: {ACCEPTED if good else REJECTED}; font-weight: 600" for good in better]
-    return frame.style.apply(lambda _: colours, subset=["change"])
+    coloured = frame.style.apply(lambda _: colours, subset=["change"])
+    table(coloured, (Column("statistic", width=168),), key=key)

@@ -48,7 +48,11 @@ def resolved(spec: object, root: Mapping[str, Any]) -> dict[str, Any]:
         rest = dict(spec)
         inner = _inner(rest, root)
         if inner is None:
-            return _without_null(rest)
+            kinds = rest.get("type")
+            if isinstance(kinds, list):
+                left = [kind for kind in kinds if kind != "null"]
+                rest["type"] = left[0] if len(left) == 1 else None
+            return rest
         spec = {**inner, **rest}
     return {}
 
@@ -100,14 +104,6 @@ def _inner(rest: dict[str, Any], root: Mapping[str, Any]) -> Mapping[str, Any] |
             del rest[key]
             return left[0]
     return None
-
-
-def _without_null(spec: dict[str, Any]) -> dict[str, Any]:
-    kinds = spec.get("type")
-    if isinstance(kinds, list):
-        left = [kind for kind in kinds if kind != "null"]
-        spec["type"] = left[0] if len(left) == 1 else None
-    return spec
 
 
 MAX_FIELDS = 40

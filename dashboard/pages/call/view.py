@@ -34,9 +34,15 @@ def judgement(app: App, run: Run, outcome: Outcome) -> None:
     def changed() -> None:
         run.next_decision = None  # decide again with the label
 
+    how = "ended well" if outcome.kind.success else "failed"
+    teaches = f"The call {how}, but this does not tell whether the tool fits. Your label does."
+    if outcome.simulated:
+        teaches = (
+            "The call was simulated and does not tell whether the tool fits. Your label counts as your own judgement."
+        )
     known = labelling(app, run.decision, changed=changed)
     st.markdown("##### Was this the right tool?")
-    st.markdown(f"For “{escaped(run.decision.subtask, 160)}”. {_teaches(outcome)}")
+    st.markdown(f"For “{escaped(run.decision.subtask, 160)}”. {teaches}")
     decision, tool = run.decision, f"{outcome.call.server}::{outcome.call.tool}"
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         with st.container(width="content"):
@@ -46,15 +52,6 @@ def judgement(app: App, run: Run, outcome: Outcome) -> None:
             decision_id=decision.id,
         )  # fmt: skip
     label_notice(known, CALL)
-
-
-def _teaches(outcome: Outcome) -> str:
-    if outcome.simulated:
-        return (
-            "The call was simulated and does not tell whether the tool fits. Your label counts as your own judgement."
-        )
-    how = "ended well" if outcome.kind.success else "failed"
-    return f"The call {how}, but this does not tell whether the tool fits. Your label does."
 
 
 WORDS: dict[OutcomeKind, tuple[str, Colour, str, str]] = {
