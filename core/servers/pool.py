@@ -61,19 +61,15 @@ async def translated(
         session.suspect = True
         return CallTimeoutError(f"no answer within {limit_s:g} s")
     if error.code == CONNECTION_CLOSED:
-        return await _lost(error, pooled, session, log_start)
+        pooled.drop(session, error.message)
+        if session.closed_by_us:
+            return CancelledCallError("the connection was closed by the operator")
+        await session.ended()
+        words = [str(session.error or error.message), session.stderr_log.last(log_start)]
+        return ConnectionLostError(": ".join(word for word in words if word))
     if refused.status > 400 and error.code != METHOD_NOT_FOUND:
         session.suspect = True  # the next call probes it
     return error
-
-
-async def _lost(error: MCPError, pooled: PooledConnection, session: Session, log_start: int) -> Exception:
-    pooled.drop(session, error.message)
-    if session.closed_by_us:
-        return CancelledCallError("the connection was closed by the operator")
-    await session.ended()
-    words = [str(session.error or error.message), session.stderr_log.last(log_start)]
-    return ConnectionLostError(": ".join(word for word in words if word))
 
 
 def _session_gone(error: MCPError, lease: Lease, refused: Refused) -> bool:

@@ -268,10 +268,13 @@ def serve_http(server: Server, behaviour: Behaviour, port: int) -> None:
 
     served = virtual_server(server, behaviour, _drop).mcp
     try:
+        if not 0 <= port < 2**16:
+            raise OSError(0, "no port has this number")
         listener = socket.create_server(("127.0.0.1", port))
-    except (OSError, OverflowError) as error:
-        reason = getattr(error, "strerror", None) or "no port has this number"
-        raise WayfareError(f"Cannot listen on 127.0.0.1:{port} ({reason}); choose another --http port.") from None
+    except OSError as error:
+        raise WayfareError(
+            f"Cannot listen on 127.0.0.1:{port} ({error.strerror}); choose another --http port."
+        ) from None
     with listener:
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # else the second part of an answer waits 40 ms
         signal.signal(signal.SIGINT, _leave)  # before the URL is printed, after which it may be stopped

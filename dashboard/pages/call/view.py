@@ -54,33 +54,24 @@ def judgement(app: App, run: Run, outcome: Outcome) -> None:
     label_notice(known, CALL)
 
 
-WORDS: dict[OutcomeKind, tuple[str, Colour, str, str]] = {
-    OutcomeKind.OK: ("success", "green", ":material/check_circle:", "The tool answered."),
-    OutcomeKind.TOOL_ERROR: (
-        "tool error", "orange", ":material/report:", "The tool or its server answered with an error.",
-    ),
+LOOKS: dict[OutcomeKind, tuple[Colour, str, str]] = {
+    OutcomeKind.OK: ("green", ":material/check_circle:", "The tool answered."),
+    OutcomeKind.TOOL_ERROR: ("orange", ":material/report:", "The tool or its server answered with an error."),
     OutcomeKind.INVALID_ARGUMENTS: (
-        "invalid arguments", "orange", ":material/rule:",
+        "orange", ":material/rule:",
         "The server did not accept the arguments. The success of the tool falls by a quarter of a failure.",
     ),
-    OutcomeKind.TIMEOUT: ("timeout", "red", ":material/timer_off:", "The tool gave no answer within the time limit."),
-    OutcomeKind.CRASH: ("crash", "red", ":material/power_off:", "The server was lost before it answered."),
-    OutcomeKind.NOT_CONNECTED: (
-        "not connected", "red", ":material/link_off:", "The server could not be reached, so nothing was called.",
-    ),
+    OutcomeKind.TIMEOUT: ("red", ":material/timer_off:", "The tool gave no answer within the time limit."),
+    OutcomeKind.CRASH: ("red", ":material/power_off:", "The server was lost before it answered."),
+    OutcomeKind.NOT_CONNECTED: ("red", ":material/link_off:", "The server could not be reached, so nothing was called."),
     OutcomeKind.NOT_TRIED: (
-        "not tried",
-        "gray",
-        ":material/key_off:",
-        "The server is not set up, so nothing was called. The statistics are unchanged.",
+        "gray", ":material/key_off:", "The server is not set up, so nothing was called. The statistics are unchanged.",
     ),
     OutcomeKind.BUSY: (
-        "busy", "gray", ":material/hourglass_top:",
+        "gray", ":material/hourglass_top:",
         "The server asks to be called later, so nothing was called. The statistics are unchanged.",
     ),
-    OutcomeKind.CANCELLED: (
-        "cancelled", "gray", ":material/stop_circle:", "You cancelled the call. The statistics are unchanged.",
-    ),
+    OutcomeKind.CANCELLED: ("gray", ":material/stop_circle:", "You cancelled the call. The statistics are unchanged."),
 }  # fmt: skip
 
 SIMULATED = {
@@ -91,7 +82,8 @@ SIMULATED = {
 
 def outcome_head(run: Run, outcome: Outcome) -> None:
     """Show the outcome in a line and five metrics, with a button if the server is not connected."""
-    word, colour, icon, sentence = WORDS[outcome.kind]
+    colour, icon, sentence = LOOKS[outcome.kind]
+    word = "success" if outcome.kind.success else outcome.kind.value.replace("_", " ")
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.badge(word, icon=icon, color=colour)
         if outcome.simulated:
