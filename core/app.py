@@ -67,7 +67,7 @@ class App:
         caller: Callable[[], ToolCaller] | None = None,
         report: Report = silent,
     ) -> None:
-        from core.telemetry.base import telemetry_of
+        from core.telemetry import telemetry_of
 
         self.store = store
         self.settings = settings
@@ -310,7 +310,7 @@ class App:
 
     @built
     def recordings(self):
-        from core.calls.recordings import Recordings
+        from core.calls.calls import Recordings
 
         return Recordings(self.store, self.catalogs, self.vault.redact)
 

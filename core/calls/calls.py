@@ -1,7 +1,10 @@
-"""Simulated calls: outcomes drawn from known success rates and times, marked as simulated."""
+"""Calls: real, virtual or drawn from known success rates and times; their outcomes are committed with the statistics after them, and the
+real answers of a server can be recorded in a file that plays them."""
 
 from __future__ import annotations
 
+import logging
+import re
 import threading
 import uuid
 from collections.abc import Callable
@@ -11,25 +14,26 @@ from contextvars import copy_context
 from dataclasses import KW_ONLY, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 from weakref import WeakSet
 
 import numpy as np
+from pydantic import BaseModel
 
 from core.catalogs.catalogs import CatalogService
 from core.catalogs.contexts import SimulatedNetworks
 from core.catalogs.decision_log import AGENT
-from core.domain.catalog import Server, Tool
-from core.domain.errors import UnknownNameError
+from core.domain.catalog import Server, ServerId, Tool
+from core.domain.errors import CatalogError, UnknownNameError, WayfareError
 from core.domain.events import OutcomeEvent, StatisticsEvent
 from core.domain.execution import SESSION_OWNER, TURN_ENDS, Progress, ToolCaller
-from core.domain.leaks import masked
+from core.domain.leaks import MASK, masked, masked_value, without_marked
 from core.domain.outcome import CallMode, ContentBlock, Outcome, OutcomeKind, ToolCall
 from core.network.traces import OUTAGE_S, Fault, FaultKind, Injection
 from core.routers.ema import Running
 from core.store import Store
-from core.telemetry.base import OFF, Telemetry
-from core.virtual.launch import virtual_connection
+from core.telemetry import OFF, Telemetry
+from core.virtual.launch import Answer, read_answers, virtual_connection, write_recording
 
 
 def simulated_outcome(
@@ -54,10 +58,8 @@ def simulated_outcome(
     """
     down = fault is not None and fault.kind is not FaultKind.DELAYED
     if down:
-        kind, text = (
-            OutcomeKind.TIMEOUT,
-            "Simulated: the server did not answer, because the simulated network is down there.",
-        )
+        kind = OutcomeKind.TIMEOUT
+        text = "Simulated: the server did not answer, because the simulated network is down there."
     elif rng.random() < post_accept_failure:
         kind, text = OutcomeKind.CRASH, "Simulated: the server failed after accepting the call."
     elif rng.random() < success:
@@ -76,9 +78,6 @@ def simulated_outcome(
     )
 
 
-# Calls: make the call, commit its outcome and the statistics after it together, and update the running statistics.
-
-
 @dataclass(frozen=True, slots=True)
 class CallReport:
     """An outcome with the running statistics of its server and tool before and after it. A simulated one changes only those that
@@ -95,12 +94,9 @@ class CallReport:
 MOST_CALLS = 128
 """Calls that are made at the same time, as many as the endpoint lets in: no client takes all of them. The others wait."""
 T = TypeVar("T")
+_log = logging.getLogger(__name__)
 Settle = Callable[[Outcome | None], None]
 """Gets the outcome of a call before its report, or None if the outcome is not known."""
-
-
-def nothing_to_settle(_: Outcome | None) -> None:
-    """The call has no permit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,11 +116,8 @@ class CallHandle:
     call: ToolCall
     listener: Callable[[Progress], None] | None = None
     cancel_event: threading.Event = field(default_factory=threading.Event)
-    """Set by `cancel`."""
-
-    def __post_init__(self) -> None:
-        self.progress: Progress | None = None
-        self.future: Future[CallReport] | None = None  # before `start` or `run`
+    progress: Progress | None = None
+    future: Future[CallReport] | None = None  # before `start` or `run`
 
     def run(self, run: Callable[[CallHandle], CallReport]) -> CallReport:
         """Run in this thread. Returns the report, which others get as well."""
@@ -142,22 +135,18 @@ class CallHandle:
         self.future = pool.submit(copy_context().run, run, self)
 
     def on_progress(self, progress: Progress) -> None:
-        """Keep the latest progress."""
         self.progress = progress
         if self.listener is not None:
             self.listener(progress)
 
     def cancel(self) -> None:
-        """Ask the call to stop; its outcome is `cancelled`."""
         self.cancel_event.set()
 
     @property
     def done(self) -> bool:
-        """Whether the call has a report."""
         return self.future is not None and self.future.done()
 
     def report(self, timeout_s: float | None = None) -> CallReport:
-        """The report; waits for it. Raises what went wrong on our side (never what the tool did)."""
         if self.future is None:
             raise RuntimeError("the call was not started")
         return self.future.result(timeout_s)
@@ -193,7 +182,7 @@ class CallService:
         origin: str = "console",
         client: str = "",
         listener: Callable[[Progress], None] | None = None,
-        settle: Settle = nothing_to_settle,
+        settle: Settle = lambda _: None,
     ) -> CallHandle:
         """Begin a call in the background. `settle` is not told of one that is cancelled before it begins. Raises UnknownNameError
         for a tool that is not in the catalog."""
@@ -213,7 +202,6 @@ class CallService:
         return self._pool.submit(copy_context().run, work)
 
     def run(self, call: ToolCall, *, mode: CallMode = CallMode.REAL, origin: str = "console") -> CallReport:
-        """Make a call and wait for it."""
         return self.start(call, mode=mode, origin=origin).report()
 
     def wait(self, limit_s: float) -> None:
@@ -221,7 +209,6 @@ class CallService:
         wait([handle.future for handle in tuple(self._begun) if handle.future is not None], timeout=limit_s)
 
     def close(self) -> None:
-        """Let no further call start."""
         self._pool.shutdown(wait=False, cancel_futures=True)
 
     def _settled(self, handle: CallHandle, settle: Settle, *, mode: CallMode, origin: str, client: str) -> CallReport:
@@ -252,11 +239,11 @@ class CallService:
         well as a result."""
         launched = mode is CallMode.VIRTUAL or (server.virtual and server.connection is None)
         connection = virtual_connection(server, self.virtual_folder) if launched else server.connection
-        known = SESSION_OWNER.get()
+        known, injection = SESSION_OWNER.get(), self._injection(handle.call)
         owner = SESSION_OWNER.set(known if known.key else replace(known, key=origin, name=origin))
         TURN_ENDS.get()()
         try:
-            with self._caller(handle.call) as caller:
+            with nullcontext(self.caller()) if injection is None else self.caller_under(injection) as caller:
                 outcome = caller.call(
                     handle.call, tool, connection, on_progress=handle.on_progress, cancel=handle.cancel_event
                 )
@@ -264,12 +251,7 @@ class CallService:
             SESSION_OWNER.reset(owner)
         return replace(outcome, mode=CallMode.VIRTUAL) if launched or server.virtual else outcome
 
-    def _caller(self, call: ToolCall) -> AbstractContextManager[ToolCaller]:
-        injection = self._injection(call)
-        return nullcontext(self.caller()) if injection is None else self.caller_under(injection)
-
     def _injection(self, call: ToolCall) -> Injection | None:
-        """The faults of the call's network, None if it is as measured."""
         if not call.network.has_profile:
             return None
         return self.networks.injection(self.catalogs.catalog(call.catalog), call.network)
@@ -297,47 +279,118 @@ class CallService:
                 before = None  # the catalog was removed or replaced meanwhile; the call counts
             price = (before or at_start).price_usd if call.payment_usd is None else call.payment_usd
             outcome = replace(outcome, id=uuid.uuid4().hex, price_usd=outcome.kind.charged_usd(price))
-            event = OutcomeEvent.of(
-                replace(outcome, error=masked(outcome.error, keep=outcome.call.server)), origin, client
-            )
+            shown = replace(outcome, error=masked(outcome.error, keep=call.server))
+            event = OutcomeEvent.of(shown, origin, client)
             later = origin == AGENT  # an agent is answered while the disk is written
             append = self.store.events.append_later if later else self.store.events.append
             if before is None:
                 append(event)
                 return CallReport(outcome, at_start.server, at_start.server, at_start.tool, at_start.tool)
-            server, tool = self.catalogs.projection(call.catalog).after(event)
-            append(event, _statistics(event, server, tool))
-            simulated = self._simulated(outcome, event) if outcome.simulated else None
+            report = self._report(outcome, event, before)
+            append(event, _statistics(event, report.server_after, report.tool_after))
+            if outcome.simulated:
+                before = self._before(call, with_simulated=True)
+                report = replace(report, simulated=self._report(outcome, event, before, with_simulated=True))
             self.catalogs.observe(event)
-        return CallReport(outcome, before.server, server, before.tool, tool, simulated)
+        return report
 
-    def _simulated(self, outcome: Outcome, event: OutcomeEvent) -> CallReport:
-        before = self._before(outcome.call, with_simulated=True)
-        server, tool = self.catalogs.projection(event.catalog, with_simulated=True).after(event)
+    def _report(
+        self, outcome: Outcome, event: OutcomeEvent, before: _Before, *, with_simulated: bool = False
+    ) -> CallReport:
+        server, tool = self.catalogs.projection(event.catalog, with_simulated=with_simulated).after(event)
         return CallReport(outcome, before.server, server, before.tool, tool)
 
     def _before(self, call: ToolCall, *, with_simulated: bool = False) -> _Before:
-        self.catalogs.catalog(call.catalog).find(call.server, call.tool)
         catalog = self.catalogs.catalog(call.catalog)
+        catalog.find(call.server, call.tool)
         projection = self.catalogs.projection(call.catalog, with_simulated=with_simulated)
         server_row, tool_row = catalog.server_row[call.server], catalog.tool_row[f"{call.server}::{call.tool}"]
         return _Before(projection.server(server_row), projection.tool(tool_row), projection.price_usd(tool_row))
 
 
 def _statistics(event: OutcomeEvent, server: Running, tool: Running) -> StatisticsEvent:
+    figures = ("success", "success_variance", "post_accept_failure", "call_s", "conn_s", "calls")
     return StatisticsEvent(
         at=event.at,
         outcome_id=event.id,
         catalog=event.catalog,
         server=event.server,
         tool=event.tool,
-        server_success=server.success,
-        server_success_variance=server.success_variance,
-        server_post_accept_failure=server.post_accept_failure,
-        server_call_s=server.call_s,
-        server_conn_s=server.conn_s,
         tool_success=tool.success,
         tool_latency_s=tool.call_s,
-        server_calls=server.calls,
         tool_calls=tool.calls,
+        **{f"server_{name}": getattr(server, name) for name in figures},
     )
+
+
+SETTING = "recordings"
+RESULT = ("content", "structuredContent", "isError")
+
+
+class Recordings:
+    """The servers whose answers are recorded, and their `files`. Thread-safe; kept over restarts."""
+
+    def __init__(self, store: Store, catalogs: CatalogService, redact: Callable[[str], str]) -> None:
+        self._store = store
+        self._catalogs = catalogs
+        self._redact = redact
+        self._lock = threading.Lock()
+        self.read_anew()
+
+    def read_anew(self) -> None:  # what another process has written
+        known = self._store.get_setting(SETTING, [])
+        self.files = {ServerId(catalog, server): Path(file) for catalog, server, file in known}
+
+    def record(self, catalog: str, server: str, file: Path | None) -> None:
+        """Record the answers of a server into a file from now on, None: no more. A file that has some goes on. Raises WayfareError."""
+        with self._lock:
+            one = ServerId(catalog, server)
+            files = {of: path for of, path in self.files.items() if of != one}
+            if file is not None:
+                files[one] = self._begun(one, file.expanduser().absolute())
+            elif one not in self.files:
+                raise CatalogError(f"Server {server!r} of catalog {catalog!r} is not recorded.")
+            self._store.set_setting(SETTING, [[*of, str(path)] for of, path in files.items()])
+            self.files = files
+
+    def _begun(self, one: ServerId, file: Path) -> Path:
+        found, known = self._catalogs.catalog(one.catalog).server(one.server), dict[str, list[Answer]]()
+        if found.connection is None or found.virtual or not found.tools:
+            raise CatalogError(
+                f"Server {one.server!r} has no tools that can really be called: nothing can be recorded."
+            )
+        if file.exists() and not (known := read_answers(file, one.server)):
+            raise CatalogError(f"{file} is no recording of {one.server!r}; name another file.")
+        write_recording(file, found, known)
+        return file
+
+    def add(self, outcome: Outcome) -> None:
+        """Write the answer of a real call, if its server is recorded. A file that cannot be written harms no call."""
+        one = outcome.call.server_id
+        real = outcome.mode is CallMode.REAL and not outcome.injected
+        if one not in self.files or not real or not outcome.kind.counts or outcome.kind is OutcomeKind.NOT_CONNECTED:
+            return
+        with self._lock:
+            try:
+                file, server = self.files[one], self._catalogs.catalog(one.catalog).server(one.server)
+                tool = next(tool for tool in server.tools if tool.name == outcome.call.tool)
+                known = read_answers(file, one.server) if file.exists() else {}
+                known.setdefault(tool.name, []).append(self._answer(outcome, tool))
+                write_recording(file, server, known)
+            except (WayfareError, LookupError, StopIteration) as error:
+                _log.warning("an answer of %s was not recorded: %s", one.server, error)
+
+    def _answer(self, outcome: Outcome, tool: Tool) -> Answer:
+        given, shown = outcome.call.arguments, without_marked(outcome.call.arguments, tool.input_schema)
+        marked = [re.escape(str(given[name])) for name in given if shown[name] is not given[name] and given[name]]
+        hidden = re.compile("|".join(marked) or r"(?!)")
+
+        def hide(value: Any) -> Any:
+            return masked_value(value, lambda text: self._redact(hidden.sub(MASK, text)))
+
+        answer = {"arguments": hide(shown), "latency_s": round(outcome.latency_s, 4), "outcome": outcome.kind.value}
+        if not isinstance(outcome.original, BaseModel):
+            return {**answer, "error": hide(outcome.error)}
+        result = outcome.original.model_dump(mode="json", by_alias=True, exclude_none=True)
+        result["content"] = [one for one in result["content"] if one.get("text") != (outcome.note or None)]
+        return {**answer, "result": hide({name: result[name] for name in RESULT if name in result})}

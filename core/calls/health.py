@@ -50,8 +50,6 @@ class ServerDown:
 
 @dataclass(slots=True)
 class _Plan:
-    """The checks of one server: how many failed, and when the next one is due."""
-
     failed: int
     due: datetime
 
@@ -70,7 +68,6 @@ class HealthChecks(Rounds):
         self._lock = threading.Lock()
 
     def down(self, catalog: str) -> dict[str, ServerDown]:
-        """The servers of a catalog that are believed to be down."""
         known, first = self._catalogs.down(catalog), self._now() + timedelta(seconds=wait_s(0))
         with self._lock:
             plans = {server: self._plans.get(ServerId(catalog, server), _Plan(0, first)) for server in known}
@@ -80,13 +77,11 @@ class HealthChecks(Rounds):
         }
 
     def round(self) -> None:
-        """Check every server that is due."""
         self.check_due()
 
     def check_due(self) -> tuple[ServerId, ...]:
-        """Check every server that is due. Returns those that answer again."""
-        now = self._now()
-        due = self._due(now)
+        """Checks every server that is due. Returns those that answer again."""
+        due = self._due(self._now())
         if not due:
             return ()
         with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="wayfare-check") as pool:

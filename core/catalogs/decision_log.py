@@ -19,7 +19,7 @@ from core.domain.params import Parameters, Value
 from core.domain.people import person
 from core.routers.base import AnyRouter
 from core.store import Store
-from core.telemetry.base import OFF, Telemetry
+from core.telemetry import OFF, Telemetry
 
 VISITORS_KEPT = 4096
 REMOVED_EVERY_S = 3600.0

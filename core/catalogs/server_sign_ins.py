@@ -177,7 +177,7 @@ class ServerSignIns:
         timer.daemon = True
         timer.start()
         try:
-            known, client = grant.read(), grant.client()
+            client = None if (known := grant.read()) is None else known.client
             if client_id:
                 client = client_of(client_id, redirect_uri, self.vault.client_secret(key, client_id))
             scopes = "" if known is None else known.scopes

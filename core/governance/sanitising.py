@@ -1,7 +1,7 @@
 """Results without what looks like a secret, or like an instruction to the model, as far as the policy asks for it.
 
 A secret is a token of a well-known shape, or the value of a field with a telling name. An instruction is a sentence with a phrase by which Lint knows
-texts that try to instruct a model. Values that Wayfare itself keeps for servers are masked in any case (`core.servers.codec`).
+texts that try to instruct a model. Values that Wayfare itself keeps for servers are masked in any case (`core.servers.results`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from core.domain.outcome import Outcome
 from core.governance.policy import Mode, Policy, Sanitise
 from core.lint.attacks import phrases
 from core.lint.base import Corpus
-from core.servers.codec import decode_block, without_secrets
+from core.servers.results import decode_block, without_secrets
 
 SECRETS = {kind: re.compile(shape) for kind, shape in {
     "a private key": r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----(?:[^-]|-(?!----))*+(?:-----END [A-Z ]{0,60}-----)?",

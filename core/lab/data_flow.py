@@ -1,6 +1,6 @@
 """Which tool's result fits which tool's argument: the graph that chains of tasks are drawn from (ETOM, appendix B.6).
 
-A result has what its output schema declares. Without one it has what `core.virtual.schema_inference` guesses from name and
+A result has what its output schema declares. Without one it has what `core.virtual.schema_values` guesses from name and
 description, and the ids that the description says it returns. An argument asks for what its name, type and description say. Both are
 brought to one word: `order_id`, `orderId`, `orders[].id` and "the ID of the order" all speak of an order.
 """
@@ -15,8 +15,16 @@ from typing import Any, cast
 
 from core.domain.catalog import Tool, first_sentence, words
 from core.domain.english import READS, base_form, leading_verb, singular, words_of
-from core.virtual.sample_values import NUMBERS, known_fields
-from core.virtual.schema_inference import CONTROLS, FILLERS, PRIVATE, VERBS, inferred_schema, schema_part
+from core.virtual.sample_values import (
+    CONTROLS,
+    FILLERS,
+    NUMBERS,
+    PRIVATE,
+    VERBS,
+    inferred_schema,
+    known_fields,
+    schema_part,
+)
 
 DEPTH = 4  # levels of a result that are read
 _IDS = words_of("id key uuid slug no number ref reference identifier code handle")  # mean something on one server alone

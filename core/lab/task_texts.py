@@ -13,7 +13,7 @@ from core.domain.catalog import Tool, first_sentence, words
 from core.domain.english import COMMON_VERBS, DESTROYS, READS, REMOVES, WRITES, base_form, words_of
 from core.lab.data_flow import required
 from core.planning.words import AUXILIARIES, INTERROGATIVES
-from core.virtual.schema_inference import SHAPES, VERBS, schema_part
+from core.virtual.sample_values import SHAPES, VERBS, schema_part
 from core.virtual.schema_values import NoValueError, value_for
 
 _NO_VERBS = INTERROGATIVES | AUXILIARIES

@@ -19,15 +19,14 @@ from typing import Any, cast
 import mcp_types
 from cachetools import TTLCache
 from mcp import Client, MCPError
-from mcp.client.session import IncomingMessage
 from mcp.shared.dispatcher import ProgressFnT
 from mcp.shared.subscriptions import PromptsListChanged, ResourcesListChanged, ResourceUpdated, ToolsListChanged
 from mcp_types import LOG_LEVEL_META_KEY
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from core.domain.execution import ClientSide, Waiting
+from core.domain.execution import ClientSide
 from core.domain.outcome import ToolCall
-from core.servers.codec import Redact, without_secrets
+from core.servers.results import Redact, without_secrets
 
 _log = logging.getLogger(__name__)
 LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
@@ -69,9 +68,22 @@ class AskingBack:
 
     def callbacks(self) -> dict[str, Any]:
         """Returns the callbacks for the SDK's client, which declares the matching abilities to the server."""
-        asked = {"sampling": self._sample, "elicitation": self._elicit, "roots": self._roots}
-        names = {"sampling": "sampling_callback", "elicitation": "elicitation_callback", "roots": "list_roots_callback"}
-        chosen = {names[ability]: asked[ability] for ability in sorted(self.abilities)}
+
+        async def sample(_: Any, params: mcp_types.CreateMessageRequestParams) -> Any:
+            return await self._ask(mcp_types.CreateMessageRequest(params=params))
+
+        async def elicit(_: Any, params: mcp_types.ElicitRequestParams) -> Any:
+            return await self._ask(mcp_types.ElicitRequest(params=params))
+
+        async def roots(_: Any) -> Any:
+            return await self._ask(mcp_types.ListRootsRequest())
+
+        asked: dict[str, tuple[str, Any]] = {
+            "sampling": ("sampling_callback", sample),
+            "elicitation": ("elicitation_callback", elicit),
+            "roots": ("list_roots_callback", roots),
+        }
+        chosen = dict(asked[ability] for ability in sorted(self.abilities))
         return {**chosen, "logging_callback": self._log, "message_handler": self._told}
 
     async def listen(self, client: Client, opened: Callable[[], AbstractAsyncContextManager[Client]]) -> None:
@@ -120,7 +132,7 @@ class AskingBack:
                 while missed:
                     self.updated(missed.pop())
                 async for event in events:
-                    self._changed(event)
+                    await self._told(event)
         except Exception as error:  # noqa: BLE001  a failed subscription must not end the calls
             _log.debug("no changes are heard: %s", error)
         return heard
@@ -137,10 +149,7 @@ class AskingBack:
             self.uris.discard(uri)
             raise
 
-    async def _told(self, message: IncomingMessage) -> None:
-        self._changed(message)
-
-    def _changed(self, said: object) -> None:
+    async def _told(self, said: object) -> None:
         kind = LISTS.get(type(said))
         if kind is not None and self.list_changed is not None:
             self.list_changed(kind)
@@ -181,71 +190,37 @@ class AskingBack:
         with suppress(MCPError):
             await client.session.send_request(mcp_types.SetLevelRequest(params=params), mcp_types.EmptyResult, LEVEL_S)
 
-    def _whose(self) -> Under | None:
-        return _CURRENT.get() or (self._under_way[0] if len(self._under_way) == 1 else None)
-
-    def _hearer(self) -> Under | None:
-        """Returns the client of a log message, or None if it may belong to several."""
-        clients = {"" if one is None else one[0].client for one in self._under_way} or self._clients
-        return _CURRENT.get() or (self._last if len(clients) == 1 else None)
-
-    async def _sample(self, _: Any, params: mcp_types.CreateMessageRequestParams) -> Any:
-        return await self._ask(mcp_types.CreateMessageRequest(params=params))
-
-    async def _elicit(self, _: Any, params: mcp_types.ElicitRequestParams) -> Any:
-        return await self._ask(mcp_types.ElicitRequest(params=params))
-
-    async def _roots(self, _: Any) -> Any:
-        return await self._ask(mcp_types.ListRootsRequest())
-
     async def _ask(self, request: Any) -> Any:
-        """Returns the client's answer, or the error of a client that cannot answer."""
-        whose = self._whose()
+        whose = _CURRENT.get() or (self._under_way[0] if len(self._under_way) == 1 else None)
         if whose is None:
             return mcp_types.ErrorData(code=mcp_types.INVALID_REQUEST, message="No client can be asked now")
         side, redact = whose
+        began_s = time.perf_counter()
+        side.waiting.now += 1
         try:
-            with _waited(side.waiting):
-                return await asyncio.wrap_future(side.ask(without_secrets(request, redact)))
+            return await asyncio.wrap_future(side.ask(without_secrets(request, redact)))
         except Exception as error:  # noqa: BLE001  any error of the client's side is its answer
             return mcp_types.ErrorData(code=mcp_types.INVALID_REQUEST, message=str(error) or type(error).__name__)
+        finally:
+            side.waiting.now -= 1
+            side.waiting.total_s += time.perf_counter() - began_s
 
     async def _log(self, params: mcp_types.LoggingMessageNotificationParams) -> None:
-        whose = self._hearer()
-        if whose is not None and whose[0].log_level and not self._may_be_late(whose[0].client):
-            side, redact = whose
-            if LEVELS.index(params.level) >= LEVELS.index(side.log_level):
-                side.log(without_secrets(params, redact))
-
-    def _may_be_late(self, client: str) -> bool:
-        """Whether a message without a call may belong to another client's call that has just ended."""
-        return _CURRENT.get() is None and any(name != client for name in self._ended)
+        clients = {"" if one is None else one[0].client for one in self._under_way} or self._clients
+        whose = _CURRENT.get() or (self._last if len(clients) == 1 else None)
+        if whose is None or not whose[0].log_level:  # it may belong to several, or nobody wants it
+            return
+        side, redact = whose
+        if _CURRENT.get() is None and any(name != side.client for name in self._ended):
+            return  # it may belong to another client's call that has just ended
+        if LEVELS.index(params.level) >= LEVELS.index(side.log_level):
+            side.log(without_secrets(params, redact))
 
 
 async def _subscribed(client: Client, uri: str, *, wanted: bool = True) -> None:
-    """Subscribes at a server up to 2025-11-25. Raises MCPError."""
     params = mcp_types.SubscribeRequestParams(uri=uri) if wanted else mcp_types.UnsubscribeRequestParams(uri=uri)
     request: Any = (mcp_types.SubscribeRequest if wanted else mcp_types.UnsubscribeRequest)(params=cast(Any, params))
     await client.session.send_request(request, mcp_types.EmptyResult)
-
-
-@contextmanager
-def _waited(waiting: Waiting) -> Generator[None]:
-    """Counts the wait for an answer until the end of the block."""
-    began = time.perf_counter()
-    waiting.now += 1
-    try:
-        yield
-    finally:
-        waiting.now -= 1
-        waiting.total_s += time.perf_counter() - began
-
-
-def log_meta(client: Client, side: ClientSide | None) -> Any:
-    """Returns the log level that the client wants, as metadata of a request. From 2026-07-28 on a server sends no log
-    messages without it."""
-    wanted = side is not None and side.log_level and client.protocol_version in MODERN_PROTOCOL_VERSIONS
-    return {LOG_LEVEL_META_KEY: side.log_level} if side is not None and wanted else None
 
 
 async def called(
@@ -253,7 +228,10 @@ async def called(
 ) -> mcp_types.CallToolResult:
     """Makes one tools/call. Questions go to a client that can answer during the call; for other clients they replace
     the result."""
-    meta, limit_s, arguments = log_meta(client, side), call.timeout_s, dict(call.arguments)
+    meta: Any = None
+    if side is not None and side.log_level and client.protocol_version in MODERN_PROTOCOL_VERSIONS:
+        meta = {LOG_LEVEL_META_KEY: side.log_level}  # the server sends no log messages without it
+    limit_s, arguments = call.timeout_s, dict(call.arguments)
     if side is None or not side.asked_between:
         return await client.call_tool(call.tool, arguments, limit_s, progress, meta=meta)
     given = await client.session.call_tool(

@@ -17,10 +17,10 @@ from mcp_types import INVALID_PARAMS
 from core.domain.catalog import Connection, Tool
 from core.domain.execution import CLIENT_SIDE, SESSION_OWNER, ClientSide, Progress
 from core.domain.json_schema import arguments_fit
-from core.domain.outcome import SIMULATED_MARK, CallMode, ContentBlock, Outcome, OutcomeKind, ToolCall
+from core.domain.outcome import SIMULATED_MARK, CallMode, Outcome, OutcomeKind, ToolCall
 from core.servers.asking_back import called
-from core.servers.codec import Redact, decode_block, result_without_secrets, without_secrets
 from core.servers.pool import SessionPool
+from core.servers.results import Redact, decode_block, result_without_secrets, without_secrets
 from core.servers.secrets import how_to_enter
 from core.servers.session import Lease
 from core.servers.threads import (
@@ -34,8 +34,6 @@ from core.servers.threads import (
     UnauthorizedError,
     said,
 )
-
-# Classification of error responses.
 
 
 def not_json(arguments: Mapping[str, Any]) -> str:
@@ -66,48 +64,26 @@ def classify_error_result(
     return OutcomeKind.TOOL_ERROR
 
 
-def classify_protocol_error(error: MCPError) -> OutcomeKind:
-    """Returns the kind of a server's protocol error: -32602 is about the arguments."""
-    return OutcomeKind.INVALID_ARGUMENTS if error.code == INVALID_PARAMS else OutcomeKind.TOOL_ERROR
-
-
 MAX_ERROR_CHARS = 20_000
 NEW_STATE = (
     "[This server was started anew for you: {why}. What earlier calls set in it, such as a working directory, a login or an open page, is "
     "gone; set it again.]"
 )
-
 NOT_KEPT = (
     "[What this call has set in its server is gone at the next call, unless that tells whose it is: by a token, or by the cookie of this "
     "answer.]"
 )
-
-
-@dataclass(frozen=True)
-class _Attempt:
-    """The result of one attempt; `latency_s` is the tool call alone, 0 if it was never sent."""
-
-    kind: OutcomeKind
-    error: str = ""
-    lost: bool = False
-    result: mcp_types.CallToolResult | None = None
-    latency_s: float = 0.0
-    connect_s: float | None = None
-    protocol_version: str = ""
-    mode: CallMode = CallMode.REAL
-    injected: str = ""
-    note: str = ""
-
-
-def _with_note(attempt: _Attempt, note: str) -> _Attempt:
-    """Returns the attempt with a note to its client, in the result as well as in the error."""
-    if not note:
-        return attempt
-    result, error = attempt.result, f"{attempt.error} {note}" if attempt.error else ""
-    if result is not None:
-        block = mcp_types.TextContent(type="text", text=note)
-        result = result.model_copy(update={"content": [*result.content, block]})
-    return replace(attempt, result=result, error=error, note=note)
+_ENDINGS: tuple[tuple[type[Exception], OutcomeKind, str], ...] = (
+    (UnauthorizedError, OutcomeKind.NOT_TRIED, "{error}"),
+    (BusyError, OutcomeKind.BUSY, "{error}"),
+    (NotConnectedError, OutcomeKind.NOT_CONNECTED, "{error}"),
+    (CallTimeoutError, OutcomeKind.TIMEOUT, "{tool}: {error}"),
+    (ConnectionLostError, OutcomeKind.CRASH, "{tool}: the connection was lost ({error})"),
+    (CancelledCallError, OutcomeKind.CANCELLED, "{tool}: {error}"),
+    (InvalidResponseError, OutcomeKind.TOOL_ERROR, "{error}"),
+    (MCPError, OutcomeKind.TOOL_ERROR, "{error}"),
+)
+"""The kind and the text of an outcome, by the first error that fits."""
 
 
 @dataclass
@@ -128,24 +104,26 @@ class McpCaller:
         cancel: threading.Event | None = None,
     ) -> Outcome:
         started_at = self.now()
+
+        def attempt() -> Outcome:
+            redact, side = self.pool.vault.redact, CLIENT_SIDE.get()
+            work = _Attempt(call, started_at, self.clock, ThreadInbox(), on_progress, side, redact)
+            if connection is None or reason:
+                return self._outcome(work, OutcomeKind.NOT_TRIED, reason)
+            if problem := not_json(call.arguments):
+                return self._outcome(work, OutcomeKind.INVALID_ARGUMENTS, problem)
+            return self._attempted(work, tool, connection, cancel)
+
         reason = self._unreachable(call, connection)
-        if connection is None or reason:
-            return self._outcome(call, started_at, _Attempt(OutcomeKind.NOT_TRIED, reason), 1)
-        if problem := not_json(call.arguments):
-            return self._outcome(call, started_at, _Attempt(OutcomeKind.INVALID_ARGUMENTS, problem), 1)
-        attempts = 1
         fault = self.pool.injection and self.pool.injection.fault(call.server)
-        attempt = self._attempt(call, tool, connection, on_progress, cancel)
-        if attempt.lost and tool is not None and tool.hints.retry_safe:
-            attempts = 2
-            first, attempt = attempt, self._attempt(call, tool, connection, on_progress, cancel)
-            if attempt.connect_s is None:
-                attempt = replace(attempt, connect_s=first.connect_s)
-        attempt = attempt if fault is None else replace(attempt, injected=str(fault))
-        return self._outcome(call, started_at, attempt, attempts)
+        outcome = attempt()
+        if outcome.kind is OutcomeKind.CRASH and tool is not None and tool.hints.retry_safe:
+            first, outcome = outcome, attempt()
+            connect_s = first.connect_s if outcome.connect_s is None else outcome.connect_s
+            outcome = replace(outcome, attempts=2, connect_s=connect_s)
+        return outcome if fault is None else replace(outcome, injected=str(fault))
 
     def _unreachable(self, call: ToolCall, connection: Connection | None) -> str:
-        """Returns what a connection attempt lacks, or ""."""
         if connection is None or not (connection.command if connection.transport == "stdio" else connection.url):
             where = f"catalog {call.catalog}" if call.catalog else "the catalog"
             return f"Server {call.server} has no command or URL in {where}; add a connection to call it."
@@ -153,96 +131,78 @@ class McpCaller:
             return f"Server {call.server} needs a value for {', '.join(missing)}. {how_to_enter(call.server_id, missing[0])}"
         return ""
 
-    def _attempt(
-        self,
-        call: ToolCall,
-        tool: Tool | None,
-        connection: Connection,
-        on_progress: Callable[[Progress], None] | None,
-        cancel: threading.Event | None,
-    ) -> _Attempt:
-        inbox = ThreadInbox()
-        side = CLIENT_SIDE.get()
-        work = _CallWork(call, self.clock, inbox, on_progress, side, self.pool.vault.redact)
+    def _attempted(
+        self, work: _Attempt, tool: Tool | None, connection: Connection, cancel: threading.Event | None
+    ) -> Outcome:
+        call, vault = work.call, self.pool.vault
         try:
-            server = call.server_id
             result = self.pool.use(
-                server, connection, work, limit_s=call.timeout_s, inbox=inbox, cancel=cancel, owner=SESSION_OWNER.get()
-            )  # fmt: skip
-            attempt = self._of_result(call, tool, work, result)
-        except UnauthorizedError as error:
-            attempt = _Attempt(OutcomeKind.NOT_TRIED, str(error))
-        except BusyError as error:
-            attempt = _Attempt(OutcomeKind.BUSY, str(error))
-        except NotConnectedError as error:
-            attempt = _Attempt(OutcomeKind.NOT_CONNECTED, str(error), connect_s=error.connect_s)
-        except CallTimeoutError as error:
-            if side is not None and side.waiting.now:  # the server is not at fault
-                attempt = _Attempt(
-                    OutcomeKind.CANCELLED, f"{call.tool}: a question to the client was not answered in time"
-                )
-            else:
-                attempt = _Attempt(OutcomeKind.TIMEOUT, f"{call.tool}: {error}")
-        except ConnectionLostError as error:
-            attempt = _Attempt(OutcomeKind.CRASH, f"{call.tool}: the connection was lost ({error})", lost=True)
-        except CancelledCallError as error:
-            attempt = _Attempt(OutcomeKind.CANCELLED, f"{call.tool}: {error}")
-        except MCPError as error:
-            attempt = _Attempt(classify_protocol_error(error), str(error))
-        except InvalidResponseError as error:
-            attempt = _Attempt(OutcomeKind.TOOL_ERROR, str(error))
-        return _with_note(work.measured(attempt), self._note(work))
+                call.server_id,
+                connection,
+                work,
+                limit_s=call.timeout_s,
+                inbox=work.inbox,
+                cancel=cancel,
+                owner=SESSION_OWNER.get(),
+            )
+        except tuple(error for error, _, _ in _ENDINGS) as error:
+            kind, text = next((kind, text) for one, kind, text in _ENDINGS if isinstance(error, one))
+            text = text.format(tool=call.tool, error=error)
+            if isinstance(error, MCPError) and error.code == INVALID_PARAMS:
+                kind = OutcomeKind.INVALID_ARGUMENTS
+            if (
+                kind is OutcomeKind.TIMEOUT and work.side is not None and work.side.waiting.now
+            ):  # not the server's fault
+                kind, text = OutcomeKind.CANCELLED, f"{call.tool}: a question to the client was not answered in time"
+            return self._outcome(work, kind, text, connect_s=getattr(error, "connect_s", None))
+        if not result.is_error:
+            return self._outcome(work, OutcomeKind.OK, work.misfit, result_without_secrets(result, vault.in_results))
+        kind = classify_error_result(call, tool, work.lease.tools if work.lease is not None else None)
+        texts = [block.text for block in result.content if isinstance(block, mcp_types.TextContent)]
+        return self._outcome(work, kind, "\n".join(texts) or "The tool reported an error without a text.", result)
 
-    def _note(self, work: _CallWork) -> str:
-        """Returns what a client has to know of the state of its server."""
+    def _outcome(
+        self,
+        work: _Attempt,
+        kind: OutcomeKind,
+        error: str,
+        result: mcp_types.CallToolResult | None = None,
+        connect_s: float | None = None,
+    ) -> Outcome:
+        """Returns the outcome, with a note on the state of its server in the result as well as in the error. An error may quote what was
+        sent, so all known secrets in it are masked."""
+        lease, note = work.lease, self._note(work)
+        if note:
+            error = f"{error} {note}" if error else ""
+            if result is not None:
+                block = mcp_types.TextContent(type="text", text=note)
+                result = result.model_copy(update={"content": [*result.content, block]})
+        content = () if result is None else tuple(map(decode_block, result.content))
+        if kind is not OutcomeKind.OK:
+            content = tuple(replace(block, text=self._shown(block.text)) for block in content)
+        marked = result is not None and bool((result.meta or {}).get(SIMULATED_MARK))
+        simulated = lease is not None and (marked or lease.simulated)
+        return Outcome(
+            call=work.call,
+            kind=kind,
+            started_at=work.started_at,
+            latency_s=work.latency_s,
+            connect_s=connect_s if lease is None else lease.connect_s,
+            content=content,
+            structured=None if result is None else result.structured_content,
+            error=self._shown(error),
+            protocol_version="" if lease is None else lease.protocol_version,
+            mode=CallMode.VIRTUAL if simulated else CallMode.REAL,
+            note=note,
+            original=result
+            if result is None or kind is OutcomeKind.OK
+            else without_secrets(result, self.pool.vault.redact),
+        )
+
+    def _note(self, work: _Attempt) -> str:
         if work.renewed:
             return self._shown(NEW_STATE.format(why=work.renewed))
         return NOT_KEPT if work.lease is not None and work.lease.session.passing else ""
-
-    def _of_result(
-        self, call: ToolCall, tool: Tool | None, work: _CallWork, result: mcp_types.CallToolResult
-    ) -> _Attempt:
-        if not result.is_error:
-            return _Attempt(
-                OutcomeKind.OK, work.misfit, result=result_without_secrets(result, self.pool.vault.in_results)
-            )
-        kind = classify_error_result(call, tool, work.lease.tools if work.lease is not None else None)
-        texts = [block.text for block in result.content if isinstance(block, mcp_types.TextContent)]
-        return _Attempt(kind, "\n".join(texts) or "The tool reported an error without a text.", result=result)
-
-    def _outcome(self, call: ToolCall, started_at: datetime, attempt: _Attempt, attempts: int) -> Outcome:
-        content, structured = self._content(attempt)
-        return Outcome(
-            call=call,
-            kind=attempt.kind,
-            started_at=started_at,
-            latency_s=attempt.latency_s,
-            connect_s=attempt.connect_s,
-            content=content,
-            structured=structured,
-            error=self._shown(attempt.error),
-            attempts=attempts,
-            protocol_version=attempt.protocol_version,
-            mode=attempt.mode,
-            injected=attempt.injected,
-            note=attempt.note,
-            original=self._original(attempt),
-        )
-
-    def _content(self, attempt: _Attempt) -> tuple[tuple[ContentBlock, ...], object]:
-        if attempt.result is None:
-            return (), None
-        content = tuple(map(decode_block, attempt.result.content))
-        if attempt.kind is not OutcomeKind.OK:
-            content = tuple(replace(block, text=self._shown(block.text)) for block in content)
-        return content, attempt.result.structured_content
-
-    def _original(self, attempt: _Attempt) -> mcp_types.CallToolResult | None:
-        """Returns the server's answer. An error may quote what was sent, so all known secrets in it are masked."""
-        result = attempt.result
-        if result is None or attempt.kind is OutcomeKind.OK:
-            return result
-        return without_secrets(result, self.pool.vault.redact)
 
     def _shown(self, text: str) -> str:
         """Returns the text without secrets, cut if it is very long."""
@@ -253,10 +213,11 @@ class McpCaller:
 
 
 @dataclass
-class _CallWork:
+class _Attempt:
     """The part of an attempt that runs in the pool's event loop: it makes the call and measures it."""
 
     call: ToolCall
+    started_at: datetime
     clock: Callable[[], float]
     inbox: ThreadInbox
     on_progress: Callable[[Progress], None] | None
@@ -289,20 +250,14 @@ class _CallWork:
         finally:
             self._ended_s = self.clock()
 
-    def measured(self, attempt: _Attempt) -> _Attempt:
-        """Returns the attempt with its times. An abandoned call has lasted until now."""
-        if self.lease is None or self._started_s is None:
-            return attempt
+    @property
+    def latency_s(self) -> float:
+        """The time of the tool call alone, 0 if it was never sent. An abandoned call has lasted until now."""
+        if self._started_s is None:
+            return 0.0
         ended_s = self.clock() if self._ended_s is None else self._ended_s
         waited_s = 0.0 if self.side is None else self.side.waiting.total_s
-        marked = attempt.result is not None and bool((attempt.result.meta or {}).get(SIMULATED_MARK))
-        return replace(
-            attempt,
-            latency_s=max(ended_s - self._started_s - waited_s, 0.0),
-            connect_s=self.lease.connect_s,
-            protocol_version=self.lease.protocol_version,
-            mode=CallMode.VIRTUAL if marked or self.lease.simulated else CallMode.REAL,
-        )
+        return max(ended_s - self._started_s - waited_s, 0.0)
 
     async def _progressed(self, progress: float, total: float | None, message: str | None) -> None:
         callback = self.on_progress

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import logging
 import unicodedata
-from collections.abc import Awaitable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import mcp_types
 from mcp import Client, MCPError
@@ -36,36 +36,31 @@ from core.domain.execution import (
 from core.domain.json_schema import TOO_LARGE, too_large
 from core.domain.outcome import ToolCall
 from core.servers.asking_back import AskingBack, called
-from core.servers.codec import decode_tool, result_without_secrets, text_without_secrets, without_secrets
 from core.servers.pool import SessionPool
-from core.servers.results import WHOLE, all_pages
+from core.servers.results import (
+    WHOLE,
+    all_pages,
+    decode_tool,
+    result_without_secrets,
+    text_without_secrets,
+    without_secrets,
+)
 from core.servers.session import Lease, all_tools
 from core.servers.threads import UnauthorizedError
 
 _log = logging.getLogger(__name__)
+T = TypeVar("T")
 PARALLEL = 8
 MAX_DESCRIPTION_CHARS, MAX_NAME_CHARS = 2000, 200
-
-
-@dataclass(frozen=True)
-class _Listing:
-    tools: list[mcp_types.Tool]
-    odd: list[str]
-    info: mcp_types.Implementation | None
-    instructions: str
-    connect_s: float | None
-    virtual: bool
+DECLARED = ("price_usd", "latency_s", "success", "tier", "tier_reason", "preconditions", "requests")
+"""Fields of a tool that no server lists: the catalog's declarations stay."""
 
 
 def discover(
     pool: SessionPool, catalog: str, servers: Iterable[Server], *, limit_s: float = 30.0
 ) -> tuple[Discovery, ...]:
     """Lists the tools of every server of a catalog, at most 8 servers at a time, in the given order. Each may take
-    `limit_s`.
-
-    A server that fails does not stop the others. The catalog's declarations of a tool (price, latency, success, tier)
-    stay.
-    """
+    `limit_s`."""
     with ThreadPoolExecutor(PARALLEL, thread_name_prefix="discover") as threads:
         return tuple(threads.map(partial(_discover_one, pool, catalog, limit_s), servers))
 
@@ -77,15 +72,13 @@ def _discover_one(pool: SessionPool, catalog: str, limit_s: float, server: Serve
         if missing := pool.vault.missing(key, connection):
             waits = f"Server {server.name} needs a value for {', '.join(missing)}; enter it to connect."
             return Discovery(server.name, server, waits)
-        listing = pool.use(key, connection, _list_tools, limit_s=limit_s, listing=True)
+        lease, info, words, tools, odd = pool.use(key, connection, _listing, limit_s=limit_s, listing=True)
         secrets = pool.vault.in_results  # the listing will be stored
-        tools = [result_without_secrets(tool, secrets) for tool in listing.tools]
-        odd = [text_without_secrets(phrase, secrets) for phrase in listing.odd]
-        found, refused = described(
-            server, tools, listing.info, text_without_secrets(listing.instructions, secrets), odd
-        )
-        found = replace(found, virtual=server.virtual or listing.virtual)
-        return Discovery(server.name, found, "", listing.connect_s, refused)
+        tools = [result_without_secrets(tool, secrets) for tool in tools]
+        odd = [text_without_secrets(phrase, secrets) for phrase in odd]
+        found, refused = described(server, tools, info, text_without_secrets(words, secrets), odd)
+        found = replace(found, virtual=server.virtual or lease.simulated)
+        return Discovery(server.name, found, "", lease.connect_s, refused)
     except UnauthorizedError as error:
         return Discovery(server.name, server, pool.vault.redact(str(error)), unauthorized=True)
     except Exception as error:  # noqa: BLE001  any error of the SDK is reported for this server alone
@@ -102,10 +95,8 @@ def _reachable(key: ServerId, connection: Connection | None) -> Connection:
     return connection
 
 
-async def _list_tools(lease: Lease) -> _Listing:
-    client = lease.client
-    tools, odd = await all_tools(client)
-    return _Listing(tools, odd, client.server_info, client.instructions or "", lease.connect_s, lease.simulated)
+async def _listing(lease: Lease) -> tuple[Lease, mcp_types.Implementation | None, str, list[mcp_types.Tool], list[str]]:
+    return lease, lease.client.server_info, lease.client.instructions or "", *await all_tools(lease.client)
 
 
 def described(
@@ -131,7 +122,9 @@ def described(
         elif name in found:
             refused.append(f"Server {server.name} lists two tools named {name}; the first one was taken.")
         elif server.connection is None or server.connection.allows(name):
-            found[name] = tool = _with_declared(decode_tool(server.name, listed_tool), declared.get(name))
+            found[name] = tool = decode_tool(server.name, listed_tool)
+            if name in declared:
+                found[name] = replace(tool, **{field: getattr(declared[name], field) for field in DECLARED})
             if too_large(tool.input_schema) or too_large(tool.output_schema):
                 notes.append(
                     f"Server {server.name} lists the tool {name} with a schema that {TOO_LARGE}: it is not checked."
@@ -145,24 +138,6 @@ def described(
         odd=tuple(dict.fromkeys((*notes, *refused))),
     )
     return made, tuple(refused)
-
-
-def _with_declared(tool: Tool, declared: Tool | None) -> Tool:
-    if declared is None:
-        return tool
-    return replace(
-        tool,
-        price_usd=declared.price_usd,
-        latency_s=declared.latency_s,
-        success=declared.success,
-        tier=declared.tier,
-        tier_reason=declared.tier_reason,
-        preconditions=declared.preconditions,
-        requests=declared.requests,
-    )
-
-
-# Lists of resources, templates and prompts, and single requests for them.
 
 
 async def sent(session: ClientSession, method: str, params: Any) -> Any:
@@ -246,8 +221,6 @@ def _declares(client: Client, method: str) -> bool:
     return {TOOLS: has.tools, PROMPTS: has.prompts}.get(method, has.resources) is not None
 
 
-# Reading a resource of a server by a URI that one of its results linked to.
-
 Contents = mcp_types.TextResourceContents | mcp_types.BlobResourceContents
 
 
@@ -267,11 +240,9 @@ def read_resource(
     return tuple(result_without_secrets(one, pool.vault.in_results) for one in found)
 
 
-# A session with one server outside the pool. Messages of the server go to the client of the current request.
-
-
 class OwnSession:
-    """A session that declares the `abilities` of the clients whose requests it makes. An async context."""
+    """A session outside the pool that declares the `abilities` of the clients whose requests it makes, and passes the server's messages to
+    the client of the current request. An async context."""
 
     def __init__(
         self, target: Transport, client_info: mcp_types.Implementation, abilities: frozenset[str], legacy: bool
@@ -281,7 +252,6 @@ class OwnSession:
         self._client = Client(target, client_info=client_info, cache=None, mode=mode, **self._asking.callbacks())
 
     async def __aenter__(self) -> Self:
-        """Connects. Raises the errors of the transport."""
         await self._client.__aenter__()
         return self
 
@@ -291,7 +261,6 @@ class OwnSession:
         await self._client.__aexit__(kind, error, trace)
 
     async def tools(self) -> list[mcp_types.Tool]:
-        """Returns the tools that the server lists. Raises MCPError."""
         return (await self._client.list_tools()).tools
 
     def listen(self, **wanted: Any) -> AbstractAsyncContextManager[Subscription]:
@@ -301,15 +270,14 @@ class OwnSession:
     async def call(
         self, tool: str, arguments: Mapping[str, Any], limit_s: float, progress: ProgressFnT | None
     ) -> mcp_types.CallToolResult:
-        """Makes one tools/call. Raises MCPError."""
-        side = CLIENT_SIDE.get()
-        await self._asking.set_level(self._client, side)
-        with self._asking.under_way(side, str):
-            return await called(self._client, ToolCall("", tool, arguments, timeout_s=limit_s), side, progress)
+        call = ToolCall("", tool, arguments, timeout_s=limit_s)
+        return await self._under_way(lambda side: called(self._client, call, side, progress))
 
     async def answer(self, method: str, params: Any) -> Any:
-        """Returns the answer to a request other than tools/call. Raises MCPError."""
+        return await self._under_way(lambda side: answered(self._client, side, method, params))
+
+    async def _under_way(self, work: Callable[[ClientSide | None], Awaitable[T]]) -> T:
         side = CLIENT_SIDE.get()
         await self._asking.set_level(self._client, side)
         with self._asking.under_way(side, str):
-            return await answered(self._client, side, method, params)
+            return await work(side)

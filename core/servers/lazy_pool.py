@@ -45,8 +45,8 @@ class LazyPool:
 
     def get(self) -> SessionPool:
         load_protocol()
-        from core.servers.greetings import Greetings
         from core.servers.pool import PoolConfig, SessionPool
+        from core.servers.session import Greetings
 
         with self._lock:
             if self._pool is None:
@@ -58,7 +58,6 @@ class LazyPool:
             return self._pool
 
     def caller(self) -> ToolCaller:
-        """Returns a caller over the pool's sessions."""
         load_protocol()
         from core.servers.caller import McpCaller
 
@@ -79,15 +78,12 @@ class LazyPool:
             pool.close()
 
     def states(self) -> tuple[ConnectionState, ...]:
-        """Returns the state of every connected server, without opening a pool."""
         return () if self._pool is None else self._pool.states()
 
     def forget(self, owner: str) -> None:
-        """Ends the sessions of a client that has left."""
         if self._pool is not None:
             self._pool.forget(owner)
 
     def close(self) -> None:
-        """Ends every session."""
         if self._pool is not None:
             self._pool.close()

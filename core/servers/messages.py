@@ -1,10 +1,10 @@
-"""A server's messages as they come in: mended if their meaning is plain, else an error of the call that they answer.
+"""A server's messages, and bodies of its HTTP responses, on their way to the SDK: bounded, and repaired if their meaning is plain, else
+an error of the call that they answer.
 
 The SDK drops a message that it cannot read, and the call would wait for its time limit. A message that is too large is not read at
 all: Python parses an answer in one piece, and blocks all other threads meanwhile. The time depends more on the number of lists and
-objects than on the bytes, so that number is limited, too.
-
-Bodies of HTTP responses on their way to the SDK: bounded while they are read, so that none fills the memory, and mended.
+objects than on the bytes, so that number is limited, too. A request that was refused over HTTP gets an error with the server's words,
+because the SDK has words of its own for most statuses.
 """
 
 from __future__ import annotations
@@ -12,11 +12,18 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import suppress
+from contextvars import ContextVar
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from functools import partial
 from typing import Any, TypeVar, cast
 
 import anyio.to_thread
 import httpx2
+from mcp.client.streamable_http import MCP_SESSION_ID
+from mcp.shared.message import SessionMessage
 from mcp_types import (
     CONNECTION_CLOSED,
     INTERNAL_ERROR,
@@ -31,6 +38,7 @@ from mcp_types import (
 from pydantic_core import from_json
 
 from core.domain.settings import MAX_ANSWER_BYTES, MAX_ANSWER_MB
+from core.domain.untrusted_text import one_line
 
 READ_AT_ONCE_BYTES = 65_536
 """A longer message is read in a thread."""
@@ -43,10 +51,6 @@ _TOP_LEVEL = re.compile(rb"\s*\[?\s*\{[^\[{]*")
 _ID = re.compile(rb'"id"\s*:\s*(\d+|"[^"\\]*")\s*[,}]')
 _LAST_ID = re.compile(rb'[{,]\s*"id"\s*:\s*(\d+|"[^"\\]*")\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*\Z')
 T = TypeVar("T")
-
-
-TOO_LARGE = "The answer has more than"
-"""The beginning of each error sentence about a limit."""
 BYTES_PER_CONTAINER = 20
 
 
@@ -70,7 +74,7 @@ class AnswerLimit:
             most = f"{self.max_bytes // BYTES_PER_CONTAINER:,} lists and objects"
         else:
             return ""
-        return f"{TOO_LARGE} {most}, which is the limit: ask for less at once, or raise {MAX_ANSWER_MB}."
+        return f"The answer has more than {most}, which is the limit: ask for less at once, or raise {MAX_ANSWER_MB}."
 
 
 def containers(message: bytes) -> int:
@@ -78,11 +82,10 @@ def containers(message: bytes) -> int:
     return message.count(b"{") + message.count(b"[")
 
 
-async def read(work: Callable[[bytes, RequestId | None], T], raw: bytes, asked: RequestId | None = None) -> T:
-    """Runs `message_of` or `mended`, in a thread if the message is long. Raises ValueError."""
+async def read(work: Callable[[bytes], T], raw: bytes) -> T:
     if len(raw) <= READ_AT_ONCE_BYTES:
-        return work(raw, asked)
-    return await anyio.to_thread.run_sync(work, raw, asked, abandon_on_cancel=True)
+        return work(raw)
+    return await anyio.to_thread.run_sync(work, raw, abandon_on_cancel=True)
 
 
 def message_of(raw: bytes, asked: RequestId | None = None) -> JSONRPCMessage:
@@ -107,17 +110,11 @@ def message_of(raw: bytes, asked: RequestId | None = None) -> JSONRPCMessage:
     return _message(document, asked)
 
 
-def mended(raw: bytes, asked: RequestId | None = None) -> bytes:
-    """Returns a message as the SDK reads it. Raises ValueError."""
-    return dumped(message_of(raw, asked))
-
-
 def dumped(message: JSONRPCMessage) -> bytes:
     return message.model_dump_json(by_alias=True, exclude_unset=True).encode()
 
 
 def failed(answered: RequestId, reason: str) -> JSONRPCError:
-    """Returns the error that ends a call."""
     return JSONRPCError(jsonrpc="2.0", id=answered, error=ErrorData(code=INTERNAL_ERROR, message=reason))
 
 
@@ -128,13 +125,12 @@ def top_level(head: bytes) -> bytes:
 
 
 def answered_id(head: bytes, tail: bytes) -> RequestId | None:
-    """Returns the id of the call that a message answers, from its two ends, or None if they do not tell."""
     found = _ID.search(top_level(head)) or _LAST_ID.search(tail)
     return None if found is None or b'"jsonrpc"' not in head + tail else from_json(found[1])
 
 
 def _document(raw: bytes) -> Any:
-    """Returns a JSON document. Half pairs, bad UTF-8 and bare control characters are mended, and other output around it is dropped.
+    """Returns a JSON document. Half pairs, bad UTF-8 and bare control characters are repaired, and other output around it is dropped.
     Raises ValueError with the cause."""
     try:
         return from_json(raw)
@@ -168,18 +164,12 @@ def _message(document: Any, asked: RequestId | None) -> JSONRPCMessage:
         return JSONRPCResponse(jsonrpc="2.0", id=answered, result=cast("dict[str, Any]", result))
     if error is not None:
         return JSONRPCError(jsonrpc="2.0", id=answered, error=_error(error))
-    return failed(answered, f"{UNREADABLE}: {_lack(known)}.")
-
-
-def _lack(known: dict[str, Any]) -> str:
-    if "result" not in known:
-        return "it has neither a result nor an error"
-    result = known["result"]
-    return f"its result is {'null' if result is None else 'a list' if isinstance(result, list) else 'no object'}"
+    form = "null" if result is None else "a list" if isinstance(result, list) else "no object"
+    lack = f"its result is {form}" if "result" in known else "it has neither a result nor an error"
+    return failed(answered, f"{UNREADABLE}: {lack}.")
 
 
 def _error(given: Any) -> ErrorData:
-    """Returns a server's error with its words, whatever its form."""
     known = cast("dict[str, Any]", given) if isinstance(given, dict) else {"message": given}
     code, message = known.get("code"), known.get("message")
     if not isinstance(message, str) or not message:
@@ -194,10 +184,31 @@ def _error(given: Any) -> ErrorData:
 EVENTS = "text/event-stream"
 PLAIN = "identity"
 COMPRESSED = "The server compresses its answer although it was asked not to: a small answer could fill the memory."
-Mend = Callable[[bytes], Awaitable[bytes]]
+Repair = Callable[[bytes], Awaitable[bytes]]
+Tell = Callable[[SessionMessage], Awaitable[None]]
 _ENDS = (b"\n\n", b"\n\r\n", b"\r\r")
 _EVENT_END = re.compile(rb"\r\n\r\n|\n\r?\n|\r\r")
 _LINE_END = re.compile(rb"\r\n|\n|\r")
+
+
+@dataclass
+class Refused:
+    """The latest 401, or 403 for lack of a scope, that a request was answered with; `challenged` is None without one. `for_now`: the token could not be renewed.
+
+    `status` is that of the latest answer over HTTP, or 0; `session` says that its request named a session; `retry_s` is the
+    time after which the server wants to be asked again.
+    """
+
+    challenged: bool | None = None
+    problem: str = ""
+    for_now: bool = False
+    status: int = 0
+    session: bool = False
+    retry_s: float | None = None
+
+
+REFUSED: ContextVar[Refused | None] = ContextVar("REFUSED", default=None)
+"""Where a request notes how it was refused. The transports send each message in the context of its sender."""
 
 
 class TooLargeError(httpx2.SSEError, httpx2.StreamError):
@@ -210,20 +221,20 @@ async def unchanged(text: bytes) -> bytes:
 
 
 class Body(httpx2.AsyncByteStream):
-    """Replaces the body of a response that is about to be read. Texts go through `mend`: each event of a stream of events, else the whole.
+    """Replaces the body of a response that is about to be read. Texts go through `repair`: each event of a stream of events, else the whole.
 
     The limit applies to each text. Beyond it TooLargeError is raised, or, if it is known which request was `asked`, its call ends with that
     error. A compressed body is refused.
     """
 
     def __init__(
-        self, response: httpx2.Response, limit: AnswerLimit, mend: Mend = unchanged, asked: RequestId | None = None
+        self, response: httpx2.Response, limit: AnswerLimit, repair: Repair = unchanged, asked: RequestId | None = None
     ) -> None:
         self._compressed = response.headers.pop("content-encoding", PLAIN) != PLAIN
         self._events = response.headers.get("content-type", "").lower().startswith(EVENTS)
         self._body: Any = response.stream
         self._limit = limit
-        self._mend = mend
+        self._repair = repair
         self._asked = asked
         response.stream = self
 
@@ -231,9 +242,9 @@ class Body(httpx2.AsyncByteStream):
         try:
             async for text, event in self._texts():
                 if event:
-                    yield await self._mended_event(text) + b"\n\n"
+                    yield await self._repaired_event(text) + b"\n\n"
                 else:
-                    yield text if self._events else await self._mend(text)
+                    yield text if self._events else await self._repair(text)
         except TooLargeError as error:
             if self._asked is None:
                 raise
@@ -265,11 +276,60 @@ class Body(httpx2.AsyncByteStream):
         if reason := self._limit.broken_by(size, found):
             raise TooLargeError(reason)
 
-    async def _mended_event(self, event: bytes) -> bytes:
+    async def _repaired_event(self, event: bytes) -> bytes:
         lines = _LINE_END.split(event)
         data = [line[5:].removeprefix(b" ") for line in lines if line.startswith(b"data:")]
         others = [line for line in lines if not line.startswith(b"data:")]
         of_message = all(line[6:].strip() == b"message" for line in others if line.startswith(b"event:"))
         if not of_message or not any(data):
             return event
-        return b"\n".join([*others, b"data: " + await self._mend(b"\n".join(data))])
+        return b"\n".join([*others, b"data: " + await self._repair(b"\n".join(data))])
+
+
+async def heard(response: httpx2.Response, limit: AnswerLimit, tell: Tell | None = None) -> None:
+    """Bounds and repairs the body of a response that is about to be read, and notes its status. The error of a refused
+    request goes to `tell`, if the SDK would tell its call nothing."""
+    await response.request.aread()  # that of a redirected request is a stream
+    request, status = response.request, response.status_code
+    sent: dict[str, Any] = from_json(request.content) if request.method == "POST" else {}
+    asked: RequestId | None = sent.get("id") if "method" in sent else None
+    noted = REFUSED.get()
+    if noted is not None and asked is not None:
+        noted.status, noted.session = status, MCP_SESSION_ID in request.headers
+        noted.retry_s = _retry_s(response.headers.get("retry-after", ""))
+    readable = response.headers.get("content-type", "").lower().startswith(("application/json", EVENTS))
+    other = tell is None and not readable and status < 300 and status != 202  # it answers, and not in JSON
+    if asked is None or (status < 400 and not other):
+
+        async def repaired(text: bytes) -> bytes:
+            with suppress(ValueError):  # the text answers no call
+                return await read(lambda raw: dumped(message_of(raw, asked)), text)
+            return text
+
+        Body(response, limit, repaired, asked)
+        return
+    response.headers["content-type"] = "application/json"
+    refusal = f"HTTP {status} {response.reason_phrase}{' without JSON' if other else ''}"
+    Body(response, limit, partial(_refused, asked, refusal), asked)
+    if tell is not None:
+        await tell(SessionMessage(message_of(await response.aread())))
+        response.status_code = 202  # the SDK would send no further message
+
+
+def _retry_s(wanted: str) -> float | None:
+    if re.fullmatch(r"\d{1,9}", wanted):
+        return float(wanted)
+    with suppress(ValueError, TypeError):  # the latter for a date without a zone
+        return max(0.0, (parsedate_to_datetime(wanted) - datetime.now(UTC)).total_seconds())
+    return None
+
+
+async def _refused(asked: RequestId, status: str, whole: bytes) -> bytes:
+    """Returns the answer to a request that was refused or answered in another form: the server's own, or an error with its status and words."""
+    answer: JSONRPCMessage | None = None
+    with suppress(ValueError):
+        document: Any = from_json(whole)
+        if isinstance(document, dict) and "jsonrpc" in document and ("error" in document or "result" in document):
+            answer = message_of(whole, asked)
+    words = "" if whole.lstrip().startswith(b"<") else one_line(whole.decode(errors="replace"), 300)
+    return dumped(answer or failed(asked, f"{status}: {words}" if words else status))

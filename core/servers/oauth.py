@@ -8,17 +8,15 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncGenerator
-from contextvars import ContextVar
-from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 import httpx2
 from mcp.client.auth.utils import extract_field_from_www_auth, extract_scope_from_www_auth, union_scopes
-from mcp.shared.auth import OAuthClientInformationFull
 from pydantic import ValidationError
 
 from core.domain.catalog import Connection, ServerId
 from core.domain.untrusted_text import one_line
+from core.servers.messages import REFUSED, Refused
 from core.servers.oauth_flow import MOST_CHARS, Grant, SignInError, renewal
 from core.servers.secrets import Launch, SecretVault, how_to_enter, how_to_sign_in
 from core.servers.threads import UnauthorizedError
@@ -26,26 +24,6 @@ from core.servers.threads import UnauthorizedError
 AUTHORIZATION = "authorization"
 BUSY = 429
 _log = logging.getLogger(__name__)
-
-
-@dataclass
-class Refused:
-    """The latest 401, or 403 for lack of a scope, that a request was answered with; `challenged` is None without one. `for_now`: the token could not be renewed.
-
-    `status` is that of the latest answer over HTTP, or 0; `session` says that its request named a session; `retry_s` is the
-    time after which the server wants to be asked again.
-    """
-
-    challenged: bool | None = None
-    problem: str = ""
-    for_now: bool = False
-    status: int = 0
-    session: bool = False
-    retry_s: float | None = None
-
-
-REFUSED: ContextVar[Refused | None] = ContextVar("REFUSED", default=None)
-"""Where a request notes how it was refused. The transports send each message in the context of its sender."""
 
 
 def kept_grant(vault: SecretVault, server: ServerId) -> Grant | None:
@@ -70,17 +48,10 @@ class ServerGrant:
         self.url = url
 
     def read(self) -> Grant | None:
-        """Returns the kept grant, or None."""
         grant = kept_grant(self._vault, self.server)
         return grant if grant is not None and grant.url == self.url else None
 
-    def client(self) -> OAuthClientInformationFull | None:
-        """Returns the client that was registered before, or None."""
-        grant = self.read()
-        return None if grant is None else grant.client
-
     def keep(self, grant: Grant) -> None:
-        """Keeps a grant, at once."""
         self._vault.mask_tokens(self.server, grant.secrets())
         self._vault.put_grant(self.server, grant.model_dump_json(exclude_none=True))
 
@@ -147,7 +118,8 @@ class TokenAuth(httpx2.Auth):
                 if response.status_code == 401:
                     await asyncio.to_thread(self._grant.refuse, newer)
         noted = REFUSED.get()
-        scopes = _missed_scopes(response)
+        lacking = response.status_code == 403 and extract_field_from_www_auth(response, "error") == "insufficient_scope"
+        scopes = one_line(extract_scope_from_www_auth(response) or "", MOST_CHARS) if lacking else ""  # RFC 6750, 3.1
         if token and scopes and noted is not None:
             await asyncio.to_thread(self._grant.want, scopes)
             noted.challenged, noted.problem = True, f"its token lacks the scope {scopes}"
@@ -169,20 +141,12 @@ def _with(request: httpx2.Request, token: str) -> httpx2.Request:
     return request
 
 
-def _missed_scopes(response: httpx2.Response) -> str:
-    """Returns the scopes that a 403 asks for (RFC 6750, 3.1), or ""."""
-    if response.status_code != 403 or extract_field_from_www_auth(response, "error") != "insufficient_scope":
-        return ""
-    return one_line(extract_scope_from_www_auth(response) or "", MOST_CHARS)
-
-
 def _origin(address: str) -> tuple[str, str, int | None]:
     parts = urlsplit(address)
     return parts.scheme, parts.hostname or "", parts.port
 
 
 def unauthorized(server: ServerId, connection: Connection, launch: Launch, refused: Refused) -> UnauthorizedError:
-    """Returns the error for a 401: what the server lacks, and what an operator does about it."""
     given = {name: value.strip().lower() not in {"", "bearer", "basic"} for name, value in launch.headers.items()}
     empty = next((name for name, has_value in given.items() if not has_value), "")
     own = next((name for name in given if name.lower() == AUTHORIZATION), "")

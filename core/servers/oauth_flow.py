@@ -68,7 +68,6 @@ class Grant(BaseModel):
 
     @property
     def scopes(self) -> str:
-        """Returns the scopes of the token and those that it lacks."""
         return union_scopes(self.token.scope if self.token is not None else None, self.wanted) or ""
 
     def with_token(self, token: OAuthToken) -> Self:
@@ -82,24 +81,18 @@ class Grant(BaseModel):
         return self.model_copy(update={"token": token, "expires_at": ends, "problem": ""})
 
     def refused(self, problem: str) -> Self:
-        """Returns the grant without its token."""
         return self.model_copy(update={"token": None, "expires_at": None, "problem": problem})
 
     @property
     def ends_soon(self) -> bool:
-        """Whether the token has ended, or does so soon."""
         if self.token is None or self.expires_at is None:
             return False
         return time.time() > self.expires_at - min(EARLY_S, 0.1 * (self.token.expires_in or 0))
 
     def secrets(self) -> list[str]:
-        """Returns the texts that nothing may show."""
         token = self.token
         found = [self.client.client_secret, token and token.access_token, token and token.refresh_token]
         return [text for text in found if text]
-
-
-# The flow of the SDK, with what is known to it from a grant, and checks of what an authorization server says.
 
 
 class _Flow(AuthorizationFlow):
@@ -125,14 +118,12 @@ class _Flow(AuthorizationFlow):
         """Does nothing."""
 
     async def get_client_info(self) -> OAuthClientInformationFull | None:
-        """Returns the client that is registered already."""
         return self._client
 
     async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
         """Does nothing."""
 
     async def check(self, request: httpx2.Request) -> None:
-        """Raises SignInError for a request that must not be sent."""
         check_address(str(request.url), self.context.server_url)
         if request.method != "POST" or str(request.url) == self.context.server_url:
             return
@@ -148,7 +139,6 @@ class _Flow(AuthorizationFlow):
             )
 
     async def renewal_request(self, grant: Grant) -> httpx2.Request:
-        """Returns the request for a new token."""
         known = self.context
         known.oauth_metadata, known.protected_resource_metadata = grant.metadata, grant.resource
         known.client_info, known.current_tokens = grant.client, grant.token
@@ -156,16 +146,11 @@ class _Flow(AuthorizationFlow):
         return await self.refresh_request()
 
     def granted(self) -> Grant | None:
-        """Returns what the flow obtained, or None if it was not needed."""
-        known = self.context
+        known, url = self.context, self.context.server_url
         if known.current_tokens is None or known.client_info is None or known.oauth_metadata is None:
             return None
-        grant = Grant(
-            url=known.server_url,
-            client=known.client_info,
-            metadata=known.oauth_metadata,
-            resource=known.protected_resource_metadata,
-        )
+        resource = known.protected_resource_metadata
+        grant = Grant(url=url, client=known.client_info, metadata=known.oauth_metadata, resource=resource)
         return grant.with_token(known.current_tokens)
 
     @property
@@ -192,7 +177,6 @@ class _Flow(AuthorizationFlow):
 
 
 def client_of(client_id: str, redirect_uri: str, secret: str = "") -> OAuthClientInformationFull:
-    """Returns a client that the operator registered."""
     return OAuthClientInformationFull(
         client_id=client_id,
         client_secret=secret or None,
@@ -263,22 +247,20 @@ def revoke(grant: Grant) -> None:
     """Tells the authorization server that the tokens of a grant are not used any more (RFC 7009). Errors are ignored."""
     if grant.metadata.revocation_endpoint is None or grant.token is None:
         return
-    token, endpoint = grant.token, str(grant.metadata.revocation_endpoint)
-    asyncio.run(_revoked(_Flow(grant.url, "http://127.0.0.1"), grant, endpoint, token))
-
-
-async def _revoked(flow: _Flow, grant: Grant, endpoint: str, token: OAuthToken) -> None:
+    flow, endpoint = _Flow(grant.url, "http://127.0.0.1"), str(grant.metadata.revocation_endpoint)
     flow.context.oauth_metadata, flow.context.client_info = grant.metadata, grant.client
-    hint = "refresh_token" if token.refresh_token else "access_token"
-    sent = {"token": getattr(token, hint), "token_type_hint": hint, "client_id": grant.client.client_id}
-    try:
+    hint = "refresh_token" if grant.token.refresh_token else "access_token"
+    sent = {"token": getattr(grant.token, hint), "token_type_hint": hint, "client_id": grant.client.client_id}
+
+    async def revoked() -> None:
         data, headers = flow.context.prepare_token_auth(sent, {})
         async with _client(flow, {}) as client:
             answer = await client.post(endpoint, data=data, headers=headers)
             if answer.status_code == 400:  # the SDK's own servers want the secret of a client without one, too
                 await client.post(endpoint, data={"client_secret": "", **data}, headers=headers)
-    except (OAuthFlowError, SignInError, httpx2.HTTPError, TooLargeError):
-        return
+
+    with suppress(OAuthFlowError, SignInError, httpx2.HTTPError, TooLargeError):
+        asyncio.run(revoked())
 
 
 def check_address(address: str, server_url: str) -> None:
@@ -327,7 +309,6 @@ def _client(flow: _Flow, headers: Mapping[str, str]) -> httpx2.AsyncClient:
 
 
 async def _metadata(model: type[BaseModel], text: bytes) -> bytes:
-    """Returns a metadata document as `usable` leaves it."""
     with suppress(ValueError, RecursionError):
         return json.dumps(usable(json.loads(text), model)).encode()
     return text
@@ -358,7 +339,6 @@ def usable(document: Any, model: type[BaseModel]) -> Any:
 
 
 def _reason(response: httpx2.Response) -> str:
-    """Returns the error that an authorization server gives (RFC 6749, 5.2), or the status."""
     try:
         document: Any = response.json()
     except ValueError:

@@ -6,9 +6,10 @@ import asyncio
 import atexit
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
+from concurrent.futures import Future
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any, TypeVar
@@ -20,16 +21,14 @@ from pydantic import ValidationError
 
 from core.domain.catalog import Connection, ConnectionState, ServerId
 from core.domain.execution import WAYFARE, SessionOwner
-from core.domain.settings import MAX_ANSWER_BYTES, MAX_SESSIONS
 from core.network.traces import Injection
 from core.servers import transports
-from core.servers.fault_injection import injected
-from core.servers.greetings import Greetings
-from core.servers.oauth import BUSY, REFUSED, Refused
-from core.servers.pooled_connection import PooledConnection, PooledConnectionConfig
+from core.servers.messages import REFUSED, Refused
+from core.servers.oauth import BUSY
+from core.servers.pooled_connection import PoolConfig, PooledConnection, Surroundings
 from core.servers.sdk import limit_probes
 from core.servers.secrets import SecretVault
-from core.servers.session import Lease, Session, Work, bounded
+from core.servers.session import Greetings, Lease, Session, Work, bounded
 from core.servers.threads import (
     CallTimeoutError,
     CancelledCallError,
@@ -40,9 +39,7 @@ from core.servers.threads import (
     ThreadInbox,
     said,
 )
-from core.servers.transports import OpenTarget, quiet_sdk_log
-
-# The effect of a protocol error on its session.
+from core.servers.transports import OpenTarget, injected, quiet_sdk_log
 
 
 class SessionRefusedError(MCPError):
@@ -64,20 +61,15 @@ async def translated(
         session.suspect = True
         return CallTimeoutError(f"no answer within {limit_s:g} s")
     if error.code == CONNECTION_CLOSED:
-        return await _lost(error, pooled, session, log_start)
+        pooled.drop(session, error.message)
+        if session.closed_by_us:
+            return CancelledCallError("the connection was closed by the operator")
+        await session.ended()
+        words = [str(session.error or error.message), session.stderr_log.last(log_start)]
+        return ConnectionLostError(": ".join(word for word in words if word))
     if refused.status > 400 and error.code != METHOD_NOT_FOUND:
         session.suspect = True  # the next call probes it
     return error
-
-
-async def _lost(error: MCPError, pooled: PooledConnection, session: Session, log_start: int) -> Exception:
-    """Returns the error to raise after the connection has ended."""
-    pooled.drop(session, error.message)
-    if session.closed_by_us:
-        return CancelledCallError("the connection was closed by the operator")
-    await session.ended()
-    words = [str(session.error or error.message), session.stderr_log.last(log_start)]
-    return ConnectionLostError(": ".join(word for word in words if word))
 
 
 def _session_gone(error: MCPError, lease: Lease, refused: Refused) -> bool:
@@ -95,23 +87,6 @@ MOST_KNOWN = 1024
 """Connections that are remembered, with or without a session."""
 T = TypeVar("T")
 Key = tuple[Any, ...]
-
-
-@dataclass(frozen=True)
-class PoolConfig:
-    """Limits of the pool. Times in s; `connect_limit_s` covers start, handshake and the first list of tools.
-
-    A server whose call timed out is probed before the next call (its tools are listed). If the probe takes longer than
-    `probe_s`, a new session is opened. A session unused for `idle_s` is closed. A connection may have its own
-    `start_s` and `idle_s`. `max_answer_bytes` limits each message of a server. Servers `inherit` these variables beside the usual ones.
-    """
-
-    connect_limit_s: float = 60.0
-    probe_s: float = 2.0
-    idle_s: float = 3600.0
-    max_sessions: int = MAX_SESSIONS
-    max_answer_bytes: int = MAX_ANSWER_BYTES
-    inherit: tuple[str, ...] = ()
 
 
 class SessionPool:
@@ -145,24 +120,22 @@ class SessionPool:
         self._loop = LoopThread("mcp-sessions")
         self._closed = False
         self._closing = threading.Lock()
-        self._connection_config = PooledConnectionConfig(
-            resolve=self.vault.resolve,
-            redact=self.vault.redact,
+        limits = self.config
+        self._surroundings = Surroundings(
+            vault=self.vault,
+            limits=limits,
             open_target=open_target
             or partial(
                 transports.open_target,
                 vault=self.vault,
-                max_answer_bytes=self.config.max_answer_bytes,
-                inherit=self.config.inherit,
+                max_answer_bytes=limits.max_answer_bytes,
+                inherit=limits.inherit,
             ),
             make_room=self._make_room,
             opened=self._opened,
             greetings=Greetings() if greetings is None else greetings,
             clock=clock,
             now=now,
-            connect_limit_s=self.config.connect_limit_s,
-            probe_s=self.config.probe_s,
-            idle_s=self.config.idle_s,
             list_changed=list_changed,
         )
         quiet_sdk_log()
@@ -187,20 +160,26 @@ class SessionPool:
         Raises NotConnectedError (UnauthorizedError for a 401), ConnectionLostError, CallTimeoutError, CancelledCallError, InvalidResponseError, and
         the errors of the work, such as MCPError for an error that the server returned.
         """
+
+        async def done() -> T:
+            try:
+                return await self._once(server, connection, work, limit_s, owner, listing)
+            except SessionRefusedError:  # the call did not run: it is repeated in a new session
+                return await self._once(server, connection, work, limit_s, owner, listing)
+
+        future = self._submitted(done)
+        return (ThreadInbox() if inbox is None else inbox).wait_for(future, cancel)
+
+    def _submitted(self, work: Callable[[], Coroutine[Any, Any, T]]) -> Future[T]:
         with self._closing:  # the closing pool ends all work that was submitted before
             if self._closed:
                 raise NotConnectedError("The pool of sessions is closed.")
-            future = self._loop.submit(self._use(server, connection, work, limit_s, owner, listing))
-        return (ThreadInbox() if inbox is None else inbox).wait_for(future, cancel)
+            return self._loop.submit(work())
 
     def check(self, server: ServerId, connection: Connection) -> None:
         """Finds out at once whether a session with the server can be opened, or still responds. Calls no tool. Raises
         NotConnectedError."""
-        with self._closing:
-            if self._closed:
-                raise NotConnectedError("The pool of sessions is closed.")
-            pooled = self._pooled_connection(server, connection, WAYFARE)
-            future = self._loop.submit(pooled.checked())
+        future = self._submitted(lambda: self._pooled_connection(server, connection, WAYFARE).checked())
         ThreadInbox().wait_for(future, None)
 
     def subscribe(
@@ -221,7 +200,6 @@ class SessionPool:
         return pooled is not None and pooled.hears(uri)
 
     def forget(self, owner: str) -> None:
-        """Ends the sessions of a client that has left."""
         with self._closing:
             if not self._closed and self._loop.started:
                 self._loop.submit(self._forget(owner))
@@ -235,7 +213,6 @@ class SessionPool:
         ThreadInbox().wait_for(future, None)
 
     def states(self) -> tuple[ConnectionState, ...]:
-        """Returns a snapshot of each connection that was used, in order of first use."""
         return tuple(pooled.state() for pooled in tuple(self._connections.values()))
 
     def close(self) -> None:
@@ -267,13 +244,11 @@ class SessionPool:
 
     def _teller(self, server: ServerId, connection: Connection) -> PooledConnection | None:
         """Returns the open session whose process said last that its list changed: others of the server may list other tools."""
-        found = [
-            one for one in tuple(self._connections.values()) if one.server == server and one.connection == connection
-        ]
-        told = [one for one in found if one.told_s and one.session is not None]
-        return max(told, key=lambda one: one.told_s, default=None)
+        told = [one for one in tuple(self._connections.values()) if one.told_s and one.session is not None]
+        found = (one for one in told if one.server == server and one.connection == connection)
+        return max(found, key=lambda one: one.told_s, default=None)
 
-    async def _use(
+    async def _once(
         self,
         server: ServerId,
         connection: Connection,
@@ -282,19 +257,8 @@ class SessionPool:
         owner: SessionOwner,
         listing: bool,
     ) -> T:
-        async def once() -> T:
-            pooled = self._teller(server, connection) if listing else None
-            pooled = pooled or self._pooled_connection(server, connection, owner)
-            return await self._once(pooled, work, limit_s, owner, listing)
-
-        try:
-            return await once()
-        except SessionRefusedError:  # the call did not run: it is repeated in a new session
-            return await once()
-
-    async def _once(
-        self, pooled: PooledConnection, work: Work[T], limit_s: float, owner: SessionOwner, listing: bool
-    ) -> T:
+        pooled = self._teller(server, connection) if listing else None
+        pooled = pooled or self._pooled_connection(server, connection, owner)
         lease = await pooled.lease()
         session = lease.session
         if owner.key and not pooled.owner.key and not pooled.shared:
@@ -331,17 +295,17 @@ class SessionPool:
         if pooled is None and own in self._connections and self._connections[own].unused:
             pooled = self._connections[key] = self._connections.pop(own)  # it has only listed tools: no second start
         if pooled is None:
-            self._forget_oldest()
-            config = self._config_for(server.server)
-            pooled = self._connections[key] = PooledConnection(server, connection, config, owner)
+            closed = [one for one, known in self._connections.items() if not (known.counts_as_open or known.busy)]
+            passing = [one for one in closed if self._connections[one].owner.passing]
+            for gone in passing or (closed[:1] if len(self._connections) >= MOST_KNOWN else ()):
+                del self._connections[gone]
+            around = self._surroundings
+            if self.injection is not None:
+                target = injected(around.open_target, self.injection, server.server)
+                around = replace(around, list_changed=None, open_target=target)
+            pooled = self._connections[key] = PooledConnection(server, connection, around, owner)
         pooled.owner = owner
         return pooled
-
-    def _forget_oldest(self) -> None:
-        closed = [key for key, pooled in self._connections.items() if not (pooled.counts_as_open or pooled.busy)]
-        gone = [key for key in closed if self._connections[key].owner.passing]
-        for key in gone or (closed[:1] if len(self._connections) >= MOST_KNOWN else ()):
-            del self._connections[key]
 
     def _opened(self, pooled: PooledConnection, session: Session) -> None:
         """Notes whether the server keeps state for a session. All clients share the session of a server that keeps none."""
@@ -354,12 +318,6 @@ class SessionPool:
         if own not in self._connections and self._connections.get(key) is pooled:
             self._connections[own] = self._connections.pop(key)
             pooled.owner = replace(WAYFARE, abilities=pooled.owner.abilities)
-
-    def _config_for(self, server: str) -> PooledConnectionConfig:
-        config = self._connection_config
-        if self.injection is None:
-            return config
-        return replace(config, list_changed=None, open_target=injected(config.open_target, self.injection, server))
 
     def _make_room(self, owner: SessionOwner) -> None:
         """Closes an idle session if one more would be too many: the oldest of passing clients, else of the same client, else of Wayfare,
@@ -385,15 +343,5 @@ class SessionPool:
 
 def _key(server: ServerId, connection: Connection) -> Key:
     env, headers = (tuple(sorted(pairs.items())) for pairs in (connection.env, connection.headers))
-    return (
-        server,
-        connection.transport,
-        connection.command,
-        connection.args,
-        connection.cwd,
-        env,
-        connection.url,
-        headers,
-        connection.start_s,
-        connection.idle_s,
-    )
+    words = connection.transport, connection.command, connection.args, connection.cwd, connection.url
+    return server, *words, env, headers, connection.start_s, connection.idle_s

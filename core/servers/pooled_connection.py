@@ -14,10 +14,11 @@ from core.domain import units
 from core.domain.catalog import Connection, ConnectionState, ServerId, State
 from core.domain.errors import WayfareError
 from core.domain.execution import SessionOwner
-from core.servers.greetings import Greetings, Way, next_way
-from core.servers.oauth import BUSY, Refused, unauthorized
-from core.servers.secrets import Launch, MissingReferenceError
-from core.servers.session import Lease, Session
+from core.domain.settings import MAX_ANSWER_BYTES, MAX_SESSIONS
+from core.servers.messages import Refused
+from core.servers.oauth import BUSY, unauthorized
+from core.servers.secrets import Launch, MissingReferenceError, SecretVault
+from core.servers.session import Greetings, Lease, Session, Way, next_way
 from core.servers.stdio import StderrLog
 from core.servers.threads import BusyError, CancelledCallError, NotConnectedError, UnauthorizedError
 from core.servers.transports import OpenTarget
@@ -25,7 +26,7 @@ from core.servers.transports import OpenTarget
 
 @dataclass
 class Backoff:
-    """The waits between attempts to reach a server: no wait after the first failure, then base, twice base, ... up to the cap, all in s. A success resets it.
+    """The waits between attempts to reach a server: no wait after the first failure, then base, twice base, ... up to the cap, all in s.
 
     >>> backoff = Backoff(base_s=0.5, cap_s=2.0)
     >>> waits = []
@@ -51,16 +52,14 @@ class Backoff:
         self._not_before_s = now_s + delay_s
 
     def succeeded(self) -> None:
-        """Records a success: the next failure starts from the beginning."""
         self.failures = 0
-        self._not_before_s = float("-inf")
+        self.allow()
 
     def allow(self) -> None:
         """Allows the next attempt at once. If it fails, the waits go on as before."""
         self._not_before_s = float("-inf")
 
     def wait_s(self, now_s: float) -> float:
-        """Returns the time until the next attempt is allowed, s."""
         return max(0.0, self._not_before_s - now_s)
 
 
@@ -70,29 +69,39 @@ RETURN_S = 60.0
 
 
 @dataclass(frozen=True)
-class PooledConnectionConfig:
-    """The settings of all connections of a pool. Times in s."""
+class PoolConfig:
+    """Limits of a pool. Times in s; `connect_limit_s` covers start, handshake and the first list of tools.
 
-    resolve: Callable[[ServerId, Connection], Launch]
-    redact: Callable[[str], str]
+    A server whose call timed out is probed before the next call (its tools are listed). If the probe takes longer than
+    `probe_s`, a new session is opened. A session unused for `idle_s` is closed. A connection may have its own
+    `start_s` and `idle_s`. `max_answer_bytes` limits each message of a server. Servers `inherit` these variables beside the usual ones.
+    """
+
+    connect_limit_s: float = 60.0
+    probe_s: float = 2.0
+    idle_s: float = 3600.0
+    max_sessions: int = MAX_SESSIONS
+    max_answer_bytes: int = MAX_ANSWER_BYTES
+    inherit: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    vault: SecretVault
+    limits: PoolConfig
     open_target: OpenTarget
     make_room: Callable[[SessionOwner], None]
     opened: Callable[[PooledConnection, Session], None]
     greetings: Greetings
     clock: Callable[[], float]
     now: Callable[[], datetime]
-    connect_limit_s: float
-    probe_s: float
-    idle_s: float
     list_changed: Callable[[ServerId, str], None] | None = None
 
 
 class PooledConnection:
     """All methods but `state` belong to the pool's event loop."""
 
-    def __init__(
-        self, server: ServerId, connection: Connection, config: PooledConnectionConfig, owner: SessionOwner
-    ) -> None:
+    def __init__(self, server: ServerId, connection: Connection, pool: Surroundings, owner: SessionOwner) -> None:
         self.server = server
         self.connection = connection
         self.owner = owner
@@ -102,8 +111,9 @@ class PooledConnection:
         self.last_used_s = 0.0
         self.told_s = 0.0
         """When the server said last that its lists changed; 0 without that."""
-        self._config = config
-        self._stderr_log = StderrLog(config.redact)
+        self._pool = pool
+        self._redact = pool.vault.redact
+        self._stderr_log = StderrLog(self._redact)
         self._backoff = Backoff()
         self._launch: Launch | None = None  # the last resolved launch
         self._opening: asyncio.Task[tuple[Session, float | None]] | None = None
@@ -113,7 +123,7 @@ class PooledConnection:
         self._needs_sign_in = False
         self._last_error = ""
         self._state_lost = ""  # why the session ended that had a state of its client
-        self._since = config.now()
+        self._since = pool.now()
         self._calls = 0
         self._connect_s: float | None = None
 
@@ -128,13 +138,11 @@ class PooledConnection:
         return self.session is not None and self.session.alive and not self.busy and not self._uris
 
     def hears(self, uri: str) -> bool:
-        """Whether a session hears of changes of a resource now; callable from any thread."""
         session = self.session
         return session is not None and session.alive and uri in self._uris
 
     @property
     def counts_as_open(self) -> bool:
-        """Whether it counts among the open sessions."""
         return self._opening is not None or self.session is not None
 
     async def lease(self) -> Lease:
@@ -163,7 +171,6 @@ class PooledConnection:
         await self.lease()
 
     def enter(self, session: Session) -> None:
-        """Records that a call begins on the session."""
         self._calls += 1
         session.in_flight += 1
         session.used = session.used or bool(self.owner.key)
@@ -173,9 +180,9 @@ class PooledConnection:
             self._idle_timer = None
 
     def leave(self, session: Session) -> None:
-        """Records that a call ended on the session. The last one starts the idle timer or ends a retired session."""
+        """The last call that leaves starts the idle timer or ends a retired session."""
         session.in_flight -= 1
-        self.last_used_s = self._config.clock()
+        self.last_used_s = self._pool.clock()
         if session.in_flight:
             return
         if session is self.session:
@@ -184,7 +191,6 @@ class PooledConnection:
             session.retire()
 
     def drop(self, session: Session, error: str) -> None:
-        """Takes the unusable session out: the next call opens another one."""
         if session is self.session:
             self._let_go(error)
             self._fail(error)
@@ -199,18 +205,15 @@ class PooledConnection:
         return error
 
     def busy_for_now(self, words: str, refused: Refused) -> BusyError:
-        """Returns the error for a 429."""
         when = "" if refused.retry_s is None else f" It may be called again in {units.seconds(refused.retry_s)}."
         return BusyError(f"Server {self.server.server} is busy: {words.rstrip('.')}.{when}")
 
     def release(self, why: str) -> None:
-        """Closes the session if it is not busy, and no client wants to hear of a resource."""
         if self.session is not None and not self.busy and not self._uris:
             self.session.close()
             self._let_go(why)
 
     def close(self) -> None:
-        """Closes everything, including calls in progress."""
         for session in tuple(self.sessions):
             session.close()
         self._failed = False
@@ -220,11 +223,12 @@ class PooledConnection:
     def state(self) -> ConnectionState:
         """Returns a snapshot; callable from any thread."""
         session = self.session if self.session is not None and self.session.alive else None
+        settled: State = "ready" if session is not None else "failed" if self._failed else "idle"
         return ConnectionState(
             server=self.server.server,
             catalog=self.server.catalog,
             transport=self.connection.transport,
-            state=self._state(session is not None),
+            state=settled if self._opening is None else "connecting",
             since=self._since,
             last_error=self._last_error,
             protocol_version=session.protocol_version if session is not None else "",
@@ -233,47 +237,44 @@ class PooledConnection:
             connect_s=self._connect_s,
             stderr_lines=self._stderr_log.lines(),
             pid=session.pid if session is not None else None,
-            retry_s=self._backoff.wait_s(self._config.clock()),
+            retry_s=self._backoff.wait_s(self._pool.clock()),
             needs_sign_in=self._needs_sign_in,
             connection=self.connection,
             owner_key=self.owner.key,
             owner=self.owner.name or ("all clients" if self.shared else "Wayfare"),
         )
 
-    def _state(self, alive: bool) -> State:
-        if self._opening is not None:
-            return "connecting"
-        if alive:
-            return "ready"
-        return "failed" if self._failed else "idle"
-
     async def _open(self) -> tuple[Session, float | None]:
         before = self.session
         if before is not None:
-            if before.alive and await before.responds(self._config.probe_s):
+            if before.alive and await before.responds(self._pool.limits.probe_s):
                 before.suspect = self._needs_sign_in = False
                 return before, None
             self.drop(before, "it stopped answering")
-        self._check_backoff()
+        if (wait_s := self._backoff.wait_s(self._pool.clock())) > 0:
+            raise NotConnectedError(
+                f"Server {self.server.server} failed to connect {self._backoff.failures} times, the next attempt is in "
+                f"{wait_s:.1f} s: {self._last_error}"
+            )
         self._changed()
-        started_s = self._config.clock()
+        started_s = self._pool.clock()
         try:
             session = await self._connected()
         except (CancelledCallError, UnauthorizedError, BusyError):
             raise
         except (WayfareError, OSError) as error:
-            self._backoff.failed(self._config.clock())
-            reason = self._config.redact(str(error))
+            self._backoff.failed(self._pool.clock())
+            reason = self._redact(str(error))
             self._fail(reason)
             raise NotConnectedError(
-                f"Server {self.server.server} cannot be reached: {reason}", self._config.clock() - started_s
+                f"Server {self.server.server} cannot be reached: {reason}", self._pool.clock() - started_s
             ) from None
         self._backoff.succeeded()
-        self._connect_s = self._config.clock() - started_s
+        self._connect_s = self._pool.clock() - started_s
         self.session = session
         session.renewed, self._state_lost = self._state_lost, ""
-        self._config.opened(self, session)
-        self.last_used_s = self._config.clock()
+        self._pool.opened(self, session)
+        self.last_used_s = self._pool.clock()
         self._failed = self._needs_sign_in = False
         self._start_idle_timer()
         return session, self._connect_s
@@ -282,7 +283,7 @@ class PooledConnection:
         """If a value has changed, retires the session with the old value and allows an attempt with the new one at
         once."""
         try:
-            launch = self._config.resolve(self.server, self.connection)
+            launch = self._pool.vault.resolve(self.server, self.connection)
         except MissingReferenceError:  # opening reports it
             launch = None
         if launch != self._launch:
@@ -300,21 +301,20 @@ class PooledConnection:
     def _let_go(self, why: str) -> None:
         """Has no session from now on. The next one will say why the state of its client is gone."""
         if self.session is not None and self.session.used and not self.shared:
-            self._state_lost = self._config.redact(why)
+            self._state_lost = self._redact(why)
         self.session = None
         self._changed()
 
     @property
     def shared(self) -> bool:
-        """Whether all clients use its session."""
         return self.connection.shared or (self.session is not None and self.session.stateless)
 
     async def _connected(self) -> Session:
         """Returns an opened session: greeted as the server was greeted last, else in the way that the failure suggests."""
-        launch = self._launch = self._config.resolve(self.server, self.connection)
-        self._config.make_room(self.owner)
-        limit_s = self._config.connect_limit_s if self.connection.start_s is None else self.connection.start_s
-        greetings, way = self._config.greetings, self._config.greetings.of(self.connection)
+        launch = self._launch = self._pool.vault.resolve(self.server, self.connection)
+        self._pool.make_room(self.owner)
+        limit_s = self._pool.limits.connect_limit_s if self.connection.start_s is None else self.connection.start_s
+        greetings, way = self._pool.greetings, self._pool.greetings.of(self.connection)
         end_s = asyncio.get_running_loop().time() + limit_s
         first = self._begun(launch, way)
         try:
@@ -337,9 +337,9 @@ class PooledConnection:
         return session
 
     def _begun(self, launch: Launch, way: Way) -> Session:
-        session = Session(launch, self._config.open_target, self._stderr_log, self.owner.abilities, way)
-        if self._config.list_changed is not None:
-            session.asking.list_changed = session.asking.updated = partial(self._told, self._config.list_changed)
+        session = Session(launch, self._pool.open_target, self._stderr_log, self.owner.abilities, way)
+        if self._pool.list_changed is not None:
+            session.asking.list_changed = session.asking.updated = partial(self._told, self._pool.list_changed)
             session.asking.uris = self._uris
         self.sessions.add(session)
         session.task.add_done_callback(lambda _: self._ended(session))
@@ -357,29 +357,20 @@ class PooledConnection:
         return session
 
     def _told(self, tell: Callable[[ServerId, str], None], kind: str) -> None:
-        self.told_s = self._config.clock()
+        self.told_s = self._pool.clock()
         tell(self.server, kind)
 
     def _start_idle_timer(self) -> None:
         if self._idle_timer is not None:
             self._idle_timer.cancel()
-        idle_s = self._config.idle_s if self.connection.idle_s is None else self.connection.idle_s
+        idle_s = self._pool.limits.idle_s if self.connection.idle_s is None else self.connection.idle_s
         idle_s = min(idle_s, RETURN_S) if self.owner.passing else idle_s
         why = f"nothing was called for {idle_s:g} s"
         self._idle_timer = asyncio.get_running_loop().call_later(idle_s, self.release, why)
 
-    def _check_backoff(self) -> None:
-        wait_s = self._backoff.wait_s(self._config.clock())
-        if wait_s > 0:
-            raise NotConnectedError(
-                f"Server {self.server.server} failed to connect {self._backoff.failures} times, the next attempt is in "
-                f"{wait_s:.1f} s: {self._last_error}"
-            )
-
     def _ended(self, session: Session) -> None:
-        """Handles the end of a session's task. If it is still the current session, the server ended it."""
         self.sessions.discard(session)
-        if session is self.session:
+        if session is self.session:  # the server ended it
             why = str(session.error or "the server closed the connection")
             self._let_go(why)
             self._fail(why)
@@ -392,8 +383,8 @@ class PooledConnection:
 
     def _fail(self, error: str) -> None:
         self._failed = True
-        self._last_error = self._config.redact(error)
+        self._last_error = self._redact(error)
         self._changed()
 
     def _changed(self) -> None:
-        self._since = self._config.now()
+        self._since = self._pool.now()

@@ -49,7 +49,6 @@ class AuthorizationFlow(OAuthClientProvider):
         """Called with the metadata and the registered client in `context`, before a person is asked."""
 
     async def refresh_request(self) -> httpx2.Request:
-        """Returns the request for a new token."""
         return await self._refresh_token()
 
     async def _perform_authorization(self) -> httpx2.Request:

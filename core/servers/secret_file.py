@@ -76,7 +76,6 @@ class SecretFile:
 
     @property
     def key_file(self) -> Path:
-        """Where the key lies if there is neither a passphrase nor a keychain."""
         return self.path.with_name(f"{self.path.name}.key")
 
     def read(self) -> Secrets:
@@ -120,18 +119,19 @@ class SecretFile:
         return {"": json.dumps({**document, "key": "key file"}).encode(), ".key": key}
 
     def source(self) -> KeySource:
-        """Returns where the key of the next write comes from."""
         if self._passphrase:
             return "passphrase"
         return "keychain" if _keychain() is not None else "key file"
 
     def _write(self, known: Secrets) -> None:
+        from cryptography.fernet import Fernet
+
         source, salt = self.source(), self._salt or secrets.token_bytes(16)
         rows = [
             [server.catalog, server.server, name, secret.value, secret.set_at.isoformat()]
             for (server, name), secret in known.items()
         ]
-        sealed = _fernet(self._key(source, salt, make=True)).encrypt(json.dumps(rows).encode())
+        sealed = Fernet(self._key(source, salt, make=True)).encrypt(json.dumps(rows).encode())
         document = {"format": 1, "key": source, "salt": base64.b64encode(salt).decode(), "values": sealed.decode()}
         _write_private(self.path, json.dumps(document))
         self._read = None
@@ -139,7 +139,7 @@ class SecretFile:
             self.key_file.unlink(missing_ok=True)
 
     def _decrypted(self) -> Secrets:
-        from cryptography.fernet import InvalidToken
+        from cryptography.fernet import Fernet, InvalidToken
 
         try:
             document = cast("dict[str, Any]", json.loads(self.path.read_text(encoding="utf-8")))
@@ -151,7 +151,7 @@ class SecretFile:
                 f"{self.path} is not a file of values; move it away and enter the values again."
             ) from None
         try:
-            rows = json.loads(_fernet(self._key(source, salt, make=False)).decrypt(sealed))
+            rows = json.loads(Fernet(self._key(source, salt, make=False)).decrypt(sealed))
         except (InvalidToken, ValueError):
             raise SecretFileError(
                 f"The values in {self.path} cannot be opened with {where}. Give the key that they were written with, or remove the file "
@@ -163,14 +163,16 @@ class SecretFile:
         }
 
     def _key(self, source: KeySource, salt: bytes, *, make: bool) -> bytes:
-        """Returns the 32 bytes, URL-safe base64. Makes a key if there is none and `make` is set. Raises SecretFileError."""
         if source == "passphrase":
             if not self._passphrase:
                 raise SecretFileError(
                     f"The values in {self.path} were encrypted with {PASSPHRASE}; set it and start again."
                 )
             return _derived(self._passphrase, salt)
-        key = self._in_keychain() if source == "keychain" else self._in_key_file()
+        if source == "keychain":
+            key = _on_keychain(lambda ring: ring.get_password(KEYCHAIN_SERVICE, str(self.path)))
+        else:
+            key = self.key_file.read_text(encoding="ascii").strip() if self.key_file.exists() else None
         if key is None:
             if not make:
                 raise SecretFileError(
@@ -183,15 +185,8 @@ class SecretFile:
                 _write_private(self.key_file, key)
         return key.encode()
 
-    def _in_keychain(self) -> str | None:
-        return _on_keychain(lambda ring: ring.get_password(KEYCHAIN_SERVICE, str(self.path)))
-
-    def _in_key_file(self) -> str | None:
-        return self.key_file.read_text(encoding="ascii").strip() if self.key_file.exists() else None
-
 
 def _keychain() -> Any:
-    """Returns the keychain of the operating system, or None if no keychain keeps values."""
     import keyring
     from keyring.backends import fail, null
 
@@ -218,12 +213,6 @@ def _derived(passphrase: str, salt: bytes) -> bytes:
     from cryptography.hazmat.primitives.kdf.scrypt import Scrypt
 
     return base64.urlsafe_b64encode(Scrypt(salt, 32, SCRYPT_COST, 8, 1).derive(passphrase.encode()))
-
-
-def _fernet(key: bytes) -> Any:
-    from cryptography.fernet import Fernet
-
-    return Fernet(key)
 
 
 def _write_private(path: Path, text: str) -> None:

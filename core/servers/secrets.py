@@ -99,7 +99,7 @@ class SecretVault:
         return self._note
 
     def put(self, server: ServerId, name: str, value: str) -> None:
-        """Keep a server's secret under the name that its references use, replacing the one before it."""
+        """Keeps a server's secret under the name that its references use."""
         self.put_all([(server, name, value)])
 
     def put_all(self, values: Iterable[tuple[ServerId, str, str]]) -> None:
@@ -112,33 +112,27 @@ class SecretVault:
             self._remember(name, secret.value)
 
     def remove(self, server: ServerId, name: str) -> bool:
-        """Drop a secret; it stays masked. Returns whether there was one."""
         if (server, name) not in self._known():
             return False
         self._change(lambda known: known.pop((server, name), None))
         return True
 
     def forget(self, catalog: str) -> None:
-        """Drop the secrets of a catalog's servers; they stay masked."""
         gone = [key for key in self._known() if key[0].catalog == catalog]
         if gone:
             self._change(lambda known: [known.pop(key, None) for key in gone])
 
     def names(self) -> Mapping[tuple[ServerId, str], datetime]:
-        """The names of all secrets by server, and when each was set."""
         return {key: secret.set_at for key, secret in self._known().items()}
 
     def grant(self, server: ServerId) -> str | None:
-        """The OAuth grant of a server as it was kept, or None."""
         secret = self._known().get((server, GRANT))
         return None if secret is None else secret.value
 
     def put_grant(self, server: ServerId, text: str) -> None:
-        """Keep the OAuth grant of a server, replacing the one before it."""
         self._change(lambda known: known.update({(server, GRANT): Secret(text, datetime.now(UTC))}))
 
     def client_secret(self, server: ServerId, client_id: str) -> str:
-        """The secret of an OAuth client that the operator registered for a server, or ""."""
         secret = self._known().get((server, client_secret_name(client_id)))
         return "" if secret is None else secret.value
 
@@ -189,9 +183,9 @@ class SecretVault:
         if server.server not in self._servers:
             with self._lock:
                 self._servers |= {server.server}
-        outer = (match for text in (connection.texts() if connection else ()) for match in _REFERENCE.finditer(text))
-        found = (match[0] for match in outer if self._value(server, match) is None)
-        return tuple(dict.fromkeys(found))
+        texts = connection.texts() if connection else ()
+        outer = (match for text in texts for match in _REFERENCE.finditer(text))
+        return tuple(dict.fromkeys(match[0] for match in outer if self._value(server, match) is None))
 
     def replaceable(self, server: ServerId, connection: Connection | None) -> tuple[str, ...]:
         """The references whose value was put here, as written, in order, each once: another can be put in its place."""
@@ -273,7 +267,6 @@ class SecretVault:
         return value
 
     def _expanded(self, server: ServerId, text: str) -> str | None:
-        """A text with its references replaced, or None if one has no value."""
         values = {match[0]: self._value(server, match) for match in _REFERENCE.finditer(text)}
         return None if None in values.values() else _REFERENCE.sub(lambda match: values[match[0]] or "", text)
 
@@ -288,15 +281,12 @@ class SecretVault:
 
 
 def client_secret_name(client_id: str) -> str:
-    """The name of an OAuth client's secret among those of its server."""
     return f"{{oauth client secret of {client_id}}}"
 
 
 def vault_of(settings: Settings) -> SecretVault:
-    """The vault beside a store."""
-    path = settings.secrets_path
-    file = None if path is None else SecretFile(path, settings.environment)
-    return SecretVault(settings.environment, file)
+    path, environment = settings.secrets_path, settings.environment
+    return SecretVault(environment, None if path is None else SecretFile(path, environment))
 
 
 def _is_secret(name: str, value: str, known: bool) -> bool:
@@ -309,7 +299,6 @@ def _is_secret(name: str, value: str, known: bool) -> bool:
 
 
 def reference_names(connection: Connection | None) -> set[str]:
-    """The names that the references of a connection use."""
     return set() if connection is None else names_in(*connection.texts())
 
 

@@ -1,27 +1,33 @@
-"""One client session: the task that keeps it open, and its state for callers."""
+"""One client session: the task that keeps it open, its state for callers, and how its server wants to be greeted."""
 
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import json
+import os
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, TypeVar, cast
+from pathlib import Path
+from typing import Any, Literal, TypeVar, cast, get_args
 
 import anyio
+import httpx2
 import mcp_types
 from mcp import Client, MCPError
-from mcp_types import CONNECTION_CLOSED, METHOD_NOT_FOUND
-from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from mcp_types import CONNECTION_CLOSED, METHOD_NOT_FOUND, REQUEST_TIMEOUT, DiscoverResult
+from mcp_types.version import LATEST_MODERN_VERSION, MODERN_PROTOCOL_VERSIONS
 from pydantic_core import from_json
 
+from core.domain.catalog import Connection
+from core.domain.errors import WayfareError
 from core.domain.execution import ITEMS, NOBODY, TOOLS
 from core.domain.json_schema import misfit
 from core.domain.outcome import SIMULATED_MARK
 from core.servers.asking_back import AskingBack
-from core.servers.greetings import MODES, Way, discover
-from core.servers.oauth import REFUSED, Refused
+from core.servers.messages import REFUSED, Refused
 from core.servers.results import all_pages
 from core.servers.secrets import Launch
 from core.servers.stdio import ON_SPAWN, StderrLog
@@ -30,13 +36,18 @@ from core.servers.threads import (
     CancelledCallError,
     InvalidResponseError,
     NotConnectedError,
+    bounded,
+    first_leaf,
     kill_group,
-    said,
+    retrieved,
+    sentence,
 )
 from core.servers.transports import ON_SESSION_ID, OpenTarget
 
-# Helpers around the SDK's client: a hard time limit, all pages of a list, errors as sentences.
-
+Way = Literal["probe", "legacy", "modern", "sse"]
+"""`legacy` begins with `initialize`, `modern` with `server/discover`, `probe` with the latter and falls back to the former. `sse` is legacy
+over the older transport, at an address that was given as that of the newer one."""
+MODES: dict[Way, Any] = {"probe": "auto", "modern": LATEST_MODERN_VERSION}
 T = TypeVar("T")
 
 
@@ -91,52 +102,75 @@ def _misfit(tool: mcp_types.Tool, result: mcp_types.CallToolResult) -> str:
     return "it has no structured content"
 
 
-def says_simulated(client: Client) -> bool:
-    """Whether the server declares that it is virtual: all its results are simulated."""
-    return SIMULATED_MARK in (client.server_capabilities.extensions or {})
+async def discover(client: Client) -> None:
+    """Greets a server from 2026-07-28 on. Asks again while it starts, because the SDK does not wait for that. Raises MCPError."""
+    while True:
+        try:
+            found = await client.session.send_discover(LATEST_MODERN_VERSION)
+            break
+        except MCPError as error:
+            if error.code != REQUEST_TIMEOUT:
+                raise
+    client.session.adopt(DiscoverResult.model_validate(found))
 
 
-async def bounded(work: Awaitable[T], limit_s: float) -> T:
-    """Awaits the work for at most `limit_s`.
-
-    Raises CallTimeoutError at the limit, even if the work cannot be interrupted at once (a write to a stopped process).
-    """
-    task = asyncio.ensure_future(work)
-    task.add_done_callback(_retrieve)
-    try:
-        done, _ = await asyncio.wait({task}, timeout=limit_s)
-    except asyncio.CancelledError:
-        task.cancel()
-        raise
-    if not done:
-        task.cancel()
-        raise CallTimeoutError(f"no answer within {limit_s:g} s")
-    return task.result()
+MOST_GREETINGS = 2000
+REFUSES_POST = ("HTTP 400", "HTTP 404", "HTTP 405")
 
 
-def _retrieve(task: asyncio.Future[Any]) -> None:
-    """Retrieves the exception of an abandoned task, so that asyncio logs no warning."""
-    if not task.cancelled():
-        task.exception()
+@dataclass
+class Greetings:
+    """The ways that worked, in a file, or in memory without one. A file that cannot be written loses only time."""
+
+    file: Path | None = None
+    _known: dict[str, str] = field(default_factory=dict[str, str])
+
+    def of(self, connection: Connection) -> Way:
+        way: Any = self._read().get(_digest(connection))
+        return way if way in get_args(Way) else "probe"
+
+    def keep(self, connection: Connection, way: Way) -> None:
+        """Keeps the way that worked; `probe` forgets it."""
+        known, key = self._read(), _digest(connection)
+        if known.get(key, "probe") == way:
+            return
+        others = {digest: one for digest, one in known.items() if digest != key}
+        known = others if way == "probe" else {**others, key: way}
+        self._known = dict(list(known.items())[-MOST_GREETINGS:])
+        if self.file is not None:
+            with suppress(OSError):
+                self.file.parent.mkdir(parents=True, exist_ok=True)
+                new = self.file.with_name(f"{self.file.name}.{os.getpid()}")
+                new.write_text(json.dumps(self._known))
+                new.replace(self.file)
+
+    def _read(self) -> dict[str, str]:
+        if self.file is not None:
+            with suppress(OSError, ValueError):
+                found: Any = json.loads(self.file.read_text())
+                self._known = found if isinstance(found, dict) else {}
+        return self._known
 
 
-def first_leaf(error: BaseException) -> Exception:
-    """Returns the first real exception inside nested groups."""
-    inner: tuple[BaseException, ...] = getattr(error, "exceptions", ())
-    if inner:
-        return first_leaf(inner[0])
-    return error if isinstance(error, Exception) else RuntimeError(type(error).__name__)
+def _digest(connection: Connection) -> str:
+    words = (connection.transport, connection.command, connection.args, connection.cwd, connection.url)
+    return hashlib.sha256(repr(words).encode()).hexdigest()[:24]
 
 
-def sentence(error: Exception, launch: Launch) -> str:
-    """Returns why a session could not be opened, for the operator."""
-    if isinstance(error, FileNotFoundError):
-        return f"the command {launch.command} was not found"
-    if isinstance(error, OSError) and launch.transport == "stdio":
-        return f"the command {launch.command} cannot be started: {error.strerror or error}"
-    if isinstance(error, MCPError) and error.code == CONNECTION_CLOSED:
-        return "it closed the connection before it answered"
-    return said(error)
+def next_way(way: Way, transport: str, error: Exception | None, last_words: str) -> Way | None:
+    """Returns the way to try after one that failed, or None. Without an error the time was up."""
+    if error is None:
+        return "legacy" if way == "modern" else None  # an older version may be silent at `server/discover`
+    if isinstance(error, OSError | WayfareError | httpx2.TransportError):
+        return None
+    if transport != "stdio" or not isinstance(error, MCPError):
+        if way == "probe" and isinstance(error, MCPError) and error.code == METHOD_NOT_FOUND:
+            return "modern"  # it knows no `initialize`: it was too slow for the probe before
+        first = "sse" if transport == "http" and last_words.startswith(REFUSES_POST) else None
+        return first if way == "probe" else "probe"
+    if error.code == CONNECTION_CLOSED:  # some servers end at a request before `initialize`
+        return "probe" if way == "legacy" else "legacy"
+    return "legacy" if way == "modern" else "modern"
 
 
 CLIENT_INFO = mcp_types.Implementation(name="wayfare", version="0.1.0")
@@ -206,7 +240,6 @@ class Session:
 
     @property
     def alive(self) -> bool:
-        """Whether a call may be sent."""
         return self.client is not None and not self._leave.is_set()
 
     @property
@@ -225,7 +258,8 @@ class Session:
         """Returns the session for one use. Raises NotConnectedError if it has ended."""
         if self.client is None or not self.alive:
             raise NotConnectedError("it was disconnected before the call could be sent", connect_s)
-        return Lease(self, self.client, self.tools, self.protocol_version, connect_s, says_simulated(self.client))
+        simulated = SIMULATED_MARK in (self.client.server_capabilities.extensions or {})
+        return Lease(self, self.client, self.tools, self.protocol_version, connect_s, simulated)
 
     async def opened(self, limit_s: float) -> None:
         """Waits until calls may be sent.
@@ -274,12 +308,11 @@ class Session:
             self._depart()
 
     def kill(self) -> None:
-        """Kills the rest of the child's process group; the SDK leaves descendants of a child that ended."""
         if self.pid is not None:
             kill_group(self.pid)
 
     async def ended(self) -> None:
-        """Gives the session a short time to end, so that its error and the server's last output are known."""
+        """Waits a little for the end, so that its error and the server's last output are known."""
         await asyncio.wait({self.task}, timeout=STDERR_WAIT_S)
 
     def _depart(self) -> None:
@@ -288,25 +321,11 @@ class Session:
 
     @property
     def last_words(self) -> str:
-        """The newest line of its output outside the protocol, or "" without one."""
         return self.stderr_log.last(self.log_start)
 
     def _with_stderr(self, reason: str) -> str:
         words = self.last_words
         return f"{reason} (last words: {words})" if words and words not in reason else reason
-
-    def _spawned(self, pid: int) -> None:
-        self.pid = pid
-
-    def _given_id(self) -> None:
-        self._has_id = True
-
-    def _announce(self, client: Client) -> None:
-        info = client.server_info
-        self.protocol_version = client.protocol_version
-        self.server_version = info.version if info is not None else ""
-        self.client = client
-        self._opened.set()
 
     def _heard(self, client: Client) -> AbstractAsyncContextManager[Client]:
         """A client for listening. Over HTTP it is one of its own, because the SDK ends a client whose stream breaks."""
@@ -332,8 +351,8 @@ class Session:
                     self._depart()
 
     async def _keep(self) -> None:
-        ON_SPAWN.set(self._spawned)
-        ON_SESSION_ID.set(self._given_id)
+        ON_SPAWN.set(partial(setattr, self, "pid"))
+        ON_SESSION_ID.set(partial(setattr, self, "_has_id", True))
         REFUSED.set(self.refused)
         try:
             launch = replace(self.launch, transport="sse") if self._way == "sse" else self.launch
@@ -345,16 +364,19 @@ class Session:
                         await discover(client)
                     self.tools = await tools_by_name(client)
                     check_results(client, self.tools or {})
-                    self._announce(client)
-                    listening = asyncio.ensure_future(self.asking.listen(client, partial(self._heard, client)))
-                    probing = asyncio.ensure_future(self._probed(client))
-                    for task in (listening, probing):
-                        task.add_done_callback(_retrieve)
+                    self.protocol_version = client.protocol_version
+                    self.server_version = client.server_info.version if client.server_info is not None else ""
+                    self.client = client
+                    self._opened.set()
+                    beside = (self.asking.listen(client, partial(self._heard, client)), self._probed(client))
+                    tasks = [asyncio.ensure_future(work) for work in beside]
+                    for task in tasks:
+                        task.add_done_callback(retrieved)
                     try:
                         await self._leave.wait()
                     finally:
-                        listening.cancel()
-                        probing.cancel()
+                        for task in tasks:
+                            task.cancel()
         except Exception as error:  # noqa: BLE001  any error of the server or the SDK ends only this session
             self.error = first_leaf(error)
         finally:

@@ -54,7 +54,6 @@ class StderrLog:
         self.count = 0
 
     def add(self, line: str) -> None:
-        """Keeps a line. Drops empty lines, cuts long ones."""
         text = self._redact(line.strip("\r\n"))
         if text.strip():
             self._lines.append(text if len(text) <= LINE_CHARS else f"{text[:LINE_CHARS]}…")
@@ -67,7 +66,6 @@ class StderrLog:
             self.count -= 1
 
     def lines(self) -> tuple[str, ...]:
-        """Returns the lines, oldest first."""
         return tuple(self._lines.copy())
 
     def last(self, since: int = 0) -> str:
@@ -85,7 +83,7 @@ class TooLargeLine:
 
 
 class EndlessLineError(Exception):
-    """A line goes on far beyond the limit."""
+    """A line goes on far beyond the limit, or is too large and does not name its call: the session and all its calls end."""
 
 
 @dataclass
@@ -177,7 +175,6 @@ async def _started(launch: Launch, errlog: TextIO) -> Process | FallbackProcess:
 async def _read(
     stdout: ByteReceiveStream, incoming: MemoryObjectSendStream[Incoming], stderr_log: StderrLog, limit: AnswerLimit
 ) -> None:
-    """Passes on the server's messages until the server or the session ends."""
     lines = Lines(limit)
     try:
         async with incoming:
@@ -215,27 +212,18 @@ async def _pass_on(
 ) -> None:
     if isinstance(line, TooLargeLine):
         stderr_log.add(line.reason)
-        message = _refusal(line)
-    elif not line.strip():
-        return
-    else:
+        if b'"method"' in top_level(line.head):  # it answers no call
+            return
+        answered = answered_id(line.head, line.tail)
+        if answered is None:
+            raise EndlessLineError(line.reason)
+        await incoming.send(SessionMessage(failed(answered, line.reason)))
+    elif line.strip():
         try:
             message = SessionMessage(await read(message_of, line))
         except ValueError:  # not for a call: it is logged
             message = ValueError(line[:END_BYTES].decode(errors="replace"))
-    if message is not None:
         await incoming.send(message)
-
-
-def _refusal(line: TooLargeLine) -> SessionMessage | None:
-    """Returns the error for the call whose answer was too large, or None if the line answers no call. Raises
-    EndlessLineError if the line does not name its call: the session and all its calls end."""
-    if b'"method"' in top_level(line.head):
-        return None
-    answered = answered_id(line.head, line.tail)
-    if answered is None:
-        raise EndlessLineError(line.reason)
-    return SessionMessage(failed(answered, line.reason))
 
 
 async def _stop(process: Process | FallbackProcess, stdin: ByteSendStream, stdout: ByteReceiveStream) -> None:

@@ -1,4 +1,5 @@
-"""The background thread of all sessions, the wait of a calling thread for it, and the errors that end a wait."""
+"""The background thread of all sessions, the wait of a calling thread for it, and the errors that end a wait: a tool call turns each of
+them into an outcome."""
 
 from __future__ import annotations
 
@@ -7,21 +8,21 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import CancelledError, Future
 from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
-from mcp_types import CallToolResult
+from mcp import MCPError
+from mcp_types import CONNECTION_CLOSED, CallToolResult
 from pydantic import ValidationError
 
 from core.domain.errors import WayfareError
 from core.domain.untrusted_text import one_line
+from core.servers.secrets import Launch
 
 T = TypeVar("T")
-
-# Errors of a session. They stay inside the bridge: a tool call turns each of them into an outcome.
 
 MOST_FAULTS, PLACE_CHARS = 3, 100
 
@@ -89,7 +90,47 @@ class CancelledCallError(WayfareError):
     """The operator cancelled the call or closed its connection."""
 
 
-# The thread with the event loop.
+async def bounded(work: Awaitable[T], limit_s: float) -> T:
+    """Awaits the work for at most `limit_s`.
+
+    Raises CallTimeoutError at the limit, even if the work cannot be interrupted at once (a write to a stopped process).
+    """
+    task = asyncio.ensure_future(work)
+    task.add_done_callback(retrieved)
+    try:
+        done, _ = await asyncio.wait({task}, timeout=limit_s)
+    except asyncio.CancelledError:
+        task.cancel()
+        raise
+    if not done:
+        task.cancel()
+        raise CallTimeoutError(f"no answer within {limit_s:g} s")
+    return task.result()
+
+
+def retrieved(task: asyncio.Future[Any]) -> None:
+    """Retrieves the exception of an abandoned task, so that asyncio logs no warning."""
+    if not task.cancelled():
+        task.exception()
+
+
+def first_leaf(error: BaseException) -> Exception:
+    """Returns the first real exception inside nested groups."""
+    inner: tuple[BaseException, ...] = getattr(error, "exceptions", ())
+    if inner:
+        return first_leaf(inner[0])
+    return error if isinstance(error, Exception) else RuntimeError(type(error).__name__)
+
+
+def sentence(error: Exception, launch: Launch) -> str:
+    """Returns why a session could not be opened, for the operator."""
+    if isinstance(error, FileNotFoundError):
+        return f"the command {launch.command} was not found"
+    if isinstance(error, OSError) and launch.transport == "stdio":
+        return f"the command {launch.command} cannot be started: {error.strerror or error}"
+    if isinstance(error, MCPError) and error.code == CONNECTION_CLOSED:
+        return "it closed the connection before it answered"
+    return said(error)
 
 
 class LoopThread:
@@ -103,7 +144,6 @@ class LoopThread:
 
     @property
     def started(self) -> bool:
-        """Whether anything ran yet."""
         return self._loop is not None
 
     def submit(self, work: Coroutine[Any, Any, T]) -> Future[T]:
@@ -112,32 +152,23 @@ class LoopThread:
 
     def stop(self, limit_s: float) -> None:
         """Cancels running tasks, ends the loop and waits for the thread, at most `limit_s`."""
-        if self._loop is None or self._thread is None:
-            return
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(limit_s)
+        if self._loop is not None and self._thread is not None:
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._thread.join(limit_s)
 
     def _running(self) -> asyncio.AbstractEventLoop:
         with self._lock:
             if self._loop is None:
-                self._loop = asyncio.new_event_loop()
-                self._thread = threading.Thread(target=self._run, args=(self._loop,), name=self._name, daemon=True)
+                runner = asyncio.Runner(loop_factory=asyncio.new_event_loop)  # sets no loop of this thread
+                self._loop = runner.get_loop()
+                self._thread = threading.Thread(target=self._run, args=(runner,), name=self._name, daemon=True)
                 self._thread.start()
             return self._loop
 
     @staticmethod
-    def _run(loop: asyncio.AbstractEventLoop) -> None:
-        asyncio.set_event_loop(loop)
-        try:
-            loop.run_forever()
-        finally:
-            left = asyncio.all_tasks(loop)
-            for task in left:
-                task.cancel()
-            loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
-            loop.run_until_complete(loop.shutdown_asyncgens())
-            asyncio.set_event_loop(None)
-            loop.close()
+    def _run(runner: asyncio.Runner) -> None:
+        with runner:
+            runner.get_loop().run_forever()
 
 
 def kill_group(pid: int) -> None:
@@ -146,8 +177,6 @@ def kill_group(pid: int) -> None:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(pid, signal.SIGKILL)
 
-
-# The calling thread waits for the event loop, runs callbacks meanwhile, and can cancel.
 
 POLL_S = 0.05
 MAX_QUEUED = 1000
@@ -160,7 +189,6 @@ class ThreadInbox:
         self._queue: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
 
     def post(self, message: Callable[[], None]) -> None:
-        """Queues a callback for the waiting thread."""
         if self._queue.qsize() < MAX_QUEUED:
             self._queue.put(message)
 

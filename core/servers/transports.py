@@ -1,8 +1,7 @@
-"""From a resolved connection to the streams of the SDK's client."""
+"""From a resolved connection to the streams of the SDK's client, also through an injected network."""
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import os
 import threading
@@ -10,13 +9,14 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TextIO
+from typing import Any, Self
 
 import anyio
+import anyio.to_thread
 import httpx2
-from anyio.streams.memory import MemoryObjectSendStream
 from mcp.client import Transport
 from mcp.client.sse import sse_client
 from mcp.client.streamable_http import MCP_SESSION_ID, streamable_http_client
@@ -27,50 +27,19 @@ from mcp_types import JSONRPCRequest, JSONRPCResponse, RequestId
 
 from core.domain.leaks import inherited
 from core.domain.settings import MAX_ANSWER_BYTES
-from core.servers.http_answers import Tell, heard
-from core.servers.messages import PLAIN, AnswerLimit
+from core.network.traces import Fault, FaultKind, Injection
+from core.servers.messages import PLAIN, AnswerLimit, Tell, heard
 from core.servers.oauth import ServerGrant, TokenAuth
 from core.servers.results import mended
 from core.servers.secrets import Launch, SecretVault
 from core.servers.stdio import LINE_CHARS, StderrLog, stdio_transport
 from core.servers.threads import NotConnectedError
 
-
-class StderrReader:
-    """A pipe that a child process writes to and a thread reads into a `StderrLog`.
-
-    A thread works alike on every platform. It ends when the last process with the open pipe has ended.
-    """
-
-    def __init__(self, stderr_log: StderrLog) -> None:
-        self._stderr_log = stderr_log
-        self._done = threading.Event()
-        read_fd, write_fd = os.pipe()
-        self._reader = os.fdopen(read_fd, "r", encoding="utf-8", errors="replace")
-        self.errlog: TextIO = os.fdopen(write_fd, "w", encoding="utf-8")
-        threading.Thread(target=self._run, name="mcp-stderr", daemon=True).start()
-
-    async def drained(self) -> None:
-        """Waits until everything is read, for at most 0.2 s: a left-over descendant may keep the pipe open."""
-        for _ in range(20):
-            if self._done.is_set():
-                return
-            await asyncio.sleep(0.01)
-
-    def _run(self) -> None:
-        with self._reader as reader:
-            # bounded reads, because a server may write forever without a line break
-            while line := reader.readline(16 * LINE_CHARS):
-                self._stderr_log.add(line)
-        self._done.set()
-
-
 HTTP_TIMEOUT = httpx2.Timeout(10.0, read=None)  # s; reading is bounded call by call
+DRAIN_S = 0.2
 ON_SESSION_ID: ContextVar[Callable[[], None] | None] = ContextVar("ON_SESSION_ID", default=None)
 """Called when a server over HTTP gives the session of the current task an id, because it keeps state for it."""
 Message = SessionMessage | Exception
-
-
 OpenTarget = Callable[[Launch, StderrLog, Callable[[], None]], Transport | MCPServer]
 """Makes the target that the SDK's client connects to. The last argument is called once, when the server ends its stream."""
 
@@ -110,11 +79,21 @@ def quiet_sdk_log() -> None:
 async def _stdio(
     launch: Launch, stderr_log: StderrLog, on_end: Callable[[], None], limit: AnswerLimit
 ) -> AsyncGenerator[Any]:
-    stderr = StderrReader(stderr_log)
-    with stderr.errlog:
-        async with stdio_transport(launch, stderr.errlog, stderr_log, limit) as (reader, writer):
+    read_fd, write_fd = os.pipe()
+    # a thread works alike on every platform; it ends with the last process that has the pipe open
+    reading = threading.Thread(target=_log_lines, args=(read_fd, stderr_log), name="mcp-stderr", daemon=True)
+    reading.start()
+    with os.fdopen(write_fd, "w", encoding="utf-8") as errlog:
+        async with stdio_transport(launch, errlog, stderr_log, limit) as (reader, writer):
             yield watched(reader, writer, stderr_log, on_end)
-    await stderr.drained()
+    await anyio.to_thread.run_sync(reading.join, DRAIN_S)  # a left-over descendant may keep the pipe open
+
+
+def _log_lines(read_fd: int, stderr_log: StderrLog) -> None:
+    with os.fdopen(read_fd, "r", encoding="utf-8", errors="replace") as reader:
+        # bounded reads, because a server may write forever without a line break
+        while line := reader.readline(16 * LINE_CHARS):
+            stderr_log.add(line)
 
 
 @asynccontextmanager
@@ -143,18 +122,18 @@ async def _sse(
         sse_client(launch.url, httpx_client_factory=factory) as (reader, writer),
         anyio.create_task_group() as tasks,
     ):
-        tasks.start_soon(_passed_on, reader, incoming)
+
+        async def pass_on() -> None:
+            with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
+                async with incoming:
+                    async for message in reader:
+                        await incoming.send(message)
+
+        tasks.start_soon(pass_on)
         try:
             yield watched(read, writer, stderr_log, on_end)
         finally:
             tasks.cancel_scope.cancel()
-
-
-async def _passed_on(reader: Any, incoming: MemoryObjectSendStream[Message]) -> None:
-    with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
-        async with incoming:
-            async for message in reader:
-                await incoming.send(message)
 
 
 def _http_client(
@@ -165,19 +144,15 @@ def _http_client(
             stderr_log.add(f"HTTP {response.status_code} {response.reason_phrase}")
         if MCP_SESSION_ID in response.headers and (given := ON_SESSION_ID.get()) is not None:
             given()
-
-    async def hear(response: httpx2.Response) -> None:
         await heard(response, limit, tell)
 
-    hooks: dict[str, list[Any]] = {"response": [note, hear]}
+    hooks: dict[str, list[Any]] = {"response": [note]}
     headers = {"Accept-Encoding": PLAIN, **launch.headers}
     return httpx2.AsyncClient(headers=headers, timeout=HTTP_TIMEOUT, event_hooks=hooks, auth=auth)
 
 
 @dataclass
 class WrappedStream:
-    """A stream around another one, to which it forwards opening and closing."""
-
     stream: Any
 
     async def aclose(self) -> None:
@@ -217,7 +192,6 @@ class WatchedStream(WrappedStream):
 
     @property
     def last_context(self) -> Any:
-        """The sender's context, if the wrapped stream has one."""
         return getattr(self.stream, "last_context", None)
 
     async def receive(self) -> Message:
@@ -233,7 +207,8 @@ class WatchedStream(WrappedStream):
             self.on_end()
             raise
         if isinstance(item, Exception):
-            self.stderr_log.add(f"not a protocol message: {_unparsed(item)}")
+            details: Any = getattr(item, "errors", list[Any])()
+            self.stderr_log.add(f"not a protocol message: {details[0].get('input', item) if details else item}")
         elif isinstance(item.message, JSONRPCResponse):
             method = self.asked.pop(coerce_request_id(item.message.id), "")
             self.modern = self.modern and method != "initialize"
@@ -249,7 +224,51 @@ def watched(
     return WatchedStream(reader, stderr_log, on_end, asked), AskingStream(writer, asked)
 
 
-def _unparsed(error: Exception) -> str:
-    """Returns the line that could not be parsed, if the error has it."""
-    details: Any = getattr(error, "errors", list[Any])()
-    return str(details[0].get("input", error)) if details else str(error)
+# The injected network acts below the protocol: connecting, listing tools, calls and probes all meet its faults. Time
+# limits, cancelling, retries and reconnecting remain the pool's.
+
+
+def injected(open_target: OpenTarget, injection: Injection, server: str) -> OpenTarget:
+    """Returns a function that opens the target of `open_target` through the injected network. A server in this process
+    has no network."""
+
+    def opened(launch: Launch, stderr_log: StderrLog, on_end: Callable[[], None]) -> Transport | MCPServer:
+        target = open_target(launch, stderr_log, on_end)
+        return target if isinstance(target, MCPServer) else _troubled(target, injection, server, on_end)
+
+    return opened
+
+
+@asynccontextmanager
+async def _troubled(
+    target: Transport, injection: Injection, server: str, on_end: Callable[[], None]
+) -> AsyncGenerator[Any]:
+    """Waits for the injected connection time first. Raises NotConnectedError if connecting fails."""
+    if (fault := injection.fault(server)) is not None:
+        if fault.kind is FaultKind.DROPPED:
+            raise NotConnectedError("the injected network refused the connection")
+        if fault.kind is FaultKind.SILENT:
+            await anyio.sleep(injection.give_up_s)
+            raise NotConnectedError(f"no answer within {injection.give_up_s:g} s, in the injected network")
+        await anyio.sleep(fault.delay_s)
+    async with target as (reader, writer):
+        yield reader, TroubledStream(writer, partial(injection.fault, server), on_end)
+
+
+@dataclass
+class TroubledStream(WrappedStream):
+    """A write stream whose messages meet faults. Messages are delayed in parallel: delays do not add up."""
+
+    fault: Callable[[], Fault | None]
+    on_end: Callable[[], None]
+
+    async def send(self, item: SessionMessage, /) -> None:
+        fault = self.fault()
+        if fault is not None:
+            if fault.kind is FaultKind.SILENT:
+                return
+            if fault.kind is FaultKind.DROPPED:
+                self.on_end()
+                raise anyio.BrokenResourceError
+            await anyio.sleep(fault.delay_s)
+        await self.stream.send(item)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -27,13 +27,10 @@ from core.domain.decision import Decision
 from core.domain.leaks import masked
 from core.domain.outcome import Outcome, ToolCall
 from core.domain.untrusted_text import one_line
-from core.telemetry.base import Ended, Telemetry
-
-# Only known attributes of spans leave this machine: the protocol's packages record errors with texts that may quote
-# arguments and results.
+from core.telemetry import Ended, Telemetry
 
 OURS = "wayfare."
-"""Ids, kinds and names of the catalog, as `otel.py` gives them."""
+"""Ids, kinds and names of the catalog."""
 KNOWN = (
     "mcp.",
     "gen_ai.operation.",
@@ -48,7 +45,8 @@ TEXT_CHARS = 200
 
 @dataclass
 class KnownAttributesExporter(SpanExporter):
-    """Exports spans with known attributes only, without events and error texts."""
+    """Exports spans with known attributes only, without events and error texts: the protocol's packages record errors with texts that may
+    quote arguments and results."""
 
     exporter: SpanExporter
 
@@ -82,9 +80,8 @@ def _bare(span: ReadableSpan) -> ReadableSpan:
     )
 
 
-def _text(text: str) -> str:
-    """Returns a foreign name in one line of bounded length, with secrets masked."""
-    return one_line(masked(text), TEXT_CHARS)
+def _text(foreign: str) -> str:
+    return one_line(masked(foreign), TEXT_CHARS)
 
 
 SCOPE = "wayfare"
@@ -120,7 +117,6 @@ class OpenTelemetry(Telemetry):
         self._spent = meter.create_counter("wayfare.call.cost", "USD", "Declared prices of calls that were charged.")
 
     def decided(self, decision: Decision, origin: str) -> None:
-        """See Telemetry: a span that ends now, with the decision's numbers."""
         duration_s = decision.timings_ms["total"] / 1e3
         common: Attributes = {
             "wayfare.router": decision.router,
@@ -140,7 +136,7 @@ class OpenTelemetry(Telemetry):
 
     @contextmanager
     def calling(self, call: ToolCall, origin: str) -> Generator[Ended]:
-        """See Telemetry: `execute_tool` of the conventions for generative AI."""
+        """Makes `execute_tool` of the conventions for generative AI."""
         name = f"{call.server}::{call.tool}"
         common: Attributes = {
             "mcp.method.name": "tools/call",
@@ -215,7 +211,7 @@ def _numbers(decision: Decision) -> Attributes:
 
 
 def _of_outcome(outcome: Outcome) -> Attributes:
-    found: Mapping[str, str | int | float | bool | None] = {
+    found = {
         "wayfare.call.id": outcome.id,
         "wayfare.call.outcome": outcome.kind.value,
         "wayfare.call.mode": outcome.mode.value,

@@ -22,8 +22,6 @@ from core.domain.catalog import Connection, Server, Tool, ToolHints
 from core.domain.errors import UnknownNameError, WayfareError
 from core.domain.leaks import MASK
 
-# A server in the plain catalog format, without its connection: `core.importers` reads it back
-
 HINTS = {
     "read_only": "readOnlyHint",
     "destructive": "destructiveHint",
@@ -37,7 +35,7 @@ TOOL_FIELDS = ("title", "price_usd", "latency_s", "success", "tier", "tier_reaso
 
 
 def plain_server(server: Server) -> dict[str, Any]:
-    """Returns one entry of `servers`; unknown values are left out.
+    """Returns one entry of `servers` in the plain catalog format, without the connection; unknown values are left out.
 
     >>> plain_server(Server("a", tools=(Tool("a", "t", hints=ToolHints(read_only=True)),)))
     {'name': 'a', 'description': '', 'tools': [{'name': 't', 'description': '', 'annotations': {'readOnlyHint': True}}]}
@@ -51,7 +49,6 @@ def plain_server(server: Server) -> dict[str, Any]:
 
 
 def chosen(servers: Sequence[Server], name: str | None) -> Server:
-    """Returns the server of a name, or the only one. Raises UnknownNameError."""
     if name is None and len(servers) == 1:
         return servers[0]
     found = next((server for server in servers if server.name == name), None)
@@ -63,7 +60,6 @@ def chosen(servers: Sequence[Server], name: str | None) -> Server:
 
 
 def hint_names(hints: ToolHints) -> dict[str, bool]:
-    """Returns the given hints under their MCP names."""
     said = {name: getattr(hints, field) for field, name in HINTS.items()}
     return {name: value for name, value in said.items() if value is not None}
 
@@ -86,8 +82,6 @@ def _known(record: Server | Tool, fields: tuple[str, ...]) -> dict[str, Any]:
     values = {name: getattr(record, name) for name in fields}
     return {name: value for name, value in values.items() if value not in (None, "", False)}
 
-
-# Profiles of behaviour
 
 DEFAULT_PROFILE = "declared"
 
@@ -126,9 +120,6 @@ PROFILES = {
     "slow-start": Profile("Takes five seconds to start, then behaves as declared.", start_s=5.0),
 }
 
-
-# The failure model: how long each call takes, and how it ends
-
 SPREAD = 0.35  # standard deviation of the logarithm of a call's time
 UNDECLARED_S = 0.3
 
@@ -142,8 +133,6 @@ class Ending(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PlannedCall:
-    """One planned call: it ends after `wait_s`, with the recorded `answer` if there is one."""
-
     wait_s: float
     ending: Ending
     answer: Mapping[str, Any] | None = None
@@ -168,7 +157,8 @@ class FailureModel:
         profile, chance = self.profile, self.rng.random
         noise, crash, error, outage = self.rng.gauss(0.0, SPREAD), chance(), chance(), chance()
         length = 1 + int(math.log(1 - chance()) / math.log1p(-1 / max(profile.outage_calls, 1 + 1e-9)))
-        wait_s = self.speed * profile.time_factor * self._call_s(tool) * math.exp(noise - SPREAD**2 / 2)
+        call_s = _or(tool.latency_s, _or(self.server.call_s, UNDECLARED_S))
+        wait_s = self.speed * profile.time_factor * call_s * math.exp(noise - SPREAD**2 / 2)
         if self._outage_left == 0 and outage < profile.outage_start:
             self._outage_left = length
         if self._outage_left > 0:
@@ -176,21 +166,13 @@ class FailureModel:
             return PlannedCall(wait_s, Ending(profile.outage))
         if crash < _or(profile.crash, _or(self.server.post_accept_failure, 0.0)):
             return PlannedCall(wait_s, Ending.DROP)
-        failing = error < _or(profile.error, 1.0 - self._success(tool))
+        failing = error < _or(profile.error, 1.0 - _or(tool.success, _or(self.server.success, 1.0)))
         return PlannedCall(wait_s, Ending.ERROR if failing else Ending.RESULT)
-
-    def _call_s(self, tool: Tool) -> float:
-        return _or(tool.latency_s, _or(self.server.call_s, UNDECLARED_S))
-
-    def _success(self, tool: Tool) -> float:
-        return _or(tool.success, _or(self.server.success, 1.0))
 
 
 def _or(value: float | None, default: float) -> float:
     return default if value is None else value
 
-
-# The connection
 
 PLAYER = ("-P", "-m", "core.virtual")  # -P: ignores a folder `core` in the working directory
 
@@ -212,15 +194,11 @@ def virtual_connection(
     if own is not None and own.command == "${python}" and own.args[:3] == PLAYER:
         return replace(own, args=(*own.args, "--speed", f"{speed:g}"))
     text = json.dumps({"servers": [plain_server(server)]})
-    file = folder / f"{_digest(text)}.json"
+    file = folder / f"{hashlib.sha256(text.encode()).hexdigest()[:20]}.json"
     if not file.exists():
         write_whole(file, text, "set WAYFARE_CACHE to a writable folder.")
     options = ["--profile", profile, "--speed", f"{speed:g}"] + ([] if seed is None else ["--seed", str(seed)])
     return Connection("stdio", command="${python}", args=(*PLAYER, str(file), *options), shared=True)
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()[:20]
 
 
 def write_whole(file: Path, text: str, advice: str) -> None:
@@ -246,7 +224,6 @@ _ENDINGS = {"crash": Ending.DROP, "timeout": Ending.HANG}
 
 
 def canonical(arguments: Mapping[str, Any]) -> str:
-    """The arguments as JSON; equal ones are equal texts."""
     return json.dumps(dict(arguments), sort_keys=True, ensure_ascii=False)
 
 

@@ -5,18 +5,16 @@ from __future__ import annotations
 import math
 import random
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal, TypeVar, cast
 
 from core.domain.catalog import Catalog, Server, Tool
 from core.domain.english import COMMON_VERBS, third_person
 from core.domain.errors import CatalogError
-from core.virtual.schema_inference import schema_part
-
-# Synonyms for words in tool descriptions, and beginnings of descriptions
+from core.virtual.sample_values import schema_part
 
 ANYWHERE = """
 find: locate | finds: locates | finding: locating | fetch: retrieve, get | fetches: retrieves, gets | retrieve: fetch |
@@ -99,8 +97,6 @@ SYNONYMS = _table(ANYWHERE)
 VERB_SYNONYMS = _table(BEGINNING)  # of the verb that a description begins with
 
 
-# Paraphrases by rules: another beginning, another verb, synonyms
-
 Mood = Literal["imperative", "third", ""]
 MOST_WORDINGS = len(PLAIN)  # even a text of one word that no rule knows has as many
 SHARE = 0.75  # of the words that have a synonym
@@ -122,7 +118,8 @@ def wordings(text: str, rng: random.Random, *, kept: Collection[str] = ()) -> It
     if text.strip():
         mood = _mood(text)
         for opening in _openings(mood, rng):  # no two begin alike, so no two are alike
-            yield _opened(_reworded(text, mood, rng, kept), opening)
+            body = _reworded(text, mood, rng, kept).strip()
+            yield opening.format(body if opening in PLAIN else body[0].lower() + body[1:])
 
 
 def _openings(mood: Mood, rng: random.Random) -> list[str]:
@@ -156,11 +153,6 @@ def _known_verb(word: str) -> str:
     return "have" if word == "has" else next((form for form in forms if form in VERBS), "")
 
 
-def _opened(text: str, opening: str) -> str:
-    body = text.strip()
-    return opening.format(body if opening in PLAIN else body[0].lower() + body[1:])
-
-
 def _reworded(text: str, mood: Mood, rng: random.Random, kept: Collection[str]) -> str:
     """Returns the text with most known words replaced and articles adjusted. Quotations and words in `kept` stay."""
     untouched = {word.lower() for word in kept}
@@ -179,7 +171,6 @@ def _reworded(text: str, mood: Mood, rng: random.Random, kept: Collection[str]) 
 
 
 def _with_other_verb(text: str, mood: Mood, rng: random.Random) -> str:
-    """Returns the text with a synonym of its first verb. A verb before a particle or a second verb stays."""
     first, space, rest = text.strip().partition(" ")
     verb = _known_verb(first.lower()) if mood == "third" else first.lower()
     if (
@@ -194,11 +185,8 @@ def _with_other_verb(text: str, mood: Mood, rng: random.Random) -> str:
 
 
 def _like(model: str, text: str) -> str:
-    """Returns the text, capitalised if the model is."""
     return text[0].upper() + text[1:] if model[0].isupper() else text
 
-
-# Copies
 
 MOST_COPIES = 50  # any text has more wordings, see `MOST_WORDINGS`
 HIGHEST_SPREAD = 100.0
@@ -232,8 +220,7 @@ def multiplied(catalog: Catalog, server: str, recipe: Recipe, *, name: str) -> C
     >>> [s.name for s in multiplied(world, "web", Recipe(2), name="more").servers]
     ['web', 'web-1', 'web-2', 'mail']
     """
-    original = catalog.server(server)
-    row = catalog.server_row[server]
+    original, row = catalog.server(server), catalog.server_row[server]
     made = copies(original, recipe, taken=catalog.server_row)
     kept = (original,) if recipe.keep_original else ()
     return Catalog(name, (*catalog.servers[:row], *kept, *made, *catalog.servers[row + 1 :]))
@@ -259,14 +246,15 @@ def copies(original: Server, recipe: Recipe, *, taken: Iterable[str] = ()) -> tu
     said = {tool.name: _wordings(tool.description, recipe, tool.name, tool) for tool in original.tools}
     made: list[Server] = []
     for number in range(recipe.copies):
-        factors = _Factors(random.Random(f"{recipe.seed}|{original.name}|{number}"), recipe.spread)  # noqa: S311
+        rng, span = random.Random(f"{recipe.seed}|{original.name}|{number}"), math.log(recipe.spread)  # noqa: S311
+        factors = [math.exp(rng.uniform(-span, span)) for _ in range(5)]
         name = next(names)
-        tools = tuple(factors.tool(replace(t, server=name, description=next(said[t.name]))) for t in original.tools)
+        tools = tuple(_varied(replace(t, server=name, description=next(said[t.name])), factors) for t in original.tools)
         title = f"{original.title} {number + 1}" if original.title else ""
         copy = replace(
             original, name=name, title=title, description=next(about), tools=tools, connection=None, virtual=True
         )
-        made.append(factors.server(copy))
+        made.append(_varied(copy, factors))
     return tuple(made)
 
 
@@ -288,32 +276,19 @@ def _names(schema: Any) -> set[str]:
     return set[str]().union(*map(_names, cast("list[Any]", schema))) if isinstance(schema, list) else set()
 
 
-class _Factors:
-    """The factors of one copy: for its times, its prices, its success and its failures."""
+FACTORS = {
+    "conn_s": 0, "call_s": 1, "latency_s": 1, "ask_usd": 2, "price_usd": 2, "success": 3, "post_accept_failure": 4,
+}  # fmt: skip
+"""The factor of a copy that each field of a server or tool follows: for connecting, calls, prices, success and failures."""
+Record = TypeVar("Record", Server, Tool)
 
-    def __init__(self, rng: random.Random, spread: float) -> None:
-        span = math.log(spread)
-        self._conn, self._call, self._price, self._success, self._failure = (
-            math.exp(rng.uniform(-span, span)) for _ in range(5)
-        )
 
-    def tool(self, tool: Tool) -> Tool:
-        return replace(
-            tool,
-            latency_s=_scaled(tool.latency_s, self._call),
-            price_usd=_scaled(tool.price_usd, self._price),
-            success=_odds(tool.success, self._success),
-        )
-
-    def server(self, server: Server) -> Server:
-        return replace(
-            server,
-            conn_s=_scaled(server.conn_s, self._conn),
-            call_s=_scaled(server.call_s, self._call),
-            ask_usd=_scaled(server.ask_usd, self._price),
-            success=_odds(server.success, self._success),
-            post_accept_failure=_odds(server.post_accept_failure, self._failure),
-        )
+def _varied(record: Record, factors: Sequence[float]) -> Record:
+    changed = dict[str, Any]()
+    for name, place in FACTORS.items():
+        if hasattr(record, name):
+            changed[name] = (_odds if place > 2 else _scaled)(getattr(record, name), factors[place])
+    return replace(record, **changed)
 
 
 def _scaled(value: float | None, factor: float) -> float | None:

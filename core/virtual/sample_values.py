@@ -1,4 +1,4 @@
-"""Plausible values from one random generator: titles, times, people, texts that match a pattern, values that fit a field's name."""
+"""Plausible values from one random generator, by the name of a field; and a schema guessed from a tool's name if it declares none."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ import string
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
-from core.domain.catalog import words
+from core.domain.catalog import Tool, words
+from core.domain.english import past_participle, plural
 from core.domain.json_schema import admitted_by
 from core.domain.progress import made_once
 
@@ -47,7 +48,6 @@ class Plausible:
 
     @property
     def fake(self) -> Faker:
-        """Names of people, companies and places, from the same random generator."""
         faker = _faker()
         faker.factories[0].random = self.rng
         return faker
@@ -61,7 +61,6 @@ class Plausible:
         return " ".join(text[0].upper() + text[1:] for text in made)
 
     def identifier(self) -> str:
-        """An id such as `7f3a90c1`."""
         return f"{self.rng.getrandbits(32):08x}"
 
     def link(self, ending: str = "") -> str:
@@ -69,7 +68,6 @@ class Plausible:
         return f"https://example.org/{self.identifier()}{ending}"
 
     def time(self) -> datetime:
-        """A time in 2026, whole minutes."""
         return EPOCH + timedelta(minutes=self.rng.randrange(300 * 24 * 60))
 
     def pick(self, *choices: str) -> str:
@@ -94,8 +92,6 @@ def topic_of(arguments: Mapping[str, Any]) -> str:
     return line if len(line) <= 60 else f"{line[:59]}…"
 
 
-# Texts that match a regular expression.
-
 PRINTABLE = string.ascii_letters + string.digits
 MORE = 4  # repetitions beyond the minimum if the pattern has no limit
 MOST_REPEATS = 10_000  # in one text of a pattern
@@ -107,7 +103,6 @@ class _Bounded(random.Random):
     left = MOST_REPEATS
 
     def randint(self, a: int, b: int) -> int:
-        """Returns a number of repetitions. Raises OverflowError if they are too many together."""
         made = super().randint(max(a, min(1, b)), min(b, a + MORE))
         self.left -= made
         if self.left < 0:
@@ -115,7 +110,6 @@ class _Bounded(random.Random):
         return made
 
     def choice(self, seq: Any) -> Any:
-        """Returns one of them, a letter or a digit if there is one."""
         if all(isinstance(one, str) for one in seq):
             seq = sorted(one for one in seq if one in PRINTABLE) or sorted(seq)
         return super().choice(seq)
@@ -141,31 +135,18 @@ def matching_text(pattern: str, rng: random.Random) -> str | None:
     return None
 
 
-# Values by the name of a field: people for `author`, prices for `total`, times for `created_at`
-
-Text = Callable[[Plausible], str]
-Number = Callable[[Plausible], float]
 LIMITS = frozenset({"limit", "maxresults", "count", "topk", "n", "pagesize", "perpage", "top"})  # as plain names
-Maker = TypeVar("Maker")
+T = TypeVar("T")
 
 
-def text_named(name: str, plausible: Plausible) -> str | None:
-    """A text for a field of this name, None for an unknown name.
+def named(table: Mapping[str, Callable[[Plausible], T]], name: str, plausible: Plausible) -> T | None:
+    """A value for a field of this name, by its last known word; a plural counts as its singular. None for an unknown name.
 
-    >>> text_named("author_email", Plausible(random.Random(1))).endswith("@example.com")
-    True
+    >>> named(TEXTS, "author_email", Plausible(random.Random(1))).endswith("@example.com"), named(NUMBERS, "latitude", Plausible(random.Random(1)))
+    (True, -42.5326)
     """
-    made = _known(TEXTS, name)
-    return None if made is None else made(plausible)
-
-
-def number_named(name: str, plausible: Plausible) -> float | None:
-    """A number for a field of this name, None for an unknown name.
-
-    >>> number_named("latitude", Plausible(random.Random(1)))
-    -42.5326
-    """
-    made = _known(NUMBERS, name)
+    forms = (form for word in reversed(words(name).lower().split()) for form in _forms(word))
+    made = next((table[form] for form in forms if form in table), None)
     return None if made is None else made(plausible)
 
 
@@ -188,21 +169,15 @@ def known_fields(text: str) -> list[str]:
     return list(dict.fromkeys(form for form in forms if form is not None))
 
 
-def _known(table: Mapping[str, Maker], name: str) -> Maker | None:
-    """The table's entry for a name's last known word; a plural counts as its singular."""
-    forms = (form for word in reversed(words(name).lower().split()) for form in _forms(word))
-    return next((table[form] for form in forms if form in table), None)
-
-
 def _forms(word: str) -> tuple[str, ...]:
     return word, word.removesuffix("s"), word.removesuffix("es"), word.removesuffix("ies") + "y"
 
 
-def _table(rows: Mapping[str, Maker]) -> dict[str, Maker]:
+def _table(rows: Mapping[str, T]) -> dict[str, T]:
     return {word: made for names, made in rows.items() for word in names.split()}
 
 
-TEXTS: dict[str, Text] = _table({
+TEXTS: dict[str, Callable[[Plausible], str]] = _table({
     "email mail": lambda p: p.fake.user_name() + "@example.com",
     "phone telephone mobile": lambda p: f"+1-555-01{p.rng.randrange(100):02d}",
     "url link href uri website homepage permalink": lambda p: p.link(),
@@ -251,7 +226,7 @@ TEXTS: dict[str, Text] = _table({
     "severity priority level": lambda p: p.pick("low", "medium", "high"),
 })  # fmt: skip
 
-NUMBERS: dict[str, Number] = _table({
+NUMBERS: dict[str, Callable[[Plausible], float]] = _table({
     "price amount cost total fee balance budget revenue subtotal tax fare salary usd eur":
         lambda p: p.between(1, 500),
     "lat latitude": lambda p: p.between(-60, 70, 4),
@@ -271,3 +246,101 @@ NUMBERS: dict[str, Number] = _table({
 
 _EVERYDAY = {"at", "start", "end", "text", "day", "days", "high", "low", "number", "results", "items", "server", "kind"}
 FIELDS = (frozenset(TEXTS) | frozenset(NUMBERS)) - _EVERYDAY
+
+Shape = Literal["many", "one", "made", "removed", "number", "text"]
+SHAPES: dict[Shape, str] = {
+    "many": "search find list query browse scan discover recommend suggest retrieve enumerate compare rank match "
+    "explore filter crawl history",
+    "one": "get read fetch show describe view check look lookup track inspect resolve identify detect analyze analyse "
+    "verify validate parse extract open load preview status diff",
+    "made": "create add send post book order schedule upload start run submit publish register reserve invite issue "
+    "request reply place buy pay insert append import export launch deploy trigger build render generate draw plan "
+    "subscribe enroll log record save write push fork clone copy convert update set edit rename move assign mark change "
+    "apply merge replace restore enable configure resize share tag pin put patch sync transfer refund draft watch",
+    "removed": "delete remove cancel clear drop archive revoke close stop disable unsubscribe purge reject terminate unpin "
+    "decline trash",
+    "number": "compute calculate count estimate sum average measure score predict subtract multiply divide evaluate",
+    "text": "summarise summarize translate transcribe rewrite explain answer format paraphrase proofread correct ask "
+    "classify define complete chat compose",
+}
+VERBS: dict[str, Shape] = {verb: shape for shape, verbs in SHAPES.items() for verb in verbs.split()}
+MOST_FIELDS = 6
+FILLERS = frozenset({"or", "and", "a", "an", "the", "of", "for", "by", "in", "to", "with", "from", "all"})
+CONTROLS = LIMITS | {"offset", "page", "cursor", "sort", "order", "fields", "format", "verbose", "include"}
+PRIVATE = ("token", "password", "secret", "card", "passport", "cvv", "pin", "key")
+
+
+def inferred_schema(tool: Tool, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """An output schema that fits the tool's name, description and hints, with fields for its arguments.
+
+    >>> schema = inferred_schema(Tool("shop", "search_books", "Returns title and price."), {"query": "tides"})
+    >>> schema["required"], list(schema["properties"]["books"]["items"]["properties"])
+    (['query', 'books', 'count'], ['id', 'title', 'price'])
+    >>> inferred_schema(Tool("shop", "cancelOrder"), {"order_id": "7"})["properties"]["status"]
+    {'const': 'cancelled'}
+    """
+    verb, shape, noun = _parts(tool)
+    repeated: dict[str, Any] = {name: {} for name, value in arguments.items() if _repeatable(name, value)}
+    match shape:
+        case "many":
+            own = {
+                plural(noun): {"type": "array", "items": _record(_fields(tool))},
+                "count": {"type": "integer"},
+            }
+        case "one":
+            own = _fields(tool)
+        case "made":
+            time = {"type": "string", "format": "date-time"}
+            own = {f"{_singular(noun)}_id": {"type": "string", "pattern": "^[0-9a-f]{8}$"}, "at": time}
+        case "removed":
+            own = {}
+        case "number":
+            own = {"result": {"type": "number"}}
+        case "text":
+            own = {"text": {"type": "string"}}
+    if shape in {"made", "removed"}:
+        own["status"] = {"const": past_participle(verb)}
+    return _record({**repeated, **own})
+
+
+def _parts(tool: Tool) -> tuple[str, Shape, str]:
+    said = words(tool.name).lower().split()
+    verb = next((word for word in said if word in VERBS), "")
+    named = [word for word in said if word not in VERBS and word not in FILLERS] or ["result"]
+    if verb:
+        return verb, VERBS[verb], "_".join(named[:2])
+    if tool.hints.read_only is False:
+        return "do", "made", "_".join(named[:2])
+    many = next((word for word in named if word.endswith("s") and not word.endswith("ss")), "")
+    limited = any(plain_name(name) in LIMITS for name in schema_part(tool.input_schema, "properties"))
+    return "get", "many" if many or limited else "one", many or "_".join(named[:2])
+
+
+def schema_part(schema: Mapping[str, Any] | None, key: str) -> Mapping[str, Any]:
+    """An object within a schema, empty without one. A stranger's schema may contain anything."""
+    part = None if schema is None else schema.get(key)
+    return cast("Mapping[str, Any]", part) if isinstance(part, Mapping) else {}
+
+
+def _fields(tool: Tool) -> dict[str, Any]:
+    """The fields of one record: those that the description mentions, else an id, a name and a description."""
+    mentioned = [name for name in known_fields(tool.description) if name not in {"id", "query"}][:MOST_FIELDS]
+    names = ["id", *(mentioned if len(mentioned) > 1 else ["name", "description", *mentioned])]
+    return {name: {"type": "number"} if name in NUMBERS else {"type": "string"} for name in dict.fromkeys(names)}
+
+
+def _record(properties: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "required": list(properties)}
+
+
+def _repeatable(name: str, value: object) -> bool:
+    """Whether a result may repeat an argument: it is short, not private, and not for paging or sorting."""
+    short = isinstance(value, str | int | float) and len(str(value)) <= 200
+    return short and plain_name(name) not in CONTROLS and not any(word in name.lower() for word in PRIVATE)
+
+
+def _singular(noun: str) -> str:
+    """Simpler than `core.domain.english.singular`, so that field names stay the same."""
+    if noun.endswith("ies"):
+        return f"{noun[:-3]}y"
+    return noun[:-1] if noun.endswith("s") and not noun.endswith("ss") else noun

@@ -5,13 +5,100 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, cast
 
-from core.domain.json_schema import admitted_by
-from core.virtual.sample_values import LIMITS, Plausible, matching_text, number_named, plain_name, text_named, topic_of
-from core.virtual.schema_inference import Flattener, Schema
+from core.domain.json_schema import admitted_by, referenced
+from core.virtual.sample_values import LIMITS, NUMBERS, TEXTS, Plausible, matching_text, named, plain_name, topic_of
 
-# Numbers within bounds.
+Schema = dict[str, Any]
+NOTHING: Schema = {"enum": []}  # the schema `false` admits no value
+_STEPS = 40  # stops references that lead to themselves
+
+
+@dataclass
+class Flattener:
+    """Simplifies the parts of one root schema. References are followed within it; others count as empty. `rng` chooses branches."""
+
+    root: Schema
+    rng: random.Random
+
+    def flat(self, schema: object, *, deep: bool = False) -> Schema:
+        """One object without `$ref`, `allOf`, `anyOf`, `oneOf`, `if`. A `deep` one prefers null."""
+        flat = _object(schema)
+        for _ in range(_STEPS):
+            if "$ref" in flat:
+                flat = merged(_object(referenced(self.root, str(flat["$ref"]))), _without(flat, "$ref"))
+            elif "allOf" in flat:
+                parts, flat = flat["allOf"], _without(flat, "allOf")
+                for part in parts:
+                    flat = merged(flat, _object(part))
+            elif key := next((key for key in ("anyOf", "oneOf") if key in flat), ""):
+                branch = self._branch([_object(one) for one in flat[key]], deep=deep)
+                flat = merged(_without(flat, key), branch)
+            elif "if" in flat:
+                flat = self._condition(flat)
+            else:
+                return flat
+        return _without(flat, "$ref", "allOf", "anyOf", "oneOf", "if")
+
+    def _branch(self, branches: list[Schema], *, deep: bool) -> Schema:
+        nulls = [one for one in branches if one.get("type") == "null"]
+        others = [one for one in branches if one.get("type") != "null"]
+        return self.rng.choice((nulls or others) if deep else (others or nulls) or [{}])
+
+    def _condition(self, flat: Schema) -> Schema:
+        rest = _without(flat, "if", "then", "else")
+        condition_met = self.rng.random() < 0.5
+        if condition_met:
+            rest = merged(rest, _object(flat["if"]))
+        return merged(rest, _object(flat.get("then" if condition_met else "else", {})))
+
+
+def merged(first: Schema, second: Schema) -> Schema:
+    """A schema with the constraints of both, as far as one object can express them, else those of the second.
+
+    >>> merged({"minimum": 1, "required": ["a"]}, {"minimum": 3, "required": ["b"]})
+    {'minimum': 3, 'required': ['a', 'b']}
+    """
+    both = {key: _JOINED[key](first[key], second[key]) for key in first.keys() & second.keys() & _JOINED.keys()}
+    return {**first, **second, **both}
+
+
+def _properties(first: Schema, second: Schema) -> Schema:
+    shared = {name: merged(_object(first[name]), _object(second[name])) for name in first.keys() & second.keys()}
+    return {**first, **second, **shared}
+
+
+def _types(first: object, second: object) -> object:
+    one, other = _list(first), _list(second)
+    whole = ["integer"] if "integer" in {*one, *other} and "number" in {*one, *other} else []  # an integer is a number
+    return [name for name in one if name in other] or whole or second
+
+
+def _list(value: object) -> list[Any]:
+    return cast("list[Any]", value) if isinstance(value, list) else [value]
+
+
+_JOINED: Mapping[str, Callable[[Any, Any], Any]] = {
+    "properties": _properties,
+    "required": lambda a, b: list(dict.fromkeys([*a, *b])),
+    "enum": lambda a, b: [value for value in a if value in b],
+    "type": _types,
+    **dict.fromkeys(("minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties"), max),
+    **dict.fromkeys(("maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties"), min),
+}
+
+
+def _object(schema: object) -> Schema:
+    if isinstance(schema, Mapping):
+        return dict(cast("Mapping[str, Any]", schema))
+    return NOTHING if schema is False else {}
+
+
+def _without(schema: Schema, *keys: str) -> Schema:
+    return {key: value for key, value in schema.items() if key not in keys}
+
 
 SPAN = 100.0  # range beside a single bound
 
@@ -28,7 +115,7 @@ def number(schema: Schema, name: str, plausible: Plausible, *, whole: bool = Fal
 
 def _number(schema: Schema, name: str, plausible: Plausible, *, whole: bool) -> float | int:
     low, high = _bounds(schema, whole=whole)
-    suggested = number_named(name, plausible)
+    suggested = named(NUMBERS, name, plausible)
     if suggested is None or not (low is None or suggested >= low) or not (high is None or suggested <= high):
         suggested = _drawn(low, high, plausible)
     step = schema.get("multipleOf", 1 if whole else None)
@@ -39,7 +126,6 @@ def _number(schema: Schema, name: str, plausible: Plausible, *, whole: bool) -> 
 
 
 def _bounds(schema: Schema, *, whole: bool) -> tuple[float | None, float | None]:
-    """The least and the largest value, inclusive."""
     low, high = schema.get("minimum"), schema.get("maximum")
     above, below = schema.get("exclusiveMinimum"), schema.get("exclusiveMaximum")
     nudge = 1 if whole else 1e-6
@@ -58,7 +144,6 @@ def _drawn(low: float | None, high: float | None, plausible: Plausible) -> float
 
 
 def _stepped(value: float, step: Any, low: float | None, high: float | None, *, whole: bool) -> float | int:
-    """The nearest multiple of the step within the bounds, if there is one."""
     if whole and isinstance(step, float) and not step.is_integer():
         step = 1
     nearest = round(value / step)
@@ -68,8 +153,6 @@ def _stepped(value: float, step: Any, low: float | None, high: float | None, *, 
         nearest = min(nearest, math.floor(high / step))
     return nearest * step
 
-
-# Texts within limits: the format or pattern first, then the field's name.
 
 LONGEST, SHORT = 100_000, 1_000
 FORMATS: dict[str, Callable[[Plausible], str]] = {
@@ -93,7 +176,7 @@ FORMATS: dict[str, Callable[[Plausible], str]] = {
     "json-pointer": lambda p: f"/{p.identifier()}/0",
     "relative-json-pointer": lambda _: "0/id",
     "regex": lambda _: "^[a-z]+$",
-    "byte": lambda p: text_named("base64", p) or "",
+    "byte": TEXTS["base64"],
 }
 
 
@@ -105,10 +188,16 @@ def text(schema: Schema, name: str, plausible: Plausible) -> str:
     >>> len(text({"minLength": 50, "maxLength": 60}, "title", Plausible(random.Random(1)))) in range(50, 61)
     True
     """
-    made = _formed(schema, plausible)
-    if made is not None:
-        return made
-    suggested = text_named(name, plausible)
+    form, pattern = FORMATS.get(str(schema.get("format", ""))), schema.get("pattern")
+    if schema.get("contentEncoding") == "base64":
+        return TEXTS["base64"](plausible)
+    if isinstance(pattern, str):
+        form = None
+        if (matching := matching_text(pattern, plausible.rng)) is not None:
+            return matching
+    if form is not None:
+        return form(plausible)
+    suggested = named(TEXTS, name, plausible)
     made = plausible.title() if suggested is None else suggested
     least, most = whole(schema, "minLength", 0), whole(schema, "maxLength", LONGEST)
     while len(made) < least:
@@ -123,20 +212,9 @@ def whole(schema: Schema, key: str, otherwise: int) -> int:
     return min(int(schema.get(key, otherwise)), LONGEST)
 
 
-def _formed(schema: Schema, plausible: Plausible) -> str | None:
-    if schema.get("contentEncoding") == "base64":
-        return FORMATS["byte"](plausible)
-    if isinstance(pattern := schema.get("pattern"), str):
-        return matching_text(pattern, plausible.rng)
-    made = FORMATS.get(str(schema.get("format", "")))
-    return None if made is None else made(plausible)
-
-
 def _uuid(digits: str) -> str:
     return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-a{digits[17:20]}-{digits[20:]}"
 
-
-# Values of any schema.
 
 TRIES = 30
 DEEP, ENDLESS = 5, 60  # levels of objects; beyond DEEP only required fields are made
@@ -194,11 +272,10 @@ class _Builder:
             "number": lambda schema, name, _: number(schema, name, self._plausible),
             "integer": lambda schema, name, _: number(schema, name, self._plausible, whole=True),
             "boolean": lambda _, name, __: not QUIET & set(_parts(name)) and self._rng.random() < 0.8,
-            "null": _null,
+            "null": lambda _, __, ___: None,
         }
 
     def value(self, schema: object, name: str = "", depth: int = 0) -> Any:
-        """A value for one field. Raises NoValueError if the schema requires endless nesting."""
         if depth > ENDLESS:
             raise NoValueError("it requires endless nesting")
         if self._left < -MOST_REQUIRED:
@@ -291,10 +368,6 @@ class _Builder:
                 made.append(item)
         self._lists -= 1
         return made
-
-
-def _null(_: Schema, __: str, ___: int) -> None:
-    return None
 
 
 def _fits(flat: Schema, value: Any) -> bool:

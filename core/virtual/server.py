@@ -28,10 +28,8 @@ from core.domain.json_schema import arguments_fault
 from core.domain.outcome import SIMULATED_MARK
 from core.virtual import SENTENCE
 from core.virtual.launch import DEFAULT_PROFILE, PROFILES, Ending, FailureModel, Recording, hint_names
-from core.virtual.schema_inference import inferred_schema
+from core.virtual.sample_values import inferred_schema
 from core.virtual.schema_values import NoValueError, value_for
-
-# Simulated results that fit the tool's schema, name and description
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +58,9 @@ def simulated_result(tool: Tool, arguments: Mapping[str, Any], *, seed: int) -> 
         return failure(tool, f"{fault}.")
     promised = tool.output_schema is not None
     schema = tool.output_schema if tool.output_schema is not None else inferred_schema(tool, arguments)
+    drawn = json.dumps([seed, tool.id, dict(arguments)], sort_keys=True, default=str)
     try:
-        value = value_for(schema, _generator(tool, arguments, seed), arguments)
+        value = value_for(schema, random.Random(drawn), arguments)  # noqa: S311 - a simulation, not a secret
     except NoValueError as error:
         return failure(tool, f"its output schema cannot be met, {error}.")
     return SimulatedResult(
@@ -73,13 +72,6 @@ def failure(tool: Tool, reason: str) -> SimulatedResult:
     return SimulatedResult(f"Simulated error of {tool.id}: {reason}", failed=True)
 
 
-def _generator(tool: Tool, arguments: Mapping[str, Any], seed: int) -> random.Random:
-    text = json.dumps([seed, tool.id, dict(arguments)], sort_keys=True, default=str)
-    return random.Random(text)  # noqa: S311 - a simulation, not a secret
-
-
-# Dropping the connection of one HTTP request, as a server that dies after it accepted a call
-
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Scope]]
 Send = Callable[[Scope], Awaitable[None]]
@@ -89,7 +81,8 @@ STARTED = {"type": "http.response.start", "status": 200, "headers": [(b"content-
 
 
 def dropping(app: App) -> App:
-    """Returns the app with an event `DROP` in each request's scope. Setting it ends the connection without a response."""
+    """Returns the app with an event `DROP` in each request's scope. Setting it ends the connection without a response, as a server that dies
+    after it accepted a call."""
 
     async def wrapped(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -118,9 +111,6 @@ def dropping(app: App) -> App:
     return wrapped
 
 
-# The server
-
-VERSION = "virtual"
 Context = ServerRequestContext[Any, Any]
 Sleep = Callable[[float], Awaitable[None]]
 Drop = Callable[[Context], Awaitable[None]]
@@ -140,7 +130,7 @@ class VirtualServer:
         self._seed = seed
         self.mcp = McpServer[Any](
             server.name,
-            version=VERSION,
+            version="virtual",
             title=server.title or None,
             description=f"{SENTENCE} {server.description}".strip(),
             instructions=f"{SENTENCE} Nothing is looked up and nothing is done. {server.description}".strip(),
@@ -223,8 +213,6 @@ def _played(answer: Mapping[str, Any]) -> mcp_types.CallToolResult:
     return result.model_copy(update={"meta": {**(result.meta or {}), SIMULATED_MARK: True}})
 
 
-# Serving until the client disconnects (stdio) or the process is stopped (HTTP)
-
 CRASHED = 70  # the exit code of a simulated crash
 
 
@@ -243,7 +231,6 @@ class Behaviour:
 
 
 def virtual_server(server: Server, behaviour: Behaviour, drop: Drop) -> VirtualServer:
-    """Returns the server with its behaviour. Raises WayfareError for an unknown profile."""
     if behaviour.profile not in PROFILES:
         raise WayfareError(f"There is no profile {behaviour.profile!r}; choose one of: {', '.join(PROFILES)}.")
     rng = random.Random(behaviour.seed)  # noqa: S311 - a simulation, not a secret
@@ -252,7 +239,8 @@ def virtual_server(server: Server, behaviour: Behaviour, drop: Drop) -> VirtualS
 
 
 def serve(server: Server, behaviour: Behaviour, port: int | None) -> None:
-    """Speaks MCP over HTTP on a port, or without one on standard input and output. Raises WayfareError if it is taken."""
+    """Speaks MCP over HTTP on a port until the process is stopped, or without one on standard input and output until the client leaves.
+    Raises WayfareError if the port is taken."""
     if port is None:
         serve_stdio(server, behaviour)
     else:
@@ -260,7 +248,6 @@ def serve(server: Server, behaviour: Behaviour, port: int | None) -> None:
 
 
 def serve_stdio(server: Server, behaviour: Behaviour) -> None:
-    """Speaks MCP on standard input and output until the input ends. A simulated crash ends the process."""
     served = virtual_server(server, behaviour, _crash).mcp
     signal.signal(signal.SIGINT, _leave)  # a thread blocks on the input and would keep the process alive
     time.sleep(PROFILES[behaviour.profile].start_s * behaviour.speed)
@@ -281,10 +268,13 @@ def serve_http(server: Server, behaviour: Behaviour, port: int) -> None:
 
     served = virtual_server(server, behaviour, _drop).mcp
     try:
+        if not 0 <= port < 2**16:
+            raise OSError(0, "no port has this number")
         listener = socket.create_server(("127.0.0.1", port))
-    except (OSError, OverflowError) as error:
-        reason = getattr(error, "strerror", None) or "no port has this number"
-        raise WayfareError(f"Cannot listen on 127.0.0.1:{port} ({reason}); choose another --http port.") from None
+    except OSError as error:
+        raise WayfareError(
+            f"Cannot listen on 127.0.0.1:{port} ({error.strerror}); choose another --http port."
+        ) from None
     with listener:
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # else the second part of an answer waits 40 ms
         signal.signal(signal.SIGINT, _leave)  # before the URL is printed, after which it may be stopped

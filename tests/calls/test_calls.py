@@ -1,8 +1,11 @@
-"""Calls with a scripted caller: what is committed when, what is learnt, and what a report says."""
+"""Calls with a scripted caller and with real servers: what is committed when, what is learnt, what a report says, and no secret."""
 
 from __future__ import annotations
 
+import json
+import sys
 from collections.abc import Callable
+from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
 from threading import Thread
@@ -11,14 +14,15 @@ import pytest
 
 from core.app import App
 from core.calls.calls import CallService
-from core.domain.catalog import Catalog
-from core.domain.errors import UnknownNameError
+from core.domain.catalog import Catalog, ServerId
+from core.domain.errors import StoreError, UnknownNameError
 from core.domain.outcome import CallMode, OutcomeKind, ToolCall
+from core.domain.statistics import Source
 from core.routers.ema import Rates
 from core.routers.projection import StatisticsProjection
 from tests.cases import each
 from tests.importing import import_text
-from tests.world import Scripted, call, document, figures, open_test_app
+from tests.world import RAW, Scripted, call, document, figures, open_test_app, under_way
 
 CallsOf = Callable[[Scripted], CallService]
 KINDS = tuple(OutcomeKind)
@@ -36,12 +40,6 @@ def test_the_decision_is_committed_before_its_call_leaves(app: App, calls_of: Ca
     assert seen == [decision.id]
     (outcome,) = app.store.activity.decision_outcomes(decision.id)
     assert (outcome.server, outcome.tool, outcome.kind) == ("raw", "echo", "ok")
-
-
-def test_a_call_is_charged_what_its_decision_agreed_on_else_its_price(calls_of: CallsOf) -> None:
-    calls = calls_of(Scripted())
-    charged = [calls.run(call("echo", payment_usd=usd)).outcome.price_usd for usd in (None, 0.03)]
-    assert charged == [0.002, 0.03]
 
 
 def test_an_agent_is_answered_while_the_disk_is_written_once_it_is_in_the_journal(
@@ -124,19 +122,12 @@ def test_other_rates_fold_the_same_events(app: App, calls_of: CallsOf) -> None:
     assert app.catalogs.statistics("world", plain).tools.success[0] == pytest.approx(0.68)
 
 
-def test_the_next_decision_sees_what_was_learnt(app: App, calls_of: CallsOf) -> None:
-    plain = app.routing.parameters("ehrr", {"half_life_s": 0.0})
-    before = app.routing.route("echo words", catalog="world", parameters=plain)
-    calls_of(Scripted(OutcomeKind.CRASH)).run(call("echo"))
-    after = app.routing.route("echo words", catalog="world", parameters=plain)
-    assert after.statistics_version == before.statistics_version + 1
-    assert after.tools.time_cost_s[0] > before.tools.time_cost_s[0]
-
-
 @each("kind", KINDS)
 def test_what_a_call_costs(app: App, calls_of: CallsOf, kind: OutcomeKind) -> None:
     answered = kind in {OutcomeKind.OK, OutcomeKind.TOOL_ERROR}
     assert calls_of(Scripted(kind)).run(call("echo")).outcome.price_usd == (0.002 if answered else 0)
+    agreed = call("echo", payment_usd=0.03)
+    assert calls_of(Scripted(kind)).run(agreed).outcome.price_usd == (0.03 if answered else 0)
     assert calls_of(Scripted(kind)).run(call("write", "files")).outcome.price_usd is None
 
 
@@ -187,10 +178,70 @@ def test_a_call_whose_catalog_goes_away_meanwhile_is_recorded(app: App, calls_of
     assert app.catalogs.statistics("world").servers.calls[0] == 1
 
 
-def test_a_caller_that_breaks_is_our_error_and_no_outcome(app: App, calls_of: CallsOf) -> None:
-    def explode(_: ToolCall) -> None:
-        raise RuntimeError("a defect of ours")
+def test_a_real_call_is_measured(app: App) -> None:
+    report = app.calls.run(call("echo", arguments={"words": "hello"}))
+    assert report.outcome.kind is OutcomeKind.OK
+    assert json.loads(report.outcome.content[0].text) == {"words": "hello"}
+    assert report.outcome.connect_s > 0
+    statistics = app.catalogs.statistics("world")
+    assert (statistics.tools.calls[0], statistics.tools.latency_source[0]) == (1, Source.MEASURED)
+    assert app.calls.run(call("echo")).outcome.connect_s is None  # a kept session
 
-    with pytest.raises(RuntimeError, match="a defect of ours"):
-        calls_of(Scripted(meanwhile=explode)).run(call("echo"))
-    assert app.store.activity.call_count() == 0
+
+def test_the_first_success_of_a_server_that_starts_slowly_does_not_lower_its_utility(app: App) -> None:
+    slow = {"type": "stdio", "command": "/bin/sh", "args": ["-c", f"sleep 2; exec {sys.executable} -S {RAW}"]}
+    import_text(app.catalog_editor, document(connection=slow), "slow")
+
+    def echo_now() -> tuple[float, float]:
+        decision = app.routing.route("echo words", catalog="slow", record=False)
+        tool = decision.tool_at(decision.tools.ids.index("raw::echo"))
+        return tool.utility, tool.time_cost_s
+
+    before = echo_now()
+    outcome = app.calls.run(ToolCall("raw", "echo", catalog="slow")).outcome
+    assert outcome.connect_s > 2 > outcome.latency_s
+    utility, time_cost_s = echo_now()
+    assert utility > before[0]
+    app.pool.get().end(ServerId("slow", "raw"))
+    assert echo_now()[1] > time_cost_s + 0.3  # it must connect again: 0.85 * 0.2 + 0.15 * 2 s at least
+
+
+def test_a_cancelled_call_is_recorded_and_teaches_nothing(app: App) -> None:
+    app.calls.run(call("echo"))
+    before = figures(app)
+    handle = app.calls.start(call("stall"))
+    under_way(app, calls=2)
+    assert not handle.done
+    handle.cancel()
+    report = handle.report(20)
+    assert report.outcome.kind is OutcomeKind.CANCELLED
+    assert (report.server_before, report.tool_before) == (report.server_after, report.tool_after)
+    assert figures(app) == before
+    assert list(app.store.activity.calls()["kind"]) == ["cancelled", "ok"]
+
+
+def test_closing_ends_a_call_under_way(app: App, path: Path) -> None:
+    app.calls.run(call("echo"))
+    handle = app.calls.start(call("stall", timeout_s=60))
+    under_way(app, calls=2)
+    app.close()
+    with open_test_app(path) as again:
+        kinds = list(again.store.activity.calls()["kind"])
+    assert kinds[-1] == "ok"
+    assert set(kinds[:-1]) <= {"cancelled"}
+    with suppress(StoreError):  # what came too late to be kept
+        assert handle.report(20).outcome.kind is OutcomeKind.CANCELLED
+
+
+def test_secrets_are_neither_in_the_store_nor_in_its_log(app: App, path: Path) -> None:
+    secret = "correct-horse-battery-staple"
+    command = {"command": "${python}", "args": ["-S", RAW, "--exit"], "env": {"LICENCE": secret}}
+    config = json.dumps({"servers": [{"name": "vault", "tools": [{"name": "echo"}], "connection": command}]})
+    import_text(app.catalog_editor, config, "secretive")
+    report = app.calls.run(ToolCall("vault", "echo", catalog="secretive"))
+    assert report.outcome.kind is OutcomeKind.NOT_CONNECTED
+    assert "no licence for •••" in report.outcome.error
+    stored = b"".join(file.read_bytes() for file in path.parent.iterdir())
+    assert b"secret:vault/LICENCE" in stored
+    assert secret.encode() not in stored
+    assert secret not in repr(report)

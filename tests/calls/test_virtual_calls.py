@@ -11,7 +11,6 @@ import pytest
 from core.app import App
 from core.calls.calls import CallService
 from core.decisions.routing import Asked
-from core.domain.errors import CatalogError, WayfareError
 from core.domain.outcome import CallMode, OutcomeKind, ToolCall
 from core.domain.params import AS_MEASURED, SIMULATED_TOO, NetworkMoment
 from core.domain.statistics import Source, ToolStatistics
@@ -77,13 +76,6 @@ def test_simulated_calls_have_statistics_of_their_own_that_decisions_use_only_if
     assert routing.decision(decision.id) is None  # not recorded
 
 
-def test_a_lost_virtual_server_is_simulated_as_well(virtual_app: App) -> None:
-    before = figures(virtual_app, "books")
-    outcome = virtual_app.calls.run(of_books("falling", "do")).outcome
-    assert (outcome.kind, outcome.simulated, outcome.price_usd) == (OutcomeKind.CRASH, True, 0.0)
-    assert figures(virtual_app, "books") == before
-
-
 def test_any_server_can_be_called_virtually_beside_its_real_session(virtual_app: App) -> None:
     request = of_books("real", "echo")
     assert virtual_app.calls.run(request).outcome.mode is CallMode.REAL
@@ -118,12 +110,6 @@ def test_a_server_that_is_not_virtual_and_has_no_connection_is_still_not_connect
     assert (outcome.kind, outcome.mode) == (OutcomeKind.NOT_TRIED, CallMode.REAL)
 
 
-def test_a_cache_that_cannot_be_written_is_said(virtual_app: App) -> None:
-    virtual_app.settings.virtual_folder.write_text("in the way")
-    with pytest.raises(WayfareError, match="set WAYFARE_CACHE"):
-        virtual_app.calls.run(of_books("books", "free"))
-
-
 def test_copies_are_kept_routed_to_and_called(virtual_app: App) -> None:
     recipe = Recipe(2, seed=4)
     made = virtual_app.catalog_editor.multiply("books", "books", recipe, name="copied")
@@ -137,8 +123,3 @@ def test_copies_are_kept_routed_to_and_called(virtual_app: App) -> None:
     )
     outcome = virtual_app.calls.run(ToolCall("books-2", "free", {}, catalog="copied")).outcome
     assert (outcome.kind, outcome.mode) == (OutcomeKind.OK, CallMode.VIRTUAL)
-
-
-def test_a_catalog_that_may_not_be_kept_is_not(virtual_app: App) -> None:
-    with pytest.raises(CatalogError):
-        virtual_app.catalog_editor.multiply("books", "books", Recipe(2), name="sample")

@@ -6,14 +6,13 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 import numpy as np
-import pytest
 
 from core.calls.calls import CallReport
 from core.domain.decision import Decision, Exposure
 from core.domain.outcome import Outcome, OutcomeKind, ToolCall
 from core.domain.trace import KEPT, ServerTrace, ToolTrace
 from core.routers.ema import Rates, Running
-from dashboard.pages.call.learning import any_change, learning_rows, next_rows, next_sentence
+from dashboard.pages.call.learning import learning_rows, next_rows, next_sentence
 from tests.cases import each
 
 BEFORE = Running(success=0.9, success_variance=0.0, post_accept_failure=0.02, call_s=1.0, conn_s=0.3)
@@ -71,34 +70,30 @@ def test_a_lost_server_is_marked_as_worse() -> None:
     assert {row.better for row in rows.values()} == {False, True, None}  # a quick crash makes the call time shorter
 
 
-@pytest.mark.parametrize("learns", [True, False])
-def test_whether_anything_was_learnt(learns: bool) -> None:
-    assert any_change(report(OutcomeKind.OK, learns=learns)) is learns
+NONE = decision([0.3, 0.4], [0, 0], [1, 1], ())
 
 
 @each(
-    ("after", "sentence"),
+    ("before", "after", "sentence"),
     [
-        (WON, "s::a stays the winner with the same utility, 0.500; the called tool keeps rank 1."),
+        (NONE, WON, "s::a would win now, with utility 0.500; before there was no winner."),
+        (WON, WON, "s::a stays the winner with the same utility, 0.500; the called tool keeps rank 1."),
         (
+            WON,
             decision([0.6, 0.4], [1, 2], [KEPT, KEPT], (0, 1)),
             "s::a stays the winner; its utility rises from 0.500 to 0.600; the called tool keeps rank 1.",
         ),
         (
+            WON,
             decision([0.3, 0.4], [2, 1], [3, KEPT], (1,)),
             "s::b would win now with utility 0.400, in place of s::a with 0.500; "
             "the called tool goes from rank 1 to 2 (outranked).",
         ),
-        (decision([0.3, 0.4], [0, 0], [1, 1], ()), "Now no tool would win: nobody accepted."),
+        (WON, NONE, "Now no tool would win: nobody accepted."),
     ],
 )
-def test_the_sentence_about_the_next_decision(after: Decision, sentence: str) -> None:
-    assert next_sentence(WON, after, "s::a") == sentence
-
-
-def test_a_winner_where_there_was_none() -> None:
-    none = decision([0.3, 0.4], [0, 0], [1, 1], ())
-    assert next_sentence(none, WON, "s::a") == "s::a would win now, with utility 0.500; before there was no winner."
+def test_the_sentence_about_the_next_decision(before: Decision, after: Decision, sentence: str) -> None:
+    assert next_sentence(before, after, "s::a") == sentence
 
 
 def test_the_rows_about_the_next_decision() -> None:

@@ -1,8 +1,12 @@
-"""A tool call becomes an outcome: kinds, content, times, progress, cancelling, redaction."""
+"""A tool call becomes an outcome: kinds, content, times, progress, cancelling, redaction, marks of simulation, messages of its server."""
 
 from __future__ import annotations
 
+import asyncio
 import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from contextvars import copy_context
 from datetime import UTC, datetime
 from itertools import count
 from typing import Any
@@ -10,17 +14,19 @@ from typing import Any
 import anyio
 import mcp_types
 import pytest
+from mcp.server.lowlevel import Server as McpServer
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 
 from core.domain.catalog import Connection, Tool
-from core.domain.execution import Progress, ToolCaller
-from core.domain.outcome import OutcomeKind, ToolCall
+from core.domain.execution import NOBODY, ClientSide, Progress, ToolCaller
+from core.domain.outcome import SIMULATED_MARK, CallMode, OutcomeKind, ToolCall
+from core.servers.asking_back import LATE_S, AskingBack, called
 from core.servers.caller import MAX_ERROR_CHARS, McpCaller
 from core.servers.pool import PoolConfig, SessionPool
 from core.servers.secrets import SecretVault
 from tests.cases import each
-from tests.servers.conftest import SERVER
+from tests.servers.conftest import SERVER, Bench
 
 HERE = Connection("stdio", command="in-process")
 
@@ -216,3 +222,80 @@ def test_a_closed_pool_is_an_outcome_and_raises_nothing() -> None:
     pool.close()
     pool.close()
     assert McpCaller(pool).call(ToolCall("s", "t"), None, HERE).kind is OutcomeKind.NOT_CONNECTED
+
+
+MARKS = {"marked": {SIMULATED_MARK: True}, "denied": {SIMULATED_MARK: False}, "other": {"else": True}, "plain": None}
+
+
+def made() -> McpServer[Any]:
+    """A server whose tools carry the marks of their names; one of them fails."""
+
+    async def listed(*_: Any) -> mcp_types.ListToolsResult:
+        names = (*MARKS, "fail")
+        return mcp_types.ListToolsResult(tools=[mcp_types.Tool(name=n, input_schema={"type": "object"}) for n in names])
+
+    async def called(_: Any, params: mcp_types.CallToolRequestParams) -> mcp_types.CallToolResult:
+        text = mcp_types.TextContent(type="text", text="done")
+        return mcp_types.CallToolResult(content=[text], is_error=params.name == "fail", _meta=MARKS.get(params.name))
+
+    return McpServer("here", on_list_tools=listed, on_call_tool=called)
+
+
+def test_only_a_marked_result_is_simulated(bench_with: Callable[..., Bench]) -> None:
+    bench = bench_with(open_target=lambda *_: made())
+    for tool in (*MARKS, "fail"):
+        outcome = bench.call(HERE, tool)
+        assert outcome.mode is (CallMode.VIRTUAL if tool == "marked" else CallMode.REAL), tool
+        assert outcome.simulated is (tool == "marked"), tool
+
+
+def test_a_late_message_goes_to_no_other_client() -> None:
+    outside = copy_context()
+    now, heard = [0.0], list[tuple[str, Any]]()
+    asking = AskingBack(NOBODY, clock=lambda: now[0])
+    sides = {
+        name: ClientSide(name, NOBODY, False, "info", lambda said, name=name: heard.append((name, said.data)), lambda _: None)  # type: ignore[arg-type,return-value]
+        for name in ("one", "other")
+    }  # fmt: skip
+
+    def says(text: str) -> None:
+        """A reader of its own hears what the server says, as with a pipe."""
+        params = mcp_types.LoggingMessageNotificationParams(level="info", data=text)
+        asyncio.run(asking.callbacks()["logging_callback"](params))
+
+    def while_calling(client: str, text: str) -> None:
+        with asking.under_way(sides[client], str):
+            outside.run(says, text)
+
+    while_calling("one", "of the first call")
+    while_calling("one", "the same client may have it")
+    while_calling("other", "perhaps of one's last call")
+    now[0] += LATE_S / 2
+    with asking.under_way(None, str):
+        pass  # a call of the console
+    now[0] += LATE_S
+    while_calling("one", "of this call")
+    assert heard == [("one", "of the first call"), ("one", "the same client may have it"), ("one", "of this call")]
+
+
+def test_questions_that_are_kept_for_the_client_have_no_secret() -> None:
+    question = mcp_types.ElicitRequest(
+        params=mcp_types.ElicitRequestFormParams(message="Use hunter22?", requested_schema={"type": "object"})
+    )
+    given = mcp_types.InputRequiredResult(input_requests={"ask": question}, request_state="of hunter22")
+
+    class Asks:
+        protocol_version = "2026-07-28"
+
+        @property
+        def session(self) -> Any:
+            return self
+
+        async def call_tool(self, *_: Any, **__: Any) -> Any:
+            return given
+
+    side = ClientSide("one", frozenset({"elicitation"}), True, "", lambda _: None, lambda _: Future())
+    with AskingBack(side.abilities).under_way(side, lambda text: text.replace("hunter22", "•••")):
+        asyncio.run(called(Asks(), ToolCall("s", "t"), side, None))  # type: ignore[arg-type]
+    (kept,) = side.questions
+    assert (kept.input_requests["ask"].params.message, kept.request_state) == ("Use •••?", "of hunter22")

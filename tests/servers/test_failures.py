@@ -1,10 +1,10 @@
-"""What real processes do wrong harms the call at hand and nothing else."""
+"""What real processes do wrong harms the call at hand and nothing else; closing leaves none of them."""
 
 from __future__ import annotations
 
 import os
 import signal
-import threading
+import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -16,8 +16,9 @@ from core.domain.outcome import OutcomeKind
 from core.servers.pool import PoolConfig
 from core.servers.secrets import SecretVault
 from tests.cases import each
+from tests.forking import FORKS
 
-from .conftest import SERVER, eventually, running
+from .conftest import SERVER, eventually, running, states
 
 SAFE = ToolHints(read_only=True)
 IDEMPOTENT = ToolHints(idempotent=True)
@@ -50,18 +51,6 @@ def test_a_crash_is_retried_once_with_the_hint(bench: Any, raw: Any, tmp_path: P
         (tmp_path / "counter").unlink(missing_ok=True)
         outcome = bench.call(raw(), "crash", crash_arguments(tmp_path, crashes), hints=hints)
         assert (outcome.kind, outcome.attempts, executed(tmp_path)) == (kind, 2, 2)
-
-
-def test_a_hang_times_out_without_a_retry_and_the_next_call_gets_a_new_process(bench_with: Any, raw: Any) -> None:
-    bench = bench_with(PoolConfig(probe_s=0.2))
-    connection = raw()
-    pid = int(bench.call(connection, "pid").content[0].text)
-    outcome = bench.call(connection, "stall", timeout_s=0.3, hints=SAFE)
-    assert (outcome.kind, outcome.attempts) == (OutcomeKind.TIMEOUT, 1)
-    after = bench.call(connection, "pid")
-    assert after.kind is OutcomeKind.OK
-    assert int(after.content[0].text) != pid
-    eventually(lambda: not running(pid))
 
 
 def test_a_stopped_server_times_out_at_the_limit_and_others_go_on(bench_with: Any, raw: Any) -> None:
@@ -164,11 +153,56 @@ def test_standard_error_is_kept_bounded_and_redacted_and_stays_off_the_console(
     assert capfd.readouterr().err == ""
 
 
-def test_cancelling_a_call_to_a_real_process(shared: Any, sample: Connection) -> None:
-    cancel = threading.Event()
-    shared.call(sample, "pid")
-    timer = threading.Timer(0.2, cancel.set)
-    timer.start()
-    assert shared.call(sample, "slow", {"seconds": 60}, timeout_s=60, cancel=cancel).kind is OutcomeKind.CANCELLED
-    after = shared.call(sample, "echo", {"text": "still here"})
-    assert (after.kind, after.connect_s) == (OutcomeKind.OK, None)
+def test_closing_during_hanging_calls_and_connects_leaves_no_process(bench_with: Any, raw: Any, tmp_path: Path) -> None:
+    bench = bench_with()
+    connection = raw()
+    pid = int(bench.call(connection, "pid").content[0].text)
+    grandchild = int(bench.call(connection, "spawn").content[0].text)
+    muted = raw("--mute", "--starts", str(tmp_path / "starts"))
+    with ThreadPoolExecutor(2) as threads:
+        hanging = threads.submit(bench.call, connection, "stall", timeout_s=60, hints=ToolHints(read_only=True))
+        connecting = threads.submit(bench.call, muted, "echo", server="muted")
+        eventually(lambda: bench.pool.states()[0].calls == 3 and (tmp_path / "starts").exists())
+        assert states(bench) == {"server": "ready", "muted": "connecting"}
+        bench.pool.close()
+        assert hanging.result().kind is OutcomeKind.CANCELLED
+        assert connecting.result().kind is OutcomeKind.CANCELLED
+    assert not running(pid)
+    assert not running(grandchild)
+    assert bench.call(connection, "pid").kind is OutcomeKind.NOT_CONNECTED
+
+
+def test_descendants_of_a_server_that_crashed_are_ended(bench_with: Any, raw: Any, tmp_path: Path) -> None:
+    """A descendant that clings to the output hides the crash: the call ends at its limit, the next one is fine."""
+    bench, connection = bench_with(PoolConfig(probe_s=0.2)), raw()
+    for clinging, kind in ((False, OutcomeKind.CRASH), (True, OutcomeKind.TIMEOUT)):
+        grandchild = int(bench.call(connection, "spawn", {"clinging": clinging}).content[0].text)
+        assert running(grandchild)
+        arguments = {"counter": str(tmp_path / str(clinging)), "times": 1}
+        assert bench.call(connection, "crash", arguments, timeout_s=0.5 if clinging else 10).kind is kind
+        assert bench.call(connection, "echo").kind is OutcomeKind.OK
+        eventually(lambda pid=grandchild: not running(pid))
+
+
+SCRIPT = """
+import sys
+from core.domain.catalog import Connection
+from core.domain.outcome import ToolCall
+from core.servers.caller import McpCaller
+from core.servers.pool import SessionPool
+connection = Connection("stdio", command="${{python}}", args=("-S", {raw!r}))
+caller = McpCaller(SessionPool())
+print(caller.call(ToolCall("s", "spawn"), None, connection).content[0].text)
+print(caller.call(ToolCall("s", "pid"), None, connection).content[0].text)
+"""
+
+
+def test_a_program_that_ends_without_closing_leaves_no_process() -> None:
+    raw = str(Path(__file__).parent / "programs" / "raw.py")
+    done = subprocess.run(
+        [FORKS.python, "-c", SCRIPT.format(raw=raw)], capture_output=True, text=True, timeout=60, check=True
+    )
+    pids = [int(line) for line in done.stdout.split()]
+    assert len(pids) == 2
+    assert not any(running(pid) for pid in pids)
+    assert done.stderr == ""

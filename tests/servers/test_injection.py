@@ -98,17 +98,6 @@ def test_a_dropped_connection_ends_the_process_and_the_next_call_connects_again(
     assert int(back.content[0].text) != before
 
 
-def test_a_dropped_connection_is_lost_for_every_call_that_is_on_it(network: Any, raw: Any) -> None:
-    bench, injection = network(dropped=True)
-    bench.call(raw(), "echo")
-    with ThreadPoolExecutor(1) as threads:
-        pending = threads.submit(bench.call, raw(), "nap", {"seconds": 20})
-        eventually(lambda: bench.pool.states()[0].calls == 2)
-        injection.at = DOWN
-        assert bench.call(raw(), "echo").kind is OutcomeKind.CRASH
-        assert pending.result().kind is OutcomeKind.CRASH
-
-
 def test_what_was_dropped_is_tried_again_only_where_hints_allow_it(network: Any, raw: Any) -> None:
     bench, injection = network(dropped=True)
     bench.call(raw(), "echo")
@@ -132,26 +121,3 @@ def test_silence_lasts_as_long_as_the_limit_and_harms_no_other_server(network: A
     injection.at = CALM
     assert bench.call(raw(), "echo").kind is OutcomeKind.OK
     assert pid(bench, raw(), server="other") == other
-
-
-def test_a_short_silence_leaves_the_session_as_it_was(network: Any, raw: Any) -> None:
-    bench, injection = network(dropped=False)
-    before = pid(bench, raw())
-    injection.at = DOWN
-    assert bench.call(raw(), "echo", timeout_s=0.1).kind is OutcomeKind.TIMEOUT
-    injection.at = CALM
-    assert pid(bench, raw()) == before
-
-
-def test_over_http_as_well(network: Any, web: Any) -> None:
-    bench, injection = network(dropped=True)
-    connection = web().connection
-    assert bench.call(connection, "count").kind is OutcomeKind.OK
-    injection.at = SLOW
-    slow = bench.call(connection, "count")
-    assert (slow.kind, slow.latency_s >= 0.1) == (OutcomeKind.OK, True)
-    injection.at = DOWN
-    assert bench.call(connection, "count").kind is OutcomeKind.CRASH
-    injection.at = CALM
-    back = bench.call(connection, "count")
-    assert (back.kind, back.connect_s is not None) == (OutcomeKind.OK, True)

@@ -1,23 +1,29 @@
-"""The pool keeps, bounds and shares sessions."""
+"""The pool keeps, bounds and shares sessions, and greets each server in the way that worked last."""
 
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import pytest
+from mcp import MCPError
 from mcp.server.mcpserver import MCPServer
+from mcp_types import METHOD_NOT_FOUND
 
 from core.domain.catalog import Connection
 from core.domain.execution import SESSION_OWNER, SessionOwner
 from core.domain.outcome import OutcomeKind
 from core.servers.pool import PoolConfig
 from core.servers.secrets import Launch, SecretVault
+from core.servers.session import Greetings, Lease, next_way
 from core.servers.stdio import StderrLog
 from core.servers.threads import MAX_QUEUED, NotConnectedError, ThreadInbox
+from tests.servers.writing import writing_server
 
-from .conftest import SERVER, Bench, eventually, running, states
+from .conftest import SERVER, SERVERS, Bench, eventually, running, states
 
 
 def here(command: str = "here") -> Connection:
@@ -71,23 +77,6 @@ def test_backoff_grows_fails_fast_and_resets_after_a_success(bench_with: Any) ->
     gate.shut = False
     assert tried()
     assert states(bench) == {"server": "ready"}
-
-
-def test_failures_before_a_success_do_not_count_after_it(bench_with: Any) -> None:
-    gate, time_s = Gate(), [0.0]
-    bench = bench_with(PoolConfig(idle_s=0.0), open_target=gate, clock=lambda: time_s[0])
-    gate.shut = True
-    for _ in range(4):
-        bench.call(here(), "ping")
-        time_s[0] += 60
-    gate.shut = False
-    assert bench.call(here(), "ping").kind is OutcomeKind.OK
-    eventually(lambda: states(bench) == {"server": "idle"})
-    gate.shut = True
-    before = gate.tries
-    bench.call(here(), "ping")
-    bench.call(here(), "ping")
-    assert gate.tries == before + 2
 
 
 def test_idle_sessions_are_closed_and_reopened_when_needed(bench_with: Any, raw: Any) -> None:
@@ -186,3 +175,47 @@ def test_a_flood_of_progress_is_thinned_out() -> None:
         inbox.post(see)
     assert inbox.wait_for(future, None) == "done"
     assert seen == [MAX_QUEUED]
+
+
+async def tools(lease: Lease) -> list[str]:
+    """The names that the server lists."""
+    return [tool.name for tool in (await lease.client.list_tools()).tools]
+
+
+def test_each_server_is_greeted_in_its_way_and_the_next_process_knows_it(
+    bench_with: Callable[..., Bench], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("core.servers.pool.PROBE_S", 0.4)
+    mode, log, file = tmp_path / "mode", tmp_path / "log", tmp_path / "greetings.json"
+    connection = Connection("stdio", "${python}", ("-S", str(SERVERS / "greeted.py"), str(mode), str(log)))
+
+    def heard(what: str, limit_s: float = 60.0) -> list[str]:
+        """The methods up to the list of tools."""
+        mode.write_text(what)
+        log.write_text("")
+        bench = bench_with(PoolConfig(connect_limit_s=limit_s), greetings=Greetings(file))
+        assert bench.pool.use(SERVER, connection, tools, limit_s=10) == ["echo"]
+        bench.pool.close()
+        return log.read_text().partition("tools/list")[0].split()
+
+    first = ["server/discover", "initialize", "notifications/initialized"]
+    assert heard("dies") == first
+    assert heard("dies") == first[1:]
+    assert heard("silent") == first[1:]
+    assert heard("new")[-1] == "server/discover"  # what was known holds no more
+    assert set(heard("new")) == {"server/discover"}
+    assert heard("silent", 3.0)[-2:] == first[1:]  # after half of the time
+    file.write_text("no JSON")
+    assert heard("silent") == first
+
+
+def test_an_address_of_the_older_transport_is_found_out(bench: Bench) -> None:
+    with writing_server() as server:
+        connection = Connection("http", url=f"{server.url}/legacy/sse")
+        assert bench.pool.use(SERVER, connection, tools, limit_s=10) == ["write", "measure"]
+
+
+def test_a_server_without_initialize_is_of_the_newer_era_though_it_was_too_slow_for_the_probe() -> None:
+    unknown = MCPError(METHOD_NOT_FOUND, "Method not found")
+    assert next_way("probe", "http", unknown, "") == "modern"
+    assert next_way("legacy", "http", unknown, "") == "probe"

@@ -1,14 +1,21 @@
-"""References are resolved from memory and the environment, and no value is ever shown."""
+"""References are resolved from memory and the environment, and no value is ever shown; what a server inherits."""
 
 from __future__ import annotations
 
+import json
+import os
 import sys
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from core.domain.catalog import Connection, ServerId
+from core.domain.settings import Settings
+from core.servers.pool import PoolConfig
 from core.servers.secrets import MissingReferenceError, SecretVault
 from tests.cases import each
+from tests.gateway.conftest import ROOT
 
 SERVER = ServerId("work", "server")
 ENVIRON = {"TOKEN": "from-environment", "SHORT": "abc", "EMPTY": ""}
@@ -111,3 +118,36 @@ def test_of_results_only_what_is_surely_a_secret_is_masked() -> None:
     kept = [values[f"srv/{name}"] for name in ("ADDRESS", "EXTRA", "userinfo_2", "API_KEY")]
     assert sorted(vault.in_results) == sorted([*kept, "from-environment"])
     assert [*map(len, vault.in_results)] == sorted(map(len, vault.in_results), reverse=True)
+
+
+GIVEN = {
+    "SSL_CERT_FILE": "/c.pem", "NODE_EXTRA_CA_CERTS": "/n.pem", "HTTPS_PROXY": "http://p:1", "no_proxy": "a.example",
+    "XDG_CACHE_HOME": "/x", "UV_INDEX_URL": "https://i.example", "npm_config_cache": "/npm", "MY_REGION": "eu",
+}  # fmt: skip
+KEPT = {
+    "WAYFARE_KEY": "key",
+    "WAYFARE_LLM_API_KEY": "key",
+    "UV_PUBLISH_TOKEN": "token",
+    "MY_TOKEN": "token",
+    "OTHER": "1",
+}
+
+
+def test_a_server_inherits_a_known_list_of_variables(
+    bench_with: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name, value in {**GIVEN, **KEPT, "HOME": str(tmp_path), "SSL_CERT_DIR": "/dir"}.items():
+        monkeypatch.setenv(name, value)
+    (tmp_path / ".local/bin").mkdir(parents=True)
+    monkeypatch.setenv("WAYFARE_INHERIT", "MY_*, WAYFARE_*")
+    bench = bench_with(PoolConfig(inherit=Settings.from_environment().inherit))
+    server = str(ROOT / "tests/gateway/repository_server.py")
+    connection = Connection("stdio", "${python}", ("-S", server), env={"SSL_CERT_DIR": "/its own"})
+    found = json.loads(bench.call(connection, "environment").content[0].text)
+    assert {name: found.get(name) for name in GIVEN} == GIVEN
+    assert not KEPT.keys() & found.keys()
+    assert found["SSL_CERT_DIR"] == "/its own"
+    assert found["PATH"].split(os.pathsep)[: len(os.environ["PATH"].split(os.pathsep))] == os.environ["PATH"].split(
+        os.pathsep
+    )
+    assert str(tmp_path / ".local/bin") in found["PATH"].split(os.pathsep)

@@ -58,7 +58,7 @@ def test_the_same_recipe_makes_the_same_copies() -> None:
 
 
 @given(seed=st.integers(0, 999), spread=st.floats(1, 20))
-@settings(max_examples=40)
+@settings(max_examples=20)
 def test_numbers_stay_within_their_spread(seed: int, spread: float) -> None:
     server = Server("a", conn_s=0.5, call_s=2.0, ask_usd=0.01, success=0.9, post_accept_failure=0.1, success_variance=0.01,
         tools=(Tool("a", "t", latency_s=4.0, price_usd=0.02, success=0.8), Tool("a", "u")))  # fmt: skip
@@ -84,11 +84,6 @@ def test_numbers_stay_within_their_spread(seed: int, spread: float) -> None:
     assert tool.latency_s == pytest.approx(2 * (copy.call_s or 0), rel=1e-3)  # a fast copy is fast in everything
     if spread == 1:
         assert (copy.call_s, copy.success, tool.price_usd) == (2.0, 0.9, 0.02)
-
-
-def test_certainty_stays_certain() -> None:
-    (copy,) = copies(Server("a", success=1.0, post_accept_failure=0.0), Recipe(1, spread=9.0))
-    assert (copy.success, copy.post_accept_failure) == (1.0, 0.0)
 
 
 WORLD = Catalog(
@@ -140,7 +135,7 @@ class TestWordings:
     """The rules of rewording."""
 
     @given(st.text(max_size=200), st.integers(0, 99))
-    @settings(max_examples=25)
+    @settings(max_examples=8)
     def test_any_text_has_enough_and_none_twice(self, text: str, seed: int) -> None:
         made = list(wordings(text, random.Random(seed)))
         if text.strip():

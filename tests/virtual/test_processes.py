@@ -122,18 +122,6 @@ def test_a_crash_harms_only_its_call(call: Call, tmp_path: Path) -> None:
     assert (kept.kind, kept.connect_s) == (OutcomeKind.OK, None)
 
 
-def test_a_hang_ends_at_the_limit(call: Call, tmp_path: Path) -> None:
-    connection = virtual_connection(
-        Server("calm", tools=(Tool("calm", "do"),)), tmp_path, profile="outages", seed=2, speed=0
-    )
-    kinds = list[OutcomeKind]()
-    while OutcomeKind.TIMEOUT not in kinds[:-1] and len(kinds) < 30:
-        kinds.append(call(connection, "do", name="calm", timeout_s=0.6).kind)
-    assert len(kinds) > 2
-    assert set(kinds[:-2]) == {OutcomeKind.OK}
-    assert kinds[-2:] == [OutcomeKind.TIMEOUT] * 2
-
-
 def test_over_http_with_everything_in_its_place(call: Call, pool: SessionPool, web: Callable[..., str]) -> None:
     connection = Connection("http", url=web("--profile", "steady", "--speed", "0"))
     outcome = call(connection, "get_forecast", {"city": "Oslo"})
@@ -169,23 +157,13 @@ def test_over_http_a_crash_drops_one_connection_and_leaves_the_calls_beside_it(
     assert OutcomeKind.TIMEOUT not in kinds
 
 
-def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [FORKS.python, "-P", "-m", "core.virtual", *arguments],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-
-
 @each(
     ("options", "words"),
     [
         (("nobody",), "There is no server 'nobody'; name one of: weather, mail."),
         ((), "Which server? Name one of: weather, mail."),
         (("weather", "--profile", "odd"), "invalid choice: 'odd'"),
+        (("weather", "--http", "70000"), "Cannot listen on 127.0.0.1:70000"),
     ],
 )
 def test_wrong_use_is_one_sentence(
@@ -200,20 +178,14 @@ def test_wrong_use_is_one_sentence(
     assert words in err
 
 
-def test_a_port_that_is_none_ends_the_process_with_two(file: Path) -> None:
-    done = run(str(file), "weather", "--http", "70000")
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "Cannot listen on 127.0.0.1:70000" in done.stderr
-    assert "Traceback" not in done.stderr
-
-
 def test_a_file_that_cannot_be_read_is_one_sentence(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([str(file.with_name("gone.json"))]) == 2
     assert "cannot be read" in capsys.readouterr().err
 
 
 def test_it_ends_when_its_client_leaves(file: Path) -> None:
-    done = run(str(file), "weather", "--speed", "0")
+    line = [FORKS.python, "-P", "-m", "core.virtual", str(file), "weather", "--speed", "0"]
+    done = subprocess.run(line, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 

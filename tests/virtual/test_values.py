@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from core.domain.json_schema import admitted_by
 from core.virtual.sample_values import matching_text
-from core.virtual.schema_inference import merged
 from core.virtual.schema_values import FORMATS, NoValueError, value_for
 from tests.cases import each
 
@@ -201,15 +200,3 @@ def test_a_text_for_a_pattern_matches_it_or_is_none(pattern: str, seed: int) -> 
 
     text = matching_text(pattern, random.Random(seed))
     assert text is None or re.search(pattern, text)
-
-
-def test_merging_asks_for_both() -> None:
-    first = {"type": "number", "minimum": 1, "properties": {"a": {"minimum": 2}}, "required": ["a"], "enum": [1, 2]}
-    second = {"type": "integer", "minimum": 3, "properties": {"a": {"maximum": 4}}, "required": ["b"], "enum": [2, 3]}
-    assert merged(first, second) == {
-        "type": ["integer"],
-        "minimum": 3,
-        "properties": {"a": {"minimum": 2, "maximum": 4}},
-        "required": ["a", "b"],
-        "enum": [2],
-    }

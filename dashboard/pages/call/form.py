@@ -25,7 +25,6 @@ class UnfitError(ValueError):
 
 
 def start_state(field: Field) -> Any:
-    """The first value of a field's widget: its default, or nothing."""
     try:
         return widget_state(field, field.default)
     except UnfitError:
@@ -38,17 +37,25 @@ def widget_state(field: Field, value: Any) -> Any:
     >>> widget_state(Field("n", Kind.INTEGER), 3), widget_state(Field("b", Kind.BOOLEAN), True)
     (3, 'true')
     """
-    if field.kind in {Kind.TEXT, Kind.LONG_TEXT}:
-        return _text_state(value)
-    if field.kind is Kind.JSON:
-        return "" if value is UNSET else pretty(value)
+    texts = {Kind.TEXT, Kind.LONG_TEXT, Kind.JSON}
     if value is UNSET:
-        return None
+        return "" if field.kind in texts else None
+    if field.kind is Kind.JSON:
+        return pretty(value)
+    if field.kind in texts and isinstance(value, str):
+        return value
     if field.kind is Kind.BOOLEAN and isinstance(value, bool):
         return "true" if value else "false"
     if field.kind is Kind.CHOICE:
-        return _choice_state(field.choices, value)
-    if is_number(value) and abs(value) <= SAFE_INTEGER and (field.kind is Kind.NUMBER or value == int(value)):
+        for place, choice in enumerate(field.choices):
+            if type(choice) is type(value) and choice == value:
+                return place
+    elif (
+        field.kind in {Kind.INTEGER, Kind.NUMBER}
+        and is_number(value)
+        and abs(value) <= SAFE_INTEGER
+        and (field.kind is Kind.NUMBER or value == int(value))
+    ):
         return float(value) if field.kind is Kind.NUMBER else int(value)
     raise UnfitError(field.name)
 
@@ -71,7 +78,6 @@ def sent_value(field: Field, state: Any) -> tuple[Any, str]:
 
 
 def gather(fields: Sequence[Field], states: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
-    """Returns the arguments of a form, and the problem of each unreadable field."""
     arguments: dict[str, Any] = {}
     problems: dict[str, str] = {}
     for field in fields:
@@ -84,7 +90,6 @@ def gather(fields: Sequence[Field], states: Mapping[str, Any]) -> tuple[dict[str
 
 
 def spread(fields: Sequence[Field], arguments: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Returns the widget values for these arguments, and the names that the form cannot show."""
     states: dict[str, Any] = {}
     lost = [name for name in arguments if name not in {field.name for field in fields}]
     for field in fields:
@@ -101,8 +106,12 @@ def parsed(text: str) -> tuple[Any, str]:
     >>> parsed('{"a": 1}'), parsed('{"a": }')[1]
     (({'a': 1}, ''), 'is not JSON: expecting value (line 1, column 7)')
     """
+
+    def refuse(name: str) -> Any:
+        raise ValueError(f"{name} is not a JSON number")
+
     try:
-        return json.loads(text, parse_constant=_no_constant), ""
+        return json.loads(text, parse_constant=refuse), ""
     except json.JSONDecodeError as error:
         reason = error.msg[:1].lower() + error.msg[1:]
         return UNSET, f"is not JSON: {reason} (line {error.lineno}, column {error.colno})"
@@ -111,7 +120,6 @@ def parsed(text: str) -> tuple[Any, str]:
 
 
 def parsed_object(text: str) -> tuple[dict[str, Any], str]:
-    """Returns the arguments of a JSON text and "", or {} and the problem."""
     value, problem = parsed(text) if text.strip() else ({}, "")
     if problem:
         return {}, problem
@@ -119,7 +127,6 @@ def parsed_object(text: str) -> tuple[dict[str, Any], str]:
 
 
 def pretty(value: Any) -> str:
-    """Returns readable JSON, on one line if it is short."""
     line = json.dumps(value, ensure_ascii=False, default=str)
     return line if len(line) <= COMPACT_CHARS else json.dumps(value, ensure_ascii=False, default=str, indent=2)
 
@@ -131,25 +138,6 @@ def shown_problems(problems: Mapping[str, str], arguments: Mapping[str, Any], *,
         for name, problem in problems.items()
         if attempted or name in arguments or problem.startswith("is not JSON")
     }
-
-
-def _text_state(value: Any) -> str:
-    if value is UNSET:
-        return ""
-    if isinstance(value, str):
-        return value
-    raise UnfitError
-
-
-def _choice_state(choices: tuple[Any, ...], value: Any) -> int:
-    for place, choice in enumerate(choices):
-        if type(choice) is type(value) and choice == value:
-            return place
-    raise UnfitError
-
-
-def _no_constant(name: str) -> Any:
-    raise ValueError(f"{name} is not a JSON number")
 
 
 SHORT = frozenset({Kind.INTEGER, Kind.NUMBER, Kind.BOOLEAN, Kind.CHOICE})  # two of them fit on one line
@@ -182,7 +170,8 @@ def _field(field: Field, key: str, problem: str) -> None:
         case Kind.LONG_TEXT:
             st.text_area(**common, height=110, placeholder=empty)
         case Kind.JSON:
-            st.text_area(**common, height=_json_height(field), placeholder=f"JSON, such as {field.example}")
+            lines = 0 if field.default is UNSET else pretty(field.default).count("\n")
+            st.text_area(**common, height=min(240, 68 + 22 * lines), placeholder=f"JSON, such as {field.example}")
         case Kind.BOOLEAN:
             st.segmented_control(**common, options=["true", "false"])
         case Kind.CHOICE:
@@ -207,13 +196,7 @@ def _number(field: Field, common: dict[str, Any], empty: str) -> None:
         st.number_input(**common, value=None, step=float(step), format="%g", placeholder=hint)
 
 
-def _json_height(field: Field) -> int:
-    lines = 0 if field.default is UNSET else str(widget_state(field, field.default)).count("\n")
-    return min(240, 68 + 22 * lines)
-
-
 def problem_line(text: str) -> None:
-    """Show a problem as small red text."""
     st.markdown(f":small[:red[:material/error: {escaped(text, 300)}]]")
 
 
@@ -290,7 +273,6 @@ def _schema_problems(tool: Tool, arguments: Mapping[str, Any]) -> dict[str, str]
 
 
 def _states(fields: tuple[Field, ...], prefix: str) -> dict[str, Any]:
-    """Returns the widgets' values, or their defaults before the first drawing."""
     for place, field in enumerate(fields):
         st.session_state.setdefault(f"{prefix}.{place}", start_state(field))
     return {field.name: st.session_state[f"{prefix}.{place}"] for place, field in enumerate(fields)}

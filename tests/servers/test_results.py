@@ -7,8 +7,9 @@ from typing import Any
 import mcp_types
 from pydantic import BaseModel
 
+from core.domain.catalog import ToolHints
 from core.domain.leaks import MASK
-from core.servers.codec import result_without_secrets, without_secrets
+from core.servers.results import decode_block, decode_tool, result_without_secrets, without_secrets
 from tests.cases import each
 
 VALUES = ("user", "text", "info", "complete", "4711", "object", "sampling/createMessage", "hunter2")
@@ -96,3 +97,18 @@ def test_of_a_result_every_text_is_masked_and_nothing_that_is_no_text() -> None:
     assert result_without_secrets(asked, [key]).request_state == key  # the server wants it back as it came
     for values in ([], ["another-value"]):
         assert result_without_secrets(result, values) is result
+
+
+def test_tool_with_everything() -> None:
+    notes = mcp_types.ToolAnnotations(title="Second", read_only_hint=True, destructive_hint=False, idempotent_hint=True)
+    wire = mcp_types.Tool(name="t", description="d", input_schema={"a": 1}, output_schema={"b": 2}, annotations=notes)
+    tool = decode_tool("s", wire)
+    assert (tool.id, tool.title, tool.description) == ("s::t", "Second", "d")
+    assert (tool.input_schema, tool.output_schema) == ({"a": 1}, {"b": 2})
+    assert tool.hints == ToolHints(read_only=True, destructive=False, idempotent=True, open_world=None)
+    assert tool.price_usd is None
+
+
+def test_broken_base64_becomes_a_note_and_wrapped_base64_is_read() -> None:
+    assert "not valid" in decode_block(mcp_types.ImageContent(data="*", mime_type="image/png")).text
+    assert decode_block(mcp_types.ImageContent(data="AA\nEC", mime_type="image/png")).data == b"\x00\x01\x02"
