@@ -21,8 +21,7 @@ from core.domain.settings import IN_MEMORY, Settings, own_url
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from core.agents.agent import AgentService
-    from core.agents.attention import AttentionService
+    from core.agents.agent import AgentService, AttentionService
     from core.calls.calls import CallService
     from core.calls.health import HealthChecks
     from core.calls.recordings import Recordings
@@ -71,7 +70,7 @@ if TYPE_CHECKING:
     from core.planning.base import Planner
     from core.relevance.encoder import CachedEncoder
     from core.relevance.index_files import IndexFiles
-    from core.relevance.learnt_models import LearntModels
+    from core.relevance.learnt import LearntModels
     from core.relevance.packaged_vectors import PackagedVectors
     from core.routers.saved_presets import SavedPresets
     from core.servers.lazy_pool import LazyPool
@@ -190,7 +189,7 @@ class App:
 
     @built
     def _learnt(self) -> LearntModels:
-        from core.relevance.learnt_models import LearntModels
+        from core.relevance.learnt import LearntModels
 
         return LearntModels(self.store, self.encoders[0], self._index_files)
 
@@ -403,7 +402,7 @@ class App:
 
     @built
     def attention(self) -> AttentionService:
-        from core.agents.attention import AttentionService
+        from core.agents.agent import AttentionService
 
         return AttentionService(self.catalogs, self.pool.get, virtual_folder=self.settings.virtual_folder)
 

@@ -13,11 +13,10 @@ from numpy.typing import NDArray
 
 from core.domain.catalog import Catalog
 from core.network.traces import NetworkView
-from core.relevance.by_words import WordsFit
 from core.relevance.catalog_index import CatalogIndex
 from core.relevance.encoder import CachedEncoder
-from core.relevance.fit_matcher import FitMatcher
-from core.relevance.learnt_models import LearntModels
+from core.relevance.fit_matcher import FitMatcher, WordsFit
+from core.relevance.learnt import LearntModels
 from core.relevance.relevance_index import RelevanceIndex
 from core.routers.context import RoutingContext
 from core.routers.matching import IndexMatcher

@@ -40,8 +40,7 @@ from core.relevance.feedback import Shift
 from core.relevance.fit_matcher import FitMatcher
 from core.relevance.index_files import IndexFiles, Prepared, made_of
 from core.relevance.labelled import IndexScorer
-from core.relevance.learnt import NOTHING_LEARNT, Learnt
-from core.relevance.learnt_models import LearntModels
+from core.relevance.learnt import NOTHING_LEARNT, Learnt, LearntModels
 from core.relevance.relevance_index import RelevanceIndex
 from core.routers.context import RoutingContext
 from core.routers.matching import IndexMatcher

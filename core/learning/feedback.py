@@ -16,7 +16,7 @@ from core.domain.people import actions
 from core.importers.judgments import read_labels
 from core.importers.shipped_catalogs import SAMPLE
 from core.relevance.feedback import Move
-from core.relevance.learnt_models import CALIBRATION, LearntModels
+from core.relevance.learnt import CALIBRATION, LearntModels
 from core.routers.base import checked_subtask
 from core.store import Store
 

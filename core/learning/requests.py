@@ -30,7 +30,7 @@ from core.domain.untrusted_text import one_line
 from core.importers.reading import Reading, decode
 from core.importers.tasks import json_lines
 from core.lint import RULES, lint
-from core.relevance.learnt_models import LearntModels
+from core.relevance.learnt import LearntModels
 from core.relevance.relevance_index import asked_text
 from core.relevance.requests import Near
 from core.store import Store

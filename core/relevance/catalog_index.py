@@ -15,54 +15,13 @@ from numpy.typing import NDArray
 from core.domain.catalog import Catalog, Server, Tool
 from core.domain.errors import ParameterError
 from core.relevance.encoder import CachedEncoder, Vectors, unit_rows
-from core.relevance.half_rows import one_thread
 from core.relevance.lexical import LexicalIndex
 from core.relevance.text_views import MEANING_VIEWS, SERVER_VIEWS, TOOL_VIEWS, full, profile, summary
 
 if TYPE_CHECKING:
-    from faiss import SearchParameters
+    pass
 
 Mask = NDArray[np.bool_]
-
-
-class FlatIndex:
-    """N rows of D float32 numbers with exact search.
-
-    `rows` (N, D) is a view of FAISS' own memory: changes there change the search.
-
-    >>> index = FlatIndex(np.array([[1.0, 0.0], [0.0, 1.0], [0.6, 0.8]]))
-    >>> index.rows[0] = [0.0, 2.0]
-    >>> index.search(np.array([[0.0, 1.0]]), 2)[1].tolist()
-    [[0, 1]]
-    """
-
-    def __init__(self, rows: NDArray[np.floating]) -> None:
-        import faiss  # 25 MB of memory, for searches alone
-
-        self._faiss = faiss.IndexFlatIP(rows.shape[1])
-        self._faiss.add(np.ascontiguousarray(rows, dtype=np.float32))
-        size = self._faiss.ntotal * self._faiss.d
-        memory = faiss.rev_swig_ptr(self._faiss.get_xb(), size) if size else np.zeros(0, dtype=np.float32)
-        self.rows: NDArray[np.float32] = memory.reshape(rows.shape)
-
-    def search(
-        self, queries: NDArray[np.floating], k: int, allowed: Mask | None = None
-    ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-        """Products and rows, best first: (Q, k) each, for queries (Q, D). `allowed` (N,) excludes rows.
-
-        Missing rows are -1 if fewer than k are allowed.
-        """
-        with one_thread():
-            return self._faiss.search(np.ascontiguousarray(queries, dtype=np.float32), k, params=_only(allowed))
-
-
-def _only(allowed: Mask | None) -> SearchParameters | None:
-    if allowed is None:
-        return None
-    import faiss
-
-    selector = faiss.IDSelectorBatch(np.flatnonzero(allowed))
-    return faiss.SearchParameters(sel=selector)  # pyright: ignore[reportCallIssue]
 
 
 # Layers: N tools or servers under several views, scored by a weighted mixture

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from core.relevance.half_rows import HalfRows
+from core.relevance.vectors import HalfRows
 
 # A linear map of queries that is learnt from solved sub-tasks: a query is moved towards where its right tools are.
 #

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from core.domain.feedback import LabelledQuery
 from core.relevance.encoder import CachedEncoder
 from core.relevance.feedback import BOUND, FLOOR, HALF, QueryMap, Vectors, closeness, shifts, targets_of
-from core.relevance.half_rows import HalfRows
 from core.relevance.relevance_index import RelevanceIndex, RelevanceModel, asked_text
 from core.relevance.scoring import Floats, Signal, fit_of, model_for, normalised, with_requests
+from core.relevance.vectors import HalfRows
 
 if TYPE_CHECKING:
     from core.relevance.requests import RequestIndex

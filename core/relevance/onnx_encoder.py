@@ -1,7 +1,7 @@
 """The encoder that serves: the packaged MiniLM, frozen or tuned, run by onnxruntime.
 
-The graph ships (`data/encoder.onnx`, made by `core.relevance.tuning.graph`); its tensors are those of the model's package, to which a
-tuned encoder adds a difference (`core.relevance.tuning.difference`). The first start writes graph and tensors into a folder of the
+The graph ships (`data/encoder.onnx`, made by `core.relevance.tuning.weights`); its tensors are those of the model's package, to which a
+tuned encoder adds a difference (`core.relevance.tuning.weights`). The first start writes graph and tensors into a folder of the
 cache, with their digest. onnxruntime maps the tensors: of the 47 MB of word vectors, a process holds the words that were asked for.
 
 >>> onnx_source(Path("models")).dimension

@@ -27,10 +27,10 @@ from numpy.typing import NDArray
 from core.domain.catalog import Catalog
 from core.domain.once import made_once
 from core.relevance.encoder import CachedEncoder, Vectors
-from core.relevance.examples import Examples, shipped_examples
-from core.relevance.half_rows import HalfRows, Moments
 from core.relevance.lexical import Everyday, LexicalIndex, words_and_stems
+from core.relevance.packaged_vectors import Examples, shipped_examples
 from core.relevance.text_views import VIEWS, full, parameters, profile
+from core.relevance.vectors import HalfRows, Moments
 
 VIEW_MIX = {"full": 0.50, "own": 0.26, "tool": 0.24}  # of the dense views: one mixed matrix, one product
 SIGNALS = ("dense", "profile", "words", "everyday", "concept")

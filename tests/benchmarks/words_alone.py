@@ -13,7 +13,7 @@ import numpy as np
 import sample_catalog
 from core.app import App
 from core.importers.shipped_catalogs import SAMPLE
-from core.relevance.by_words import WordsFit, model_by_words
+from core.relevance.fit_matcher import WordsFit, model_by_words
 from core.relevance.scoring import LEAD_LIMIT, TOP, fit_of
 from tests.benchmarks.attending import LIVE
 from tests.benchmarks.judging import ANSWERABLE, Constants, Floats, Judged, Question, fitted_to_leads, questions

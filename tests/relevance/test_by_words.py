@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from core.domain.catalog import Catalog, Server, Tool
-from core.relevance.by_words import WordsFit
+from core.relevance.fit_matcher import WordsFit
 
 ABOUT = {
     "mail": {"send_letter": "Sends a letter by post.", "bin": "Deletes a letter."},

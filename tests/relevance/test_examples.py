@@ -7,8 +7,8 @@ import json
 import numpy as np
 import pytest
 
-from core.relevance import examples
-from core.relevance.examples import FAR, NEAR, QUESTIONS, SHARE, Examples, shipped_examples
+from core.relevance import packaged_vectors
+from core.relevance.packaged_vectors import FAR, NEAR, QUESTIONS, SHARE, Examples, shipped_examples
 from sample_catalog import TASKS_DIR
 from sample_catalog.authoring import vectors
 
@@ -21,7 +21,7 @@ def shipped() -> Examples:
 
 
 def kinds() -> list[dict]:
-    return [json.loads(line) for line in examples.TEXTS.read_text("utf-8").splitlines()]
+    return [json.loads(line) for line in packaged_vectors.TEXTS.read_text("utf-8").splitlines()]
 
 
 def test_every_kind_has_its_questions_and_no_question_stands_twice() -> None:

@@ -11,10 +11,10 @@ import pytest
 from core.relevance import fit_matcher
 from core.relevance.encoder import unit_rows
 from core.relevance.fit_matcher import FitMatcher
-from core.relevance.half_rows import HalfRows, Moments
 from core.relevance.learnt import NOTHING_LEARNT, Learnt, LearntValues
 from core.relevance.relevance_index import OF_WORDS
 from core.relevance.scoring import moments, moments_around
+from core.relevance.vectors import HalfRows, Moments
 from tests.cases import each
 from tests.relevance.many_tools import TOOLS, ManyTools, many_tools, some_requests, with_labels
 

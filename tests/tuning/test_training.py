@@ -11,8 +11,8 @@ import pytest
 
 from core.domain.progress import Step
 from core.relevance.encoder import EncoderError
-from core.relevance.tuning.difference import Change, low_rank
 from core.relevance.tuning.judging import TuningSettings
+from core.relevance.tuning.weights import Change, low_rank
 
 from .toys import CATALOG, ToyTransformer
 

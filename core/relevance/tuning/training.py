@@ -24,8 +24,8 @@ from core.domain.catalog import Tool
 from core.domain.progress import Report, Step, silent
 from core.relevance.encoder import EncoderError, Vectors, cleaned
 from core.relevance.text_views import full
-from core.relevance.tuning.difference import Change, Matrix
 from core.relevance.tuning.judging import LabelledCatalog, Pair, TuningSettings, training_pairs, views_of
+from core.relevance.tuning.weights import Change, Matrix
 
 # torch and sentence-transformers carry few types
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
