@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 
 
 def said_of(outcome: Outcome) -> str:
-    """The text of a result; other blocks by their kind."""
     blocks = (block.text or f"[{' '.join(filter(None, (block.kind, block.mime_type)))}]" for block in outcome.content)
     if outcome.error and not outcome.kind.success:
         return outcome.error
@@ -136,12 +135,10 @@ class AgentRun:
 
     @property
     def model_usd(self) -> float | None:
-        """The model's price for this run in USD. Returns None if it is not known."""
         return self._model.usage.cost_usd
 
     @property
     def model_tokens(self) -> int:
-        """Tokens that went to the model and came back, for this run."""
         return self._model.usage.input_tokens + self._model.usage.output_tokens
 
     @property
@@ -159,12 +156,10 @@ class AgentRun:
             yield from self._step(step, part, last=step == len(parts) - 1)
 
     def cancel_call(self) -> None:
-        """End a call that is under way; the loop goes on with its outcome."""
         if self._call is not None and not self._call.done:
             self._call.cancel()
 
     def _step(self, step: int, part: SubQuery, *, last: bool) -> Iterator[AgentEvent]:
-        """One sub-task until STOP."""
         decision = self._route(part.text)
         yield Routed(step, part.needs, decision)
         if lacking := [str(need + 1) for need in part.needs if need not in self._results]:
@@ -216,7 +211,6 @@ class AgentRun:
         )
 
     def _next(self, turn: Turn) -> Action:
-        """The planner's action. A model is not asked without money left."""
         if self._model.usage.model and self.left_usd is not None and self.left_usd <= 0:
             return Action("stop", "The budget is spent.")
         with also_counted(self._model), watched(self.watch):
@@ -245,7 +239,6 @@ class AgentRun:
         return Executed(0, decision.id, action.tool, arguments, said, error, outcome)
 
     def _named_wrong(self, decision: Decision, action: Action) -> tuple[str, str] | None:
-        """The error in the tool's name or the arguments, and its explanation."""
         if unavailable := self._services.attention.after_model(decision, action.tool):
             return UNAVAILABLE, json.dumps(unavailable, ensure_ascii=False)
         try:
@@ -259,7 +252,6 @@ class AgentRun:
         return (INVALID, said) if said else None
 
     def _not_allowed(self, decision: Decision, tool_id: str) -> tuple[str, str] | None:
-        """The reason why the person refuses the call."""
         catalogs, name = self._services.catalogs, self._task.catalog
         with catalogs.unchanged():  # one that is replaced meanwhile has other rows
             server, tool = catalogs.catalog(name).find(*tool_id.partition("::")[::2])
@@ -276,7 +268,6 @@ class AgentRun:
         return None
 
     def _called(self, call: ToolCall, *, approved_by: str) -> tuple[Outcome, str]:
-        """The outcome, and its text cut to the budgets. Raises Refusal."""
         calls = self._services.calls
         if not self._task.live:
             self._call, limit = calls.drawn(call, origin=AGENT, client=AGENT_LOOP), RESULT_TOKENS
@@ -311,8 +302,6 @@ class ToolPrompt:
 
 @dataclass(eq=False)
 class AttentionService:
-    """Between a router and a model. Thread-safe."""
-
     catalogs: CatalogService
     sessions: Callable[[], SessionPool]
     _: KW_ONLY

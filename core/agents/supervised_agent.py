@@ -18,14 +18,11 @@ _log = logging.getLogger(__name__)
 ENDED = "Ended by hand."
 
 
-class _EndedError(Exception):
-    """The person ended the run."""
+class _EndedError(Exception): ...
 
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """The next action of the planner, and its state."""
-
     turn: Turn
     action: Action
 
@@ -53,12 +50,10 @@ class SupervisedAgent:
 
     @property
     def proposal(self) -> Proposal | None:
-        """The proposal that waits for the person."""
         return self._proposal
 
     @property
     def paused(self) -> bool:
-        """Whether actions wait, or the next one will."""
         return self._paused
 
     @property
@@ -67,16 +62,13 @@ class SupervisedAgent:
 
     @property
     def unfinished(self) -> bool:
-        """Whether a sub-task was not done, or the run ended before its end."""
         return bool(self.problem) or any(isinstance(event, Stopped) and not event.done for event in self._events)
 
     def pause(self) -> None:
-        """Have the next action wait; a call under way ends first."""
         with self._changed:
             self._paused = True
 
     def go_on(self) -> None:
-        """Let the planner continue alone, beginning with the waiting proposal."""
         with self._changed:
             self._paused, self._proposal = False, None
             self._changed.notify_all()

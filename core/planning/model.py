@@ -142,7 +142,6 @@ QUESTION_CHARACTERS = 8_000
 CARDS_SHOWN, CARD_CHARACTERS = 100, 240
 SERVERS_SHOWN, SERVER_CHARACTERS = 10, 300
 SERVER_SUMMARY_CHARACTERS = 2_000
-TOOL_CHARACTERS = 4_000
 LINE_CHARACTERS, PART_CHARACTERS = 300, 1_000
 SAID_CHARACTERS, ANSWER_CHARACTERS = 4_000, 4_000
 REPLIES_CACHED = 4096  # a summary for each of many servers among them
@@ -202,7 +201,6 @@ class ModelPlanner:
         return one_line(reply.description, PART_CHARACTERS) or server
 
     def select(self, question: str, cards: Sequence[Card], count: int) -> Selection:
-        """See `Planner.select`. Names that are on no card are refused and counted."""
         if not cards or count < 1:
             return Selection((), "Nothing was offered.")
         shown = cards if len(cards) <= CARDS_SHOWN else sorted(cards, key=lambda card: -card.score)[:CARDS_SHOWN]
@@ -214,7 +212,7 @@ class ModelPlanner:
         named = tuple(dict.fromkeys(reply.tools))
         ids = tuple(name for name in named if name in offered)[:count]
         invented = sum(name not in offered for name in named)
-        self._meter.invented(invented)
+        self._meter.add(invented=invented)
         refused = f" Named but not offered: {invented}." if invented else ""
         return Selection(
             ids, f"{one_line(reply.reason, LINE_CHARACTERS)}{refused}".strip() or "No reason given.", invented
@@ -241,7 +239,6 @@ class ModelPlanner:
         return one_line(reply.next_action, PART_CHARACTERS) if reply.status == "continue" else ""
 
     def act(self, turn: Turn) -> Action:
-        """See `Planner.act`. A tool that was not offered is counted; the loop decides whether it may be called."""
         data: dict[str, str | int | Sequence[object]] = {
             "summaries": turn.summaries,
             "question": _cut(turn.question),
@@ -257,7 +254,7 @@ class ModelPlanner:
         only = {"tool": {"type": "string", "enum": ["", *offered]}, "action": {"type": "string", "enum": kinds}}
         reply = self._ask(replies.ActionReply, ACT, data, AGENT_RULES, only=only)
         if reply.action == "execute":
-            self._meter.invented(reply.tool not in {tool.id for tool in turn.offered})
+            self._meter.add(invented=reply.tool not in offered)
         return Action(
             reply.action,
             reply.words.strip()[:ANSWER_CHARACTERS],
@@ -275,18 +272,19 @@ class ModelPlanner:
         *,
         only: Mapping[str, Any] | None = None,
     ) -> R:
-        """Returns a reply. `only` replaces properties of its schema by narrower ones."""
         schema = kind.model_json_schema()
         schema["properties"] |= only or {}
         message = Message(rules, with_data(task, data), schema, kind.__name__.lower())
         key = hashlib.sha256(f"{kind.__name__}\0{message.user}".encode()).hexdigest()
-        cached = self._cached(key)
+        with self._lock:
+            cached = self._cache.get(key)
         if isinstance(cached, kind):
+            self._meter.add(cache_hits=1)
             return cached
         try:
             reply = self._sent(kind, message)
         except PlannerError:
-            self._meter.failed()
+            self._meter.add(failed=1)
             raise
         with self._lock:
             self._cache[key] = reply
@@ -295,19 +293,14 @@ class ModelPlanner:
     def _sent(self, kind: type[R], message: Message) -> R:
         """Returns a new reply. Its tokens and price count even if it is unusable."""
         reply = self._endpoint.ask(message)
-        self._meter.answered(reply.input_tokens, reply.output_tokens, reply.cost_usd)
+        self._meter.add(
+            calls=1, input_tokens=reply.input_tokens, output_tokens=reply.output_tokens, cost_usd=reply.cost_usd
+        )
         if reply.whole:
             return kind.read(reply.text)
         raise PlannerError(
             f"The answer of {self.name!r} was cut off before its end; ask for less, or choose planner=rules."
         )
-
-    def _cached(self, key: str) -> ModelReply | None:
-        with self._lock:
-            reply = self._cache.get(key)
-            if reply is not None:
-                self._meter.cache_hit()
-            return reply
 
 
 def _cut(question: str) -> str:
@@ -315,7 +308,6 @@ def _cut(question: str) -> str:
 
 
 def _arguments(text: str) -> dict[str, Any] | None:
-    """Returns the arguments that a model wrote, or None if they are not a JSON object."""
     try:
         values = json.loads(text or "{}")
         json.dumps(values, allow_nan=False)

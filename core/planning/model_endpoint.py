@@ -66,12 +66,10 @@ def failure(problem: Exception, model: str, base_url: str, *, secret: str, attem
 
 
 def _status(problem: Exception) -> int | None:
-    """Returns the HTTP status, 408 if there was no answer in time, or None without an answer that can be read."""
     return 408 if isinstance(problem, TimeoutError) else getattr(problem, "status_code", None)
 
 
 def _cause(problem: Exception, secret: str) -> str:
-    """Returns the endpoint's own words, or those of the connection, without the key."""
     body: Any = getattr(problem, "body", None)
     message = cast("dict[str, Any]", body).get("message") if isinstance(body, dict) else body
     text = message if isinstance(message, str) else str(problem.__cause__ or problem)
@@ -167,13 +165,9 @@ class Reply:
 
 
 class Endpoint(Protocol):
-    """A model behind an address, or that of an agent's client."""
-
     model: str
 
-    def ask(self, message: Message) -> Reply:
-        """Returns one answer. Raises PlannerError without one."""
-        ...
+    def ask(self, message: Message) -> Reply: ...
 
 
 CUT = "length"
@@ -202,8 +196,7 @@ ANSWER_LIMIT_BYTES = 2_000_000
 LOOK_S = 0.1
 
 
-class _TooLargeError(httpx2.StreamError):
-    """An answer exceeds the limit of bytes."""
+class _TooLargeError(httpx2.StreamError): ...
 
 
 class _Bounded(httpx2.AsyncByteStream):
@@ -282,7 +275,6 @@ class ModelEndpoint:
         raise PlannerError(answer)
 
     async def _asked(self, message: Message, watch: Watch | None) -> Reply | str:
-        """Returns an answer, or why there is none."""
         import openai
 
         name, url, key = self._served()

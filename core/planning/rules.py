@@ -180,8 +180,6 @@ def select(question: str, cards: Sequence[Card], count: int) -> Selection:
 
 
 class RulesPlanner:
-    """Interprets questions by their wording. See `Planner` for the methods."""
-
     name = "rules"
     usage = Usage()
     predict_tool = staticmethod(predict_tool)
@@ -196,8 +194,7 @@ class RulesPlanner:
     def summarise(self, server: str) -> str:
         return server
 
-    def judge(self, question: str, attempts: Sequence[Attempt]) -> None:
-        """Returns None: rules do not know."""
+    def judge(self, question: str, attempts: Sequence[Attempt]) -> None: ...
 
 
 # The planners of this process: rules always, a model if the environment names one
@@ -224,7 +221,6 @@ def planners(environment: Mapping[str, str]) -> dict[str, Planner]:
 
 
 def chosen_planner(known: Mapping[str, Planner], name: str) -> Planner:
-    """Returns the planner of that name. Raises PlannerError for an unknown name."""
     if name not in known:
         raise PlannerError(NO_MODEL)
     return known[name]

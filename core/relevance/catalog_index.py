@@ -124,7 +124,6 @@ class ViewLayer:
 
     @cached_property
     def trust(self) -> Trust | None:
-        """How far the names of each row can be trusted. None: all of them."""
         return None if self._trust is None else self._trust()
 
     def similarity(

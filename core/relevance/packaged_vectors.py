@@ -39,8 +39,7 @@ HASH_BYTES = 16
 _log = logging.getLogger(__name__)
 
 
-class VectorFileError(EncoderError):
-    """Shipped vectors that cannot be used."""
+class VectorFileError(EncoderError): ...
 
 
 class PackagedVectors:
@@ -135,7 +134,6 @@ def write_vectors(folder: Path, model: str, vectors: Mapping[str, Vectors]) -> P
 
 
 def request_file(folder: Path, model: str) -> Path:
-    """The file of a model's vectors of requests."""
     return folder / f"{model}.npz"
 
 
@@ -150,7 +148,6 @@ def read_requests(folder: Path, model: str) -> tuple[Mapping[str, int], NDArray[
 
 
 def write_requests(folder: Path, model: str, vectors: Mapping[str, Vectors]) -> Path:
-    """Write a model's vectors of requests by their hashes."""
     hashes = sorted(vectors)
     rows = eight_bits(np.stack([vectors[key] for key in hashes]))
     keys = np.frombuffer(bytes.fromhex("".join(hashes)), dtype=np.uint8).reshape(len(hashes), HASH_BYTES)
@@ -179,7 +176,6 @@ class Examples:
 
     @classmethod
     def of(cls, questions: Vectors, tools: Vectors) -> Examples:
-        """From unit vectors of the questions, (K, Q, D)."""
         return cls(questions, np.ones(questions.shape[:2], dtype=np.float32), _unit(questions.mean(axis=1)), tools)
 
     def some(self, count: int) -> Vectors:
@@ -225,12 +221,10 @@ def shipped_examples(model: str) -> Examples | None:
 
 
 def vector_files(model: str) -> tuple[Path, Path]:
-    """The files of a model's vectors: of the questions, and of the kinds."""
     return DATA / f"{model}.npy", DATA / f"{model}.npz"
 
 
 def digest() -> str:
-    """The digest of the texts, which ties vectors to them."""
     return hashlib.sha256(TEXTS.read_bytes()).hexdigest()[:16]
 
 

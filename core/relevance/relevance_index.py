@@ -194,7 +194,6 @@ class RelevanceIndex:
         return cls(catalog, held, own, profiles, concepts, lexical, shipped_examples(model), moments)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """All that it is made of, by name."""
         parts = {"words": self.lexical.arrays}
         if self.moments is not None:
             parts |= {part: of.arrays for part, of in zip(MOMENTS, self.moments, strict=True)}
@@ -206,7 +205,6 @@ class RelevanceIndex:
 
     @property
     def general_questions(self) -> Vectors | None:
-        """(B, D) questions of all kinds. Returns None if none ship for the encoder."""
         return None if self._examples is None else self._examples.some(GENERAL)
 
     def dense(self, vector: Vectors, moved: Vectors | None = None) -> Vectors:
@@ -238,7 +236,6 @@ class RelevanceIndex:
         return self._profiles @ vector if servers is None else self._profiles[servers] @ vector
 
     def signals_of_words(self, text: str) -> dict[str, Vectors]:
-        """The signals of a query that no vector is compared for, (T,) each."""
         found = np.zeros((len(OF_WORDS), len(self.server_of)), dtype=np.float32)
         return dict(zip(OF_WORDS, self.fill_words(text, words_and_stems(text), found), strict=True))
 
@@ -254,7 +251,6 @@ class RelevanceIndex:
 
 
 def words_of_tools(catalog: Catalog) -> LexicalIndex:
-    """The words of a catalog's tools: names, descriptions and parameters."""
     return LexicalIndex(
         [f"{full(tool)} {parameters(tool)}" for tool in catalog.tools], words_of=words_and_stems, b=WORD_LENGTH_SHARE
     )
@@ -279,7 +275,6 @@ def relevance_texts(catalog: Catalog) -> Sequence[str]:
 
 
 def server_of_tools(catalog: Catalog) -> NDArray[np.int64]:
-    """(T,) the row of each tool's server."""
     return np.repeat(np.arange(len(catalog.servers)), [len(server.tools) for server in catalog.servers])
 
 
@@ -294,7 +289,6 @@ def _rounded(rows: Vectors) -> Vectors:
 
 
 def _spread(scores: Vectors) -> Vectors:
-    """Rows (N, T) with mean 0 and deviation 1 over the tools."""
     if not scores.size:
         return scores
     centred = scores - scores.mean(axis=1, keepdims=True)

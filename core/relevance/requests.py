@@ -59,8 +59,6 @@ GENERAL_KIND = "this tool's requests are near questions of every kind"
 
 @dataclass(frozen=True, slots=True)
 class Near:
-    """The nearest request of a tool, with its cosine."""
-
     text: str
     cosine: float
 
@@ -112,7 +110,6 @@ class RequestIndex:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], index: RelevanceIndex) -> Self:
-        """The index with the `arrays` of one over the same relevance index."""
         made = cls.__new__(cls)
         made._take(arrays, index)
         return made
@@ -182,7 +179,6 @@ class RequestIndex:
         return self._index.rows[self.tools]
 
     def near(self, row: int, vector: Vectors) -> Near | None:
-        """The nearest request of a tool. Returns None if none of its requests counts."""
         if not self.covered[row]:
             return None
         start = int(self._starts[row])
@@ -192,7 +188,6 @@ class RequestIndex:
         return Near(self.texts[start + best], float(cosines[best]))
 
     def _nearest(self, vector: Vectors) -> Vectors:
-        """(C,) the mean of the three nearest requests of each tool that has some."""
         means = self._means @ vector
         found = np.float32(MEAN_SLOPE) * means + np.float32(MEAN_OFFSET)
         size = min(COMPARED, len(means))
@@ -315,7 +310,6 @@ class RequestBook:
         self._lock = threading.RLock()
 
     def of(self, catalog: Catalog) -> Requests:
-        """The requests in force by tool, in the order of the catalog. Tools without any are left out."""
         return self._read(catalog).requests
 
     def index(self, catalog: Catalog, relevance: Callable[[], RelevanceIndex], part: str = "") -> RequestIndex | None:
@@ -333,7 +327,6 @@ class RequestBook:
             return known.index
 
     def forget(self, name: str) -> None:
-        """Read the requests of a catalog anew at the next use, after a change."""
         with self._lock:
             for key in [key for key in self._known if key[0] == name]:
                 del self._known[key]
@@ -384,7 +377,6 @@ class RequestBook:
         return Given([one.text for _, one in used], vectors, np.array([row for row, _ in used], dtype=np.int64), honest)
 
     def _shipped(self, texts: list[str]) -> dict[str, Vectors]:
-        """The vectors that come with Wayfare, by text."""
         found = read_requests(self.folder, self.encoder.model) if texts else None
         if found is None:
             return {}
@@ -395,6 +387,5 @@ class RequestBook:
 
 
 def _in_order(known: _Known) -> list[tuple[int, Request]]:
-    """The requests in force with the rows of their tools, ascending."""
     every = [(known.catalog.tool_row[tool], one) for tool, of in known.requests.items() for one in of]
     return sorted(every, key=lambda each: each[0])

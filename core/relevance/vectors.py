@@ -63,14 +63,12 @@ class HalfRows:
         return self.halves[at].astype(np.float32)
 
     def __matmul__(self, query: Vectors) -> Vectors:
-        """(N,) all products with a query (D,)."""
         products, rows = self.nearest(query, len(self))
         found = np.empty_like(products)
         found[rows] = products
         return found
 
     def nearest(self, query: Vectors, count: int) -> tuple[Vectors, NDArray[np.int64]]:
-        """The greatest products with a query (D,), best first, and their rows."""
         with one_thread():
             products, rows = self._faiss.search(query[None].astype(np.float32), min(count, len(self)))
         return products[0], rows[0]
@@ -122,7 +120,6 @@ class Moments:
 
     @property
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """All that it is made of, by name."""
         return {"mean": self.mean, "squares": self.squares}
 
     def of_products(self, query: Vectors) -> tuple[float, float]:
@@ -188,7 +185,6 @@ def nearest_above(
 
 
 def joined(parts: Sequence[Pairs]) -> Pairs:
-    """Several results as one, in their order."""
     ones, others, cosines = zip(_NONE, *parts, strict=True)
     return np.concatenate(ones), np.concatenate(others), np.concatenate(cosines)
 
@@ -217,7 +213,6 @@ def _kept(rows: Vectors, one: Rows, other: Rows, least: float, allowed: Allowed 
 
 
 def _best(pairs: Pairs, k: int) -> Pairs:
-    """The k first of each row."""
     one, other, cosine = pairs
     order = np.lexsort((other, -cosine, one))
     one, other, cosine = one[order], other[order], cosine[order]

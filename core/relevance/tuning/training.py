@@ -56,7 +56,6 @@ class SplitEncoder:
             parameter.requires_grad_(False)
 
     def parameters(self) -> Iterator[tuple[str, torch.nn.Parameter]]:
-        """The parameters that may learn, by their names in the whole model."""
         for name, parameter in self.upper.named_parameters():
             yield self.full_name(name), parameter
 
@@ -105,7 +104,6 @@ class SplitEncoder:
         return torch.cat(rows)[back]
 
     def encode(self, texts: Sequence[str], batch: int = 128) -> Vectors:
-        """(N, D) unit rows without gradients. Unknown texts are read first."""
         self.read(texts)
         order = sorted(range(len(texts)), key=lambda place: len(self._kept[texts[place]]))
         found = np.zeros((len(texts), int(self.bert.config.hidden_size)), dtype=np.float32)
@@ -130,8 +128,6 @@ TWIN = 0.92  # cosine of two full texts that say the same
 
 
 class HardNegatives:
-    """Made with the encoder before its training, read during it."""
-
     def __init__(
         self,
         encoder: SplitEncoder,
@@ -232,7 +228,6 @@ def _fit(
 
 
 def _slope(step: int, steps: int) -> float:
-    """Rising for a tenth of the steps, then falling to 0."""
     up = max(1, steps // 10)
     return (step + 1) / up if step < up else max(0.0, (steps - step) / max(1, steps - up))
 

@@ -79,7 +79,6 @@ def low_rank(change: Change, rank: int) -> Factors:
 
 
 def _roots(moment: Matrix | None, width: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Returns S and its inverse; the identity without known inputs."""
     if moment is None:
         return np.eye(width), np.eye(width)
     values, axes = np.linalg.eigh(moment.astype(np.float64))
@@ -111,7 +110,6 @@ OPSET = 17
 
 
 def frozen_model() -> SentenceTransformer:
-    """Returns the packaged model on torch. Raises EncoderError if it cannot be loaded."""
     from sentence_transformers import SentenceTransformer
     from transformers.utils.logging import disable_progress_bar
 
@@ -160,8 +158,6 @@ def _export(model: SentenceTransformer, file: Path) -> None:
     import torch
 
     class Pipeline(torch.nn.Module):
-        """Token ids to one vector per text, and to one per token."""
-
         def __init__(self) -> None:
             super().__init__()
             self.inner = cast(Any, model)
