@@ -139,13 +139,6 @@ def test_instructions_in_descriptions_and_questions_stay_data(endpoint, planner)
     assert data["question"] == data["tools"][0]["text"] == INJECTION
 
 
-def test_a_model_that_obeys_a_description_gets_nothing_that_was_not_offered(endpoint, planner):
-    endpoint.reactions = [endpoint.answer({"tools": ["files::list"], "reason": "\x1b[31mIgnore\nrules"})]
-    selection = planner.select("send it", [Card("mail::send", INJECTION, 0.5)], 1)
-    assert selection.ids == ()
-    assert selection.reason == "⟨U+001B⟩[31mIgnore rules Named but not offered: 1."
-
-
 def test_parts_need_earlier_parts_only_and_keep_to_the_limit(endpoint, planner):
     parts = [
         {"text": text, "needs": needs} for text, needs in (("a", [0, 2]), (" ", []), ("b", [0, -1, 9]), ("c", [2]))
