@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from core.domain.catalog import Catalog
 from core.domain.errors import ParameterError
-from core.relevance.catalog_index import SERVER_WEIGHTS, TOOL_WEIGHTS, CatalogIndex, Trust, ViewLayer, name_trust
+from core.relevance.catalog_index import SERVER_WEIGHTS, TOOL_WEIGHTS, CatalogIndex, ViewLayer, name_trust
 from core.relevance.encoder import CachedEncoder, EncoderSource, MemoryVectorStore
 from core.relevance.lexical import LexicalIndex
 from core.relevance.text_views import SERVER_VIEWS, TOOL_VIEWS
@@ -163,9 +163,10 @@ ONLY_NAMES = {"names": 1.0, "description": 0.0, "lexical": 0.0}
 
 
 def layer(names: np.ndarray, descriptions: np.ndarray) -> ViewLayer:
-    trust = Trust(name_trust(names, descriptions), frozenset({"names"}), "description")
     return ViewLayer(
-        {"names": names, "description": descriptions}, lambda: LexicalIndex(["a"] * len(names)), lambda: trust
+        {"names": names, "description": descriptions},
+        lambda: LexicalIndex(["a"] * len(names)),
+        lambda: name_trust(names, descriptions),
     )
 
 

@@ -72,13 +72,13 @@ class HardNegatives:
         self._tools = [{tool.id: tool for tool in catalog.tools} for catalog in catalogs]
         self._hard = settings.hard
         self._best: dict[tuple[int, str], list[str]] = {}
-        self._twins: list[dict[str, frozenset[str]]] = []
+        self._twins: dict[int, dict[str, frozenset[str]]] = {}
         queries: dict[int, dict[str, None]] = defaultdict(dict)
         for pair in pairs:
             queries[pair.catalog][pair.query] = None
-        for number, catalog in enumerate(catalogs):
-            report(Step("Ranking wrong tools", number, len(catalogs)))
-            self._look(number, model, catalog, list(queries[number]))
+        for done, (number, asked) in enumerate(queries.items()):
+            report(Step("Ranking wrong tools", done, len(queries)))
+            self._look(number, model, catalogs[number], list(asked))
 
     def accepted(self, pair: Pair) -> frozenset[str]:
         """Every tool (id) that is no negative of a pair: the right ones and its twins."""
@@ -96,7 +96,7 @@ class HardNegatives:
         for query, order in zip(queries, np.argsort(-scores, axis=1, kind="stable"), strict=True):
             self._best[number, query] = [keys[place] for place in order[: 2 * self._hard]]
         alike = rows @ rows.T > TWIN
-        self._twins.append({key: frozenset(keys[j] for j in np.flatnonzero(alike[i])) for i, key in enumerate(keys)})
+        self._twins[number] = {key: frozenset(keys[j] for j in np.flatnonzero(alike[i])) for i, key in enumerate(keys)}
 
 
 # Training
