@@ -161,24 +161,11 @@ class FeedbackService:
         if len(fresh) > MOST_AT_ONCE:
             raise WayfareError(f"{source} has {len(fresh):,} labels; give at most {MOST_AT_ONCE:,} in one file.")
         at = self.now()
-        self._keep(
-            catalog,
-            *(
-                Label(
-                    uuid.uuid4().hex,
-                    at,
-                    catalog,
-                    checked_subtask(subtask),
-                    hint,
-                    tool,
-                    right,
-                    who.visitor,
-                    who.origin,
-                    None,
-                )
-                for subtask, hint, tool, right in fresh
-            ),
+        labels = (
+            self._label(subtask, tool, right=right, catalog=catalog, server_hint=hint, by=who)
+            for subtask, hint, tool, right in fresh
         )
+        self._keep(catalog, *(replace(label, at=at) for label in labels))
         return ImportedLabels(len(fresh), len(there) - len(fresh), len(wanted) - len(there))
 
     def _label(

@@ -51,19 +51,9 @@ _ENDS = (
 )
 _PLACES = re.compile(rf"\b(?:in|at|for|near|around|of|to|from) (?:the (?:city|town) of )?(?P<place>{_PROPER})")
 _INSIDE = re.compile(rf"(?<=[\w,;] ){_PROPER}")
-_WRITTEN = {
-    "text",
-    "message",
-    "comment",
-    "body",
-    "content",
-    "sql",
-    "claim",
-    "statement",
-    "document",
-    "password",
-    "goal",
-}  # more than a name
+_WRITTEN = set(
+    ["text", "message", "comment", "body", "content", "sql", "claim", "statement", "document", "password", "goal"]
+)  # more than a name
 _TIMES = {
     "month", "year", "quarter", "week", "weekend", "season", "period", "date", "day", "time", "when", "since", "until", "from", "to",
     "start", "end", "first", "last", "after", "before",

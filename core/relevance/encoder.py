@@ -125,8 +125,7 @@ def eight_bits(rows: NDArray[np.floating]) -> NDArray[np.int8]:
 Progress = Callable[[int, int], None]  # texts embedded so far, texts to embed
 TokenVectors = NDArray[np.float16]
 EMBEDDING = "Embedding texts that have no vector yet"
-TOKEN_CACHE = 2048  # texts whose token vectors stay in memory: about 10 kB a request, 40 kB a definition
-ASKED_TOKENS = 1024  # the latest questions, apart: new ones do not push out the requests that all are compared with
+TOKEN_CACHE = 3072  # texts whose token vectors stay in memory: about 10 kB a request, 40 kB a definition
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +153,6 @@ class CachedEncoder:
         store: VectorStore,
         *,
         query_cache: int = 4096,
-        token_cache: int = TOKEN_CACHE,
         batch: int = 128,
         report: Report = silent,
     ) -> None:
@@ -167,8 +165,7 @@ class CachedEncoder:
         self._encoder: Encoder | None = None
         self._opening = Lock()
         self._building = Lock()
-        self._tokens: LRUCache[str, TokenVectors] = LRUCache(token_cache)
-        self._asked: LRUCache[str, TokenVectors] = LRUCache(ASKED_TOKENS)
+        self._tokens: LRUCache[str, TokenVectors] = LRUCache(TOKEN_CACHE)
         self._tokens_lock = Lock()
         self._queries: LRUCache[Any, Vectors] = LRUCache(query_cache)
         self._queries_lock = Lock()
@@ -194,13 +191,13 @@ class CachedEncoder:
         (vector,), (rows,) = self.encoder().with_tokens([text])
         vector.setflags(write=False)
         with self._tokens_lock:
-            self._asked[text] = rows.astype(np.float16)
+            self._tokens[text] = rows.astype(np.float16)
         return vector
 
     def tokens(self, texts: Sequence[str]) -> list[TokenVectors]:
         """For each text one unit row per token, (tokens, D) in half precision. The latest are cached."""
         with self._tokens_lock:
-            known = {text: kept[text] for text in texts for kept in (self._tokens, self._asked) if text in kept}
+            known = {text: self._tokens[text] for text in texts if text in self._tokens}
         missing = [text for text in dict.fromkeys(texts) if text not in known]
         for start in range(0, len(missing), self._batch):
             batch = missing[start : start + self._batch]

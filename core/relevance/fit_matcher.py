@@ -40,6 +40,7 @@ from core.relevance.relevance_index import (
     RelevanceIndex,
     RelevanceModel,
     asked_text,
+    prior_of,
     server_of_tools,
     words_of_tools,
 )
@@ -238,10 +239,7 @@ def model_by_words() -> RelevanceModel:
     """
     own = tomllib.loads(files("core.relevance").joinpath("model.toml").read_text(encoding="utf-8"))["by_words"]
     shipped = RelevanceModel.shipped()
-    prior = {
-        **shipped.prior,
-        **{name: (float(mean), float(deviation)) for name, (mean, deviation) in own["prior"].items()},
-    }
+    prior = {**shipped.prior, **prior_of(own)}
     return replace(shipped, weights=own["weights"], prior=prior, fit=own["fit"], nothing={})
 
 

@@ -82,11 +82,11 @@ class RelevanceModel:
         """A model from its tables. Raises KeyError for a missing one."""
         asked = document["requests"]
         requests = RequestModel(
-            dict(asked["weights"]), _prior(asked), dict(asked["slope"]), dict(asked["fit"]), dict(asked["nothing"]),
+            dict(asked["weights"]), prior_of(asked), dict(asked["slope"]), dict(asked["fit"]), dict(asked["nothing"]),
             float(asked["temperature"]),
         )  # fmt: skip
         return cls(
-            dict(document["weights"]), _prior(document), dict(document["fit"]), dict(document["nothing"]),
+            dict(document["weights"]), prior_of(document), dict(document["fit"]), dict(document["nothing"]),
             float(document["temperature"]), requests,
         )  # fmt: skip
 
@@ -106,7 +106,7 @@ class RelevanceModel:
         return replace(self, weights=weights, fit=fit, temperature=temperature, requests=requests)
 
 
-def _prior(document: Mapping[str, Any]) -> Prior:
+def prior_of(document: Mapping[str, Any]) -> Prior:
     return {name: (float(mean), float(deviation)) for name, (mean, deviation) in document["prior"].items()}
 
 
@@ -225,19 +225,17 @@ class RelevanceIndex:
 
         `vector` (D,) is the text's; `moved` replaces it in the dense signal.
         """
+        zeros = np.zeros((len(OF_WORDS), len(self.server_of)), dtype=np.float32)
+        words = self.fill_words(text, words_and_stems(text), zeros)
         return {
             "dense": self.dense(vector, moved),
             "profile": self.profiles(vector)[self.server_of],
-            **self.signals_of_words(text),
+            **dict(zip(OF_WORDS, words, strict=True)),
         }
 
     def profiles(self, vector: Vectors, servers: NDArray[np.int64] | None = None) -> Vectors:
         """(S,) cosines with the profiles of the servers, or of some of them."""
         return self._profiles @ vector if servers is None else self._profiles[servers] @ vector
-
-    def signals_of_words(self, text: str) -> dict[str, Vectors]:
-        found = np.zeros((len(OF_WORDS), len(self.server_of)), dtype=np.float32)
-        return dict(zip(OF_WORDS, self.fill_words(text, words_and_stems(text), found), strict=True))
 
     def fill_words(self, text: str, with_stems: Sequence[str], zeros: Vectors) -> Vectors:
         """Writes the signals of words into rows of zeros (3, T), in the order of `OF_WORDS`. `with_stems` are the words of the text with their stems."""

@@ -233,13 +233,9 @@ def ahead_of_rivals(scores: Floats, top: NDArray[np.int64], same: Floats, forgiv
     """(T,) how far each tool is ahead of the best that does something else. `top` are the rows of the thirty best, best first, and
     `same` and `forgiven` are those of `leads`. Tools beyond them have no twins.
     """
-    ahead = np.clip(scores - rival_of(float(scores[top[0]])), -LEAD_LIMIT, LEAD_LIMIT)
+    ahead = np.clip(scores - max(GHOST, float(scores[top[0]])), -LEAD_LIMIT, LEAD_LIMIT)
     ahead[top] = leads(scores[top], same, forgiven)
     return ahead
-
-
-def rival_of(best: float) -> float:
-    return max(GHOST, best)
 
 
 def probabilities(ahead: Floats, model: RelevanceModel, line: tuple[float, float]) -> Floats:
