@@ -404,7 +404,7 @@ class App:
     def attention(self) -> AttentionService:
         from core.agents.agent import AttentionService
 
-        return AttentionService(self.catalogs, self.pool.get, virtual_folder=self.settings.virtual_folder)
+        return AttentionService(self.catalogs)
 
     @built
     def server_requests(self) -> ServerRequests:
