@@ -253,7 +253,3 @@ class Planner(Protocol):
     def act(self, turn: Turn) -> Action:
         """Returns the next action of the agent loop, EHRR Algorithm 1, line 3."""
         ...
-
-    def judge(self, question: str, attempts: Sequence[Attempt]) -> bool | None:
-        """Returns whether these calls did what the question asks. Rules do not know: None."""
-        ...

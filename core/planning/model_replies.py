@@ -77,27 +77,6 @@ class Chosen(ModelReply):
     reason: str
 
 
-class Verdict(ModelReply):
-    why: str
-    solved: bool
-
-
-class Grade(ModelReply):
-    why: str
-    score: float
-
-
-class Needed(ModelReply):
-    why: str
-    kind: Literal["TOOLS", "CONVERSATIONAL"]
-
-
-class NextAction(ModelReply):
-    reasoning: str
-    status: Literal["continue", "finish"]
-    next_action: str
-
-
 class ToolRequests(ModelReply):
     tool: str
     requests: list[str]

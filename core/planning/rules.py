@@ -14,7 +14,6 @@ from core.planning.arguments import filled
 from core.planning.base import (
     MAY_WRITE,
     Action,
-    Attempt,
     Card,
     Planner,
     Selection,
@@ -193,8 +192,6 @@ class RulesPlanner:
 
     def summarise(self, server: str) -> str:
         return server
-
-    def judge(self, question: str, attempts: Sequence[Attempt]) -> None: ...
 
 
 # The planners of this process: rules always, a model if the environment names one
