@@ -191,7 +191,7 @@ class App:
     def _learnt(self) -> LearntModels:
         from core.relevance.learnt import LearntModels
 
-        return LearntModels(self.store, self.encoders[0], self._index_files)
+        return LearntModels(self.store, self.encoders[0])
 
     @built
     def _index_files(self) -> IndexFiles | None:

@@ -77,7 +77,7 @@ class CatalogService:
         self._store = store
         self._encoder = encoder
         self._relevance_encoder = encoder if tuned is None else tuned
-        self._learnt = LearntModels(store, self._relevance_encoder, index_files) if learnt is None else learnt
+        self._learnt = LearntModels(store, self._relevance_encoder) if learnt is None else learnt
         self._index_files = index_files
         self._cross_encoder = cross_encoder
         self._now = now

@@ -261,6 +261,7 @@ class RequestService:
     def _keep(self, catalog: str, changes: Sequence[RequestChange]) -> None:
         if changes:
             self.store.requests.append(*changes)
+            self.learnt.requests.forget(catalog)
             self.learnt.forget(catalog)
 
 

@@ -45,7 +45,6 @@ from core.relevance.feedback import (
     sharing,
     targets_of,
 )
-from core.relevance.index_files import IndexFiles
 from core.relevance.relevance_index import RelevanceIndex, asked_text
 from core.relevance.requests import RequestBook, RequestIndex
 from core.relevance.scoring import SAME_HIGH
@@ -205,10 +204,9 @@ class LearntModels:
 
     store: Store
     encoder: CachedEncoder
-    index_files: IndexFiles | None = None
 
     def __post_init__(self) -> None:
-        self.requests = RequestBook(self.store, self.encoder, index_files=self.index_files)
+        self.requests = RequestBook(self.store, self.encoder)
         self._known: dict[tuple[str, str], _Known] = {}
         self._lock = threading.RLock()
 
@@ -249,10 +247,10 @@ class LearntModels:
             for known in [known for (of, _), known in self._known.items() if of == name]:
                 known.made = known.labels = None
                 known.forgotten += 1
-            self.requests.forget(name)
 
     def forget_all(self) -> None:
         for name in {name for name, _ in tuple(self._known)}:
+            self.requests.forget(name)
             self.forget(name)
 
     def _known_of(self, name: str, part: str = "") -> _Known:

@@ -15,14 +15,11 @@ If more than a third of a tool's requests do not count, or they are near questio
 
 from __future__ import annotations
 
-import hashlib
-import json
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +31,6 @@ from core.domain.text_column import Texts
 from core.domain.tool_table import rows_with_seldom
 from core.importers.shipped_catalogs import SHIPPED_CATALOGS
 from core.relevance.encoder import CachedEncoder, TokenVectors, Vectors, eight_bits, text_hash, unit_rows
-from core.relevance.index_files import IndexFiles, made_of
 from core.relevance.lexical import LexicalIndex, words_and_stems
 from core.relevance.packaged_vectors import read_requests
 from core.relevance.refusal import Like
@@ -88,42 +84,14 @@ class RequestIndex:
 
     def __init__(self, given: Given, index: RelevanceIndex) -> None:
         counts, greedy = counting(given, index)
-        kept = np.flatnonzero(counts)
-        texts = Texts.of(given.texts[place] for place in kept.tolist())
-        rows, sizes = given.vectors[kept], np.bincount(given.owners[kept], minlength=len(index.own))
-        tools, starts = np.flatnonzero(sizes > 0), np.cumsum(sizes) - sizes
-        eight = eight_bits(rows)
-        joined = [" ".join(texts[place] for place in range(starts[row], starts[row] + sizes[row])) for row in tools]
-        words = LexicalIndex(joined, words_of=words_and_stems, b=WORD_LENGTH_SHARE)
-        lost = [(int(given.owners[place]), given.texts[place]) for place in np.flatnonzero(~counts).tolist()]
-        uncounted = [(row, text, greedy.get(row, FOREIGN)) for row, text in lost]
-        self._take(
-            {
-                "sizes": sizes, "rows": eight, "lengths": np.linalg.norm(eight.astype(np.float32), axis=1),
-                "means": _means(rows, starts[tools], sizes[tools]),
-                "texts": np.frombuffer(texts.data, dtype=np.uint8), "ends": texts.offsets,
-                "said": np.frombuffer(json.dumps([sorted(greedy), uncounted]).encode(), dtype=np.uint8),
-                **{f"words.{name}": array for name, array in words.arrays.items()},
-            },
-            index,
-        )  # fmt: skip
-
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], index: RelevanceIndex) -> Self:
-        made = cls.__new__(cls)
-        made._take(arrays, index)
-        return made
-
-    def _take(self, arrays: Mapping[str, NDArray[Any]], index: RelevanceIndex) -> None:
-        self.arrays = arrays
-        # plain array views: slicing a memmap is slow
-        own, sizes = index.own, np.asarray(arrays["sizes"])
-        greedy, uncounted = json.loads(bytes(arrays["said"]))
-        self.greedy = frozenset[int](greedy)
+        kept, own = np.flatnonzero(counts), index.own
+        self.greedy = frozenset(greedy)
         self.uncounted: dict[int, dict[str, str]] = {}
-        for row, text, why in uncounted:
-            self.uncounted.setdefault(row, {})[text] = why
-        self.texts = Texts(bytes(arrays["texts"]), np.asarray(arrays["ends"]))
+        for place in np.flatnonzero(~counts).tolist():
+            row = int(given.owners[place])
+            self.uncounted.setdefault(row, {})[given.texts[place]] = greedy.get(row, FOREIGN)
+        self.texts = Texts.of(given.texts[place] for place in kept.tolist())
+        rows, sizes = given.vectors[kept], np.bincount(given.owners[kept], minlength=len(own))
         self.covered = sizes > 0
         self.tools = np.flatnonzero(self.covered)
         self.coverage = len(self.tools) / max(len(own), 1)
@@ -131,14 +99,17 @@ class RequestIndex:
         self._starts = np.cumsum(sizes) - sizes
         self._against = np.minimum(sizes[self.tools] / ENOUGH, 1.0).astype(np.float32)
         self.enough = len(self.tools) == len(own) and bool((self._against == 1.0).all())
-        self._rows, self._lengths, self._means = (np.asarray(arrays[name]) for name in ("rows", "lengths", "means"))
+        self._rows = eight_bits(rows)
+        self._lengths = np.linalg.norm(self._rows.astype(np.float32), axis=1)
+        self._counts, starts = sizes[self.tools], self._starts[self.tools]
+        self._means = _means(rows, starts, self._counts)
         self._own = own
         self._index = index
-        self._counts = sizes[self.tools]
         width = np.arange(max(int(sizes.max(initial=0)), 1))
-        self._places = self._starts[self.tools][:, None] + np.minimum(width, self._counts[:, None] - 1)
-        words = {name.removeprefix("words."): array for name, array in arrays.items() if name.startswith("words.")}
-        self._lexical = LexicalIndex.from_arrays(words, len(self.tools), words_of=words_and_stems)
+        self._places = starts[:, None] + np.minimum(width, self._counts[:, None] - 1)
+        spans = zip(starts.tolist(), self._counts.tolist(), strict=True)
+        joined = [" ".join(self.texts[place] for place in range(start, start + size)) for start, size in spans]
+        self._lexical = LexicalIndex(joined, words_of=words_and_stems, b=WORD_LENGTH_SHARE)
 
     def signals(
         self, text: str, vector: Vectors, relevance: Callable[[], Floats], model: RequestModel
@@ -280,9 +251,6 @@ def _means(rows: Vectors, starts: NDArray[np.int64], sizes: NDArray[np.int64]) -
     return (np.add.reduceat(rows, starts) / sizes[:, None]).astype(np.float32)
 
 
-FROM = 2_000
-"""Requests from which on their index is kept in a file: reading the vectors and the words of 10,000 takes 0.4 s."""
-REQUESTS = "\x1frequests"  # after a catalog's name, which has no such character
 SHIPPED, OF_CATALOG = "shipped", "catalog"
 Requests = Mapping[str, tuple[Request, ...]]
 
@@ -303,7 +271,6 @@ class RequestBook:
     store: Store
     encoder: CachedEncoder
     folder: Path = sample_catalog.REQUESTS
-    index_files: IndexFiles | None = None
 
     def __post_init__(self) -> None:
         self._known: dict[tuple[str, str], _Known] = {}
@@ -322,7 +289,8 @@ class RequestBook:
         known = self._read(catalog, part)
         with known.making:
             if not known.made:
-                known.index = self._made(known, relevance, part)
+                given = self._given(known)
+                known.index = None if given is None else RequestIndex(given, relevance())
                 known.made = True
             return known.index
 
@@ -342,19 +310,6 @@ class RequestBook:
                 found = in_force(history, {catalog.tool_ids[row]: catalog.tools[row] for row in rows}, source=source)
                 known = self._known[catalog.name, part] = _Known(catalog, found)
             return known
-
-    def _made(self, known: _Known, relevance: Callable[[], RelevanceIndex], part: str) -> RequestIndex | None:
-        every = [(tool, one.text, one.source) for tool, of in known.requests.items() for one in of]
-        if part or self.index_files is None or len(every) < FROM or any(source == SHIPPED for _, _, source in every):
-            given = self._given(known)
-            return None if given is None else RequestIndex(given, relevance())
-        digest = hashlib.sha256(json.dumps([made_of(known.catalog, self.encoder.model), every]).encode()).hexdigest()[
-            :32
-        ]
-        return self.index_files.kept(
-            f"{known.catalog.name}{REQUESTS}", digest, lambda: RequestIndex(self._with_vectors(_in_order(known), {}), relevance()),
-            lambda made: made.arrays, lambda arrays: RequestIndex.from_arrays(arrays, relevance()),
-        )  # fmt: skip
 
     def given(self, catalog: Catalog) -> Given | None:
         """The requests in force with their vectors. Returns None if the catalog has none. It may embed texts, which takes long."""
