@@ -142,9 +142,9 @@ class App:
 
     @built
     def _learnt(self):
-        from core.relevance.learnt_models import LearntModels
+        from core.relevance.learnt import LearntModels
 
-        return LearntModels(self.store, self.encoders[0], self._index_files)
+        return LearntModels(self.store, self.encoders[0])
 
     @built
     def _index_files(self):
@@ -355,9 +355,9 @@ class App:
 
     @built
     def attention(self):
-        from core.agents.attention import AttentionService
+        from core.agents.agent import AttentionService
 
-        return AttentionService(self.catalogs, self.pool.get, virtual_folder=self.settings.virtual_folder)
+        return AttentionService(self.catalogs)
 
     @built
     def server_requests(self):

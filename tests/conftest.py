@@ -30,8 +30,7 @@ from core.relevance.encoder import EncoderSource
 from core.relevance.index_files import IndexFiles, Prepared, made_of
 from core.relevance.onnx_encoder import onnx_source
 from core.relevance.relevance_index import RelevanceIndex
-from core.relevance.request_book import RequestBook
-from core.relevance.requests import RequestIndex
+from core.relevance.requests import RequestBook, RequestIndex
 from core.servers.secrets import SecretVault
 from core.store import connection as store_connection
 from core.store.connection import connect

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
-from core.agents.attention import AttentionService
 from core.calls.calls import CallHandle
 from core.catalogs.catalogs import CatalogService
 from core.catalogs.decision_log import AGENT
@@ -26,10 +26,14 @@ from core.governance.refusals import Wanted
 from core.planning.base import MAY_WRITE, Action, Attempt, Meter, Planner, SubQuery, Turn, Watch, also_counted, watched
 from core.planning.plans import AgentEvent, Executed, Routed, Stopped
 from core.planning.rules import chosen_planner
+from core.routers.attention import StateView, refusal, state_view
+from core.routers.tool_attention import ToolAttention, ToolAttentionParameters, summaries
+
+if TYPE_CHECKING:
+    pass
 
 
 def said_of(outcome: Outcome) -> str:
-    """The text of a result; other blocks by their kind."""
     blocks = (block.text or f"[{' '.join(filter(None, (block.kind, block.mime_type)))}]" for block in outcome.content)
     if outcome.error and not outcome.kind.success:
         return outcome.error
@@ -127,12 +131,10 @@ class AgentRun:
 
     @property
     def model_usd(self) -> float | None:
-        """The model's price for this run in USD. Returns None if it is not known."""
         return self._model.usage.cost_usd
 
     @property
     def model_tokens(self) -> int:
-        """Tokens that went to the model and came back, for this run."""
         return self._model.usage.input_tokens + self._model.usage.output_tokens
 
     @property
@@ -150,12 +152,10 @@ class AgentRun:
             yield from self._step(step, part, last=step == len(parts) - 1)
 
     def cancel_call(self) -> None:
-        """End a call that is under way; the loop goes on with its outcome."""
         if self._call is not None and not self._call.done:
             self._call.cancel()
 
     def _step(self, step: int, part: SubQuery, *, last: bool) -> Iterator[AgentEvent]:
-        """One sub-task until STOP."""
         decision = self._route(part.text)
         yield Routed(step, part.needs, decision)
         if lacking := [str(need + 1) for need in part.needs if need not in self._results]:
@@ -197,7 +197,7 @@ class AgentRun:
         return Turn(
             self._task.question,
             decision.subtask,
-            tuple(schema.tool for schema in shown.schemas),
+            shown.tools,
             decision.reason,
             tuple(attempts),
             tuple(self._results.values()),
@@ -207,7 +207,6 @@ class AgentRun:
         )
 
     def _next(self, turn: Turn) -> Action:
-        """The planner's action. A model is not asked without money left."""
         if self._model.usage.model and self.left_usd is not None and self.left_usd <= 0:
             return Action("stop", "The budget is spent.")
         with also_counted(self._model), watched(self.watch):
@@ -236,7 +235,6 @@ class AgentRun:
         return Executed(0, decision.id, action.tool, arguments, said, error, outcome)
 
     def _named_wrong(self, decision: Decision, action: Action) -> tuple[str, str] | None:
-        """The error in the tool's name or the arguments, and its explanation."""
         if unavailable := self._services.attention.after_model(decision, action.tool):
             return UNAVAILABLE, json.dumps(unavailable, ensure_ascii=False)
         try:
@@ -250,7 +248,6 @@ class AgentRun:
         return (INVALID, said) if said else None
 
     def _not_allowed(self, decision: Decision, tool_id: str) -> tuple[str, str] | None:
-        """The reason why the person refuses the call."""
         catalogs, name = self._services.catalogs, self._task.catalog
         with catalogs.unchanged():  # one that is replaced meanwhile has other rows
             server, tool = catalogs.catalog(name).find(*tool_id.partition("::")[::2])
@@ -267,7 +264,6 @@ class AgentRun:
         return None
 
     def _called(self, call: ToolCall, *, approved_by: str) -> tuple[Outcome, str]:
-        """The outcome, and its text cut to the budgets. Raises Refusal."""
         calls = self._services.calls
         if not self._task.live:
             self._call, limit = calls.drawn(call, origin=AGENT, client=AGENT_LOOP), RESULT_TOKENS
@@ -286,3 +282,42 @@ class AgentRun:
 def _only_reads(server: Server, tool: Tool) -> bool:
     """Whether a call changes nothing real: the tool only reads, or its server is virtual."""
     return tool.hints.read_only is True or (server.virtual and server.connection is None)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolPrompt:
+    """The tools of a turn as they are put before a model.
+
+    `summaries` are phase 1, one line for each tool of the catalog, for the stable prefix; empty if the router has no
+    such phase. `tools` are phase 2, in full, for right before the user's message.
+    """
+
+    summaries: tuple[str, ...]
+    tools: tuple[Tool, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AttentionService:
+    catalogs: CatalogService
+
+    def before_model(self, decision: Decision) -> ToolPrompt:
+        """Both phases of a decision. Raises UnknownNameError if the catalog was replaced and has lost a candidate."""
+        catalog = self.catalogs.catalog(decision.catalog)
+        ids = [decision.tools.ids[row] for row in decision.candidates]
+        tools = tuple(catalog.find(*tool.partition("::")[::2])[1] for tool in ids)
+        if decision.router != ToolAttention.id:
+            return ToolPrompt((), tools)
+        p = ToolAttentionParameters().replaced(decision.parameters)
+        return ToolPrompt(summaries(catalog, p.summary_tokens).lines, tools if p.lazy_loading else ())
+
+    def after_model(self, decision: Decision, tool: str) -> dict[str, Any] | None:
+        """The error for a model that calls a tool it was not offered. Returns None if the call may be made."""
+        if decision.parameters.get("hallucination_gate") is False:
+            return None
+        return refusal([decision.tools.ids[row] for row in decision.candidates], tool)
+
+    def agent_state(self, decision: Decision) -> StateView | None:
+        """How the agent's state changed a decision, for a form that edits it; None for a router without a state."""
+        if decision.router != ToolAttention.id:
+            return None
+        return state_view(decision, self.catalogs.catalog(decision.catalog))

@@ -18,20 +18,17 @@ _log = logging.getLogger(__name__)
 ENDED = "Ended by hand."
 
 
-class _EndedError(Exception):
-    """The person ended the run."""
+class _EndedError(Exception): ...
 
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """The next action of the planner, and its state."""
-
     turn: Turn
     action: Action
 
 
 class SupervisedAgent:
-    """One question. Thread-safe. While it is paused, each action of the planner waits until the person answers it."""
+    """One question. Thread-safe. While it is `paused`, each action of the planner waits as the `proposal` until the person answers it."""
 
     def __init__(self, service: AgentService, task: AgentTask, *, paused: bool = False) -> None:
         """Raises PlannerError without a model."""
@@ -41,9 +38,9 @@ class SupervisedAgent:
         self.problem = ""
         self._events: list[AgentEvent] = []
         self._changed = threading.Condition()
-        self._paused = paused
-        self._ended = self._done = False
-        self._proposal: Proposal | None = None
+        self.paused = paused
+        self._ended = self.done = False
+        self.proposal: Proposal | None = None
         self._answer: Action | None = None
         threading.Thread(target=for_person(self._work), name="wayfare-agent", daemon=True).start()
 
@@ -52,46 +49,29 @@ class SupervisedAgent:
         return tuple(self._events)
 
     @property
-    def proposal(self) -> Proposal | None:
-        """The proposal that waits for the person."""
-        return self._proposal
-
-    @property
-    def paused(self) -> bool:
-        """Whether actions wait, or the next one will."""
-        return self._paused
-
-    @property
-    def done(self) -> bool:
-        return self._done
-
-    @property
     def unfinished(self) -> bool:
-        """Whether a sub-task was not done, or the run ended before its end."""
         return bool(self.problem) or any(isinstance(event, Stopped) and not event.done for event in self._events)
 
     def pause(self) -> None:
-        """Have the next action wait; a call under way ends first."""
         with self._changed:
-            self._paused = True
+            self.paused = True
 
     def go_on(self) -> None:
-        """Let the planner continue alone, beginning with the waiting proposal."""
         with self._changed:
-            self._paused, self._proposal = False, None
+            self.paused, self.proposal = False, None
             self._changed.notify_all()
 
     def answer(self, action: Action) -> None:
         """Do this in place of the proposal, and wait again before the next action. Does nothing without a waiting proposal."""
         with self._changed:
-            if self._proposal is not None:
-                self._answer, self._proposal = action, None
+            if self.proposal is not None:
+                self._answer, self.proposal = action, None
                 self._changed.notify_all()
 
     def end(self) -> None:
         """Do nothing further; a call or an answer under way is cancelled."""
         with self._changed:
-            self._ended, self._proposal = True, None
+            self._ended, self.proposal = True, None
             self._changed.notify_all()
         self.run.watch.stop.set()
         self.run.cancel_call()
@@ -99,14 +79,14 @@ class SupervisedAgent:
     def wait(self, limit_s: float) -> bool:
         """Wait until the run has ended or a proposal waits. Returns whether that happened in time."""
         with self._changed:
-            return self._changed.wait_for(lambda: self._done or self._proposal is not None, limit_s)
+            return self._changed.wait_for(lambda: self.done or self.proposal is not None, limit_s)
 
     def _review(self, turn: Turn, action: Action) -> Action:
         with self._changed:
-            if self._paused and not self._ended:
-                self._answer, self._proposal = None, Proposal(turn, action)
+            if self.paused and not self._ended:
+                self._answer, self.proposal = None, Proposal(turn, action)
                 self._changed.notify_all()
-                self._changed.wait_for(lambda: self._proposal is None)
+                self._changed.wait_for(lambda: self.proposal is None)
             if self._ended:
                 raise _EndedError
             answer, self._answer = self._answer, None
@@ -126,5 +106,5 @@ class SupervisedAgent:
             self.problem = f"The loop itself failed ({type(error).__name__}); the log says where."
         finally:
             with self._changed:
-                self._done = True
+                self.done = True
                 self._changed.notify_all()

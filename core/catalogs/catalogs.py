@@ -41,8 +41,7 @@ from core.relevance.feedback import Shift
 from core.relevance.fit_matcher import FitMatcher
 from core.relevance.index_files import IndexFiles, Prepared, made_of
 from core.relevance.labelled import IndexScorer
-from core.relevance.learnt import NOTHING_LEARNT, Learnt
-from core.relevance.learnt_models import LearntModels
+from core.relevance.learnt import NOTHING_LEARNT, Learnt, LearntModels
 from core.relevance.relevance_index import RelevanceIndex
 from core.routers.context import RoutingContext
 from core.routers.matching import IndexMatcher
@@ -78,7 +77,7 @@ class CatalogService:
         self._store = store
         self._encoder = encoder
         self._relevance_encoder = encoder if tuned is None else tuned
-        self._learnt = LearntModels(store, self._relevance_encoder, index_files) if learnt is None else learnt
+        self._learnt = LearntModels(store, self._relevance_encoder) if learnt is None else learnt
         self._index_files = index_files
         self._cross_encoder = cross_encoder
         self._now = now

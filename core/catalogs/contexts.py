@@ -25,11 +25,10 @@ from core.domain.statistics import Source, Statistics
 from core.network.profiles import NetworkProfiles
 from core.network.score import recent_figures
 from core.network.traces import Injection, NetworkView, Traces, TraceView
-from core.relevance.by_words import WordsFit
 from core.relevance.catalog_index import CatalogIndex
 from core.relevance.encoder import CachedEncoder
-from core.relevance.fit_matcher import FitMatcher
-from core.relevance.learnt_models import LearntModels
+from core.relevance.fit_matcher import FitMatcher, WordsFit
+from core.relevance.learnt import LearntModels
 from core.relevance.relevance_index import RelevanceIndex
 from core.routers.context import RoutingContext, Same
 from core.routers.matching import IndexMatcher

@@ -22,9 +22,9 @@ from core.domain.tool_table import packed
 from core.domain.tools import count_many
 from core.domain.units import time_left
 from core.network.traces import OUTAGE_S, CallHistory
-from core.relevance.by_words import WordsFit
 from core.relevance.catalog_index import CatalogIndex
 from core.relevance.encoder import text_hash
+from core.relevance.fit_matcher import WordsFit
 from core.relevance.learnt import NOTHING_LEARNT, Learnt
 from core.relevance.relevance_index import RelevanceIndex
 from core.routers.context import RoutingContext

@@ -66,10 +66,9 @@ def train_encoder(
 def _train(file: Path, more: Sequence[LabelledCatalog], *, seed: int, steps: int) -> list[LabelledCatalog]:
     """Trains and writes the file. Returns every catalog used for training."""
     from core.relevance.onnx_encoder import model_folder
-    from core.relevance.tuning.difference import low_rank, write_difference
-    from core.relevance.tuning.graph import frozen_model
     from core.relevance.tuning.judging import TuningSettings, shipped_catalogs
     from core.relevance.tuning.training import tune
+    from core.relevance.tuning.weights import frozen_model, low_rank, write_difference
 
     options, catalogs = TuningSettings(seed=seed, steps=steps), [*shipped_catalogs(), *more]
     change = tune(frozen_model(), catalogs, options, _tell)

@@ -23,7 +23,7 @@ from core.domain.catalog import Catalog, Tool
 from core.domain.decision import Decision
 from core.domain.params import Knob
 from core.domain.untrusted_text import one_line
-from core.relevance.learnt_models import LearntModels
+from core.relevance.learnt import LearntModels
 from core.routers.parameters import LearningParameters
 
 ROUTER = "ehrr"

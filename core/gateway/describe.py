@@ -155,18 +155,16 @@ def _checked(services: Services, request: Request) -> list[dict[str, Any]]:
 
 
 def _described(services: Services, request: Request) -> list[dict[str, Any]]:
-    app, name = services.app, request.options.catalog
-    catalog = app.catalogs.catalog(name)
-    wanted = [find(services, request, catalog, tool)[1].id for tool in dict.fromkeys(request.arguments["tools"])]
+    catalog = services.app.catalogs.catalog(request.options.catalog)
+    wanted = [find(services, request, catalog, tool)[1] for tool in dict.fromkeys(request.arguments["tools"])]
     return [
         {
-            "tool": loaded.tool.id,
-            "description": shown_description(loaded.tool.description)
-            + (OPERATORS if loaded.tool.original is not None else ""),
-            "inputSchema": shown_schema(loaded.tool),
-            "annotations": hint_names(loaded.tool.hints),
+            "tool": tool.id,
+            "description": shown_description(tool.description) + (OPERATORS if tool.original is not None else ""),
+            "inputSchema": shown_schema(tool),
+            "annotations": hint_names(tool.hints),
         }
-        for loaded in app.attention.definitions(name, wanted)
+        for tool in wanted
     ]
 
 

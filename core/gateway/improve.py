@@ -29,8 +29,7 @@ from core.gateway.describe import DESCRIBED, LONGEST_NAME, shown_description, sh
 from core.gateway.search import fitting, signature
 from core.learning.request_writing import ANSWER_TOKENS, BATCH_TOOLS, RequestWriter
 from core.learning.requests import CLIENT, HOW, MODEL, Skipped
-from core.planning.model_connection import ANSWER_LIMIT_BYTES
-from core.planning.model_endpoint import TIMEOUT_S, Message, Reply
+from core.planning.model_endpoint import ANSWER_LIMIT_BYTES, TIMEOUT_S, Message, Reply
 
 KEY = "requests"
 SAID_CHARS = 200

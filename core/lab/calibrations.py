@@ -20,8 +20,7 @@ from core.importers.shipped_catalogs import SAMPLE
 from core.lab.threshold import ThresholdFit, fit_threshold_on_folds
 from core.learning.feedback import OPERATOR, FeedbackService
 from core.relevance.calibration import LEAST_LABELS, CalibrationFit, Progress, fit, sampled
-from core.relevance.learnt import LearntValues
-from core.relevance.learnt_models import LearntModels
+from core.relevance.learnt import LearntModels, LearntValues
 from core.routers.parameters import VIEW_WEIGHTS
 from core.routers.tool_attention import ToolAttention, ToolAttentionParameters
 from core.store import Store

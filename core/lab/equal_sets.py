@@ -18,7 +18,7 @@ from core.domain.people import actions
 from core.domain.tasks import EqualJudgment, Proposal, Says, Sets, Task, contradictions, joined, ordered
 from core.lab.levels import Proposals, proposed, widened
 from core.relevance.encoder import Vectors
-from core.relevance.learnt_models import LearntModels
+from core.relevance.learnt import LearntModels
 from core.store import Store
 
 KIND = "wayfare equal function sets"

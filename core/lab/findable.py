@@ -23,11 +23,11 @@ from core.domain.catalog import Catalog
 from core.domain.errors import CatalogError
 from core.domain.findings import Findable, Missed, Preview, ToolFound
 from core.lab.equal_sets import EqualSetsService
-from core.relevance.learnt_models import LearntModels
-from core.relevance.near import nearest_above
+from core.relevance.learnt import LearntModels
 from core.relevance.relevance_index import RelevanceIndex
 from core.relevance.requests import Given, RequestIndex
 from core.relevance.scoring import SAME_HIGH, fit_of, model_for, with_requests
+from core.relevance.vectors import nearest_above
 
 FOLDS = 4
 SHOWN = 3

@@ -24,8 +24,8 @@ from core.domain.tasks import Proposal, Sets, Step, Task, ordered
 from core.lab.benchmark import percentile
 from core.lab.execution import Routed
 from core.relevance.encoder import Vectors
-from core.relevance.near import Progress, nearest_above
 from core.relevance.scoring import SAME_HIGH
+from core.relevance.vectors import Progress, nearest_above
 
 # Equal tools: proposed pairs, and tasks that accept any tool of a set
 

@@ -37,13 +37,12 @@ from core.lab.data_flow import ANYWHERE, DataFlow, Link
 from core.lab.equal_sets import EqualSetsService
 from core.lab.lab_runs import written_tasks
 from core.lab.task_texts import ACTING, joined, on_server, step_of
-from core.relevance.examples import TEXTS, shipped_examples
 from core.relevance.fit_matcher import FitMatcher
-from core.relevance.learnt import Learnt
-from core.relevance.learnt_models import LearntModels
-from core.relevance.near import nearest_above
+from core.relevance.learnt import Learnt, LearntModels
+from core.relevance.packaged_vectors import TEXTS, shipped_examples
 from core.relevance.requests import Given, RequestIndex
 from core.relevance.scoring import SAME_HIGH
+from core.relevance.vectors import nearest_above
 from core.store import Store
 
 LEVELS = ("L1", "L2", "L3", "L4", "L5")

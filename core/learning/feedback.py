@@ -16,7 +16,7 @@ from core.domain.people import actions
 from core.importers.judgments import read_labels
 from core.importers.shipped_catalogs import SAMPLE
 from core.relevance.feedback import Move
-from core.relevance.learnt_models import CALIBRATION, LearntModels
+from core.relevance.learnt import CALIBRATION, LearntModels
 from core.routers.base import checked_subtask
 from core.store import Store
 
@@ -58,15 +58,12 @@ class MovedBy:
 
     @property
     def shared_from(self) -> str:
-        """The tool that the label names if it is an equal tool, otherwise ""."""
         return "" if self.label is None or self.label.tool == self.tool else self.label.tool
 
 
 @actions("tune", label="label a tool", should_have_been="label another tool", retract="take a label back", import_tasks="import labels")  # fmt: skip
 @dataclass(eq=False)
 class FeedbackService:
-    """Adds and takes back labels; the next decisions follow. Thread-safe."""
-
     store: Store
     catalogs: CatalogService
     learnt: LearntModels
@@ -80,7 +77,6 @@ class FeedbackService:
         return label
 
     def should_have_been(self, subtask: str, *, right: str, shown: str, **about: Unpack[About]) -> tuple[Label, Label]:
-        """Label one tool right and the shown one wrong; both are kept, or neither."""
         if right == shown:
             raise WayfareError(f"{right} cannot be right and wrong at once; name the tool that it should have been.")
         good, bad = (self._label(subtask, tool, right=tool == right, **about) for tool in (right, shown))
@@ -104,13 +100,11 @@ class FeedbackService:
         return entry
 
     def labels(self, catalog: str = SAMPLE) -> tuple[Label, ...]:
-        """The labels of a catalog that are in force, newest first."""
         return self.learnt.labels(catalog)[::-1]
 
     def said(
         self, subtask: str, *, catalog: str = SAMPLE, server_hint: str = "", by: By = OPERATOR
     ) -> dict[str, Label]:
-        """The labels of one visitor for one sub-task, by tool."""
         asked = (subtask.strip(), server_hint.strip(), by.visitor, by.origin)
         labels = self.learnt.labels(catalog)
         return {one.tool: one for one in labels if (one.subtask, one.server_hint, one.visitor, one.origin) == asked}
@@ -167,24 +161,11 @@ class FeedbackService:
         if len(fresh) > MOST_AT_ONCE:
             raise WayfareError(f"{source} has {len(fresh):,} labels; give at most {MOST_AT_ONCE:,} in one file.")
         at = self.now()
-        self._keep(
-            catalog,
-            *(
-                Label(
-                    uuid.uuid4().hex,
-                    at,
-                    catalog,
-                    checked_subtask(subtask),
-                    hint,
-                    tool,
-                    right,
-                    who.visitor,
-                    who.origin,
-                    None,
-                )
-                for subtask, hint, tool, right in fresh
-            ),
+        labels = (
+            self._label(subtask, tool, right=right, catalog=catalog, server_hint=hint, by=who)
+            for subtask, hint, tool, right in fresh
         )
+        self._keep(catalog, *(replace(label, at=at) for label in labels))
         return ImportedLabels(len(fresh), len(there) - len(fresh), len(wanted) - len(there))
 
     def _label(
@@ -224,7 +205,6 @@ class FeedbackService:
 
 
 def _pairs(query: LabelledQuery) -> Iterator[tuple[str, str, str, bool]]:
-    """Sub-task, hint, tool and whether it is right."""
     for tools, right in ((query.right, True), (query.wrong, False)):
         for tool in tools:
             yield query.subtask, query.server_hint, tool, right

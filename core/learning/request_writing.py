@@ -74,9 +74,6 @@ def writing_endpoint(environment: Mapping[str, str], model: str = "") -> ModelEn
 
 @dataclass(slots=True)
 class WrittenBatch:
-    """The requests of each tool, the tools without with the reason, and what was spent. `problem` is why the endpoint cannot be
-    asked any more, or ""."""
-
     requests: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
     left: dict[str, str] = field(default_factory=dict[str, str])
     spent: Spending = Spending()
@@ -84,8 +81,6 @@ class WrittenBatch:
 
 
 class RequestWriter:
-    """Asks a model for the requests of batches. It has no state but the endpoint."""
-
     def __init__(self, endpoint: Endpoint, price_usd: Callable[[int, int], float | None]) -> None:
         """`price_usd` gives the price of tokens read and written, or None."""
         self._endpoint = endpoint
@@ -122,7 +117,6 @@ class RequestWriter:
         return done
 
     def _of_reply(self, reply: Reply, message: Message) -> Spending:
-        """Returns what a reply took; tokens that the endpoint did not count are counted here."""
         if reply.input_tokens:
             return Spending(reply.input_tokens, reply.output_tokens, reply.cost_usd)
         return self._spending(count_tokens(message.system + message.user), count_tokens(reply.text))
@@ -156,7 +150,6 @@ class WritingRun:
     watch: Watch = field(default_factory=Watch)
 
     def write(self, rows: Sequence[Row], told: Callable[[], object]) -> None:
-        """Writes the requests of all tools, and calls `told` after each batch."""
         self.of, unusable = len(rows), 0
         for batch in batches(rows):
             if self._over_the_cap(batch):
@@ -183,7 +176,6 @@ class WritingRun:
         return f"{self.done:,} of {self.of:,} tools: {self.requests:,} requests; {self.spent.words()}{f'; {now}' if now else ''}"
 
     def _over_the_cap(self, batch: Sequence[Row]) -> bool:
-        """Whether the next batch would pass the cap: its estimate, added to what was spent."""
         if self.limit_usd is None:
             return False
         usd = (self.spent + self.writer.estimate(batch)).usd
@@ -200,7 +192,6 @@ def _message(rows: Sequence[Row], why: str = "") -> Message:
 
 
 def _shown(row: Row) -> dict[str, Any]:
-    """Returns a tool as the model reads it; long texts are cut."""
     schema = row["inputSchema"]
     short = len(str(schema)) <= SCHEMA_CHARS
     return {
@@ -220,7 +211,6 @@ def _names(properties: object) -> list[str]:
 
 
 def _read(reply: Reply, wanted: Iterable[str]) -> tuple[dict[str, list[str]], str]:
-    """Returns the requests of the tools that were asked for, and why others have none."""
     if not reply.whole:
         return {}, "it was cut off before its end."
     try:

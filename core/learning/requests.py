@@ -30,7 +30,7 @@ from core.domain.untrusted_text import one_line
 from core.importers.reading import Reading, decode
 from core.importers.tasks import json_lines
 from core.lint import RULES, lint
-from core.relevance.learnt_models import LearntModels
+from core.relevance.learnt import LearntModels
 from core.relevance.relevance_index import asked_text
 from core.relevance.requests import Near
 from core.store import Store
@@ -52,8 +52,6 @@ this one does. One line each, at most 200 characters, in English.
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """A line of a file, or one of its requests, that was not taken, and why."""
-
     line: int
     why: str
 
@@ -79,15 +77,12 @@ class Undone:
 @actions("tune", import_file="import example requests", add="add example requests", add_by_hand="add an example request", accept_offered="accept example requests", remove="remove example requests", undo="undo example requests")  # fmt: skip
 @dataclass(eq=False)
 class RequestService:
-    """Keeps requests and gives them out. Thread-safe."""
-
     store: Store
     catalogs: CatalogService
     learnt: LearntModels
     now: Callable[[], datetime]
 
     def of_catalog(self, catalog: str) -> Mapping[str, tuple[Request, ...]]:
-        """The requests in force of each tool that has some."""
         return self.learnt.requests.of(self.catalogs.catalog(catalog))
 
     def import_file(self, data: bytes, *, source_file: str, catalog: str, source: str, by: By) -> Taken:
@@ -186,12 +181,10 @@ class RequestService:
         return Undone(len(last), sum(len(change.texts) for change in last), last[0].source, last[0].at)
 
     def rows(self, catalog: str) -> list[dict[str, Any]]:
-        """Every tool that has requests, with them."""
         found = self.of_catalog(catalog)
         return [{"tool": tool, "requests": [one.text for one in of]} for tool, of in found.items()]
 
     def lacking(self, catalog: str) -> list[str]:
-        """The tools without requests, or with stale ones alone."""
         known = self.of_catalog(catalog)
         tools = self.catalogs.catalog(catalog).tool_ids
         return [tool for tool in tools if all(one.stale for one in known.get(tool, ()))]
@@ -268,6 +261,7 @@ class RequestService:
     def _keep(self, catalog: str, changes: Sequence[RequestChange]) -> None:
         if changes:
             self.store.requests.append(*changes)
+            self.learnt.requests.forget(catalog)
             self.learnt.forget(catalog)
 
 
@@ -291,7 +285,6 @@ def _cleaned(
 
 
 def _orders(texts: Iterable[str]) -> Mapping[str, str]:
-    """The requests that try to instruct a model, each with the title of the rule that says so."""
     tools = tuple(Tool("requests", str(number), text) for number, text in enumerate(texts))
     severe = [rule for rule in RULES.values() if rule.severity is Severity.ERROR]
     found = lint(Catalog("requests", (Server("requests", tools=tools),)), rules=severe).findings
@@ -299,7 +292,6 @@ def _orders(texts: Iterable[str]) -> Mapping[str, str]:
 
 
 def _about(server: Server, tool: Tool) -> dict[str, Any]:
-    """What a prompt says of a tool: its words and those of its parameters, bounded and without anything invisible."""
     properties = (tool.input_schema or {}).get("properties")
     listed = list(cast("Mapping[str, object]", properties).items()) if isinstance(properties, Mapping) else []
     parameters = [(name, cast("Mapping[str, object]", one)) for name, one in listed if isinstance(one, Mapping)]
@@ -316,12 +308,10 @@ def _about(server: Server, tool: Tool) -> dict[str, Any]:
 
 
 def _unread(problem: str) -> Skipped:
-    """A fault of the file as a skipped line."""
     _, _, said = problem.partition(": line ")
     number = said.partition(" ")[0].rstrip(",:")
     return Skipped(int(number) if number.isdigit() else 0, said.partition(" ")[2] or problem)
 
 
 def lines(rows: Iterable[Mapping[str, Any]]) -> str:
-    """JSON Lines, which `RequestService.import_file` reads."""
     return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)

@@ -14,7 +14,7 @@ from core.domain.findings import Finding, Severity
 from core.lint.base import Context, Rule, listed
 from core.lint.texts import disguises, key, lookalike
 from core.relevance.encoder import Vectors
-from core.relevance.near import ROUNDING, Pairs, Rows, joined, nearest_above
+from core.relevance.vectors import ROUNDING, Pairs, Rows, joined, nearest_above
 
 _DISGUISED = re.compile(r"[01]|rn|vv|[^\x00-\x7f]", re.IGNORECASE)  # what else has none of the forms of `disguises`
 SHORTEST_SIMILAR = 5  # characters: below, one letter makes a different word

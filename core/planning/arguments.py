@@ -51,19 +51,9 @@ _ENDS = (
 )
 _PLACES = re.compile(rf"\b(?:in|at|for|near|around|of|to|from) (?:the (?:city|town) of )?(?P<place>{_PROPER})")
 _INSIDE = re.compile(rf"(?<=[\w,;] ){_PROPER}")
-_WRITTEN = {
-    "text",
-    "message",
-    "comment",
-    "body",
-    "content",
-    "sql",
-    "claim",
-    "statement",
-    "document",
-    "password",
-    "goal",
-}  # more than a name
+_WRITTEN = set(
+    ["text", "message", "comment", "body", "content", "sql", "claim", "statement", "document", "password", "goal"]
+)  # more than a name
 _TIMES = {
     "month", "year", "quarter", "week", "weekend", "season", "period", "date", "day", "time", "when", "since", "until", "from", "to",
     "start", "end", "first", "last", "after", "before",
@@ -141,7 +131,6 @@ def _proper_names(text: str) -> list[str]:
 
 
 def _found(schema: Mapping[str, Any] | None, subtask: str) -> tuple[dict[str, Any], dict[str, str]]:
-    """Returns the required arguments with a value, in order, and the missing ones with their kinds."""
     literals, found, missing = QuestionLiterals.of(subtask), dict[str, Any](), dict[str, str]()
     by_kind: dict[str, list[tuple[str, Mapping[str, Any]]]] = defaultdict(list)
     required = _required(schema)
@@ -207,7 +196,6 @@ def _by_role(texts: Mapping[str, Mapping[str, Any]], subtask: str) -> dict[str, 
 
 
 def _choice(asked: Mapping[str, Any], value: str) -> str:
-    """Returns the choice that differs from a value in upper and lower case alone, or the value."""
     choices = asked["enum"] if _is_choice(asked) else ()
     return next((str(one) for one in choices if str(one).lower() == value.lower()), value)
 
@@ -265,14 +253,12 @@ def _shared_out(
 
 
 def _required(schema: Mapping[str, Any] | None) -> dict[str, Mapping[str, Any]]:
-    """Returns the required arguments with their schemas, in order."""
     names, known = cast(object, (schema or {}).get("required")), _declared(schema)
     listed = cast("list[object]", names if isinstance(names, list) else [])
     return {str(name): known.get(str(name), {}) for name in listed}
 
 
 def _declared(schema: Mapping[str, Any] | None) -> dict[str, Mapping[str, Any]]:
-    """Returns all arguments with their schemas, in order."""
     declared: object = (schema or {}).get("properties")
     known = cast("Mapping[object, object]", declared if isinstance(declared, Mapping) else {})
     return {str(name): cast(Mapping[str, Any], one if isinstance(one, Mapping) else {}) for name, one in known.items()}

@@ -5,7 +5,7 @@ loop.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
@@ -35,8 +35,8 @@ class Meter:
     """Sums up usage. Thread-safe.
 
     >>> meter = Meter("small")
-    >>> meter.answered(100, 20, 0.5)
-    >>> meter.answered(100, 20, None)
+    >>> meter.add(calls=1, cost_usd=0.5)
+    >>> meter.add(calls=1, cost_usd=None)
     >>> meter.usage.calls, meter.usage.cost_usd
     (2, None)
     """
@@ -49,31 +49,15 @@ class Meter:
     def usage(self) -> Usage:
         return self._usage
 
-    def answered(self, input_tokens: int, output_tokens: int, cost_usd: float | None) -> None:
-        self._add(
-            lambda u: replace(
-                u,
-                calls=u.calls + 1,
-                input_tokens=u.input_tokens + input_tokens,
-                output_tokens=u.output_tokens + output_tokens,
-                cost_usd=None if u.cost_usd is None or cost_usd is None else u.cost_usd + cost_usd,
-            )
-        )
-
-    def failed(self) -> None:
-        self._add(lambda u: replace(u, failed=u.failed + 1))
-
-    def cache_hit(self) -> None:
-        self._add(lambda u: replace(u, cache_hits=u.cache_hits + 1))
-
-    def invented(self, count: int) -> None:
-        self._add(lambda u: replace(u, invented=u.invented + count))
-
-    def _add(self, more: Callable[[Usage], Usage]) -> None:
+    def add(self, *, cost_usd: float | None = 0.0, **counts: int) -> None:
+        """Adds counts to the fields of `Usage`, and a price, None for an unknown one."""
         one = _ONE_RUN.get()
         for meter in (self,) if one is None else (self, one):
             with meter._lock:
-                meter._usage = more(meter._usage)
+                usage = meter._usage
+                total = None if usage.cost_usd is None or cost_usd is None else usage.cost_usd + cost_usd
+                sums = {name: getattr(usage, name) + count for name, count in counts.items()}
+                meter._usage = replace(usage, cost_usd=total, **sums)
 
 
 _ONE_RUN: ContextVar[Meter | None] = ContextVar("wayfare_usage_of_one_run", default=None)
@@ -85,8 +69,8 @@ def also_counted(meter: Meter) -> Generator[None]:
 
     >>> total, run = Meter("small"), Meter("small")
     >>> with also_counted(run):
-    ...     total.answered(100, 20, 0.5)
-    >>> total.answered(100, 20, 0.5)
+    ...     total.add(calls=1)
+    >>> total.add(calls=1)
     >>> total.usage.calls, run.usage.calls
     (2, 1)
     """
@@ -120,7 +104,6 @@ _WATCH: ContextVar[Watch | None] = ContextVar("wayfare_watch", default=None)
 
 
 def who_waits() -> Watch | None:
-    """Returns the watch of this thread or task."""
     return _WATCH.get()
 
 
@@ -186,8 +169,6 @@ class Action:
 
 @dataclass(frozen=True, slots=True)
 class SubQuery:
-    """One part of a question, routed by itself. `needs` are positions of the parts whose results it uses."""
-
     text: str
     needs: tuple[int, ...] = ()
 
@@ -203,8 +184,6 @@ class Complexity:
 
 @dataclass(frozen=True, slots=True)
 class ToolRequest:
-    """MCP-Zero's structured request: the kind of server and the kind of tool, each in a few words."""
-
     server: str
     tool: str
 
@@ -273,8 +252,4 @@ class Planner(Protocol):
 
     def act(self, turn: Turn) -> Action:
         """Returns the next action of the agent loop, EHRR Algorithm 1, line 3."""
-        ...
-
-    def judge(self, question: str, attempts: Sequence[Attempt]) -> bool | None:
-        """Returns whether these calls did what the question asks. Rules do not know: None."""
         ...

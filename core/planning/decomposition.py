@@ -87,7 +87,6 @@ def _cut(question: str, tokens: Sequence[Token], opened: Sequence[int], start: i
 
 
 def _openings(tokens: Sequence[Token]) -> list[int]:
-    """Returns the tokens at which requests open. The text before the first is a preface."""
     opened: list[int] = []
     at, joint = _first(tokens, 0), ""
     while at < len(tokens):
@@ -101,7 +100,6 @@ def _openings(tokens: Sequence[Token]) -> list[int]:
 
 
 def _first(tokens: Sequence[Token], at: int) -> int:
-    """Returns the first token from `at` that is neither a joint nor an adverb."""
     while at < len(tokens) and (tokens[at].word in _JOINTS or tokens[at].word in ADVERBS):
         at += 1
     return at

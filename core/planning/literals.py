@@ -79,16 +79,13 @@ class QuestionLiterals:
         return cls(values, _padded(text))
 
     def has(self, kind: str, schema: Mapping[str, Any]) -> bool:
-        """Whether a value of a kind, or of one that may replace it, satisfies the schema."""
         found = self.of_kind(kind)
         return bool(found) if kind == "date or time" else any(map(_admitting(schema), found))
 
     def of_kind(self, kind: str) -> tuple[Any, ...]:
-        """Returns the values of a kind, then those of kinds that may replace it."""
         return tuple(dict.fromkeys(value for each in (kind, *_ALSO.get(kind, ())) for value in self.values[each]))
 
     def chosen(self, choices: Sequence[object]) -> tuple[object, ...]:
-        """Returns the choices that the question names."""
         return tuple(choice for choice in choices if _padded(words(str(choice))) in self.words)
 
 
@@ -129,7 +126,6 @@ def _missing(name: str, schema: object, literals: QuestionLiterals) -> str:
 
 
 def kind_note(kind: str) -> str:
-    """Returns a kind with its article, such as "an e-mail address"."""
     return f"{_ARTICLES.get(kind, 'a')} {kind}"
 
 
@@ -174,5 +170,4 @@ def _number(found: str) -> float | int:
 
 
 def last_word(name: str) -> str:
-    """Returns the last word of an argument's name, in lower case, or ""."""
     return (words(name).lower().split() or [""])[-1]

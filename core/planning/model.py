@@ -17,7 +17,7 @@ from cachetools import LRUCache
 from core.domain.errors import PlannerError
 from core.domain.untrusted_text import one_line
 from core.planning import model_replies as replies
-from core.planning.base import Action, Attempt, Card, Complexity, Meter, Selection, SubQuery, ToolRequest, Turn, Usage
+from core.planning.base import Action, Card, Complexity, Meter, Selection, SubQuery, ToolRequest, Turn, Usage
 from core.planning.model_endpoint import Message, ModelEndpoint
 from core.planning.model_replies import ModelReply
 
@@ -101,29 +101,6 @@ an id that is not listed is worth nothing. Where none of them can do it, give an
 """
 
 
-JUDGE = """\
-Was the question done by these calls? Each has its tool, and what came back. It was, if the right tools were called in a right order with
-what they need, and the last that was tried for each thing went well. Give "why" in at most 15 words, then "solved".
-"""
-
-GRADE = """\
-How good is "answer" to "question"? "truth" is the right answer. Give "why" in at most 15 words, then "score" from 0 to 10: 10 if the
-answer says all that the truth says, 0 if it says none of it or contradicts it. Style and length do not count.
-"""
-
-NEEDED = """\
-Does the question need tools ("TOOLS": current or stored data, files, services, actions) or can it be answered from what is generally
-known ("CONVERSATIONAL": explanations, advice, texts to write, things that no software can do)? Give "why" in at most 15 words, then
-"kind".
-"""
-
-NEXT = """\
-Say which one action, done by one tool, comes next for the question: "reasoning" in at most 20 words, "status" "continue", and
-"next_action" in at most 15 words. "done" are the actions so far, each with its tool or the error of a step that failed; do none
-twice. If all that the question asks is done, or nothing can do the rest, "status" is "finish" and "next_action" is empty. {way}
-"""
-
-
 def with_data(task: str, data: Mapping[str, str | int | Sequence[object]]) -> str:
     """Returns a task with its data. Data cannot close the tags, because angle brackets become JSON escapes. What is the same in many
     questions should come first: an endpoint does not read it again.
@@ -142,7 +119,6 @@ QUESTION_CHARACTERS = 8_000
 CARDS_SHOWN, CARD_CHARACTERS = 100, 240
 SERVERS_SHOWN, SERVER_CHARACTERS = 10, 300
 SERVER_SUMMARY_CHARACTERS = 2_000
-TOOL_CHARACTERS = 4_000
 LINE_CHARACTERS, PART_CHARACTERS = 300, 1_000
 SAID_CHARACTERS, ANSWER_CHARACTERS = 4_000, 4_000
 REPLIES_CACHED = 4096  # a summary for each of many servers among them
@@ -165,12 +141,12 @@ class ModelPlanner:
         return self._meter.usage
 
     def predict_tool(self, question: str) -> str:
-        reply = self._ask(replies.Description, PREDICT, {"question": _cut(question)})
+        reply = self.ask(replies.Description, PREDICT, {"question": _cut(question)})
         return one_line(reply.description, LINE_CHARACTERS) or question.strip()
 
     def complexity(self, question: str, servers: Sequence[str]) -> Complexity:
         shown = [server[:SERVER_CHARACTERS] for server in servers[:SERVERS_SHOWN]]
-        reply = self._ask(replies.ComplexityReply, COMPLEXITY, {"question": _cut(question), "servers": shown})
+        reply = self.ask(replies.ComplexityReply, COMPLEXITY, {"question": _cut(question), "servers": shown})
         certainty = replies.share(reply.confidence) / 2
         evidence = tuple(line for text in reply.evidence[:4] if (line := one_line(text, 120)))
         if reply.complex:
@@ -178,31 +154,30 @@ class ModelPlanner:
         return Complexity("simple", min(0.499, 0.5 - certainty), evidence)
 
     def decompose(self, question: str, limit: int = 8) -> tuple[SubQuery, ...]:
-        reply = self._ask(replies.Parts, DECOMPOSE, {"question": _cut(question), "limit": limit})
+        reply = self.ask(replies.Parts, DECOMPOSE, {"question": _cut(question), "limit": limit})
         return replies.ordered(reply.parts, max(1, limit), PART_CHARACTERS) or (SubQuery(question.strip()),)
 
     def rewrite(self, question: str) -> str:
-        reply = self._ask(replies.Question, REWRITE, {"question": _cut(question)})
+        reply = self.ask(replies.Question, REWRITE, {"question": _cut(question)})
         return one_line(reply.question, QUESTION_CHARACTERS) or question.strip()
 
     def expand(self, question: str, count: int = 3) -> tuple[str, ...]:
         if count < 1:
             return ()
-        reply = self._ask(replies.Questions, EXPAND, {"question": _cut(question), "count": count})
+        reply = self.ask(replies.Questions, EXPAND, {"question": _cut(question), "count": count})
         ways = dict.fromkeys(one_line(text, PART_CHARACTERS) for text in reply.questions)
         return tuple(way for way in ways if way and way != question.strip())[:count]
 
     def request(self, question: str) -> ToolRequest:
-        reply = self._ask(replies.Wanted, REQUEST, {"question": _cut(question)})
+        reply = self.ask(replies.Wanted, REQUEST, {"question": _cut(question)})
         server, tool = one_line(reply.server, LINE_CHARACTERS), one_line(reply.tool, LINE_CHARACTERS)
         return ToolRequest(server or tool or question.strip(), tool or question.strip())
 
     def summarise(self, server: str) -> str:
-        reply = self._ask(replies.Description, SUMMARISE, {"server": server[:SERVER_SUMMARY_CHARACTERS]})
+        reply = self.ask(replies.Description, SUMMARISE, {"server": server[:SERVER_SUMMARY_CHARACTERS]})
         return one_line(reply.description, PART_CHARACTERS) or server
 
     def select(self, question: str, cards: Sequence[Card], count: int) -> Selection:
-        """See `Planner.select`. Names that are on no card are refused and counted."""
         if not cards or count < 1:
             return Selection((), "Nothing was offered.")
         shown = cards if len(cards) <= CARDS_SHOWN else sorted(cards, key=lambda card: -card.score)[:CARDS_SHOWN]
@@ -210,38 +185,17 @@ class ModelPlanner:
         offered = [card.id for card in shown]
         named_only = {"tools": {"type": "array", "items": {"type": "string", "enum": offered}}}
         data = {"tools": tools, "count": count, "question": _cut(question)}
-        reply = self._ask(replies.Chosen, SELECT, data, only=named_only)
+        reply = self.ask(replies.Chosen, SELECT, data, only=named_only)
         named = tuple(dict.fromkeys(reply.tools))
         ids = tuple(name for name in named if name in offered)[:count]
         invented = sum(name not in offered for name in named)
-        self._meter.invented(invented)
+        self._meter.add(invented=invented)
         refused = f" Named but not offered: {invented}." if invented else ""
         return Selection(
             ids, f"{one_line(reply.reason, LINE_CHARACTERS)}{refused}".strip() or "No reason given.", invented
         )
 
-    def judge(self, question: str, attempts: Sequence[Attempt]) -> bool:
-        calls = [{"tool": one.tool, "error": one.error, "said": one.said[:SAID_CHARACTERS]} for one in attempts]
-        return self._ask(replies.Verdict, JUDGE, {"question": _cut(question), "calls": calls}).solved
-
-    def grade(self, question: str, answer: str, truth: str) -> float:
-        """Returns the quality of an answer against the right one, in [0, 1] (NetMCP, module 5)."""
-        data = {"question": _cut(question), "answer": answer[:ANSWER_CHARACTERS], "truth": truth[:ANSWER_CHARACTERS]}
-        return replies.share(self._ask(replies.Grade, GRADE, data).score / 10)
-
-    def needs_tools(self, question: str) -> bool:
-        """Returns whether a question needs tools: TOOLS or CONVERSATIONAL (ETOM, appendix J.1)."""
-        return self._ask(replies.Needed, NEEDED, {"question": _cut(question)}).kind == "TOOLS"
-
-    def next_action(self, question: str, done: Sequence[tuple[str, str]], way: str = "") -> str:
-        """Returns the next action after those that are `done`, each with what was observed, and "" at the end (ETOM, appendix C.1). `way` is
-        added to the prompt."""
-        seen = [{"action": action, "observed": said[:PART_CHARACTERS]} for action, said in done]
-        reply = self._ask(replies.NextAction, NEXT.format(way=way), {"question": _cut(question), "done": seen})
-        return one_line(reply.next_action, PART_CHARACTERS) if reply.status == "continue" else ""
-
     def act(self, turn: Turn) -> Action:
-        """See `Planner.act`. A tool that was not offered is counted; the loop decides whether it may be called."""
         data: dict[str, str | int | Sequence[object]] = {
             "summaries": turn.summaries,
             "question": _cut(turn.question),
@@ -255,9 +209,9 @@ class ModelPlanner:
         }
         offered, kinds = [tool.id for tool in turn.offered], ["route", *(["execute"] if turn.offered else []), "stop"]
         only = {"tool": {"type": "string", "enum": ["", *offered]}, "action": {"type": "string", "enum": kinds}}
-        reply = self._ask(replies.ActionReply, ACT, data, AGENT_RULES, only=only)
+        reply = self.ask(replies.ActionReply, ACT, data, AGENT_RULES, only=only)
         if reply.action == "execute":
-            self._meter.invented(reply.tool not in {tool.id for tool in turn.offered})
+            self._meter.add(invented=reply.tool not in offered)
         return Action(
             reply.action,
             reply.words.strip()[:ANSWER_CHARACTERS],
@@ -266,7 +220,7 @@ class ModelPlanner:
             one_line(reply.subtask, PART_CHARACTERS),
         )
 
-    def _ask(
+    def ask(
         self,
         kind: type[R],
         task: str,
@@ -275,18 +229,20 @@ class ModelPlanner:
         *,
         only: Mapping[str, Any] | None = None,
     ) -> R:
-        """Returns a reply. `only` replaces properties of its schema by narrower ones."""
+        """Returns a reply to a task. `only` replaces properties of its schema by narrower ones. Raises PlannerError."""
         schema = kind.model_json_schema()
         schema["properties"] |= only or {}
         message = Message(rules, with_data(task, data), schema, kind.__name__.lower())
         key = hashlib.sha256(f"{kind.__name__}\0{message.user}".encode()).hexdigest()
-        cached = self._cached(key)
+        with self._lock:
+            cached = self._cache.get(key)
         if isinstance(cached, kind):
+            self._meter.add(cache_hits=1)
             return cached
         try:
             reply = self._sent(kind, message)
         except PlannerError:
-            self._meter.failed()
+            self._meter.add(failed=1)
             raise
         with self._lock:
             self._cache[key] = reply
@@ -295,19 +251,14 @@ class ModelPlanner:
     def _sent(self, kind: type[R], message: Message) -> R:
         """Returns a new reply. Its tokens and price count even if it is unusable."""
         reply = self._endpoint.ask(message)
-        self._meter.answered(reply.input_tokens, reply.output_tokens, reply.cost_usd)
+        self._meter.add(
+            calls=1, input_tokens=reply.input_tokens, output_tokens=reply.output_tokens, cost_usd=reply.cost_usd
+        )
         if reply.whole:
             return kind.read(reply.text)
         raise PlannerError(
             f"The answer of {self.name!r} was cut off before its end; ask for less, or choose planner=rules."
         )
-
-    def _cached(self, key: str) -> ModelReply | None:
-        with self._lock:
-            reply = self._cache.get(key)
-            if reply is not None:
-                self._meter.cache_hit()
-            return reply
 
 
 def _cut(question: str) -> str:
@@ -315,7 +266,6 @@ def _cut(question: str) -> str:
 
 
 def _arguments(text: str) -> dict[str, Any] | None:
-    """Returns the arguments that a model wrote, or None if they are not a JSON object."""
     try:
         values = json.loads(text or "{}")
         json.dumps(values, allow_nan=False)

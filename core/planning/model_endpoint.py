@@ -6,24 +6,23 @@ from __future__ import annotations
 
 import json
 import os
-import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, cast
 from urllib.parse import urlsplit
 
+import anyio
 import httpx2
 
 from core.domain.errors import PlannerError
 from core.domain.progress import made_once
+from core.domain.untrusted_text import one_line
 from core.importers.token_meter import model_price
 from core.planning.base import Watch, who_waits
-from core.planning.model_connection import TooLargeError, stoppable
-from core.planning.model_replies import one_line
 from core.planning.rules import BASE_URL, KEY, MODEL
 
 if TYPE_CHECKING:
-    from openai import OpenAI
+    from openai import AsyncOpenAI
 
 _certificates = made_once(httpx2.create_ssl_context)  # takes 30 ms
 
@@ -48,16 +47,15 @@ _KINDS: Mapping[int | None, tuple[str, str]] = {
 
 
 def passes(problem: Exception) -> bool:
-    """Whether the same question may get an answer a moment later: not after a refusal, an endless answer, or the whole time."""
+    """Whether the same question may get an answer a moment later: not after a refusal or an endless answer."""
     status = _status(problem)
-    late = isinstance(problem.__cause__, httpx2.TimeoutException)
-    return (status is None or status in _PASSING) and not late and not _too_large(problem)
+    return (status is None or status in _PASSING) and not _too_large(problem)
 
 
 def failure(problem: Exception, model: str, base_url: str, *, secret: str, attempts: int) -> str:
     """Returns the sentence.
 
-    >>> failure(TimeoutError("no answer"), "small", "http://ann:pw@127.0.0.1:9/v1", secret="k-1", attempts=3).partition("; ")[0]
+    >>> failure(OSError("no answer"), "small", "http://ann:pw@127.0.0.1:9/v1", secret="k-1", attempts=3).partition("; ")[0]
     "The model 'small' at 127.0.0.1:9/v1 cannot be reached or failed after 3 attempts (no answer)"
     """
     who = f"The model {model!r}" + (f" at {_address(base_url)}" if base_url else "")
@@ -68,14 +66,10 @@ def failure(problem: Exception, model: str, base_url: str, *, secret: str, attem
 
 
 def _status(problem: Exception) -> int | None:
-    """Returns the HTTP status, 408 if there was no answer in time, or None without an answer that can be read."""
-    if isinstance(problem.__cause__, httpx2.TimeoutException):
-        return 408
-    return getattr(problem, "status_code", None)
+    return 408 if isinstance(problem, TimeoutError) else getattr(problem, "status_code", None)
 
 
 def _cause(problem: Exception, secret: str) -> str:
-    """Returns the endpoint's own words, or those of the connection, without the key."""
     body: Any = getattr(problem, "body", None)
     message = cast("dict[str, Any]", body).get("message") if isinstance(body, dict) else body
     text = message if isinstance(message, str) else str(problem.__cause__ or problem)
@@ -84,7 +78,7 @@ def _cause(problem: Exception, secret: str) -> str:
 
 def _too_large(problem: BaseException | None) -> bool:
     while problem is not None:
-        if isinstance(problem, TooLargeError):
+        if isinstance(problem, _TooLargeError):
             return True
         problem = problem.__cause__ or problem.__context__
     return False
@@ -171,13 +165,9 @@ class Reply:
 
 
 class Endpoint(Protocol):
-    """A model behind an address, or that of an agent's client."""
-
     model: str
 
-    def ask(self, message: Message) -> Reply:
-        """Returns one answer. Raises PlannerError without one."""
-        ...
+    def ask(self, message: Message) -> Reply: ...
 
 
 CUT = "length"
@@ -188,23 +178,51 @@ class _NoStreamError(Exception):
     """An endpoint answered in one piece, or not at all, where a stream was asked for."""
 
 
-def _streamed(chunks: Iterable[Any], watch: Watch) -> tuple[str, bool, Any]:
-    """Returns the text of a stream, whether it is whole, and its usage. The watch sees each token. Raises _NoStreamError, and
-    PlannerError if the watch is stopped."""
+async def _streamed(chunks: AsyncIterator[Any], watch: Watch) -> tuple[str, bool, Any]:
+    """Returns the text of a stream, whether it is whole, and its usage. The watch sees each token."""
     text, end, usage = list[str](), "", None
-    for chunk in chunks:
-        if watch.stop.is_set():
-            break
+    async for chunk in chunks:
         usage = chunk.usage or usage
         for choice in chunk.choices[:1]:
             text.append(choice.delta.content or "")
             end = choice.finish_reason or end
             watch.tokens = (watch.tokens or 0) + bool(choice.delta.content)
-    if watch.stop.is_set():
-        raise PlannerError(STOPPED)
     if not end:
         raise _NoStreamError
     return "".join(text), end != CUT, usage
+
+
+ANSWER_LIMIT_BYTES = 2_000_000
+LOOK_S = 0.1
+
+
+class _TooLargeError(httpx2.StreamError): ...
+
+
+class _Bounded(httpx2.AsyncByteStream):
+    def __init__(self, inner: httpx2.AsyncByteStream) -> None:
+        self._inner = inner
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        left = ANSWER_LIMIT_BYTES
+        async for chunk in self._inner:
+            left -= len(chunk)
+            if left < 0:
+                raise _TooLargeError("the answer is too large")
+            yield chunk
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+
+async def _bounded(response: httpx2.Response) -> None:
+    response.stream = _Bounded(cast(httpx2.AsyncByteStream, response.stream))
+
+
+async def _end_if_stopped(watch: Watch, asking: anyio.CancelScope) -> None:
+    while not watch.stop.is_set():
+        await anyio.sleep(LOOK_S)
+    asking.cancel()
 
 
 LIMIT = "WAYFARE_LLM_TIMEOUT_S"
@@ -240,7 +258,7 @@ class ModelEndpoint:
     key: str = field(default="", repr=False)
     timeout_s: float = TIMEOUT_S
     answer_tokens: int = ANSWER_TOKENS
-    sleep: Callable[[float], None] = time.sleep
+    sleep: Callable[[float], Awaitable[None]] = anyio.sleep
     refused: frozenset[str] = frozenset()
     """The options that the endpoint has refused, such as schemas."""
 
@@ -248,32 +266,49 @@ class ModelEndpoint:
         """Returns one answer, after at most three attempts. It is streamed to the current watch. Raises PlannerError without an answer,
         without openai, or if the watch is stopped."""
         try:
-            import openai
+            import openai  # noqa: F401
         except ImportError:
             raise PlannerError(NOT_INSTALLED) from None
+        answer = anyio.run(self._asked, message, who_waits())
+        if isinstance(answer, Reply):
+            return answer
+        raise PlannerError(answer)
+
+    async def _asked(self, message: Message, watch: Watch | None) -> Reply | str:
+        import openai
 
         name, url, key = self._served()
-        watch = who_waits()
-        with (
-            stoppable(watch) as hooks,
-            httpx2.Client(verify=_certificates(), event_hooks=hooks) as http,
-            openai.OpenAI(
-                base_url=url, api_key=key or "none", timeout=self.timeout_s, max_retries=0, http_client=http
+        answer: Reply | str = STOPPED
+        async with (
+            httpx2.AsyncClient(verify=_certificates(), event_hooks={"response": [_bounded]}) as http,
+            openai.AsyncOpenAI(
+                base_url=url, api_key=key or "none", timeout=None, max_retries=0, http_client=http
             ) as client,
+            anyio.create_task_group() as tasks,
         ):
-            for attempt in range(1, ATTEMPTS + 1):
-                if watch is not None and watch.stop.is_set():
-                    break
-                try:
-                    return self._once(client, name, message, watch)
-                except Exception as problem:  # noqa: BLE001  an answer can have any shape
-                    stopped = watch is not None and watch.stop.is_set()
-                    if not stopped and (attempt == ATTEMPTS or not passes(problem)):
-                        said = failure(problem, self.model, self.base_url, secret=key, attempts=attempt)
-                        raise PlannerError(said) from None
-                    if not stopped:
-                        self.sleep(WAIT_S * 2 ** (attempt - 1))
-        raise PlannerError(STOPPED)
+            if watch is not None:
+                watch.tokens = 0
+                tasks.start_soon(_end_if_stopped, watch, tasks.cancel_scope)
+            answer = await self._tried(client, name, message, watch)
+            tasks.cancel_scope.cancel()
+        if watch is not None:
+            watch.tokens = None
+        return answer
+
+    async def _tried(self, client: AsyncOpenAI, name: str, message: Message, watch: Watch | None) -> Reply | str:
+        """Returns an answer, or why none of the attempts had one."""
+        attempt = 0
+        while True:
+            attempt += 1
+            try:
+                with anyio.fail_after(self.timeout_s):
+                    return await self._once(client, name, message, watch)
+            except Exception as error:  # noqa: BLE001  an answer can have any shape
+                late = isinstance(error, TimeoutError)
+                problem = TimeoutError(f"{self.timeout_s:g} s") if late else error
+                if late or attempt == ATTEMPTS or not passes(problem):
+                    return failure(problem, self.model, self.base_url, secret=self._served()[2], attempts=attempt)
+            await self.sleep(WAIT_S * 2 ** (attempt - 1))
 
     def _served(self) -> tuple[str, str, str]:
         """Returns the model's name at the endpoint, the address, and the key, which a provider's own variable may hold."""
@@ -282,7 +317,7 @@ class ModelEndpoint:
         provider, name = provider_of(self.model)
         return name, PROVIDERS[provider], self.key or os.environ.get(f"{provider.upper()}_API_KEY", "")
 
-    def _once(self, client: OpenAI, name: str, message: Message, watch: Watch | None) -> Reply:
+    async def _once(self, client: AsyncOpenAI, name: str, message: Message, watch: Watch | None) -> Reply:
         """Asks without the options that the endpoint refuses: schemas, streams, or for models that reason a temperature."""
         import openai
 
@@ -300,7 +335,7 @@ class ModelEndpoint:
             if "max_tokens" in refused:
                 sent["max_completion_tokens"] = self.answer_tokens
             try:
-                reply = self._completed(client, name, message, sent, watch)
+                reply = await self._completed(client, name, message, sent, watch)
             except (openai.BadRequestError, openai.UnprocessableEntityError) as problem:
                 suspects = (problem.param, "response_format", "stream_options")
                 refusal = next((option for option in suspects if option in sent), None)
@@ -313,16 +348,16 @@ class ModelEndpoint:
                 self.refused = frozenset(refused)
                 return reply
 
-    def _completed(
-        self, client: OpenAI, name: str, message: Message, options: Mapping[str, Any], watch: Watch | None
+    async def _completed(
+        self, client: AsyncOpenAI, name: str, message: Message, options: Mapping[str, Any], watch: Watch | None
     ) -> Reply:
         create: Any = client.chat.completions.create
         told = "" if "response_format" in options else f"\nThe schema: {json.dumps(dict(message.schema))}"
         asked = [{"role": "system", "content": message.system + told}, {"role": "user", "content": message.user}]
         try:
-            answer = create(model=name, messages=asked, **options)
+            answer = await create(model=name, messages=asked, **options)
             if watch is not None and "stream" in options:
-                text, whole, usage = _streamed(answer, watch)
+                text, whole, usage = await _streamed(answer, watch)
             else:
                 choice = answer.choices[0] if answer.choices else None
                 text, whole = (choice and choice.message.content) or "", choice is None or choice.finish_reason != CUT

@@ -32,7 +32,6 @@ class ModelReply(BaseModel):
 
     @classmethod
     def read(cls, text: str) -> Self:
-        """Returns the first JSON object in a text that fits. Raises PlannerError without one."""
         for document in _objects(text[:REPLY_CHARACTERS]):
             try:
                 return cls.model_validate(document)
@@ -42,97 +41,48 @@ class ModelReply(BaseModel):
 
 
 class Description(ModelReply):
-    """A tool in a few words."""
-
     description: str
 
 
 class ComplexityReply(ModelReply):
-    """Simple or complex."""
-
     complex: bool
     confidence: float
     evidence: list[str]
 
 
 class Part(ModelReply):
-    """One part of a question."""
-
     text: str
     needs: list[int]
 
 
 class Parts(ModelReply):
-    """A question in parts."""
-
     parts: list[Part]
 
 
 class Question(ModelReply):
-    """A question in other words."""
-
     question: str
 
 
 class Questions(ModelReply):
-    """Several questions."""
-
     questions: list[str]
 
 
 class Wanted(ModelReply):
-    """A kind of server and a kind of tool."""
-
     server: str
     tool: str
 
 
 class Chosen(ModelReply):
-    """Tools by id."""
-
     tools: list[str]
     reason: str
 
 
-class Verdict(ModelReply):
-    """Whether a question was done."""
-
-    why: str
-    solved: bool
-
-
-class Grade(ModelReply):
-    """The quality of an answer."""
-
-    why: str
-    score: float
-
-
-class Needed(ModelReply):
-    """Whether a question needs tools."""
-
-    why: str
-    kind: Literal["TOOLS", "CONVERSATIONAL"]
-
-
-class NextAction(ModelReply):
-    """The next action of a plan, or its end."""
-
-    reasoning: str
-    status: Literal["continue", "finish"]
-    next_action: str
-
-
 class ToolRequests(ModelReply):
-    """The example requests of one tool."""
-
     tool: str
     requests: list[str]
 
 
 class WrittenRequests(ModelReply):
-    """Example requests of several tools."""
-
     tools: list[ToolRequests]
 
 
@@ -177,7 +127,6 @@ def ordered(parts: Sequence[Part], limit: int, characters: int) -> tuple[SubQuer
 
 
 def _objects(text: str) -> Iterator[Any]:
-    """Yields the JSON objects in a text, from left to right."""
     decoder = json.JSONDecoder()
     start, tried = text.find("{"), 0
     while start >= 0 and tried < STARTS_TRIED:

@@ -32,8 +32,6 @@ class PlannedStep:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The steps of a question in order. `planner` divided it."""
-
     question: str
     planner: str
     steps: tuple[PlannedStep, ...]
@@ -70,7 +68,6 @@ class Plan:
 
     @property
     def work_s(self) -> float:
-        """Expected seconds of all steps one after another."""
         return sum(step.finish_s - step.start_s for step in self.steps)
 
     @property
@@ -85,12 +82,10 @@ class Plan:
 
     @property
     def unanswered(self) -> tuple[int, ...]:
-        """Positions of steps that no tool can do."""
         return tuple(position for position, step in enumerate(self.steps) if step.decision.winner is None)
 
     @property
     def exposed_tokens(self) -> int:
-        """Tokens that all steps newly put before a model."""
         return sum(step.decision.tokens["exposed"] for step in self.steps)
 
     @property
@@ -123,7 +118,6 @@ class Routed:
     model_tokens: int | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """One entry of `events` in `wayfare agent --json`."""
         decision = self.decision
         return {
             "do": "route",
@@ -155,7 +149,6 @@ class Executed:
     model_tokens: int | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """One entry of `events` in `wayfare agent --json`."""
         outcome = self.outcome
         return {
             "do": "execute",
@@ -185,7 +178,6 @@ class Stopped:
     model_tokens: int | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """One entry of `events` in `wayfare agent --json`."""
         return {
             "do": "stop",
             "step": self.step,
@@ -212,7 +204,6 @@ class TurnTokens:
 
 
 def turn_tokens(events: Sequence[AgentEvent]) -> tuple[TurnTokens, ...]:
-    """One for each time that the planner was asked, in order."""
     turns: list[TurnTokens] = []
     shown = {"exposed": 0, "cached": 0, "baseline": 0}
     for event in events:

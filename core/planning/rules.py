@@ -14,7 +14,6 @@ from core.planning.arguments import filled
 from core.planning.base import (
     MAY_WRITE,
     Action,
-    Attempt,
     Card,
     Planner,
     Selection,
@@ -180,8 +179,6 @@ def select(question: str, cards: Sequence[Card], count: int) -> Selection:
 
 
 class RulesPlanner:
-    """Interprets questions by their wording. See `Planner` for the methods."""
-
     name = "rules"
     usage = Usage()
     predict_tool = staticmethod(predict_tool)
@@ -195,9 +192,6 @@ class RulesPlanner:
 
     def summarise(self, server: str) -> str:
         return server
-
-    def judge(self, question: str, attempts: Sequence[Attempt]) -> None:
-        """Returns None: rules do not know."""
 
 
 # The planners of this process: rules always, a model if the environment names one
@@ -224,7 +218,6 @@ def planners(environment: Mapping[str, str]) -> dict[str, Planner]:
 
 
 def chosen_planner(known: Mapping[str, Planner], name: str) -> Planner:
-    """Returns the planner of that name. Raises PlannerError for an unknown name."""
     if name not in known:
         raise PlannerError(NO_MODEL)
     return known[name]

@@ -38,7 +38,6 @@ def masked(text: str) -> str:
 
 
 def plain(text: str) -> str:
-    """Returns the text with each literal as its kind; quoted text is removed."""
     kinds = _LITERAL.sub(lambda found: _LITERALS[(found.lastindex or 1) - 1][0], text)
     return re.sub(r"[ \t]{2,}", " ", _FILE.sub(r"\1 file", kinds)).strip()
 
@@ -232,7 +231,6 @@ CLEAR = 1.5  # times the weight of the next kind
 
 @cache
 def _weights() -> dict[str, dict[str, float]]:
-    """The kinds that each word points to, by its stem. A word of several kinds weighs less."""
     rows = (line.split(": ") for line in _TABLE.strip().splitlines())
     table = {kind: {stem(word) for word in words.split()} for kind, words in rows}
     shared = Counter(word for words in table.values() for word in words)

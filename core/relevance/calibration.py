@@ -52,7 +52,6 @@ class Change:
         return self.after - self.before
 
     def to_json(self) -> dict[str, float]:
-        """With four decimals, more than an interval supports."""
         numbers = {"before": self.before, "after": self.after, "gain": self.gain, "low": self.low, "high": self.high}
         return {name: round(value, 4) for name, value in numbers.items()}
 
@@ -173,7 +172,6 @@ class CalibrationFit:
     more: int | None = None
 
     def report(self) -> dict[str, Any]:
-        """What is stored with a calibration, and printed with `--json`."""
         return {
             "labels": self.labels,
             "passed_over": self.passed_over,
@@ -312,7 +310,6 @@ def _held_back(
 
 
 def _lined(found: _HeldBack, fold: Rows) -> Floats:
-    """The logits of each fold on the line fitted to the other folds."""
     lined = found.logits.copy()
     for number in range(FOLDS):
         here = fold == number

@@ -1,76 +1,24 @@
-"""The index of a catalog: exact search with FAISS, layers of views, and similarities of a query to every tool and server."""
+"""The index of a catalog: layers of views, and similarities of a query to every tool and server."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from threading import RLock
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.domain.catalog import Catalog, Server, Tool
+from core.domain.catalog import Catalog
 from core.domain.errors import ParameterError
 from core.relevance.encoder import CachedEncoder, Vectors, unit_rows
-from core.relevance.half_rows import one_thread
 from core.relevance.lexical import LexicalIndex
 from core.relevance.text_views import MEANING_VIEWS, SERVER_VIEWS, TOOL_VIEWS, full, profile, summary
 
-if TYPE_CHECKING:
-    from faiss import SearchParameters
+Row = TypeVar("Row")
 
-Mask = NDArray[np.bool_]
-
-
-class FlatIndex:
-    """N rows of D float32 numbers with exact search.
-
-    `rows` (N, D) is a view of FAISS' own memory: changes there change the search.
-
-    >>> index = FlatIndex(np.array([[1.0, 0.0], [0.0, 1.0], [0.6, 0.8]]))
-    >>> index.rows[0] = [0.0, 2.0]
-    >>> index.search(np.array([[0.0, 1.0]]), 2)[1].tolist()
-    [[0, 1]]
-    """
-
-    def __init__(self, rows: NDArray[np.floating]) -> None:
-        import faiss  # 25 MB of memory, for searches alone
-
-        self._faiss = faiss.IndexFlatIP(rows.shape[1])
-        self._faiss.add(np.ascontiguousarray(rows, dtype=np.float32))
-        size = self._faiss.ntotal * self._faiss.d
-        memory = faiss.rev_swig_ptr(self._faiss.get_xb(), size) if size else np.zeros(0, dtype=np.float32)
-        self.rows: NDArray[np.float32] = memory.reshape(rows.shape)
-
-    def search(
-        self, queries: NDArray[np.floating], k: int, allowed: Mask | None = None
-    ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-        """Products and rows, best first: (Q, k) each, for queries (Q, D). `allowed` (N,) excludes rows.
-
-        Missing rows are -1 if fewer than k are allowed.
-        """
-        with one_thread():
-            return self._faiss.search(np.ascontiguousarray(queries, dtype=np.float32), k, params=_only(allowed))
-
-
-def _only(allowed: Mask | None) -> SearchParameters | None:
-    if allowed is None:
-        return None
-    import faiss
-
-    selector = faiss.IDSelectorBatch(np.flatnonzero(allowed))
-    return faiss.SearchParameters(sel=selector)  # pyright: ignore[reportCallIssue]
-
-
-# Layers: N tools or servers under several views, scored by a weighted mixture
-#     sim_n = max(0, sum over dense views v of w_v * <e_v,n , q>) + w_lex * coverage_n           the weights sum to 1
-# The dense part is one pass over one matrix: the views are mixed once per set of weights and kept. Rows of the mixture are no unit
-# vectors, because the result is the weighted mean of cosines. `np.vecdot` takes a row at a time on one thread, so equal rows get equal
-# scores and no query waits for a second core (gemv does neither).
-# If the names of a row cannot be trusted (`Trust`), the share of the views with names goes to the view that stands in.
 
 LEXICAL = "lexical"
 MIXTURES = 4  # mixed matrices kept: 15 MB each for 10,000 rows of 384
@@ -95,13 +43,8 @@ def shares(weights: Mapping[str, float], names: Sequence[str]) -> dict[str, floa
     return {name: weights.get(name, 0.0) / total for name in names}
 
 
-@dataclass(frozen=True, slots=True)
-class Trust:
-    """The trust in each row's names: `share` (N,) in [0, 1]. `views` contain names, `stand_in` does not."""
-
-    share: Vectors
-    views: frozenset[str]
-    stand_in: str
+NAMED, STAND_IN = ("names", "full"), "description"
+"""The views that contain names, and the one that has their share if a row's names cannot be trusted."""
 
 
 def name_trust(names: Vectors, descriptions: Vectors) -> Vectors:
@@ -120,13 +63,10 @@ def name_trust(names: Vectors, descriptions: Vectors) -> Vectors:
 
 
 class EmbeddedViews(Mapping[str, Vectors]):
-    """Matrices (N, D) by view. The texts of a view are embedded when it is first read: few routers read all of them.
+    """Matrices (N, D) by view. Thread-safe. The texts of a view are embedded when it is first read: few routers read all of them."""
 
-    `texts` has a function for each view that returns N texts. Safe for several threads.
-    """
-
-    def __init__(self, texts: Mapping[str, Callable[[], Sequence[str]]], encoder: CachedEncoder) -> None:
-        self._texts = texts
+    def __init__(self, rows: Sequence[Row], views: Mapping[str, Callable[[Row], str]], encoder: CachedEncoder) -> None:
+        self._texts = {name: partial(map, view, rows) for name, view in views.items()}
         self._encoder = encoder
         self._kept: dict[str, Vectors] = {}
         self._lock = RLock()
@@ -134,7 +74,7 @@ class EmbeddedViews(Mapping[str, Vectors]):
     def __getitem__(self, view: str) -> Vectors:
         with self._lock:
             if view not in self._kept:
-                self._kept[view] = self._encoder.encode_documents(self._texts[view]())
+                self._kept[view] = self._encoder.encode_documents([*self._texts[view]()])
             return self._kept[view]
 
     def __iter__(self) -> Iterator[str]:
@@ -146,13 +86,20 @@ class EmbeddedViews(Mapping[str, Vectors]):
 
 class ViewLayer:
     """Matrices (N, D) by view and BM25 over one text per row. Immutable; safe for several threads. `lexical` and `trust` are made when
-    they are first read."""
+    they are first read.
+
+        sim_n = max(0, sum over dense views v of w_v * <e_v,n , q>) + w_lex * coverage_n           the weights sum to 1
+
+    The views are mixed once per set of weights. Rows of the mixture are no unit vectors, because the result is the weighted mean of
+    cosines. `np.vecdot` takes a row at a time on one thread, so equal rows get equal scores and no query waits for a second core (gemv
+    does neither). If the names of a row cannot be trusted, the share of the views with names goes to the view that stands in.
+    """
 
     def __init__(
         self,
         views: Mapping[str, Vectors],
         lexical: Callable[[], LexicalIndex],
-        trust: Callable[[], Trust] | None = None,
+        trust: Callable[[], Vectors] | None = None,
     ) -> None:
         self.views = views
         self._lexical = lexical
@@ -164,8 +111,7 @@ class ViewLayer:
         return self._lexical()
 
     @cached_property
-    def trust(self) -> Trust | None:
-        """How far the names of each row can be trusted. None: all of them."""
+    def trust(self) -> Vectors | None:
         return None if self._trust is None else self._trust()
 
     def similarity(
@@ -187,15 +133,15 @@ class ViewLayer:
     def _mix(self, weights: tuple[float, ...], doubt_names: bool) -> Vectors:
         used = [(weight, view) for weight, view in zip(weights, self.views, strict=True) if weight > 0]
         trust = self.trust if doubt_names else None
-        doubted = [view for _, view in used if trust is not None and view in trust.views]
+        doubted = [view for _, view in used if trust is not None and view in NAMED]
         if len(used) == 1 and used[0][0] == 1.0 and not doubted:
             return self.views[used[0][1]]
         mixed: Vectors | np.float32 = np.float32(0)
         for weight, view in used:
             rows = np.float32(weight) * self.views[view]
-            if trust is not None and view in trust.views:
-                share = trust.share[:, None]
-                rows = share * rows + np.float32(weight) * (1 - share) * self.views[trust.stand_in]
+            if trust is not None and view in NAMED:
+                share = trust[:, None]
+                rows = share * rows + np.float32(weight) * (1 - share) * self.views[STAND_IN]
             mixed = mixed + rows
         return np.asarray(mixed, dtype=np.float32)
 
@@ -219,7 +165,16 @@ class CatalogIndex:
 
     def __init__(self, catalog: Catalog, encoder: CachedEncoder) -> None:
         self.catalog = catalog
-        self.tools, self.servers = _tool_layer(catalog, encoder), _server_layer(catalog, encoder)
+        views = EmbeddedViews(catalog.tools, TOOL_VIEWS, encoder)
+        self.tools = ViewLayer(
+            views,
+            lambda: LexicalIndex([full(tool) for tool in catalog.tools]),
+            lambda: name_trust(views["names"], views["description"]),
+        )
+        self.servers = ViewLayer(
+            EmbeddedViews(catalog.servers, SERVER_VIEWS, encoder),
+            lambda: LexicalIndex([f"{profile(server)}\n{summary(server)}" for server in catalog.servers]),
+        )
         sizes = np.array([len(server.tools) for server in catalog.servers], dtype=np.int64)
         self._filled = sizes > 0
         self._starts = (np.cumsum(sizes) - sizes)[self._filled]
@@ -290,29 +245,6 @@ class CatalogIndex:
 
 def _rows_of(texts: tuple[str, ...], encoder: CachedEncoder) -> Vectors:
     return encoder.encode_documents(texts)
-
-
-def _tool_layer(catalog: Catalog, encoder: CachedEncoder) -> ViewLayer:
-    def texts_of(view: Callable[[Tool], str]) -> Callable[[], Sequence[str]]:
-        return lambda: [view(tool) for tool in catalog.tools]
-
-    views = EmbeddedViews({name: texts_of(view) for name, view in TOOL_VIEWS.items()}, encoder)
-    named = frozenset({"names", "full"})
-    return ViewLayer(
-        views,
-        lambda: LexicalIndex(texts_of(full)()),
-        lambda: Trust(name_trust(views["names"], views["description"]), named, "description"),
-    )
-
-
-def _server_layer(catalog: Catalog, encoder: CachedEncoder) -> ViewLayer:
-    def texts_of(view: Callable[[Server], str]) -> Callable[[], Sequence[str]]:
-        return lambda: [view(server) for server in catalog.servers]
-
-    return ViewLayer(
-        EmbeddedViews({name: texts_of(view) for name, view in SERVER_VIEWS.items()}, encoder),
-        lambda: LexicalIndex([f"{profile(server)}\n{summary(server)}" for server in catalog.servers]),
-    )
 
 
 def _finite(query: NDArray[Any]) -> Vectors:

@@ -30,8 +30,7 @@ Vectors = NDArray[np.float32]
 MAX_CHARACTERS = 20_000  # far beyond any model's window; bounds the work for a stranger's text
 
 
-class EncoderError(WayfareError):
-    """A model that is missing or unusable."""
+class EncoderError(WayfareError): ...
 
 
 class Encoder(Protocol):
@@ -62,13 +61,9 @@ class Encoder(Protocol):
 class VectorStore(Protocol):
     """Vectors by model and text hash."""
 
-    def load_vectors(self, model: str, hashes: Sequence[str], /) -> dict[str, Vectors]:
-        """The stored ones of these vectors, (D,) each."""
-        ...
+    def load_vectors(self, model: str, hashes: Sequence[str], /) -> dict[str, Vectors]: ...
 
-    def save_vectors(self, model: str, vectors: Mapping[str, Vectors], /) -> None:
-        """Keep vectors. An existing entry may be overwritten."""
-        ...
+    def save_vectors(self, model: str, vectors: Mapping[str, Vectors], /) -> None: ...
 
 
 class MemoryVectorStore:
@@ -84,7 +79,6 @@ class MemoryVectorStore:
         self._kept.update({(model, key): vector for key, vector in vectors.items()})
 
     def of_model(self, model: str) -> dict[str, Vectors]:
-        """Every vector of a model by its text's hash."""
         return {key: vector for (of, key), vector in self._kept.items() if of == model}
 
 
@@ -131,8 +125,7 @@ def eight_bits(rows: NDArray[np.floating]) -> NDArray[np.int8]:
 Progress = Callable[[int, int], None]  # texts embedded so far, texts to embed
 TokenVectors = NDArray[np.float16]
 EMBEDDING = "Embedding texts that have no vector yet"
-TOKEN_CACHE = 2048  # texts whose token vectors stay in memory: about 10 kB a request, 40 kB a definition
-ASKED_TOKENS = 1024  # the latest questions, apart: new ones do not push out the requests that all are compared with
+TOKEN_CACHE = 3072  # texts whose token vectors stay in memory: about 10 kB a request, 40 kB a definition
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +153,6 @@ class CachedEncoder:
         store: VectorStore,
         *,
         query_cache: int = 4096,
-        token_cache: int = TOKEN_CACHE,
         batch: int = 128,
         report: Report = silent,
     ) -> None:
@@ -173,20 +165,17 @@ class CachedEncoder:
         self._encoder: Encoder | None = None
         self._opening = Lock()
         self._building = Lock()
-        self._tokens: LRUCache[str, TokenVectors] = LRUCache(token_cache)
-        self._asked: LRUCache[str, TokenVectors] = LRUCache(ASKED_TOKENS)
+        self._tokens: LRUCache[str, TokenVectors] = LRUCache(TOKEN_CACHE)
         self._tokens_lock = Lock()
         self._queries: LRUCache[Any, Vectors] = LRUCache(query_cache)
         self._queries_lock = Lock()
 
     @property
     def note(self) -> str:
-        """The open encoder's note, empty before it opens."""
         return self._encoder.note if self._encoder is not None else ""
 
     @property
     def is_open(self) -> bool:
-        """Whether the model is open, so that a query is embedded at once."""
         return self._encoder is not None
 
     def encoder(self) -> Encoder:
@@ -202,13 +191,13 @@ class CachedEncoder:
         (vector,), (rows,) = self.encoder().with_tokens([text])
         vector.setflags(write=False)
         with self._tokens_lock:
-            self._asked[text] = rows.astype(np.float16)
+            self._tokens[text] = rows.astype(np.float16)
         return vector
 
     def tokens(self, texts: Sequence[str]) -> list[TokenVectors]:
         """For each text one unit row per token, (tokens, D) in half precision. The latest are cached."""
         with self._tokens_lock:
-            known = {text: kept[text] for text in texts for kept in (self._tokens, self._asked) if text in kept}
+            known = {text: self._tokens[text] for text in texts if text in self._tokens}
         missing = [text for text in dict.fromkeys(texts) if text not in known]
         for start in range(0, len(missing), self._batch):
             batch = missing[start : start + self._batch]
@@ -246,7 +235,6 @@ class CachedEncoder:
         return vectors
 
     def _stored(self, hashes: Sequence[str]) -> dict[str, Vectors]:
-        """The stored vectors of the right width with finite numbers."""
         kept = self._store.load_vectors(self.model, hashes)
         # a square is finite where all parts are: a product takes a fifth of the time of looking at each
         return {key: v for key, v in kept.items() if v.shape == (self.dimension,) and math.isfinite(np.dot(v, v))}

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from core.relevance.half_rows import HalfRows
+from core.relevance.vectors import HalfRows
 
 # A linear map of queries that is learnt from solved sub-tasks: a query is moved towards where its right tools are.
 #
@@ -145,7 +145,6 @@ class Shift:
     logits: NDArray[np.float64]
 
     def moves(self, tool: int | None = None) -> tuple[Move, ...]:
-        """Which labels moved a tool (None: any tool) and by how much, the strongest first."""
         order: list[int] = np.argsort(-np.abs(self.logits), kind="stable").tolist()
         return tuple(
             Move(self.labels[i], int(self.tools[i]), float(self.cosines[i]), float(self.logits[i]))
@@ -164,7 +163,6 @@ def closeness(cosines: NDArray[np.floating], floor: float = FLOOR) -> NDArray[np
 
 
 def shifts(support: NDArray[np.floating], bound: float = BOUND, half: float = HALF) -> NDArray[np.float64]:
-    """shift_j from S_j, any shape, within +-bound."""
     strength = np.asarray(support, dtype=np.float64)
     return bound * strength / (half + np.abs(strength))
 

@@ -2,30 +2,57 @@
 
 Up to 20,000 tools each is scored. Of a larger catalog the first ones are: the nearest thousand, which FAISS finds, the best by words,
 those with the best example requests, and those that labels raise. z-scores are those of all tools: means and deviations of products are
-closed forms (`core.relevance.half_rows`), words are added up for every tool. A tool that is not scored fits as little as any tool can.
+closed forms (`core.relevance.vectors`), words are added up for every tool. A tool that is not scored fits as little as any tool can.
 Measured instead of proved: docs/decisions/0025-large-catalogs.md.
+
+While the vectors of a catalog are not there yet, its tools fit by words alone, and no text is embedded:
+
+    s       = .5 d(words) + .25 d(everyday) + .125 d(names)            d as in `core.relevance.relevance_index`
+    cos_jk  = J_jk + .1                                                J: Jaccard of the stems of two tools' own texts
+    p_fit_j = sigmoid(FIT . (min(lead_j, 0), max(lead_j, 0), 1))       with constants that were fitted to these scores
+
+P(nothing fits) needs a cosine, so it is not known, and no decision is sure: docs/decisions/0029-by-words.md.
 """
 
 from __future__ import annotations
 
 import time
+import tomllib
 from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from importlib.resources import files
 
 import numpy as np
 from numpy.typing import NDArray
 
+from core.domain.catalog import Catalog
 from core.domain.decision import Fit
+from core.domain.progress import made_once
 from core.relevance.encoder import CachedEncoder, Vectors
-from core.relevance.half_rows import HalfRows, Moments
 from core.relevance.learnt import NOTHING_LEARNT, Learnt
-from core.relevance.lexical import words_and_stems
+from core.relevance.lexical import Everyday, LexicalIndex, stem, terms, words_and_stems
 from core.relevance.refusal import Like
-from core.relevance.relevance_index import DAMPED, OF_WORDS, SIGNALS, RelevanceIndex, RelevanceModel, asked_text
+from core.relevance.relevance_index import (
+    DAMPED,
+    OF_WORDS,
+    SIGNALS,
+    WORD_LENGTH_SHARE,
+    RelevanceIndex,
+    RelevanceModel,
+    asked_text,
+    prior_of,
+    server_of_tools,
+    words_of_tools,
+)
 from core.relevance.requests import like_requests
 from core.relevance.scoring import (
     LEAD_LIMIT,
     Floats,
     Judged,
+    ahead_of_rivals,
+    best_of_servers,
+    best_rows,
+    contributions,
     damping,
     fit_of,
     fit_of_parts,
@@ -33,9 +60,12 @@ from core.relevance.scoring import (
     moments,
     moments_around,
     probabilities,
+    same_of,
     sum_of,
     with_requests,
 )
+from core.relevance.text_views import names, own_text
+from core.relevance.vectors import HalfRows, Moments
 
 Rows = NDArray[np.int64]
 NEAREST, BY_WORDS, BY_REQUESTS = 1_000, 300, 300
@@ -52,11 +82,9 @@ class FitMatcher:
 
     @classmethod
     def of(cls, index: RelevanceIndex, encoder: CachedEncoder, learnt: Learnt = NOTHING_LEARNT) -> FitMatcher:
-        """With the shipped model, as it is for the catalog's example requests."""
         return cls(index, encoder, model_for(learnt.requests), learnt)
 
     def fit(self, text: str, hint: str) -> tuple[Fit, float]:
-        """The fit of every tool, and the ms that embedding took. A hint joins the text for every signal."""
         index, learnt, model = self.index, self.learnt, self._weighted()
         asked = asked_text(text, hint)
         started = time.perf_counter()
@@ -73,7 +101,6 @@ class FitMatcher:
         return fit_of(index, signals, model, shift, learnt.line, like), embed_ms
 
     def likeness(self, rows: Rows) -> Floats:
-        """(K, K) cosines between tools, by their own texts."""
         own = self.index.own[rows]
         return (own @ own.T).astype(np.float64)
 
@@ -157,7 +184,6 @@ class _First:
         return found
 
     def _of_all(self, found: Fit, rows: Rows, shift: Floats | None) -> Fit:
-        """The fit of the tools in these rows (K,) as one of all tools."""
         count, server_of = len(self.index.own), self.index.server_of
         least = probabilities(np.array([-LEAD_LIMIT]), self.model, self.learnt.line)[0]
         servers = np.zeros(len(found.servers))
@@ -187,14 +213,81 @@ class _Lines:
     means: Floats
 
     def of(self, x: Floats) -> Floats:
-        """The contributions of the signals, written over their values (5, K)."""
         x -= self.means
         x *= self.slopes
         return x
 
 
 def _best(values: NDArray[np.floating], count: int) -> Rows:
-    """The places of the greatest values (T,), in any order."""
     if len(values) <= count:
         return np.arange(len(values))
     return np.argpartition(values, -count)[-count:]
+
+
+LESS_THAN_COSINE = 0.1
+"""Jaccard coefficients of own texts with this much added stand in for the vectors' cosines nearly as well: log loss .178 instead of .176, and
+.195 without twins."""
+STEMS_KEPT = 4096  # tools whose stems stay in memory
+
+
+@made_once
+def model_by_words() -> RelevanceModel:
+    """The shipped model of a catalog without vectors: its signals are those of words.
+
+    >>> sorted(model_by_words().weights)
+    ['everyday', 'names', 'words']
+    """
+    own = tomllib.loads(files("core.relevance").joinpath("model.toml").read_text(encoding="utf-8"))["by_words"]
+    shipped = RelevanceModel.shipped()
+    prior = {**shipped.prior, **prior_of(own)}
+    return replace(shipped, weights=own["weights"], prior=prior, fit=own["fit"], nothing={})
+
+
+class WordsFit:
+    """The fit of T tools by words. Immutable; safe for several threads. `lexical` is that of a relevance index of the same catalog."""
+
+    def __init__(self, catalog: Catalog, lexical: LexicalIndex | None = None) -> None:
+        self.lexical = words_of_tools(catalog) if lexical is None else lexical
+        self._catalog = catalog
+        self._server_of = server_of_tools(catalog)
+        self._stems = lru_cache(maxsize=STEMS_KEPT)(self._stems_of)
+
+    @cached_property
+    def _names(self) -> LexicalIndex:
+        texts = [names(tool) for tool in self._catalog.tools]
+        return LexicalIndex(texts, words_of=words_and_stems, b=WORD_LENGTH_SHARE)
+
+    def fit(self, text: str, hint: str) -> tuple[Fit, float]:
+        """The fit of every tool, and 0 ms for embedding. A hint joins the text."""
+        asked, model, servers = asked_text(text, hint), model_by_words(), len(self._catalog.servers)
+        table, everyday = Everyday.shipped(), np.zeros(len(self._server_of), dtype=np.float32)
+        self.lexical.add(table.words_of(table.met(asked)), everyday)
+        signals = {
+            "words": self.lexical.scores_of(words_and_stems(asked)),
+            "everyday": everyday,
+            "names": self._names.scores_of(words_and_stems(asked)),
+        }
+        parts = contributions(signals, model)
+        scores = sum_of(parts)
+        if not len(scores):
+            return Fit(np.zeros(0), np.zeros(servers), None, scores, parts), 0.0
+        top = best_rows(scores)
+        tools = probabilities(ahead_of_rivals(scores, top, same_of(self.likeness(top))), model, (1.0, 0.0))
+        return Fit(tools, best_of_servers(tools, self._server_of, servers), None, scores, parts), 0.0
+
+    def likeness(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+        found = [self._stems(int(row)) for row in rows]
+        shared = np.array([[_jaccard(one, other) for other in found] for one in found]).reshape(len(found), len(found))
+        return np.minimum(shared + LESS_THAN_COSINE, 1.0)
+
+    def _stems_of(self, row: int) -> frozenset[str]:
+        return frozenset(map(stem, terms(own_text(self._catalog.tools[row]))))
+
+
+def _jaccard(one: frozenset[str], other: frozenset[str]) -> float:
+    """
+    >>> _jaccard(frozenset("ab"), frozenset("bc")), _jaccard(frozenset(), frozenset())
+    (0.3333333333333333, 0.0)
+    """
+    either = len(one | other)
+    return len(one & other) / either if either else 0.0

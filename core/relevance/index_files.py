@@ -24,7 +24,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import Stemmer
@@ -39,12 +39,11 @@ from core.domain.tool_table import ToolRows
 from core.relevance.relevance_index import RelevanceIndex
 
 Arrays = Mapping[str, NDArray[Any]]
-T = TypeVar("T")
 MANIFEST = "manifest.json"
 TOKENS = "tokens"
 LEAST = 5_001  # tools: an index of fewer is built in a second
 UNFINISHED = ".making-"
-KEPT = 12  # folders, those used last: an index of 100,000 tools takes 0.3 GB, one of 10,000 requests 10 MB
+KEPT = 12  # folders, those used last: an index of 100,000 tools takes 0.3 GB
 STALE_S = 3600.0  # a folder that is still unfinished at this age was left by a process that was killed
 TEXTS = ("server", "name", "description")
 # pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false
@@ -53,8 +52,6 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A catalog's index with the tokens of its tools' definitions, (T,)."""
-
     index: RelevanceIndex
     tokens: NDArray[np.int64]
 
@@ -72,34 +69,26 @@ class IndexFiles:
         if len(catalog.tools) < self._least:
             return make()
 
-        def read(arrays: Arrays) -> Prepared:
-            return Prepared(RelevanceIndex.from_arrays(catalog, model, arrays), np.asarray(arrays[TOKENS]))
-
-        return self.kept(
-            catalog.name, made_of(catalog, model), make, lambda made: made.index.arrays() | {TOKENS: made.tokens}, read
-        )
-
-    def kept(
-        self, what: str, digest: str, make: Callable[[], T], arrays_of: Callable[[T], Arrays], read: Callable[[Arrays], T]
-    ) -> T:  # fmt: skip
-        """What was made of inputs with this digest: opened by `read`, or else made and kept in place of the one before of that name."""
-        prefix = hashlib.sha256(f"{self._owner}\n{what}".encode("utf-8", "replace")).hexdigest()[:16] + "-"
-        found = self._opened(what, prefix + digest, read)
-        if found is not None:
+        prefix = hashlib.sha256(f"{self._owner}\n{catalog.name}".encode("utf-8", "replace")).hexdigest()[:16] + "-"
+        key = prefix + made_of(catalog, model)
+        if (found := self._opened(catalog, model, key)) is not None:
             return found
         made = make()
-        self._keep(what, prefix, prefix + digest, arrays_of(made))
-        return self._opened(what, prefix + digest, read) or made
+        self._keep(catalog.name, prefix, key, made.index.arrays() | {TOKENS: made.tokens})
+        return self._opened(catalog, model, key) or made
 
-    def _opened(self, what: str, key: str, read: Callable[[Arrays], T]) -> T | None:
+    def _opened(self, catalog: Catalog, model: str, key: str) -> Prepared | None:
         folder = self.folder / key
         if not folder.is_dir():
             return None
         try:
-            found = read(_mapped(folder, key))
+            arrays = _mapped(folder, key)
+            found = Prepared(RelevanceIndex.from_arrays(catalog, model, arrays), np.asarray(arrays[TOKENS]))
             os.utime(folder / MANIFEST)
         except Exception as problem:  # noqa: BLE001  a damaged file may fail anywhere above
-            _log.warning("The kept index of %s cannot be used (%s) and is made again: %s", what, folder, problem)
+            _log.warning(
+                "The kept index of %s cannot be used (%s) and is made again: %s", catalog.name, folder, problem
+            )
             shutil.rmtree(folder, ignore_errors=True)
             return None
         return found
@@ -191,7 +180,6 @@ def _of_servers(catalog: Catalog) -> tuple[Texts, Texts]:
 
 @made_once
 def _code() -> str:
-    """The digest of the code that makes an index: nobody has to remember to change a number when it changes."""
     digest = hashlib.sha256(f"{unicodedata.unidata_version} {Stemmer.version()}".encode())
     for room in (core.relevance, core.domain):
         for folder in map(Path, room.__path__):

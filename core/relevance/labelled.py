@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from core.domain.feedback import LabelledQuery
 from core.relevance.encoder import CachedEncoder
 from core.relevance.feedback import BOUND, FLOOR, HALF, QueryMap, Vectors, closeness, shifts, targets_of
-from core.relevance.half_rows import HalfRows
 from core.relevance.relevance_index import RelevanceIndex, RelevanceModel, asked_text
 from core.relevance.scoring import Floats, Signal, fit_of, model_for, normalised, with_requests
+from core.relevance.vectors import HalfRows
 
 if TYPE_CHECKING:
     from core.relevance.requests import RequestIndex
@@ -100,30 +100,24 @@ class IndexScorer:
 
     @classmethod
     def of(cls, index: RelevanceIndex, encoder: CachedEncoder, requests: RequestIndex | None) -> IndexScorer:
-        """With the shipped model, as it is for the catalog's example requests."""
         return cls(index, encoder, model_for(requests), requests)
 
     @property
     def weights(self) -> Mapping[str, float]:
-        """The shipped weights of the signals, `dense` among them."""
         return self.model.weights
 
     @property
     def rows(self) -> Vectors | HalfRows:
-        """(T, D): the rows that the dense signal compares with a query."""
         return self.index.rows
 
     def dense(self, vector: Vectors, moved: Vectors) -> Vectors:
-        """(T,) the dense signal of a query `vector` that a query map has `moved`."""
         return self.index.dense(vector, moved)
 
     @property
     def slope(self) -> float:
-        """Logits of p_fit for one unit of score, of a tool behind another."""
         return self.model.fit["behind"]
 
     def found(self, query: LabelledQuery) -> QuerySignals:
-        """The signals of a sub-task with its hint."""
         text = asked_text(query.subtask, query.server_hint)
         vector = self.encoder.encode_query(text)
         signals = with_requests(self.index.signals(text, vector), self.requests, text, vector, self.model)
@@ -131,7 +125,6 @@ class IndexScorer:
         return QuerySignals(vector, alone, signals)
 
     def normalised(self, name: str, raw: Signal) -> Floats:
-        """(T,) a signal as it enters the sum, before its weight."""
         return normalised(name, raw, self.model)
 
     def logits(
@@ -164,8 +157,6 @@ class Recipe:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """The parts of a recipe, fitted to the sub-tasks `learnt_from`."""
-
     recipe: Recipe
     weights: Mapping[str, float]
     query_map: QueryMap | None
@@ -218,11 +209,9 @@ class LabelledSet:
         self.fits = np.take_along_axis(self._votes, self.tools, axis=1) > 0
 
     def is_right(self, number: int) -> NDArray[np.bool_]:
-        """(T,) which tools can do one sub-task."""
         return self._votes[number] > 0
 
     def parts(self, recipe: Recipe, learnt_from: Rows) -> Parts:
-        """Fit the parts of a recipe to some of the sub-tasks."""
         train = tuple(learnt_from.tolist())
         weights = self._shipped if recipe.strength is None else self._fitted_weights(recipe.strength, train)
         query_map = None if recipe.ridge is None else self._map(recipe.ridge, train)
@@ -244,7 +233,6 @@ class LabelledSet:
         return reciprocal_ranks(scores, self.fits[asked])
 
     def logits(self, parts: Parts, number: int) -> Floats:
-        """(T,) the scorer's own logits for one sub-task under a recipe."""
         shift = None
         if parts.recipe.bound > 0 and len(parts.learnt_from):
             shift = self._shifts(parts, np.array([number]))[0]

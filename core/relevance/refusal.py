@@ -143,7 +143,6 @@ def language_of(text: str) -> str:
 
 
 def understood(fit: Fit, text: str) -> Fit:
-    """Returns the fit with the language of the question. No decision on a question that is not English is sure."""
     language = language_of(text)
     if not language:
         return fit

@@ -27,10 +27,10 @@ from numpy.typing import NDArray
 from core.domain.catalog import Catalog
 from core.domain.progress import made_once
 from core.relevance.encoder import CachedEncoder, Vectors
-from core.relevance.examples import Examples, shipped_examples
-from core.relevance.half_rows import HalfRows, Moments
 from core.relevance.lexical import Everyday, LexicalIndex, words_and_stems
+from core.relevance.packaged_vectors import Examples, shipped_examples
 from core.relevance.text_views import VIEWS, full, parameters, profile
+from core.relevance.vectors import HalfRows, Moments
 
 VIEW_MIX = {"full": 0.50, "own": 0.26, "tool": 0.24}  # of the dense views: one mixed matrix, one product
 SIGNALS = ("dense", "profile", "words", "everyday", "concept")
@@ -82,11 +82,11 @@ class RelevanceModel:
         """A model from its tables. Raises KeyError for a missing one."""
         asked = document["requests"]
         requests = RequestModel(
-            dict(asked["weights"]), _prior(asked), dict(asked["slope"]), dict(asked["fit"]), dict(asked["nothing"]),
+            dict(asked["weights"]), prior_of(asked), dict(asked["slope"]), dict(asked["fit"]), dict(asked["nothing"]),
             float(asked["temperature"]),
         )  # fmt: skip
         return cls(
-            dict(document["weights"]), _prior(document), dict(document["fit"]), dict(document["nothing"]),
+            dict(document["weights"]), prior_of(document), dict(document["fit"]), dict(document["nothing"]),
             float(document["temperature"]), requests,
         )  # fmt: skip
 
@@ -106,7 +106,7 @@ class RelevanceModel:
         return replace(self, weights=weights, fit=fit, temperature=temperature, requests=requests)
 
 
-def _prior(document: Mapping[str, Any]) -> Prior:
+def prior_of(document: Mapping[str, Any]) -> Prior:
     return {name: (float(mean), float(deviation)) for name, (mean, deviation) in document["prior"].items()}
 
 
@@ -194,7 +194,6 @@ class RelevanceIndex:
         return cls(catalog, held, own, profiles, concepts, lexical, shipped_examples(model), moments)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """All that it is made of, by name."""
         parts = {"words": self.lexical.arrays}
         if self.moments is not None:
             parts |= {part: of.arrays for part, of in zip(MOMENTS, self.moments, strict=True)}
@@ -206,7 +205,6 @@ class RelevanceIndex:
 
     @property
     def general_questions(self) -> Vectors | None:
-        """(B, D) questions of all kinds. Returns None if none ship for the encoder."""
         return None if self._examples is None else self._examples.some(GENERAL)
 
     def dense(self, vector: Vectors, moved: Vectors | None = None) -> Vectors:
@@ -227,20 +225,17 @@ class RelevanceIndex:
 
         `vector` (D,) is the text's; `moved` replaces it in the dense signal.
         """
+        zeros = np.zeros((len(OF_WORDS), len(self.server_of)), dtype=np.float32)
+        words = self.fill_words(text, words_and_stems(text), zeros)
         return {
             "dense": self.dense(vector, moved),
             "profile": self.profiles(vector)[self.server_of],
-            **self.signals_of_words(text),
+            **dict(zip(OF_WORDS, words, strict=True)),
         }
 
     def profiles(self, vector: Vectors, servers: NDArray[np.int64] | None = None) -> Vectors:
         """(S,) cosines with the profiles of the servers, or of some of them."""
         return self._profiles @ vector if servers is None else self._profiles[servers] @ vector
-
-    def signals_of_words(self, text: str) -> dict[str, Vectors]:
-        """The signals of a query that no vector is compared for, (T,) each."""
-        found = np.zeros((len(OF_WORDS), len(self.server_of)), dtype=np.float32)
-        return dict(zip(OF_WORDS, self.fill_words(text, words_and_stems(text), found), strict=True))
 
     def fill_words(self, text: str, with_stems: Sequence[str], zeros: Vectors) -> Vectors:
         """Writes the signals of words into rows of zeros (3, T), in the order of `OF_WORDS`. `with_stems` are the words of the text with their stems."""
@@ -254,7 +249,6 @@ class RelevanceIndex:
 
 
 def words_of_tools(catalog: Catalog) -> LexicalIndex:
-    """The words of a catalog's tools: names, descriptions and parameters."""
     return LexicalIndex(
         [f"{full(tool)} {parameters(tool)}" for tool in catalog.tools], words_of=words_and_stems, b=WORD_LENGTH_SHARE
     )
@@ -279,7 +273,6 @@ def relevance_texts(catalog: Catalog) -> Sequence[str]:
 
 
 def server_of_tools(catalog: Catalog) -> NDArray[np.int64]:
-    """(T,) the row of each tool's server."""
     return np.repeat(np.arange(len(catalog.servers)), [len(server.tools) for server in catalog.servers])
 
 
@@ -294,7 +287,6 @@ def _rounded(rows: Vectors) -> Vectors:
 
 
 def _spread(scores: Vectors) -> Vectors:
-    """Rows (N, T) with mean 0 and deviation 1 over the tools."""
     if not scores.size:
         return scores
     centred = scores - scores.mean(axis=1, keepdims=True)

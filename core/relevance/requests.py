@@ -15,21 +15,28 @@ If more than a third of a tool's requests do not count, or they are near questio
 
 from __future__ import annotations
 
-import json
+import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Self
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+import sample_catalog
+from core.domain.catalog import Catalog
+from core.domain.requests import Request, in_force
 from core.domain.text_column import Texts
-from core.relevance.encoder import CachedEncoder, TokenVectors, Vectors, eight_bits
+from core.domain.tool_table import rows_with_seldom
+from core.importers.shipped_catalogs import SHIPPED_CATALOGS
+from core.relevance.encoder import CachedEncoder, TokenVectors, Vectors, eight_bits, text_hash, unit_rows
 from core.relevance.lexical import LexicalIndex, words_and_stems
+from core.relevance.packaged_vectors import read_requests
 from core.relevance.refusal import Like
 from core.relevance.relevance_index import WORD_LENGTH_SHARE, RelevanceIndex, RequestModel
 from core.relevance.scoring import Floats, moments, z_scores
+from core.store import Store
 
 ASKED, ASKED_WORDS = "asked", "asked_words"
 NEAREST = 3  # requests of a tool that its signal is the mean of
@@ -48,8 +55,6 @@ GENERAL_KIND = "this tool's requests are near questions of every kind"
 
 @dataclass(frozen=True, slots=True)
 class Near:
-    """The nearest request of a tool, with its cosine."""
-
     text: str
     cosine: float
 
@@ -73,50 +78,20 @@ class Given:
 class RequestIndex:
     """The requests of T tools that count, as 8-bit rows. Immutable; safe for several threads.
 
-    `arrays` are all that it is made of, beside the relevance index. `tools` (C,) are the rows of those that have some, and `enough` says that
-    every tool has as many as it needs. `coverage` is the share of the tools that have some. `uncounted` has the requests that do not count and why, by the row of their tool. `greedy` are the
-    rows of the tools of which none does.
+    `tools` (C,) are the rows of tools with requests, and `coverage` their share; `enough`: every tool has as many as it needs. `uncounted`
+    has the other requests and why, by the row of their tool; `greedy` are the rows of tools of which no request counts.
     """
 
     def __init__(self, given: Given, index: RelevanceIndex) -> None:
         counts, greedy = counting(given, index)
-        kept = np.flatnonzero(counts)
-        texts = Texts.of(given.texts[place] for place in kept.tolist())
-        rows, sizes = given.vectors[kept], np.bincount(given.owners[kept], minlength=len(index.own))
-        tools, starts = np.flatnonzero(sizes > 0), np.cumsum(sizes) - sizes
-        eight = eight_bits(rows)
-        joined = [" ".join(texts[place] for place in range(starts[row], starts[row] + sizes[row])) for row in tools]
-        words = LexicalIndex(joined, words_of=words_and_stems, b=WORD_LENGTH_SHARE)
-        lost = [(int(given.owners[place]), given.texts[place]) for place in np.flatnonzero(~counts).tolist()]
-        uncounted = [(row, text, greedy.get(row, FOREIGN)) for row, text in lost]
-        self._take(
-            {
-                "sizes": sizes, "rows": eight, "lengths": np.linalg.norm(eight.astype(np.float32), axis=1),
-                "means": _means(rows, starts[tools], sizes[tools]),
-                "texts": np.frombuffer(texts.data, dtype=np.uint8), "ends": texts.offsets,
-                "said": np.frombuffer(json.dumps([sorted(greedy), uncounted]).encode(), dtype=np.uint8),
-                **{f"words.{name}": array for name, array in words.arrays.items()},
-            },
-            index,
-        )  # fmt: skip
-
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], index: RelevanceIndex) -> Self:
-        """The index with the `arrays` of one over the same relevance index."""
-        made = cls.__new__(cls)
-        made._take(arrays, index)
-        return made
-
-    def _take(self, arrays: Mapping[str, NDArray[Any]], index: RelevanceIndex) -> None:
-        self.arrays = arrays
-        # plain array views: slicing a memmap is slow
-        own, sizes = index.own, np.asarray(arrays["sizes"])
-        greedy, uncounted = json.loads(bytes(arrays["said"]))
-        self.greedy = frozenset[int](greedy)
+        kept, own = np.flatnonzero(counts), index.own
+        self.greedy = frozenset(greedy)
         self.uncounted: dict[int, dict[str, str]] = {}
-        for row, text, why in uncounted:
-            self.uncounted.setdefault(row, {})[text] = why
-        self.texts = Texts(bytes(arrays["texts"]), np.asarray(arrays["ends"]))
+        for place in np.flatnonzero(~counts).tolist():
+            row = int(given.owners[place])
+            self.uncounted.setdefault(row, {})[given.texts[place]] = greedy.get(row, FOREIGN)
+        self.texts = Texts.of(given.texts[place] for place in kept.tolist())
+        rows, sizes = given.vectors[kept], np.bincount(given.owners[kept], minlength=len(own))
         self.covered = sizes > 0
         self.tools = np.flatnonzero(self.covered)
         self.coverage = len(self.tools) / max(len(own), 1)
@@ -124,14 +99,17 @@ class RequestIndex:
         self._starts = np.cumsum(sizes) - sizes
         self._against = np.minimum(sizes[self.tools] / ENOUGH, 1.0).astype(np.float32)
         self.enough = len(self.tools) == len(own) and bool((self._against == 1.0).all())
-        self._rows, self._lengths, self._means = (np.asarray(arrays[name]) for name in ("rows", "lengths", "means"))
+        self._rows = eight_bits(rows)
+        self._lengths = np.linalg.norm(self._rows.astype(np.float32), axis=1)
+        self._counts, starts = sizes[self.tools], self._starts[self.tools]
+        self._means = _means(rows, starts, self._counts)
         self._own = own
         self._index = index
-        self._counts = sizes[self.tools]
         width = np.arange(max(int(sizes.max(initial=0)), 1))
-        self._places = self._starts[self.tools][:, None] + np.minimum(width, self._counts[:, None] - 1)
-        words = {name.removeprefix("words."): array for name, array in arrays.items() if name.startswith("words.")}
-        self._lexical = LexicalIndex.from_arrays(words, len(self.tools), words_of=words_and_stems)
+        self._places = starts[:, None] + np.minimum(width, self._counts[:, None] - 1)
+        spans = zip(starts.tolist(), self._counts.tolist(), strict=True)
+        joined = [" ".join(self.texts[place] for place in range(start, start + size)) for start, size in spans]
+        self._lexical = LexicalIndex(joined, words_of=words_and_stems, b=WORD_LENGTH_SHARE)
 
     def signals(
         self, text: str, vector: Vectors, relevance: Callable[[], Floats], model: RequestModel
@@ -172,7 +150,6 @@ class RequestIndex:
         return self._index.rows[self.tools]
 
     def near(self, row: int, vector: Vectors) -> Near | None:
-        """The nearest request of a tool. Returns None if none of its requests counts."""
         if not self.covered[row]:
             return None
         start = int(self._starts[row])
@@ -182,7 +159,6 @@ class RequestIndex:
         return Near(self.texts[start + best], float(cosines[best]))
 
     def _nearest(self, vector: Vectors) -> Vectors:
-        """(C,) the mean of the three nearest requests of each tool that has some."""
         means = self._means @ vector
         found = np.float32(MEAN_SLOPE) * means + np.float32(MEAN_OFFSET)
         size = min(COMPARED, len(means))
@@ -273,3 +249,98 @@ def _means(rows: Vectors, starts: NDArray[np.int64], sizes: NDArray[np.int64]) -
     if not len(starts):
         return np.zeros((0, rows.shape[1]), dtype=np.float32)
     return (np.add.reduceat(rows, starts) / sizes[:, None]).astype(np.float32)
+
+
+SHIPPED, OF_CATALOG = "shipped", "catalog"
+Requests = Mapping[str, tuple[Request, ...]]
+
+
+@dataclass
+class _Known:
+    catalog: Catalog
+    requests: Requests
+    index: RequestIndex | None = None
+    made: bool = False
+    making: threading.Lock = field(default_factory=threading.Lock)
+
+
+@dataclass(eq=False)
+class RequestBook:
+    """Requests by catalog. Thread-safe. `folder` has the vectors of the requests that come with Wayfare."""
+
+    store: Store
+    encoder: CachedEncoder
+    folder: Path = sample_catalog.REQUESTS
+
+    def __post_init__(self) -> None:
+        self._known: dict[tuple[str, str], _Known] = {}
+        self._lock = threading.RLock()
+
+    def of(self, catalog: Catalog) -> Requests:
+        return self._read(catalog).requests
+
+    def index(self, catalog: Catalog, relevance: Callable[[], RelevanceIndex], part: str = "") -> RequestIndex | None:
+        """The index of a catalog, or of a `part` of its tools. Returns None if no request counts. It may embed texts, which takes long."""
+        checked = self.checked(catalog, relevance, part)
+        return checked if checked is not None and checked.covered.any() else None
+
+    def checked(self, catalog: Catalog, relevance: Callable[[], RelevanceIndex], part: str = "") -> RequestIndex | None:
+        """The index with what it says of greedy tools. Returns None if the catalog has no requests."""
+        known = self._read(catalog, part)
+        with known.making:
+            if not known.made:
+                given = self._given(known)
+                known.index = None if given is None else RequestIndex(given, relevance())
+                known.made = True
+            return known.index
+
+    def forget(self, name: str) -> None:
+        with self._lock:
+            for key in [key for key in self._known if key[0] == name]:
+                del self._known[key]
+
+    def _read(self, catalog: Catalog, part: str = "") -> _Known:
+        with self._lock:
+            known = self._known.get((catalog.name, part))
+            if known is None or known.catalog is not catalog:
+                source = SHIPPED if catalog.name in SHIPPED_CATALOGS else OF_CATALOG
+                history = self.store.requests.history(catalog.name)
+                named = (catalog.tool_row.get(change.tool) for change in history)
+                rows = sorted({*rows_with_seldom(catalog.tools), *(row for row in named if row is not None)})
+                found = in_force(history, {catalog.tool_ids[row]: catalog.tools[row] for row in rows}, source=source)
+                known = self._known[catalog.name, part] = _Known(catalog, found)
+            return known
+
+    def given(self, catalog: Catalog) -> Given | None:
+        """The requests in force with their vectors. Returns None if the catalog has none. It may embed texts, which takes long."""
+        return self._given(self._read(catalog))
+
+    def _given(self, known: _Known) -> Given | None:
+        every = _in_order(known)
+        shipped = self._shipped([one.text for _, one in every if one.source == SHIPPED])
+        # another encoder than the shipped one would embed 13,000 texts at its first start
+        used = [(row, one) for row, one in every if one.source != SHIPPED or one.text in shipped]
+        return self._with_vectors(used, shipped) if used else None
+
+    def _with_vectors(self, used: Sequence[tuple[int, Request]], shipped: Mapping[str, Vectors]) -> Given:
+        honest = np.array([one.source == SHIPPED for _, one in used], dtype=np.bool_)
+        vectors = np.empty((len(used), self.encoder.dimension), dtype=np.float32)
+        if honest.any():
+            vectors[honest] = [shipped[one.text] for _, one in used if one.source == SHIPPED]
+        if not honest.all():
+            vectors[~honest] = self.encoder.encode_documents([one.text for _, one in used if one.source != SHIPPED])
+        return Given([one.text for _, one in used], vectors, np.array([row for row, _ in used], dtype=np.int64), honest)
+
+    def _shipped(self, texts: list[str]) -> dict[str, Vectors]:
+        found = read_requests(self.folder, self.encoder.model) if texts else None
+        if found is None:
+            return {}
+        places, rows = found
+        there = [(text, places[key]) for text in texts if (key := text_hash(text)) in places]
+        unit = unit_rows(rows[[place for _, place in there]].astype(np.float32))
+        return dict(zip((text for text, _ in there), unit, strict=True))
+
+
+def _in_order(known: _Known) -> list[tuple[int, Request]]:
+    every = [(known.catalog.tool_row[tool], one) for tool, of in known.requests.items() for one in of]
+    return sorted(every, key=lambda each: each[0])

@@ -32,7 +32,6 @@ Signal = NDArray[np.floating]
 
 
 def sigmoid(logits: Floats) -> Floats:
-    """Logits to probabilities, any shape."""
     return 1.0 / (1.0 + np.exp(-np.clip(logits, -60.0, 60.0)))
 
 
@@ -100,7 +99,6 @@ def z_scores(x: Signal, prior: tuple[float, float]) -> Floats:
 
 
 def moments(x: Signal, prior: tuple[float, float]) -> tuple[float, float]:
-    """Mean and deviation of (T,) values, both shrunk towards the prior's."""
     values = np.asarray(x, dtype=np.float64)
     size, total = len(values), float(values.sum())
     mean = total / max(size, 1)
@@ -126,12 +124,10 @@ def damped(scores: Floats) -> Floats:
 
 
 def damping(best: float) -> float:
-    """The factor of all scores of which this is the largest."""
     return (PEAK / best) ** DAMPING if best > 0.1 else 1.0
 
 
 def contributions(signals: Mapping[str, Signal], model: RelevanceModel) -> dict[str, Floats]:
-    """What each signal adds to the relevance of each tool, (T,) each."""
     return {name: model.weights[name] * normalised(name, x, model) for name, x in signals.items()}
 
 
@@ -146,7 +142,6 @@ def normalised(name: str, x: Signal, model: RelevanceModel) -> Floats:
 def with_requests(
     signals: Mapping[str, Signal], requests: RequestIndex | None, text: str, vector: Vectors, model: RelevanceModel
 ) -> Mapping[str, Signal]:
-    """The signals of a query with those of example requests, if there are any."""
     if requests is None:
         return signals
     return {
@@ -238,14 +233,9 @@ def ahead_of_rivals(scores: Floats, top: NDArray[np.int64], same: Floats, forgiv
     """(T,) how far each tool is ahead of the best that does something else. `top` are the rows of the thirty best, best first, and
     `same` and `forgiven` are those of `leads`. Tools beyond them have no twins.
     """
-    ahead = np.clip(scores - rival_of(float(scores[top[0]])), -LEAD_LIMIT, LEAD_LIMIT)
+    ahead = np.clip(scores - max(GHOST, float(scores[top[0]])), -LEAD_LIMIT, LEAD_LIMIT)
     ahead[top] = leads(scores[top], same, forgiven)
     return ahead
-
-
-def rival_of(best: float) -> float:
-    """The score that all tools but the best thirty are behind: the greatest one."""
-    return max(GHOST, best)
 
 
 def probabilities(ahead: Floats, model: RelevanceModel, line: tuple[float, float]) -> Floats:
@@ -255,7 +245,6 @@ def probabilities(ahead: Floats, model: RelevanceModel, line: tuple[float, float
 
 
 def best_of_servers(tools: Floats, server_of: NDArray[np.int64], servers: int) -> Floats:
-    """(S,) the best tool's probability; 0 for a server without tools."""
     best = np.zeros(servers)
     np.maximum.at(best, server_of, tools)
     return best
@@ -276,7 +265,6 @@ def nothing_fits(
 def evidence_without(
     index: RelevanceIndex, signals: Mapping[str, Signal], model: RelevanceModel, like: Like, without: Sequence[int]
 ) -> Evidence | None:
-    """The evidence for `nothing_fits`. Returns None if no tool is left."""
     rows = np.delete(np.arange(len(index.own)), list(without))
     left = {name: x[rows] for name, x in signals.items()}
     scores = sum_of(contributions(left, model))
@@ -288,7 +276,6 @@ def evidence_without(
 
 
 def sum_of(parts: Mapping[str, Floats]) -> Floats:
-    """(T,) the relevance of each tool."""
     total = np.zeros(len(next(iter(parts.values()))))
     for part in parts.values():
         total += part
@@ -296,13 +283,11 @@ def sum_of(parts: Mapping[str, Floats]) -> Floats:
 
 
 def best_rows(scores: Floats) -> NDArray[np.int64]:
-    """Rows of the thirty best scores, best first."""
     size = min(TOP, len(scores))
     top = np.argpartition(-scores, size - 1)[:size]
     return top[np.argsort(-scores[top], kind="stable")]
 
 
 def model_for(requests: RequestIndex | None) -> RelevanceModel:
-    """The shipped model of a catalog with these example requests."""
     shipped = RelevanceModel.shipped()
     return shipped if requests is None else shipped.with_requests(requests.coverage, len(requests.covered))

@@ -133,7 +133,6 @@ def enriched(tool: Tool) -> str:
 
 
 def questions(tool: Tool) -> str:
-    """Questions that the tool answers: by its description, and by its name with its first arguments."""
     does = imperative(first_sentence(tool.description, QUESTION_CHARACTERS)) or words(tool.name).lower()
     arguments = [name.lower() for name in _arguments(tool)[:2]]
     by = f" by {' and '.join(arguments)}" if arguments else ""
@@ -141,7 +140,6 @@ def questions(tool: Tool) -> str:
 
 
 def topics(tool: Tool) -> list[str]:
-    """The first content words, at most eight."""
     found = terms(f"{words(tool.server)} {words(tool.name)} {tool.description[:DESCRIPTION_CHARACTERS]}")
     return list(dict.fromkeys(term for term in found if len(term) > 3))[:TOPICS]
 

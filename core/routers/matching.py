@@ -11,10 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.domain.decision import Fit
-from core.relevance.by_words import WordsFit
 from core.relevance.catalog_index import CatalogIndex, ViewLayer
 from core.relevance.encoder import CachedEncoder, Vectors
-from core.relevance.fit_matcher import FitMatcher
+from core.relevance.fit_matcher import FitMatcher, WordsFit
 from core.routers.context import Layer, Match
 from core.routers.parameters import MatchingParameters
 from core.routers.utility import calibrated

@@ -17,13 +17,19 @@ from core.domain.catalog import Tool
 from core.importers.shipped_catalogs import SHIPPED_CATALOGS, shipped
 from core.relevance.catalog_index import CatalogIndex
 from core.relevance.encoder import CachedEncoder, EncoderSource, MemoryVectorStore, Vectors, eight_bits, text_hash
-from core.relevance.examples import DATA, QUESTIONS, TEXTS, Examples, digest, shipped_examples, vector_files
 from core.relevance.onnx_encoder import DIMENSION, SHIPPED_GRAPH, ModelFolder, OnnxEncoder, model_folder, tuned_folder
 from core.relevance.packaged_vectors import (
+    DATA,
+    QUESTIONS,
+    TEXTS,
+    Examples,
     VectorFileError,
+    digest,
     read_requests,
     read_vectors,
+    shipped_examples,
     vector_file,
+    vector_files,
     write_requests,
     write_vectors,
 )
@@ -82,7 +88,7 @@ def drift(folder: Path = VECTORS) -> list[str]:
 
 def build() -> str:
     """Writes the graph and the vectors. Returns the files and their sizes in one line."""
-    from core.relevance.tuning.graph import write_graph  # loads torch
+    from core.relevance.tuning.weights import write_graph  # loads torch
 
     write_graph(SHIPPED_GRAPH)
     store, folders = MemoryVectorStore(), models()

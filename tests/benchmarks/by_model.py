@@ -31,6 +31,7 @@ from core.papers.etom import FILES
 from core.papers.report import SAMPLE, SEARCH, Kind, Material, Row, pair
 from core.planning.base import Action, Attempt, Planner, Turn
 from core.planning.model import ModelPlanner
+from tests.benchmarks.asking import grade, judge
 from tests.benchmarks.measuring import report
 from tests.benchmarks.model import served
 from tests.benchmarks.reacting import CYCLES, SERVERS, WAYS, react
@@ -108,7 +109,7 @@ def answered(material: Material, model: ModelPlanner) -> Row:
         other = TRUTHS[every[(at + 1) % len(every)].id]
         try:
             answer = model.act(Turn(task.question, task.question, (), attempts=(Attempt(tool, said),))).words
-            pair_of = [model.grade(task.question, text, TRUTHS[task.id]) for text in (answer, other)]
+            pair_of = [grade(model, task.question, text, TRUTHS[task.id]) for text in (answer, other)]
         except PlannerError:
             unreadable += 1
             continue
@@ -259,9 +260,9 @@ def played(material: Material, model: Planner) -> Row:
     return Row("Algorithm 1, by a model", Kind.MODEL, {"sr": pair(None, 100 * fmean(right))}, why=why, model=model.name)
 
 
-def _judged(model: Planner, task: Task, trace: Trace) -> bool:
+def _judged(model: ModelPlanner, task: Task, trace: Trace) -> bool:
     try:
-        return bool(model.judge(task.question or task.subtask, trace.attempts))
+        return judge(model, task.question or task.subtask, trace.attempts)
     except PlannerError:
         return False
 

@@ -21,6 +21,7 @@ from core.lab.levels import LEVELS
 from core.planning.base import Card
 from core.planning.model import ModelPlanner
 from core.relevance.text_views import full, profile
+from tests.benchmarks.asking import needs_tools, next_action
 
 CYCLES, SERVERS = 6, 3
 WAYS = (
@@ -55,14 +56,14 @@ def react(catalog: Catalog, model: ModelPlanner, question: str, way: str = "") -
     """One trajectory of at most `CYCLES` cycles."""
     made = Trajectory()
     try:
-        if not model.needs_tools(question):
+        if not needs_tools(model, question):
             return made
     except PlannerError:
         made.errors[ORCHESTRATION_ERROR] += 1
         return made
     for _ in range(CYCLES):
         try:
-            action = model.next_action(question, made.done, way)
+            action = next_action(model, question, made.done, way)
         except PlannerError:  # the same question would bring the same answer
             made.errors[ORCHESTRATION_ERROR] += 1
             break

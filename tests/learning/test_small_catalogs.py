@@ -15,7 +15,7 @@ CATALOGS = (
     ("weather-now", "street-maps", "flight-search"), ("recipe-box", "shop-finder"),
 )  # fmt: skip
 REQUESTS = slice(4, 7)  # of each tool: three of those in people's words
-EVERY = 40  # of the questions for other servers
+EVERY = 80  # of the questions for other servers
 
 
 def share(refused: Sequence[bool]) -> float:

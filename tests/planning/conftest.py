@@ -37,8 +37,11 @@ def waits() -> list[float]:
 def asking(endpoint: Any, waits: list[float]) -> Callable[..., ModelEndpoint]:
     """Our side of the endpoint."""
 
-    def make(model: str = "small", **options: Any) -> ModelEndpoint:
-        return ModelEndpoint(model, endpoint.url, KEY, sleep=waits.append, **options)
+    async def sleep(wait_s: float) -> None:
+        waits.append(wait_s)
+
+    def make(model: str = "small", url: str = endpoint.url, **options: Any) -> ModelEndpoint:
+        return ModelEndpoint(model, url, KEY, sleep=sleep, **options)
 
     return make
 

@@ -72,15 +72,3 @@ def test_the_command_line_names_who_spoke(endpoint, db, capsys):
     endpoint.reactions = [endpoint.answer({"description": "weather forecast"})]
     main(["route", QUESTION, "--router", "prag", "--set", "planner=model", "--db", str(db)])
     assert "Planner: gpt-4o-mini." in capsys.readouterr().out
-
-
-@pytest.mark.usefixtures("model")
-def test_a_failing_model_is_exit_2_with_one_sentence_without_the_key(endpoint, db, capsys, key):
-    endpoint.reactions = [endpoint.fail(401, f'{{"error": {{"message": "wrong key {key}"}}}}')]
-    with pytest.raises(SystemExit) as exit_:
-        main(["route", QUESTION, "--router", "prag", "--set", "planner=model", "--db", str(db), "--json"])
-    out, err = capsys.readouterr()
-    assert (exit_.value.code, out) == (2, "")
-    assert err.startswith("The model 'gpt-4o-mini'")
-    assert err.count("\n") == 1
-    assert key not in err

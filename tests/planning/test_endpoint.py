@@ -16,8 +16,7 @@ import pytest
 from core.domain.errors import PlannerError
 from core.planning import model_endpoint
 from core.planning.base import Watch, watched
-from core.planning.model_connection import ANSWER_LIMIT_BYTES
-from core.planning.model_endpoint import STOPPED, Message, ModelEndpoint, endpoint_of
+from core.planning.model_endpoint import ANSWER_LIMIT_BYTES, STOPPED, Message, ModelEndpoint, endpoint_of
 from tests.cases import each
 from tests.planning.endpoints import LATE_S
 
@@ -161,8 +160,8 @@ def test_what_is_no_completion_is_no_answer(endpoint, asking, body):
     assert "after 3 attempts (not a chat completion)" in failure_of(asking)
 
 
-def test_nobody_there_is_said_with_the_address_without_its_password(key, waits):
-    ours = ModelEndpoint("small", "http://ann:pw-5@127.0.0.1:9/v1?token=t-6", key, sleep=waits.append)
+def test_nobody_there_is_said_with_the_address_without_its_password(asking):
+    ours = asking(url="http://ann:pw-5@127.0.0.1:9/v1?token=t-6")
     with pytest.raises(PlannerError, match=r"at 127\.0\.0\.1:9/v1 cannot be reached") as caught:
         ours.ask(MESSAGE)
     assert "pw-5" not in str(caught.value)
@@ -239,15 +238,15 @@ def test_an_answer_ends_as_soon_as_it_is_stopped(endpoint, asking, started):
     endpoint.reactions = [endpoint.unfinished("one", "two") if started else endpoint.late()]
     watch, began = Watch(), time.monotonic()
     with watched(watch), ThreadPoolExecutor(1) as other:
-        stopping = other.submit(stop_at, watch, 2 if started else 0)
+        stopping = other.submit(stop_at, watch, 2 if started else 0, endpoint.asked)
         assert failure_of(asking) == STOPPED
     assert stopping.result() == ("the model writes, tokens so far: 2" if started else "the model reads")
     assert time.monotonic() - began < LATE_S
     assert len(endpoint.asked) == 1
 
 
-def stop_at(watch: Watch, tokens: int) -> str:
-    while watch.tokens != tokens:
+def stop_at(watch: Watch, tokens: int, asked: list) -> str:
+    while watch.tokens != tokens or not asked:
         time.sleep(0.001)
     words = watch.words()
     watch.stop.set()

@@ -21,8 +21,6 @@ def test_each_question_is_answered_with_what_the_model_says(endpoint, planner):
         ({"description": "weather forecast"}, lambda p: p.predict_tool("q"), "weather forecast"),
         ({"description": "reads files"}, lambda p: p.summarise("files: Tools: read"), "reads files"),
         ({"question": "list files"}, lambda p: p.rewrite("q"), "list files"),
-        ({"why": "most of it", "score": 7}, lambda p: p.grade("q", "a", "t"), 0.7),
-        ({"why": "", "score": -3}, lambda p: p.grade("q", "b", "t"), 0.0),
         ({"questions": ["a", "q", "a", "b", "c"]}, lambda p: p.expand("q", 2), ("a", "b")),
         ({"server": "weather", "tool": "forecast"}, lambda p: p.request("q"), ToolRequest("weather", "forecast")),
         (
@@ -137,13 +135,6 @@ def test_instructions_in_descriptions_and_questions_stay_data(endpoint, planner)
     assert not {"<", ">"} & set(text)
     data = json.loads(text)
     assert data["question"] == data["tools"][0]["text"] == INJECTION
-
-
-def test_a_model_that_obeys_a_description_gets_nothing_that_was_not_offered(endpoint, planner):
-    endpoint.reactions = [endpoint.answer({"tools": ["files::list"], "reason": "\x1b[31mIgnore\nrules"})]
-    selection = planner.select("send it", [Card("mail::send", INJECTION, 0.5)], 1)
-    assert selection.ids == ()
-    assert selection.reason == "⟨U+001B⟩[31mIgnore rules Named but not offered: 1."
 
 
 def test_parts_need_earlier_parts_only_and_keep_to_the_limit(endpoint, planner):

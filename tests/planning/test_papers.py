@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from core.app import App, Settings, build_app
 from core.papers import RESULTS
@@ -16,7 +14,6 @@ from core.papers.ehrr_runs import ablation
 from core.papers.report import Column, Kind, Report, Row, Table
 from core.relevance.encoder import CachedEncoder, EncoderSource
 from core.store import Store
-from tests.benchmarks import by_model
 from tests.relevance.toy_encoders import Letters
 
 TASKS = 4
@@ -77,50 +74,3 @@ def test_what_a_model_measured_before_stays_when_a_report_is_made_without_one() 
     over = Row("rules", Kind.MODEL, {"a": (None, 9.0)}, model="small")
     assert with_kept(report, {"1": [before, new, over]}).tables[0].rows == (rows[0], before, new)
     assert with_kept(report, {}) == report
-
-
-def told(body: Mapping[str, Any]) -> dict[str, Any]:
-    """The data that a question to the model holds."""
-    return json.loads(body["messages"][1]["content"].partition("<data>\n")[2].partition("\n</data>")[0])
-
-
-def by(endpoint: Any, says: Callable[[dict[str, Any]], object]) -> Any:
-    """A reaction that answers by the data of the question."""
-
-    def react(handler: Any) -> None:
-        endpoint.answer(says(told(endpoint.asked[-1].body)))(handler)
-
-    return react
-
-
-def test_the_judge_scores_an_answer_against_the_truth_and_a_swapped_one_below(tmp_path, endpoint, of_model) -> None:
-    def says(data: dict[str, Any]) -> object:
-        if "truth" in data:
-            return {"why": "", "score": 9 if data["answer"] == data["truth"] else 1}
-        (call,) = data["attempts"]
-        return {"action": "stop", "tool": "", "arguments_json": "{}", "subtask": "", "words": call["said"]}
-
-    endpoint.reactions = [by(endpoint, says)]
-    with opened(tmp_path, of_model) as app:
-        material = app.papers.material(model_tasks=2)
-        row = by_model.answered(material, material.model)
-    ((_, ssr),) = row.values.values()
-    assert ssr == 100
-    assert "gives the answers 9.0 of 10, and answers to other questions 1.0." in row.why
-
-
-def test_react_at_3_counts_the_best_trajectory_and_names_the_errors(tmp_path, endpoint, of_model) -> None:
-    def says(data: dict[str, Any]) -> object:
-        if "done" not in data:
-            return {"why": "", "kind": "TOOLS"} if "tools" not in data else {"reason": "", "tools": []}
-        other_way = by_model.WAYS[2] in endpoint.asked[-1].user
-        ends = other_way or len(data["done"]) == 2
-        return {"reasoning": "", "status": "finish" if ends else "continue", "next_action": "do"}
-
-    endpoint.reactions = [by(endpoint, says)]
-    with opened(tmp_path, of_model) as app:
-        material = app.papers.material(model_tasks=1)
-        once, thrice = (by_model.reacted(material, material.model, attempts) for attempts in (1, 3))
-    assert (once.name, once.values["L5"], thrice.values["L5"]) == ("ReAct, by a model", (None, 0.0), (None, 100.0))
-    assert thrice.values["L1"] == (None, 0.0)
-    assert "server_selection_error 10." in once.why

@@ -11,7 +11,7 @@ import pytest
 
 from core.domain.catalog import Tool
 from core.domain.errors import PlannerError
-from core.planning.base import Attempt, Card, Turn
+from core.planning.base import Card, Turn
 from core.planning.model import ModelPlanner
 
 RECORDED: list[dict[str, Any]] = json.loads(Path(__file__).with_name("recorded.json").read_text(encoding="utf-8"))
@@ -25,7 +25,6 @@ ASK: Mapping[str, Callable[[ModelPlanner, dict[str, Any]], Any]] = {
     "parts": lambda planner, one: planner.decompose(one["question"]),
     "question": lambda planner, one: planner.rewrite(one["question"]),
     "questions": lambda planner, one: planner.expand(one["question"]),
-    "verdict": lambda planner, one: planner.judge(one["question"], [Attempt("a::b", "said")]),
     "wanted": lambda planner, one: planner.request(one["question"]),
 }
 
@@ -55,8 +54,6 @@ def test_what_a_small_model_said_is_understood(endpoint, planner, one):
             assert understood.kind == words["action"]
         case "questions":
             assert len(understood) == len(set(understood) - {one["question"]})
-        case "verdict":
-            assert understood is words["solved"]
         case "complexityreply":
             assert (understood.label == "complex") == words["complex"]
         case "wanted":

@@ -5,8 +5,19 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from hypothesis.extra import numpy as npst
 
-from core.relevance.encoder import CachedEncoder, EncoderError, EncoderSource, MemoryVectorStore, Vectors, text_hash
+from core.relevance.encoder import (
+    MAX_CHARACTERS,
+    CachedEncoder,
+    EncoderError,
+    EncoderSource,
+    MemoryVectorStore,
+    Vectors,
+    cleaned,
+    text_hash,
+    unit_rows,
+)
 from tests.relevance.toy_encoders import WordEncoder
 
 
@@ -55,24 +66,6 @@ def test_a_kept_vector_that_cannot_be_right_is_made_again(kept: Vectors) -> None
     np.testing.assert_array_equal(found, WordEncoder().encode(["a"]))
 
 
-def test_new_questions_do_not_push_out_what_they_are_compared_with() -> None:
-    inner = WordEncoder()
-    encoder = CachedEncoder(EncoderSource.of(inner), MemoryVectorStore(), token_cache=2)
-    for number in range(5):
-        question = f"question {number}"
-        encoder.encode_query(question)
-        encoder.tokens([question, f"request {number % 2}"])
-    assert sorted(inner.seen) == [
-        "question 0",
-        "question 1",
-        "question 2",
-        "question 3",
-        "question 4",
-        "request 0",
-        "request 1",
-    ]
-
-
 class Failing(WordEncoder):
     def encode(self, texts: Sequence[str]) -> Vectors:
         if "bad" in texts:
@@ -90,26 +83,6 @@ def test_progress_is_reported_and_finished_batches_survive_a_failure() -> None:
     inner.seen.clear()
     encoder.encode_documents(["aaaa", "bbbb", "d"])
     assert inner.seen == []
-
-
-def test_long_texts_do_not_come_first_so_that_the_time_that_is_left_can_be_told() -> None:
-    inner = WordEncoder()
-    CachedEncoder(EncoderSource.of(inner), MemoryVectorStore(), batch=1).encode_documents(
-        ["a" * n for n in range(1, 101)]
-    )
-    lengths = [len(text) for text in inner.seen]
-    assert abs(np.mean(lengths[:20]) - np.mean(lengths)) < 15
-
-
-def test_texts_of_like_length_share_a_batch() -> None:
-    inner = WordEncoder()
-    texts = ["a", "a long text of many words", "b", "another text of many words"]
-    found = CachedEncoder(EncoderSource.of(inner), MemoryVectorStore(), batch=2).encode_documents(texts)
-    assert [{len(text) > 1 for text in inner.seen[start : start + 2]} for start in (0, 2)] in (
-        [{True}, {False}],
-        [{False}, {True}],
-    )
-    np.testing.assert_array_equal(found, WordEncoder().encode(texts))
 
 
 def test_queries_come_from_the_cache_up_to_its_size_and_cannot_be_changed() -> None:
@@ -140,3 +113,28 @@ def test_threads_embed_each_text_once_and_open_one_encoder() -> None:
         thread.join()
     assert len(app) == 1
     assert sorted(app[0].seen) == sorted(texts)
+
+
+any_text = st.text(alphabet=st.characters(exclude_categories=()))
+
+
+@settings(max_examples=40)
+@given(any_text)
+def test_every_text_has_a_hash_of_32_digits_and_a_clean_form(text: str) -> None:
+    assert len(text_hash(text)) == 32
+    assert text_hash(text) == text_hash(text)
+    assert cleaned(cleaned(text)) == cleaned(text)
+    cleaned(text).encode("utf-8")
+
+
+def test_a_clean_text_is_bounded() -> None:
+    assert len(cleaned("x" * 10**6)) == MAX_CHARACTERS
+
+
+@settings(max_examples=40)
+@given(npst.arrays(np.float64, npst.array_shapes(min_dims=2, max_dims=2), elements=st.floats(-1e6, 1e6, width=32)))
+def test_unit_rows_have_norm_one_or_are_zero(matrix: np.ndarray) -> None:
+    norms = np.linalg.norm(unit_rows(matrix).astype(np.float64), axis=1)
+    zero = np.linalg.norm(matrix, axis=1) == 0
+    np.testing.assert_allclose(norms[~zero], 1.0, atol=1e-5)
+    assert not norms[zero].any()

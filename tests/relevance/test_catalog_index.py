@@ -1,3 +1,5 @@
+"""Names count as far as they agree with the description."""
+
 import dataclasses
 
 import numpy as np
@@ -7,8 +9,9 @@ from hypothesis import strategies as st
 
 from core.domain.catalog import Catalog
 from core.domain.errors import ParameterError
-from core.relevance.catalog_index import SERVER_WEIGHTS, TOOL_WEIGHTS, CatalogIndex
+from core.relevance.catalog_index import SERVER_WEIGHTS, TOOL_WEIGHTS, CatalogIndex, ViewLayer, name_trust
 from core.relevance.encoder import CachedEncoder, EncoderSource, MemoryVectorStore
+from core.relevance.lexical import LexicalIndex
 from core.relevance.text_views import SERVER_VIEWS, TOOL_VIEWS
 from tests.cases import each
 from tests.relevance.conftest import catalog
@@ -153,3 +156,31 @@ def test_numbers_that_are_none_are_refused() -> None:
     for weight in (-1.0, np.nan, np.inf):
         with pytest.raises(ParameterError):
             TOY.tool_similarity(good, "", {"names": weight, "full": 3.0})
+
+
+X, Y, Z = np.eye(3, dtype=np.float32)
+ONLY_NAMES = {"names": 1.0, "description": 0.0, "lexical": 0.0}
+
+
+def layer(names: np.ndarray, descriptions: np.ndarray) -> ViewLayer:
+    return ViewLayer(
+        {"names": names, "description": descriptions},
+        lambda: LexicalIndex(["a"] * len(names)),
+        lambda: name_trust(names, descriptions),
+    )
+
+
+def test_a_brand_name_is_replaced_by_its_description_and_a_telling_one_is_not():
+    telling, brand = X, Y
+    found = layer(np.stack([telling, brand]), np.stack([X, X]))
+    assert found.similarity(X, {}, ONLY_NAMES, doubt_names=True).tolist() == [1.0, 1.0]
+    assert found.similarity(X, {}, ONLY_NAMES, doubt_names=False).tolist() == [1.0, 0.0]
+    assert found.similarity(Y, {}, ONLY_NAMES, doubt_names=True).tolist() == [0.0, 0.0]
+
+
+def test_half_trust_mixes_the_two_views():
+    half = np.array([0.25, np.sqrt(1 - 0.25**2), 0.0], dtype=np.float32)
+    found = layer(half[None], X[None])
+    np.testing.assert_allclose(found.similarity(Z, {}, ONLY_NAMES, doubt_names=True), [0.0], atol=1e-6)
+    expected = 0.5 * 0.25 + 0.5 * 1.0
+    np.testing.assert_allclose(found.similarity(X, {}, ONLY_NAMES, doubt_names=True), [expected], atol=1e-5)

@@ -19,14 +19,12 @@ from core.domain.tool_table import packed
 from core.relevance.encoder import CachedEncoder, EncoderSource
 from core.relevance.fit_matcher import FitMatcher
 from core.relevance.index_files import KEPT, IndexFiles, Prepared, made_of
-from core.relevance.relevance_index import RelevanceIndex, RelevanceModel
-from core.relevance.requests import RequestIndex
+from core.relevance.relevance_index import RelevanceIndex
 from core.store import Store
 from tests.relevance.many_tools import ManyTools, many_tools
 from tests.relevance.toy_encoders import WordEncoder
 
 MODEL = "hashed-words"
-MODEL_OF_REQUESTS = RelevanceModel.shipped().requests
 ROOT = Path(__file__).parents[2]
 
 
@@ -210,33 +208,6 @@ def test_a_second_start_embeds_nothing_and_reads_no_text(tmp_path: Path) -> None
     assert unsaid.seen == []
     assert second.tokens("tiny").tolist() == first.tokens("tiny").tolist()
     assert second.context("tiny").matcher.fit("write it", "")[0].tools.argmax() == 1
-
-
-def test_the_index_of_many_requests_is_kept_and_made_again_after_a_change(tmp_path: Path) -> None:
-    def start(first: str) -> tuple[RequestIndex, list[str]]:
-        def tool(number: int) -> Tool:
-            asked = (first if number == 0 else "draw", *(f"fetch {number} of {place}" for place in range(20)))
-            return Tool("many", f"t{number}", f"Does {number}.", requests=asked)
-
-        encoder = WordEncoder()
-        store = Store(None)
-        cached = CachedEncoder(EncoderSource.of(encoder), store.vectors)
-        service = CatalogService(store, cached, index_files=IndexFiles(tmp_path / "indexes", least=1))
-        service.add(packed(Catalog("c", (Server("many", tools=tuple(map(tool, range(96)))),))), "test")
-        found = service.learnt("c").requests
-        assert found is not None
-        return found, encoder.seen
-
-    (made, said), (opened, unsaid), (other, again) = start("print"), start("print"), start("paint")
-    assert len(said) > 2_000
-    assert unsaid == []
-    assert "paint" in again
-    vector, base = WordEncoder().encode(["fetch 7 of 3"])[0], np.arange(len(made.tools), dtype=np.float32)
-    of = [one.of_covered(["fetch", "7"], vector, base, MODEL_OF_REQUESTS)[0] for one in (made, opened)]
-    assert all(np.array_equal(of[0][name], of[1][name]) for name in of[0])
-    assert (made.uncounted, made.greedy) == (opened.uncounted, opened.greedy)
-    near = [one.near(0, WordEncoder().encode(["print"])[0]) for one in (made, opened, other)]
-    assert near[0] == near[1] != near[2]
 
 
 def test_a_folder_that_cannot_be_written_costs_a_line_of_the_log(

@@ -81,14 +81,6 @@ def test_equal_vectors_lie_side_by_side(count: int, value: float) -> None:
     assert np.abs(xy - 0.5).max() < 0.4
 
 
-def test_twins_lie_together_and_apart_from_others() -> None:
-    vectors, _ = clusters(4, 10)
-    xy = coordinates(np.concatenate([vectors, vectors[:5]]))
-    twins = np.linalg.norm(xy[:5] - xy[40:], axis=1)
-    assert (twins > 0).all()
-    assert (twins < 0.02).all()
-
-
 @settings(max_examples=12)
 @given(st.integers(0, 40), st.integers(1, 6), st.integers(0, 2**31))
 def test_whatever_comes_has_a_finite_place(count: int, distinct: int, seed: int) -> None:
@@ -108,12 +100,6 @@ def test_a_text_lies_at_its_most_similar_tools() -> None:
     assert np.isfinite(none).all()
     assert placed(np.zeros((1, 0)), np.zeros((0, 2))).tolist() == [[0.5, 0.5]]
     np.testing.assert_allclose(placed(np.array([[0.4]]), xy[:1]), xy[:1])
-
-
-def test_only_the_ten_most_similar_tools_pull() -> None:
-    xy = np.concatenate([np.zeros((10, 2)), np.ones((90, 2))]).astype(np.float32)
-    similarity = np.concatenate([np.full(10, 0.5), np.full(90, 0.49)])[None, :]
-    assert placed(similarity, xy).tolist() == [[0.0, 0.0]]
 
 
 def _distances(xy: np.ndarray) -> np.ndarray:

@@ -7,17 +7,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from core.relevance.encoder import unit_rows
 from core.relevance.feedback import (
     AGENTS,
     AGENTS_LIMIT,
     BOUND,
     FLOOR,
     HALF,
+    LIMIT,
     Evidence,
     Memory,
+    QueryMap,
     sharing,
     shifts,
+    targets_of,
 )
+from tests.cases import each
 
 TOOLS = 5
 QUERY = np.eye(4, dtype=np.float32)[0]
@@ -58,12 +63,6 @@ def test_n_visitors_lift_no_tool_above_what_n_labels_allow(known, count: int) ->
     assert np.abs(values(labels, known[1])).max() <= BOUND * count / (HALF + count) + 1e-9
 
 
-@given(evidence(), st.floats(0, 12), st.floats(0.1, 5))
-@settings(max_examples=50)
-def test_no_shift_is_beyond_the_bound(known, bound: float, half: float) -> None:
-    assert np.abs(values(*known, bound=bound, half=half)).max() <= bound + 1e-9
-
-
 @given(evidence(), st.integers(0, TOOLS - 1), st.sampled_from(VISITORS[:3]), st.sampled_from([1.0, -1.0]))
 @settings(max_examples=50)
 def test_a_right_label_never_lowers_its_tool_and_a_wrong_one_never_lifts_it(known, tool, visitor, sign) -> None:
@@ -86,14 +85,6 @@ def test_the_parts_of_the_labels_add_up_to_the_shift(known) -> None:
     assert summed == pytest.approx(shift.values)
     assert [abs(move.logits) for move in shift.moves()] == sorted((abs(m.logits) for m in shift.moves()), reverse=True)
     assert all(move.tool == 2 for move in shift.moves(2))
-
-
-@given(evidence(), st.permutations(range(40)))
-@settings(max_examples=25)
-def test_the_order_of_labels_does_not_matter(known, order) -> None:
-    labels, vectors = known
-    mixed = [labels[i] for i in order if i < len(labels)]
-    assert values(mixed, vectors) == pytest.approx(values(labels, vectors))
 
 
 def test_repeating_a_label_changes_nothing_and_a_second_visitor_does() -> None:
@@ -155,6 +146,44 @@ def test_what_is_not_like_the_query_moves_nothing() -> None:
     assert 0 < near < nearer
 
 
-def test_a_tool_that_as_many_call_right_as_wrong_stays() -> None:
-    both = [Evidence("a", 0, 3, 1.0, "ann"), Evidence("b", 0, 3, -1.0, "bob")]
-    assert values(both, rows([1.0]))[3] == 0
+def drawn(seed: int, count: int, width: int = 12) -> np.ndarray:
+    return unit_rows(np.random.default_rng(seed).normal(size=(count, width)))
+
+
+@given(st.integers(0, 10_000), st.integers(1, 40), st.floats(0.01, 100), st.integers(0, 30))
+@settings(max_examples=30)
+def test_no_tools_cosine_moves_by_more_than_the_limit(seed: int, count: int, ridge: float, copies: int) -> None:
+    queries, targets = drawn(seed, count), drawn(seed + 1, count)
+    poisoned = [np.concatenate([rows, np.repeat(rows[:1], copies, axis=0)]) for rows in (queries, targets)]
+    found = QueryMap.fit(*poisoned, ridge=ridge).delta(drawn(seed + 2, 5))
+    assert np.linalg.norm(found, axis=1).max() <= LIMIT + 1e-5
+    assert np.abs(found @ drawn(seed + 3, 20).T).max() <= LIMIT + 1e-5
+
+
+@pytest.mark.parametrize("count", [5, 40])
+def test_both_ways_to_solve_it_are_one(count: int) -> None:
+    queries, targets = drawn(1, count), drawn(2, count)
+    q, residual = queries.astype(float), (targets - queries).astype(float)
+    whole = np.linalg.solve(q.T @ q + 3.0 * np.eye(12), q.T @ residual)
+    found = QueryMap.fit(queries, targets, ridge=3.0)
+    asked = drawn(3, 1)[0]
+    assert found.delta(asked) == pytest.approx(asked @ whole, abs=1e-5)
+    assert len(found.first) == min(count, 12)
+
+
+def test_a_query_like_those_learnt_from_goes_to_their_tools() -> None:
+    queries, targets = drawn(4, 3), drawn(5, 3)
+    moved = queries[0] + QueryMap.fit(queries, targets, ridge=0.1).delta(queries[0])
+    assert moved @ targets[0] > queries[0] @ targets[0] + 0.3
+
+
+@each("ridge", [0.0, -1.0, float("nan")])
+def test_a_ridge_that_is_none_is_refused(ridge: float) -> None:
+    with pytest.raises(ValueError, match="ridge above 0"):
+        QueryMap.fit(drawn(1, 2), drawn(2, 2), ridge=ridge)
+
+
+def test_targets_are_mean_directions() -> None:
+    rows = np.eye(3, dtype=np.float32)
+    found = targets_of(rows, [[0, 1], [], [2]])
+    assert found == pytest.approx(np.array([[0.5**0.5, 0.5**0.5, 0], [0, 0, 0], [0, 0, 1]]))

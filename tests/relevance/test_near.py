@@ -5,16 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.relevance import near
-from core.relevance.near import nearest_above
+from core.relevance import vectors
+from core.relevance.vectors import nearest_above
 
-COUNT, WIDTH = 250, near.AXES + 32  # takes the bound, and several tiles
+COUNT, WIDTH = 250, vectors.AXES + 32  # takes the bound, and several tiles
 
 
 @pytest.fixture(autouse=True)
 def small_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in (("PLAIN", 100), ("TILE", 48), ("ACROSS", 96), ("HELD", 500), ("GATHERED", 300)):
-        monkeypatch.setattr(near, name, value)
+        monkeypatch.setattr(vectors, name, value)
 
 
 def world(count: int) -> np.ndarray:

@@ -26,7 +26,7 @@ from core.relevance.onnx_encoder import (
     read_difference,
     tuned_folder,
 )
-from core.relevance.tuning.difference import write_difference
+from core.relevance.tuning.weights import write_difference
 
 TEXTS = [
     "Search the web and return the ten best results.",

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
 from core.domain.catalog import Catalog, Server, Tool
 from core.relevance.encoder import CachedEncoder, EncoderSource, MemoryVectorStore
-from core.relevance.refusal import evidence_of
+from core.relevance.refusal import NEVER, evidence_of, limit_of, measured_curve, shipped_curve
 from core.relevance.relevance_index import SIGNALS, RelevanceIndex, RelevanceModel
 from core.relevance.scoring import Judged, damped, fit_of, fit_of_parts, nothing_fits, z_scores
 from tests.cases import each
@@ -118,3 +120,20 @@ def test_without_its_right_tools_a_question_has_less_of_an_answer(index: Relevan
 def test_where_no_likeness_can_be_had_nothing_is_known_of_it(index: RelevanceIndex) -> None:
     fit = fit_of(index, signals([0.9, 0.1, 0.1]), MODEL)
     assert (fit.nothing, fit.confidence) == (None, "unsure")
+
+
+def test_more_wrong_refusals_never_refuse_less() -> None:
+    limits = [limit_of(percent / 4) for percent in range(201)]
+    assert limits[0] == NEVER
+    assert all(0 < after <= before for before, after in pairwise(limits))
+    for name in ("wrong", "refused"):
+        shares = [getattr(point, name) for point in shipped_curve().points]
+        assert shares == sorted(shares)
+
+
+def test_a_measured_curve_counts_what_the_knob_would_refuse() -> None:
+    limit = limit_of(10.0)
+    curve = measured_curve([limit - 0.01, limit, 0.1, 0.1], [limit + 0.01, 0.1])
+    assert curve.questions == 4
+    assert (curve.at(10.0).wrong, curve.at(10.0).refused) == (0.25, 0.5)
+    assert curve.at(0.0).refused == 0.0

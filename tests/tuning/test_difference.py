@@ -10,7 +10,7 @@ import pytest
 
 from core.relevance.encoder import EncoderError
 from core.relevance.onnx_encoder import changes, read_difference
-from core.relevance.tuning.difference import Change, low_rank, write_difference
+from core.relevance.tuning.weights import Change, low_rank, write_difference
 from tests.cases import each
 
 

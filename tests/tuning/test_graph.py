@@ -26,7 +26,7 @@ TEXTS = [
 
 @pytest.fixture(scope="module")
 def torch_model() -> Any:
-    from core.relevance.tuning.graph import frozen_model
+    from core.relevance.tuning.weights import frozen_model
 
     return frozen_model()
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -11,10 +10,10 @@ import pytest
 
 from core.domain.progress import Step
 from core.relevance.encoder import EncoderError
-from core.relevance.tuning.difference import Change, low_rank
 from core.relevance.tuning.judging import TuningSettings
+from core.relevance.tuning.weights import Change, low_rank
 
-from .toys import CATALOG, ToyTransformer
+from .toys import CATALOG, toy_transformer
 
 SETTINGS = TuningSettings(layers=2, rate=1e-2, batch=8, hard=2, threads=1, bfloat16=False, rank=4, steps=2, seed=3)
 
@@ -28,23 +27,23 @@ def tune(*arguments: Any) -> Change:
 
 @pytest.fixture(scope="module")
 def change() -> Change:
-    return tune(ToyTransformer(), [CATALOG], SETTINGS)
+    return tune(toy_transformer(), [CATALOG], SETTINGS)
 
 
 def test_the_same_seed_gives_the_same_arrays_and_another_gives_others(change: Change) -> None:
-    again, other = low_rank(tune(ToyTransformer(), [CATALOG], SETTINGS), 4), low_rank(change, 4)
+    again, other = low_rank(tune(toy_transformer(), [CATALOG], SETTINGS), 4), low_rank(change, 4)
     assert {name: values.tobytes() for name, values in again.items()} == {n: v.tobytes() for n, v in other.items()}
-    seeded = tune(ToyTransformer(), [CATALOG], TuningSettings(**{**_fields(SETTINGS), "seed": 4}))
+    seeded = tune(toy_transformer(), [CATALOG], TuningSettings(**{**_fields(SETTINGS), "seed": 4}))
     assert any(not np.array_equal(seeded.weights[name], values) for name, values in change.weights.items())
 
 
 def test_the_upper_layers_alone_learn_and_the_model_is_as_it_was(change: Change) -> None:
     import torch
 
-    model, threads = ToyTransformer(), torch.get_num_threads()
-    before = {name: value.clone() for name, value in model.bert.state_dict().items()}
+    model, threads = toy_transformer(), torch.get_num_threads()
+    before = {name: value.clone() for name, value in model.state_dict().items()}
     tune(model, [CATALOG], SETTINGS)
-    assert all(torch.equal(value, before[name]) for name, value in model.bert.state_dict().items())
+    assert all(torch.equal(value, before[name]) for name, value in model.state_dict().items())
     assert torch.get_num_threads() == threads
     assert {name.split(".")[2] for name in change.weights} == {"1", "2"}
     assert any(np.abs(values).max() > 1e-3 for values in change.weights.values())
@@ -56,7 +55,7 @@ def test_the_upper_layers_alone_learn_and_the_model_is_as_it_was(change: Change)
 def test_training_lowers_the_loss_and_tells_each_step() -> None:
     told: list[Step | None] = []
     settings = TuningSettings(**{**_fields(SETTINGS), "steps": 0, "epochs": 12, "synthetic": 0, "positives": 2})
-    tune(ToyTransformer(), [CATALOG], settings, told.append)
+    tune(toy_transformer(), [CATALOG], settings, told.append)
     losses = [float(step.what.rpartition(" ")[2]) for step in told if step and step.what.startswith("Training")]
     assert told[-1] is None
     assert told[-2] is not None
@@ -71,25 +70,23 @@ def test_a_training_that_is_stopped_leaves_the_model_as_it_was() -> None:
         if step and step.what.startswith("Training"):
             raise KeyboardInterrupt
 
-    model = ToyTransformer()
-    before = {name: value.clone() for name, value in model.bert.state_dict().items()}
+    model = toy_transformer()
+    before = {name: value.clone() for name, value in model.state_dict().items()}
     with pytest.raises(KeyboardInterrupt):
         tune(model, [CATALOG], SETTINGS, stop)
-    assert all(torch.equal(value, before[name]) for name, value in model.bert.state_dict().items())
+    assert all(torch.equal(value, before[name]) for name, value in model.state_dict().items())
 
 
 def test_a_model_without_such_layers_is_one_sentence() -> None:
     import torch
 
     with pytest.raises(EncoderError, match="The model has 3 layers of BERT's kind; 7 cannot be tuned"):
-        tune(ToyTransformer(), [CATALOG], TuningSettings(layers=7))
+        tune(toy_transformer(), [CATALOG], TuningSettings(layers=7))
 
-    class Strange(ToyTransformer):
-        def __getitem__(self, place: int) -> SimpleNamespace:
-            return SimpleNamespace(auto_model=torch.nn.Linear(2, 2))
-
+    strange = toy_transformer()
+    strange[0].auto_model = torch.nn.Linear(2, 2)
     with pytest.raises(EncoderError, match="0 layers"):
-        tune(Strange(), [CATALOG], SETTINGS)
+        tune(strange, [CATALOG], SETTINGS)
 
 
 def _fields(settings: TuningSettings) -> dict[str, object]:

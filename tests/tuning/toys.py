@@ -5,7 +5,6 @@ torch and transformers are imported when an encoder is made: each worker collect
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any
 
 from core.domain.catalog import Tool
@@ -38,36 +37,36 @@ TASKS = (
 CATALOG = LabelledCatalog("toy", TOOLS, TASKS, (frozenset({"mail::find_mail", "web::search"}),))
 
 
-class ToyTransformer:
-    """What a training needs of a sentence-transformers model: three layers of width 16, a token for each character."""
+def toy_transformer() -> Any:
+    """A sentence-transformers model of BERT's kind: three layers of width 16, a token for each character."""
+    import torch
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.base.modules import InputModule
+    from sentence_transformers.sentence_transformer.modules import Pooling
+    from transformers import BertConfig, BertModel
 
-    def __init__(self) -> None:
-        import torch
-        from transformers import BertConfig, BertModel
+    class Letters(InputModule):
+        def __init__(self) -> None:
+            super().__init__()
+            config = BertConfig(
+                vocab_size=130, hidden_size=16, num_hidden_layers=3, num_attention_heads=2, intermediate_size=32,
+                initializer_range=1.0,  # texts apart: near ones would count as twins
+            )  # fmt: skip
+            self.auto_model = BertModel(config, add_pooling_layer=False)
+            self.max_seq_length = 64
 
-        torch.manual_seed(5)
-        config = BertConfig(
-            vocab_size=130,
-            hidden_size=16,
-            num_hidden_layers=3,
-            num_attention_heads=2,
-            intermediate_size=32,
-            initializer_range=1.0,  # texts apart: near ones would count as twins
-        )
-        self.bert = BertModel(config, add_pooling_layer=False)
+        def preprocess(self, inputs: list[str], **_: Any) -> dict[str, Any]:
+            """Character codes, filled up with zeros."""
+            rows = [[1 + min(ord(letter), 127) for letter in text[: self.max_seq_length]] for text in inputs]
+            ids = torch.tensor([row + [0] * (max(map(len, rows)) - len(row)) for row in rows])
+            return {"input_ids": ids, "attention_mask": (ids > 0).long()}
 
-    def __getitem__(self, place: int) -> Any:
-        return SimpleNamespace(auto_model=self.bert)
+        def forward(self, features: dict[str, Any], **_: Any) -> dict[str, Any]:
+            found = self.auto_model(input_ids=features["input_ids"], attention_mask=features["attention_mask"])
+            return {**features, "token_embeddings": found.last_hidden_state}
 
-    def eval(self) -> None:
-        """No dropout."""
-        self.bert.eval()
+        def save(self, *_: Any, **__: Any) -> None:
+            """It is not kept."""
 
-    def tokenizer(self, texts: list[str], *, max_length: int, **_: Any) -> dict[str, Any]:
-        """Character codes, filled up with zeros."""
-        import torch
-
-        rows = [[1 + min(ord(letter), 127) for letter in text[:max_length]] for text in texts]
-        width = max(map(len, rows))
-        ids = torch.tensor([row + [0] * (width - len(row)) for row in rows])
-        return {"input_ids": ids, "attention_mask": (ids > 0).long()}
+    torch.manual_seed(5)
+    return SentenceTransformer(modules=[Letters(), Pooling(16)], device="cpu")

@@ -80,8 +80,6 @@ REST_CHARACTERS = 300
 
 @dataclass(frozen=True, slots=True)
 class LabelledCatalog:
-    """Tools, tasks labelled with them, and sets of equal tools (ids)."""
-
     name: str
     tools: tuple[Tool, ...]
     tasks: tuple[Task, ...] = ()
@@ -188,7 +186,6 @@ class Quality:
 
     @classmethod
     def of(cls, ranks: Ranks) -> Quality:
-        """From the ranks (Q,) of the best right tool."""
         return cls(float((1 / ranks).mean()), float((ranks <= 1).mean()), float((ranks <= 3).mean()))
 
 
@@ -208,14 +205,11 @@ class Judgement:
 
 @dataclass(frozen=True, slots=True)
 class Trained:
-    """The texts of a training."""
-
     queries: frozenset[str]
     documents: frozenset[str]
 
     @classmethod
     def on(cls, catalogs: Sequence[LabelledCatalog]) -> Trained:
-        """Labelled texts, and the tools' full texts."""
         queries = frozenset(query for catalog in catalogs for query, _ in labelled(catalog.tasks))
         return cls(queries, frozenset(full(tool) for catalog in catalogs for tool in catalog.tools))
 
@@ -226,7 +220,6 @@ class Trained:
 
 
 def judge(judged: LabelledCatalog, frozen: Encode, tuned: Encode, trained: Trained) -> list[Judgement]:
-    """Both encoders on one labelled catalog, in each view."""
     before, after, left_out = ranks_of(judged, frozen), ranks_of(judged, tuned), trained.leaves_out(judged)
     return [
         Judgement(
@@ -311,7 +304,6 @@ TASK_FILES = {
 
 
 def shipped_catalogs() -> list[LabelledCatalog]:
-    """The sample and both testbeds, with their labelled tasks and sets of equal tools."""
     entries = json.loads(sample_catalog.EQUAL_SETS.read_text("utf-8"))
     equal = tuple(frozenset[str](entry["tools"]) for entry in entries)
     return [

@@ -4,8 +4,7 @@
 
 The sum runs over the documents d_j of a batch without those that are right for q_i as well: its relevant tools, tools of the same
 equal set, and twins, full texts with a cosine above 0.92 (van den Oord et al. 2018; Henderson et al. 2017 for the batch). A batch
-has one catalog, so that its negatives are tools that could be mistaken. Only the upper layers learn; the output of the lower ones
-is computed once for each text. Seeded: the same data, seed, threads, processor and torch give the same arrays.
+has one catalog, so that its negatives are tools that could be mistaken. Only the upper layers learn. Seeded: the same data, seed, threads, processor and torch give the same arrays.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from __future__ import annotations
 import math
 import random
 from collections import defaultdict
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -24,104 +23,36 @@ from core.domain.catalog import Tool
 from core.domain.progress import Report, Step, silent
 from core.relevance.encoder import EncoderError, Vectors, cleaned
 from core.relevance.text_views import full
-from core.relevance.tuning.difference import Change, Matrix
 from core.relevance.tuning.judging import LabelledCatalog, Pair, TuningSettings, training_pairs, views_of
+from core.relevance.tuning.weights import Change, Matrix
 
 # torch and sentence-transformers carry few types
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 
-# The encoder in two parts: frozen lower layers with kept outputs, upper layers that may learn
-
-READING = "Reading texts through the frozen layers"
+BATCH = 128  # texts that are encoded at once, without gradients
 
 
-class SplitEncoder:
-    """A BERT-like encoder with mean pooling. Only its `upper` layers may learn.
-
-    Raises EncoderError for a model of another kind or with fewer layers.
-    """
-
-    def __init__(self, model: Any, layers: int, max_tokens: int, *, bfloat16: bool = False) -> None:
-        self.bert: Any = getattr(model[0], "auto_model", None) or model[0].model  # two names of sentence-transformers
-        self.tokenizer: Any = model.tokenizer
-        self.max_tokens = max_tokens
-        self.bfloat16 = bfloat16
-        blocks: list[Any] = list(getattr(getattr(self.bert, "encoder", None), "layer", ()))
-        if not layers <= len(blocks):
-            raise EncoderError(f"The model has {len(blocks)} layers of BERT's kind; {layers} cannot be tuned.")
-        self.first = len(blocks) - layers
-        self.lower, self.upper = blocks[: self.first], torch.nn.ModuleList(blocks[self.first :])
-        self._kept: dict[str, torch.Tensor] = {}
-        for parameter in self.bert.parameters():
-            parameter.requires_grad_(False)
-
-    def parameters(self) -> Iterator[tuple[str, torch.nn.Parameter]]:
-        """The parameters that may learn, by their names in the whole model."""
-        for name, parameter in self.upper.named_parameters():
-            yield self.full_name(name), parameter
-
-    def full_name(self, name: str) -> str:
-        """`0.output.dense.weight` of the upper layers as the model names it: `encoder.layer.3.output.dense.weight`."""
-        number, rest = name.split(".", 1)
-        return f"encoder.layer.{int(number) + self.first}.{rest}"
-
-    def read(self, texts: Iterable[str], batch: int = 64, report: Report = silent) -> None:
-        """Run the lower layers over unknown texts; the outputs are kept in bfloat16, (tokens, width) each."""
-        missing = [text for text in dict.fromkeys(texts) if text not in self._kept]
-        missing.sort(key=len)
-        for start in range(0, len(missing), batch):
-            if start % (8 * batch) == 0 and len(missing) > batch:
-                report(Step(READING, start, len(missing)))
-            part = missing[start : start + batch]
-            ids = self.tokenizer(
-                [cleaned(text) for text in part],
-                padding=True,
-                truncation=True,
-                max_length=self.max_tokens,
-                return_tensors="pt",
-            )
-            mask = ids["attention_mask"]
-            with torch.no_grad(), torch.autocast("cpu", dtype=torch.bfloat16, enabled=self.bfloat16):
-                hidden = self.bert.embeddings(input_ids=ids["input_ids"], token_type_ids=ids.get("token_type_ids"))
-                hidden = _through(self.lower, hidden, mask)
-            for text, row, length in zip(part, hidden, mask.sum(1).tolist(), strict=True):
-                self._kept[text] = row[:length].to(torch.bfloat16).clone()
-
-    def forward(self, texts: Sequence[str]) -> torch.Tensor:
-        """(N, D) unit rows of texts that were read, with gradients to the upper layers. Texts of similar length share a pass."""
-        order = sorted(range(len(texts)), key=lambda place: len(self._kept[texts[place]]))
-        rows: list[torch.Tensor] = []
-        half = max(1, (len(order) + 1) // 2)
-        for start in range(0, len(order), half):
-            kept = [self._kept[texts[place]] for place in order[start : start + half]]
-            hidden = torch.nn.utils.rnn.pad_sequence(kept, batch_first=True).float()
-            lengths = torch.tensor([len(item) for item in kept])
-            mask = (torch.arange(hidden.shape[1])[None, :] < lengths[:, None]).long()
-            hidden = _through(self.upper, hidden, mask).float()
-            pooled = (hidden * mask[..., None]).sum(1) / lengths[:, None]
-            rows.append(torch.nn.functional.normalize(pooled, dim=1))
-        back = torch.empty(len(order), dtype=torch.long)
-        back[torch.tensor(order)] = torch.arange(len(order))
-        return torch.cat(rows)[back]
-
-    def encode(self, texts: Sequence[str], batch: int = 128) -> Vectors:
-        """(N, D) unit rows without gradients. Unknown texts are read first."""
-        self.read(texts)
-        order = sorted(range(len(texts)), key=lambda place: len(self._kept[texts[place]]))
-        found = np.zeros((len(texts), int(self.bert.config.hidden_size)), dtype=np.float32)
-        with torch.no_grad():
-            for start in range(0, len(order), batch):
-                places = order[start : start + batch]
-                found[places] = self.forward([texts[place] for place in places]).numpy()
-        return found
+def _upper_layers(model: Any, count: int) -> dict[str, torch.nn.Module]:
+    """By name. Raises EncoderError for a model that is not BERT-like, or has fewer."""
+    blocks: list[Any] = list(getattr(getattr(model[0].auto_model, "encoder", None), "layer", ()))
+    if count > len(blocks):
+        raise EncoderError(f"The model has {len(blocks)} layers of BERT's kind; {count} cannot be tuned.")
+    return {f"encoder.layer.{number}": block for number, block in enumerate(blocks) if number >= len(blocks) - count}
 
 
-def _through(blocks: Iterable[Any], hidden: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-    bias = (1.0 - mask[:, None, None, :].to(hidden.dtype)) * torch.finfo(hidden.dtype).min
-    for block in blocks:
-        hidden = block(hidden, bias)
-        hidden = hidden[0] if isinstance(hidden, tuple) else hidden
-    return hidden
+def _rows(model: Any, texts: Sequence[str]) -> torch.Tensor:
+    """(N, D) unit rows, with gradients to the layers that learn."""
+    found = model(model.preprocess([cleaned(text) for text in texts]))["sentence_embedding"]
+    return torch.nn.functional.normalize(found.float(), dim=1)
+
+
+def _encode(model: Any, texts: Sequence[str]) -> Vectors:
+    """(N, D) unit rows, without gradients."""
+    order = sorted(range(len(texts)), key=lambda place: len(texts[place]))
+    parts = [order[start : start + BATCH] for start in range(0, len(order), BATCH)]
+    with torch.no_grad():
+        rows = [_rows(model, [texts[place] for place in part]).numpy() for part in parts]
+    return np.concatenate(rows)[np.argsort(order)]
 
 
 # Hard negatives: the wrong tools that the frozen encoder ranks highest for each query; twins are not wrong
@@ -130,24 +61,24 @@ TWIN = 0.92  # cosine of two full texts that say the same
 
 
 class HardNegatives:
-    """Made with the encoder before its training, read during it."""
-
     def __init__(
         self,
-        encoder: SplitEncoder,
+        model: Any,
         catalogs: Sequence[LabelledCatalog],
         pairs: Sequence[Pair],
         settings: TuningSettings,
+        report: Report,
     ) -> None:
         self._tools = [{tool.id: tool for tool in catalog.tools} for catalog in catalogs]
         self._hard = settings.hard
         self._best: dict[tuple[int, str], list[str]] = {}
-        self._twins: list[dict[str, frozenset[str]]] = []
+        self._twins: dict[int, dict[str, frozenset[str]]] = {}
         queries: dict[int, dict[str, None]] = defaultdict(dict)
         for pair in pairs:
             queries[pair.catalog][pair.query] = None
-        for number, catalog in enumerate(catalogs):
-            self._look(number, encoder, catalog, list(queries[number]))
+        for done, (number, asked) in enumerate(queries.items()):
+            report(Step("Ranking wrong tools", done, len(queries)))
+            self._look(number, model, catalogs[number], list(asked))
 
     def accepted(self, pair: Pair) -> frozenset[str]:
         """Every tool (id) that is no negative of a pair: the right ones and its twins."""
@@ -158,14 +89,14 @@ class HardNegatives:
         near = [key for key in self._best[pair.catalog, pair.query] if key not in right][: self._hard]
         return self._tools[pair.catalog][draw.choice(near or list(self._tools[pair.catalog]))]
 
-    def _look(self, number: int, encoder: SplitEncoder, catalog: LabelledCatalog, queries: list[str]) -> None:
+    def _look(self, number: int, model: Any, catalog: LabelledCatalog, queries: list[str]) -> None:
         keys = list(self._tools[number])
-        rows = encoder.encode([full(tool) for tool in catalog.tools])
-        scores = encoder.encode(queries) @ rows.T
+        rows = _encode(model, [full(tool) for tool in catalog.tools])
+        scores = _encode(model, queries) @ rows.T
         for query, order in zip(queries, np.argsort(-scores, axis=1, kind="stable"), strict=True):
             self._best[number, query] = [keys[place] for place in order[: 2 * self._hard]]
         alike = rows @ rows.T > TWIN
-        self._twins.append({key: frozenset(keys[j] for j in np.flatnonzero(alike[i])) for i, key in enumerate(keys)})
+        self._twins[number] = {key: frozenset(keys[j] for j in np.flatnonzero(alike[i])) for i, key in enumerate(keys)}
 
 
 # Training
@@ -180,9 +111,12 @@ def tune(model: Any, catalogs: Sequence[LabelledCatalog], settings: TuningSettin
     `model` has its own weights again afterwards. `report` gets the reading and each step with its loss. Raises EncoderError for a
     model that is not BERT-like.
     """
-    model.eval()  # no dropout: drawn views replace it, and the kept outputs need it off
-    encoder = SplitEncoder(model, settings.layers, settings.max_tokens, bfloat16=settings.bfloat16)
-    before = {name: value.detach().clone() for name, value in encoder.parameters()}
+    model.eval()  # no dropout: drawn views replace it
+    model.requires_grad_(False)
+    model.max_seq_length = settings.max_tokens
+    layers = _upper_layers(model, settings.layers)
+    learning = {f"{of}.{name}": value for of, layer in layers.items() for name, value in layer.named_parameters()}
+    before = {name: value.detach().clone() for name, value in learning.items()}
     epochs = [training_pairs(catalogs, settings, epoch) for epoch in range(settings.epochs)]
     plan = [batch for epoch, pairs in enumerate(epochs) for batch in _batches(pairs, settings, epoch)]
     if settings.steps:
@@ -190,18 +124,19 @@ def tune(model: Any, catalogs: Sequence[LabelledCatalog], settings: TuningSettin
     draw = random.Random(settings.seed)  # noqa: S311  repeatable, not secret
     with _threads(settings.threads):
         try:
-            _fit(encoder, catalogs, plan, settings, draw, report)
-            inputs = _input_moments(encoder, epochs[0], draw)
-            changed = {name: (value - before[name]).detach().numpy().copy() for name, value in encoder.parameters()}
+            _fit(model, list(learning.values()), catalogs, plan, settings, draw, report)
+            inputs = _input_moments(model, layers, epochs[0], draw)
+            changed = {name: (value - before[name]).detach().numpy().copy() for name, value in learning.items()}
         finally:
-            for name, value in encoder.parameters():
+            for name, value in learning.items():
                 value.requires_grad_(False).copy_(before[name])
             report(None)
     return Change(changed, inputs)
 
 
 def _fit(
-    encoder: SplitEncoder,
+    model: Any,
+    learning: Sequence[torch.nn.Parameter],
     catalogs: Sequence[LabelledCatalog],
     plan: Sequence[Sequence[Pair]],
     settings: TuningSettings,
@@ -209,17 +144,16 @@ def _fit(
     report: Report,
 ) -> None:
     pairs = [pair for batch in plan for pair in batch]
-    encoder.read((view for catalog in catalogs for tool in catalog.tools for view in views_of(tool)), report=report)
-    encoder.read((text for pair in pairs for text in (pair.query, *pair.views)), report=report)
     with _cast(settings):
-        negatives = HardNegatives(encoder, catalogs, pairs, settings)
-    learning = [parameter.requires_grad_(True) for _, parameter in encoder.parameters()]
+        negatives = HardNegatives(model, catalogs, pairs, settings, report)
+    for parameter in learning:
+        parameter.requires_grad_(True)
     optimizer = torch.optim.AdamW(learning, lr=settings.rate, weight_decay=0.0)
     late = math.nan
     for step, batch in enumerate(plan):
         for group in optimizer.param_groups:
             group["lr"] = settings.rate * _slope(step, len(plan))
-        loss = _loss(encoder, batch, negatives, settings, draw)
+        loss = _loss(model, batch, negatives, settings, draw)
         optimizer.zero_grad(set_to_none=True)
         loss.backward()
         torch.nn.utils.clip_grad_norm_(learning, 1.0)
@@ -227,12 +161,9 @@ def _fit(
         late = float(loss.detach()) if step == 0 else 0.95 * late + 0.05 * float(loss.detach())
         if (step + 1) % TOLD_EVERY == 0 or step + 1 == len(plan):
             report(Step(f"Training, loss {late:.3f}", step + 1, len(plan)))
-    for parameter in learning:
-        parameter.requires_grad_(False)
 
 
 def _slope(step: int, steps: int) -> float:
-    """Rising for a tenth of the steps, then falling to 0."""
     up = max(1, steps // 10)
     return (step + 1) / up if step < up else max(0.0, (steps - step) / max(1, steps - up))
 
@@ -253,7 +184,7 @@ def _batches(pairs: Sequence[Pair], settings: TuningSettings, epoch: int) -> lis
 
 
 def _loss(
-    encoder: SplitEncoder,
+    model: Any,
     batch: Sequence[Pair],
     negatives: HardNegatives,
     settings: TuningSettings,
@@ -263,8 +194,7 @@ def _loss(
     texts = [draw.choice(pair.views) for pair in batch] + [draw.choice(views_of(tool)) for tool in others]
     shown = [pair.tool for pair in batch] + [tool.id for tool in others]
     with _cast(settings):
-        queries = encoder.forward([pair.query for pair in batch])
-        documents = encoder.forward(texts)
+        queries, documents = _rows(model, [pair.query for pair in batch]), _rows(model, texts)
     scores = queries @ documents.T / settings.temperature
     masked = torch.zeros(scores.shape, dtype=torch.bool)
     for row, pair in enumerate(batch):
@@ -275,7 +205,9 @@ def _loss(
     return torch.nn.functional.cross_entropy(scores, torch.arange(len(batch)))
 
 
-def _input_moments(encoder: SplitEncoder, pairs: Sequence[Pair], draw: random.Random) -> dict[str, Matrix]:
+def _input_moments(
+    model: Any, layers: dict[str, torch.nn.Module], pairs: Sequence[Pair], draw: random.Random
+) -> dict[str, Matrix]:
     """The mean of x x^T over the inputs x of every upper matrix, over some texts of the training."""
     sums: dict[str, torch.Tensor] = {}
     counts: dict[str, int] = defaultdict(int)
@@ -288,10 +220,14 @@ def _input_moments(encoder: SplitEncoder, pairs: Sequence[Pair], draw: random.Ra
 
         return hook
 
-    matrices = [(name, part) for name, part in encoder.upper.named_modules() if isinstance(part, torch.nn.Linear)]
-    handles = [part.register_forward_pre_hook(watch(encoder.full_name(f"{name}.weight"))) for name, part in matrices]
+    handles = [
+        part.register_forward_pre_hook(watch(f"{of}.{name}.weight"))
+        for of, layer in layers.items()
+        for name, part in layer.named_modules()
+        if isinstance(part, torch.nn.Linear)
+    ]
     chosen = draw.sample(list(pairs), min(MOMENT_TEXTS // 2, len(pairs)))
-    encoder.encode([text for pair in chosen for text in (pair.query, pair.views[0])])
+    _encode(model, [text for pair in chosen for text in (pair.query, pair.views[0])])
     for handle in handles:
         handle.remove()
     return {name: (total / counts[name]).numpy() for name, total in sums.items()}

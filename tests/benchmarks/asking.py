@@ -1,0 +1,80 @@
+"""What the benchmarks ask a model beside a planner's questions: judgments of traces and answers, and ReAct's next action."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from core.domain.untrusted_text import one_line
+from core.planning.base import Attempt
+from core.planning.model import PART_CHARACTERS, SAID_CHARACTERS, ModelPlanner
+from core.planning.model_replies import ModelReply, share
+
+ANSWER_CHARACTERS = 4_000
+
+JUDGE = """\
+Was the question done by these calls? Each has its tool, and what came back. It was, if the right tools were called in a right order with
+what they need, and the last that was tried for each thing went well. Give "why" in at most 15 words, then "solved".
+"""
+
+GRADE = """\
+How good is "answer" to "question"? "truth" is the right answer. Give "why" in at most 15 words, then "score" from 0 to 10: 10 if the
+answer says all that the truth says, 0 if it says none of it or contradicts it. Style and length do not count.
+"""
+
+NEEDED = """\
+Does the question need tools ("TOOLS": current or stored data, files, services, actions) or can it be answered from what is generally
+known ("CONVERSATIONAL": explanations, advice, texts to write, things that no software can do)? Give "why" in at most 15 words, then
+"kind".
+"""
+
+NEXT = """\
+Say which one action, done by one tool, comes next for the question: "reasoning" in at most 20 words, "status" "continue", and
+"next_action" in at most 15 words. "done" are the actions so far, each with its tool or the error of a step that failed; do none
+twice. If all that the question asks is done, or nothing can do the rest, "status" is "finish" and "next_action" is empty. {way}
+"""
+
+
+class Verdict(ModelReply):
+    why: str
+    solved: bool
+
+
+class Grade(ModelReply):
+    why: str
+    score: float
+
+
+class Needed(ModelReply):
+    why: str
+    kind: Literal["TOOLS", "CONVERSATIONAL"]
+
+
+class NextAction(ModelReply):
+    reasoning: str
+    status: Literal["continue", "finish"]
+    next_action: str
+
+
+def judge(model: ModelPlanner, question: str, attempts: Sequence[Attempt]) -> bool:
+    """Whether these calls did what the question asks."""
+    calls = [{"tool": one.tool, "error": one.error, "said": one.said[:SAID_CHARACTERS]} for one in attempts]
+    return model.ask(Verdict, JUDGE, {"question": question, "calls": calls}).solved
+
+
+def grade(model: ModelPlanner, question: str, answer: str, truth: str) -> float:
+    """The quality of an answer against the right one, in [0, 1] (NetMCP, module 5)."""
+    data = {"question": question, "answer": answer[:ANSWER_CHARACTERS], "truth": truth[:ANSWER_CHARACTERS]}
+    return share(model.ask(Grade, GRADE, data).score / 10)
+
+
+def needs_tools(model: ModelPlanner, question: str) -> bool:
+    """Whether a question needs tools: TOOLS or CONVERSATIONAL (ETOM, appendix J.1)."""
+    return model.ask(Needed, NEEDED, {"question": question}).kind == "TOOLS"
+
+
+def next_action(model: ModelPlanner, question: str, done: Sequence[tuple[str, str]], way: str = "") -> str:
+    """The next action after those that are `done`, each with what was observed, and "" at the end (ETOM, appendix C.1)."""
+    seen = [{"action": action, "observed": said[:PART_CHARACTERS]} for action, said in done]
+    reply = model.ask(NextAction, NEXT.format(way=way), {"question": question, "done": seen})
+    return one_line(reply.next_action, PART_CHARACTERS) if reply.status == "continue" else ""
