@@ -57,13 +57,14 @@ if TYPE_CHECKING:
     from core.lab.findable import FindableService
     from core.lab.judgments import JudgmentService
     from core.lab.lab import LabService
-    from core.lab.lab_runs import LabRunService, SnapshotService
-    from core.lab.measuring import MeasuringService, TestbedService
+    from core.lab.lab_runs import LabRunService, MeasuringService
     from core.lab.replay import ReplayService
     from core.lab.scenario_runs import ScenarioService
     from core.lab.scoreboard import ScoreboardService
+    from core.lab.snapshots import SnapshotService
     from core.lab.sweeps import SweepService
     from core.lab.task_writing import TaskWritingService
+    from core.lab.testbed import TestbedService
     from core.learning.feedback import FeedbackService
     from core.learning.requests import RequestService
     from core.network.profiles import NetworkProfiles
@@ -492,13 +493,13 @@ class App:
 
     @built
     def measuring(self) -> MeasuringService:
-        from core.lab.measuring import MeasuringService
+        from core.lab.lab_runs import MeasuringService
 
         return MeasuringService(self.store, self.lab, self.routing, self.lab_runs)
 
     @built
     def testbeds(self) -> TestbedService:
-        from core.lab.measuring import TestbedService
+        from core.lab.testbed import TestbedService
 
         return TestbedService(self.store, self.catalogs, self.catalog_editor, self.lab, self.feedback)
 
@@ -528,7 +529,7 @@ class App:
 
     @built
     def snapshots(self) -> SnapshotService:
-        from core.lab.lab_runs import SnapshotService
+        from core.lab.snapshots import SnapshotService
 
         return SnapshotService(
             self.store, self.catalogs, self.lab_runs, self.calibrations, self.networks, self.settings.now

@@ -46,7 +46,7 @@ from core.lab.benchmark import MEASURES
 from core.lab.execution import S_PER_USD, VALUE_USD, Playing
 from core.lab.gate import Baseline, Gate, read_baseline
 from core.lab.lab import RANKED
-from core.lab.measuring import Measured, decisions, missing_labels
+from core.lab.lab_runs import Measured, decisions, missing_labels
 
 MADE_WITH = ("tasks", "routers", "hints", "preset", "catalog", "prices", "judgments", "network", "at")
 

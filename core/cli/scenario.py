@@ -27,11 +27,10 @@ from core.cli.options import (
 from core.domain import units
 from core.domain.errors import ParameterError, StoreError
 from core.importers import tasks_text
-from core.lab.measuring import Registry
 from core.lab.scenario_runs import TESTBED, planned
 from core.lab.scenarios.measures import SETTINGS, ScenarioRun, Setting
 from core.lab.scenarios.simulation import STEPS, World
-from core.lab.testbed import Selection
+from core.lab.testbed import Registry, Selection
 from core.virtual.multiply import HIGHEST_SPREAD, MOST_COPIES
 
 MOST_STEPS = 1_000_000

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import re
+import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import count
 from pathlib import Path
 
+import numpy as np
+
 import sample_catalog
 from core.catalogs.catalogs import CatalogService
 from core.decisions.routing import RoutingService
+from core.domain.catalog import Catalog, Server, Tool
 from core.domain.decision import Decision
 from core.domain.errors import CatalogError, Refusal, WayfareError
 from core.domain.network_moment import AS_MEASURED, NetworkMoment
@@ -25,11 +29,7 @@ from core.lab.benchmark import BenchmarkRun, measured_run
 from core.lab.equal_sets import EqualSetsService
 from core.lab.execution import ROUNDS, ExecutionRun, LiveCall, Playing, Routed, play
 from core.lab.levels import LevelRun, run_levels
-from core.lab.testbed import priced_by_tiers
-from core.lab.threshold import Calibration, fit_threshold
 from core.routers.context import RoutingContext
-from core.routers.parameters import VIEW_WEIGHTS
-from core.routers.tool_attention import ToolAttention, ToolAttentionParameters
 from core.servers.lazy_pool import load_protocol
 
 LIVE_LIMIT_S = 10.0
@@ -218,17 +218,6 @@ class LabService:
 
         return run_levels(router, self.equal_sets.widened(catalog, tasks), route, known)
 
-    def fit_threshold(self, tasks: Sequence[Task], *, catalog: str, parameters: ToolAttentionParameters) -> Calibration:
-        """The threshold of Tool Attention (6) that fits labelled tasks best. Raises WayfareError without labels."""
-        parameters = parameters.replaced({"similarity": VIEW_WEIGHTS})
-        return fit_threshold(
-            tasks,
-            lambda task: self.routing.route(
-                task.subtask, catalog=catalog, router=ToolAttention.id, parameters=parameters, record=False
-            ),
-            k=parameters.n,
-        )
-
 
 def _told(routed: Iterator[Routed], progress: Callable[[int], None] | None) -> list[Routed]:
     """All of them; `progress` gets their number after each."""
@@ -238,3 +227,45 @@ def _told(routed: Iterator[Routed], progress: Callable[[int], None] | None) -> l
         if progress is not None:
             progress(len(found))
     return found
+
+
+# Prices by EHRR's two tiers (section V): low U(0, 0.0025) USD, high N(0.0225, 0.005^2) USD, cut at 0
+
+LOW_USD, HIGH_USD, HIGH_DEVIATION_USD = 0.0025, 0.0225, 0.005
+HIGH_TIER = re.compile(
+    r"\b(web|internet|online|browse\w*|crawl\w*|scrap\w+|google|bing|duckduckgo|tavily|news|"
+    r"geocod\w*|geo\w*|map|maps|route\w*|directions?|navigation|places?|satellite|weather|"
+    r"generat\w*|summar\w*|translat\w*|transcri\w*|synthes\w*|llm|gpt|model|models|ai|speech|image|images|video|embedding\w*)\b",
+    re.IGNORECASE,
+)
+
+
+def is_high_tier(tool: Tool) -> bool:
+    """Whether a tool belongs to the expensive tier: by its declared tier, else by words of its name and description.
+
+    >>> is_high_tier(Tool("maps", "find_route", "Directions between two places."))
+    True
+    >>> is_high_tier(Tool("text", "count_words", "Counts words."))
+    False
+    """
+    if tool.tier:
+        return tool.tier == "high"
+    return bool(HIGH_TIER.search(f"{tool.server} {tool.name} {tool.description}".replace("_", " ").replace("-", " ")))
+
+
+def drawn_price_usd(tool: Tool, seed: int) -> float:
+    """A price per call from the tool's tier, drawn by the tool's name and the seed. Other tools do not change it."""
+    rng = np.random.default_rng([seed, zlib.crc32(tool.id.encode())])
+    if is_high_tier(tool):
+        return max(0.0, float(rng.normal(HIGH_USD, HIGH_DEVIATION_USD)))
+    return float(rng.uniform(0.0, LOW_USD))
+
+
+def priced_by_tiers(catalog: Catalog, *, name: str, seed: int = 0) -> Catalog:
+    """A catalog with every tool priced by its tier. Servers ask the median of their tools' prices."""
+    return Catalog(name, tuple(_priced(server, seed) for server in catalog.servers))
+
+
+def _priced(server: Server, seed: int) -> Server:
+    tools = tuple(replace(tool, price_usd=drawn_price_usd(tool, seed)) for tool in server.tools)
+    return replace(server, tools=tools, ask_usd=None)

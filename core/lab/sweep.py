@@ -54,6 +54,11 @@ class Axis:
         """Whether it is a range without a step."""
         return not math.isnan(self.low)
 
+    @property
+    def numeric(self) -> bool:
+        """Whether all values are numbers."""
+        return all(isinstance(value, int | float) and not isinstance(value, bool) for value in self.values)
+
     def at(self, share: float) -> float:
         """The value at a share of the track between `low` and `high`, to four digits or the nearest whole number.
 

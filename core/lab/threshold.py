@@ -21,11 +21,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.domain.errors import WayfareError
 from core.domain.tasks import Task
 from core.lab.benchmark import RouteTask
 from core.relevance.calibration import Change, change_of, folds_of
 
+Floats = NDArray[np.float64]
+FOLDS = 5
 THETAS = tuple(round(0.10 + 0.02 * step, 2) for step in range(21))  # 0.10 to 0.50
 
 
@@ -64,43 +65,32 @@ class Calibration:
         }
 
 
-def fit_threshold(tasks: Sequence[Task], route: RouteTask, *, k: int) -> Calibration:
-    """Sweep over labelled tasks. `route` decides by Tool Attention, whose score is ISO.
-
-    Raises WayfareError if no task has a right tool in the catalog.
-    """
-    if not any(task.relevant for task in tasks):
-        raise WayfareError("No task is labelled with a tool that can do it; a threshold needs some that are.")
-    decisions = [route(task) for task in tasks]
-    iso = np.array([decision.tools.utility for decision in decisions])
-    right = np.array([[tool in task.relevant for tool in decisions[0].tools.ids] for task in tasks], dtype=np.bool_)
-    if not right.any():
-        raise WayfareError("None of the labelled tools is in the catalog; name the catalog that the tasks belong to.")
-    return calibrate(iso, right, k=k)
-
-
 def calibrate(
     iso: NDArray[np.float64], right: NDArray[np.bool_], *, k: int, thetas: Sequence[float] = THETAS
 ) -> Calibration:
     """The sweep. `iso` (Q, T) are overlaps of Q tasks with T tools, `right` (Q, T) says which can do it."""
     if not thetas:
         raise ValueError("there is no threshold to try")
+    best = _best(iso, right, k)
+    return Calibration(len(iso), k, tuple(_point(theta, *best, right) for theta in thetas))
+
+
+def _best(iso: Floats, right: NDArray[np.bool_], k: int) -> tuple[Floats, NDArray[np.bool_]]:
+    """(Q, k) each: the overlaps of the best tools, and which of these are right."""
     order = np.argsort(-iso, axis=1, kind="stable")[:, :k]
-    best_iso = np.take_along_axis(iso, order, axis=1)
-    best_right = np.take_along_axis(right, order, axis=1)
-    return Calibration(len(iso), k, tuple(_point(theta, best_iso, best_right, right) for theta in thetas))
+    return np.take_along_axis(iso, order, axis=1), np.take_along_axis(right, order, axis=1)
 
 
-def _point(
-    theta: float, iso: NDArray[np.float64], right: NDArray[np.bool_], labels: NDArray[np.bool_]
-) -> ThresholdPoint:
-    possible = labels.any(axis=1)
-    active = iso >= theta
-    hits, offered, wanted = (
-        int(mask.sum()) for mask in ((active & right)[possible], active[possible], labels[possible])
-    )
+def _counts(active: NDArray[np.bool_], best_right: NDArray[np.bool_], right: NDArray[np.bool_]) -> Floats:
+    """(Q, 3) hits, offered, wanted; zeros for impossible tasks."""
+    counts = np.stack([(active & best_right).sum(axis=1), active.sum(axis=1), right.sum(axis=1)], axis=1)
+    return counts * right.any(axis=1, keepdims=True).astype(np.float64)
+
+
+def _point(theta: float, iso: Floats, best_right: NDArray[np.bool_], right: NDArray[np.bool_]) -> ThresholdPoint:
+    active, impossible = iso >= theta, ~right.any(axis=1)
+    hits, offered, wanted = _counts(active, best_right, right).sum(axis=0).tolist()
     precision, recall = hits / offered if offered else 0.0, hits / wanted if wanted else 0.0
-    impossible = ~possible
     refused: NDArray[np.bool_] = np.logical_not(active.any(axis=1))[impossible]
     return ThresholdPoint(
         theta=float(theta),
@@ -108,15 +98,8 @@ def _point(
         recall=recall,
         f1=2 * precision * recall / (precision + recall) if hits else 0.0,
         active=float(active.sum(axis=1).mean()) if len(active) else 0.0,
-        rejection=float(refused.mean()) if impossible.any() else None,
+        rejection=float(refused.mean()) if len(refused) else None,
     )
-
-
-# Held-back folds: the best threshold of the other folds against the one in use
-# Each task keeps its three counts (hits, offered, wanted), because F1 is no mean over tasks; the interval draws whole tasks.
-
-FOLDS = 5
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,33 +124,22 @@ class ThresholdFit:
 
 
 def fit_threshold_on_folds(tasks: Sequence[Task], route: RouteTask, *, k: int, today: float) -> ThresholdFit:
-    """Sweep and judge. `route` decides by Tool Attention, whose score is ISO. Tasks of one question stay in one fold.
-
-    Raises WayfareError if no task has a right tool in the catalog.
+    """Sweep over labelled tasks, and judge the best threshold of the other folds against the one in use. `route` decides by Tool Attention,
+    whose score is ISO. Tasks of one question stay in one fold.
     """
     decisions = [route(task) for task in tasks]
     iso = np.array([decision.tools.utility for decision in decisions])
     right = np.array([[tool in task.relevant for tool in decisions[0].tools.ids] for task in tasks], dtype=np.bool_)
-    if not right.any():
-        raise WayfareError("None of the labelled tools is in the catalog; name the catalog that the tasks belong to.")
     groups = [task.question or task.subtask for task in tasks]
     fold = folds_of(groups, FOLDS)
     fitted = np.full(len(tasks), today)
     for number in range(FOLDS):
         if right[fold != number].any():
             fitted[fold == number] = calibrate(iso[fold != number], right[fold != number], k=k).best.theta
-    before, after = (_counts(iso, right, thetas, k) for thetas in (np.full(len(tasks), today), fitted))
+    best_iso, best_right = _best(iso, right, k)
+    # F1 is no mean over tasks: each task keeps its counts, and the interval draws whole tasks
+    before, after = (_counts(best_iso >= thetas, best_right, right) for thetas in (today, fitted[:, None]))
     return ThresholdFit(calibrate(iso, right, k=k), today, change_of(_f1, before, after, groups))
-
-
-def _counts(iso: Floats, right: NDArray[np.bool_], thetas: Floats, k: int) -> Floats:
-    """(Q, 3) hits, offered, wanted; zeros for impossible tasks."""
-    order = np.argsort(-iso, axis=1, kind="stable")[:, :k]
-    active = np.take_along_axis(iso, order, axis=1) >= thetas[:, None]
-    hits = (active & np.take_along_axis(right, order, axis=1)).sum(axis=1)
-    counts = np.stack([hits, active.sum(axis=1), right.sum(axis=1)], axis=1).astype(np.float64)
-    possible = right.astype(np.float64).max(axis=1, keepdims=True)
-    return counts * possible
 
 
 def _f1(counts: Floats, times: Floats) -> float:

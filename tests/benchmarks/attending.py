@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from statistics import fmean
 
 import numpy as np
@@ -15,6 +16,7 @@ from core.domain.catalog import words
 from core.domain.decision import Decision
 from core.domain.tasks import Task
 from core.importers.shipped_catalogs import SAMPLE
+from core.lab.threshold import fit_threshold_on_folds
 from core.papers.tool_attention import VARIANTS, active_alone, reach, with_strangers
 from core.routers.attention import MAX_TOKENS, shortened_description
 from core.routers.parameters import VIEW_WEIGHTS
@@ -86,9 +88,13 @@ def thresholds() -> None:
         for name, (catalog, path) in sets.items():
             if not catalog:
                 continue
-            fit = app.lab.fit_threshold(
-                app.lab.read_tasks(path), catalog=catalog, parameters=app.routing.parameters("tool_attention")
+            parameters = app.routing.parameters("tool_attention", {"similarity": VIEW_WEIGHTS})
+            route = partial(
+                app.routing.route, catalog=catalog, router="tool_attention", parameters=parameters, record=False
             )
+            fit = fit_threshold_on_folds(
+                app.lab.read_tasks(path), lambda task, of=route: of(task.subtask), k=10, today=0.28
+            ).sweep
             paper = next(point for point in fit.points if point.theta == 0.28)
             report(
                 f"threshold by F1, {name} ({fit.tasks} tasks)",

@@ -9,8 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 import pytest
 
-from core.lab.scenarios.measures import NETWORK, RankingHistory, ScenarioRun
-from core.lab.scenarios.records import Change, Curve
+from core.lab.scenarios.measures import NETWORK, Change, Curve, RankingHistory, ScenarioRun
 from dashboard.pages.network.charts.latency import (
     FAINT,
     ROUTER_LOOKS,

@@ -20,7 +20,7 @@ from core.domain.tasks import Step, Task
 from core.importers import read_document, read_tasks, tasks_text
 from core.lab.benchmark import CLOCKED
 from core.lab.execution import Playing
-from core.lab.measuring import BLOCK
+from core.lab.lab_runs import BLOCK
 from core.store import Store
 from tests.forking import FORKS
 from tests.world import ROOT, call, document, open_test_app

@@ -10,8 +10,7 @@ import pytest
 from core.app import App
 from core.domain.feedback import By
 from core.domain.outcome import OutcomeKind
-from core.lab.scenarios.measures import SETTINGS, Judge
-from core.lab.scenarios.records import changes, curves
+from core.lab.scenarios.measures import SETTINGS, Judge, changes, curves
 from core.lab.scenarios.simulation import LookupCache, cached_planner, walk
 from core.network.profiles import Profile
 from core.network.states import HighJitter, Ideal, Outage

@@ -13,7 +13,6 @@ from core.domain.errors import ParameterError, WayfareError
 from core.domain.tasks import Step, Task
 from core.lab.benchmark import MEASURES, score_tasks
 from core.lab.execution import expected_outcome
-from core.lab.search import FEWEST, Search, importances
 from core.lab.sweep import (
     AGAINST,
     COMPARED,
@@ -31,6 +30,7 @@ from core.lab.sweep import (
     read_axis,
     warning,
 )
+from core.lab.sweeps import FEWEST, Search, importances
 from core.routers.ehrr import Ehrr, EhrrParameters
 from tests.cases import each
 from tests.lab.test_execution import executed

@@ -8,16 +8,8 @@ import pytest
 
 from core.domain.catalog import Catalog, Server, Tool
 from core.domain.tasks import Step, Task
-from core.lab.testbed import (
-    HIGH_USD,
-    LOW_USD,
-    Selection,
-    Source,
-    drawn_price_usd,
-    drawn_testbed,
-    is_high_tier,
-    priced_by_tiers,
-)
+from core.lab.lab import HIGH_USD, LOW_USD, drawn_price_usd, is_high_tier, priced_by_tiers
+from core.lab.testbed import Selection, Source, drawn_testbed
 from tests.cases import each
 
 

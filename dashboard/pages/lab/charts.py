@@ -107,7 +107,7 @@ def slices(points: Points, axes: Sequence[Axis], objective: str, chosen: int, *,
     traces: list[dict[str, Any]] = []
     for number, axis in enumerate(axes):
         suffix = "" if number == 0 else str(number + 1)
-        numeric = _numeric(axis)
+        numeric = axis.numeric
         traces.append(
             {
                 "type": "scatter", "mode": "markers", "xaxis": f"x{suffix}", "yaxis": "y",
@@ -181,7 +181,7 @@ def _height(axis: Axis, value: Value) -> float:
     >>> _height(Axis("k", "", (1, 2, 5)), 2), _height(Axis("a", "", (), 0.0, 4.0), 1.0)
     (0.25, 0.25)
     """
-    if not _numeric(axis):
+    if not axis.numeric:
         return axis.values.index(value) / max(1, len(axis.values) - 1)
     if axis.ranged:
         return _place(axis, value)
@@ -199,7 +199,7 @@ def _place(axis: Axis, value: Value) -> float:
 
 
 def _across(axis: Axis, value: Value) -> float | str:
-    return _place(axis, value) if axis.ranged else _number(value) if _numeric(axis) else str(value)
+    return _place(axis, value) if axis.ranged else _number(value) if axis.numeric else str(value)
 
 
 def _track(axis: Axis) -> dict[str, Any]:
@@ -213,12 +213,6 @@ def _end(axis: Axis, *, upper: bool) -> str:
         return f"{axis.high if upper else axis.low:g}"
     value = axis.values[-1 if upper else 0]
     return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def _numeric(axis: Axis) -> bool:
-    return axis.continuous or all(
-        isinstance(value, int | float) and not isinstance(value, bool) for value in axis.values
-    )
 
 
 def _number(value: Value) -> float:

@@ -20,8 +20,8 @@ from core.domain.tasks import Task
 from core.domain.untrusted_text import one_line
 from core.lab.benchmark import MEASURES
 from core.lab.execution import Interval, Playing
+from core.lab.lab_runs import Repeated, decisions
 from core.lab.levels import LEVELS, LevelRun
-from core.lab.measuring import Repeated, decisions
 from core.lab.stored_runs import BY, NO_GROUP, Part, parts, task_values
 from dashboard.pages.lab.charts import intervals
 from dashboard.pages.lab.run import MEASURE_WORDS, ShownRuns, begin, choose_some, measure_name, result, start_button

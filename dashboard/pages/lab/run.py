@@ -22,7 +22,7 @@ from core.domain.people import require
 from core.domain.tasks import Task
 from core.lab.execution import ABSENT, ROUNDS, Playing
 from core.lab.lab import RANKED
-from core.lab.measuring import decisions
+from core.lab.lab_runs import decisions
 from core.lab.stored_runs import NOT_FIRST, NOT_REFUSED, UNKNOWN
 from core.routers.presets import DEFAULT_PRESET, PRESETS, preset_of
 from dashboard.page_host import DeltaGenerator

@@ -15,7 +15,7 @@ from core.domain.errors import WayfareError
 from core.domain.lab_runs import OPTUNA, Sweep
 from core.domain.params import Knob, Parameters
 from core.lab.sweep import AGAINST, OBJECTIVES, SECONDS, SOLVED, USD, Axis, evenly, gains, read_axis
-from core.lab.sweeps import SweepPlan
+from core.lab.sweeps import SweepPlan, importances
 from dashboard.pages.lab.charts import importance_bars, parallel, pareto, slices
 from dashboard.pages.lab.run import Chosen, begin, busy, choose_some, start_button, taken
 from dashboard.pages.lab.sweep import (
@@ -75,7 +75,7 @@ def search_result(
     with columns.cell():
         chart(pareto(points, front, point["number"], present), key="lab:pareto", choose=choose)
     with columns.cell():
-        shares = app.sweeps.importances(axes, points, objective)
+        shares = importances(axes, points, objective)
         if shares:
             chart(importance_bars(shares, objective=OBJECTIVE_WORDS[objective]), key="lab:importances")
         else:

@@ -16,7 +16,7 @@ from core.domain.catalog import Server
 from core.domain.errors import CatalogError, ParameterError, WayfareError
 from core.domain.network_moment import STEP_S
 from core.domain.params import Knob, Value
-from core.lab.scenarios.records import Curve, curves
+from core.lab.scenarios.measures import Curve, curves
 from core.lab.scenarios.simulation import LEAD_IN
 from core.network.draft import Draft, DraftRule, Row, varied
 from core.network.profiles import MOST_BYTES, Profile, read_profile, tidy_name

@@ -15,8 +15,7 @@ from core.domain.errors import StoreError
 from core.domain.outcome import OutcomeKind
 from core.domain.people import person
 from core.lab.scenario_runs import planned
-from core.lab.scenarios.measures import RankingCollector, ScenarioRun
-from core.lab.scenarios.records import changes, curves
+from core.lab.scenarios.measures import RankingCollector, ScenarioRun, changes, curves
 from core.lab.scenarios.simulation import Step, World
 from dashboard.pages.network.charts.latency import RunTimeline
 from dashboard.pages.network.charts.runs import LiveCall, calls_so_far

@@ -11,8 +11,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from core.domain import units
-from core.lab.scenarios.measures import RankingHistory, ScenarioRun
-from core.lab.scenarios.records import Change, Curve
+from core.lab.scenarios.measures import Change, Curve, RankingHistory, ScenarioRun
 from core.network.traces import OUTAGE_S
 from dashboard.theme import CHOSEN, GROUPS, LOOKED_AT, MUTED, REJECTED, SIMILARITY, TIME
 from dashboard.ui.charts.base import figure, label

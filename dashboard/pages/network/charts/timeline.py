@@ -11,8 +11,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from core.domain.lab_runs import LIVE
-from core.lab.scenarios.measures import NETWORK, ScenarioRun
-from core.lab.scenarios.records import Change, Curve
+from core.lab.scenarios.measures import NETWORK, Change, Curve, ScenarioRun
 from dashboard.pages.network.charts.latency import (
     FAINT,
     FIXED,
