@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import KW_ONLY, asdict, dataclass, replace
 from datetime import datetime
 from functools import cache
 from importlib.metadata import version
@@ -39,6 +39,7 @@ from core.lab.cluster import RaySpread, Work
 from core.lab.execution import ExecutionRun, Playing, Routed
 from core.lab.gate import CatalogDigest, Change, changes
 from core.lab.lab import BY_TIERS, UNDER_NETWORK, LabService
+from core.routers.presets import DEFAULT_PRESET
 from core.store import Store
 
 COMPUTING = ("wayfare", "numpy", "onnxruntime", "ir_measures", "optuna")
@@ -49,13 +50,37 @@ STORED = "stored:"  # before the fingerprint of tasks in an address of the Lab
 
 
 def drawn_tasks(catalog: str) -> str:
-    """The name of the setting that holds the fingerprint of the tasks drawn with a catalog."""
     return f"drawn tasks: {catalog}"
 
 
 def written_tasks(catalog: str) -> str:
-    """The name of the setting that holds the fingerprint of the tasks written for a catalog."""
     return f"written tasks: {catalog}"
+
+
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    """A router with parameters over tasks of a catalog. `source` says where the tasks are from; with `playing` the possible ones are
+    played out, too.
+    """
+
+    tasks: Sequence[Task]
+    _: KW_ONLY
+    source: str
+    catalog: str
+    router: str
+    parameters: Parameters
+    preset: str = DEFAULT_PRESET
+    hints: bool = True
+    seed: int = 0
+    playing: Playing | None = None
+
+    @property
+    def possible(self) -> list[Task]:
+        return [task for task in self.tasks if task.relevant]
+
+    @property
+    def decisions(self) -> int:
+        return len(self.tasks) + (0 if self.playing is None else len(self.playing.routed(self.possible)))
 
 
 @actions("tune", keep="keep a run")
@@ -88,36 +113,24 @@ class LabRunService:
             known = self._digests[catalog] = opened, prices, CatalogDigest.of(opened, statistics)
         return known[2]
 
-    def conditions(
-        self,
-        tasks: Sequence[Task],
-        *,
-        source: str,
-        catalog: str,
-        router: str,
-        preset: str,
-        parameters: Parameters,
-        hints: bool = True,
-        seed: int = 0,
-        playing: Playing | None = None,
-    ) -> LabConditions:
-        """Everything that determines the result of a router over these tasks now. `source` says where the tasks are from."""
-        in_force = self.store.calibrations.active(catalog)
+    def conditions(self, asked: Experiment) -> LabConditions:
+        """Everything that determines the result of an experiment now."""
+        in_force = self.store.calibrations.active(asked.catalog)
         return LabConditions(
-            catalog=catalog,
-            catalog_fingerprint=self.digest(catalog).fingerprint,
-            tasks=source,
-            tasks_fingerprint=fingerprint(tasks_text(tasks)),
-            hints=hints,
-            router=router,
-            preset=preset,
-            parameters_json=json.dumps(parameters.values()),
-            outcomes=self.catalogs.statistics(catalog, parameters).version,
-            labels=len(self.store.labels.history(catalog)),
+            catalog=asked.catalog,
+            catalog_fingerprint=self.digest(asked.catalog).fingerprint,
+            tasks=asked.source,
+            tasks_fingerprint=fingerprint(tasks_text(asked.tasks)),
+            hints=asked.hints,
+            router=asked.router,
+            preset=asked.preset,
+            parameters_json=json.dumps(asked.parameters.values()),
+            outcomes=self.catalogs.statistics(asked.catalog, asked.parameters).version,
+            labels=len(self.store.labels.history(asked.catalog)),
             calibration="" if in_force is None else in_force.id,
-            seed=seed,
+            seed=asked.seed,
             versions_json=json.dumps({name: version(name) for name in COMPUTING}),
-            played_json="" if playing is None else json.dumps(asdict(playing)),
+            played_json="" if asked.playing is None else json.dumps(asdict(asked.playing)),
         )
 
     def inputs(self, conditions: LabConditions, tasks: Sequence[Task]) -> dict[str, tuple[str, str]]:
@@ -128,7 +141,6 @@ class LabRunService:
         }
 
     def keep(self, conditions: LabConditions, tasks: Sequence[Task], result: Mapping[str, Any]) -> str:
-        """Store a run by its entry in `wayfare bench --json`. Returns its id. Raises StoreError."""
         run = LabRun(**asdict(conditions), id=lab_id(conditions), at=self.now(), result_json=json.dumps(result))
         self.store.lab_runs.save([run], self.inputs(conditions, tasks))
         return run.id
@@ -136,10 +148,6 @@ class LabRunService:
     def over(self, catalog: str, tasks: Sequence[Task]) -> tuple[LabRun, ...]:
         """The newest runs of a catalog over exactly these tasks, from any source, newest first."""
         return self.store.lab_runs.newest(LISTED, catalog=catalog, tasks_fingerprint=fingerprint(tasks_text(tasks)))
-
-    def same_tasks(self, found: LabConditions, tasks: Sequence[Task]) -> bool:
-        """Whether a stored run or sweep is over exactly these tasks."""
-        return found.tasks_fingerprint == fingerprint(tasks_text(tasks))
 
     def task_sets(self, catalog: str) -> Mapping[str, str]:
         """Fingerprints of the tasks drawn with a catalog, of those written for it and of those of its stored runs, each with its source;
@@ -171,15 +179,12 @@ class LabRunService:
         return float(runs[0].result["latency_ms_p50"]) * tasks / 1000 if runs else None
 
     def runs(self, limit: int = LISTED) -> tuple[LabRun, ...]:
-        """The newest runs, newest first."""
         return self.store.lab_runs.newest(limit)
 
     def sweeps(self, limit: int = LISTED) -> tuple[Sweep, ...]:
-        """The newest sweeps, newest first."""
         return self.store.lab_runs.newest_sweeps(limit)
 
     def find(self, id_: str) -> LabRun | Sweep:
-        """A run or sweep by id or its beginning. Raises UnknownNameError."""
         return self.store.lab_runs.find(id_)
 
     def tasks(self, run: LabConditions) -> tuple[Task, ...]:
@@ -246,84 +251,79 @@ class MeasuringService:
 
     def measure(
         self,
-        tasks: Sequence[Task],
+        asked: Experiment,
         *,
-        source: str,
-        catalog: str,
-        router: str,
-        preset: str,
-        parameters: Parameters,
-        hints: bool = True,
-        seed: int = 0,
-        playing: Playing | None = None,
         resumable: bool = True,
         progress: Progress = lambda _done: None,
         spread: RaySpread | None = None,
     ) -> Measured:
-        """Measure a router over tasks; `LabRunService.keep` stores the result. With `playing` the tasks are played out too.
+        """Run an experiment; `LabRunService.keep` stores the result.
 
         `progress` gets the number of known decisions; its exceptions end the run. A `resumable` run keeps its routed tasks, and the next
         call with the same inputs goes on from there. The machines of a `spread` route the rest. Raises WayfareError.
         """
-        possible = [task for task in tasks if task.relevant]
-        if playing is not None and not possible:
+        if asked.playing is not None and not asked.possible:
             raise WayfareError("No task names a tool that can do it; give tasks with `relevant`.")
-        conditions = self.runs.conditions(
-            tasks, source=source, catalog=catalog, router=router, preset=preset, parameters=parameters, hints=hints,
-            seed=seed, playing=playing,
-        )  # fmt: skip
+        conditions = self.runs.conditions(asked)
         run = lab_id(conditions) if resumable else ""
-        routed = self._routed(run, RANKED, tasks, conditions, parameters, progress, spread)
-        found = measured_run(router, parameters.values(), tasks, routed)
-        asked = {task.subtask: one for task, one in zip(tasks, routed, strict=True) if not (hints and task.server_hint)}
-        if playing is None:
-            return Measured(conditions, found, None, asked)
-        deep = parameters.replaced({"n": playing.n})
-        parts = playing.routed(possible)
-        tried = self._routed(run, PLAYED, parts, conditions, deep, lambda done: progress(len(tasks) + done), spread)
-        played = self.lab.play(possible, tried, catalog=catalog, router=router, playing=playing)
-        return Measured(conditions, found, played, asked)
+        routed = self._routed(run, RANKED, asked, progress, spread)
+        found = measured_run(asked.router, asked.parameters.values(), asked.tasks, routed)
+        unhinted = {
+            task.subtask: one
+            for task, one in zip(asked.tasks, routed, strict=True)
+            if not (asked.hints and task.server_hint)
+        }
+        if asked.playing is None:
+            return Measured(conditions, found, None, unhinted)
+        deep = replace(
+            asked,
+            tasks=asked.playing.routed(asked.possible),
+            parameters=asked.parameters.replaced({"n": asked.playing.n}),
+        )
+        tried = self._routed(run, PLAYED, deep, lambda done: progress(len(asked.tasks) + done), spread)
+        played = self.lab.play(asked.possible, tried, catalog=asked.catalog, router=asked.router, playing=asked.playing)
+        return Measured(conditions, found, played, unhinted)
 
-    def known(self, conditions: LabConditions) -> int:
-        """The number of stored decisions of an unfinished run under these conditions."""
-        return sum(len(self.store.lab_runs.parts(lab_id(conditions), phase)) for phase in (RANKED, PLAYED))
+    def known(self, asked: Experiment) -> int:
+        """The number of stored decisions of its unfinished run."""
+        run = lab_id(self.runs.conditions(asked))
+        return sum(len(self.store.lab_runs.parts(run, phase)) for phase in (RANKED, PLAYED))
 
     def unfinished(self) -> int:
-        """The number of unfinished runs."""
         return self.store.lab_runs.unfinished()
+
+    def again(self, run: LabRun) -> Experiment:
+        """The experiment of a stored run. Raises WayfareError if the catalog or the tasks are gone, or a parameter no longer exists."""
+        return Experiment(
+            self.runs.tasks(run), source=run.tasks, catalog=self.runs.open(run.catalog), router=run.router, preset=run.preset,
+            parameters=self.routing.parameters(run.router, run.parameters), hints=run.hints, seed=run.seed,
+            playing=None if run.played is None else Playing.parse(run.played),
+        )  # fmt: skip
 
     def repeat(self, run: LabRun, progress: Progress = lambda _done: None) -> Repeated:
         """Make the same run again, over the catalog as it is now. Nothing is stored.
 
         Raises WayfareError if the catalog or the tasks are gone, or a parameter no longer exists.
         """
-        tasks, catalog = self.runs.tasks(run), self.runs.open(run.catalog)
-        made = self.measure(
-            tasks, source=run.tasks, catalog=catalog, router=run.router, preset=run.preset, hints=run.hints, seed=run.seed,
-            parameters=self.routing.parameters(run.router, run.parameters),
-            playing=None if run.played is None else Playing.parse(run.played), resumable=False, progress=progress,
-        )  # fmt: skip
+        asked = self.again(run)
+        made = self.measure(asked, resumable=False, progress=progress)
         before = CatalogDigest.parse(json.loads(self.store.lab_runs.input(run.catalog_fingerprint)))
         if before is None:
             raise WayfareError(f"The catalog of run {run.id} is damaged in the store; make the run anew.")
         ranks: Mapping[str, Any] = run.result["tasks"]
+        now: Mapping[str, Any] = json.loads(json.dumps(made.entry))
         return Repeated(
             made,
             differing(run, made.conditions),
-            changes(before, self.runs.digest(catalog)),
+            changes(before, self.runs.digest(asked.catalog)),
             tuple(task.id for task in made.run.tasks if task.id in ranks and ranks[task.id]["rank"] != task.rank),
-            _other(run.result, json.loads(json.dumps(made.entry))),
+            tuple(
+                name for name in {**run.result, **now} if name not in CLOCKED and run.result.get(name) != now.get(name)
+            ),
         )
 
     def _routed(
-        self,
-        run: str,
-        phase: str,
-        tasks: Sequence[Task],
-        conditions: LabConditions,
-        parameters: Parameters,
-        progress: Progress,
-        spread: RaySpread | None,
+        self, run: str, phase: str, asked: Experiment, progress: Progress, spread: RaySpread | None
     ) -> list[Routed]:
         """Route every task. A run with an id stores each block of tasks and reads the blocks that are stored."""
         kept = self.store.lab_runs.parts(run, phase) if run else ()
@@ -331,12 +331,12 @@ class MeasuringService:
         stored = len(routed)
         if spread is None:
             left = self.lab.routed(
-                tasks, catalog=conditions.catalog, router=conditions.router, parameters=parameters, known=tuple(routed),
-                server_hints=conditions.hints,
+                asked.tasks, catalog=asked.catalog, router=asked.router, parameters=asked.parameters, known=tuple(routed),
+                server_hints=asked.hints,
             )  # fmt: skip
         else:
-            work = Work(self.runs.catalogs.catalog(conditions.catalog), conditions.router, tasks, conditions.hints)
-            left = spread.routed(work, parameters, known=stored)
+            work = Work(self.runs.catalogs.catalog(asked.catalog), asked.router, asked.tasks, asked.hints)
+            left = spread.routed(work, asked.parameters, known=stored)
         try:
             for one in left:
                 routed.append(one)
@@ -354,11 +354,6 @@ class MeasuringService:
         self.store.lab_runs.add_parts(parts)
 
 
-def decisions(tasks: Sequence[Task], playing: Playing | None) -> int:
-    """Returns the number of decisions that `MeasuringService.measure` makes for a run."""
-    return len(tasks) + (0 if playing is None else len(playing.routed([task for task in tasks if task.relevant])))
-
-
 def missing_labels(tasks: Sequence[Task], known: Collection[str]) -> dict[str, Any]:
     """The labels of tools that a catalog lacks: their number and share among all labels, and the tools. No router can find these.
 
@@ -369,9 +364,3 @@ def missing_labels(tasks: Sequence[Task], known: Collection[str]) -> dict[str, A
     lacking = [tool for tool in labels if tool not in known]
     share = len(lacking) / len(labels) if labels else 0.0
     return {"labels": len(labels), "missing": len(lacking), "share": share, "tools": sorted(set(lacking))}
-
-
-def _other(then: Mapping[str, Any], now: Mapping[str, Any]) -> tuple[str, ...]:
-    """The keys of a result whose values differ."""
-    names = dict.fromkeys((*then, *now))
-    return tuple(name for name in names if name not in CLOCKED and then.get(name) != now.get(name))

@@ -50,14 +50,13 @@ TASKS = {
     SAMPLE: sample_catalog.TASKS_DIR / "subtasks.jsonl",
 }
 REPORTED_EVERY = 64
+RUN_FIELDS = ("mode", "router", "setting", "ssr", "ee", "al_ms", "sl_ms", "fr", "cost_usd", "utility")
 
 Progress = Callable[[int, int], None]  # steps done, steps to do
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One run to make."""
-
     router: str
     setting: Setting
     parameters: Parameters
@@ -140,9 +139,7 @@ class ScenarioService:
         runs: list[ScenarioRun] = []
         for number, entry in enumerate(plan):
             with self._calls(world, cancel) if live else nullcontext() as call:
-                steps = _watched(world, entry, number, len(plan), progress, cancel, call)
-                if watch is not None:
-                    steps = _shown(steps, number, watch)
+                steps = _watched(world, entry, number, len(plan), progress, cancel, watch, call)
                 run = measured(world, entry.router, entry.setting, entry.parameters.values(), steps)
             runs.append(replace(run, mode=LIVE) if live else run)
         return tuple(runs)
@@ -251,6 +248,7 @@ def _watched(
     of: int,
     progress: Progress | None,
     cancel: threading.Event | None,
+    watch: Callable[[int, Step], None] | None,
     call: Call | None,
 ) -> Iterator[Step]:
     """The steps of a run. Every so often, and after every real call, it reports the progress of all runs and looks at `cancel`."""
@@ -261,15 +259,11 @@ def _watched(
                 raise Stopped
             if progress is not None:
                 progress(number * steps + done, of * steps)
+        if watch is not None:
+            watch(number, step)
         yield step
     if progress is not None:
         progress((number + 1) * steps, of * steps)
-
-
-def _shown(steps: Iterator[Step], number: int, watch: Callable[[int, Step], None]) -> Iterator[Step]:
-    for step in steps:
-        watch(number, step)
-        yield step
 
 
 def conditions_of(world: World, profile: Profile, source: str, *, seed: int, predicted: str) -> Conditions:
@@ -280,7 +274,9 @@ def conditions_of(world: World, profile: Profile, source: str, *, seed: int, pre
         catalog=world.context.catalog.name,
         catalog_fingerprint=_of_catalog(world.context),
         tasks=source,
-        tasks_fingerprint=fingerprint([_of_task(task) for task in world.tasks]),
+        tasks_fingerprint=fingerprint(
+            [[task.subtask, task.question, task.server_hint, sorted(task.relevant)] for task in world.tasks]
+        ),
         seed=seed,
         steps=len(world.order),
         lead_in=world.lead_in,
@@ -292,23 +288,13 @@ def conditions_of(world: World, profile: Profile, source: str, *, seed: int, pre
 def storable(
     conditions: Conditions, context: RoutingContext, run: ScenarioRun, at: datetime
 ) -> tuple[KeptRun, RunSteps]:
-    """A run as the store keeps it."""
     parameters = json.dumps(run.parameters, sort_keys=True)
     row = KeptRun(
         **asdict(conditions),
-        mode=run.mode,
-        router=run.router,
-        setting=run.setting,
+        **{name: getattr(run, name) for name in RUN_FIELDS},
         parameters_json=parameters,
         id=run_id(conditions, run.mode, run.router, run.setting, parameters),
         at=at,
-        ssr=run.ssr,
-        ee=run.ee,
-        al_ms=run.al_ms,
-        sl_ms=run.sl_ms,
-        fr=run.fr,
-        cost_usd=run.cost_usd,
-        utility=run.utility,
         version=version("wayfare"),
     )
     servers, server = _called(run.server, context.server_names)
@@ -332,7 +318,3 @@ def _of_catalog(context: RoutingContext) -> str:
     """The fingerprint of what a scenario reads of a catalog: current prices belong to it, connections do not."""
     servers = [repr(replace(server, connection=None)) for server in context.catalog.servers]
     return fingerprint([servers, context.statistics.tools.price_usd.tolist()])
-
-
-def _of_task(task: Task) -> list[object]:
-    return [task.subtask, task.question, task.server_hint, sorted(task.relevant)]

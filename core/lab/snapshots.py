@@ -13,7 +13,7 @@ from core.domain import documents
 from core.domain.errors import CatalogError, WayfareError
 from core.domain.lab_runs import ConsoleState, Snapshot
 from core.domain.people import actions
-from core.importers.reading import name_fault
+from core.importers.reading import line_fault
 from core.lab.calibrations import CalibrationService
 from core.lab.lab_runs import LabRunService
 from core.network.profiles import NetworkProfiles, read_profile
@@ -67,21 +67,16 @@ class SnapshotService:
 
     def save(self, name: str, state: ConsoleState) -> Snapshot:
         """Keep a state under a name, in place of an older one. Raises CatalogError for an invalid name."""
-        fault = name_fault(name)
-        if not fault and len(name) > MOST_NAME_CHARACTERS:
-            fault = f"has {len(name)} characters; give at most {MOST_NAME_CHARACTERS}"
-        if fault:
+        if fault := line_fault(name, MOST_NAME_CHARACTERS) if name.strip() else "is empty; give a name":
             raise CatalogError(f"The snapshot's name {fault}.")
         snapshot = Snapshot(name.strip(), self.now(), json.dumps(state.to_json()))
         self.store.snapshots.save(snapshot)
         return snapshot
 
     def all(self) -> tuple[Snapshot, ...]:
-        """All snapshots, newest first."""
         return self.store.snapshots.all()
 
     def remove(self, name: str) -> None:
-        """Delete a snapshot."""
         self.store.snapshots.remove(name)
 
     def restore(self, name: str) -> Returned:
@@ -118,11 +113,11 @@ class SnapshotService:
         found = documents.read(_SnapshotFile, document, source, advice=advice)
         return self.save(found.name, found.state)
 
-    def _calibration(self, catalog: str, name: str = "") -> str:
-        """The file of a calibration, by default of the one in force, without its date. "" without one."""
-        if not name and self.calibrations.active(catalog) is None:
+    def _calibration(self, catalog: str) -> str:
+        """The file of the calibration in force without its date, "" without one."""
+        if self.calibrations.active(catalog) is None:
             return ""
-        document = json.loads(self.calibrations.export(catalog, name))
+        document = json.loads(self.calibrations.export(catalog))
         return json.dumps({key: value for key, value in document.items() if key != "at"})
 
     def _restore_calibration(self, catalog: str, text: str) -> list[str]:
@@ -130,12 +125,7 @@ class SnapshotService:
             return []
         try:
             if text:
-                known = [one.name for one in self.calibrations.of_catalog(catalog)]
-                same = [name for name in known if self._calibration(catalog, name) == text]
-                if same:
-                    self.calibrations.apply(same[0], catalog=catalog)
-                else:
-                    self.calibrations.import_file(text, source="the snapshot", catalog=catalog, apply=True)
+                self.calibrations.import_file(text, source="the snapshot", catalog=catalog, apply=True)
             else:
                 self.calibrations.apply("", catalog=catalog)
         except WayfareError as error:

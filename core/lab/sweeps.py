@@ -17,7 +17,7 @@ from core.domain.params import Parameters
 from core.domain.people import actions
 from core.domain.tasks import Task
 from core.lab.cluster import RaySpread, Work
-from core.lab.lab_runs import LabRunService
+from core.lab.lab_runs import Experiment, LabRunService
 from core.lab.sweep import (
     AGAINST,
     OBJECTIVES,
@@ -55,6 +55,10 @@ class SweepPlan:
     method: str = GRID
     count: int = 0
 
+    def points(self, seed: int) -> list[Point]:
+        """The points of a grid, or those that are drawn with a seed. Raises ParameterError."""
+        return grid(self.axes) if self.method == GRID else drawn(self.axes, self.count, seed=seed)
+
     def to_json(self, points: int) -> dict[str, Any]:
         """The stored form."""
         first = {"first": "present"} if self.method == OPTUNA else {}  # searches of before began elsewhere
@@ -74,52 +78,37 @@ class SweepService:
 
     def run(
         self,
-        tasks: Sequence[Task],
+        asked: Experiment,
         plan: SweepPlan,
         *,
-        source: str,
-        catalog: str,
-        router: str,
-        preset: str,
-        parameters: Parameters,
-        hints: bool = True,
-        seed: int = 0,
         progress: Progress = lambda _done, _of: None,
         spread: RaySpread | None = None,
     ) -> dict[str, Any]:
         """The sweep's document. Stored points are not computed again. `progress` gets the known points and their total. The machines of a
         `spread` compute the points of a grid and drawn ones. Raises WayfareError.
         """
-        points = (
-            None
-            if plan.method == OPTUNA
-            else grid(plan.axes)
-            if plan.method == GRID
-            else drawn(plan.axes, plan.count, seed=seed)
-        )
+        points = None if plan.method == OPTUNA else plan.points(asked.seed)
         total = plan.count if points is None else len(points)
-        conditions = self.runs.conditions(
-            tasks, source=source, catalog=catalog, router=router, preset=preset, parameters=parameters, hints=hints,
-            seed=seed,
-        )  # fmt: skip
+        conditions = self.runs.conditions(asked)
         described = plan.to_json(total)
         sweep = Sweep(
             **asdict(conditions), id=lab_id(conditions, described), at=self.now(), plan_json=json.dumps(described)
         )
-        asked = TasksAsked(self.catalogs, self.routing, tasks, catalog, router, hints)
-        known = self.store.lab_runs.begin(sweep, self.runs.inputs(conditions, tasks))
+        router = TasksAsked(self.catalogs, self.routing, asked.tasks, asked.catalog, asked.router, asked.hints)
+        known = self.store.lab_runs.begin(sweep, self.runs.inputs(conditions, asked.tasks))
         progress(len(known), total)
         if points is None:
-            self._search(sweep, plan, asked, parameters, known, progress)
+            self._search(sweep, plan, router, asked.parameters, known, progress)
         else:
             left = [(number, point) for number, point in enumerate(points) if number not in known]
-            size = BLOCK if isinstance(parameters, EhrrParameters) else 1
+            size = BLOCK if isinstance(asked.parameters, EhrrParameters) else 1
             blocks = [left[at : at + size] for at in range(0, len(left), size)]
-            asking = [[parameters.replaced(point) for _, point in block] for block in blocks]
+            asking = [[asked.parameters.replaced(point) for _, point in block] for block in blocks]
             if spread is None:
-                found = enumerate(map(asked.results, asking))
+                found = enumerate(map(router.results, asking))
             else:
-                found = spread.points(Work(self.catalogs.catalog(catalog), router, tasks, hints), asking)
+                work = Work(self.catalogs.catalog(asked.catalog), asked.router, asked.tasks, asked.hints)
+                found = spread.points(work, asking)
             done = len(known)
             for at, results in found:
                 self._keep(sweep, blocks[at], results)
@@ -206,7 +195,6 @@ class TasksAsked:
         self._ehrr = ManyTasks(queries, lambda parameters: self.catalogs.context(self.catalog, parameters))
 
     def results(self, points: Sequence[Parameters]) -> list[Result]:
-        """The measures of each point, in order."""
         found = self._candidates(points)
         return self._scorer.results([rows for rows, _ in found], [paid for _, paid in found])
 

@@ -71,7 +71,6 @@ class Testbed:
     tasks: tuple[Task, ...]
 
     def catalog(self, name: str) -> Catalog:
-        """As a catalog: each server followed by its copies."""
         return Catalog(name, tuple(server for one in self.chosen for server in (one.server, *one.copies)))
 
 

@@ -100,7 +100,6 @@ class DataFlow:
 
     @classmethod
     def of(cls, tools: Sequence[Tool]) -> DataFlow:
-        """Reads every schema once."""
         asked = {row: found for row, tool in enumerate(tools) if (found := asked_things(tool))}
         given = {row: found for row, tool in enumerate(tools) if (found := returned_things(tool))}
         return cls([tool.server for tool in tools], asked, given, _by_thing(given), _by_thing(asked))

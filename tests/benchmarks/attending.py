@@ -16,7 +16,7 @@ from core.domain.catalog import words
 from core.domain.decision import Decision
 from core.domain.tasks import Task
 from core.importers.shipped_catalogs import SAMPLE
-from core.lab.threshold import fit_threshold_on_folds
+from core.lab.calibrations import fit_threshold_on_folds
 from core.papers.tool_attention import VARIANTS, active_alone, reach, with_strangers
 from core.routers.attention import MAX_TOKENS, shortened_description
 from core.routers.parameters import VIEW_WEIGHTS

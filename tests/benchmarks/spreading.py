@@ -14,6 +14,7 @@ from typing import Any
 from core.app import App, Settings, build_app
 from core.lab.benchmark import CLOCKED
 from core.lab.cluster import RaySpread
+from core.lab.lab_runs import Experiment
 from core.lab.sweep import read_axis
 from core.lab.sweeps import SweepPlan
 from core.relevance.encoder import CachedEncoder, EncoderSource
@@ -48,8 +49,8 @@ def _compare(app: App, folder: Path) -> None:
     parameters = app.routing.parameters("rag_mcp", {"n": 10})
     plan = SweepPlan(tuple(read_axis(text, type(parameters)) for text in ("n=1:10", "hint_weight=0:1:0.1")))
     asked: dict[str, Any] = {"catalog": "world", "router": "rag_mcp", "preset": "balanced", "parameters": parameters}
-    alone = app.sweeps.run(TASKS, plan, source="here", **asked)
-    measured = app.measuring.measure(MANY, source="here", resumable=False, **asked).entry
+    alone = app.sweeps.run(Experiment(TASKS, source="here", **asked), plan)
+    measured = app.measuring.measure(Experiment(MANY, source="here", **asked), resumable=False).entry
     killed: list[int] = []
 
     def progress(done: int, _of: int) -> None:
@@ -61,8 +62,8 @@ def _compare(app: App, folder: Path) -> None:
             killed.append(done)
 
     with RaySpread("auto", app.store.tables(), opened=partial(opened, started)) as spread:
-        run = app.measuring.measure(MANY, source="there", resumable=False, spread=spread, **asked).entry
-        spread_out = app.sweeps.run(TASKS, plan, source="there", progress=progress, spread=spread, **asked)
+        run = app.measuring.measure(Experiment(MANY, source="there", **asked), resumable=False, spread=spread).entry
+        spread_out = app.sweeps.run(Experiment(TASKS, source="there", **asked), plan, progress=progress, spread=spread)
     same_sweep = json.dumps({**spread_out, "sweep": ""}) == json.dumps({**alone, "sweep": ""})
     same_run = all(run[name] == measured[name] for name in run if name not in CLOCKED)
     print(

@@ -45,7 +45,6 @@ class Setting:
 
     @property
     def name(self) -> str:
-        """As NetMCP writes it."""
         return f"s{self.s}t{self.t}"
 
 
@@ -152,7 +151,6 @@ class Judge:
         self.expertise: Floats = np.mean(found, axis=0) if found else np.zeros(len(world.context.server_names))
 
     def right(self, task: int) -> frozenset[int]:
-        """Rows of the servers with a right tool for a task."""
         if task not in self._right:
             row = self._world.context.catalog.server_row
             names = (tool.partition("::")[0] for tool in self._world.tasks[task].relevant)
@@ -224,7 +222,6 @@ class RankingCollector:
             self._chance.append(((1.0 - servers.post_accept_failure) * servers.success).astype(np.float32))
 
     def history(self, world: World) -> RankingHistory:
-        """All steps as arrays."""
         server_score, server_scores = "", None
         if self._chance:
             server_score, server_scores = CHANCE, np.array(self._chance, dtype=np.float32)

@@ -44,7 +44,6 @@ class Editing:
     turn: int = 0
 
     def key(self, name: str) -> str:
-        """The session key of a widget."""
         return f"{OPEN}.{self.turn}.{name}"
 
     def begin(self, draft: Draft, name: str, about: str) -> None:
@@ -69,7 +68,6 @@ def open_editor(profile: str) -> None:
 
 
 def close_editor() -> None:
-    """Close the dialog and drop its changes."""
     for key in [key for key in st.session_state if str(key).startswith(OPEN)]:
         del st.session_state[key]
 
@@ -286,7 +284,6 @@ def _rules(editing: Editing, categories: Sequence[str]) -> tuple[DraftRule, ...]
 
 
 def rule_frame(rules: Sequence[DraftRule]) -> pd.DataFrame:
-    """Returns one row for each rule."""
     return pd.DataFrame(
         {
             "category": pd.Series([rule.category or None for rule in rules], dtype="string"),
