@@ -444,13 +444,13 @@ class App:
 
     @built
     def measuring(self):
-        from core.lab.measuring import MeasuringService
+        from core.lab.lab_runs import MeasuringService
 
         return MeasuringService(self.store, self.lab, self.routing, self.lab_runs)
 
     @built
     def testbeds(self):
-        from core.lab.measuring import TestbedService
+        from core.lab.testbed import TestbedService
 
         return TestbedService(self.store, self.catalogs, self.catalog_editor, self.lab, self.feedback)
 
@@ -480,7 +480,7 @@ class App:
 
     @built
     def snapshots(self):
-        from core.lab.lab_runs import SnapshotService
+        from core.lab.snapshots import SnapshotService
 
         return SnapshotService(
             self.store, self.catalogs, self.lab_runs, self.calibrations, self.networks, self.settings.now

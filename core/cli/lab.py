@@ -50,8 +50,7 @@ from core.lab.benchmark import MEASURES
 from core.lab.execution import S_PER_USD, VALUE_USD, Playing
 from core.lab.gate import Baseline, Gate, read_baseline
 from core.lab.lab import RANKED
-from core.lab.lab_runs import STORED
-from core.lab.measuring import Measured, decisions, missing_labels
+from core.lab.lab_runs import STORED, Experiment, Measured, missing_labels
 
 
 @click.group()
@@ -208,21 +207,28 @@ def bench(
         labelled, source = asked.labelled(app, name)
         storing = store and app.store.path is not None
         deep = [int(parameters.values()["n"] or 0) for _, parameters in asked.chosen(app)]
-        playing = [Playing(n, seeds, value_usd, s_per_usd, live, split) if execute else None for n in deep]
-        each = decisions(labelled, playing[0])
+        experiments = [
+            Experiment(
+                labelled, source=source, catalog=name, router=router, preset=asked.preset, parameters=parameters, hints=asked.hints,
+                seed=seed, playing=Playing(n, seeds, value_usd, s_per_usd, live, split) if execute else None,
+            )
+            for (router, parameters), n in zip(asked.chosen(app, RANKED), deep, strict=True)
+        ]  # fmt: skip
+        each = experiments[0].decisions
         made = [
             app.measuring.measure(
-                labelled, source=source, catalog=name, router=router, preset=asked.preset, parameters=parameters,
-                hints=asked.hints, seed=seed, playing=playing[at], resumable=storing, spread=spread,
+                experiment, resumable=storing, spread=spread,
                 progress=lambda done, before=at * each: listed(before + done, each * len(deep)),
             )
-            for at, (router, parameters) in enumerate(asked.chosen(app, RANKED))
+            for at, experiment in enumerate(experiments)
         ]  # fmt: skip
         runs = [one.run for one in made]
         levelled = [
             run
-            for (router, parameters), one in zip(asked.chosen(app, RANKED), made, strict=True)
-            for run in app.lab.levels(labelled, catalog=name, router=router, parameters=parameters, known=one.asked)
+            for experiment, one in zip(experiments, made, strict=True)
+            for run in app.lab.levels(
+                labelled, catalog=name, router=experiment.router, parameters=experiment.parameters, known=one.asked
+            )
         ]
         digest = app.lab_runs.digest(name)
         generated = sum(bool(task.provenance) for task in labelled)

@@ -36,6 +36,7 @@ from core.domain.lab_runs import OPTUNA, LabRun, Sweep
 from core.importers.tasks import read_calls
 from core.lab.benchmark import MEASURES
 from core.lab.lab import RANKED
+from core.lab.lab_runs import Experiment
 from core.lab.replay import Chosen, Replayed, ReplayTotals
 from core.lab.sweep import OBJECTIVES, SECONDS, SOLVED, USD, read_axis
 from core.lab.sweeps import GRID, RANDOM, SweepPlan
@@ -100,17 +101,14 @@ def sweep(
             raise ParameterError("Two --axis options name the same parameter; give its values in one.")
         method = RANDOM if drawn else OPTUNA if searched else GRID
         document = app.sweeps.run(
-            app.lab.read_tasks(tasks),
+            Experiment(
+                app.lab.read_tasks(tasks), source=str(tasks), catalog=app.lab_runs.open(catalog), router=router, preset=preset,
+                parameters=parameters, **seed_and_hints,
+            ),
             SweepPlan(read, method, drawn or searched or 0),
-            source=str(tasks),
-            catalog=app.lab_runs.open(catalog),
-            router=router,
-            preset=preset,
-            parameters=parameters,
             progress=run,
             spread=spread,
-            **seed_and_hints,
-        )
+        )  # fmt: skip
         run.shows("lab", **app.lab_runs.place(app.lab_runs.find(document["sweep"])))
     if as_json:
         print_json({"router": router, "preset": preset, **document})

@@ -20,8 +20,7 @@ from core.cli.options import (
     write_file,
 )
 from core.importers import read_files, tasks_text
-from core.lab.measuring import Registry
-from core.lab.testbed import Selection
+from core.lab.testbed import Registry, Selection
 from core.virtual.launch import DEFAULT_PROFILE, PROFILES, chosen, opened_recording
 from core.virtual.multiply import HIGHEST_SPREAD, MOST_COPIES, Recipe
 

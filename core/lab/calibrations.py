@@ -1,13 +1,31 @@
-"""A calibration as a file: one JSON object with a mark, the values and the report."""
+"""Calibrations of a catalog: fitted to labels, judged, kept under a name, switched on and undone, given out and taken in as a file.
+
+The file is one JSON object with a mark, the values and the report. A part of a calibration is Tool Attention's threshold (its section
+5.2): sweep theta, take the best F1.
+
+    active(q)  = the k best tools with ISO(q, t) >= theta
+    precision  = |active and right| / |active|        recall = |active and right| / |right|        summed over all tasks
+    F1         = 2 * precision * recall / (precision + recall)
+
+Precision and recall are quotients of sums over all tasks, because a task without active tools has no precision of its own. Impossible
+tasks have no right tool; `rejection` is the share of them without active tools.
+
+>>> fit = calibrate(np.array([[0.6, 0.2], [0.1, 0.4]]), np.array([[True, False], [False, True]]), k=10)
+>>> fit.best.theta, fit.best.f1, round(fit.points[0].f1, 3)
+(0.22, 1.0, 0.667)
+"""
 
 from __future__ import annotations
 
 import json
 import uuid
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, asdict, dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
 
 from core.catalogs.catalogs import CatalogService
 from core.decisions.routing import RoutingService
@@ -15,43 +33,139 @@ from core.domain.errors import CatalogError, WayfareError
 from core.domain.feedback import By, Calibration, CalibrationSwitch, LabelledQuery, catalog_fingerprint, steps_to_undo
 from core.domain.people import actions
 from core.domain.tasks import Task
-from core.importers.reading import name_fault, parse
+from core.importers.reading import line_fault, parse
 from core.importers.shipped_catalogs import SAMPLE
-from core.lab.threshold import ThresholdFit, fit_threshold_on_folds
+from core.lab.benchmark import RouteTask
 from core.learning.feedback import OPERATOR, FeedbackService
-from core.relevance.calibration import LEAST_LABELS, CalibrationFit, Progress, fit, sampled
+from core.relevance.calibration import LEAST_LABELS, CalibrationFit, Change, Progress, change_of, fit, folds_of, sampled
 from core.relevance.learnt import LearntModels, LearntValues
 from core.routers.parameters import VIEW_WEIGHTS
 from core.routers.tool_attention import ToolAttention, ToolAttentionParameters
 from core.store import Store
+
+Floats = NDArray[np.float64]
+FOLDS = 5
+THETAS = tuple(round(0.10 + 0.02 * step, 2) for step in range(21))  # 0.10 to 0.50
+
+
+@dataclass(frozen=True, slots=True)
+class ThresholdPoint:
+    """One threshold: its measures, the mean number of active tools, and `rejection`, None without impossible tasks."""
+
+    theta: float
+    precision: float
+    recall: float
+    f1: float
+    active: float
+    rejection: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class ThresholdSweep:
+    """A sweep over `tasks` labelled tasks. `best` has the highest F1, the lowest threshold among equals."""
+
+    tasks: int
+    k: int
+    points: tuple[ThresholdPoint, ...]
+
+    @property
+    def best(self) -> ThresholdPoint:
+        return max(self.points, key=lambda point: (point.f1, -point.theta))
+
+    def to_json(self) -> dict[str, object]:
+        """What `wayfare calibrate --json` prints."""
+        return {**asdict(self), "best": asdict(self.best)}
+
+
+def calibrate(
+    iso: NDArray[np.float64], right: NDArray[np.bool_], *, k: int, thetas: Sequence[float] = THETAS
+) -> ThresholdSweep:
+    """The sweep. `iso` (Q, T) are overlaps of Q tasks with T tools, `right` (Q, T) says which can do it."""
+    best = _best(iso, right, k)
+    return ThresholdSweep(len(iso), k, tuple(_point(theta, *best, right) for theta in thetas))
+
+
+def _best(iso: Floats, right: NDArray[np.bool_], k: int) -> tuple[Floats, NDArray[np.bool_]]:
+    """(Q, k) each: the overlaps of the best tools, and which of these are right."""
+    order = np.argsort(-iso, axis=1, kind="stable")[:, :k]
+    return np.take_along_axis(iso, order, axis=1), np.take_along_axis(right, order, axis=1)
+
+
+def _counts(active: NDArray[np.bool_], best_right: NDArray[np.bool_], right: NDArray[np.bool_]) -> Floats:
+    """(Q, 3) hits, offered, wanted; zeros for impossible tasks."""
+    counts = np.stack([(active & best_right).sum(axis=1), active.sum(axis=1), right.sum(axis=1)], axis=1)
+    return counts * right.any(axis=1, keepdims=True).astype(np.float64)
+
+
+def _point(theta: float, iso: Floats, best_right: NDArray[np.bool_], right: NDArray[np.bool_]) -> ThresholdPoint:
+    active, impossible = iso >= theta, ~right.any(axis=1)
+    hits, offered, wanted = _counts(active, best_right, right).sum(axis=0).tolist()
+    precision, recall = hits / offered if offered else 0.0, hits / wanted if wanted else 0.0
+    refused: NDArray[np.bool_] = np.logical_not(active.any(axis=1))[impossible]
+    return ThresholdPoint(
+        theta=float(theta),
+        precision=precision,
+        recall=recall,
+        f1=2 * precision * recall / (precision + recall) if hits else 0.0,
+        active=float(active.sum(axis=1).mean()) if len(active) else 0.0,
+        rejection=float(refused.mean()) if len(refused) else None,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ThresholdFit:
+    """The sweep over all tasks, and F1 on held-back folds with the threshold in use and with fitted ones.
+
+    The fit is `accepted` if the gain is beyond its interval.
+    """
+
+    sweep: ThresholdSweep
+    today: float
+    f1: Change
+
+    @property
+    def accepted(self) -> bool:
+        return self.f1.low > 0
+
+    def to_json(self) -> dict[str, Any]:
+        """What `wayfare calibrate --json` has under `threshold`."""
+        return {**self.sweep.to_json(), "today": self.today, "f1": self.f1.to_json(), "accepted": self.accepted}
+
+
+def fit_threshold_on_folds(tasks: Sequence[Task], route: RouteTask, *, k: int, today: float) -> ThresholdFit:
+    """Sweep over labelled tasks, and judge the best threshold of the other folds against the one in use. `route` decides by Tool Attention,
+    whose score is ISO. Tasks of one question stay in one fold.
+    """
+    decisions = [route(task) for task in tasks]
+    iso = np.array([decision.tools.utility for decision in decisions])
+    right = np.array([[tool in task.relevant for tool in decisions[0].tools.ids] for task in tasks], dtype=np.bool_)
+    groups = [task.question or task.subtask for task in tasks]
+    fold = folds_of(groups, FOLDS)
+    fitted = np.full(len(tasks), today)
+    for number in range(FOLDS):
+        if right[fold != number].any():
+            fitted[fold == number] = calibrate(iso[fold != number], right[fold != number], k=k).best.theta
+    best_iso, best_right = _best(iso, right, k)
+    # F1 is no mean over tasks: each task keeps its counts, and the interval draws whole tasks
+    before, after = (_counts(best_iso >= thetas, best_right, right) for thetas in (today, fitted[:, None]))
+    return ThresholdFit(calibrate(iso, right, k=k), today, change_of(_f1, before, after, groups))
+
+
+def _f1(counts: Floats, times: Floats) -> float:
+    hits, offered, wanted = times @ counts
+    return float(2 * hits / (offered + wanted)) if offered + wanted else 0.0
+
 
 MARK, VERSION = "wayfare_calibration", 1
 
 
 @dataclass(frozen=True, slots=True)
 class CalibrationFile:
-    """The content of a file."""
-
     name: str
     values: LearntValues
     report: Mapping[str, Any]
     labels: int
     catalog_fingerprint: str
-
-
-def written(calibration: Calibration) -> str:
-    """The text of a calibration's file."""
-    document = {
-        MARK: VERSION,
-        "name": calibration.name,
-        "catalog": calibration.catalog,
-        "at": calibration.at.isoformat(),
-        "labels": calibration.labels,
-        "catalog_fingerprint": calibration.catalog_fingerprint,
-        "values": json.loads(calibration.values_json),
-        "report": calibration.report,
-    }
-    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
 
 def read(text: str | bytes, *, source: str, signals: Mapping[str, float]) -> CalibrationFile:
@@ -79,8 +193,6 @@ def read(text: str | bytes, *, source: str, signals: Mapping[str, float]) -> Cal
     )
 
 
-# Calibrations of a catalog: fitted to labels, judged, kept under a name, switched on and undone, given out and taken in.
-
 MOST_NAME_CHARACTERS = 80
 THRESHOLD = "threshold"
 
@@ -97,17 +209,14 @@ class CalibrationResult:
 
     @property
     def accepted(self) -> tuple[str, ...]:
-        """The parts that gained beyond their interval."""
         return (*self.fit.accepted, *((THRESHOLD,) if self.threshold.accepted else ()))
 
     @property
     def refused(self) -> str:
-        """The reason why no part gained, in one sentence, or ""."""
         return "" if self.accepted else self.fit.remark
 
     @property
     def sampled(self) -> str:
-        """What was drawn and why, in one sentence; "" if every label was used."""
         if not self.not_drawn:
             return ""
         return (
@@ -117,11 +226,9 @@ class CalibrationResult:
 
     @property
     def values(self) -> LearntValues:
-        """The values of the fit."""
         return replace(self.fit.values, theta=self.threshold.sweep.best.theta if self.threshold.accepted else None)
 
     def report(self) -> dict[str, Any]:
-        """As one JSON object."""
         report = {**self.fit.report(), "accepted": list(self.accepted), "refused": self.refused}
         return {**report, "threshold": self.threshold.to_json(), "not_drawn": self.not_drawn}
 
@@ -129,7 +236,7 @@ class CalibrationResult:
 @actions("tune", fit="fit a calibration", save="save a calibration", apply="switch a calibration", undo="undo a calibration", import_file="import a calibration")  # fmt: skip
 @dataclass(eq=False)
 class CalibrationService:
-    """Fits, keeps and switches. What is in force is used by every decision at once. Thread-safe."""
+    """What is in force is used by every decision at once. Thread-safe."""
 
     store: Store
     catalogs: CatalogService
@@ -152,7 +259,11 @@ class CalibrationService:
         `attention` holds Tool Attention's threshold in use and its k. Raises WayfareError where there are too few labels.
         """
         tasks = None if tasks is None else [task for task in tasks if not task.provenance]  # no person labelled these
-        every = self.feedback.queries(catalog) if tasks is None else _queries(tasks)
+        every = (
+            self.feedback.queries(catalog)
+            if tasks is None
+            else [LabelledQuery(t.subtask, t.server_hint, t.relevant, (), t.question) for t in tasks if t.relevant]
+        )
         parameters = (attention or ToolAttentionParameters()).replaced({"similarity": VIEW_WEIGHTS})  # theta is of ISO
         scorer, tool_row = self.catalogs.scorer(catalog), self.catalogs.catalog(catalog).tool_row
         queries = sampled(every, tool_row)
@@ -191,7 +302,6 @@ class CalibrationService:
         return self._keep(result.catalog, file, apply=apply, by=by)
 
     def of_catalog(self, catalog: str = SAMPLE) -> tuple[Calibration, ...]:
-        """The calibrations of a catalog, newest first."""
         return self.store.calibrations.of_catalog(catalog)
 
     def active(self, catalog: str = SAMPLE) -> Calibration | None:
@@ -205,7 +315,6 @@ class CalibrationService:
         return chosen
 
     def can_undo(self, catalog: str = SAMPLE) -> bool:
-        """Whether there is a step to undo."""
         return bool(steps_to_undo(self.store.calibrations.history(catalog)))
 
     def undo(self, catalog: str = SAMPLE, *, by: By = OPERATOR) -> Calibration | None:
@@ -220,7 +329,17 @@ class CalibrationService:
         chosen = self.store.calibrations.find(catalog, name) if name else self.active(catalog)
         if chosen is None:
             raise WayfareError(f"No calibration of catalog {catalog!r} is switched on; name one, or fit one first.")
-        return written(chosen)
+        document = {
+            MARK: VERSION,
+            "name": chosen.name,
+            "catalog": chosen.catalog,
+            "at": chosen.at.isoformat(),
+            "labels": chosen.labels,
+            "catalog_fingerprint": chosen.catalog_fingerprint,
+            "values": json.loads(chosen.values_json),
+            "report": chosen.report,
+        }
+        return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
     def import_file(
         self,
@@ -240,11 +359,13 @@ class CalibrationService:
         return self._keep(catalog, replace(file, name=name or file.name), apply=apply, by=by)
 
     def _keep(self, catalog: str, file: CalibrationFile, *, apply: bool, by: By) -> Calibration:
+        if fault := line_fault(file.name, MOST_NAME_CHARACTERS) if file.name.strip() else "is empty; give a name":
+            raise CatalogError(f"The calibration's name {fault}.")
         calibration = Calibration(
             id=uuid.uuid4().hex,
             at=self.now(),
             catalog=catalog,
-            name=_checked_name(file.name),
+            name=file.name.strip(),
             values_json=json.dumps(file.values.to_json(), allow_nan=False),
             report_json=json.dumps(file.report),
             labels=file.labels,
@@ -264,19 +385,6 @@ class CalibrationService:
     def _next_name(self, catalog: str) -> str:
         taken = {calibration.name for calibration in self.of_catalog(catalog)}
         return next(name for number in range(1, len(taken) + 2) if (name := f"fit {number}") not in taken)
-
-
-def _checked_name(name: str) -> str:
-    fault = name_fault(name)
-    if not fault and len(name) > MOST_NAME_CHARACTERS:
-        fault = f"has {len(name)} characters; give at most {MOST_NAME_CHARACTERS}"
-    if fault:
-        raise CatalogError(f"The calibration's name {fault}.")
-    return name.strip()
-
-
-def _queries(tasks: Sequence[Task]) -> list[LabelledQuery]:
-    return [LabelledQuery(t.subtask, t.server_hint, t.relevant, (), t.question) for t in tasks if t.relevant]
 
 
 def _tasks(queries: Sequence[LabelledQuery]) -> list[Task]:

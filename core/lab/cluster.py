@@ -48,18 +48,15 @@ class Worker:
         self._sent: dict[str, Catalog] = {}
 
     def ready(self) -> bool:
-        """Returns as soon as the app is open."""
         return True
 
     def routed(self, catalog: Catalog, router: str, tasks: str, hints: bool, parameters: Parameters) -> list[Routed]:
-        """Route these tasks."""
         read, name = read_tasks(tasks.encode(), source="the cluster"), self._known(catalog)
         return list(self._app.lab.routed(read, catalog=name, router=router, parameters=parameters, server_hints=hints))
 
     def points(
         self, catalog: Catalog, router: str, tasks: str, hints: bool, points: Sequence[Parameters]
     ) -> list[Mapping[str, Any]]:
-        """The measures of each point."""
         read, name = read_tasks(tasks.encode(), source="the cluster"), self._known(catalog)
         return list(self._app.sweeps.measured(read, points, catalog=name, router=router, hints=hints))
 
@@ -95,7 +92,6 @@ class RaySpread:
         self._because = ""
 
     def routed(self, work: Work, parameters: Parameters, *, known: int) -> Iterator[Routed]:
-        """Route the tasks from the `known`-th on. Each is given, in order, as soon as all before it are known."""
         starts = range(known, len(work.tasks), TOGETHER)
         calls = [("routed", (*_sent(work, work.tasks[at : at + TOGETHER]), parameters)) for at in starts]
         waiting: dict[int, list[Routed]] = {}
@@ -109,12 +105,10 @@ class RaySpread:
     def points(
         self, work: Work, blocks: Sequence[Sequence[Parameters]]
     ) -> Iterator[tuple[int, list[Mapping[str, Any]]]]:
-        """The measures of each block of points with its position, as soon as they are known."""
         sent = _sent(work, work.tasks)
         yield from self._done([("points", (*sent, list(block))) for block in blocks])
 
     def close(self) -> None:
-        """End the workers and leave the cluster."""
         for worker in (*self._idle, *self._starting.values()):
             self._ray.kill(worker)
         self._idle.clear()
@@ -166,7 +160,6 @@ class RaySpread:
             self._idle.extend(worker for _, worker in running.values())
 
     def _next(self, answers: Sequence[Any], *, at_work: bool) -> Any:
-        """The first of these answers to arrive."""
         if not answers:
             raise WayfareError(
                 f"The last worker of the cluster is lost {self._because}; run the same again, it goes on from what is stored."

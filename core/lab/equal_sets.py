@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Annotated
@@ -15,8 +15,8 @@ from core.domain import documents
 from core.domain.documents import Wanted
 from core.domain.errors import CatalogError, UnknownNameError
 from core.domain.people import actions
-from core.domain.tasks import EqualJudgment, Proposal, Says, Sets, Task, contradictions, joined, ordered
-from core.lab.levels import Proposals, proposed, widened
+from core.domain.tasks import EqualJudgment, Proposal, Says, Sets, contradictions, joined, ordered
+from core.lab.levels import Proposals, proposed
 from core.relevance.encoder import Vectors
 from core.relevance.learnt import LearntModels
 from core.store import Store
@@ -39,7 +39,6 @@ class EqualSets:
 
     @property
     def judged(self) -> int:
-        """The number of proposals that are decided."""
         return sum(not one.open for one in self.proposals)
 
 
@@ -54,8 +53,6 @@ class Imported:
 @actions("tune", judge="judge equal tools", import_file="import equal tools")
 @dataclass(eq=False)
 class EqualSetsService:
-    """Proposes, keeps and joins. Thread-safe."""
-
     store: Store
     catalogs: CatalogService
     learnt: LearntModels
@@ -103,10 +100,6 @@ class EqualSetsService:
         else:
             self.store.equal_judgments.save([EqualJudgment(catalog, *pair, says, self.now())])
         self.learnt.forget(catalog)  # equal tools share labels
-
-    def widened(self, catalog: str, tasks: Sequence[Task]) -> tuple[Task, ...]:
-        """Tasks in which each tool equal to a right one is right too; see `core.lab.levels`."""
-        return widened(tasks, self.sets(catalog))
 
     def export(self, catalog: str) -> str:
         """Pairs and sets as the text of a JSON file."""

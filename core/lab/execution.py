@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Self
 
 import numpy as np
@@ -202,11 +202,8 @@ class ExecutionRun:
 
     def to_json(self) -> dict[str, object]:
         """What `bench --execute --json` adds to a run, with the intervals under `intervals`."""
-        names = (
-            "success_rate", "step_success_rate", "usd_per_solved", "s_per_solved", "tokens_per_solved",
-            "invalid_route_calls", "invalid_tool_calls", "invalid_calls", "value", "usd_per_task",
-        )  # fmt: skip
-        found: dict[str, Interval] = {name: getattr(self, name) for name in names}
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        found: dict[str, Interval] = {name: one for name, one in values.items() if isinstance(one, Interval)}
         finite = {name: one for name, one in found.items() if np.isfinite(one.mean)}
         return {
             **{name: (one.mean if name in finite else None) for name, one in found.items()},
@@ -215,18 +212,8 @@ class ExecutionRun:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class _Tried:
-    """The result of one task's tries per seed, (seeds,): solved, solved steps, USD, s, tokens, invalid tool and route calls."""
-
-    solved: NDArray[np.bool_]
-    steps: Floats
-    usd: Floats
-    time_s: Floats
-    tokens: Floats
-    invalid_tools: Floats
-    invalid_routes: Floats
-    unpriced: int
+Tries = Mapping[str, NDArray[Any]]
+"""The result of one task's tries per seed, (seeds,): solved, solved steps, USD, s, tokens, invalid tool and route calls, unpriced tries."""
 
 
 def play(
@@ -245,7 +232,7 @@ def play(
     and returns whether it succeeded and its seconds, or None for a tool that may not be called, whose outcome is then drawn.
     Raises ValueError without a task.
     """
-    left, played = iter(routed), list[_Tried]()
+    left, played = iter(routed), list[Tries]()
     for task in tasks:
         parts = [next(left) for _ in playing.routed([task])]
         played.append(_played(task, parts, context, playing.seeds, live))
@@ -253,7 +240,7 @@ def play(
         raise ValueError("no task names a tool that can do it")
 
     def of(name: str) -> Floats:
-        return np.stack([getattr(one, name) for one in played]).astype(np.float64)  # (tasks, seeds)
+        return np.stack([one[name] for one in played]).astype(np.float64)  # (tasks, seeds)
 
     solved, usd, time_s = of("solved"), of("usd"), of("time_s")
     invalid_routes, invalid_tools = of("invalid_routes"), of("invalid_tools")
@@ -272,11 +259,11 @@ def play(
         invalid_calls=Interval.of((invalid_routes + invalid_tools).mean(axis=0)),
         value=Interval.of((playing.value_usd * solved - usd - time_s / playing.s_per_usd).mean(axis=0)),
         usd_per_task=Interval.of(usd.mean(axis=0)),
-        unpriced_tries=float(sum(one.unpriced for one in played)) / len(played),
+        unpriced_tries=float(of("unpriced")[:, 0].sum()) / len(played),
     )
 
 
-def _played(task: Task, parts: Sequence[Routed], context: RoutingContext, seeds: int, live: LiveCall | None) -> _Tried:
+def _played(task: Task, parts: Sequence[Routed], context: RoutingContext, seeds: int, live: LiveCall | None) -> Tries:
     steps = _Steps.of(task)
     done = np.zeros((len(steps), seeds), dtype=np.bool_)
     usd, time_s, tokens, invalid_tools, invalid_routes = np.zeros((5, seeds))
@@ -307,12 +294,13 @@ def _played(task: Task, parts: Sequence[Routed], context: RoutingContext, seeds:
                     done[step] |= ready & succeeds
                     serves |= ready
             invalid_tools += going & ~serves
-    solved = np.logical_and.reduce(done)
-    return _Tried(solved, done.sum(axis=0), usd, time_s, tokens, invalid_tools, invalid_routes, unpriced)
+    return {
+        "solved": np.logical_and.reduce(done), "steps": done.sum(axis=0), "usd": usd, "time_s": time_s, "tokens": tokens,
+        "invalid_tools": invalid_tools, "invalid_routes": invalid_routes, "unpriced": np.full(seeds, unpriced),
+    }  # fmt: skip
 
 
 def _payments(routed: Routed, tried: Sequence[int], context: RoutingContext) -> Floats:
-    """What each try pays in USD, NaN if that is not known."""
     if routed.payments_usd is None:
         return context.statistics.tools.price_usd[list(tried)]
     return np.array(routed.payments_usd[: len(tried)], dtype=np.float64)

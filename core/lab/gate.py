@@ -56,8 +56,8 @@ class CatalogDigest:
         """Read such an entry, None if it cannot be read."""
         try:
             read = cast("dict[str, Any]", document)
-            servers, tools = (_entries(read[layer]) for layer in ("servers", "tools"))
-            return cls(str(read["name"]), servers, tools)
+            layers = ({name: dict(entry) for name, entry in read[layer].items()} for layer in ("servers", "tools"))
+            return cls(str(read["name"]), *layers)
         except (KeyError, TypeError, ValueError, AttributeError):
             return None
 
@@ -108,10 +108,6 @@ def _tool(tool: Tool, price_usd: float) -> dict[str, Any]:
     }
 
 
-def _entries(layer: dict[str, Any]) -> Entries:
-    return {name: dict(entry) for name, entry in layer.items()}
-
-
 def _known(value: float) -> float | None:
     return None if math.isnan(value) else value
 
@@ -153,8 +149,6 @@ class Moved:
 
 @dataclass(frozen=True, slots=True)
 class Fell:
-    """A measure that fell by more than the tolerance."""
-
     measure: str
     was: float
     now: float
@@ -172,7 +166,6 @@ class GateResult:
 
 
 def read_baseline(text: bytes, *, source: str) -> Baseline:
-    """Read a baseline from its file. Raises CatalogError that says what is missing."""
     try:
         document: Any = json.loads(text)
         runs = tuple(_earlier(run) for run in document["runs"])
@@ -250,7 +243,8 @@ def _result(earlier: EarlierRun, run: BenchmarkRun, tolerance: float) -> GateRes
     both = [id_ for id_ in now if id_ in earlier.tasks]
     if not both:
         raise CatalogError("The baseline and the tasks have no task in common; give the tasks that it was made with.")
-    before_measures, measures = earlier.measures, _measures(run)
+    before_measures = earlier.measures
+    measures = run.measures | ({} if run.rejection is None else {REJECTION: run.rejection})
     if len(both) < max(len(now), len(earlier.tasks)):
         # other tasks: only the ranks of the common ones compare
         before_measures, measures = (_from_ranks([side[id_] for id_ in both]) for side in (earlier.tasks, now))
@@ -262,10 +256,6 @@ def _result(earlier: EarlierRun, run: BenchmarkRun, tolerance: float) -> GateRes
     moved = [Moved(id_, _place(earlier.tasks[id_]), _place(now[id_])) for id_ in both]
     lost = tuple(one for one in moved if _worse(one.was, one.now))
     return GateResult(run.router, len(both), fell, lost, tuple(one for one in moved if _worse(one.now, one.was)))
-
-
-def _measures(run: BenchmarkRun) -> dict[str, float]:
-    return run.measures | ({} if run.rejection is None else {REJECTION: run.rejection})
 
 
 def _from_ranks(tasks: Sequence[TaskResult]) -> dict[str, float]:

@@ -95,7 +95,6 @@ class JudgmentService:
         return made
 
     def take_back(self, judgment: Judgment) -> None:
-        """Withdraw a judgment. Both stay in the log."""
         self._keep(
             judgment.catalog, replace(judgment, at=self.now(), grade=None, note="", origin="console", decision_id=None)
         )
@@ -113,7 +112,6 @@ class JudgmentService:
         return found
 
     def graded(self, *, catalog: str, set_name: str, judge: str) -> Mapping[tuple[AskedQuery, str], Judgment]:
-        """The grades of a judge in a set, by query and tool."""
         return self._of(catalog).graded.get((set_name, judge), {})
 
     def tasks(self, catalog: str, set_name: str) -> tuple[tuple[Task, ...], int]:

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import re
+import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import count
 from pathlib import Path
 
+import numpy as np
+
 import sample_catalog
 from core.catalogs.catalogs import CatalogService
 from core.decisions.routing import RoutingService
+from core.domain.catalog import Catalog, Server, Tool
 from core.domain.decision import Decision
-from core.domain.errors import CatalogError, Refusal, WayfareError
+from core.domain.errors import CatalogError, Refusal
 from core.domain.outcome import CallMode, ToolCall
 from core.domain.params import AS_MEASURED, NetworkMoment, Parameters
 from core.domain.tasks import Task
@@ -22,13 +26,8 @@ from core.importers import read_tasks
 from core.importers.shipped_catalogs import SAMPLE
 from core.lab.benchmark import BenchmarkRun, measured_run
 from core.lab.equal_sets import EqualSetsService
-from core.lab.execution import ROUNDS, ExecutionRun, LiveCall, Playing, Routed, play
-from core.lab.levels import LevelRun, run_levels
-from core.lab.testbed import priced_by_tiers
-from core.lab.threshold import Calibration, fit_threshold
-from core.routers.context import RoutingContext
-from core.routers.parameters import VIEW_WEIGHTS
-from core.routers.tool_attention import ToolAttention, ToolAttentionParameters
+from core.lab.execution import ExecutionRun, LiveCall, Playing, Routed, play
+from core.lab.levels import LevelRun, run_levels, widened
 from core.servers.lazy_pool import load_protocol
 
 LIVE_LIMIT_S = 10.0
@@ -67,25 +66,16 @@ class LabService:
             raise CatalogError(f"{path}: it cannot be read ({error.strerror}); give a file that can.") from None
 
     def parse_tasks(self, data: bytes, *, source: str) -> tuple[Task, ...]:
-        """Read them from the content of a file. Raises CatalogError that names the line."""
         return read_tasks(data, source=source)
 
     def task_sets(self, catalog: str) -> Mapping[str, Path]:
         """The labelled tasks that come with a catalog, by title. Empty for a catalog that did not come with Wayfare."""
         return TASK_SETS.get(catalog, {})
 
-    def benchmark(
-        self,
-        tasks: Sequence[Task],
-        *,
-        catalog: str,
-        router: str,
-        parameters: Parameters,
-        progress: Callable[[int], None] | None = None,
-    ) -> BenchmarkRun:
-        """Retrieval measures over labelled tasks. `progress` gets the number of routed tasks; its exceptions end the run."""
-        routed = self.routed(tasks, catalog=catalog, router=router, parameters=parameters)
-        return measured_run(router, parameters.values(), tasks, _told(routed, progress))
+    def benchmark(self, tasks: Sequence[Task], *, catalog: str, router: str, parameters: Parameters) -> BenchmarkRun:
+        """Retrieval measures over labelled tasks."""
+        routed = list(self.routed(tasks, catalog=catalog, router=router, parameters=parameters))
+        return measured_run(router, parameters.values(), tasks, routed)
 
     def routed(
         self,
@@ -108,54 +98,29 @@ class LabService:
             yield Routed.of(task, decision)
 
     def play(
-        self, tasks: Sequence[Task], routed: Sequence[Routed], *, catalog: str, router: str, playing: Playing
-    ) -> ExecutionRun:
-        """Play possible tasks whose parts are routed already; see `core.lab.execution.play`.
-
-        `playing.live` calls read-only tools on servers that run, with arguments made up from their schemas.
-        """
-        return play(
-            router,
-            tasks,
-            routed,
-            self._context(catalog, self._moment(catalog)),
-            playing,
-            live=self._live(catalog) if playing.live else None,
-        )
-
-    def execute(
         self,
         tasks: Sequence[Task],
+        routed: Sequence[Routed],
         *,
         catalog: str,
         router: str,
-        parameters: Parameters,
-        seeds: int = 20,
-        progress: Callable[[int], None] | None = None,
-        network: NetworkMoment = AS_MEASURED,
+        playing: Playing,
+        network: NetworkMoment | None = None,
     ) -> ExecutionRun:
-        """Play the routed tasks out: tasks solved, money, time, tokens, invalid calls; see `core.lab.execution`.
+        """Play possible tasks whose parts are routed already; see `core.lab.execution.play`. Without a `network` it is the catalog's.
 
-        `progress` gets the number of routed sub-tasks. Raises WayfareError if no task has a right tool.
+        `playing.live` calls read-only tools on servers that run, with arguments made up from their schemas.
         """
-        if not any(task.relevant for task in tasks):
-            raise WayfareError("No task names a tool that can do it; give tasks with `relevant`.")
-        playing = Playing(ROUNDS, seeds)
-        possible = [task for task in tasks if task.relevant]
-        routed = self.routed(
-            playing.routed(possible),
-            catalog=catalog,
-            router=router,
-            parameters=parameters,
-            server_hints=True,
-            network=network,
+        moment = self._moment(catalog) if network is None else network
+        context = self.routing.networks.context(
+            self.catalogs.context(catalog, with_simulated=moment.with_simulated), moment
         )
-        return play(router, possible, _told(routed, progress), self._context(catalog, network), playing)
+        return play(router, tasks, routed, context, playing, live=self._live(catalog) if playing.live else None)
 
-    def priced_by_tiers(self, catalog: str, seed: int = 0) -> str:
+    def priced_by_tiers(self, catalog: str) -> str:
         """The name of a copy of a catalog, for this process, in which every tool has a price by EHRR's tiers."""
         name = f"{catalog}{BY_TIERS}"
-        self.catalogs.add(priced_by_tiers(self.catalogs.catalog(catalog), name=name, seed=seed), "prices by tiers")
+        self.catalogs.add(priced_by_tiers(self.catalogs.catalog(catalog), name=name), "prices by tiers")
         return name
 
     def under_network(self, catalog: str, moment: NetworkMoment) -> str:
@@ -167,11 +132,6 @@ class LabService:
 
     def _moment(self, catalog: str) -> NetworkMoment:
         return self._moments.get(catalog, AS_MEASURED)
-
-    def _context(self, catalog: str, network: NetworkMoment) -> RoutingContext:
-        return self.routing.networks.context(
-            self.catalogs.context(catalog, with_simulated=network.with_simulated), network
-        )
 
     def _live(self, catalog: str) -> LiveCall:
         load_protocol()
@@ -215,25 +175,46 @@ class LabService:
             progress(next(done))
             return decision
 
-        return run_levels(router, self.equal_sets.widened(catalog, tasks), route, known)
-
-    def fit_threshold(self, tasks: Sequence[Task], *, catalog: str, parameters: ToolAttentionParameters) -> Calibration:
-        """The threshold of Tool Attention (6) that fits labelled tasks best. Raises WayfareError without labels."""
-        parameters = parameters.replaced({"similarity": VIEW_WEIGHTS})
-        return fit_threshold(
-            tasks,
-            lambda task: self.routing.route(
-                task.subtask, catalog=catalog, router=ToolAttention.id, parameters=parameters, record=False
-            ),
-            k=parameters.n,
-        )
+        return run_levels(router, widened(tasks, self.equal_sets.sets(catalog)), route, known)
 
 
-def _told(routed: Iterator[Routed], progress: Callable[[int], None] | None) -> list[Routed]:
-    """All of them; `progress` gets their number after each."""
-    found: list[Routed] = []
-    for one in routed:
-        found.append(one)
-        if progress is not None:
-            progress(len(found))
-    return found
+# Prices by EHRR's two tiers (section V): low U(0, 0.0025) USD, high N(0.0225, 0.005^2) USD, cut at 0
+
+LOW_USD, HIGH_USD, HIGH_DEVIATION_USD = 0.0025, 0.0225, 0.005
+HIGH_TIER = re.compile(
+    r"\b(web|internet|online|browse\w*|crawl\w*|scrap\w+|google|bing|duckduckgo|tavily|news|"
+    r"geocod\w*|geo\w*|map|maps|route\w*|directions?|navigation|places?|satellite|weather|"
+    r"generat\w*|summar\w*|translat\w*|transcri\w*|synthes\w*|llm|gpt|model|models|ai|speech|image|images|video|embedding\w*)\b",
+    re.IGNORECASE,
+)
+
+
+def is_high_tier(tool: Tool) -> bool:
+    """Whether a tool belongs to the expensive tier: by its declared tier, else by words of its name and description.
+
+    >>> is_high_tier(Tool("maps", "find_route", "Directions between two places."))
+    True
+    >>> is_high_tier(Tool("text", "count_words", "Counts words."))
+    False
+    """
+    if tool.tier:
+        return tool.tier == "high"
+    return bool(HIGH_TIER.search(f"{tool.server} {tool.name} {tool.description}".replace("_", " ").replace("-", " ")))
+
+
+def drawn_price_usd(tool: Tool, seed: int) -> float:
+    """A price per call from the tool's tier, drawn by the tool's name and the seed. Other tools do not change it."""
+    rng = np.random.default_rng([seed, zlib.crc32(tool.id.encode())])
+    if is_high_tier(tool):
+        return max(0.0, float(rng.normal(HIGH_USD, HIGH_DEVIATION_USD)))
+    return float(rng.uniform(0.0, LOW_USD))
+
+
+def priced_by_tiers(catalog: Catalog, *, name: str, seed: int = 0) -> Catalog:
+    """A catalog with every tool priced by its tier. Servers ask the median of their tools' prices."""
+    return Catalog(name, tuple(_priced(server, seed) for server in catalog.servers))
+
+
+def _priced(server: Server, seed: int) -> Server:
+    tools = tuple(replace(tool, price_usd=drawn_price_usd(tool, seed)) for tool in server.tools)
+    return replace(server, tools=tools, ask_usd=None)

@@ -1,35 +1,44 @@
-"""Stored runs of the lab, with all that repeats them, and snapshots of the whole console."""
+"""Runs of the lab: a router over labelled tasks, resumed after an interruption, stored with all that repeats it, and repeated."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import KW_ONLY, asdict, dataclass, replace
 from datetime import datetime
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from cachetools import LRUCache
 from numpy.typing import NDArray
 
 from core.catalogs.catalogs import CatalogService
-from core.domain import documents
+from core.decisions.routing import RoutingService
 from core.domain.catalog import Catalog
-from core.domain.errors import CatalogError, WayfareError
-from core.domain.lab_runs import OPTUNA, ConsoleState, LabConditions, LabRun, Snapshot, Sweep, fingerprint, lab_id
+from core.domain.errors import WayfareError
+from core.domain.lab_runs import (
+    OPTUNA,
+    LabConditions,
+    LabRun,
+    RunPart,
+    Sweep,
+    differing,
+    fingerprint,
+    lab_id,
+)
 from core.domain.params import NetworkMoment, Parameters
 from core.domain.people import actions
 from core.domain.tasks import Task
 from core.importers import read_tasks, tasks_text
-from core.importers.reading import name_fault
-from core.lab.calibrations import CalibrationService
-from core.lab.execution import Playing
-from core.lab.gate import CatalogDigest
+from core.lab.benchmark import CLOCKED, BenchmarkRun, measured_run, run_entry
+from core.lab.cluster import RaySpread, Work
+from core.lab.execution import ExecutionRun, Playing, Routed
+from core.lab.gate import CatalogDigest, Change, changes
 from core.lab.lab import BY_TIERS, UNDER_NETWORK, LabService
-from core.network.profiles import NetworkProfiles, read_profile
+from core.routers.presets import DEFAULT_PRESET
 from core.store import Store
 
 COMPUTING = ("wayfare", "numpy", "onnxruntime", "ir_measures", "optuna")
@@ -40,13 +49,37 @@ STORED = "stored:"  # before the fingerprint of tasks in an address of the Lab
 
 
 def drawn_tasks(catalog: str) -> str:
-    """The name of the setting that holds the fingerprint of the tasks drawn with a catalog."""
     return f"drawn tasks: {catalog}"
 
 
 def written_tasks(catalog: str) -> str:
-    """The name of the setting that holds the fingerprint of the tasks written for a catalog."""
     return f"written tasks: {catalog}"
+
+
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    """A router with parameters over tasks of a catalog. `source` says where the tasks are from; with `playing` the possible ones are
+    played out, too.
+    """
+
+    tasks: Sequence[Task]
+    _: KW_ONLY
+    source: str
+    catalog: str
+    router: str
+    parameters: Parameters
+    preset: str = DEFAULT_PRESET
+    hints: bool = True
+    seed: int = 0
+    playing: Playing | None = None
+
+    @property
+    def possible(self) -> list[Task]:
+        return [task for task in self.tasks if task.relevant]
+
+    @property
+    def decisions(self) -> int:
+        return len(self.tasks) + (0 if self.playing is None else len(self.playing.routed(self.possible)))
 
 
 @actions("tune", keep="keep a run")
@@ -79,36 +112,24 @@ class LabRunService:
             known = self._digests[catalog] = opened, prices, CatalogDigest.of(opened, statistics)
         return known[2]
 
-    def conditions(
-        self,
-        tasks: Sequence[Task],
-        *,
-        source: str,
-        catalog: str,
-        router: str,
-        preset: str,
-        parameters: Parameters,
-        hints: bool = True,
-        seed: int = 0,
-        playing: Playing | None = None,
-    ) -> LabConditions:
-        """Everything that determines the result of a router over these tasks now. `source` says where the tasks are from."""
-        in_force = self.store.calibrations.active(catalog)
+    def conditions(self, asked: Experiment) -> LabConditions:
+        """Everything that determines the result of an experiment now."""
+        in_force = self.store.calibrations.active(asked.catalog)
         return LabConditions(
-            catalog=catalog,
-            catalog_fingerprint=self.digest(catalog).fingerprint,
-            tasks=source,
-            tasks_fingerprint=fingerprint(tasks_text(tasks)),
-            hints=hints,
-            router=router,
-            preset=preset,
-            parameters_json=json.dumps(parameters.values()),
-            outcomes=self.catalogs.statistics(catalog, parameters).version,
-            labels=len(self.store.labels.history(catalog)),
+            catalog=asked.catalog,
+            catalog_fingerprint=self.digest(asked.catalog).fingerprint,
+            tasks=asked.source,
+            tasks_fingerprint=fingerprint(tasks_text(asked.tasks)),
+            hints=asked.hints,
+            router=asked.router,
+            preset=asked.preset,
+            parameters_json=json.dumps(asked.parameters.values()),
+            outcomes=self.catalogs.statistics(asked.catalog, asked.parameters).version,
+            labels=len(self.store.labels.history(asked.catalog)),
             calibration="" if in_force is None else in_force.id,
-            seed=seed,
+            seed=asked.seed,
             versions_json=json.dumps({name: version(name) for name in COMPUTING}),
-            played_json="" if playing is None else json.dumps(asdict(playing)),
+            played_json="" if asked.playing is None else json.dumps(asdict(asked.playing)),
         )
 
     def inputs(self, conditions: LabConditions, tasks: Sequence[Task]) -> dict[str, tuple[str, str]]:
@@ -119,7 +140,6 @@ class LabRunService:
         }
 
     def keep(self, conditions: LabConditions, tasks: Sequence[Task], result: Mapping[str, Any]) -> str:
-        """Store a run by its entry in `wayfare bench --json`. Returns its id. Raises StoreError."""
         run = LabRun(**asdict(conditions), id=lab_id(conditions), at=self.now(), result_json=json.dumps(result))
         self.store.lab_runs.save([run], self.inputs(conditions, tasks))
         return run.id
@@ -127,10 +147,6 @@ class LabRunService:
     def over(self, catalog: str, tasks: Sequence[Task]) -> tuple[LabRun, ...]:
         """The newest runs of a catalog over exactly these tasks, from any source, newest first."""
         return self.store.lab_runs.newest(LISTED, catalog=catalog, tasks_fingerprint=fingerprint(tasks_text(tasks)))
-
-    def same_tasks(self, found: LabConditions, tasks: Sequence[Task]) -> bool:
-        """Whether a stored run or sweep is over exactly these tasks."""
-        return found.tasks_fingerprint == fingerprint(tasks_text(tasks))
 
     def task_sets(self, catalog: str) -> Mapping[str, str]:
         """Fingerprints of the tasks drawn with a catalog, of those written for it and of those of its stored runs, each with its source;
@@ -162,15 +178,12 @@ class LabRunService:
         return float(runs[0].result["latency_ms_p50"]) * tasks / 1000 if runs else None
 
     def runs(self, limit: int = LISTED) -> tuple[LabRun, ...]:
-        """The newest runs, newest first."""
         return self.store.lab_runs.newest(limit)
 
     def sweeps(self, limit: int = LISTED) -> tuple[Sweep, ...]:
-        """The newest sweeps, newest first."""
         return self.store.lab_runs.newest_sweeps(limit)
 
     def find(self, id_: str) -> LabRun | Sweep:
-        """A run or sweep by id or its beginning. Raises UnknownNameError."""
         return self.store.lab_runs.find(id_)
 
     def tasks(self, run: LabConditions) -> tuple[Task, ...]:
@@ -183,136 +196,170 @@ def _shipped_fingerprint(path: Path) -> str:
     return fingerprint(tasks_text(read_tasks(path.read_bytes(), source=str(path))))
 
 
-# Snapshots of the console: named, compared, restored, exported and imported
-
-KIND = "wayfare snapshot"
-MOST_NAME_CHARACTERS = 80
-CATALOG, PROFILE = "catalog", "profile"  # parameters of page links
+BLOCK = 32  # tasks committed together; a killed process loses at most so many
+RANKED, PLAYED = "ranked", "played"
+Progress = Callable[[int], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Returned:
-    """The result of a restored snapshot: the pages' texts, and a sentence for each part that could not be restored."""
+class Measured:
+    """A new run: its conditions, its measures, and the play-out. `asked` has the sub-tasks that were routed without a hint."""
 
-    pages: Mapping[str, Mapping[str, str]]
-    remarks: tuple[str, ...]
+    conditions: LabConditions
+    run: BenchmarkRun
+    played: ExecutionRun | None
+    asked: Mapping[str, Routed]
+
+    @property
+    def entry(self) -> dict[str, Any]:
+        """The entry in `wayfare bench --json` and in the store."""
+        return run_entry(self.run, self.played, self.conditions.preset)
 
 
 @dataclass(frozen=True, slots=True)
-class _SnapshotFile:
-    kind: Literal["wayfare snapshot"]
-    state: ConsoleState
-    name: str = ""
+class Repeated:
+    """A run made again. `differing` names the changed conditions, `changes` the changes of the catalog, `moved` the tasks whose first right
+    tool has another rank, `other` the keys of the result that differ in any byte. Times of decisions are not compared.
+    """
+
+    made: Measured
+    differing: tuple[str, ...]
+    changes: tuple[Change, ...]
+    moved: tuple[str, ...]
+    other: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """The entries of `wayfare runs --repeat --json` beside the result."""
+        return {
+            "differing": self.differing,
+            "changes": [asdict(one) for one in self.changes],
+            "moved": self.moved,
+            "other": self.other,
+        }
 
 
-@actions("tune", save="save a snapshot", remove="remove a snapshot", restore="restore a snapshot", import_file="import a snapshot")  # fmt: skip
+@actions("tune", measure="measure", repeat="repeat a measurement")
 @dataclass(eq=False)
-class SnapshotService:
-    """Takes and restores snapshots. The calling page gives and takes what pages show."""
+class MeasuringService:
+    """Measures and repeats runs. Thread-safe."""
 
     store: Store
-    catalogs: CatalogService
+    lab: LabService
+    routing: RoutingService
     runs: LabRunService
-    calibrations: CalibrationService
-    networks: NetworkProfiles
-    now: Callable[[], datetime]
 
-    def state(self, pages: Mapping[str, Mapping[str, str]], catalog: str) -> ConsoleState:
-        """The state now: what pages show. Pages without a catalog show `catalog`."""
-        wanted = [catalog, *(texts[CATALOG] for texts in pages.values() if texts.get(CATALOG))]
-        known = {info.name for info in self.catalogs.infos()}
-        names = [name for name in dict.fromkeys(wanted) if name in known]
-        profiles = dict.fromkeys(texts[PROFILE] for texts in pages.values() if texts.get(PROFILE))
-        saved = self.networks.saved()
-        return ConsoleState(
-            {page: dict(texts) for page, texts in pages.items()},
-            {name: self.runs.digest(name).fingerprint for name in names},
-            {name: self._calibration(name) for name in names},
-            {name: self.networks.load(name).text() for name in profiles if name in saved},
+    def measure(
+        self,
+        asked: Experiment,
+        *,
+        resumable: bool = True,
+        progress: Progress = lambda _done: None,
+        spread: RaySpread | None = None,
+    ) -> Measured:
+        """Run an experiment; `LabRunService.keep` stores the result.
+
+        `progress` gets the number of known decisions; its exceptions end the run. A `resumable` run keeps its routed tasks, and the next
+        call with the same inputs goes on from there. The machines of a `spread` route the rest. Raises WayfareError.
+        """
+        if asked.playing is not None and not asked.possible:
+            raise WayfareError("No task names a tool that can do it; give tasks with `relevant`.")
+        conditions = self.runs.conditions(asked)
+        run = lab_id(conditions) if resumable else ""
+        routed = self._routed(run, RANKED, asked, progress, spread)
+        found = measured_run(asked.router, asked.parameters.values(), asked.tasks, routed)
+        unhinted = {
+            task.subtask: one
+            for task, one in zip(asked.tasks, routed, strict=True)
+            if not (asked.hints and task.server_hint)
+        }
+        if asked.playing is None:
+            return Measured(conditions, found, None, unhinted)
+        deep = replace(
+            asked,
+            tasks=asked.playing.routed(asked.possible),
+            parameters=asked.parameters.replaced({"n": asked.playing.n}),
+        )
+        tried = self._routed(run, PLAYED, deep, lambda done: progress(len(asked.tasks) + done), spread)
+        played = self.lab.play(asked.possible, tried, catalog=asked.catalog, router=asked.router, playing=asked.playing)
+        return Measured(conditions, found, played, unhinted)
+
+    def known(self, asked: Experiment) -> int:
+        """The number of stored decisions of its unfinished run."""
+        run = lab_id(self.runs.conditions(asked))
+        return sum(len(self.store.lab_runs.parts(run, phase)) for phase in (RANKED, PLAYED))
+
+    def unfinished(self) -> int:
+        return self.store.lab_runs.unfinished()
+
+    def again(self, run: LabRun) -> Experiment:
+        """The experiment of a stored run. Raises WayfareError if the catalog or the tasks are gone, or a parameter no longer exists."""
+        return Experiment(
+            self.runs.tasks(run), source=run.tasks, catalog=self.runs.open(run.catalog), router=run.router, preset=run.preset,
+            parameters=self.routing.parameters(run.router, run.parameters), hints=run.hints, seed=run.seed,
+            playing=None if run.played is None else Playing.parse(run.played),
+        )  # fmt: skip
+
+    def repeat(self, run: LabRun, progress: Progress = lambda _done: None) -> Repeated:
+        """Make the same run again, over the catalog as it is now. Nothing is stored.
+
+        Raises WayfareError if the catalog or the tasks are gone, or a parameter no longer exists.
+        """
+        asked = self.again(run)
+        made = self.measure(asked, resumable=False, progress=progress)
+        before = CatalogDigest.parse(json.loads(self.store.lab_runs.input(run.catalog_fingerprint)))
+        if before is None:
+            raise WayfareError(f"The catalog of run {run.id} is damaged in the store; make the run anew.")
+        ranks: Mapping[str, Any] = run.result["tasks"]
+        now: Mapping[str, Any] = json.loads(json.dumps(made.entry))
+        return Repeated(
+            made,
+            differing(run, made.conditions),
+            changes(before, self.runs.digest(asked.catalog)),
+            tuple(task.id for task in made.run.tasks if task.id in ranks and ranks[task.id]["rank"] != task.rank),
+            tuple(
+                name for name in {**run.result, **now} if name not in CLOCKED and run.result.get(name) != now.get(name)
+            ),
         )
 
-    def save(self, name: str, state: ConsoleState) -> Snapshot:
-        """Keep a state under a name, in place of an older one. Raises CatalogError for an invalid name."""
-        fault = name_fault(name)
-        if not fault and len(name) > MOST_NAME_CHARACTERS:
-            fault = f"has {len(name)} characters; give at most {MOST_NAME_CHARACTERS}"
-        if fault:
-            raise CatalogError(f"The snapshot's name {fault}.")
-        snapshot = Snapshot(name.strip(), self.now(), json.dumps(state.to_json()))
-        self.store.snapshots.save(snapshot)
-        return snapshot
-
-    def all(self) -> tuple[Snapshot, ...]:
-        """All snapshots, newest first."""
-        return self.store.snapshots.all()
-
-    def remove(self, name: str) -> None:
-        """Delete a snapshot."""
-        self.store.snapshots.remove(name)
-
-    def restore(self, name: str) -> Returned:
-        """Apply the calibrations of then, save networks that are gone, and return what the pages showed.
-
-        Catalogs stay as they are; a remark names each that has changed. Raises UnknownNameError.
-        """
-        state = self.store.snapshots.find(name).state
-        known, remarks = {info.name for info in self.catalogs.infos()}, list[str]()
-        for catalog, stored in state.catalogs.items():
-            if catalog not in known:
-                remarks.append(f"Catalog {catalog} is not there any more; import it again.")
-                continue
-            if self.runs.digest(catalog).fingerprint != stored:
-                remarks.append(f"Catalog {catalog} has changed since; it stays as it is now.")
-            remarks += self._restore_calibration(catalog, state.calibrations.get(catalog, ""))
-        for network, text in state.networks.items():
-            remarks += self._restore_network(network, text)
-        return Returned(state.pages, tuple(remarks))
-
-    def export(self, name: str) -> str:
-        """A snapshot as the text of a file. Raises UnknownNameError."""
-        found = self.store.snapshots.find(name)
-        document = {"kind": KIND, "name": found.name, "at": found.at.isoformat(), "state": found.state.to_json()}
-        return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
-
-    def import_file(self, data: bytes, *, source: str) -> Snapshot:
-        """Keep a snapshot that `export` wrote, under its name. Raises CatalogError that says what is wrong."""
-        advice = "give a file that Export wrote"
+    def _routed(
+        self, run: str, phase: str, asked: Experiment, progress: Progress, spread: RaySpread | None
+    ) -> list[Routed]:
+        """Route every task. A run with an id stores each block of tasks and reads the blocks that are stored."""
+        kept = self.store.lab_runs.parts(run, phase) if run else ()
+        routed = [Routed.parse(json.loads(part.routed_json)) for part in kept]
+        stored = len(routed)
+        if spread is None:
+            left = self.lab.routed(
+                asked.tasks, catalog=asked.catalog, router=asked.router, parameters=asked.parameters, known=tuple(routed),
+                server_hints=asked.hints,
+            )  # fmt: skip
+        else:
+            work = Work(self.runs.catalogs.catalog(asked.catalog), asked.router, asked.tasks, asked.hints)
+            left = spread.routed(work, asked.parameters, known=stored)
         try:
-            document = json.loads(data)
-        except (ValueError, RecursionError):
-            raise CatalogError(f"{source}: it is not JSON; {advice}.") from None
-        found = documents.read(_SnapshotFile, document, source, advice=advice)
-        return self.save(found.name, found.state)
+            for one in left:
+                routed.append(one)
+                if run and len(routed) - stored >= BLOCK:
+                    self._keep(run, phase, routed, stored)
+                    stored = len(routed)
+                progress(len(routed))
+        finally:
+            if run:
+                self._keep(run, phase, routed, stored)
+        return routed
 
-    def _calibration(self, catalog: str, name: str = "") -> str:
-        """The file of a calibration, by default of the one in force, without its date. "" without one."""
-        if not name and self.calibrations.active(catalog) is None:
-            return ""
-        document = json.loads(self.calibrations.export(catalog, name))
-        return json.dumps({key: value for key, value in document.items() if key != "at"})
+    def _keep(self, run: str, phase: str, routed: Sequence[Routed], stored: int) -> None:
+        parts = [RunPart(run, phase, at, json.dumps(routed[at].to_json())) for at in range(stored, len(routed))]
+        self.store.lab_runs.add_parts(parts)
 
-    def _restore_calibration(self, catalog: str, text: str) -> list[str]:
-        if text == self._calibration(catalog):
-            return []
-        try:
-            if text:
-                known = [one.name for one in self.calibrations.of_catalog(catalog)]
-                same = [name for name in known if self._calibration(catalog, name) == text]
-                if same:
-                    self.calibrations.apply(same[0], catalog=catalog)
-                else:
-                    self.calibrations.import_file(text, source="the snapshot", catalog=catalog, apply=True)
-            else:
-                self.calibrations.apply("", catalog=catalog)
-        except WayfareError as error:
-            return [f"The calibration of {catalog} stays as it is: {error}"]
-        return []
 
-    def _restore_network(self, name: str, text: str) -> list[str]:
-        if name in self.networks.saved() and self.networks.load(name).text() == text:
-            return []
-        try:
-            self.networks.save(read_profile(text.encode(), "the snapshot"))
-        except WayfareError as error:
-            return [f"The network {name} stays as it is: {error}"]
-        return []
+def missing_labels(tasks: Sequence[Task], known: Collection[str]) -> dict[str, Any]:
+    """The labels of tools that a catalog lacks: their number and share among all labels, and the tools. No router can find these.
+
+    >>> missing_labels([Task("1", "q", relevant=("a::x", "b::y")), Task("2", "q", relevant=("b::y",))], {"a::x"})
+    {'labels': 3, 'missing': 2, 'share': 0.6666666666666666, 'tools': ['b::y']}
+    """
+    labels = [tool for task in tasks for tool in dict.fromkeys((*task.relevant, *task.grades))]
+    lacking = [tool for tool in labels if tool not in known]
+    share = len(lacking) / len(labels) if labels else 0.0
+    return {"labels": len(labels), "missing": len(lacking), "share": share, "tools": sorted(set(lacking))}

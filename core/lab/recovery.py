@@ -136,7 +136,6 @@ def drawn_world(seed: int, *, steps: int = 1000, rivals: tuple[float, float] = (
 
 
 def recover(world: World, parameters: EhrrParameters, *, seed: int) -> Run:
-    """Decide, call and learn, step by step."""
     draws = np.random.default_rng([seed, 1]).random((world.steps, len(world.success)))
     projection = StatisticsProjection(world.catalog(), priors=parameters.priors(), rates=parameters.rates())
     matcher = _Alike(world.similarity)
@@ -154,7 +153,6 @@ def recover(world: World, parameters: EhrrParameters, *, seed: int) -> Run:
 
 
 def summary(cure: str, runs: Sequence[Run]) -> Summary:
-    """Means and standard errors over runs."""
     regret, regret_error = _mean([float(run.regret[-1]) for run in runs])
     back, back_error = _mean([run.back_after for run in runs if run.back_after != NEVER])
     return Summary(

@@ -143,7 +143,6 @@ class ReplayTotals:
 
     @classmethod
     def of(cls, rows: Sequence[Replayed]) -> ReplayTotals:
-        """The sums."""
         both = [row for row in rows if row.then.s is not None and row.now.s is not None]
         then, now = [row.then for row in both], [row.now for row in both]
         calls = [call for row in rows for call in row.calls]
@@ -242,7 +241,8 @@ class ReplayService:
         """
         self.store.events.flush()
         changed, where = settings or {}, replace(where, catalog=catalog)
-        able = {one.id for one in self.routing.routers() if router or changed.keys() <= _names(one.parameters)}
+        knobs = {one.id: {knob.name for knob in one.parameters.knobs()} for one in self.routing.routers()}
+        able = {id_ for id_, names in knobs.items() if router or changed.keys() <= names}
         total = min(decisions, self.store.activity.decision_count(where))
         past = _Past(self.catalogs, catalog, self.see)
         rows: list[Replayed] = []
@@ -305,8 +305,6 @@ class ReplayService:
 
 
 class _Past:
-    """A catalog's statistics at each of its events, and the calls of each decision."""
-
     def __init__(self, catalogs: CatalogService, catalog: str, see: See) -> None:
         self._catalogs = catalogs
         self._name = catalog
@@ -318,7 +316,6 @@ class _Past:
         self._projections: dict[object, StatisticsProjection] = {}
 
     def add(self, event: OutcomeEvent | Override) -> None:
-        """Fold the next event."""
         if isinstance(event, Override):
             self._overrides.append(event)
             self._projections.clear()
@@ -348,10 +345,6 @@ class _Past:
             self._seen[event.client] = self._see(event.client, catalog)
         tools = self._seen[event.client]
         return context if tools is None else self._catalogs.part(context, tools)
-
-
-def _names(parameters: type[Parameters]) -> set[str]:
-    return {knob.name for knob in parameters.knobs()}
 
 
 def _answer(calls: Sequence[OutcomeEvent]) -> str | None:

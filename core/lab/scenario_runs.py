@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, asdict, dataclass, replace
 from datetime import UTC, datetime
+from importlib.metadata import version
 from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
 
 import sample_catalog
 from core.catalogs.background_jobs import Stopped
@@ -15,7 +20,7 @@ from core.catalogs.catalogs import CatalogService
 from core.domain.errors import CatalogError, ParameterError, StoreError, UnknownNameError
 from core.domain.events import OutcomeEvent
 from core.domain.execution import Leave, always
-from core.domain.lab_runs import LIVE, KeptRun, fingerprint
+from core.domain.lab_runs import LIVE, Conditions, KeptRun, RunSteps, fingerprint, run_id
 from core.domain.params import Parameters
 from core.domain.people import actions
 from core.domain.tasks import Task
@@ -23,13 +28,13 @@ from core.importers import read_tasks, tasks_text
 from core.importers.shipped_catalogs import SAMPLE
 from core.lab.lab_runs import LabRunService
 from core.lab.scenarios.measures import SETTINGS, ScenarioRun, Setting, measured, parameters_under
-from core.lab.scenarios.records import conditions_of, storable
 from core.lab.scenarios.simulation import LEAD_IN, STEPS, Call, Step, World, walk
 from core.learning.feedback import FeedbackService
 from core.learning.requests import RequestService
-from core.network.profiles import NetworkProfiles
+from core.network.profiles import NetworkProfiles, Profile
 from core.planning.base import Planner
 from core.routers import ROUTERS
+from core.routers.context import RoutingContext
 from core.routers.parameters import VIEW_WEIGHTS
 from core.routers.presets import DEFAULT_PRESET, applied
 from core.routers.sonar import TwoStageParameters
@@ -45,14 +50,13 @@ TASKS = {
     SAMPLE: sample_catalog.TASKS_DIR / "subtasks.jsonl",
 }
 REPORTED_EVERY = 64
+RUN_FIELDS = ("mode", "router", "setting", "ssr", "ee", "al_ms", "sl_ms", "fr", "cost_usd", "utility")
 
 Progress = Callable[[int, int], None]  # steps done, steps to do
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One run to make."""
-
     router: str
     setting: Setting
     parameters: Parameters
@@ -135,9 +139,7 @@ class ScenarioService:
         runs: list[ScenarioRun] = []
         for number, entry in enumerate(plan):
             with self._calls(world, cancel) if live else nullcontext() as call:
-                steps = _watched(world, entry, number, len(plan), progress, cancel, call)
-                if watch is not None:
-                    steps = _shown(steps, number, watch)
+                steps = _watched(world, entry, number, len(plan), progress, cancel, watch, call)
                 run = measured(world, entry.router, entry.setting, entry.parameters.values(), steps)
             runs.append(replace(run, mode=LIVE) if live else run)
         return tuple(runs)
@@ -246,6 +248,7 @@ def _watched(
     of: int,
     progress: Progress | None,
     cancel: threading.Event | None,
+    watch: Callable[[int, Step], None] | None,
     call: Call | None,
 ) -> Iterator[Step]:
     """The steps of a run. Every so often, and after every real call, it reports the progress of all runs and looks at `cancel`."""
@@ -256,12 +259,62 @@ def _watched(
                 raise Stopped
             if progress is not None:
                 progress(number * steps + done, of * steps)
+        if watch is not None:
+            watch(number, step)
         yield step
     if progress is not None:
         progress((number + 1) * steps, of * steps)
 
 
-def _shown(steps: Iterator[Step], number: int, watch: Callable[[int, Step], None]) -> Iterator[Step]:
-    for step in steps:
-        watch(number, step)
-        yield step
+def conditions_of(world: World, profile: Profile, source: str, *, seed: int, predicted: str) -> Conditions:
+    """The conditions that a world's runs are stored under. `source` says where its tasks came from."""
+    return Conditions(
+        profile=profile.name,
+        profile_fingerprint=fingerprint(profile.to_json()),
+        catalog=world.context.catalog.name,
+        catalog_fingerprint=_of_catalog(world.context),
+        tasks=source,
+        tasks_fingerprint=fingerprint(
+            [[task.subtask, task.question, task.server_hint, sorted(task.relevant)] for task in world.tasks]
+        ),
+        seed=seed,
+        steps=len(world.order),
+        lead_in=world.lead_in,
+        predicted=predicted,
+        raw_questions=world.raw_questions,
+    )
+
+
+def storable(
+    conditions: Conditions, context: RoutingContext, run: ScenarioRun, at: datetime
+) -> tuple[KeptRun, RunSteps]:
+    parameters = json.dumps(run.parameters, sort_keys=True)
+    row = KeptRun(
+        **asdict(conditions),
+        **{name: getattr(run, name) for name in RUN_FIELDS},
+        parameters_json=parameters,
+        id=run_id(conditions, run.mode, run.router, run.setting, parameters),
+        at=at,
+        version=version("wayfare"),
+    )
+    servers, server = _called(run.server, context.server_names)
+    tools, tool = _called(run.tool, [tool.name for tool in context.catalog.tools])
+    return row, RunSteps(servers, tools, run.task.astype(np.int32), server, tool, run.network_s, run.price_usd, run.ok)
+
+
+def _called(rows: NDArray[np.int64], names: Sequence[str]) -> tuple[tuple[str, ...], NDArray[np.int32]]:
+    """The names that occur, and for each step its position among them.
+
+    >>> _called(np.array([2, -1, 0, 2]), ["a", "b", "c"])
+    (('a', 'c'), array([ 1, -1,  0,  1], dtype=int32))
+    """
+    found = np.unique(rows[rows >= 0])
+    called: list[int] = found.tolist()
+    places = np.where(rows >= 0, np.searchsorted(found, rows), -1).astype(np.int32)
+    return tuple(names[row] for row in called), places
+
+
+def _of_catalog(context: RoutingContext) -> str:
+    """The fingerprint of what a scenario reads of a catalog: current prices belong to it, connections do not."""
+    servers = [repr(replace(server, connection=None)) for server in context.catalog.servers]
+    return fingerprint([servers, context.statistics.tools.price_usd.tolist()])

@@ -39,8 +39,6 @@ class ChangedAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """The mean of each of MEASURES over `tasks` tasks at the defaults and now, and the questions that get another first tool."""
-
     tasks: int
     before: Mapping[str, float]
     now: Mapping[str, float]

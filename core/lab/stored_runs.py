@@ -41,7 +41,6 @@ class TaskChange:
 
     @property
     def possible(self) -> bool:
-        """Whether some tool can do the task."""
         return bool(self.task.relevant)
 
 
@@ -124,8 +123,6 @@ NOT_FIRST, NOT_REFUSED, UNKNOWN = "not_first", "not_refused", "unknown"
 
 
 class Why(StrEnum):
-    """The reason of a failed task."""
-
     NOT_IN_INDEX = "not in the index"
     WRONG_SERVER = "wrong server"
     OUT_RANKED = "outranked"
@@ -156,8 +153,6 @@ STAGES: Mapping[str, Why] = {
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """A failed task, and the stage at which it failed."""
-
     task: Task
     stage: str
 
@@ -207,7 +202,7 @@ class ComparedTool:
 
 def agreement(decisions: Sequence[Decision]) -> NDArray[np.float64]:
     """(R, R) overlap of candidates, Jaccard |A and B| / |A or B|. Two decisions without candidates agree fully."""
-    found = [_candidates(decision) for decision in decisions]
+    found = [{decision.tools.ids[row] for row in decision.candidates} for decision in decisions]
     return np.array(
         [[len(a & b) / len(a | b) if a | b else 1.0 for b in found] for a in found], dtype=np.float64
     ).reshape(len(found), len(found))
@@ -227,10 +222,6 @@ def winners(decisions: Sequence[Decision]) -> dict[str, int]:
         name = decision.winner.tool if decision.winner else ""
         counts[name] = counts.get(name, 0) + 1
     return dict(sorted(counts.items(), key=lambda item: -item[1]))
-
-
-def _candidates(decision: Decision) -> set[str]:
-    return {decision.tools.ids[row] for row in decision.candidates}
 
 
 def _placing(decision: Decision, tool: str) -> Placing:

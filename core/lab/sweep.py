@@ -54,6 +54,11 @@ class Axis:
         """Whether it is a range without a step."""
         return not math.isnan(self.low)
 
+    @property
+    def numeric(self) -> bool:
+        """Whether all values are numbers."""
+        return all(isinstance(value, int | float) and not isinstance(value, bool) for value in self.values)
+
     def at(self, share: float) -> float:
         """The value at a share of the track between `low` and `high`, to four digits or the nearest whole number.
 
@@ -179,13 +184,13 @@ def unbeaten(points: Sequence[tuple[float, float]]) -> tuple[bool, ...]:
     >>> unbeaten([(0.9, 0.008), (0.8, 0.005), (0.7, 0.006), (0.0, float("nan"))])
     (True, True, False, False)
     """
-    return tuple(
-        math.isfinite(usd) and not any(_beats(other, (success, usd)) for other in points) for success, usd in points
-    )
+    front = _front(np.array([(-success, cost) for success, cost in points]).reshape(-1, 2))
+    return tuple(at in front and math.isfinite(cost) for at, (_, cost) in enumerate(points))
 
 
-def _beats(one: tuple[float, float], other: tuple[float, float]) -> bool:
-    return one[0] >= other[0] and one[1] <= other[1] and one != other
+def _front(costs: Floats) -> list[int]:
+    """The rows of costs (P, C) that no other beats: none is as low in all and lower in one."""
+    return [at for at, cost in enumerate(costs) if not ((costs <= cost).all(axis=1) & (costs < cost).any(axis=1)).any()]
 
 
 SOLVED, USD, SECONDS = "success_rate", "usd_per_task", "s_per_task"
@@ -363,9 +368,7 @@ def pareto_front(results: Sequence[Result]) -> list[int]:
     [1, 2]
     """
     costs = np.array([[-one[SOLVED], one[USD], one[SECONDS]] for one in results]).reshape(len(results), 3)
-    front = [
-        at for at, cost in enumerate(costs) if not ((costs <= cost).all(axis=1) & (costs < cost).any(axis=1)).any()
-    ]
+    front = _front(costs)
     if not results or not all(AGAINST in one for one in results):
         return front
     noise = np.array([[one[AGAINST][name][1] for name in OBJECTIVES] for one in results])

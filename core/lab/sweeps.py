@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
@@ -17,9 +17,10 @@ from core.domain.params import Parameters
 from core.domain.people import actions
 from core.domain.tasks import Task
 from core.lab.cluster import RaySpread, Work
-from core.lab.lab_runs import LabRunService
+from core.lab.lab_runs import Experiment, LabRunService
 from core.lab.sweep import (
     AGAINST,
+    OBJECTIVES,
     Axis,
     Change,
     Floats,
@@ -54,6 +55,10 @@ class SweepPlan:
     method: str = GRID
     count: int = 0
 
+    def points(self, seed: int) -> list[Point]:
+        """The points of a grid, or those that are drawn with a seed. Raises ParameterError."""
+        return grid(self.axes) if self.method == GRID else drawn(self.axes, self.count, seed=seed)
+
     def to_json(self, points: int) -> dict[str, Any]:
         """The stored form."""
         first = {"first": "present"} if self.method == OPTUNA else {}  # searches of before began elsewhere
@@ -73,46 +78,37 @@ class SweepService:
 
     def run(
         self,
-        tasks: Sequence[Task],
+        asked: Experiment,
         plan: SweepPlan,
         *,
-        source: str,
-        catalog: str,
-        router: str,
-        preset: str,
-        parameters: Parameters,
-        hints: bool = True,
-        seed: int = 0,
         progress: Progress = lambda _done, _of: None,
         spread: RaySpread | None = None,
     ) -> dict[str, Any]:
         """The sweep's document. Stored points are not computed again. `progress` gets the known points and their total. The machines of a
         `spread` compute the points of a grid and drawn ones. Raises WayfareError.
         """
-        points = None if plan.method == OPTUNA else _points(plan, seed)
+        points = None if plan.method == OPTUNA else plan.points(asked.seed)
         total = plan.count if points is None else len(points)
-        conditions = self.runs.conditions(
-            tasks, source=source, catalog=catalog, router=router, preset=preset, parameters=parameters, hints=hints,
-            seed=seed,
-        )  # fmt: skip
+        conditions = self.runs.conditions(asked)
         described = plan.to_json(total)
         sweep = Sweep(
             **asdict(conditions), id=lab_id(conditions, described), at=self.now(), plan_json=json.dumps(described)
         )
-        asked = TasksAsked(self.catalogs, self.routing, tasks, catalog, router, hints)
-        known = self.store.lab_runs.begin(sweep, self.runs.inputs(conditions, tasks))
+        router = TasksAsked(self.catalogs, self.routing, asked.tasks, asked.catalog, asked.router, asked.hints)
+        known = self.store.lab_runs.begin(sweep, self.runs.inputs(conditions, asked.tasks))
         progress(len(known), total)
         if points is None:
-            self._search(sweep, plan, asked, parameters, known, progress)
+            self._search(sweep, plan, router, asked.parameters, known, progress)
         else:
             left = [(number, point) for number, point in enumerate(points) if number not in known]
-            size = BLOCK if isinstance(parameters, EhrrParameters) else 1
+            size = BLOCK if isinstance(asked.parameters, EhrrParameters) else 1
             blocks = [left[at : at + size] for at in range(0, len(left), size)]
-            asking = [[parameters.replaced(point) for _, point in block] for block in blocks]
+            asking = [[asked.parameters.replaced(point) for _, point in block] for block in blocks]
             if spread is None:
-                found = enumerate(map(asked.results, asking))
+                found = enumerate(map(router.results, asking))
             else:
-                found = spread.points(Work(self.catalogs.catalog(catalog), router, tasks, hints), asking)
+                work = Work(self.catalogs.catalog(asked.catalog), asked.router, asked.tasks, asked.hints)
+                found = spread.points(work, asking)
             done = len(known)
             for at, results in found:
                 self._keep(sweep, blocks[at], results)
@@ -149,14 +145,6 @@ class SweepService:
         ]
         return {"sweep": sweep, "points": points, "front": [points[at]["number"] for at in pareto_front(points)]}
 
-    def importances(
-        self, axes: Sequence[Axis], points: Sequence[Mapping[str, Any]], objective: str
-    ) -> dict[str, float]:
-        """How much each parameter mattered for an objective among the points of a document; see `core.lab.search`."""
-        from core.lab.search import importances  # loads Optuna
-
-        return importances(axes, points, objective)
-
     def _search(
         self,
         sweep: Sweep,
@@ -166,8 +154,6 @@ class SweepService:
         known: Mapping[int, SweepPoint],
         progress: Progress,
     ) -> None:
-        from core.lab.search import Search  # loads Optuna
-
         search, present = Search(plan.axes, parameters.values(), seed=sweep.seed), asked.per_task(parameters)
         for number, point in enumerate(search.points(plan.count)):
             if number in known:
@@ -209,7 +195,6 @@ class TasksAsked:
         self._ehrr = ManyTasks(queries, lambda parameters: self.catalogs.context(self.catalog, parameters))
 
     def results(self, points: Sequence[Parameters]) -> list[Result]:
-        """The measures of each point, in order."""
         found = self._candidates(points)
         return self._scorer.results([rows for rows, _ in found], [paid for _, paid in found])
 
@@ -256,5 +241,89 @@ class TasksAsked:
         return task.server_hint.strip() if self.hints else ""
 
 
-def _points(plan: SweepPlan, seed: int) -> list[Point]:
-    return grid(plan.axes) if plan.method == GRID else drawn(plan.axes, plan.count, seed=seed)
+class Search:
+    """Optuna's search for points that are good in success, money and time: a tree-structured Parzen estimator.
+
+    The present setting is the `first` point. Each point needs its result before the next is proposed. With the same seed and results
+    it proposes the same points, so an interrupted search goes on after it is told what is known.
+    """
+
+    def __init__(self, axes: Sequence[Axis], first: Point, *, seed: int) -> None:
+        import optuna
+
+        optuna.logging.set_verbosity(optuna.logging.WARNING)
+        sampler = optuna.samplers.TPESampler(seed=seed)
+        self._study = optuna.create_study(directions=list(OBJECTIVES.values()), sampler=sampler)
+        self._axes = axes
+        self._trial: Any = None
+        self._asked: dict[str, Any] = {}
+        self._space = _space(axes)
+        self._first = {axis.name: first[axis.name] for axis in axes}
+
+    def points(self, count: int) -> Iterator[Point]:
+        """`count` points. Call `tell` with the result of each before taking the next."""
+        for number in range(count):
+            if number == 0:
+                self._asked = {axis.name: _place(axis, self._first[axis.name]) for axis in self._axes}
+                yield self._first
+            else:
+                self._trial = self._study.ask(self._space)
+                self._asked = dict(self._trial.params)
+                yield {axis.name: _value(axis, self._asked[axis.name]) for axis in self._axes}
+
+    def tell(self, result: Mapping[str, Any]) -> None:
+        """Give the result of the last point. The sampler does not learn from a setting that is outside its axes."""
+        from optuna.trial import create_trial
+
+        values = [float(result[name]) for name in OBJECTIVES]
+        if self._trial is not None:
+            self._study.tell(self._trial, values)
+        elif None not in self._asked.values():
+            self._study.add_trial(create_trial(params=dict(self._asked), distributions=self._space, values=values))
+
+
+def _space(axes: Sequence[Axis]) -> dict[str, Any]:
+    """For each axis any place on the track of a range, or positions among its values, which are ordered if they are numbers."""
+    from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
+
+    def distribution(axis: Axis) -> BaseDistribution:
+        if axis.ranged:
+            return FloatDistribution(0.0, 1.0)
+        if axis.numeric:
+            return IntDistribution(0, len(axis.values) - 1)
+        return CategoricalDistribution(range(len(axis.values)))
+
+    return {axis.name: distribution(axis) for axis in axes}
+
+
+def _place(axis: Axis, value: Any) -> float | None:
+    """A value in the distribution of its axis: its place on the track, or its position among the axis's values. None if it is outside."""
+    if axis.ranged:
+        return axis.share(value) if value is not None and axis.low <= value <= axis.high else None
+    return axis.values.index(value) if value in axis.values else None
+
+
+def _value(axis: Axis, place: float) -> Any:
+    return axis.at(place) if axis.ranged else axis.values[int(place)]
+
+
+FEWEST = 10  # points; fewer say nothing
+
+
+def importances(axes: Sequence[Axis], points: Sequence[Mapping[str, Any]], objective: str) -> dict[str, float]:
+    """The share of each parameter in what separates the best tenth of the points from all. Sums to 1, the greatest first.
+
+    PED-ANOVA (Watanabe, Bansal and Hutter, IJCAI 2023): the divergence of the two densities of each parameter. Empty for fewer than
+    `FEWEST` points and for an objective that is the same everywhere.
+    """
+    import optuna
+
+    values = [float(point[objective]) for point in points]
+    if len(points) < FEWEST or max(values) == min(values):
+        return {}
+    space, study = _space(axes), optuna.create_study(direction=OBJECTIVES[objective])
+    for point, value in zip(points, values, strict=True):
+        params = {axis.name: _place(axis, point["values"][axis.name]) for axis in axes}
+        if None not in params.values():
+            study.add_trial(optuna.create_trial(params=params, distributions=space, value=value))
+    return optuna.importance.get_param_importances(study, evaluator=optuna.importance.PedAnovaImportanceEvaluator())

@@ -2,7 +2,7 @@
 
     L1 direct          an example request of a tool, or its definition as a request, with the server named
     L2 context-aware   the same without the server; every tool of the equal set is right
-    L3, L4 chains      paths through the graph of results and arguments (`core.lab.data_flow`), on one server or across 2 to 4
+    L3, L4 chains      paths through the graph of results and arguments (`core.lab.tool_texts`), on one server or across 2 to 4
     L5 impossible      a question of a general kind of tool (`core/relevance/data`) that no definition of the catalog is near
 
 A task is ambiguous if another tool fits about as well, by a relevance that has not seen the task's own example request. Its label is
@@ -33,10 +33,9 @@ from core.domain.lab_runs import fingerprint
 from core.domain.people import actions
 from core.domain.tasks import Step, Task, ordered
 from core.importers import tasks_text
-from core.lab.data_flow import ANYWHERE, DataFlow, Link
 from core.lab.equal_sets import EqualSetsService
 from core.lab.lab_runs import written_tasks
-from core.lab.task_texts import ACTING, joined, on_server, step_of
+from core.lab.tool_texts import ACTING, ANYWHERE, DataFlow, Link, joined, on_server, step_of
 from core.relevance.fit_matcher import FitMatcher
 from core.relevance.learnt import Learnt, LearntModels
 from core.relevance.packaged_vectors import TEXTS, shipped_examples

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import re
-import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from core.domain.catalog import Catalog, Server, Tool, tool_id
+from core.catalogs.catalog_editor import CatalogEditor
+from core.catalogs.catalogs import CatalogService
+from core.domain.catalog import Catalog, Imported, Server, tool_id
+from core.domain.errors import WayfareError
+from core.domain.lab_runs import fingerprint
+from core.domain.people import actions
 from core.domain.tasks import Step, Task
+from core.importers import read_tasks, tasks_text
+from core.lab.lab import LabService
+from core.lab.lab_runs import drawn_tasks
+from core.learning.feedback import FeedbackService
+from core.store import Store
 from core.virtual.multiply import Recipe, copies
 
 
@@ -62,7 +71,6 @@ class Testbed:
     tasks: tuple[Task, ...]
 
     def catalog(self, name: str) -> Catalog:
-        """As a catalog: each server followed by its copies."""
         return Catalog(name, tuple(server for one in self.chosen for server in (one.server, *one.copies)))
 
 
@@ -156,43 +164,70 @@ def _drawn(tasks: Sequence[Task], selection: Selection) -> tuple[Task, ...]:
     return tuple(found)
 
 
-# Prices by EHRR's two tiers (section V): low U(0, 0.0025) USD, high N(0.0225, 0.005^2) USD, cut at 0
+@dataclass(frozen=True, slots=True)
+class Registry:
+    """A registry file: its name, and its servers with the secrets in them."""
 
-LOW_USD, HIGH_USD, HIGH_DEVIATION_USD = 0.0025, 0.0225, 0.005
-HIGH_TIER = re.compile(
-    r"\b(web|internet|online|browse\w*|crawl\w*|scrap\w+|google|bing|duckduckgo|tavily|news|"
-    r"geocod\w*|geo\w*|map|maps|route\w*|directions?|navigation|places?|satellite|weather|"
-    r"generat\w*|summar\w*|translat\w*|transcri\w*|synthes\w*|llm|gpt|model|models|ai|speech|image|images|video|embedding\w*)\b",
-    re.IGNORECASE,
-)
+    name: str
+    imported: Imported
 
 
-def is_high_tier(tool: Tool) -> bool:
-    """Whether a tool belongs to the expensive tier: by its declared tier, else by words of its name and description.
+@actions("administer", keep="keep a test bed")
+@dataclass(eq=False)
+class TestbedService:
+    """Draws and keeps testbeds. Thread-safe."""
 
-    >>> is_high_tier(Tool("maps", "find_route", "Directions between two places."))
-    True
-    >>> is_high_tier(Tool("text", "count_words", "Counts words."))
-    False
-    """
-    if tool.tier:
-        return tool.tier == "high"
-    return bool(HIGH_TIER.search(f"{tool.server} {tool.name} {tool.description}".replace("_", " ").replace("-", " ")))
+    __test__ = False  # not a class of tests
 
+    store: Store
+    catalogs: CatalogService
+    editor: CatalogEditor
+    lab: LabService
+    feedback: FeedbackService
 
-def drawn_price_usd(tool: Tool, seed: int) -> float:
-    """A price per call from the tool's tier, drawn by the tool's name and the seed. Other tools do not change it."""
-    rng = np.random.default_rng([seed, zlib.crc32(tool.id.encode())])
-    if is_high_tier(tool):
-        return max(0.0, float(rng.normal(HIGH_USD, HIGH_DEVIATION_USD)))
-    return float(rng.uniform(0.0, LOW_USD))
+    def draw(
+        self,
+        catalogs: Sequence[str],
+        selection: Selection,
+        *,
+        registries: Sequence[Registry] = (),
+        tasks: Sequence[Task] | None = None,
+    ) -> Testbed:
+        """A testbed from stored catalogs and registry files. `tasks` are labelled with tools of the first catalog; None stands for the
+        shipped tasks and labels of each catalog. Raises WayfareError without a source.
+        """
+        sources = [
+            Source(
+                name,
+                self.catalogs.catalog(name).servers,
+                self._tasks(name) if tasks is None else tuple(tasks) if not at else (),
+            )
+            for at, name in enumerate(dict.fromkeys(catalogs))
+        ]
+        sources += [Source(one.name, one.imported.servers) for one in registries]
+        if not sources:
+            raise WayfareError("There is nothing to choose servers from; give a catalog or a registry file.")
+        return drawn_testbed(sources, selection)
 
+    def keep(self, testbed: Testbed, name: str, *, registries: Sequence[Registry] = ()) -> None:
+        """Keep it as a catalog with its tasks, which the Lab then lists. Raises WayfareError."""
+        if not testbed.chosen:
+            raise WayfareError("No server is chosen: use fewer or other words, or other sizes.")
+        servers = testbed.catalog(name).servers
+        sources = ", ".join(dict.fromkeys(one.source for one in testbed.chosen))
+        self.editor.keep(Imported("testbed", servers), name, f"testbed from {sources}")
+        for registry in registries:
+            its_own = [one.server for one in testbed.chosen if one.source == registry.name]
+            self.editor.keep_secrets(name, its_own, registry.imported.secrets)
+        self._keep_tasks(name, testbed.tasks)
 
-def priced_by_tiers(catalog: Catalog, *, name: str, seed: int = 0) -> Catalog:
-    """A catalog with every tool priced by its tier. Servers ask the median of their tools' prices."""
-    return Catalog(name, tuple(_priced(server, seed) for server in catalog.servers))
+    def _keep_tasks(self, name: str, tasks: Sequence[Task]) -> None:
+        if tasks:
+            text = tasks_text(tasks)
+            self.store.lab_runs.add_inputs({fingerprint(text): ("tasks", text)})
+            self.store.set_setting(drawn_tasks(name), fingerprint(text))
 
-
-def _priced(server: Server, seed: int) -> Server:
-    tools = tuple(replace(tool, price_usd=drawn_price_usd(tool, seed)) for tool in server.tools)
-    return replace(server, tools=tools, ask_usd=None)
+    def _tasks(self, catalog: str) -> tuple[Task, ...]:
+        shipped = [task for path in self.lab.task_sets(catalog).values() for task in self.lab.read_tasks(path)]
+        labelled = self.feedback.export(catalog) if self.feedback.queries(catalog) else ""
+        return (*shipped, *(read_tasks(labelled.encode(), source=f"labels of {catalog}") if labelled else ()))

@@ -16,7 +16,7 @@ from core.domain.tasks import Task
 from core.domain.trace import DROPS, KEPT, Drop
 from core.importers import read_document
 from core.importers.token_meter import BREAKING_POINT, Context, Counted, token_meter, utilisation
-from core.lab.threshold import THETAS, Calibration, calibrate
+from core.lab.calibrations import THETAS, ThresholdSweep, calibrate
 from core.papers.report import (
     ATTENTION,
     SAMPLE,
@@ -44,7 +44,7 @@ TASK_SETS = {
 }
 
 
-def _fitted(material: Material, catalog: str, name: str) -> Calibration:
+def _fitted(material: Material, catalog: str, name: str) -> ThresholdSweep:
     tasks = material.tasks(name)
     made = [material.decide(task.subtask, catalog, "tool_attention", hint=task.server_hint) for task in tasks]
     right = np.array([[tool in task.relevant for tool in made[0].tools.ids] for task in tasks], dtype=np.bool_)

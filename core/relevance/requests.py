@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 import sample_catalog
 from core.domain.catalog import Catalog
-from core.domain.requests import Request, in_force
+from core.domain.tasks import Request, in_force
 from core.domain.text_column import Texts
 from core.domain.tool_table import rows_with_seldom
 from core.importers.shipped_catalogs import SHIPPED_CATALOGS

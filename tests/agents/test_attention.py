@@ -5,16 +5,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
-
 from core.app import App
 from core.domain.catalog import definition_tokens
 from core.domain.decision import Decision
-from core.domain.errors import WayfareError
-from core.domain.tasks import Task
 from core.routers import ROUTERS
 from core.routers.why import why
-from tests.cases import each
 from tests.importing import import_text
 from tests.world import document
 
@@ -74,33 +69,6 @@ def test_preconditions_of_a_stored_catalog_are_kept(app: App) -> None:
     row = decision.tools.ids.index("files::read")
     assert 'needs is_authenticated(scope="files:read")' in why(decision, "files::read")
     assert row not in decision.candidates
-
-
-def test_a_threshold_is_fitted_to_labelled_tasks(app: App) -> None:
-    tasks = [
-        Task("1", "Read a file.", relevant=("files::read",)),
-        Task("2", "Send a letter.", relevant=("mail::send",)),
-        Task("3", "Bake a cake.", relevant=()),
-    ]
-    fit = app.lab.fit_threshold(tasks, catalog="world", parameters=app.routing.parameters(ATTENTION))
-    assert fit.tasks == 3
-    assert fit.best.recall == 1.0
-    assert fit.best.rejection is not None
-    app.store.events.flush()
-    assert app.store.activity.decision_count() == 0
-
-
-@each(
-    ("tasks", "said"),
-    [
-        ([], "No task is labelled"),
-        ([Task("1", "Bake a cake.")], "No task is labelled"),
-        ([Task("1", "Bake a cake.", relevant=("oven::bake",))], "None of the labelled tools is in the catalog"),
-    ],
-)
-def test_a_threshold_needs_labels_of_this_catalog(app: App, tasks, said) -> None:
-    with pytest.raises(WayfareError, match=said):
-        app.lab.fit_threshold(tasks, catalog="world", parameters=app.routing.parameters(ATTENTION))
 
 
 def test_a_plans_step_has_seen_what_the_steps_before_it_bring(app: App) -> None:

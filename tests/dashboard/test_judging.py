@@ -9,6 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from core.app import App
 from core.domain.feedback import MOST_NOTE_CHARACTERS
+from core.lab.lab_runs import Experiment
 from dashboard.ui.calling import SET
 from tests.dashboard.harness import app_with, checked, open_page, press, text_of
 from tests.importing import import_text
@@ -49,10 +50,9 @@ def stored(app: App, *routers: str) -> str:
     """Runs over the tasks; what the link calls these."""
     tasks = app.lab.parse_tasks(TASKS.encode(), source="mine.jsonl")
     for router in routers:
-        made = app.measuring.measure(
-            tasks, source="mine.jsonl", catalog="small", router=router, preset="balanced",
-            parameters=app.routing.parameters(router, {"n": 10}), hints=True, seed=0, playing=None, resumable=False,
-        )  # fmt: skip
+        parameters = app.routing.parameters(router, {"n": 10})
+        asked = Experiment(tasks, source="mine.jsonl", catalog="small", router=router, parameters=parameters)
+        made = app.measuring.measure(asked, resumable=False)
         app.lab_runs.keep(made.conditions, tasks, made.entry)
     return f"stored:{app.lab_runs.runs()[0].tasks_fingerprint}"
 

@@ -9,6 +9,7 @@ import pytest
 
 from core.app import App
 from core.domain.lab_runs import LabRun
+from core.lab.lab_runs import Experiment
 from tests.dashboard.harness import app_with, charts, checked, open_page, press, text_of, titles
 from tests.dashboard.test_lab_page import CATALOG, TASKS, finished, given, stored, table
 from tests.importing import import_text
@@ -62,8 +63,11 @@ def test_a_run_that_was_stopped_says_what_is_kept_and_goes_on(app: App) -> None:
     tasks = app.lab.parse_tasks(TASKS.encode(), source="mine.jsonl")
     with pytest.raises(KeyboardInterrupt):
         app.measuring.measure(
-            tasks, source="mine.jsonl", catalog="small", router="rag_mcp", preset="balanced",
-            parameters=app.routing.parameters("rag_mcp", {"n": 10}), progress=stop,
+            Experiment(
+                tasks, source="mine.jsonl", catalog="small", router="rag_mcp",
+                parameters=app.routing.parameters("rag_mcp", {"n": 10}),
+            ),
+            progress=stop,
         )  # fmt: skip
     page = given(visit(router="rag_mcp"))
     assert "3 decisions of stopped runs are kept, and Run continues from there" in text_of(page)
@@ -74,10 +78,10 @@ def test_a_run_that_was_stopped_says_what_is_kept_and_goes_on(app: App) -> None:
 def test_etoms_levels_count_what_the_catalog_says_is_equal(app: App) -> None:
     text = '{"id": "l2", "subtask": "write a file", "relevant": ["files::read"], "level": "L2"}'
     tasks = app.lab.parse_tasks(text.encode(), source="levels.jsonl")
+    parameters = app.routing.parameters("rag_mcp", {"n": 10})
     made = app.measuring.measure(
-        tasks, source="levels.jsonl", catalog="small", router="rag_mcp", preset="balanced",
-        parameters=app.routing.parameters("rag_mcp", {"n": 10}),
-    )  # fmt: skip
+        Experiment(tasks, source="levels.jsonl", catalog="small", router="rag_mcp", parameters=parameters)
+    )
     link = f"stored:{app.lab_runs.find(app.lab_runs.keep(made.conditions, tasks, made.entry)).tasks_fingerprint}"
     page = finished(press(visit(tasks=link), "lab:levels"))
     assert table(page, "exact match")["exact match"].tolist() == ["0.000"]

@@ -7,24 +7,31 @@ from dataclasses import replace
 
 import numpy as np
 import plotly.graph_objects as go
-import pytest
 
-from core.lab.scenarios.measures import NETWORK, RankingHistory, ScenarioRun
-from core.lab.scenarios.records import Change, Curve
+from core.lab.scenarios.measures import Change, Curve, RankingHistory, ScenarioRun
 from dashboard.pages.network.charts.latency import (
     FAINT,
     ROUTER_LOOKS,
-    SERVER_COLOURS,
     RunTimeline,
     latency_curves,
     latency_preview,
     server_look,
 )
-from dashboard.pages.network.charts.timeline import NOWHERE, TOTALS, event_strip, server_history, totals_so_far
+from dashboard.pages.network.charts.runs import (
+    MOST_POINTS,
+    NOWHERE,
+    TOTALS,
+    event_strip,
+    failures_by_step,
+    latency_against_success,
+    server_history,
+    totals_so_far,
+)
 from dashboard.pages.network.tables import measures_frame
 from dashboard.theme import LOOKED_AT, MUTED
 from tests.cases import each
 from tests.dashboard.chart_texts import HOSTILE, texts
+from tests.store.test_scenario_runs import run as kept_run
 
 OUR_TAGS = re.compile(r"<br>")
 LEAD_IN, STEPS, STEP_S = 2, 6, 10.0
@@ -88,8 +95,7 @@ def drawn(name: str = "alpha", at: int = 2) -> list[go.Figure]:
     ]
 
 
-@each("at", [0, 4, STEPS - 1])
-@each("name", ["alpha", HOSTILE, "x" * 300])
+@each(("name", "at"), [("alpha", 0), (HOSTILE, 4), ("x" * 300, STEPS - 1)])
 def test_plotly_takes_them_names_are_text_and_the_step_is_marked(name: str, at: int) -> None:
     for figure in drawn(name, at):
         made = figure.to_dict()
@@ -108,12 +114,6 @@ def test_a_curve_is_in_ms_and_its_first_query_at_step_0() -> None:
     curve = next(trace for trace in latency_curves(timeline(), 2).data if trace.name == "alpha")
     assert list(curve.x) == [-2, -1, 0, 1, 2, 3, 4, 5]
     np.testing.assert_allclose(curve.y, [20, 20, 20, 1000, 1000, 1000, 20, 20])
-
-
-def test_an_outage_is_shaded_from_its_first_step_to_the_first_that_is_up() -> None:
-    shade = next(trace for trace in latency_curves(timeline(), 0).data if trace.fill == "toself")
-    assert [x for x in shade.x if x is not None] == [1, 4, 4, 1]
-    assert shade.fillcolor == server_look(0)["color"]
 
 
 def test_the_marks_are_where_the_routers_call_and_nowhere_where_they_do_not() -> None:
@@ -146,46 +146,6 @@ def test_totals_are_faint_after_the_step_on_axes_of_the_whole_run() -> None:
     assert ranges[0::2] == ranges[1::2]
 
 
-def test_what_a_router_knows_of_a_server_is_faint_after_the_step_in_the_servers_colour() -> None:
-    coming, line = server_history(timeline(), 0, 3).data
-    assert (coming.opacity, list(coming.x)) == (FAINT, [3, 4, 5])
-    np.testing.assert_allclose(line.y, timeline().rankings[0].server_scores[:4, 0])
-    assert line.line.color == server_look(0)["color"]
-    of_network = replace(timeline().rankings[0], server_score=NETWORK)
-    titles = [
-        server_history(replace(timeline(), rankings=(of_network,), live=live), 0, 3).layout.title.text
-        for live in (True, False)
-    ]
-    assert [title.rpartition(", ")[2] for title in titles] == ["injected", "simulated"]
-    with pytest.raises(ValueError, match="knows nothing"):
-        server_history(timeline(), 1, 3)
-
-
-def test_the_decades_of_the_curves_always_reach_from_10_ms_to_the_limit() -> None:
-    low, high = latency_curves(timeline(), 0).layout.yaxis.range
-    assert low < 1.0
-    assert high > 3.0
-
-
-def test_the_strip_tells_what_has_happened_from_what_is_to_come() -> None:
-    figure = event_strip(timeline(), 2)
-    assert list(figure.layout.yaxis.ticktext) == [
-        "alpha calls", "alpha changes", "other alpha calls", "other alpha changes", "alpha down",
-    ]  # fmt: skip
-    bars = [trace for trace in figure.data if trace.fill == "toself"]
-    assert [([x for x in trace.x if x is not None], trace.opacity) for trace in bars] == [
-        ([1, 3, 3, 1], 0.85),
-        ([3, 4, 4, 3], FAINT),
-    ]
-    (change,) = [t for t in figure.data if t.fill is None and t.hovertext and "→" in t.hovertext[0]]
-    assert list(change.x) == [2]
-    assert change.hovertext[0] == "step 2: alpha → bravo<br>alpha is down."
-    assert change.marker.opacity == 1.0
-    before = event_strip(timeline(), 1)
-    (faint,) = [t for t in before.data if t.fill is None and t.hovertext and "→" in t.hovertext[0]]
-    assert faint.marker.opacity == FAINT
-
-
 def test_a_call_has_its_servers_colour_and_a_cross_where_it_had_no_success() -> None:
     first, _, _, _, other, coming = event_strip(timeline(), 3).data[:6]
     own = server_look(0)["color"]
@@ -196,14 +156,7 @@ def test_a_call_has_its_servers_colour_and_a_cross_where_it_had_no_success() -> 
     assert coming.marker.opacity == FAINT
 
 
-def test_more_servers_than_colours_differ_in_stroke_and_none_looks_like_a_router() -> None:
-    looks = [tuple(server_look(place).values()) for place in range(8)]
-    assert len(set(looks)) == 8
-    assert not set(SERVER_COLOURS) & {look[0] for look in ROUTER_LOOKS}
-
-
-@each("count", [0, 1, 4, 6])
-@each("name", ["alpha", HOSTILE, "x" * 300])
+@each(("name", "count"), [("alpha", 0), ("x" * 300, 1), (HOSTILE, 6)])
 def test_a_preview_has_a_panel_a_server_on_axes_that_all_share(name: str, count: int) -> None:
     figure = latency_preview([replace(timeline(name).curves[0], states=(name,))] * count, STEP_S)
     made = figure.to_dict()
@@ -223,3 +176,35 @@ def test_a_preview_is_in_ms_by_step_and_shaded_where_a_server_is_down() -> None:
     assert list(line.x) == list(range(LEAD_IN + STEPS))
     np.testing.assert_allclose(line.y, [20, 20, 20, 1000, 1000, 1000, 20, 20])
     assert [x for x in shade.x if x is not None] == [3, 6, 6, 3]
+
+
+def compared(name: str, latencies_ms: list[float], shares: list[float]) -> list[go.Figure]:
+    runs = [
+        kept_run(str(place), al_ms=ms, ssr=share)
+        for place, (ms, share) in enumerate(zip(latencies_ms, shares, strict=True))
+    ]
+    oks = [np.arange(3 + place) % 2 == 0 for place in range(len(runs))]
+    return [latency_against_success(runs, [name] * len(runs)), failures_by_step(oks, [name] * len(runs))]
+
+
+@each("name", [HOSTILE, "x" * 300])
+def test_stored_runs_are_drawn_for_plotly_with_names_as_text(name: str) -> None:
+    for figure in compared(name, [20.0, 20.0, 0.0, 5000.0, 30.0, 31.0], [1.0, 1.0, 0.0, 0.5, 0.99, 0.98]):
+        made = figure.to_dict()
+        go.Figure(**made)
+        for text in texts({"data": made["data"], "layout": made["layout"]}, skipped=()):
+            assert "<" not in OUR_TAGS.sub("", text), text
+            assert len(text) < 500
+        assert [note.text for note in sorted(figure.layout.annotations, key=lambda note: note.text)] == list("123456")
+        assert len({trace.get("marker", trace.get("line"))["color"] for trace in made["data"]}) == 6
+
+
+def test_failures_of_stored_runs_come_together_and_long_runs_are_thinned() -> None:
+    ok = np.zeros(100_000, dtype=np.bool_)
+    figure = failures_by_step([np.array([True, False, False]), ok, np.empty(0, dtype=np.bool_)], ["a", "b", "c"])
+    short, long, none = figure.data
+    assert (list(short.x), list(short.y)) == ([0, 1, 2], [0, 1, 2])
+    assert len(long.x) == MOST_POINTS
+    assert (long.x[-1], long.y[-1]) == (99_999, 100_000)
+    assert len(none.x) == 0
+    assert [note.text for note in figure.layout.annotations] == ["1", "2"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from core.app import App
 from core.domain.params import MEASURED, WITH_SIMULATED
@@ -68,11 +67,9 @@ def test_a_link_that_makes_no_sense_is_named(app: App, link: dict[str, str], sai
     assert said in text_of(open_page("route", q=LINK["q"], **link))
 
 
-@pytest.mark.parametrize("view", ["compare", "call"])
-def test_every_view_that_asks_takes_it_over(app: App, view: str) -> None:
-    page: AppTest = open_page(view, **LINK)
+def test_every_view_that_asks_takes_it_over(app: App) -> None:
+    page = open_page("call", **LINK)
     assert network_panel_of(page)["values"] == {"network": "fluctuating", "at_s": 900.0}
     assert "A part of the link was not used" not in text_of(page)
     assert [chip["text"] for chip in state_of(page)["knobs"][NETWORK]] == ["Network fluctuating", "Moment 900 s"]
-    if view == "call":
-        assert "meets the network fluctuating at 900 s" in text_of(page)
+    assert "meets the network fluctuating at 900 s" in text_of(page)

@@ -12,11 +12,10 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.app import App
-from core.domain.catalog import Server
-from core.network.draft import Draft, DraftRule
+from core.network.draft import Draft
 from core.network.profiles import NetworkProfiles, Profile, load_profile
 from core.network.states import HighLatency, Ideal
-from dashboard.pages.network.editor import OPEN, STEPS_SHOWN, preview_curves, rule_frame, rules_of, server_frame
+from dashboard.pages.network.editor import OPEN, STEPS_SHOWN, preview_curves
 from dashboard.pages.network.job import JOB
 from tests.dashboard.harness import app_with, charts, checked, open_page, text_of
 
@@ -100,22 +99,6 @@ def test_a_changed_network_is_simulated_anew_and_a_deleted_one_is_gone(networks:
     assert "There is no network mine; this is hybrid default" in text_of(visit(profile="mine"))
 
 
-def test_one_more_of_a_state_keeps_what_was_changed_before(networks: NetworkProfiles) -> None:
-    page = editing(profile="hybrid_default")
-    assert "With changed values: Ideal 2 (base 30 ms)." in text_of(page)
-    page.text_input(key=key(page, "name")).set_value("twice")
-    page.multiselect(key=key(page, "random")).set_value(["High jitter + Ideal"])
-    page = press(checked(page.selectbox(key=key(page, "state")).set_value("Intermittent outage").run()), "more")
-    assert page.selectbox(key=key(page, "state")).value == "Intermittent outage 2"
-    page.number_input(key=key(page, "Intermittent outage 2.start")).set_value(0.5)
-    page.multiselect(key=key(page, "default")).set_value(["Intermittent outage 2"])
-    press(page, "save")
-    kept, before = networks.load("twice"), load_profile("hybrid_default")
-    assert (kept.servers, kept.rules) == (before.servers, before.rules)
-    assert [state.id for state in kept.random[0]] == ["high_jitter", "ideal"]
-    assert [(state.id, state.start) for state in kept.default] == [("outage", 0.5)]
-
-
 def test_what_cannot_be_is_said_and_not_kept() -> None:
     page = editing()
     drawn = len(charts(page))
@@ -140,14 +123,9 @@ def test_a_name_that_is_taken_or_impossible(networks: NetworkProfiles) -> None:
     networks.save(Profile("taken", "Old."))
     page = editing(profile="hybrid")
     assert page.text_input(key=key(page, "name")).value == "my_hybrid"
-    for name, words in (
-        ("hybrid", "belongs to a shipped network"),
-        ("../x", "cannot name a network"),
-        ("", "cannot name"),
-    ):
-        page.text_input(key=key(page, "name")).set_value(name)
-        page = press(page, "save")
-        assert words in text_of(page)
+    page.text_input(key=key(page, "name")).set_value("hybrid")
+    page = press(page, "save")
+    assert "belongs to a shipped network" in text_of(page)
     page = checked(page.text_input(key=key(page, "name")).set_value("Taken").run())
     assert page.button(key=key(page, "save")).disabled
     page = checked(page.checkbox(key=key(page, "replace")).set_value(True).run())
@@ -199,14 +177,3 @@ def test_the_preview_is_what_will_be_simulated(app: App) -> None:
         simulated = world.traces.latency_s[world.traces.servers.index(curve.server), world.lead_in :]
         np.testing.assert_array_equal(curve.latency_s, simulated)
         assert curve.time_s[0] == 0
-
-
-def test_tables_have_lists_where_nothing_is_listed() -> None:
-    rows = Draft.of(Profile("p")).rows([Server("a"), Server(HOSTILE)])
-    assert server_frame(rows, {})["by_hand"].dtype == server_frame(rows, {"a": ("Ideal",)})["by_hand"].dtype
-    rules = (DraftRule(("Ideal", "High jitter + Ideal"), "mail", "x*"), DraftRule(()))
-    assert rules_of(rule_frame(rules)) == rules
-    frame = rule_frame(rules)
-    frame.loc[2] = [None, None, None]  # a row that was just added
-    assert rules_of(frame)[2] == DraftRule(())
-    assert rules_of(rule_frame(())) == ()

@@ -16,7 +16,7 @@ from core.domain.errors import StoreError
 from core.domain.lab_runs import KeptRun
 from core.lab.scenario_runs import planned
 from core.lab.scenarios.measures import SETTINGS
-from dashboard.pages.network.charts.latency import FAINT, Event
+from dashboard.pages.network.charts.latency import Event
 from dashboard.pages.network.job import JOB
 from dashboard.pages.network.tables import NEWEST, events_frame
 from tests.dashboard.harness import app_with, charts, checked, open_page, state_of, text_of, turn
@@ -68,20 +68,6 @@ def test_a_link_is_the_whole_page(app: App) -> None:
     assert app.store.activity.latest_sequence() == 0  # nothing of it is recorded
 
 
-def test_it_opens_at_the_first_step_with_something_to_see_and_the_rest_is_faint(app: App) -> None:
-    page = visit()
-    assert (step(page), page.query_params["step"]) == (DOWN, str(DOWN))  # no router goes elsewhere in these 60 steps
-    assert events(page) == [(DOWN, "web-finder", "goes down")]
-    (failures,) = [chart for chart in charts(page) if chart["layout"]["title"]["text"].startswith("Queries without")]
-    assert [trace["opacity"] for trace in failures["data"]] == [FAINT, 1.0] * 2
-
-
-def test_it_opens_where_a_router_first_goes_elsewhere(app: App) -> None:
-    page = visit(routers="sonar,ehrr", steps="200")
-    assert "Changed: at step" in text_of(page)
-    assert step(page) == page.session_state[JOB].future.result().first_step
-
-
 def test_a_move_in_time_shows_another_step_and_simulates_nothing(app: App) -> None:
     page = visit(step="0")
     job = page.session_state[JOB]
@@ -116,13 +102,6 @@ def test_a_router_meets_itself_with_other_parameters(app: App) -> None:
     press(page, "knobs:reset:1")
     assert page.dataframe[0].value["router"].tolist() == ["EHRR, changed", "EHRR"]
     assert "other" not in page.query_params
-
-
-def test_a_link_with_knobs_that_make_no_sense_says_so(app: App) -> None:
-    page = visit(routers="prag,ehrr", other="half_life_s=<b>&k=20&planner=model&nonsense=1", one="=&&;%")
-    assert "half" in text_of(page)
-    assert page.dataframe[0].value["router"].tolist() == ["PRAG", "EHRR"]
-    assert page.session_state[JOB].future.result().runs[1].parameters["k"] == SETTINGS[0].s
 
 
 def test_a_finished_simulation_is_stored_once_and_the_url_keeps_the_chosen_runs(app: App) -> None:
@@ -181,12 +160,6 @@ def test_why_a_router_goes_elsewhere_than_last_time(app: App) -> None:
     assert f"this query went to {change.left}. {change.why}" in text_of(page)
     assert (change.step, "SONAR", f"leaves {change.left} for {change.chosen}: {change.why}") in events(page)
     assert "The first query of this kind." in text_of(checked(page.slider(key="network.step").set_value(3).run()))
-
-
-def test_fewer_steps_than_the_chosen_one(app: App) -> None:
-    page = visit(step="59")
-    checked(page.number_input(key="network.steps").set_value(20).run())
-    assert (step(page), page.query_params["step"]) == (19, "19")
 
 
 def test_a_link_that_asks_for_what_is_not_there(app: App) -> None:

@@ -10,14 +10,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.app import App
-from core.domain.errors import StoreError
 from core.routers import ROUTERS
 from core.store import Store
 from dashboard.pages.network.runs import (
-    CHOSEN,
-    COLUMNS,
-    NOTICE,
-    TABLE,
     chosen_after,
     differences,
     names,
@@ -70,31 +65,6 @@ def visit(**query: str) -> AppTest:
     return checked(page.run())
 
 
-def pick(page: AppTest, *rows: int) -> AppTest:
-    """As the table reports a choice: its rows from the top."""
-    wanted = [f"r{place}" for place in sorted(rows)]
-    before = page.session_state[CHOSEN]
-    page.session_state[CHOSEN], page.session_state[NOTICE] = chosen_after(before, wanted)
-    return checked(page.run())
-
-
-def test_an_empty_store_says_how_runs_come_into_it(store: Store) -> None:
-    page = visit()
-    assert "No run is stored yet. Finished runs" in text_of(page)
-    assert not page.dataframe
-    assert not page.button
-
-
-def test_all_runs_are_listed_newest_first_and_nothing_is_compared_unasked(seven: Store) -> None:
-    page = visit()
-    table = page.dataframe[0].value
-    assert table["router"].tolist() == ["PRAG", *["SONAR"] * 6]
-    assert table["at"].is_monotonic_decreasing
-    assert table[["ssr", "al_ms", "cost_usd"]].iloc[0].tolist() == [0.5, 625.0, 0.001]
-    assert not charts(page)
-    assert not page.button
-
-
 def test_a_link_compares_with_the_run_that_it_names_first(seven: Store) -> None:
     page = visit(runs="r1,r0,r3,r6")
     assert page.session_state["written"] == "r1,r0,r3,r6"
@@ -108,27 +78,9 @@ def test_a_link_compares_with_the_run_that_it_names_first(seven: Store) -> None:
     assert "Its steps are damaged" in words
 
 
-def test_the_first_that_was_chosen_stays_the_first_and_more_than_six_are_not_taken(seven: Store) -> None:
-    page = pick(visit(), 4)
-    assert "SONAR**]{foreground" in text_of(page)
-    assert "Choose another run to compare" in text_of(page)
-    page = pick(page, 0, 4)
-    assert page.session_state["written"] == "r4,r0"
-    page = pick(page, *range(7))
-    assert page.session_state["written"] == "r4,r0,r1,r2,r3,r5"
-    assert "At most 6 runs can be compared" in text_of(page)
-    assert page.session_state[TABLE]["selection"]["rows"] == [0, 1, 2, 3, 4, 5]
-    assert "At most" not in text_of(checked(page.run()))
-    page = checked(page.button(key="network.runs.none").click().run())
-    assert page.session_state["written"] == ""
-    assert page.session_state[TABLE]["selection"]["rows"] == []
-
-
-def test_a_choice_follows_its_run_when_newer_ones_come(seven: Store) -> None:
-    page = visit(runs="r2")
-    assert page.session_state[TABLE]["selection"]["rows"] == [2]
-    seven.scenario_runs.save([(run("newer", at=T0 + timedelta(days=1)), STEPS)])
-    assert checked(page.run()).session_state[TABLE]["selection"]["rows"] == [3]
+def test_the_first_that_was_chosen_stays_the_first_and_more_than_six_are_not_taken() -> None:
+    chosen, notice = chosen_after(["r4", "r0"], [f"r{at}" for at in range(7)])
+    assert (chosen, notice[:28]) == (["r4", "r0", "r1", "r2", "r3", "r5"], "At most 6 runs can be compar")
 
 
 def test_the_chosen_runs_are_deleted_by_a_second_press(seven: Store) -> None:
@@ -142,25 +94,6 @@ def test_the_chosen_runs_are_deleted_by_a_second_press(seven: Store) -> None:
     assert len(page.dataframe[0].value) == 5
 
 
-def test_after_the_last_run_was_deleted_the_page_says_both(store: Store) -> None:
-    store.scenario_runs.save([(run(), STEPS)])
-    page = checked(visit(runs="one").button(key="network.runs.delete").click().run())
-    assert "1 run was deleted." in text_of(page)
-    assert "No run is stored yet" in text_of(page)
-
-
-def test_runs_that_are_no_longer_there_are_text_of(seven: Store) -> None:
-    assert "2 of the 3 chosen runs are not in this list." in text_of(visit(runs="gone,r1,also"))
-
-
-def test_a_store_that_cannot_be_read_is_text_of(seven: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(_limit: int) -> None:
-        raise StoreError("The store <b>x</b> cannot be read.")
-
-    monkeypatch.setattr(seven.scenario_runs, "newest", refuse)
-    assert "The store <b>x</b> cannot be read." in text_of(visit())
-
-
 def test_strangers_names_are_text(store: Store) -> None:
     hostile = run(HOSTILE, profile=HOSTILE, catalog=HOSTILE, tasks=HOSTILE, router=HOSTILE, setting=HOSTILE)
     store.scenario_runs.save([(hostile, STEPS), (run(), STEPS)])
@@ -169,12 +102,6 @@ def test_strangers_names_are_text(store: Store) -> None:
     assert "\\<b\\>" in line
     assert "<b>" not in line
     assert "\u202e" not in line + page.dataframe[0].value.to_string()
-
-
-def test_no_measure_stands_as_bare_letters() -> None:
-    titles = [column.title for column in COLUMNS if column.help]
-    assert len(titles) == 5
-    assert all(" (" in str(title) for title in titles)
 
 
 def test_the_table_has_units_and_gaps_where_nothing_is_known() -> None:

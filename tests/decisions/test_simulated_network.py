@@ -12,6 +12,8 @@ from core.decisions.routing import Asked
 from core.domain.outcome import CallMode, OutcomeKind, ToolCall
 from core.domain.params import AS_MEASURED, NetworkMoment
 from core.domain.statistics import Source
+from core.lab.execution import Playing
+from core.lab.lab_runs import Experiment
 from core.network.profiles import Profile
 from core.network.states import HighLatency, Ideal, Outage
 from core.routers import ROUTERS
@@ -119,6 +121,12 @@ def test_labelled_tasks_are_measured_under_it(app: App) -> None:
     assert name == "world under mine at 600 s"
     tasks = app.lab.parse_tasks(b'{"id": "1", "subtask": "read a file", "relevant": ["files::read"]}\n', source="t")
     parameters = app.routing.parameters("rag_mcp")
-    run = app.lab.execute(tasks, catalog="world", router="rag_mcp", parameters=parameters, network=MINE)
-    assert run.success_rate.mean < 0.05
-    assert app.lab.execute(tasks, catalog="world", router="rag_mcp", parameters=parameters).success_rate.mean > 0.5
+    under, plain = (
+        app.measuring.measure(
+            Experiment(tasks, source="t", catalog=catalog, router="rag_mcp", parameters=parameters, playing=Playing(3)),
+            resumable=False,
+        ).played
+        for catalog in (name, "world")
+    )
+    assert under.success_rate.mean < 0.05
+    assert plain.success_rate.mean > 0.5

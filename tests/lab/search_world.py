@@ -5,8 +5,6 @@ As NetMCP built its testbed (section V-A): one text, rephrased, so that words fi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from core.domain.catalog import Catalog, Server, Tool
@@ -75,15 +73,6 @@ class Words:
     def bm25(self, layer, text):
         self.asked.append(text)
         return self._indices[layer].scores(text).astype(np.float64)
-
-    def cosines(self, layer, view, vector):
-        raise NotImplementedError
-
-    def cosines_of(self, texts, vector):
-        raise NotImplementedError
-
-    def tokens(self, texts: Sequence[str]):
-        raise NotImplementedError
 
 
 def context() -> RoutingContext:

@@ -111,21 +111,6 @@ def test_it_goes_out_and_comes_in_as_a_file(app: App, fitted: CalibrationResult)
     assert app.calibrations.active("other") == other
 
 
-def test_sub_tasks_that_a_calibration_teaches_are_named_as_what_moved_a_tool(
-    app: App, fitted: CalibrationResult
-) -> None:
-    app.calibrations.save(fitted, "spring")
-    taught = changed(
-        app.calibrations.export("world", "spring"),
-        values__teaches=True,
-        values__memory={},
-        values__solved=[{"subtask": "quux the clouds", "relevant": ["mail::send"]}],
-    )
-    app.calibrations.import_file(taught, source="c.json", catalog="world", apply=True)
-    (moved,) = app.feedback.moved("quux the clouds", catalog="world")
-    assert (moved.tool, moved.by, moved.subtask) == ("mail::send", "calibration", "quux the clouds")
-
-
 def changed(text: str, **changes: Any) -> str:
     document = json.loads(text)
     for path, value in changes.items():
@@ -160,12 +145,6 @@ def test_a_bad_file_is_refused_in_one_sentence(
     assert [one.name for one in app.calibrations.of_catalog("world")] == ["spring"]
 
 
-@each("text", ["", "[]", "{", "null", b"\xff", '{"weights": {}}'])
-def test_other_files_are_refused(app: App, text: str | bytes) -> None:
-    with pytest.raises(CatalogError, match=r"c\.json"):
-        app.calibrations.import_file(text, source="c.json", catalog="world")
-
-
 def test_all_weights_at_nothing_are_refused(app: App, fitted: CalibrationResult) -> None:
     app.calibrations.save(fitted, "spring")
     nothing = {name: 0 for name in app.catalogs.scorer("world").weights}
@@ -182,16 +161,6 @@ def test_without_tasks_it_is_fitted_to_the_labels_of_the_catalog(app: App) -> No
     found = app.calibrations.fit("world")
     assert found.fit.labels == len(TASKS)
     assert not found.fit.values.teaches
-
-
-def test_what_gains_nothing_is_not_kept(app: App) -> None:
-    easy = [Task(str(n), f"Send a letter. {n}", relevant=("mail::send",)) for n in range(24)]
-    found = app.calibrations.fit("world", easy)
-    if not found.accepted:
-        with pytest.raises(WayfareError, match="gains nothing"):
-            app.calibrations.save(found, apply=True)
-    assert "ranking" not in found.fit.accepted
-    assert app.calibrations.of_catalog("world") == ()
 
 
 def test_it_outlives_the_process_and_one_of_another_version_harms_nothing(

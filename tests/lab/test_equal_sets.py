@@ -10,6 +10,7 @@ from core.app import App
 from core.domain.catalog import Catalog, Server, Tool
 from core.domain.errors import CatalogError, UnknownNameError
 from core.domain.tasks import Step, Task
+from core.lab.lab_runs import Experiment
 from core.lab.levels import proposed
 from tests.cases import each
 
@@ -84,7 +85,7 @@ def test_a_task_that_was_measured_without_a_hint_is_not_routed_again_for_its_lev
         Task("hint", "post letters abroad", "c", relevant=("c::send",), level="L1"),
     )
     asked = {"catalog": "twins", "router": "rag_mcp", "parameters": app.routing.parameters("rag_mcp")}
-    made = app.measuring.measure(tasks, source="t", preset="balanced", resumable=False, **asked)
+    made = app.measuring.measure(Experiment(tasks, source="t", **asked), resumable=False)
     told: list[int] = []
     found = app.lab.levels(tasks, known=made.asked, progress=told.append, **asked)
     assert told == [1, 2]

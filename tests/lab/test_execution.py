@@ -11,7 +11,7 @@ import pytest
 
 from core.domain.catalog import Server
 from core.domain.tasks import Step, Task
-from core.lab.execution import ROUNDS, Interval, Playing, Routed, play
+from core.lab.execution import ROUNDS, Playing, Routed, play
 from tests.routers import worlds
 
 SURE = {"price_usd": 0.01, "latency_s": 2.0, "success": 1.0}
@@ -124,17 +124,6 @@ def test_a_right_tool_succeeds_as_often_as_it_is_declared_to(routed) -> None:
     assert run.invalid_tool_calls.mean == 0.0, "a right tool that fails was no wrong choice"
 
 
-def test_draws_belong_to_the_task_and_the_tool_and_repeat(routed) -> None:
-    alone, second = played(routed, [FLAKY], tasks=20), played(routed, [WRONG, FLAKY], tasks=20)
-    assert alone == played(routed, [FLAKY], tasks=20)
-    assert second.success_rate == alone.success_rate
-
-
-def test_tasks_that_nothing_can_do_are_not_played(routed) -> None:
-    with pytest.raises(ValueError, match="no task"):
-        played(routed, [RIGHT], relevant=())
-
-
 def test_unpriced_tries_are_counted(routed) -> None:
     tools = replace(CONTEXT.statistics.tools, price_usd=np.array([np.nan, 0.01, 0.01]))
     unpriced = replace(CONTEXT, statistics=replace(CONTEXT.statistics, tools=tools))
@@ -148,8 +137,3 @@ def test_a_live_call_says_itself_how_it_went(routed) -> None:
     run = played(routed, [RIGHT, FLAKY], live=lambda row: (row == FLAKY, 0.5))
     assert run.success_rate.mean == 1.0
     assert run.s_per_solved.mean == pytest.approx(1.0)
-
-
-def test_an_interval_of_one_number_has_no_width_and_of_none_no_mean() -> None:
-    assert Interval.of(np.array([0.5])) == Interval(0.5, 0.5, 0.5)
-    assert math.isnan(Interval.of(np.array([np.nan])).mean)

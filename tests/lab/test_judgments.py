@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from core.app import App
 from core.domain.errors import CatalogError, UnknownNameError, WayfareError
 from core.domain.feedback import AskedQuery, Judgment
-from core.store import Store
 from tests.cases import each
 
 READ, WRITE, SEND, ECHO = "files::read", "files::write", "mail::send", "raw::echo"
@@ -35,13 +32,6 @@ def test_a_judgment_is_kept_replaced_and_taken_back(app: App) -> None:
     app.judgments.take_back(bob)
     with pytest.raises(UnknownNameError, match="no judgment set 'trip'; it has: mail"):
         app.judgments.judgments("world", "trip")
-
-
-def test_they_are_there_after_a_restart(app: App, path: Path) -> None:
-    kept = judge(app, READ, 2)
-    app.store.close()
-    with Store(path) as store:
-        assert store.judgments.history("world") == (kept,)
 
 
 @each(

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import signal
-import subprocess
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -20,10 +18,9 @@ from core.domain.tasks import Step, Task
 from core.importers import read_document, read_tasks, tasks_text
 from core.lab.benchmark import CLOCKED
 from core.lab.execution import Playing
-from core.lab.measuring import BLOCK
+from core.lab.lab_runs import BLOCK, Experiment
 from core.store import Store
-from tests.forking import FORKS
-from tests.world import ROOT, call, document, open_test_app
+from tests.world import call, document
 
 TASKS = (
     Task("echo", "Echo words.", relevant=("raw::echo",)),
@@ -34,12 +31,14 @@ TASKS = (
 MANY = tuple(replace(TASKS[number % 3], id=str(number)) for number in range(48))  # 32 of them can be done
 
 
+def asked(app: App, tasks: Sequence[Task] = TASKS, playing: Playing | None = None, **changes: object) -> Experiment:
+    parameters = app.routing.parameters("ehrr", {"n": 10, **changes})
+    return Experiment(tasks, source="t.jsonl", catalog="world", router="ehrr", parameters=parameters, playing=playing)
+
+
 def measured(app: App, tasks: Sequence[Task] = TASKS, playing: Playing | None = None, **changes: object) -> str:
     """One run over the small world, stored; its id."""
-    made = app.measuring.measure(
-        tasks, source="t.jsonl", catalog="world", router="ehrr", preset="balanced", playing=playing,
-        parameters=app.routing.parameters("ehrr", {"n": 10, **changes}),
-    )  # fmt: skip
+    made = app.measuring.measure(asked(app, tasks, playing, **changes))
     return app.lab_runs.keep(made.conditions, tasks, made.entry)
 
 
@@ -84,25 +83,26 @@ def unclocked(run: LabRun) -> str:
     return json.dumps({**run.result, **dict.fromkeys(CLOCKED)})
 
 
-def test_a_killed_run_is_taken_up_and_ends_with_the_same_bytes(app: App, tmp_path: Path) -> None:
-    stop_after = 70
-    whole = app.lab_runs.find(measured(app, MANY, Playing(2)))
-    path = tmp_path / "killed.duckdb"
-    line = [FORKS.python, "-m", "tests.lab.run_victim", str(path), str(stop_after)]
-    assert subprocess.run(line, cwd=ROOT, capture_output=True, check=False).returncode == -signal.SIGKILL
-    with open_test_app(path) as again:
-        assert again.lab_runs.runs() == ()
-        known = again.measuring.known(whole)
-        assert stop_after - BLOCK <= known < len(MANY) + 32
-        routed: list[int] = []
-        made = again.measuring.measure(
-            MANY, source="t.jsonl", catalog="world", router="ehrr", preset="balanced", playing=Playing(2),
-            parameters=again.routing.parameters("ehrr", {"n": 10}), progress=routed.append,
-        )  # fmt: skip
-        assert len(routed) == len(MANY) + 32 - known, "what is known is not routed again"
-        id_ = again.lab_runs.keep(made.conditions, MANY, made.entry)
-        assert (id_, unclocked(again.lab_runs.find(id_))) == (whole.id, unclocked(whole))
-        assert again.measuring.known(whole) == 0
+def test_a_run_commits_its_blocks_on_the_way_and_is_taken_up_with_the_same_bytes(app: App) -> None:
+    """A killed process loses at most the block that was not committed yet."""
+    whole, many = app.lab_runs.find(measured(app, MANY, Playing(2))), asked(app, MANY, Playing(2))
+    committed: list[int] = []
+
+    def watch(done: int) -> None:
+        committed.append(app.measuring.known(many))
+        assert done - committed[-1] <= BLOCK
+        if done == 70:
+            raise InterruptedError
+
+    with pytest.raises(InterruptedError):
+        app.measuring.measure(many, progress=watch)
+    assert (len(committed), app.measuring.known(many)) == (70, 70)
+    routed: list[int] = []
+    made = app.measuring.measure(many, progress=routed.append)
+    assert len(routed) == len(MANY) + 32 - 70, "what is known is not routed again"
+    id_ = app.lab_runs.keep(made.conditions, MANY, made.entry)
+    assert (id_, unclocked(app.lab_runs.find(id_))) == (whole.id, unclocked(whole))
+    assert app.measuring.known(many) == 0
 
 
 def test_what_has_changed_since_is_named(app: App) -> None:

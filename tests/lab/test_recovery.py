@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from core.lab.recovery import CURES, NEVER, Run, drawn_world, recover, summary
+from core.lab.recovery import CURES, drawn_world, recover
 from tests.benchmarks.recovering import compare
 from tests.cases import each
 from tests.routers.worlds import table_v
@@ -38,24 +38,6 @@ def test_each_cure_comes_back_in_every_seed(cure, steps):
     assert found.back_after < steps / 4
 
 
-def test_the_same_seed_gives_the_same_run():
-    world = drawn_world(3, steps=60)
-    one, other = (recover(world, table_v().replaced(CURES["decay + thompson"]), seed=3) for _ in range(2))
-    assert np.array_equal(one.regret, other.regret)
-    assert (one.wasted, one.tried_after, one.back_after) == (other.wasted, other.tried_after, other.back_after)
-
-
-def test_a_drawn_world_has_two_to_five_servers_and_the_best_one_is_down_for_a_while():
-    for seed in range(40):
-        world = drawn_world(seed)
-        assert 2 <= len(world.success) <= 5
-        assert 0.2 * world.steps < world.down_from < world.down_to < 0.6 * world.steps
-        values = world.values(0.25)
-        assert values[0].argmax() == values[-1].argmax() == 0
-        assert np.all(values[world.down_from : world.down_to].argmax(axis=1) != 0)
-        assert np.array_equal(world.success, drawn_world(seed).success)
-
-
 def test_values_and_regret_by_hand():
     world = replace(
         drawn_world(0, steps=10),
@@ -71,12 +53,3 @@ def test_values_and_regret_by_hand():
     assert gaps[4] == pytest.approx(0.6)
     assert np.all(np.isclose(gaps, 0.0) | np.isclose(gaps, 0.6))
     assert run.wasted >= 1
-
-
-def test_a_summary_is_means_and_standard_errors_over_the_seeds_where_it_happened():
-    runs = [Run(np.array([0.0, regret]), 2, tried, back) for regret, tried, back in ((4.0, 1, 10), (8.0, 3, NEVER), (6.0, NEVER, 20))]  # fmt: skip
-    found = summary("x", runs)
-    assert (found.regret, found.wasted) == (6.0, 2.0)
-    assert found.regret_error == pytest.approx(2.0 / np.sqrt(3))
-    assert (found.tried_share, found.back_share) == (pytest.approx(2 / 3), pytest.approx(2 / 3))
-    assert (found.back_after, found.back_error) == (15.0, pytest.approx(5.0))

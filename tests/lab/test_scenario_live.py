@@ -11,7 +11,7 @@ import pytest
 
 from core.domain.catalog import Connection, Server, Tool, ToolHints
 from core.domain.outcome import OutcomeKind
-from core.lab.scenarios.live import LiveCalls, example_arguments, may_be_called
+from core.lab.scenarios.live import LiveCalls, may_be_called
 from core.lab.scenarios.simulation import CallResult, World, walk
 from core.network.traces import OUTAGE_S, Traces
 from core.planning.rules import RulesPlanner
@@ -141,7 +141,3 @@ def test_nothing_that_may_change_something_is_called_with_made_up_arguments() ->
     reads, writes = (Tool("a", "t", hints=ToolHints(read_only=value)) for value in (True, False))
     allowed = [may_be_called(s, t) for s in (real, virtual, Server("a")) for t in (reads, writes, Tool("a", "t"))]
     assert allowed == [True] + [False] * 8
-
-
-def test_a_schema_that_admits_nothing_gets_no_arguments() -> None:
-    assert example_arguments(Tool("a", "t", input_schema={"properties": {"n": False}, "required": ["n"]})) == {}

@@ -1,16 +1,18 @@
-"""Runs of a scenario are stored under all that they follow from, and read again as they were."""
+"""Scenarios over the catalogs at hand: progress, stopping, live calls, and runs that are stored under all that they follow from."""
 
 from __future__ import annotations
 
+import threading
 from dataclasses import replace
 from datetime import UTC, datetime
 
 import numpy as np
 import pytest
 
+from core.catalogs.background_jobs import Stopped
 from core.domain.catalog import Catalog, Connection, Server, Tool
-from core.domain.errors import StoreError
-from core.domain.events import Override
+from core.domain.errors import CatalogError, ParameterError
+from core.domain.events import OutcomeEvent
 from core.domain.tasks import Task
 from core.lab.scenario_runs import planned
 from core.lab.scenarios.measures import SETTINGS
@@ -23,6 +25,8 @@ SERVERS = (Server("other"), Server("web", tools=TOOLS))
 @pytest.fixture
 def searching(app):
     """An app with one server that searches, and a scenario over it."""
+
+    app.catalogs.save(Catalog("mine", SERVERS), "test")
 
     def world(servers=SERVERS, profile="ideal", words=SEARCH, **settings):
         app.catalogs.save(Catalog("mine", servers), "test")
@@ -77,20 +81,87 @@ def test_a_run_that_differs_in_an_input_is_another_one(app, searching) -> None:
     assert app.store.scenario_runs.count() == len(found)
 
 
-def test_a_price_set_by_hand_makes_another_catalog(app, searching) -> None:
-    first = kept(app, searching())
-    app.catalogs.set_override(Override("mine", "web", "search", "price_usd", 0.5, datetime.now(UTC)))
-    again = app.scenarios.world("ideal", catalog="mine", tasks=[Task("t", SEARCH, relevant=("web::search",))], steps=5)
-    assert kept(app, again).catalog_fingerprint != first.catalog_fingerprint
+def test_progress_is_told_up_to_the_end_over_all_runs(app, searching) -> None:
+    told = []
+    plan = planned(["prag", "sonar"], SETTINGS[:1])
+    runs = app.scenarios.run(searching(steps=100), plan, progress=lambda done, of: told.append((done, of)))
+    assert [run.router for run in runs] == ["prag", "sonar"]
+    assert told == [(0, 200), (64, 200), (100, 200), (100, 200), (164, 200), (200, 200)]
+    assert app.store.activity.latest_sequence() == 0
 
 
-def test_a_live_run_is_another_one_than_the_simulated(app, searching) -> None:
-    world = searching()
-    (run,) = app.scenarios.run(world, planned(["sonar"], SETTINGS[:1]))
-    (row, live) = app.scenarios.keep(world, [run, replace(run, mode="live")])
-    assert (row.mode, live.mode, app.store.scenario_runs.count()) == ("simulated", "live", 2)
+def test_live_calls_are_recorded_and_teach_the_operators_book_nothing(app, searching) -> None:
+    before = app.catalogs.statistics("mine").servers.success.copy()
+    told = []
+    (run,) = app.scenarios.run(
+        searching(steps=2),
+        planned(["prag"], SETTINGS[:1]),
+        live=True,
+        progress=lambda done, of: told.append((done, of)),
+    )
+    assert (run.mode, run.to_json()["mode"], len(run.injected)) == ("live", "live", 2)
+    assert told == [(0, 2), (1, 2), (2, 2)]  # after every call
+    app.store.events.flush()
+    made = list(app.store.events.outcomes("mine"))
+    assert [(call.injected, call.origin) for call in made] == [(text, "scenario") for text in run.injected]
+    assert [call.latency_s for call in made] == run.network_s.tolist()
+    assert np.array_equal(app.catalogs.statistics("mine").servers.success, before)
+    assert app.pool.states() == ()  # the scenario's connections are its own
 
 
-def test_a_world_without_a_name_is_not_kept(app, searching) -> None:
-    with pytest.raises(StoreError, match="no name"):
-        app.scenarios.keep(replace(searching(), conditions=None), [])
+def test_a_live_run_can_be_stopped_at_a_call(app, searching) -> None:
+    stop = threading.Event()
+    with pytest.raises(Stopped):
+        app.scenarios.run(
+            searching(steps=50), planned(["prag"], SETTINGS[:1]), live=True, cancel=stop, watch=lambda *_: stop.set()
+        )
+    app.store.events.flush()
+    assert app.store.activity.call_count() == 2  # the second was under way
+
+
+def test_a_plan_is_every_router_under_every_setting() -> None:
+    plan = planned(["sonar", "ehrr", "naive_rag"], SETTINGS[:2], {"a": "0.25", "k": "9"})
+    assert [(entry.router, entry.setting.name) for entry in plan][:3] == [
+        ("sonar", "s3t6"),
+        ("sonar", "s4t8"),
+        ("ehrr", "s3t6"),
+    ]
+    sonar, _, ehrr = plan[0].parameters, plan[1], plan[2].parameters
+    assert (sonar.s, sonar.t, sonar.a, ehrr.k) == (3, 6, 0.25, 9)  # what is set comes before the setting
+    assert planned(["ehrr"])[3].parameters.k == 6
+    with pytest.raises(ParameterError, match="None of these routers"):
+        planned(["prag"], SETTINGS, {"alpha_t": 1})
+
+
+def test_without_a_labelled_task_there_is_nothing_to_measure(app, searching) -> None:
+    with pytest.raises(CatalogError, match="relevant"):
+        app.scenarios.world("ideal", catalog="mine", tasks=[Task("t", SEARCH)])
+    with pytest.raises(CatalogError, match="--tasks"):
+        app.scenarios.world("ideal", catalog="mine")
+
+
+def called(server, kind, latency_s, *, simulated=False):
+    """The event of a call to a server of the catalog `pair`."""
+    moment = datetime(2026, 1, 1, tzinfo=UTC)
+    return OutcomeEvent(
+        "", moment, None, "pair", server, "search", kind, latency_s, None, 1, None, simulated, "", "test"
+    )
+
+
+def test_without_a_profile_sonar_reads_the_latencies_of_real_calls(app) -> None:
+    servers = (Server(name, tools=(Tool(name, "search", "Search the web."),)) for name in ("a", "b"))
+    app.catalogs.save(Catalog("pair", tuple(servers)), "test")
+
+    def decided():
+        by_words = app.routing.parameters("sonar", {"similarity": "views"})
+        return app.routing.route(SEARCH, catalog="pair", router="sonar", parameters=by_words, record=False)
+
+    assert (decided().winner.server, "No latency is known for 2 of 2" in decided().stages[3].note) == ("a", True)
+    app.catalogs.observe(called("a", "ok", 5.0, simulated=True))
+    assert decided().winner.server == "a"  # what was simulated says nothing
+    app.catalogs.observe(called("b", "ok", 0.02))
+    app.catalogs.observe(called("a", "crash", 0.1))
+    recent_s = app.catalogs.context("pair").network.recent_s(2)
+    assert recent_s[:, 1].tolist() == [1.0, 0.02]  # it never answered: an outage, however soon that was clear
+    assert np.isnan(recent_s[:, 0]).all()
+    assert decided().winner.server == "b"

@@ -42,12 +42,6 @@ def test_few_tasks_are_tested_exactly() -> None:
     assert randomisation_p(np.array([[1.0], [-1.0], [0.0]])).tolist() == [1.0]
 
 
-def test_each_pair_is_tested_as_if_it_were_alone() -> None:
-    columns = np.random.default_rng(3).normal(0.1, 1.0, (60, 3))
-    alone = [float(randomisation_p(columns[:, [at]])[0]) for at in range(3)]
-    assert randomisation_p(columns).tolist() == alone
-
-
 def test_holm_by_hand() -> None:
     assert holm([0.04, 0.01, 0.5, 0.03]) == pytest.approx((0.09, 0.04, 0.5, 0.09))
     assert holm([0.6, 0.7]) == (1.0, 1.0)

@@ -18,6 +18,7 @@ from core.domain.errors import WayfareError
 from core.importers.tasks import tasks_text
 from core.lab.benchmark import CLOCKED
 from core.lab.cluster import RaySpread, Worker
+from core.lab.lab_runs import Experiment
 from core.lab.sweep import read_axis
 from core.lab.sweeps import SweepPlan
 from core.relevance.encoder import CachedEncoder, EncoderSource
@@ -99,11 +100,11 @@ def test_a_run_and_a_sweep_of_which_a_worker_is_lost_end_as_on_one_machine(app: 
     parameters = app.routing.parameters("rag_mcp", {"n": 10})
     plan = SweepPlan(tuple(read_axis(text, type(parameters)) for text in ("n=1:10", "hint_weight=0:1:0.5")))
     asked: dict[str, Any] = {"catalog": "world", "router": "rag_mcp", "preset": "balanced", "parameters": parameters}
-    alone = app.sweeps.run(TASKS, plan, source="here", **asked)
-    measured = app.measuring.measure(MANY, source="here", resumable=False, **asked).entry
+    alone = app.sweeps.run(Experiment(TASKS, source="here", **asked), plan)
+    measured = app.measuring.measure(Experiment(MANY, source="here", **asked), resumable=False).entry
     with RaySpread("auto", app.store.tables(), opened=opened, ray=PlayedRay(math.inf, 7)) as spread:
-        run = app.measuring.measure(MANY, source="there", resumable=False, spread=spread, **asked).entry
-        spread_out = app.sweeps.run(TASKS, plan, source="there", spread=spread, **asked)
+        run = app.measuring.measure(Experiment(MANY, source="there", **asked), resumable=False, spread=spread).entry
+        spread_out = app.sweeps.run(Experiment(TASKS, source="there", **asked), plan, spread=spread)
     assert (spread.hired, spread.lost) == (2, 1)
     assert json.dumps({**spread_out, "sweep": ""}) == json.dumps({**alone, "sweep": ""})
     assert {name: run[name] for name in run if name not in CLOCKED} == {
@@ -119,6 +120,6 @@ def test_without_any_worker_left_it_ends_and_goes_on_from_what_is_stored(app: Ap
         RaySpread("auto", app.store.tables(), opened=opened, ray=PlayedRay(2, 3)) as spread,
         pytest.raises(WayfareError, match=r"The last worker of the cluster is lost \(it was killed\)"),
     ):
-        app.sweeps.run(TASKS, plan, source="there", spread=spread, **asked)
+        app.sweeps.run(Experiment(TASKS, source="there", **asked), plan, spread=spread)
     (sweep,) = app.lab_runs.sweeps()
     assert len(app.sweeps.document(sweep.id)["points"]) == 5

@@ -16,7 +16,6 @@ from core.lab.stored_runs import (
     failures,
     parts,
     task_changes,
-    task_values,
     winners,
 )
 from core.routers.ehrr import Ehrr
@@ -40,11 +39,6 @@ AFTER = {"tasks": {
     "a": entry(2, "s::b", "s::a"), "b": entry(1, "s::b"), "c": entry(None, dropped_by="gated"), "d": entry(1, "s::d"),
     "none": entry(None),
 }}  # fmt: skip
-
-
-def test_values_are_of_the_possible_tasks_alone() -> None:
-    assert task_values(TASKS, BEFORE, "RR").tolist() == [1.0, 0.5, 0.0, 0.0]
-    assert task_values([TASKS[4]], BEFORE, "RR").tolist() == []
 
 
 def test_a_task_is_won_by_the_measure_and_an_impossible_one_by_being_refused() -> None:
@@ -74,12 +68,6 @@ def test_each_tool_has_its_place_in_each_decision(decisions) -> None:
     assert [placing.rank for placing in found["s2::t21"]] == [None, 1, 1]
     assert found["s2::t21"][0].dropped_by is Drop.REJECTED
     assert found["s1::t12"][0].score == pytest.approx(0.516, abs=5e-4)
-
-
-def test_what_most_keep_comes_first(decisions) -> None:
-    kept = [sum(placing.rank is not None for placing in tool.placings) for tool in compared_tools(decisions)]
-    assert kept == sorted(kept, reverse=True)
-    assert kept[0] == 3
 
 
 def test_agreement_is_the_overlap_of_candidates(decisions) -> None:

@@ -13,7 +13,6 @@ from core.domain.errors import ParameterError, WayfareError
 from core.domain.tasks import Step, Task
 from core.lab.benchmark import MEASURES, score_tasks
 from core.lab.execution import expected_outcome
-from core.lab.search import FEWEST, Search, importances
 from core.lab.sweep import (
     AGAINST,
     COMPARED,
@@ -31,6 +30,7 @@ from core.lab.sweep import (
     read_axis,
     warning,
 )
+from core.lab.sweeps import FEWEST, Search, importances
 from core.routers.ehrr import Ehrr, EhrrParameters
 from tests.cases import each
 from tests.lab.test_execution import executed
@@ -243,12 +243,3 @@ def test_the_knob_that_an_objective_follows_mattered_most() -> None:
 def test_too_few_points_and_a_flat_objective_say_nothing() -> None:
     assert importances(AXES, points(FEWEST - 1), SOLVED) == {}
     assert importances(AXES, [{**one, SOLVED: 1.0} for one in points(20)], SOLVED) == {}
-
-
-def test_it_is_the_best_points_that_are_looked_at() -> None:
-    found = points(120)
-    for one in found:
-        values = one["values"]
-        one[SOLVED] = 1 + values["k"] / 10 if values["mode"] == "on" else values["alpha"]
-    solved = importances(AXES, found, SOLVED)
-    assert solved["alpha"] < min(solved["k"], solved["mode"]), "alpha tells the worst apart, not the best"

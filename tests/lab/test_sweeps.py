@@ -12,6 +12,7 @@ import pytest
 from core.app import App
 from core.domain.lab_runs import OPTUNA, Sweep
 from core.lab.benchmark import MEASURES
+from core.lab.lab_runs import Experiment
 from core.lab.sweep import read_axis
 from core.lab.sweeps import GRID, RANDOM, SweepPlan
 from tests.cases import each
@@ -31,9 +32,10 @@ def swept(app: App, kind: str, progress: Callable[[int, int], None] = lambda _do
     router, method, count, axes = KINDS[kind]
     parameters = app.routing.parameters(router, {"n": 10})
     return app.sweeps.run(
-        TASKS, SweepPlan(tuple(read_axis(text, type(parameters)) for text in axes), method, count), source="t.jsonl",
-        catalog="world", router=router, preset="balanced", parameters=parameters, seed=7, progress=progress,
-    )  # fmt: skip
+        Experiment(TASKS, source="t.jsonl", catalog="world", router=router, parameters=parameters, seed=7),
+        SweepPlan(tuple(read_axis(text, type(parameters)) for text in axes), method, count),
+        progress=progress,
+    )
 
 
 class HalfWayError(Exception):
@@ -90,7 +92,7 @@ def test_a_sweep_of_refusals_refuses(app: App) -> None:
     parameters = app.routing.parameters("ehrr", {"n": 10})
     plan = SweepPlan((read_axis("wrong_refusals=0,50", type(parameters)),))
     first, last = app.sweeps.run(
-        TASKS, plan, source="t", catalog="world", router="ehrr", preset="balanced", parameters=parameters
+        Experiment(TASKS, source="t", catalog="world", router="ehrr", parameters=parameters), plan
     )["points"]
     for point, percent in ((first, 0), (last, 50)):
         chosen = parameters.replaced({"wrong_refusals": percent})

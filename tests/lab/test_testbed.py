@@ -8,16 +8,8 @@ import pytest
 
 from core.domain.catalog import Catalog, Server, Tool
 from core.domain.tasks import Step, Task
-from core.lab.testbed import (
-    HIGH_USD,
-    LOW_USD,
-    Selection,
-    Source,
-    drawn_price_usd,
-    drawn_testbed,
-    is_high_tier,
-    priced_by_tiers,
-)
+from core.lab.lab import HIGH_USD, LOW_USD, drawn_price_usd, priced_by_tiers
+from core.lab.testbed import Selection, Source, drawn_testbed
 from tests.cases import each
 
 
@@ -81,15 +73,6 @@ def test_two_of_one_name_are_told_apart_with_their_tasks() -> None:
     ]
 
 
-def test_the_seed_draws_the_tasks() -> None:
-    many = Source("many", SOURCE.servers, tuple(Task(str(n), "find", relevant=("web::find_page",)) for n in range(50)))
-    drawn = [
-        tuple(task.id for task in drawn_testbed([many], Selection(tasks=5, seed=seed)).tasks) for seed in (1, 1, 2)
-    ]
-    assert drawn[0] == drawn[1] != drawn[2]
-    assert list(drawn[0]) == sorted(drawn[0], key=int)
-
-
 def tools(description: str) -> list[Tool]:
     return [Tool("s", f"t{number}", description) for number in range(300)]
 
@@ -101,11 +84,6 @@ def test_each_tier_has_its_distribution() -> None:
     assert statistics.fmean(low) == pytest.approx(LOW_USD / 2, rel=0.1)
     assert statistics.fmean(high) == pytest.approx(HIGH_USD, rel=0.05)
     assert min(high) >= 0
-
-
-def test_what_a_tool_declares_goes_before_what_it_speaks_of() -> None:
-    assert is_high_tier(Tool("s", "count", "Counts words.", tier="high"))
-    assert not is_high_tier(Tool("s", "search_web", "Searches the web.", tier="low"))
 
 
 def test_another_tool_changes_no_price_and_another_seed_does() -> None:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
 
-from core.lab.threshold import THETAS, Calibration, ThresholdPoint, calibrate
+from core.lab.calibrations import ThresholdPoint, calibrate
 from tests.cases import each
 
 ISO = np.array([[0.45, 0.25, 0.05], [0.30, 0.35, 0.15]])
@@ -18,12 +16,6 @@ def point(theta: float, iso=ISO, right=RIGHT, k: int = 10) -> ThresholdPoint:
     return calibrate(iso, right, k=k, thetas=(theta,)).points[0]
 
 
-def test_the_sweep_is_the_papers():
-    assert THETAS[0] == 0.10
-    assert THETAS[-1] == 0.50
-    assert set(np.diff(THETAS).round(6)) == {0.02}
-
-
 @each(
     ("theta", "precision", "recall", "f1", "active"),
     [
@@ -31,6 +23,8 @@ def test_the_sweep_is_the_papers():
         (0.2, 2 / 4, 1.0, 2 / 3, 2.0),
         (0.32, 1.0, 1.0, 1.0, 1.0),
         (0.4, 1.0, 0.5, 2 / 3, 0.5),
+        (0.45, 1.0, 0.5, 2 / 3, 0.5),  # at the threshold is active
+        (0.9, 0.0, 0.0, 0.0, 0.0),
     ],
 )
 def test_the_measures_are_sums_over_all_tasks(theta, precision, recall, f1, active):
@@ -39,14 +33,6 @@ def test_the_measures_are_sums_over_all_tasks(theta, precision, recall, f1, acti
     assert found.f1 == pytest.approx(f1)
     assert found.active == active
     assert found.rejection is None
-
-
-def test_a_threshold_that_nothing_reaches_has_no_f1():
-    assert (point(0.9).precision, point(0.9).recall, point(0.9).f1) == (0.0, 0.0, 0.0)
-
-
-def test_a_score_at_the_threshold_is_active():
-    assert point(0.45).recall == 0.5
 
 
 def test_only_the_k_best_are_active():
@@ -65,15 +51,3 @@ def test_the_best_is_the_highest_f1_and_of_equals_the_lowest_threshold():
     fit = calibrate(ISO, RIGHT, k=10)
     assert fit.best.f1 == 1.0
     assert fit.best.theta == min(p.theta for p in fit.points if p.f1 == 1.0) == 0.32
-
-
-def test_no_threshold_to_try_is_refused():
-    with pytest.raises(ValueError, match="no threshold to try"):
-        calibrate(ISO, RIGHT, k=10, thetas=())
-
-
-def test_its_document_is_json():
-    fit: Calibration = calibrate(ISO, RIGHT, k=10)
-    document = json.loads(json.dumps(fit.to_json(), allow_nan=False))
-    assert document["best"]["theta"] == 0.32
-    assert len(document["points"]) == 21

@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-import math
 import sys
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from core.domain.catalog import Server
 from core.domain.decision import Exposure
 from core.domain.errors import WayfareError
 from core.importers.token_meter import (
-    BREAKING_POINT,
-    Context,
     Counted,
     ModelPrice,
     decision_meter,
     model_price,
-    price_usd,
     priced_models,
     token_meter,
-    utilisation,
-    utilisation_lines,
 )
 from tests.cases import each
 from tests.routers import worlds
@@ -62,42 +54,6 @@ def test_where_it_crosses_the_breaking_point() -> None:
     assert token_meter(PAPER, turns=10).projected.tools_to_breaking == 8
 
 
-@each(("cached", "turns"), [(100, None), (34_500, None), (34_501, 0)])
-def test_a_prefix_alone_breaks_at_once_or_never(cached, turns) -> None:
-    assert token_meter(Counted(1, 10, exposed=0, cached=cached)).projected.decision.turns_to_breaking == turns
-
-
-@given(st.integers(0, 60_000), st.integers(1, 60_000), st.integers(1, 100_000), st.integers(0, 10_000))
-def test_the_turns_to_breaking_are_the_last_above_it(cached, exposed, task, system) -> None:
-    last = token_meter(Counted(1, 1, exposed, cached), context=Context(task, system)).projected.decision
-    k = last.turns_to_breaking
-    assert k == 0 or utilisation(task, cached + k * exposed, system) >= BREAKING_POINT - 1e-9
-    assert utilisation(task, cached + (k + 1) * exposed, system) < BREAKING_POINT + 1e-9
-
-
-def test_what_was_counted_does_not_depend_on_what_is_assumed() -> None:
-    other = token_meter(PAPER, turns=500, context=Context(1, 1), price=CHEAP)
-    assert other.counted == token_meter(PAPER).counted == PAPER
-
-
-def test_money_is_that_of_a_cached_prefix_and_of_what_is_read_anew() -> None:
-    usd = token_meter(PAPER, turns=30, price=CHEAP).projected.decision.usd
-    assert usd == pytest.approx(1_400 * 2.5e-6 + 29 * 1_400 * 0.2e-6 + 30 * 968 * 2e-6)
-
-
-def test_all_definitions_may_be_cached_too_which_is_the_fairest_comparison() -> None:
-    projected = token_meter(PAPER, turns=30, price=CHEAP).projected
-    assert projected.all_tools.usd == pytest.approx(30 * FULL * 2e-6)
-    assert projected.cached_catalog_usd == pytest.approx(FULL * (2.5e-6 + 29 * 0.2e-6))
-    assert projected.decision.usd < projected.cached_catalog_usd < projected.all_tools.usd
-
-
-def test_without_a_price_for_a_cache_nothing_is_cached() -> None:
-    plain = ModelPrice("plain", input_usd=2e-6)
-    assert price_usd(1_000, 200, 3, plain) == pytest.approx(3 * 1_200 * 2e-6)
-    assert token_meter(PAPER, price=plain).projected.cached_catalog_usd is None
-
-
 @each("price", [None, ModelPrice("nobody's"), ModelPrice("odd", cache_read_usd=1e-6)])
 def test_a_price_that_nobody_knows_is_none_and_not_0(price) -> None:
     projected = token_meter(PAPER, price=price).projected
@@ -112,30 +68,6 @@ def test_an_empty_catalog_has_nothing_to_save() -> None:
     assert meter.projected.decision.utilisation == pytest.approx(15_000 / 15_500)
 
 
-def test_a_turn_may_hold_more_than_all_definitions() -> None:
-    assert Counted(1, 100, exposed=90, cached=60).saved_percent == -50
-
-
-def test_a_task_of_no_tokens_uses_nothing_of_its_context() -> None:
-    assert token_meter(PAPER, context=Context(0, 0)).projected.decision.utilisation == 0
-
-
-@pytest.mark.parametrize("turns", [0, -1])
-def test_there_is_at_least_one_turn(turns) -> None:
-    with pytest.raises(ValueError, match="fewer than 1"):
-        token_meter(PAPER, turns=turns)
-
-
-def test_the_lines_pass_through_the_meters_points() -> None:
-    turns = (1, 7, 30)
-    lines = utilisation_lines(PAPER, turns, Context(9_000, 100))
-    metered = [token_meter(PAPER, turns=k, context=Context(9_000, 100)).projected for k in turns]
-    assert lines.turns == turns
-    assert lines.all_tools == tuple(p.all_tools.utilisation for p in metered)
-    assert lines.decision == tuple(p.decision.utilisation for p in metered)
-    assert all(one > other for one, other in zip(lines.decision, lines.decision[1:], strict=False))
-
-
 def test_a_decision_is_metered_by_its_own_exposure(routed) -> None:
     context = worlds.context(worlds.catalog(Server("a", tools=(worlds.tool("x"), worlds.tool("y")))), {"a": 1.0}, {})
     meter = decision_meter(routed(context, exposure=Exposure(12, 5)), turns=3, model="gpt-4o-mini")
@@ -143,13 +75,6 @@ def test_a_decision_is_metered_by_its_own_exposure(routed) -> None:
     assert meter.projected.model == "gpt-4o-mini"
     assert meter.projected.all_tools.usd == pytest.approx(60 * 0.15e-6)
     assert decision_meter(routed(context)).projected.all_tools.usd is None
-
-
-def test_an_unknown_model_has_no_price(routed) -> None:
-    context = worlds.context(worlds.catalog(), {}, {})
-    meter = decision_meter(routed(context), model="nobody's model")
-    assert meter.projected.decision.usd is None
-    assert math.isfinite(meter.projected.decision.utilisation)
 
 
 def test_a_price_is_that_of_the_table() -> None:
@@ -166,13 +91,6 @@ def test_a_provider_has_its_own_price_and_an_unknown_one_that_of_the_maker() -> 
     assert here == unknown == model_price("gpt-4o")
     assert azure.input_usd is not None
     assert model_price("groq/gpt-4o").input_usd == here.input_usd
-
-
-def test_an_address_tells_the_provider_and_any_other_has_the_prices_of_openai() -> None:
-    there = model_price("openai/gpt-4o", "https://openrouter.ai/api/v1")
-    assert there.model == "openai/gpt-4o"
-    assert model_price("gpt-4o", "http://127.0.0.1:11434/v1") == model_price("gpt-4o")
-    assert model_price("claude-sonnet-4-5", "http://127.0.0.1:11434/v1").input_usd is None
 
 
 @each("name", ["nobody's", "", "/", "gpt-4o/", "/nobody"])

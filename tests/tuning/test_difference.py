@@ -6,9 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import pytest
 
-from core.relevance.encoder import EncoderError
 from core.relevance.onnx_encoder import changes, read_difference
 from core.relevance.tuning.weights import Change, low_rank, write_difference
 from tests.cases import each
@@ -54,9 +52,3 @@ def test_a_file_is_read_as_it_was_written_and_equal_content_is_an_equal_file(tmp
     found, about = read_difference(first)
     assert about == {"base": "toy", "seed": 1}
     assert {name: values.tolist() for name, values in found.items()} == {k: v.tolist() for k, v in factors.items()}
-
-
-def test_a_place_that_cannot_be_written_is_one_sentence(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    with pytest.raises(EncoderError, match="cannot be written"):
-        write_difference(tmp_path / "file" / "x.npz", {}, {"base": "toy"})

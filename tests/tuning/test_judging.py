@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from core.relevance.encoder import Vectors
-from core.relevance.tuning.judging import Judgement, Quality, Trained, conclusion, judge, queries_of, rank_of, ranks_of
+from core.relevance.tuning.judging import Quality, Trained, conclusion, judge, queries_of, rank_of, ranks_of
 
 from .toys import CATALOG, TASKS, TOOLS
 
@@ -62,10 +62,3 @@ def test_what_was_trained_on_says_nothing() -> None:
         "Whether it helps is not known"
     )
     assert conclusion([]).startswith("Whether it helps is not known")
-
-
-def test_one_file_that_is_harmed_is_enough() -> None:
-    quality = Quality(0.5, 0.5, 0.5)
-    better = Judgement("a.jsonl", "full", 9, True, quality, quality, 0.01, 0.1)
-    worse = replace(better, name="b.jsonl", low=-0.1, high=-0.01)
-    assert conclusion([better, worse]) == "It harms b.jsonl beyond doubt: keep the encoder that you have."

@@ -6,7 +6,6 @@ import pytest
 
 from core.domain.catalog import Tool
 from core.domain.errors import ParameterError
-from core.relevance.text_views import full
 from core.relevance.tuning.judging import (
     SAMPLE_TASKS,
     TuningSettings,
@@ -14,7 +13,6 @@ from core.relevance.tuning.judging import (
     shipped_catalogs,
     synthetic,
     training_pairs,
-    views_of,
 )
 from tests.cases import each
 
@@ -57,12 +55,6 @@ def test_a_text_made_from_a_tool_is_never_in_its_view() -> None:
         for query, views in synthetic(tool):
             assert all(query not in view for view in views), (query, views)
     assert synthetic(Tool("web", "fetch", "x")) == []
-
-
-def test_a_tool_without_a_description_has_views_that_say_something() -> None:
-    tool = Tool("web", "fetch")
-    assert full(tool) in views_of(tool)
-    assert all(view.strip() for view in views_of(tool))
 
 
 def test_the_shipped_catalogs_are_labelled_and_the_everyday_questions_stay_out() -> None:

@@ -63,20 +63,6 @@ def test_training_lowers_the_loss_and_tells_each_step() -> None:
     assert losses[-1] < losses[0] < 3 * math.log(12)
 
 
-def test_a_training_that_is_stopped_leaves_the_model_as_it_was() -> None:
-    import torch
-
-    def stop(step: Step | None) -> None:
-        if step and step.what.startswith("Training"):
-            raise KeyboardInterrupt
-
-    model = toy_transformer()
-    before = {name: value.clone() for name, value in model.state_dict().items()}
-    with pytest.raises(KeyboardInterrupt):
-        tune(model, [CATALOG], SETTINGS, stop)
-    assert all(torch.equal(value, before[name]) for name, value in model.state_dict().items())
-
-
 def test_a_model_without_such_layers_is_one_sentence() -> None:
     import torch
 

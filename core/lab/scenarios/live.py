@@ -68,7 +68,6 @@ class LiveCalls:
         self._connections: dict[str, Connection] = {}
 
     def __call__(self, world: World, step: int, server: int, tool: int, payment_usd: float) -> CallResult:
-        """Call a tool at a step."""
         catalog = world.context.catalog
         of_server, called = catalog.servers[server], catalog.tools[tool]
         self._injection.at = world.lead_in + step

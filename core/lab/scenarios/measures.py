@@ -19,11 +19,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from core.domain import units
 from core.domain.lab_runs import LIVE, SIMULATED
 from core.domain.outcome import OutcomeKind
 from core.domain.params import Value
 from core.lab.scenarios.simulation import Step, World
-from core.network.traces import OUTAGE_S, TraceView
+from core.network.states import State
+from core.network.traces import OUTAGE_S, Traces, TraceView
 from core.routers import ROUTERS
 from core.routers.context import Query
 from core.routers.ranked_result import Floats
@@ -43,7 +45,6 @@ class Setting:
 
     @property
     def name(self) -> str:
-        """As NetMCP writes it."""
         return f"s{self.s}t{self.t}"
 
 
@@ -150,7 +151,6 @@ class Judge:
         self.expertise: Floats = np.mean(found, axis=0) if found else np.zeros(len(world.context.server_names))
 
     def right(self, task: int) -> frozenset[int]:
-        """Rows of the servers with a right tool for a task."""
         if task not in self._right:
             row = self._world.context.catalog.server_row
             names = (tool.partition("::")[0] for tool in self._world.tasks[task].relevant)
@@ -222,7 +222,6 @@ class RankingCollector:
             self._chance.append(((1.0 - servers.post_accept_failure) * servers.success).astype(np.float32))
 
     def history(self, world: World) -> RankingHistory:
-        """All steps as arrays."""
         server_score, server_scores = "", None
         if self._chance:
             server_score, server_scores = CHANCE, np.array(self._chance, dtype=np.float32)
@@ -244,3 +243,70 @@ class RankingCollector:
             view.at = world.lead_in + step
             scores.append(network_scores(context, parameters)[0])
         return np.array(scores, dtype=np.float32)
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """One server over time, (N,) in s. `outages` are spans in s, from the first step that is down to the first that is up."""
+
+    server: str
+    states: tuple[str, ...]
+    time_s: NDArray[np.float64]
+    latency_s: NDArray[np.float64]
+    outages: tuple[tuple[float, float], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A router chooses another server for a sub-task than before, and why in a sentence. `time_s` counts from the start."""
+
+    router: str
+    step: int
+    time_s: float
+    task: int
+    left: str
+    chosen: str
+    why: str
+
+
+def curves(traces: Traces, states: Mapping[str, Sequence[State]], servers: Sequence[str] = ()) -> tuple[Curve, ...]:
+    """The curves of the named servers, of all without names."""
+    time_s = np.arange(traces.steps, dtype=np.float64) * traces.step_s
+    return tuple(
+        Curve(name, tuple(s.title for s in states[name]), time_s, traces.latency_s[row], _spans(traces, row))
+        for row, name in enumerate(traces.servers)
+        if not servers or name in servers
+    )
+
+
+def changes(world: World, run: ScenarioRun) -> tuple[Change, ...]:
+    """When the router chose another server for a sub-task than before, in order of time."""
+    names = world.context.server_names
+    last: dict[int, int] = {}
+    failed: set[int] = set()
+    found: list[Change] = []
+    rows = zip(map(int, run.at), map(int, run.task), map(int, run.server), map(bool, run.ok), strict=True)
+    for step, (at, task, server, ok) in enumerate(rows):
+        before = last.get(task, server)
+        if server != before and min(server, before) >= 0:
+            why = _why(world, before, server, at, before in failed)
+            found.append(Change(run.router, step, at * world.traces.step_s, task, names[before], names[server], why))
+        last[task] = server
+        (failed.discard if ok else failed.add)(server)
+    return tuple(found)
+
+
+def _why(world: World, left: int, chosen: int, at: int, failed: bool) -> str:
+    names = world.context.server_names
+    then, now = (float(world.traces.latency_s[row, at]) for row in (left, chosen))
+    if then >= OUTAGE_S:
+        return f"{names[left]} is down."
+    if failed:
+        return f"The last call to {names[left]} failed."
+    return f"{names[left]} is at {units.seconds(then)}, {names[chosen]} at {units.seconds(now)}."
+
+
+def _spans(traces: Traces, row: int) -> tuple[tuple[float, float], ...]:
+    down = np.concatenate([[False], traces.outage[row], [False]])
+    edges = np.flatnonzero(np.diff(down.astype(np.int8))).reshape(-1, 2)
+    return tuple((float(begin * traces.step_s), float(end * traces.step_s)) for begin, end in edges)

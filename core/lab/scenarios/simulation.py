@@ -55,7 +55,6 @@ class LookupCache:
         self._values: dict[Hashable, tuple[Any, float]] = {}
 
     def __call__(self, key: Hashable, work: Callable[[], T]) -> T:
-        """The value from the cache, or computed and kept."""
         cached = self._values.get(key)
         if cached is None:
             started = self._clock()
@@ -97,7 +96,6 @@ class CachedMatcher(Cached):
     """A matcher with a cache. Embeddings have entries of their own: a text that several routers use is embedded once."""
 
     def match(self, subtask: str, server_hint: str, parameters: MatchingParameters) -> Match:
-        """See `Matcher.match`."""
         for text in (subtask, server_hint):
             if text:
                 self.embed(text)
@@ -106,28 +104,20 @@ class CachedMatcher(Cached):
         return Match(found.servers, found.tools)
 
     def fit(self, text: str, hint: str) -> tuple[Fit, float]:
-        """See `Matcher.fit`."""
         self.embed(asked_text(text, hint))
         fit, _ = self.cache(("fit", text, hint), lambda: self.of.fit(text, hint))
         return fit, 0.0
 
 
+@dataclass(eq=False)
 class CachedPlanner(Cached):
     """A planner with a cache. A given `predicted` replaces tool prediction."""
 
-    predicted = ""
+    predicted: str = ""
 
     def predict_tool(self, question: str) -> str:
-        """See `Planner.predict_tool`."""
         key = ("predict_tool", self.name, question)
         return self.predicted or self.cache(key, lambda: self.of.predict_tool(question))
-
-
-def cached_planner(planner: Planner, cache: LookupCache, predicted: str = "") -> Planner:
-    """The planner with a cache."""
-    made = CachedPlanner(planner, cache, planner.name)
-    made.predicted = predicted
-    return cast("Planner", made)
 
 
 # The world and its steps
@@ -202,7 +192,10 @@ class World:
             rng.random((steps, 2)),
             lead_in,
             cache,
-            {name: cached_planner(planner, cache, predicted) for name, planner in planners.items()},
+            {
+                name: cast("Planner", CachedPlanner(planner, cache, planner.name, predicted))
+                for name, planner in planners.items()
+            },
             raw_questions,
         )
 

@@ -12,8 +12,7 @@ from core.app import App
 from core.domain.catalog import Server
 from core.domain.errors import WayfareError
 from core.domain.untrusted_text import one_line
-from core.lab.measuring import Registry
-from core.lab.testbed import Selection, Testbed
+from core.lab.testbed import Registry, Selection, Testbed
 from core.virtual.multiply import HIGHEST_SPREAD, MOST_COPIES, Recipe, multiplied_name
 from dashboard.pages.catalog import state
 from dashboard.pages.catalog.imports import chosen_name, name_field

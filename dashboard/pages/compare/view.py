@@ -17,7 +17,7 @@ from core.domain.errors import WayfareError
 from core.domain.feedback import AskedQuery
 from core.domain.params import NetworkMoment
 from core.domain.tasks import Task
-from core.lab.execution import ROUNDS, ExecutionRun, Interval, Playing
+from core.lab.execution import ROUNDS, ExecutionRun, Interval, Playing, Routed
 from core.lab.stored_runs import ComparedTool, Placing, agreement, compared_tools, winners
 from core.lab.sweep import unbeaten
 from core.routers.why import why
@@ -40,7 +40,6 @@ LISTED = 5
 
 
 def card(app: App, variant: Variant, decision: Decision, texts: dict[str, str]) -> None:
-    """Draw the card of one router."""
     key = f"compare:{variant.text}"
     with st.container(border=True, gap="xsmall", height="stretch"):
         with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
@@ -85,7 +84,6 @@ def _numbers(decision: Decision) -> None:
 
 
 def places_table(app: App, variants: tuple[Variant, ...], decisions: tuple[Decision, ...]) -> None:
-    """Draw each candidate of any router with its rank, or the stage that dropped it. Each can be graded."""
     found = compared_tools(decisions)
     frame = pd.DataFrame(
         [[tool.tool, *(_place(placing) for placing in tool.placings)] for tool in found],
@@ -149,7 +147,6 @@ def votes_words(decisions: Sequence[Decision]) -> str:
 
 
 def compared(app: App, variants: tuple[Variant, ...], decisions: tuple[Decision, ...], texts: dict[str, str]) -> None:
-    """Draw the comparison. `texts` are those of a link to the query."""
     st.markdown(f"{votes_words(decisions)}{badge(decisions[0].catalog)}")
     grid = st.grid(len(decisions), min_column_width=190, gap="xsmall")
     for variant, decision in zip(variants, decisions, strict=True):
@@ -170,7 +167,6 @@ ASKS = Asks("compare")
 
 
 def page(question: Question) -> None:
-    """Draw the view, and write the URL."""
     app, state, query = question.app, question.state, question.query
     texts = {name: text for name, text in question.texts.items() if name in ASKED}
     knobs = {name: text for name, text in question.texts.items() if name not in ASKED}
@@ -244,7 +240,6 @@ class Played:
 
 
 def outcomes(app: App, catalog: str, variants: Sequence[Variant]) -> None:
-    """Draw the choice of tasks, the button, and the last results of these routers."""
     st.markdown("##### Value of each router")
     st.caption(
         "Plays labelled tasks without a model. A task of several steps is split into sub-tasks, and solved if all steps are. The router "
@@ -308,18 +303,20 @@ def _play(
     job: Job,
 ) -> Played:
     """Play the tasks with one router after the other. Raises WayfareError if no task has a right tool."""
-    each, runs = job.of // len(variants), list[ExecutionRun]()
+    playing, possible = Playing(ROUNDS, SEEDS), [task for task in tasks if task.relevant]
+    if not possible:
+        raise WayfareError("No task names a tool that can do it; give tasks with `relevant`.")
+    each, runs = playing.routed(possible), list[ExecutionRun]()
     for number, variant in enumerate(variants):
-
-        def routed(done: int, before: int = number * each) -> None:
-            job.report(before + done)
-
+        routed: list[Routed] = []
+        for one in app.lab.routed(
+            each, catalog=catalog, router=variant.router, parameters=variant.parameters, network=network
+        ):
+            routed.append(one)
+            job.report(number * len(each) + len(routed))
         runs.append(
-            app.lab.execute(
-                tasks, catalog=catalog, router=variant.router, parameters=variant.parameters, seeds=SEEDS,
-                progress=routed, network=network,
-            )
-        )  # fmt: skip
+            app.lab.play(possible, routed, catalog=catalog, router=variant.router, playing=playing, network=network)
+        )
     source = f"{source} under {network}" if network.simulated else source
     return Played(catalog, source, tuple(variant.name for variant in variants), tuple(runs))
 

@@ -41,6 +41,10 @@ def intervals(
     )  # fmt: skip
 
 
+def value_text(value: Value) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
 Points = Sequence[Mapping[str, Any]]
 FADED = "rgba(140, 146, 166, 0.30)"
 SCALE = [[0, "rgba(219, 148, 18, 0.25)"], [1, TIME]]
@@ -107,7 +111,7 @@ def slices(points: Points, axes: Sequence[Axis], objective: str, chosen: int, *,
     traces: list[dict[str, Any]] = []
     for number, axis in enumerate(axes):
         suffix = "" if number == 0 else str(number + 1)
-        numeric = _numeric(axis)
+        numeric = axis.numeric
         traces.append(
             {
                 "type": "scatter", "mode": "markers", "xaxis": f"x{suffix}", "yaxis": "y",
@@ -160,7 +164,6 @@ def parallel(points: Points, axes: Sequence[Axis], front: Sequence[int], chosen:
 
 
 def _lines(points: Points, axes: Sequence[Axis], line: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns one trace for several trials, with gaps between them."""
     x: list[float | None] = []
     y: list[float | None] = []
     numbers: list[str] = []
@@ -181,7 +184,7 @@ def _height(axis: Axis, value: Value) -> float:
     >>> _height(Axis("k", "", (1, 2, 5)), 2), _height(Axis("a", "", (), 0.0, 4.0), 1.0)
     (0.25, 0.25)
     """
-    if not _numeric(axis):
+    if not axis.numeric:
         return axis.values.index(value) / max(1, len(axis.values) - 1)
     if axis.ranged:
         return _place(axis, value)
@@ -199,11 +202,10 @@ def _place(axis: Axis, value: Value) -> float:
 
 
 def _across(axis: Axis, value: Value) -> float | str:
-    return _place(axis, value) if axis.ranged else _number(value) if _numeric(axis) else str(value)
+    return _place(axis, value) if axis.ranged else _number(value) if axis.numeric else str(value)
 
 
 def _track(axis: Axis) -> dict[str, Any]:
-    """Returns the ticks of an axis that is drawn as the track of its knob."""
     places = [at / 4 for at in range(5)]
     return {"tickvals": places, "ticktext": [f"{axis.at(place):,.4g}" for place in places], "range": [-0.04, 1.04]}
 
@@ -211,14 +213,7 @@ def _track(axis: Axis) -> dict[str, Any]:
 def _end(axis: Axis, *, upper: bool) -> str:
     if axis.ranged:
         return f"{axis.high if upper else axis.low:g}"
-    value = axis.values[-1 if upper else 0]
-    return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def _numeric(axis: Axis) -> bool:
-    return axis.continuous or all(
-        isinstance(value, int | float) and not isinstance(value, bool) for value in axis.values
-    )
+    return value_text(axis.values[-1 if upper else 0])
 
 
 def _number(value: Value) -> float:
@@ -246,7 +241,7 @@ def sweep_lines(
 
     places = [place(value) for value in values]
     told = values[:: max(1, math.ceil(len(values) / 9))]
-    ticks = {"tickvals": [place(value) for value in told], "ticktext": [_text(value) for value in told]}
+    ticks = {"tickvals": [place(value) for value in told], "ticktext": [value_text(value) for value in told]}
     picked = [number == chosen for number in numbers]
     trace = {
         "type": "scatter",
@@ -260,7 +255,7 @@ def sweep_lines(
             "symbol": ["star" if one else "circle" for one in picked],
             "color": [CHOSEN if one else SIMILARITY for one in picked],
         },
-        "text": [_text(value) for value in values],
+        "text": [value_text(value) for value in values],
         "hovertemplate": f"{label(axis)} = %{{text}}<br>{label(measure)} %{{y:.4g}}<extra></extra>",
     }
     at_now = None if now is None else place(now)
@@ -286,7 +281,7 @@ def sweep_map(
     across, up = (list(dict.fromkeys(point[axis] for point in points)) for axis in axes)
     x, y = ([point[axis] for point in points] for axis in axes)
     trace = {
-        "type": "heatmap", "x": [_text(one) for one in across], "y": [_text(one) for one in up],
+        "type": "heatmap", "x": [value_text(one) for one in across], "y": [value_text(one) for one in up],
         "z": _grid(points, measured, axes, across, up),
         "customdata": _grid(points, [str(number) for number in numbers], axes, across, up),
         "colorscale": [[0, "rgba(59,130,196,0.06)"], [1, SIMILARITY]], "reversescale": less_is_better, "xgap": 2,
@@ -295,7 +290,7 @@ def sweep_map(
     }  # fmt: skip
     at = numbers.index(chosen)
     star = {
-        "type": "scatter", "mode": "markers", "x": [_text(x[at])], "y": [_text(y[at])], "hoverinfo": "skip",
+        "type": "scatter", "mode": "markers", "x": [value_text(x[at])], "y": [value_text(y[at])], "hoverinfo": "skip",
         "marker": {"symbol": "star", "size": 15, "color": CHOSEN, "line": {"color": "#FFFFFF", "width": 1}},
     }  # fmt: skip
     category = {"type": "category", "showgrid": False, "zeroline": False}
@@ -314,7 +309,3 @@ def _grid(
     """Returns the values as rows, from the lowest of the second axis."""
     known = {(point[axes[0]], point[axes[1]]): value for point, value in zip(points, values, strict=True)}
     return [[known.get((one, other)) for one in across] for other in up]
-
-
-def _text(value: Value) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -19,9 +19,9 @@ from core.domain.significance import Compared, compared
 from core.domain.tasks import Task
 from core.domain.untrusted_text import one_line
 from core.lab.benchmark import MEASURES
-from core.lab.execution import Interval, Playing
+from core.lab.execution import Interval
+from core.lab.lab_runs import Repeated
 from core.lab.levels import LEVELS, LevelRun
-from core.lab.measuring import Repeated, decisions
 from core.lab.stored_runs import BY, NO_GROUP, Part, parts, task_values
 from dashboard.pages.lab.charts import intervals
 from dashboard.pages.lab.run import MEASURE_WORDS, ShownRuns, begin, choose_some, measure_name, result, start_button
@@ -35,7 +35,6 @@ NOTHING_CAN = "no tool can do it"
 
 
 def breakdown(shown: ShownRuns, measure: str) -> dict[str, str]:
-    """Draw the view. Returns the texts for the URL."""
     runs, tasks = shown.runs, shown.tasks
     usable = [by for by, groups in BY.items() if len({group for task in tasks for group in groups(task)}) > 1]
     if not usable or not runs:
@@ -82,7 +81,6 @@ Results = Mapping[str, Mapping[str, Any]]
 
 
 def leaderboard(shown: ShownRuns) -> dict[str, str]:
-    """Draw the view. Returns the texts for the URL."""
     results = {run.id: run.result for run in shown.runs}
     measure = select(
         st.container(), shown.state, shown.linked, "measure", "Measure", list(MEASURE_WORDS), show=measure_name,
@@ -228,7 +226,6 @@ EXAMPLE = (
 
 
 def example_runs(titles: Mapping[str, str]) -> None:
-    """Draw faintly what runs will look like."""
     names = [titles[router] for router, *_ in EXAMPLE]
     st.markdown(f":gray-badge[example] {len(names)} routers over {EXAMPLE_N:,} {EXAMPLE_TASKS} of the sample catalog")
     with st.container(key="lab-example"):
@@ -298,7 +295,6 @@ WORDS = {
 
 
 def one_run(shown: ShownRuns) -> dict[str, str]:
-    """Draw the view. Returns the texts for the URL."""
     st.markdown("**One run: its conditions, and its repetition**")
     row = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
     id_ = select(
@@ -322,9 +318,8 @@ def one_run(shown: ShownRuns) -> dict[str, str]:
 
 
 def _start(app: App, run: LabRun) -> None:
-    tasks = app.lab_runs.tasks(run)
-    playing = None if run.played is None else Playing.parse(run.played)
-    begin(REPEAT, "Repeating", decisions(tasks, playing), lambda job: app.measuring.repeat(run, job.report), run.id)
+    count = app.measuring.again(run).decisions
+    begin(REPEAT, "Repeating", count, lambda job: app.measuring.repeat(run, job.report), run.id)
 
 
 def _repeated(found: Repeated) -> None:

@@ -22,11 +22,10 @@ from core.domain.people import require
 from core.domain.tasks import Task
 from core.lab.execution import ABSENT, ROUNDS, Playing
 from core.lab.lab import RANKED
-from core.lab.measuring import decisions
+from core.lab.lab_runs import Experiment
 from core.lab.stored_runs import NOT_FIRST, NOT_REFUSED, UNKNOWN
 from core.routers.presets import DEFAULT_PRESET, PRESETS, preset_of
 from dashboard.page_host import DeltaGenerator
-from dashboard.pages.lab.tasks import TaskSet
 from dashboard.session import job_about, known_job, only, start_job
 from dashboard.ui.long_work import job_progress, share_of
 from dashboard.ui.presets import read_variant
@@ -115,7 +114,6 @@ class ShownRuns:
 
 
 def changed(app: App, run: LabRun) -> dict[str, Value] | None:
-    """Returns the changed parameters of a run, or None if they no longer exist."""
     try:
         return app.routing.parameters(run.router, run.parameters).changed()
     except WayfareError:
@@ -184,7 +182,6 @@ def taken(kind: str) -> Any:
 
 
 def job_panel() -> None:
-    """Show the running work, or why it ended without a result."""
     job = known_job(JOB)
     if job is None:
         return
@@ -207,7 +204,15 @@ def _told(job: Job) -> tuple[float, str]:
 
 
 BY_N = "n"
-Asked = list[tuple[str, Parameters]]
+
+
+@dataclass(frozen=True, slots=True)
+class TaskSet:
+    """Labelled tasks with their name in the URL and their source."""
+
+    option: str
+    source: str
+    tasks: tuple[Task, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,9 +229,16 @@ class Chosen:
         """The preset of the knobs, else the default one."""
         return preset_of(self.parameters) or DEFAULT_PRESET
 
+    def experiment(self, router: str, parameters: Parameters, *, play: bool = False) -> Experiment:
+        """The measurement of a router over the tasks. Played out, it has the depth of an ordinary decision, on which tokens depend."""
+        depth = next(knob.default for knob in parameters.knobs() if knob.name == BY_N)
+        return Experiment(
+            self.tasks.tasks, source=self.tasks.source, catalog=self.catalog, router=router, parameters=parameters,
+            preset=preset_of(parameters) or DEFAULT_PRESET, playing=Playing(int(depth or 0)) if play else None,
+        )  # fmt: skip
+
 
 def run_form(app: App, state: UrlState, linked: Mapping[str, str], chosen: Chosen) -> dict[str, str]:
-    """Draw the row with the button. Returns the texts for the URL."""
     titles = {router.id: router.title for router in app.routing.routers()}
     row = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
     others = {router: title for router, title in titles.items() if router != chosen.router}
@@ -247,7 +259,7 @@ def run_form(app: App, state: UrlState, linked: Mapping[str, str], chosen: Chose
         row, "Run", partial(_start, app, chosen, also, play), key="lab:run", icon=":material/play_arrow:",
         type="primary",
     )  # fmt: skip
-    _estimate(app, chosen, _asked(app, chosen, also), titles, play=play)
+    _estimate(app, chosen, _asked(app, chosen, also, play), titles)
     return {"also": ",".join(also)}
 
 
@@ -263,7 +275,6 @@ def _beside(app: App, chosen: Chosen, linked: Mapping[str, str]) -> dict[str, st
 
 
 def example_button(app: App, chosen: Chosen, routers: Sequence[str]) -> None:
-    """Draw the button that measures the routers of the example over the chosen tasks."""
     also = tuple(router for router in routers if router != chosen.router)
     start_button(
         st.container(), "Run the routers of the example over these tasks", partial(_start, app, chosen, also, True),
@@ -271,10 +282,9 @@ def example_button(app: App, chosen: Chosen, routers: Sequence[str]) -> None:
     )  # fmt: skip
 
 
-def _estimate(app: App, chosen: Chosen, asked: Asked, titles: Mapping[str, str], *, play: bool) -> None:
-    count, routers = len(chosen.tasks.tasks), [router for router, _ in asked]
-    each = decisions(chosen.tasks.tasks, _playing(chosen.parameters) if play else None)
-    expected = {router: app.lab_runs.expected_s(chosen.catalog, router, each) for router in routers}
+def _estimate(app: App, chosen: Chosen, asked: Sequence[Experiment], titles: Mapping[str, str]) -> None:
+    count, routers = len(chosen.tasks.tasks), [one.router for one in asked]
+    expected = {one.router: app.lab_runs.expected_s(chosen.catalog, one.router, one.decisions) for one in asked}
     known = [value for value in expected.values() if value is not None]
     unknown = [titles[router] for router, value in expected.items() if value is None]
     words = [f"{count:,} task{'s' if count != 1 else ''}, {len(routers)} router{'s' if len(routers) > 1 else ''}"]
@@ -282,13 +292,12 @@ def _estimate(app: App, chosen: Chosen, asked: Asked, titles: Mapping[str, str],
         words.append(f"about {max(1, round(sum(known))):,} s as in the last runs")
     if unknown:
         words.append(f"the time of {', '.join(unknown)} is not known yet")
-    if kept := _kept(app, chosen, asked, play=play):
+    if kept := sum(map(app.measuring.known, asked)) if app.measuring.unfinished() else 0:
         words.append(f"{kept:,} decisions of stopped runs are kept, and Run continues from there")
     st.caption(f"{'; '.join(words)}. These decisions are not recorded.")
 
 
-def _asked(app: App, chosen: Chosen, also: tuple[str, ...]) -> Asked:
-    """Returns every router to measure with its parameters."""
+def _asked(app: App, chosen: Chosen, also: tuple[str, ...], play: bool) -> list[Experiment]:
     own, n = [(chosen.router, chosen.parameters)], {BY_N: RANKED}
     for text in also:
         router, *settings = text.split("~")
@@ -296,42 +305,18 @@ def _asked(app: App, chosen: Chosen, also: tuple[str, ...]) -> Asked:
             own.append((router, read_variant(app, text).parameters.replaced(n)))
         else:
             own.append((router, app.routing.parameters(router, n, preset=chosen.preset)))
-    return own
-
-
-def _kept(app: App, chosen: Chosen, asked: Asked, *, play: bool) -> int:
-    if not app.measuring.unfinished():
-        return 0
-    return sum(
-        app.measuring.known(
-            app.lab_runs.conditions(
-                chosen.tasks.tasks, source=chosen.tasks.source, catalog=chosen.catalog, router=router,
-                preset=preset_of(parameters) or DEFAULT_PRESET, parameters=parameters, playing=_playing(parameters) if play else None,
-            )
-        )
-        for router, parameters in asked
-    )  # fmt: skip
-
-
-def _playing(parameters: Parameters) -> Playing:
-    """Returns the depth of an ordinary decision, on which tokens depend."""
-    return Playing(int(next(knob.default for knob in parameters.knobs() if knob.name == BY_N) or 0))
+    return [chosen.experiment(router, parameters, play=play) for router, parameters in own]
 
 
 def _start(app: App, chosen: Chosen, also: tuple[str, ...], play: bool) -> None:
-    tasks = chosen.tasks.tasks
-    asked = _asked(app, chosen, also)
-    each = decisions(tasks, _playing(chosen.parameters) if play else None)
+    asked = _asked(app, chosen, also, play)
+    each = asked[0].decisions
 
     def work(job: Job) -> list[str]:
         ids: list[str] = []
-        for number, (router, parameters) in enumerate(asked):
-            made = app.measuring.measure(
-                tasks, source=chosen.tasks.source, catalog=chosen.catalog, router=router,
-                preset=preset_of(parameters) or DEFAULT_PRESET, parameters=parameters, playing=_playing(parameters) if play else None,
-                progress=lambda done, before=number * each: job.report(before + done),
-            )  # fmt: skip
-            ids.append(app.lab_runs.keep(made.conditions, tasks, made.entry))
+        for number, one in enumerate(asked):
+            made = app.measuring.measure(one, progress=lambda done, before=number * each: job.report(before + done))
+            ids.append(app.lab_runs.keep(made.conditions, one.tasks, made.entry))
         return ids
 
     begin(RUN, f"Routing {chosen.tasks.option}", each * len(asked), work)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 
 import streamlit as st
@@ -14,8 +15,9 @@ from core.domain import units
 from core.domain.errors import WayfareError
 from core.domain.lab_runs import OPTUNA, Sweep
 from core.domain.params import Knob, Parameters
+from core.lab.lab_runs import Experiment
 from core.lab.sweep import AGAINST, OBJECTIVES, SECONDS, SOLVED, USD, Axis, evenly, gains, read_axis
-from core.lab.sweeps import SweepPlan
+from core.lab.sweeps import SweepPlan, importances
 from dashboard.pages.lab.charts import importance_bars, parallel, pareto, slices
 from dashboard.pages.lab.run import Chosen, begin, busy, choose_some, start_button, taken
 from dashboard.pages.lab.sweep import (
@@ -38,7 +40,6 @@ from dashboard.ui.url_state import UrlState, select
 def search_result(
     app: App, state: UrlState, linked: Mapping[str, str], chosen: Chosen, sweep: Sweep, axes: Sequence[Axis]
 ) -> dict[str, str]:
-    """Draw the view. Returns the texts for the URL."""
     document = app.sweeps.document(sweep.id)
     points, front = document["points"], document["front"]
     if not points:
@@ -75,7 +76,7 @@ def search_result(
     with columns.cell():
         chart(pareto(points, front, point["number"], present), key="lab:pareto", choose=choose)
     with columns.cell():
-        shares = app.sweeps.importances(axes, points, objective)
+        shares = importances(axes, points, objective)
         if shares:
             chart(importance_bars(shares, objective=OBJECTIVE_WORDS[objective]), key="lab:importances")
         else:
@@ -113,7 +114,6 @@ FIRST = ("alpha_s", "alpha_t", "kappa")
 
 
 def searches(app: App, state: UrlState, linked: Mapping[str, str], chosen: Chosen) -> dict[str, str]:
-    """Draw the view. Returns the texts for the URL."""
     knobs = {knob.name: knob for knob in chosen.parameters.knobs() if searchable(knob)}
     names = choose_some(
         state, linked, "over", "Knobs to search with Optuna, each over its whole track", list(knobs),
@@ -159,7 +159,6 @@ def searches(app: App, state: UrlState, linked: Mapping[str, str], chosen: Chose
 
 
 def _axis(knob: Knob, parameters: type[Parameters]) -> Axis:
-    """Returns the whole range of a knob."""
     if knob.low is None or knob.high is None:
         return evenly(knob, 0, 0, 0)
     return read_axis(f"{knob.name}={knob.low:g}:{knob.high:g}", parameters)
@@ -173,9 +172,10 @@ def _go_on(app: App, chosen: Chosen, sweep: Sweep, axes: Sequence[Axis]) -> None
     parameters = _at(app, sweep)
     if parameters is None:
         return
+    asked = replace(chosen.experiment(chosen.router, parameters), seed=sweep.seed, preset=sweep.preset)
     row = st.container(horizontal=True, vertical_alignment="center", gap="small")
     start_button(
-        row, "Continue", partial(_begin, app, chosen, tuple(axes), plan["points"], sweep.seed, parameters, sweep.preset),
+        row, "Continue", partial(_begin, app, chosen, tuple(axes), plan["points"], asked),
         key="lab:search-on", icon=":material/resume:",
     )  # fmt: skip
     row.caption(f"{known:,} of {plan['points']:,} trials are finished.")
@@ -190,18 +190,12 @@ def _at(app: App, sweep: Sweep) -> Parameters | None:
 
 
 def _start(app: App, chosen: Chosen, axes: tuple[Axis, ...], trials: int, seed: int) -> None:
-    _begin(app, chosen, axes, trials, seed, chosen.parameters, chosen.preset)
+    _begin(app, chosen, axes, trials, replace(chosen.experiment(chosen.router, chosen.parameters), seed=seed))
 
 
-def _begin(
-    app: App, chosen: Chosen, axes: tuple[Axis, ...], trials: int, seed: int, parameters: Parameters, preset: str
-) -> None:
+def _begin(app: App, chosen: Chosen, axes: tuple[Axis, ...], trials: int, asked: Experiment) -> None:
     def work(job: Job) -> str:
-        document = app.sweeps.run(
-            chosen.tasks.tasks, SweepPlan(axes, OPTUNA, trials), source=chosen.tasks.source, catalog=chosen.catalog,
-            router=chosen.router, preset=preset, parameters=parameters, seed=seed,
-            progress=lambda done, _of: job.report(done),
-        )  # fmt: skip
-        return document["sweep"]
+        plan = SweepPlan(axes, OPTUNA, trials)
+        return app.sweeps.run(asked, plan, progress=lambda done, _of: job.report(done))["sweep"]
 
     begin(SEARCH, f"Searching {len(axes)} knobs over {chosen.tasks.option}", trials, work)

@@ -24,7 +24,6 @@ SHOWN = ("q", "catalog", "router", "profile")
 
 
 def snapshots(app: App, state: UrlState, linked: Mapping[str, str], catalog: str) -> dict[str, str]:
-    """Draw the view. Returns the texts for the URL."""
     _said()
     st.caption(
         "A snapshot keeps the state of every page (query, catalog, router, knobs, filters, network), the active calibrations and the "
@@ -145,7 +144,6 @@ def _remove(app: App, key: str) -> None:
 
 
 def _said() -> None:
-    """Show the result of the last button."""
     kind, sentence = st.session_state.pop(SAID, ("", ""))
     if kind == "error":
         st.error(escaped(sentence, 600), icon=":material/error:")

@@ -16,14 +16,15 @@ from core.app import App
 from core.catalogs.background_jobs import Job
 from core.domain import units
 from core.domain.errors import UnknownNameError
-from core.domain.lab_runs import OPTUNA, Sweep
+from core.domain.lab_runs import OPTUNA, Sweep, fingerprint
 from core.domain.params import CUBE_ROOT, Knob, Value
 from core.domain.untrusted_text import one_line
+from core.importers import tasks_text
 from core.lab.benchmark import MEASURES
 from core.lab.stored_runs import task_changes
 from core.lab.sweep import COMPARED, OBJECTIVES, SECONDS, SOLVED, USD, Axis, Change, evenly, warning
 from core.lab.sweeps import GRID, SweepPlan
-from dashboard.pages.lab.charts import sweep_lines, sweep_map
+from dashboard.pages.lab.charts import sweep_lines, sweep_map, value_text
 from dashboard.pages.lab.run import (
     BY_N,
     CHANGE,
@@ -54,7 +55,6 @@ OBJECTIVE_WORDS = {
 
 
 def sweep_result(app: App, state: UrlState, linked: Mapping[str, str], chosen: Chosen, sweep: Sweep) -> dict[str, str]:
-    """Draw the view. Returns the texts for the URL."""
     document = app.sweeps.document(sweep.id)
     points: Points = document["points"]
     if not points:
@@ -135,7 +135,6 @@ def apply_point(app: App, chosen: Chosen, sweep: str, point: Mapping[str, Any], 
 
 
 def _set(chosen: Chosen, values: Mapping[str, Value]) -> None:
-    """Set knobs, for all views."""
     for name, value in values.items():
         st.session_state[f"{knob_prefix(chosen.router)}.{name}"] = value
 
@@ -146,10 +145,10 @@ def _start_point(app: App, chosen: Chosen, new: Mapping[str, Value], about: tupl
 
     def work(job: Job) -> tuple[list[dict[str, Any]], list[Change]]:
         runs = [
-            app.lab.benchmark(
-                tasks, catalog=chosen.catalog, router=chosen.router, parameters=parameters,
+            app.measuring.measure(
+                chosen.experiment(chosen.router, parameters), resumable=False,
                 progress=lambda done, before=before: job.report(before + done),
-            ).to_json()
+            ).entry
             for before, parameters in ((0, chosen.parameters), (len(tasks), chosen.parameters.replaced(new)))
         ]  # fmt: skip
         return runs, app.sweeps.changes(
@@ -168,7 +167,7 @@ def _show(
     now = chosen.parameters.values()
     st.markdown(
         "**Changes:** "
-        + escaped(", ".join(f"{name} {_text(now[name])} → {_text(value)}" for name, value in new.items()))
+        + escaped(", ".join(f"{name} {value_text(now[name])} → {value_text(value)}" for name, value in new.items()))
     )
     for one in measured:
         digits, pair = 5 if one.name == USD else 3, one.pair
@@ -198,11 +197,7 @@ def _measure_words(name: str) -> str:
 
 
 def values_text(values: Mapping[str, Value]) -> str:
-    return ", ".join(f"{name} = {_text(value)}" for name, value in values.items())
-
-
-def _text(value: Value) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    return ", ".join(f"{name} = {value_text(value)}" for name, value in values.items())
 
 
 NONE, VALUES, MOST = "none", 9, 41
@@ -210,7 +205,6 @@ AXES = ("axis1", "axis2")
 
 
 def sweeps(app: App, state: UrlState, linked: Mapping[str, str], chosen: Chosen) -> dict[str, str]:
-    """Draw the view. Returns the texts for the URL."""
     knobs = {knob.name: knob for knob in chosen.parameters.knobs() if searchable(knob)}
     texts, axes = dict[str, str](), list[Axis]()
     for place, name in enumerate(AXES):
@@ -254,7 +248,7 @@ def searchable(knob: Knob) -> bool:
 
 def stored_sweeps(app: App, chosen: Chosen, linked: str = "", *, searches: bool = False) -> list[Sweep]:
     """Returns the sweeps, or the searches, of this router over these tasks: the newest ones first, then that of a link."""
-    known = [*app.lab_runs.sweeps()]
+    known, tasks = [*app.lab_runs.sweeps()], fingerprint(tasks_text(chosen.tasks.tasks))
     if linked and linked not in {sweep.id for sweep in known}:
         with suppress(UnknownNameError):
             known += [found for found in [app.lab_runs.find(linked)] if isinstance(found, Sweep)]
@@ -263,12 +257,11 @@ def stored_sweeps(app: App, chosen: Chosen, linked: str = "", *, searches: bool 
         for sweep in known
         if (json.loads(sweep.plan_json)["method"] == OPTUNA) is searches
         and (sweep.catalog, sweep.router) == (chosen.catalog, chosen.router)
-        and app.lab_runs.same_tasks(sweep, chosen.tasks.tasks)
+        and sweep.tasks_fingerprint == tasks
     ]
 
 
 def sweep_name(sweep: Sweep, counted: str) -> str:
-    """Returns the name of a stored sweep or search in a list."""
     plan = json.loads(sweep.plan_json)
     names = ", ".join(text.partition("=")[0] for text in plan["axes"])
     seed = "" if plan["method"] == GRID else f" · seed {sweep.seed}"
@@ -326,9 +319,10 @@ def _number(text: str, otherwise: float, low: float, high: float) -> float:
 def _start(app: App, chosen: Chosen, axes: tuple[Axis, ...], points: int) -> None:
     def work(job: Job) -> str:
         document = app.sweeps.run(
-            chosen.tasks.tasks, SweepPlan(axes), source=chosen.tasks.source, catalog=chosen.catalog, router=chosen.router,
-            preset=chosen.preset, parameters=chosen.parameters, progress=lambda done, _of: job.report(done),
-        )  # fmt: skip
+            chosen.experiment(chosen.router, chosen.parameters),
+            SweepPlan(axes),
+            progress=lambda done, _of: job.report(done),
+        )
         return document["sweep"]
 
     begin(SWEEP, f"Sweeping over {chosen.tasks.option}", points, work)

@@ -43,7 +43,6 @@ Results = Mapping[str, Mapping[str, Any]]
 
 
 def task_by_task(shown: ShownRuns) -> dict[str, str]:
-    """Draw the view. Returns the texts for the URL."""
     if len(shown.runs) < 2:
         st.info("One run has no baseline. Measure another router or other knobs first.", icon=":material/science:")
         return {}
@@ -81,7 +80,6 @@ def _filters(
     tasks: Sequence[Task],
     result: Mapping[str, Any],
 ) -> tuple[str, str, str]:
-    """Draw the filters: by change, by reason of failure, and by words."""
     failed = failures(tasks, result)
     counts = {ALL: len(found), FAILED: sum(map(len, failed.values()))}
     counts |= {change: sum(one.change == change for one in found) for change in ("won", "lost", "same")}
@@ -108,7 +106,6 @@ def _admitted(one: TaskChange, result: Mapping[str, Any], show: str, why: str) -
 
 
 def _reasons(tasks: Sequence[Task], runs: Sequence[tuple[str, Mapping[str, Any]]]) -> None:
-    """Show the number of failed tasks of each run by reason."""
     counted = [failures(tasks, result) for _, result in runs]
     known = list(dict.fromkeys(why for found in counted for why in found))
     if not known:

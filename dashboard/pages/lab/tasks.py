@@ -1,34 +1,27 @@
-"""The tasks of the Lab: those of a catalog, of its labels, of a judgment set, of a stored run, or of a file."""
+"""The tasks of the Lab: those of a catalog, of its labels, of a judgment set, of a stored run, of a file, or written by rules."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from functools import partial
 
 import streamlit as st
 
 from core.app import App
+from core.catalogs.background_jobs import Job
 from core.domain.errors import WayfareError
-from core.domain.tasks import Task
 from core.domain.untrusted_text import one_line
+from core.importers import tasks_text
 from core.lab.judgments import Format
 from core.lab.lab_runs import STORED
 from dashboard.page_host import DeltaGenerator
+from dashboard.pages.lab.run import TaskSet, begin, start_button, taken
 from dashboard.session import only
 from dashboard.ui.calling import set_and_judge
 from dashboard.ui.text import escaped, file_name
 from dashboard.ui.url_state import UrlState, select
 
 OWN_FILE, LABELS, JUDGED = "a file of mine", "the labels of this catalog", "judgments: "
-
-
-@dataclass(frozen=True, slots=True)
-class TaskSet:
-    """Labelled tasks with their name in the URL and their source."""
-
-    option: str
-    source: str
-    tasks: tuple[Task, ...]
 
 
 def choose_tasks(
@@ -66,7 +59,6 @@ def choose_tasks(
 
 
 def _judged(app: App, catalog: str, option: str) -> TaskSet:
-    """Returns the tasks of a judgment set."""
     name = option.removeprefix(JUDGED)
     tasks, left_out = app.judgments.tasks(catalog, name)
     if left_out:
@@ -86,7 +78,6 @@ FORMATS: dict[Format, tuple[str, str]] = {
 
 
 def judgments_view(app: App, catalog: str) -> None:
-    """Draw the choice of a set, and its files."""
     row = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
     set_name, judge = set_and_judge(row, app, catalog, "lab")
     st.caption(
@@ -140,3 +131,48 @@ def _export(app: App, catalog: str, set_name: str) -> None:
         file_name=file_name(f"{set_name}.{FORMATS[form][1]}", "judgments"), mime="text/plain", key="lab:judgments-save",
         on_click="ignore",
     )  # fmt: skip
+
+
+WRITE, SAID = "write tasks", "lab:written"
+LEVELS = "ETOM's five levels by rules, from what tools are asked and say: direct, in context, chains on one server and across, impossible."
+
+
+def choose_written(state: UrlState, catalog: str) -> None:
+    written: tuple[str, str, list[str]] | None = taken(WRITE)
+    if written is not None:
+        st.session_state[SAID] = written
+        if written[0] == catalog:
+            st.session_state[state.key("tasks")] = written[1]
+
+
+def write_tasks(app: App, where: DeltaGenerator, catalog: str, chosen: TaskSet | None) -> None:
+    """Draw the button, and below it what is known of generated tasks."""
+    with where.popover("Write tasks", icon=":material/edit_note:"):
+        st.caption(LEVELS)
+        count = int(st.number_input("Tasks of each level", 1, 1000, 20, key="lab:write-count"))
+        seed = int(st.number_input("Seed", 0, 10_000, 0, key="lab:write-seed"))
+        start = partial(_start, app, catalog, count, seed)
+        start_button(st.container(), "Write tasks for this catalog", start, key="lab:write", type="primary")
+    generated = () if chosen is None else tuple(task for task in chosen.tasks if task.provenance)
+    if chosen is None or not generated:
+        return
+    row = st.container(horizontal=True, vertical_alignment="center")
+    count_of = f"{len(generated):,} of {len(chosen.tasks):,} tasks"
+    row.caption(f"Generated: {count_of}. Nobody has checked their labels.", width="content")
+    _, option, said = st.session_state.get(SAID, ("", "", ()))
+    if chosen.option == option:
+        row.popover("How it went").markdown("\n".join(f"- {escaped(line, 300)}" for line in said))
+    row.download_button(
+        "Download", tasks_text(generated), file_name(f"{catalog}.tasks.jsonl", "tasks"), "text/plain", key="lab:write-save",
+        icon=":material/download:", on_click="ignore",
+    )  # fmt: skip
+
+
+def _start(app: App, catalog: str, count: int, seed: int) -> None:
+    def work(job: Job) -> tuple[str, str, list[str]]:
+        written = app.task_writing.write(catalog, count=count, seed=seed, progress=job.report)
+        if not written.tasks:
+            raise WayfareError(f"No task could be written. {' '.join(written.remarks)}")
+        return catalog, f"{STORED}{app.task_writing.keep(catalog, written.tasks)}", written.summary()
+
+    begin(WRITE, "Writing tasks", 1, work)

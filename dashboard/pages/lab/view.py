@@ -24,8 +24,7 @@ from dashboard.pages.lab.search import searches
 from dashboard.pages.lab.snapshots import snapshots
 from dashboard.pages.lab.sweep import sweeps
 from dashboard.pages.lab.task_by_task import failed_tasks, task_by_task
-from dashboard.pages.lab.tasks import choose_tasks, judgments_view
-from dashboard.pages.lab.writing import choose_written, write_tasks
+from dashboard.pages.lab.tasks import choose_tasks, choose_written, judgments_view, write_tasks
 from dashboard.ui.long_work import show_preparing
 from dashboard.ui.question import Asks, Question
 from dashboard.ui.text import errors_shown
@@ -42,7 +41,6 @@ ASKS = Asks("lab", measures=True)
 
 
 def page(question: Question) -> None:
-    """Draw the page from the URL's state, and write the state back."""
     app, state, linked, row = question.app, question.state, question.linked, question.row
     catalog, router, n = question.query.catalog, question.query.router, question.parameters.values()["n"]
     parameters = question.parameters.replaced({"n": max(int(RANKED), int(n or 0))})  # the depth of the measures
@@ -74,7 +72,6 @@ def page(question: Question) -> None:
 
 
 def _body(app: App, state: UrlState, linked: Mapping[str, str], view: str, chosen: Chosen) -> dict[str, str]:
-    """Draw a view. Returns the texts for the URL."""
     if view == SWEEPS:
         return sweeps(app, state, linked, chosen)
     if view == SEARCHES:

@@ -16,7 +16,6 @@ from core.lab.scenario_runs import TASKS, TESTBED
 from core.lab.scenarios.measures import SETTINGS, Setting, parameters_under
 from core.network.profiles import Profile
 from dashboard.pages.network.editor import after_editing, editor, open_editor
-from dashboard.session import only
 from dashboard.ui.calling import MODES
 from dashboard.ui.knobs import knob_panel, read_knobs, reset_knobs, start_knobs
 from dashboard.ui.question import Question
@@ -49,17 +48,6 @@ def router_knobs(app: App, place: int, router: str, title: str, setting: Setting
     return tuple(changed.items())
 
 
-def title_with_mark(title: str, changed: Changed) -> str:
-    """Returns the name of a router, marked if a parameter is changed."""
-    return f"{title}, changed" if changed else title
-
-
-def link_text(changed: Changed) -> str:
-    """Returns the knobs of one router for the URL."""
-    return urlencode(changed)
-
-
-GO = "network:go"
 LIVE_HELP = (
     "Every call is made over MCP. The network is injected below the protocol: delays, time-outs after 1 s, dropped connections. "
     "Latencies are measured. Results of virtual servers are simulated; of real servers only read-only tools are called."
@@ -68,26 +56,10 @@ SIMULATED_HELP = "No tool is called. Latencies come from the network, outcomes a
 
 
 def mode_badge(live: bool) -> None:
-    """Show whether the numbers on the page are simulated or measured."""
     if live:
         st.badge("live, network injected", icon=":material/network_ping:", color="gray", help=LIVE_HELP)
     else:
         st.badge("simulated", icon=MODES[CallMode.DRAWN].icon, color="violet", help=SIMULATED_HELP)
-
-
-def calls_wanted(choice: object) -> bool:
-    """Tells whether the visitor has just asked for these calls. Opening a link calls nothing."""
-    return st.session_state.get(GO) == choice and st.session_state.pop(GO) is not None
-
-
-def calls_button(choice: object, calls: int, *, again: bool = False) -> None:
-    """Draw the button that makes the calls of a choice, with an explanation unless it is to make them `again`."""
-    if not again:
-        st.info(f"Up to {calls:,} calls of at most one second. {LIVE_HELP}", icon=":material/network_ping:")
-    st.button(
-        "Make the calls again" if again else "Make the calls", key="network:make", **only("call"), icon=":material/play_arrow:",
-        type="tertiary" if again else "primary", on_click=st.session_state.__setitem__, args=(GO, choice),
-    )  # fmt: skip
 
 
 PROFILE = "hybrid_default"  # has intermittent outages
@@ -119,16 +91,10 @@ class Choice:
     live: bool = False
     inputs: str = ""  # the fingerprint of a catalog of one's own and its tasks, which may change
 
-    @property
-    def calls(self) -> int:
-        """The maximum number of calls of a live run."""
-        return self.steps * len(self.routers)
-
     def texts(self) -> dict[str, str]:
-        """Returns the texts for the URL."""
         return {
             "profile": self.profile, "catalog": self.catalog, "routers": ",".join(self.routers),
-            **{side: link_text(changed) for side, changed in zip(SIDES, self.knobs, strict=True)},
+            **{side: urlencode(changed) for side, changed in zip(SIDES, self.knobs, strict=True)},
             "setting": self.setting.name, "seed": str(self.seed), "calls" if self.live else "steps": str(self.steps),
             "mode": LIVE if self.live else "",
         }  # fmt: skip
@@ -180,9 +146,12 @@ def choose_run(app: App, state: UrlState, linked: Mapping[str, str]) -> Choice:
         else " The queries are the catalog's labelled tasks, else its example requests or its labels, whichever are more."
     )
     st.caption(f"**{escaped(_spaced(profile))}:** {escaped(network.about)}{queries}")
-    named = (title_with_mark(titles[one], knobs[0]), title_with_mark(titles[other], knobs[1]))
+    named = [
+        f"{titles[router]}, changed" if changed else titles[router]
+        for router, changed in zip((one, other), knobs, strict=True)
+    ]
     return Choice(
-        profile, network, catalog, (one, other), named, knobs, settings[setting], seed, steps, live, app.scenarios.inputs(catalog)
+        profile, network, catalog, (one, other), (named[0], named[1]), knobs, settings[setting], seed, steps, live, app.scenarios.inputs(catalog)
     )  # fmt: skip
 
 

@@ -15,7 +15,7 @@ from core.app import App
 from core.domain.catalog import Server
 from core.domain.errors import CatalogError, ParameterError, WayfareError
 from core.domain.params import STEP_S, Knob, Value
-from core.lab.scenarios.records import Curve, curves
+from core.lab.scenarios.measures import Curve, curves
 from core.lab.scenarios.simulation import LEAD_IN
 from core.network.draft import Draft, DraftRule, Row, varied
 from core.network.profiles import MOST_BYTES, Profile, read_profile, tidy_name
@@ -42,7 +42,6 @@ class Editing:
     turn: int = 0
 
     def key(self, name: str) -> str:
-        """The session key of a widget."""
         return f"{OPEN}.{self.turn}.{name}"
 
     def begin(self, draft: Draft, name: str, about: str) -> None:
@@ -67,7 +66,6 @@ def open_editor(profile: str) -> None:
 
 
 def close_editor() -> None:
-    """Close the dialog and drop its changes."""
     for key in [key for key in st.session_state if str(key).startswith(OPEN)]:
         del st.session_state[key]
 
@@ -284,7 +282,6 @@ def _rules(editing: Editing, categories: Sequence[str]) -> tuple[DraftRule, ...]
 
 
 def rule_frame(rules: Sequence[DraftRule]) -> pd.DataFrame:
-    """Returns one row for each rule."""
     return pd.DataFrame(
         {
             "category": pd.Series([rule.category or None for rule in rules], dtype="string"),

@@ -15,12 +15,11 @@ from core.domain.errors import StoreError
 from core.domain.outcome import OutcomeKind
 from core.domain.people import person
 from core.lab.scenario_runs import planned
-from core.lab.scenarios.measures import RankingCollector, ScenarioRun
-from core.lab.scenarios.records import changes, curves
+from core.lab.scenarios.measures import RankingCollector, ScenarioRun, changes, curves
 from core.lab.scenarios.simulation import Step, World
 from dashboard.pages.network.charts.latency import RunTimeline
 from dashboard.pages.network.charts.runs import LiveCall, calls_so_far
-from dashboard.pages.network.choice import Choice, calls_button, calls_wanted
+from dashboard.pages.network.choice import LIVE_HELP, Choice
 from dashboard.session import here, only
 from dashboard.ui.chart import chart
 from dashboard.ui.long_work import show_preparing
@@ -31,7 +30,6 @@ MOST_CURVES = 8
 
 
 def run_both(app: App, choice: Choice, run: Job) -> RunTimeline:
-    """Run both routers. Reports each call of a live run as a `LiveCall`. Raises WayfareError or Stopped."""
     world = app.scenarios.world(choice.profile, catalog=choice.catalog, steps=choice.steps, seed=choice.seed)
     plan = [
         entry
@@ -81,7 +79,6 @@ def _store(app: App, world: World, runs: tuple[ScenarioRun, ...]) -> str:
 
 
 def _experts(world: World) -> tuple[frozenset[int], ...]:
-    """Returns the rows of the servers that can do each task."""
     row = world.context.catalog.server_row
     return tuple(
         frozenset(row[name] for tool in task.relevant if (name := tool.partition("::")[0]) in row)
@@ -89,7 +86,7 @@ def _experts(world: World) -> tuple[frozenset[int], ...]:
     )
 
 
-JOB, LIVE_RUN, SIMULATION = "network:job", "live network run", "simulated network run"
+JOB, GO, LIVE_RUN, SIMULATION = "network:job", "network:go", "live network run", "simulated network run"
 POLL_S, OTHER_S = 0.1, 2.0
 STOPPING = "Stopping after the current step."
 PREPARING = "Preparing the network and reading the queries."
@@ -102,7 +99,7 @@ def finished_timeline(app: App, choice: Choice) -> RunTimeline | None:
     Raises WayfareError if the catalog or the planner fails.
     """
     offer = st.empty()  # drawn in every run, so that an accepted offer disappears at once
-    run = _begun(app, choice) if choice.live and calls_wanted(choice) else _found(app, choice)
+    run = _begun(app, choice) if choice.live and _just_asked_for(choice) else _found(app, choice)
     if run is None and choice.live:
         with offer.container():
             _offer_calls(app, choice)
@@ -184,10 +181,22 @@ def _begun(app: App, choice: Choice) -> Job:
     return run
 
 
+def _just_asked_for(choice: Choice) -> bool:
+    """Opening a link calls nothing."""
+    return st.session_state.get(GO) == choice and st.session_state.pop(GO) is not None
+
+
 def _offer_calls(app: App, choice: Choice, *, again: bool = False) -> None:
-    """Draw the button that makes the calls if no live run is running."""
-    if app.background.under_way(LIVE_RUN) is None:
-        calls_button(choice, choice.calls, again=again)
+    """Draw the button that makes the calls if no live run is running, with an explanation unless it is to make them `again`."""
+    if app.background.under_way(LIVE_RUN) is not None:
+        return
+    if not again:
+        calls = choice.steps * len(choice.routers)
+        st.info(f"Up to {calls:,} calls of at most one second. {LIVE_HELP}", icon=":material/network_ping:")
+    st.button(
+        "Make the calls again" if again else "Make the calls", key="network:make", **only("call"), icon=":material/play_arrow:",
+        type="tertiary" if again else "primary", on_click=st.session_state.__setitem__, args=(GO, choice),
+    )  # fmt: skip
 
 
 def _stopped(app: App, run: Job) -> None:
@@ -201,7 +210,6 @@ def _stopped(app: App, run: Job) -> None:
 
 
 def _show_progress(run: Job) -> None:
-    """Show a bar, a stop button and the calls of a live run until the job is done."""
     place = st.empty()
     with place.container(horizontal=True, vertical_alignment="center"):
         bar = st.progress(0.0, PREPARING)

@@ -77,7 +77,6 @@ def not_by_step(run: KeptRun, first: KeptRun) -> str:
 
 
 def differences(run: KeptRun, first: KeptRun) -> str:
-    """Returns the differences of a run to the first, measure by measure."""
     return "; ".join(
         (
             _points(SPELLED["ssr"], run.ssr, first.ssr),
@@ -141,7 +140,6 @@ ALONE, FIRST = "is chosen. Choose another run to compare.", "is the baseline of 
 
 
 def compared_runs(app: App, runs: Sequence[KeptRun], names: Sequence[str]) -> None:
-    """Draw the charts of these runs, and a line for each."""
     steps = [_steps(app, run) for run in runs]
     grid = st.grid(2, min_column_width=340, gap="small")
     with grid.cell():
@@ -169,7 +167,6 @@ def _against_first(run: KeptRun, steps: RunSteps | None, first: KeptRun, of_firs
 
 
 def _steps(app: App, run: KeptRun) -> RunSteps | None:
-    """Returns the steps of a run, or None if they are damaged."""
     try:
         return app.store.scenario_runs.steps(run.id)
     except StoreError:
@@ -211,7 +208,6 @@ def runs_frame(runs: Sequence[KeptRun], titles: Mapping[str, str], zone: str) ->
 
 
 def runs_styler(frame: pd.DataFrame) -> Styler:
-    """Returns the table with units. Simulated runs are muted."""
     style = frame.style
     style.format(
         {

@@ -21,7 +21,6 @@ SIGNS = (":violet[●]", ":blue[◆]")  # the marks in the charts
 
 
 def step_cards(timeline: RunTimeline, at: int) -> None:
-    """Draw the query of a step, and a card for each router."""
     subtask = timeline.subtasks[int(timeline.runs[0].task[at])]
     passed = timedelta(seconds=at * timeline.step_s)
     st.markdown(f":gray[Step {at:,}, {passed} after the first query, asks:] **{escaped(subtask, 300)}**")
@@ -52,7 +51,6 @@ def _card(timeline: RunTimeline, place: int, at: int) -> None:
 
 
 def best_tools(timeline: RunTimeline, place: int, at: int) -> str:
-    """Returns Markdown: the best tools of a step by the router's score."""
     ranking = timeline.rankings[place]
     best = [
         f"{escaped(timeline.tools[int(tool)], 60)} **{units.plain(score)}**"
@@ -63,7 +61,6 @@ def best_tools(timeline: RunTimeline, place: int, at: int) -> str:
 
 
 def outcome_text(run: ScenarioRun, at: int) -> str:
-    """Returns the outcome of a step with its sign, as Markdown."""
     if run.ok[at]:
         return ":green[✓ answered]"
     if run.network_s[at] >= OUTAGE_S:
@@ -146,7 +143,6 @@ EVENTS = (
 
 
 def measures_frame(timeline: RunTimeline) -> pd.DataFrame:
-    """Returns one row for each router; shares in percent."""
     return pd.DataFrame(
         {
             "router": timeline.titles, "ssr": [run.ssr * 100 for run in timeline.runs],
@@ -176,13 +172,11 @@ def events_frame(events: list[Event], at: int) -> pd.DataFrame:
 
 
 def measures_table(timeline: RunTimeline) -> None:
-    """Draw the measures of the whole run."""
     st.markdown(f"**The whole run, {timeline.steps:,} steps**{LIVE_NOTE if timeline.live else ''}")
     table(measures_frame(timeline), MEASURES, key="network:measures")
 
 
 def events_table(events: list[Event], at: int) -> None:
-    """Draw the newest events, or say that there are none yet."""
     frame = events_frame(events, at)
     if frame.empty:
         st.caption("No events yet: no server went down, and no router changed its server.")

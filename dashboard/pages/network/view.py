@@ -9,7 +9,7 @@ import streamlit as st
 
 from core.domain.errors import WayfareError
 from dashboard.pages.network.charts.latency import RunTimeline, latency_curves
-from dashboard.pages.network.charts.timeline import TOTALS, event_strip, server_history, totals_so_far
+from dashboard.pages.network.charts.runs import TOTALS, event_strip, server_history, totals_so_far
 from dashboard.pages.network.choice import IGNORED, choose_run, follow, whole_number
 from dashboard.pages.network.job import finished_timeline, forget, other_live_run
 from dashboard.pages.network.runs import chosen_runs, earlier_runs
@@ -72,7 +72,6 @@ def _at_step(state: UrlState, timeline: RunTimeline, texts: dict[str, str]) -> N
 
 
 def _controls(timeline: RunTimeline, playing: bool) -> int:
-    """Draw Play, the step, and the scale of the curves. Returns the step."""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         st.button(
             "Pause" if playing else "Play", key="network:play",
@@ -121,7 +120,6 @@ def _chart(figure: go.Figure, name: str) -> None:
 
 
 def page() -> None:
-    """Draw the page from the URL's state, and write the state back."""
     app, state = current_app(), UrlState("network")
     linked = state.begin()
     follow(state, standing_question(app, "network", IGNORED))

@@ -11,8 +11,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from core.domain import units
-from core.lab.scenarios.measures import RankingHistory, ScenarioRun
-from core.lab.scenarios.records import Change, Curve
+from core.lab.scenarios.measures import Change, Curve, RankingHistory, ScenarioRun
 from core.network.traces import OUTAGE_S
 from dashboard.theme import CHOSEN, GROUPS, LOOKED_AT, MUTED, REJECTED, SIMILARITY, TIME
 from dashboard.ui.charts.base import figure, label
@@ -112,7 +111,6 @@ def server_look(place: int) -> dict[str, Any]:
 
 
 def step_axis(timeline: RunTimeline) -> dict[str, Any]:
-    """Returns the time axis of the page."""
     return {
         "title": {"text": f"step (one query each {timeline.step_s:g} s)", "font": SMALL, "standoff": 4},
         "range": [-0.01 * timeline.steps, 1.01 * timeline.steps],
@@ -121,7 +119,6 @@ def step_axis(timeline: RunTimeline) -> dict[str, Any]:
 
 
 def step_marker(at: int) -> dict[str, Any]:
-    """Returns the vertical line at the chosen step."""
     return {
         "type": "line", "x0": at, "x1": at, "yref": "paper", "y0": 0, "y1": 1,
         "line": {"color": LOOKED_AT, "dash": "dot", "width": 1.5},
@@ -156,7 +153,11 @@ def latency_curves(timeline: RunTimeline, at: int, *, logarithmic: bool = True, 
     low, high = _reach(timeline, logarithmic)
     traces: list[dict[str, Any]] = []
     for place, curve in enumerate(timeline.curves):
-        traces += [_shade(timeline, curve, place, low, high), _line(timeline, curve, place)]
+        colour = server_look(place)["color"]
+        traces += [
+            shade(timeline.outages(curve), low, high, fillcolor=colour, opacity=0.13, showlegend=False),
+            _line(timeline, curve, place),
+        ]
     traces += [_measured(timeline, place, at) for place in range(len(timeline.runs)) if timeline.live]
     traces += [mark for place in range(len(timeline.runs)) if (mark := _mark(timeline, place, at)) is not None]
     axis = [math.log10(low), math.log10(high)] if logarithmic else [low, high]
@@ -167,7 +168,7 @@ def latency_curves(timeline: RunTimeline, at: int, *, logarithmic: bool = True, 
         showlegend=True,
         hovermode="x unified",
         margin={"l": LEFT_PX, "r": 8, "t": 84, "b": 8},
-        shapes=[step_marker(at), _limit()],
+        shapes=[step_marker(at), limit()],
         xaxis=step_axis(timeline),
         yaxis={
             "title": {"text": "network latency (ms)", "font": SMALL}, "type": "log" if logarithmic else "linear",
@@ -196,11 +197,10 @@ def _line(timeline: RunTimeline, curve: Curve, place: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _shade(timeline: RunTimeline, curve: Curve, place: int, low: float, high: float) -> dict[str, Any]:
-    xs, ys = boxes(timeline.outages(curve), low, high)
+def shade(spans: Sequence[tuple[float, float]], low: float, high: float, **looks: Any) -> dict[str, Any]:
+    xs, ys = boxes(spans, low, high)
     return {
-        "type": "scatter", "mode": "lines", "x": xs, "y": ys, "fill": "toself", "line": {"width": 0},
-        "fillcolor": server_look(place)["color"], "opacity": 0.13, "hoverinfo": "skip", "showlegend": False,
+        "type": "scatter", "mode": "lines", "x": xs, "y": ys, "fill": "toself", "line": {"width": 0}, "hoverinfo": "skip", **looks,
     }  # fmt: skip
 
 
@@ -215,7 +215,6 @@ def _measured(timeline: RunTimeline, place: int, at: int) -> dict[str, Any]:
 
 
 def _mark(timeline: RunTimeline, place: int, at: int) -> dict[str, Any] | None:
-    """Returns the mark of a router's call, or None without a call."""
     run, (colour, symbol, _) = timeline.runs[place], ROUTER_LOOKS[place]
     if run.server[at] < 0:
         return None
@@ -232,9 +231,11 @@ def _mark(timeline: RunTimeline, place: int, at: int) -> dict[str, Any] | None:
     }  # fmt: skip
 
 
-def _limit() -> dict[str, Any]:
+def limit(number: str | None = None) -> dict[str, Any]:
+    """Returns the dashed line of an outage across the chart, or across its panel of a number."""
+    panel = {"xref": "paper"} if number is None else {"xref": f"x{number} domain", "yref": f"y{number}"}
     return {
-        "type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": OUTAGE_S * 1e3, "y1": OUTAGE_S * 1e3,
+        "type": "line", **panel, "x0": 0, "x1": 1, "y0": OUTAGE_S * 1e3, "y1": OUTAGE_S * 1e3,
         "line": {"color": MUTED, "dash": "dash", "width": 1},
     }  # fmt: skip
 
@@ -258,7 +259,12 @@ def latency_preview(curves: Sequence[Curve], step_s: float) -> go.Figure:
         row, column = divmod(place, COLUMNS)
         left, upper = column / COLUMNS, 1 - row / rows
         number = "" if place == 0 else str(place + 1)
-        traces += [_preview_shade(curve, step_s, top, number), _preview_line(curve, step_s, number)]
+        spans = [(begin / step_s, end / step_s) for begin, end in curve.outages]
+        panel = {"xaxis": f"x{number}", "yaxis": f"y{number}"}
+        traces += [
+            shade(spans, LOWEST_MS, top, fillcolor=REJECTED, opacity=0.16, **panel),
+            _preview_line(curve, step_s, number),
+        ]
         axes |= _axes(number, left, upper, rows, first=column == 0)
         axes[f"xaxis{number}"]["range"] = [0, steps]
         axes[f"yaxis{number}"]["range"] = [np.log10(LOWEST_MS), np.log10(top)]
@@ -266,7 +272,7 @@ def latency_preview(curves: Sequence[Curve], step_s: float) -> go.Figure:
     return figure(
         traces, title=f"Simulated latency in the first {steps:,} steps (ms)", height=HEIGHT_PX * rows + 40,
         margin={"l": 8, "r": 8, "t": 30, "b": 8},
-        shapes=[_preview_limit("" if place == 0 else str(place + 1)) for place in range(len(curves))],
+        shapes=[limit("" if place == 0 else str(place + 1)) for place in range(len(curves))],
         annotations=notes, **axes,
     )  # fmt: skip
 
@@ -292,24 +298,9 @@ def _preview_line(curve: Curve, step_s: float, number: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _preview_shade(curve: Curve, step_s: float, top: float, number: str) -> dict[str, Any]:
-    xs, ys = boxes([(begin / step_s, end / step_s) for begin, end in curve.outages], LOWEST_MS, top)
-    return {
-        "type": "scatter", "mode": "lines", "xaxis": f"x{number}", "yaxis": f"y{number}", "x": xs, "y": ys,
-        "fill": "toself", "line": {"width": 0}, "fillcolor": REJECTED, "opacity": 0.16, "hoverinfo": "skip",
-    }  # fmt: skip
-
-
 def _heading(curve: Curve, left: float, upper: float) -> dict[str, Any]:
     return {
         "text": f"{label(curve.server, 24)} · {label(' + '.join(curve.states), 30)}",
         "x": left + GAP, "y": upper, "xref": "paper", "yref": "paper", "xanchor": "left", "yanchor": "top",
         "showarrow": False, "font": SMALL,
-    }  # fmt: skip
-
-
-def _preview_limit(number: str) -> dict[str, Any]:
-    return {
-        "type": "line", "xref": f"x{number} domain", "yref": f"y{number}", "x0": 0, "x1": 1,
-        "y0": OUTAGE_S * 1e3, "y1": OUTAGE_S * 1e3, "line": {"color": MUTED, "dash": "dash", "width": 1},
     }  # fmt: skip

@@ -1,0 +1,142 @@
+"""Snapshots of the whole console: named, compared, restored, exported and imported."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from core.catalogs.catalogs import CatalogService
+from core.domain import documents
+from core.domain.errors import CatalogError, WayfareError
+from core.domain.lab_runs import ConsoleState, Snapshot
+from core.domain.people import actions
+from core.importers.reading import line_fault
+from core.lab.calibrations import CalibrationService
+from core.lab.lab_runs import LabRunService
+from core.network.profiles import NetworkProfiles, read_profile
+from core.store import Store
+
+KIND = "wayfare snapshot"
+MOST_NAME_CHARACTERS = 80
+CATALOG, PROFILE = "catalog", "profile"  # parameters of page links
+
+
+@dataclass(frozen=True, slots=True)
+class Returned:
+    """The result of a restored snapshot: the pages' texts, and a sentence for each part that could not be restored."""
+
+    pages: Mapping[str, Mapping[str, str]]
+    remarks: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _SnapshotFile:
+    kind: Literal["wayfare snapshot"]
+    state: ConsoleState
+    name: str = ""
+
+
+@actions("tune", save="save a snapshot", remove="remove a snapshot", restore="restore a snapshot", import_file="import a snapshot")  # fmt: skip
+@dataclass(eq=False)
+class SnapshotService:
+    """Takes and restores snapshots. The calling page gives and takes what pages show."""
+
+    store: Store
+    catalogs: CatalogService
+    runs: LabRunService
+    calibrations: CalibrationService
+    networks: NetworkProfiles
+    now: Callable[[], datetime]
+
+    def state(self, pages: Mapping[str, Mapping[str, str]], catalog: str) -> ConsoleState:
+        """The state now: what pages show. Pages without a catalog show `catalog`."""
+        wanted = [catalog, *(texts[CATALOG] for texts in pages.values() if texts.get(CATALOG))]
+        known = {info.name for info in self.catalogs.infos()}
+        names = [name for name in dict.fromkeys(wanted) if name in known]
+        profiles = dict.fromkeys(texts[PROFILE] for texts in pages.values() if texts.get(PROFILE))
+        saved = self.networks.saved()
+        return ConsoleState(
+            {page: dict(texts) for page, texts in pages.items()},
+            {name: self.runs.digest(name).fingerprint for name in names},
+            {name: self._calibration(name) for name in names},
+            {name: self.networks.load(name).text() for name in profiles if name in saved},
+        )
+
+    def save(self, name: str, state: ConsoleState) -> Snapshot:
+        """Keep a state under a name, in place of an older one. Raises CatalogError for an invalid name."""
+        if fault := line_fault(name, MOST_NAME_CHARACTERS) if name.strip() else "is empty; give a name":
+            raise CatalogError(f"The snapshot's name {fault}.")
+        snapshot = Snapshot(name.strip(), self.now(), json.dumps(state.to_json()))
+        self.store.snapshots.save(snapshot)
+        return snapshot
+
+    def all(self) -> tuple[Snapshot, ...]:
+        return self.store.snapshots.all()
+
+    def remove(self, name: str) -> None:
+        self.store.snapshots.remove(name)
+
+    def restore(self, name: str) -> Returned:
+        """Apply the calibrations of then, save networks that are gone, and return what the pages showed.
+
+        Catalogs stay as they are; a remark names each that has changed. Raises UnknownNameError.
+        """
+        state = self.store.snapshots.find(name).state
+        known, remarks = {info.name for info in self.catalogs.infos()}, list[str]()
+        for catalog, stored in state.catalogs.items():
+            if catalog not in known:
+                remarks.append(f"Catalog {catalog} is not there any more; import it again.")
+                continue
+            if self.runs.digest(catalog).fingerprint != stored:
+                remarks.append(f"Catalog {catalog} has changed since; it stays as it is now.")
+            remarks += self._restore_calibration(catalog, state.calibrations.get(catalog, ""))
+        for network, text in state.networks.items():
+            remarks += self._restore_network(network, text)
+        return Returned(state.pages, tuple(remarks))
+
+    def export(self, name: str) -> str:
+        """A snapshot as the text of a file. Raises UnknownNameError."""
+        found = self.store.snapshots.find(name)
+        document = {"kind": KIND, "name": found.name, "at": found.at.isoformat(), "state": found.state.to_json()}
+        return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+
+    def import_file(self, data: bytes, *, source: str) -> Snapshot:
+        """Keep a snapshot that `export` wrote, under its name. Raises CatalogError that says what is wrong."""
+        advice = "give a file that Export wrote"
+        try:
+            document = json.loads(data)
+        except (ValueError, RecursionError):
+            raise CatalogError(f"{source}: it is not JSON; {advice}.") from None
+        found = documents.read(_SnapshotFile, document, source, advice=advice)
+        return self.save(found.name, found.state)
+
+    def _calibration(self, catalog: str) -> str:
+        """The file of the calibration in force without its date, "" without one."""
+        if self.calibrations.active(catalog) is None:
+            return ""
+        document = json.loads(self.calibrations.export(catalog))
+        return json.dumps({key: value for key, value in document.items() if key != "at"})
+
+    def _restore_calibration(self, catalog: str, text: str) -> list[str]:
+        if text == self._calibration(catalog):
+            return []
+        try:
+            if text:
+                self.calibrations.import_file(text, source="the snapshot", catalog=catalog, apply=True)
+            else:
+                self.calibrations.apply("", catalog=catalog)
+        except WayfareError as error:
+            return [f"The calibration of {catalog} stays as it is: {error}"]
+        return []
+
+    def _restore_network(self, name: str, text: str) -> list[str]:
+        if name in self.networks.saved() and self.networks.load(name).text() == text:
+            return []
+        try:
+            self.networks.save(read_profile(text.encode(), "the snapshot"))
+        except WayfareError as error:
+            return [f"The network {name} stays as it is: {error}"]
+        return []
