@@ -73,7 +73,7 @@ if TYPE_CHECKING:
     from core.relevance.index_files import IndexFiles
     from core.relevance.learnt_models import LearntModels
     from core.relevance.packaged_vectors import PackagedVectors
-    from core.routers.saved_presets import SavedPresets
+    from core.routers.presets import SavedPresets
     from core.servers.lazy_pool import LazyPool
     from core.servers.secrets import SecretVault
     from core.store import Store
@@ -295,7 +295,7 @@ class App:
     @built
     def routing(self) -> RoutingService:
         from core.catalogs.decision_log import DecisionLog
-        from core.decisions.open_sessions import OpenSessions
+        from core.decisions.layer import OpenSessions
         from core.decisions.routing import RoutingService
 
         log = DecisionLog(self.store, self.telemetry)
@@ -385,7 +385,7 @@ class App:
 
     @built
     def saved_presets(self) -> SavedPresets:
-        from core.routers.saved_presets import SavedPresets
+        from core.routers.presets import SavedPresets
 
         return SavedPresets(self.store)
 

@@ -19,8 +19,7 @@ from core.relevance.encoder import CachedEncoder
 from core.relevance.fit_matcher import FitMatcher
 from core.relevance.learnt_models import LearntModels
 from core.relevance.relevance_index import RelevanceIndex
-from core.routers.context import RoutingContext
-from core.routers.matching import IndexMatcher
+from core.routers.context import IndexMatcher, RoutingContext
 
 PARTS_KEPT = 8
 

@@ -20,8 +20,7 @@ from core.domain.catalog import Catalog
 from core.domain.network_moment import LAST_S, STEP_S, NetworkMoment
 from core.domain.statistics import Source, Statistics
 from core.network.profiles import NetworkProfiles
-from core.network.score import recent_figures
-from core.network.traces import Injection, Traces, TraceView
+from core.network.traces import Injection, Traces, TraceView, recent_figures
 from core.routers.context import RoutingContext, Same
 
 TRACES_KEPT, CONTEXTS_KEPT = 4, 32

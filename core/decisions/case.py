@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 
 from core.domain.trace import Array
 from core.relevance.catalog_index import CatalogIndex
-from core.routers.context import Match, Matcher, RoutingContext
+from core.routers.context import IndexMatcher, Match, RoutingContext
 from core.routers.ehrr import EhrrEngine, EhrrParameters, ServerLayer, ToolLayer
 from core.routers.estimates import Beliefs
-from core.routers.matching import IndexMatcher
 from core.routers.parameters import MatchingParameters
 from core.routers.utility import LEAST_BEST, NONE, Mask, Rows, best_rows
 
@@ -43,8 +42,8 @@ class ViewSignals:
     hinted: bool
 
     @classmethod
-    def of(cls, matcher: Matcher, text: str, hint: str, p: MatchingParameters) -> ViewSignals | None:
-        """The signals of a sub-task. Returns None for a matcher without an index."""
+    def of(cls, matcher: object, text: str, hint: str, p: MatchingParameters) -> ViewSignals | None:
+        """The signals of a sub-task. Returns None for a matcher with supposed fits."""
         if not isinstance(matcher, IndexMatcher):
             return None
         index, query = matcher.index, matcher.encoder.encode_query(text)

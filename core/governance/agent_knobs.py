@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from core.domain.params import Parameters, Value
 from core.domain.people import actions
-from core.routers.saved_presets import usable
+from core.routers.presets import usable
 from core.store import Store
 
 

@@ -20,8 +20,7 @@ from core.lab.benchmark import score_tasks
 from core.lab.execution import ROUNDS, ExecutionRun, Playing, play, sub_tasks
 from core.lab.execution import Routed as Played
 from core.lab.recovery import CURES, drawn_world, recover, summary
-from core.papers.ehrr import CATEGORIES, INVALID_CALLS, SPENT, SUCCESS_RATES, bounds
-from core.papers.ehrr_mechanisms import mechanisms
+from core.papers.ehrr import CATEGORIES, INVALID_CALLS, SPENT, SUCCESS_RATES, bounds, mechanisms
 from core.papers.report import (
     SAMPLE,
     Chart,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
@@ -290,3 +290,33 @@ class Material:
         """The tasks that a model is asked about, spread over all of them."""
         step = max(1, -(-len(tasks) // max(1, self.model_tasks)))
         return list(tasks[::step])
+
+
+# What a language model measured, in a file of its own: it takes hours, so that a new report takes it over. `tests/benchmarks/by_model.py` makes it
+
+FILE = "by_model.json"
+Rows = Mapping[str, Sequence[Row]]
+"""Rows by the id of their table."""
+KEPT = dict[str, dict[str, list[Row]]]
+
+
+def kept_rows(folder: Path) -> KEPT:
+    """Returns the kept rows by paper, none without a file."""
+    file = folder / FILE
+    return TypeAdapter(KEPT).validate_json(file.read_bytes()) if file.exists() else {}
+
+
+def with_kept(report: Report, rows: Rows) -> Report:
+    """A report with the kept rows in place of those without a figure of ours, and behind the others."""
+
+    def filled(table: Table) -> Table:
+        kept = {row.name: row for row in rows.get(table.id, ())}
+        own = [kept.pop(row.name, row) if _empty(row) else row for row in table.rows]
+        names = {row.name for row in own}
+        return replace(table, rows=(*own, *(row for row in kept.values() if row.name not in names)))
+
+    return replace(report, tables=tuple(map(filled, report.tables)))
+
+
+def _empty(row: Row) -> bool:
+    return row.kind is Kind.MODEL and all(ours is None for _, ours in row.values.values())

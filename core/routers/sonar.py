@@ -2,7 +2,7 @@
 
     q' = predict_tool(q);   top-s servers by BM25(q', d_s);   top-t of their tools by BM25(q', d_t)       (1) to (4)
     C(t) = exp(BM25(t)) / sum over the t tools of exp(BM25)                                               (5)
-    N(t) = network score of the tool's server, `core.network.score`                                       (6), (7)
+    N(t) = network score of the tool's server, `core.network.traces`                                       (6), (7)
     S(t) = a C(t) + b N(t),   a + b = 1;   the best S wins                                                (8), (9)
 
 Modes: quality first (a > b), latency sensitive (a < b), balanced. The latencies are those of the routing context: a profile's
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from core.domain.decision import NetworkTrace, Stage
 from core.domain.params import SHARE, Range, knob
 from core.domain.trace import DROPS, KEPT, Drop
-from core.network.score import NEUTRAL, Weights, network_score
+from core.network.traces import NEUTRAL, Weights, network_score
 from core.routers.base import NETMCP, Router, RoutingResult
 from core.routers.context import Match, Query, RoutingContext
 from core.routers.parameters import FIT, SHOWN, SIMILARITY, VIEW_WEIGHTS, PlanningParameters, SimilarityParameters

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.network.score import Weights, network_score
+from core.network.traces import Weights, network_score
 
 latencies = st.lists(st.floats(1.0, 3000.0), min_size=1, max_size=12)
 

@@ -7,7 +7,7 @@ import pytest
 from core.domain.catalog import Catalog, Server, Tool
 from core.domain.tokens import count_tokens
 from core.domain.trace import Drop
-from core.routers.tool_attention_baselines import (
+from core.routers.baselines import (
     USAGE,
     CliLazy,
     SimpleRetrieval,

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from core.domain.catalog import Server
+from core.routers.baselines import RagMcp
 from core.routers.ehrr import Ehrr
-from core.routers.rag_mcp import RagMcp
 from core.routers.why import fit_note, why_server, why_tool
 from tests.cases import each
 from tests.routers import worlds

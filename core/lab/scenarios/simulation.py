@@ -97,7 +97,7 @@ class CachedMatcher(Cached):
     """A matcher with a cache. Embeddings have entries of their own: a text that several routers use is embedded once."""
 
     def match(self, subtask: str, server_hint: str, parameters: MatchingParameters) -> Match:
-        """See `Matcher.match`."""
+        """See `IndexMatcher.match`."""
         for text in (subtask, server_hint):
             if text:
                 self.embed(text)
@@ -106,7 +106,7 @@ class CachedMatcher(Cached):
         return Match(found.servers, found.tools)
 
     def fit(self, text: str, hint: str) -> tuple[Fit, float]:
-        """See `Matcher.fit`."""
+        """See `IndexMatcher.fit`."""
         self.embed(asked_text(text, hint))
         fit, _ = self.cache(("fit", text, hint), lambda: self.of.fit(text, hint))
         return fit, 0.0

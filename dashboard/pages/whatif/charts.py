@@ -9,9 +9,9 @@ from itertools import cycle
 import numpy as np
 import plotly.graph_objects as go
 
+from core.decisions.over_tasks import Bar, Tornado
 from core.decisions.plane import Plane
 from core.decisions.strips import Segment, Strip
-from core.decisions.tornado import Bar, Tornado
 from core.decisions.whatif import Offer, Payoff
 from core.domain import units
 from core.domain.params import Knob

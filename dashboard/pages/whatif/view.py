@@ -11,9 +11,8 @@ import streamlit as st
 from core.app import App
 from core.decisions import curves
 from core.decisions.curves import Curve, utilities
-from core.decisions.preset_comparison import Against
+from core.decisions.over_tasks import Against, Bar, Tornado
 from core.decisions.routing import Asked
-from core.decisions.tornado import Bar, Tornado
 from core.decisions.whatif import Offer, Payoff, auction_of
 from core.domain import units
 from core.domain.tasks import Task
