@@ -134,7 +134,6 @@ class Case:
 
     @property
     def can_be_narrowed(self) -> bool:
-        """Whether decisions can be made `of_servers`."""
         return self.parameters.hierarchy and self.beliefs is None
 
     def of_servers(self, servers: Rows) -> Case:

@@ -167,7 +167,6 @@ def _signatures(case: Case, names: Sequence[str], values: Array) -> list[int]:
 
 
 def _outcomes(case: Case, names: Sequence[str], values: Array) -> Outcomes:
-    """The decisions with the named parameter at each value."""
     p, of = case.parameters, np.array(names)
     present = {name: getattr(p, name) for name in set(names)}
     points = {

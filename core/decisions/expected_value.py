@@ -30,7 +30,6 @@ class ValueCase(ValueEngine):
     refused: str = ""
 
     def candidates(self, name: str, value: float) -> tuple[int, ...]:
-        """The router's candidates with one parameter at another value."""
         return () if self.refused else self.at(**{name: value}).decided()[2]
 
     def events(self, name: str, low: float, high: float) -> Array:
@@ -236,7 +235,6 @@ AT_BEST = {
 
 
 def counterfactual(case: ValueCase, strips: Mapping[str, Strip], row: int) -> Counterfactual:
-    """The changes that make a tool the first try that is not."""
     tool = case.context.tool_ids[row]
     changes, blocked = of_knobs(case.parameters, strips, tool), dict[str, str]()
     for figure in FIGURES:
@@ -252,7 +250,6 @@ def counterfactual(case: ValueCase, strips: Mapping[str, Strip], row: int) -> Co
 
 
 def room(case: ValueCase) -> Room | None:
-    """The room of the first try. Returns None without a try."""
     order = case.candidates("worth_usd", case.parameters.worth_usd)
     if not order:
         return None

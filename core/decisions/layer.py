@@ -76,12 +76,10 @@ class LayeredMatcher:
     server_of: NDArray[np.int64]
 
     def match(self, subtask: str, server_hint: str, parameters: MatchingParameters) -> Match:
-        """Similarities, those of the tools replaced."""
         found = self.inner.match(subtask, server_hint, parameters)
         return with_fit(found, self.fits, self.server_of, servers_follow=parameters.similarity == BY_FIT)
 
     def fit(self, text: str, hint: str) -> tuple[Fit, float]:
-        """Probabilities of fit, those of the tools and their servers replaced."""
         found, embed_ms = self.inner.fit(text, hint)
         moved = with_fit(Match(found.servers, found.tools), self.fits, self.server_of, servers_follow=True)
         return replace(found, tools=moved.tools, servers=moved.servers), embed_ms

@@ -58,7 +58,6 @@ class Strip:
         return self.segments[min(max(place, 0), len(self.segments) - 1)]
 
     def breakpoints(self) -> tuple[float, ...]:
-        """The values at which the decision changes, in order."""
         return tuple(segment.low for segment in self.segments[1:])
 
     def winners(self) -> tuple[Segment, ...]:

@@ -56,7 +56,6 @@ class Traces:
 
     @property
     def steps(self) -> int:
-        """N."""
         return self.latency_s.shape[1]
 
     @cached_property
@@ -82,7 +81,6 @@ class TraceView:
     at: int = 0
 
     def recent_s(self, window: int) -> Array:
-        """See `NetworkView`."""
         return self.traces.history_s(self.at, window)
 
 
@@ -98,7 +96,6 @@ class CallHistory:
     calls: Callable[[], Iterable[tuple[str, float]]]
 
     def recent_s(self, window: int) -> Array:
-        """See `NetworkView`."""
         recent = np.full((len(self.servers), window), np.nan)
         for row, seen in enumerate(self._seen.values()):
             last = seen[-window:]
@@ -121,8 +118,6 @@ class CallHistory:
 
 
 class FaultKind(StrEnum):
-    """The fate of a message."""
-
     DELAYED = "delayed"
     SILENT = "silent"
     DROPPED = "dropped"

@@ -80,12 +80,10 @@ def tool_costs_s() -> Array:
 
 
 def tables() -> tuple[Table, ...]:
-    """Everything of the paper that is arithmetic."""
     return (_table_one(), _table_two(), _table_five(), _sums(), _shares(), _averages())
 
 
 def charts() -> tuple[Chart, ...]:
-    """Equation (4) over expected time, and Table II's tools over alpha_t."""
     return (_offer(), _over_alpha())
 
 

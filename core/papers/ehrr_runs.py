@@ -75,8 +75,6 @@ class Routed:
         cls, material: Material, tasks: Sequence[Task], router: str, preset: str = "paper",
         settings: Mapping[str, object] | None = None, *, whole: bool = False,
     ) -> Routed:  # fmt: skip
-        """Routes every task, and its sub-tasks unless `whole`."""
-
         def decide(asked: Task) -> Decision:
             text, hint = (asked.question or asked.subtask, "") if whole else (asked.subtask, asked.server_hint)
             return material.decide(text, SAMPLE, router, settings, hint=hint, preset=preset)
@@ -86,11 +84,9 @@ class Routed:
         return replace(found, decisions={id_: decide(one) for id_, one in asked.items()})
 
     def parts(self, task: Task) -> tuple[Task, ...]:
-        """What of a task was routed to play it."""
         return (task,) if self.whole else sub_tasks(task)
 
     def played(self, material: Material, category: str = "") -> ExecutionRun:
-        """Play its tasks out, or those of a category."""
         chosen = [task for task in self.tasks if task.relevant and category in ("", task.category)]
         playing = Playing(ROUNDS, SEEDS, s_per_usd=S_PER_USD, split=not self.whole)
         routed = [Played.of(part, self.decisions[part.id]) for part in playing.routed(chosen)]

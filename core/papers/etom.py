@@ -165,7 +165,6 @@ QUESTION = "Find the best long read on tides, boil it down to five points, and c
 
 
 def results(material: Material) -> tuple[tuple[Table, ...], tuple[Chart, ...]]:
-    """Tables 2, 3, 5, 6, and the sizes of equal function sets."""
     tasks = {level: material.tasks(name) for level, name in FILES.items()}
     every = [task for of in tasks.values() for task in of]
     runs: dict[str, tuple[LevelRun, ...]] = {}

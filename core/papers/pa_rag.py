@@ -111,7 +111,6 @@ ASK = Link(
 
 
 def results(material: Material) -> tuple[tuple[Table, ...], tuple[Chart, ...]]:
-    """Tables 1 to 3, Figures 3 to 7, the classes of complexity."""
     sets = {of: material.tasks(f"pa_rag_{name}") for of, name in SETS.items()}
     rows: list[Row] = []
     for name, (router, settings) in VARIANTS.items():

@@ -32,8 +32,6 @@ COMPUTES = ("papers", "lab", "network", "routers", "planning", "relevance")  # t
 
 @dataclass(eq=False)
 class PaperService:
-    """Makes reports of papers and reads those in `folder`."""
-
     catalogs: CatalogService
     routing: RoutingService
     scenarios: ScenarioService
@@ -81,7 +79,6 @@ class PaperService:
         poisoned: Path | None = None,
         say: Callable[[str], None] = lambda _: None,
     ) -> Material:
-        """The data of a paper: the console's catalogs, routers and networks."""
         return Material(
             context=self.catalogs.context,
             tasks=self._tasks,
@@ -145,7 +142,6 @@ class PaperService:
 
 
 def papers() -> tuple[str, ...]:
-    """Their short names, in the order of the page."""
     return tuple(PAPERS)
 
 

@@ -142,7 +142,6 @@ class Report:
     charts: tuple[Chart, ...]
 
     def to_json(self) -> str:
-        """The content of its file."""
         return _adapter().dump_json(self).decode() + "\n"
 
     @classmethod
@@ -233,7 +232,6 @@ def ours(name: str, found: Mapping[str, Value], printed: Mapping[str, Value] | N
 
 
 def number(value: Value) -> float | None:
-    """The value, None unless it is a number."""
     return float(value) if isinstance(value, float | int) else None
 
 
@@ -301,7 +299,6 @@ KEPT = dict[str, dict[str, list[Row]]]
 
 
 def kept_rows(folder: Path) -> KEPT:
-    """Returns the kept rows by paper, none without a file."""
     file = folder / FILE
     return TypeAdapter(KEPT).validate_json(file.read_bytes()) if file.exists() else {}
 

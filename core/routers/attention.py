@@ -85,7 +85,6 @@ class StateView:
 
 
 def state_view(decision: Decision, catalog: Catalog) -> StateView:
-    """The state of a decision by Tool Attention."""
     texts = {name: str(decision.parameters[name]) for name in ("scopes", "outputs", "milestones")}
     state, tools = AgentState.of(**texts), decision.tools
     ranked = sorted(decision.remarks, key=lambda row: (-tools.utility[row], tools.ids[row]))
@@ -149,7 +148,6 @@ def pool(tools: Sequence[Tool], limit_tokens: int = MAX_TOKENS) -> Pool:
 
 
 def summary_line(tool: Tool, text: str) -> str:
-    """A summary on one line."""
     return " ".join(f"{tool.id}: {text}".split())
 
 
@@ -208,7 +206,6 @@ class LoadedSchema:
 
     @property
     def tokens(self) -> int:
-        """Its tokens in a prompt."""
         return definition_tokens(self.tool)
 
 
@@ -267,7 +264,6 @@ class SchemaLoader:
             return LoadedSchema(entry.tool, source, age_s, hit=True)
 
     def _read(self, catalog: Catalog, tools: Sequence[Tool], source: Source) -> dict[str, LoadedSchema | None]:
-        """Cache definitions as the catalog has them."""
         self._keep(catalog, ((tool, tool) for tool in tools), source)
         return {tool.id: LoadedSchema(tool, source, 0.0, hit=False) for tool in tools}
 

@@ -212,7 +212,6 @@ AnyRouter = Router[Any]
 
 @cache
 def _defaults(parameters: type[Parameters]) -> Parameters:
-    """The defaults, each checked once."""
     return parameters()
 
 

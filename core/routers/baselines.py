@@ -34,7 +34,6 @@ class FullCatalog(Router[MatchingParameters]):
     fit_alone = True
 
     def decide(self, query: Query, context: RoutingContext, parameters: MatchingParameters) -> RoutingResult:
-        """Everything is exposed; the order is that of similarity."""
         match = query.match(parameters)
         servers, tools = len(context.server_names), len(context.tool_ids)
         return ranked_result(
@@ -60,8 +59,6 @@ class FullCatalog(Router[MatchingParameters]):
 
 @dataclass(frozen=True)
 class RagMcpParameters(MatchingParameters):
-    """The size of the short-list; the rest is how texts are compared."""
-
     k: int = knob(5, Range(1, 100), group=SIMILARITY, symbol="k", label="Servers on the short-list",
         help="Servers on the short-list.")  # fmt: skip
 
@@ -76,7 +73,6 @@ class RagMcp(Router[RagMcpParameters]):
     fit_alone = True
 
     def decide(self, query: Query, context: RoutingContext, parameters: RagMcpParameters) -> RoutingResult:
-        """Two top-k by similarity."""
         match = query.match(parameters)
         listed = top(match.servers, match.servers, context.server_order, parameters.k)
         within = int(listed[context.tool_server].sum())
@@ -109,8 +105,6 @@ STAND_IN = "auto"
 
 @dataclass(frozen=True)
 class StaticPruningParameters(SimilarityParameters):
-    """Which tools are kept."""
-
     size: int = knob(30, Range(1, 200), group=SIMILARITY, label="Tools kept",
         help="Tools kept where no list is given, Tool Attention's B2.")  # fmt: skip
     keep: str = knob(STAND_IN, group=SIMILARITY, label="Tools to keep",
@@ -127,7 +121,6 @@ class StaticPruning(Router[StaticPruningParameters]):
     fit_alone = True
 
     def decide(self, query: Query, context: RoutingContext, parameters: StaticPruningParameters) -> RoutingResult:
-        """The most similar of the kept tools; all kept definitions are exposed."""
         cosine = query.tool_similarity(parameters)
         names = _names(context.catalog, parameters)
         rows = [row for name in names if (row := context.catalog.tool_row.get(name)) is not None]
@@ -181,8 +174,6 @@ def _kept_note(unknown: int) -> str:
 
 @dataclass(frozen=True)
 class SimpleRetrievalParameters(SimilarityParameters):
-    """The number of retrieved tools."""
-
     n: int = knob(10, Range(1, 50), group=SIMILARITY, symbol="k", label="Tools retrieved",
         help="Tools retrieved, each with its schema.")  # fmt: skip
 
@@ -197,7 +188,6 @@ class SimpleRetrieval(Router[SimpleRetrievalParameters]):
     fit_alone = True
 
     def decide(self, query: Query, context: RoutingContext, parameters: SimpleRetrievalParameters) -> RoutingResult:
-        """Top-k by cosine over all tools."""
         cosine = query.tool_similarity(parameters)
         found = min(parameters.n, len(cosine))
         return ranked_result(
@@ -233,8 +223,6 @@ LINE_CHARACTERS = 100
 
 @dataclass(frozen=True)
 class CliLazyParameters(SimilarityParameters):
-    """How much a search prints."""
-
     lines: int = knob(10, Range(1, 50), group=SIMILARITY, label="Lines printed",
         help="Tools that a search prints, a line each.")  # fmt: skip
 
@@ -249,7 +237,6 @@ class CliLazy(Router[CliLazyParameters]):
     fit_alone = True
 
     def decide(self, query: Query, context: RoutingContext, parameters: CliLazyParameters) -> RoutingResult:
-        """Search by words, read the lines, describe the best."""
         cosine = query.tool_similarity(parameters)
         words = cosine if parameters.similarity == FIT else query.bm25("tools")
         found = top(words, cosine, context.tool_order, parameters.lines) & (words > 0)

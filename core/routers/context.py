@@ -84,7 +84,6 @@ class IndexMatcher:
         )
 
     def embed(self, text: str) -> Vectors:
-        """(D,) unit vector of a text."""
         return self.encoder.encode_query(text)
 
     def cosines(self, layer: Layer, view: str, vector: Vectors) -> NDArray[np.float64]:
@@ -92,7 +91,6 @@ class IndexMatcher:
         return np.vecdot(self._layer(layer).views[view], vector).astype(np.float64)
 
     def cosines_of(self, texts: tuple[str, ...], vector: Vectors) -> NDArray[np.float64]:
-        """(N,) cosines of a vector with texts of a router's own."""
         return np.vecdot(self.index.rows_of(texts, self.encoder), vector).astype(np.float64)
 
     def bm25(self, layer: Layer, text: str) -> NDArray[np.float64]:
@@ -141,7 +139,6 @@ class RoutingContext:
         *,
         cross_encoder: str = "",
     ) -> RoutingContext:
-        """The routing context of a catalog, with all that is computed once for it."""
         server_names = tuple(server.name for server in catalog.servers)
         tool_ids = catalog.tool_ids
         return cls(
@@ -181,7 +178,6 @@ def _places(order: Rows) -> Rows:
 
 
 def _some(record: Record, rows: Rows) -> Record:
-    """The rows of every column of a record of statistics."""
     return type(record)(**{name: column.take(rows) for name, column in columns(record).items()})
 
 
@@ -256,7 +252,6 @@ class Query:
         return self._matcher.bm25(layer, self.text if text is None else text)
 
     def tokens(self, texts: Sequence[str]) -> Sequence[NDArray[Any]]:
-        """(tokens, D) unit rows of each text."""
         started = self._clock()
         found = self._matcher.tokens(texts)
         self.embed_ms += (self._clock() - started) * 1e3

@@ -28,7 +28,6 @@ class Lines:
         return self.a - self.s * y[:, None]
 
     def rows(self, rows: NDArray[np.int64]) -> Lines:
-        """Some of the lines."""
         return Lines(self.a[rows], self.s[rows])
 
 

@@ -222,7 +222,6 @@ class EhrrEngine:
         return auction.payment(how, price_usd=self.tools.price_usd[rows], posted_usd=posted, ask_usd=ask)
 
     def tool_layer(self, similarity: Array, servers: ServerLayer) -> ToolLayer:
-        """The race of all tools for similarities (..., T)."""
         server, tools = self.context.tool_server, self.tools
         posted, accepted = servers.posted_usd.take(server, axis=-1), servers.accepted.take(server, axis=-1)
         return self._race(similarity, tools.time_cost_s + tools.money_cost_s, tools.price_usd, posted, accepted)
@@ -277,7 +276,6 @@ class Ehrr(Router[EhrrParameters]):
     fit_alone = True
 
     def decide(self, query: Query, context: RoutingContext, parameters: EhrrParameters) -> RoutingResult:
-        """Algorithm 2."""
         match = matched(query, context, parameters)
         believed = beliefs(context.statistics, parameters, rate=parameters.lambda_r)
         engine = EhrrEngine.of(context, parameters, believed)

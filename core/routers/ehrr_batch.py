@@ -75,7 +75,6 @@ def family(parameters: EhrrParameters) -> tuple[Value, ...]:
 
 
 def families(points: Sequence[EhrrParameters]) -> list[list[int]]:
-    """The places of the points of each family."""
     found: dict[tuple[Value, ...], list[int]] = {}
     for at, point in enumerate(points):
         found.setdefault(family(point), []).append(at)

@@ -25,8 +25,6 @@ EXPLORATION = "exploration"
 
 @dataclass(frozen=True)
 class ExplorationParameters(Parameters):
-    """Whether and how a decision explores."""
-
     exploration: str = knob("none", group=EXPLORATION, label="Try less-known servers", advanced=True, choices=("none", "thompson", "optimism"),
         help="thompson: success is drawn from what is believed of it. optimism: it gets a bonus where little is known.")  # fmt: skip
     explore_seed: int = knob(0, Range(0, 1_000_000), group=EXPLORATION, symbol="seed", label="Seed of the draws", advanced=True,

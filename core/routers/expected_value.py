@@ -68,7 +68,6 @@ class ExpectedValue(Router[ExpectedValueParameters]):
     fit_alone = True
 
     def decide(self, query: Query, context: RoutingContext, parameters: ExpectedValueParameters) -> RoutingResult:
-        """Probabilities of fit, then the best order of tries."""
         fit = query.fit()
         known = prospects(fit.tools, context)
         tries, order, rows = ValueEngine(context, known, context.matcher.likeness, parameters).decided()
@@ -152,7 +151,6 @@ class ValueEngine:
     computed: dict[object, OrderLines] = field(default_factory=dict[object, OrderLines], kw_only=True)
 
     def at(self, **values: float) -> Self:
-        """The same with parameters at other values."""
         return replace(self, parameters=replace(self.parameters, **values))
 
     @property
@@ -193,7 +191,6 @@ class ValueEngine:
         return self.computed[key]
 
     def values(self, lines: OrderLines) -> Array:
-        """(O,) the expected value of each order in USD."""
         p = self.parameters
         costs = lines.price_usd + lines.time_s / p.kappa + p.wrong_usd * lines.wrong + p.unsafe_usd * lines.unsafe
         return p.worth_usd * lines.solved - costs

@@ -70,7 +70,6 @@ PRESETS: dict[str, Preset] = {
 
 
 def preset(name: str) -> Preset:
-    """A preset by name. Raises UnknownNameError."""
     if name not in PRESETS:
         raise UnknownNameError(f"There is no preset {name!r}; choose one of: {', '.join(PRESETS)}.")
     return PRESETS[name]
@@ -172,7 +171,6 @@ def from_toml(text: str, file: str, router: str, defaults: Parameters) -> Preset
 
 
 def read_preset(file: Path, router: str, defaults: Parameters) -> PresetFile:
-    """A preset's file from the disk. Raises ParameterError."""
     try:
         content = file.read_bytes()
     except OSError as error:
@@ -181,7 +179,6 @@ def read_preset(file: Path, router: str, defaults: Parameters) -> PresetFile:
 
 
 def preset_text(content: bytes, file: str) -> str:
-    """The text of a preset's file. Raises ParameterError."""
     if len(content) > LIMIT_BYTES:
         raise _fault(file, f"it has {len(content):,} bytes; a preset has at most {LIMIT_BYTES:,}")
     try:

@@ -67,8 +67,6 @@ BATCH = 32
 
 
 class CrossEncoderReranker:
-    """The model's relevance of each document, through a sigmoid."""
-
     def __init__(self, name_or_path: str) -> None:
         self._model = name_or_path
         self.name = Path(self._model).name or "cross-encoder"
@@ -126,7 +124,6 @@ class LexicalOverlap:
     name = "lexical overlap"
 
     def rerank(self, query: str, documents: Documents) -> Scores:
-        """See `Reranker.rerank`."""
         return LexicalIndex(documents.texts).coverage(query).astype(np.float64)
 
 
@@ -149,7 +146,6 @@ class Fusion:
     name = "rank fusion"
 
     def rerank(self, query: str, documents: Documents) -> Scores:
-        """See `Reranker.rerank`."""
         views = (*documents.views.values(), LexicalOverlap().rerank(query, documents))
         return np.mean([K / (K + places(view)) for view in views], axis=0)
 
@@ -175,15 +171,12 @@ DECIMALS = 6  # a matrix product rounds equal rows apart in the last bits; a tie
 
 
 class LateInteraction:
-    """Token vectors against token vectors."""
-
     name = "late interaction"
 
     def __init__(self, tokens: Tokens) -> None:
         self._tokens = tokens
 
     def rerank(self, query: str, documents: Documents) -> Scores:
-        """See `Reranker.rerank`."""
         of_query, *of_documents = self._tokens((query, *documents.texts))
         return max_sim(of_query, of_documents)
 
@@ -242,7 +235,6 @@ def _texts(catalog: Catalog) -> tuple[str, ...]:
 
 
 def reranker_knob(default: str, *, none: str) -> str:
-    """Which reranker; `none` says what is left without one."""
     return knob(default, group=RERANK, label="Reranker", choices=(*RERANKERS, PLANNER, NONE),
         help="late: token by token. lexical: words in common. fusion: ranks under all views. "
         f"cross_encoder: the model that WAYFARE_RERANKER names. planner: the planner puts the best first. none: {none}.")  # fmt: skip
@@ -256,8 +248,6 @@ def rerank_share_knob(default: float, rest: str) -> float:
 
 @dataclass(frozen=True)
 class RerankingParameters(Parameters):
-    """Which reranker, and how much its score counts."""
-
     reranker: str = reranker_knob("lexical", none="the order of retrieval")
     rerank_share: float = rerank_share_knob(0.5, "retrieval. 1: the reranker decides alone.")
 

@@ -91,7 +91,6 @@ class TwoStageRouter(Router[T]):
         return StageScores(found.tools, "Highest score of the second stage.")
 
     def decide(self, query: Query, context: RoutingContext, parameters: T) -> RoutingResult:
-        """A text, two stages, scores, best first."""
         text, before = type(self).lookup(query, parameters)
         found = retrieve(query, context, text, parameters)
         scores = self.scored(query, context, found, parameters)
@@ -181,11 +180,9 @@ class SonarParameters(TwoStageParameters):
 
     @property
     def expertise_weight(self) -> float:
-        """a of NetMCP (8)."""
         return MODES[self.mode] if self.a is None else self.a
 
     def weights(self) -> Weights:
-        """The weights of N."""
         return Weights(self.ewma, self.w_high, self.w_trend, self.w_outage, self.w_unstable)
 
 
@@ -205,7 +202,6 @@ class Sonar(TwoStageRouter[SonarParameters]):
         found: Retrieval,
         parameters: SonarParameters,
     ) -> StageScores:
-        """The weighted sum, NetMCP (8)."""
         network, known = network_scores(context, parameters)
         a, kept = parameters.expertise_weight, int(found.kept.sum())
         logits = np.log(np.maximum(found.tools, TINY)) if parameters.similarity == FIT else found.tools
@@ -308,7 +304,6 @@ class RerankRag(TwoStageRouter[RerankRagParameters]):
     def scored(
         self, query: Query, context: RoutingContext, found: Retrieval, parameters: RerankRagParameters
     ) -> StageScores:
-        """BM25 as a share of the best, and the reranker's score of the kept tools."""
         rows = np.flatnonzero(found.kept)
         scores = found.tools / max(TINY if parameters.similarity == FIT else 1.0, found.tools[rows].max(initial=0.0))
         scores[rows] = reranked(query, context, found.text, rows, scores[rows], found.match, parameters)

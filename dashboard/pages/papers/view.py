@@ -48,7 +48,6 @@ Address = Callable[[Link], str]
 
 
 def kind_words(table: Table, row: Row) -> str:
-    """Returns the origin of a row in a word or two."""
     if row.kind is Kind.EXACT:
         cells = [(column, *row.values[column.key]) for column in table.columns if column.key in row.values]
         if not all(agrees(*cell) for cell in cells):
@@ -110,7 +109,6 @@ def width(table: Table) -> int:
 
 
 def _has_links(table: Table) -> bool:
-    """Tells whether rows have links of their own."""
     return any(row.link is not None and row.link != table.link for row in table.rows)
 
 
@@ -155,7 +153,6 @@ CSS = Path(dashboard.__file__).parent / "assets" / "papers.css"
 
 
 def page() -> None:
-    """Draw the page from the URL's state, and write the state back."""
     app, state = current_app(), UrlState("papers")
     linked = state.begin()
     st.html(CSS)

@@ -206,7 +206,6 @@ def _drawn(strip: Strip) -> list[tuple[int, Segment]]:
 
 
 def _at(knob: Knob, strip: Strip, value: float) -> float:
-    """Returns the place of a value on its row, from 0 to 1."""
     return max(0.0, min(1.0, (value - strip.low) / (strip.high - strip.low))) ** POWERS[knob.scale]
 
 

@@ -277,7 +277,6 @@ VIEWS: dict[str, View] = {
 
 
 def page(question: Question) -> None:
-    """Draw the view, and write the URL."""
     app, state, query, parameters = question.app, question.state, question.query, question.parameters
     for name in KEPT:
         st.session_state.setdefault(state.key(name), question.linked.get(name, ""))
