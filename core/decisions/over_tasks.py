@@ -11,13 +11,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from core.decisions.case import ManyTasks
 from core.domain.params import Knob
 from core.domain.significance import interval
 from core.domain.tasks import Task
 from core.domain.trace import Array
 from core.routers.context import RoutingContext
 from core.routers.ehrr import EhrrParameters
-from core.routers.ehrr_batch import ManyTasks
 from core.routers.estimates import estimate_servers, estimate_tools
 from core.routers.utility import Rows
 

@@ -18,14 +18,14 @@ from core.catalogs.catalogs import CatalogService
 from core.decisions import counterfactuals as of_ehrr
 from core.decisions import expected_value as of_value
 from core.decisions import over_tasks
-from core.decisions.case import Case, ViewSignals, decide
+from core.decisions.case import Case, ManyTasks, ViewSignals, decide
 from core.decisions.counterfactuals import Counterfactual, Room
+from core.decisions.curves import Plane, plane, value_plane, values_of
 from core.decisions.ehrr_strips import near_the_short_list
 from core.decisions.ehrr_strips import strips as ehrr_strips
 from core.decisions.expected_value import ValueCase
 from core.decisions.expected_value import strips as value_strips
 from core.decisions.over_tasks import Compared, Tornado
-from core.decisions.plane import Plane, plane, value_plane, values_of
 from core.decisions.routing import Asked, RoutingService
 from core.decisions.strips import Strip, refusal_strip
 from core.domain.decision import Decision
@@ -37,7 +37,6 @@ from core.routers.auction import earned
 from core.routers.base import checked_subtask, refusal
 from core.routers.context import Query, RoutingContext
 from core.routers.ehrr import EhrrParameters, counted_share, matched
-from core.routers.ehrr_batch import ManyTasks
 from core.routers.estimates import beliefs
 from core.routers.expected_value import ExpectedValueParameters, prospects
 from core.routers.parameters import FIT

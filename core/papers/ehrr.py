@@ -26,7 +26,6 @@ from core.papers.report import (
     rounded,
 )
 from core.routers.auction import accepts, affordable, gain_of_report, posted_price
-from core.routers.crossings import Lines, crossings
 from core.routers.ehrr import EhrrParameters
 from core.routers.presets import DEFAULT_PRESET, applied
 from core.routers.utility import Array, attempt_success, expected_time_to_success, money_cost, utility
@@ -269,7 +268,7 @@ def _offer() -> Chart:
 
 def _over_alpha() -> Chart:
     cost_s, alphas = tool_costs_s(), np.linspace(0.0, 1.0, 51)
-    (meet,) = crossings(Lines(TOOL_SIMILARITY[1:], cost_s[1:]), 0.0, 1.0, keep=1)
+    meet = (TOOL_SIMILARITY[2] - TOOL_SIMILARITY[1]) / (cost_s[2] - cost_s[1])
     lines = [
         Series(f"t1,{row + 1}", _floats(alphas), _floats(TOOL_SIMILARITY[row] - alphas * cost_s[row])) for row in (1, 2)
     ]

@@ -3,13 +3,12 @@
 Servers by utility (3) -> top-k -> posted-price auction (4), (5) -> affordable tools of accepted servers by utility (7)
 -> top-n (9). Its three ablations are parameters, and so is exploration (ours, `core.routers.estimates`).
 
-`EhrrEngine` computes it over many points of parameters at once. The router, sweeps (`core.routers.ehrr_batch`) and What if
-(`core.decisions.case`) are views of it.
+`EhrrEngine` computes it over many points of parameters at once. The router, sweeps and What if (`core.decisions.case`) are views of it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
@@ -46,8 +45,6 @@ from core.routers.parameters import (
 from core.routers.ranked_result import NO_TOOLS, winning_reason
 from core.routers.side_effects import asks_to_know, writing_tools
 from core.routers.utility import Mask, Rows
-
-# Parameters
 
 
 @dataclass(frozen=True)
@@ -283,6 +280,10 @@ class Ehrr(Router[EhrrParameters]):
         race = engine.tool_layer(match.tools, layer)
         servers = _server_trace(engine, layer)
         tools, candidates = _tool_trace(engine, layer, race)
+        explored = None
+        if believed is not None:
+            plain = estimates(context, l_route_s=parameters.l_route_s, eps=parameters.eps)
+            explored = Explored(parameters.exploration, *(layer.success for layer in plain))
         reason = _why_none(servers, tools)
         if candidates:
             reason = winning_reason(tools.ids, tools.utility, candidates, self.score)
@@ -292,7 +293,7 @@ class Ehrr(Router[EhrrParameters]):
             candidates,
             reason + exploration_note(parameters),
             _stages(servers, tools, candidates, parameters),
-            explored=None if believed is None else _explored(context, parameters),
+            explored=explored,
         )
 
     def event(self, decision: Decision) -> dict[str, Any]:
@@ -300,13 +301,15 @@ class Ehrr(Router[EhrrParameters]):
         if decision.explored is None:
             return {}
         servers, tools, explored = decision.servers, decision.tools, decision.explored
-        return {
-            "exploration": explored.how,
-            "success": {
-                **_both(servers.names, decision.shortlist(), servers.success, explored.server_estimate),
-                **_both(tools.ids, decision.evaluated_tools(), tools.success, explored.tool_estimate),
-            },
+        success = {
+            names[row]: {"used": float(used[row]), "estimate": float(estimate[row])}
+            for names, rows, used, estimate in (
+                (servers.names, decision.shortlist(), servers.success, explored.server_estimate),
+                (tools.ids, decision.evaluated_tools(), tools.success, explored.tool_estimate),
+            )
+            for row in rows
         }
+        return {"exploration": explored.how, "success": success}
 
 
 def _server_trace(engine: EhrrEngine, layer: ServerLayer) -> ServerTrace:
@@ -343,15 +346,6 @@ def _tool_trace(engine: EhrrEngine, servers: ServerLayer, race: ToolLayer) -> tu
         dropped=_dropped(servers, context.tool_server, race.affordable, rank, p),
     )
     return trace, tuple(int(row) for row in best[: p.n])
-
-
-def _both(names: Sequence[str], rows: Sequence[int], used: Array, estimate: Array) -> dict[str, dict[str, float]]:
-    return {names[row]: {"used": float(used[row]), "estimate": float(estimate[row])} for row in rows}
-
-
-def _explored(context: RoutingContext, p: EhrrParameters) -> Explored:
-    servers, tools = estimates(context, l_route_s=p.l_route_s, eps=p.eps)
-    return Explored(p.exploration, servers.success, tools.success)
 
 
 def _stages(

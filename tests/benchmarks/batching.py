@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from core.decisions.case import candidates_of
 from core.domain.decision import Fit
 from core.importers.shipped_catalogs import shipped
 from core.routers.context import Match, RoutingContext
 from core.routers.ehrr import Ehrr, EhrrParameters
-from core.routers.ehrr_batch import candidates_of
 from core.routers.projection import StatisticsProjection
 from tests.benchmarks.measuring import report
 

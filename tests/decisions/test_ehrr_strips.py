@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from core.decisions.case import Outcomes, decide
+from core.decisions.curves import plane
 from core.decisions.ehrr_strips import MOVES_SERVERS, SMOOTH, WHOLE, bracketed, grid, of_listed, strip, strips
-from core.decisions.plane import plane
 from core.routers.ehrr import Ehrr
 from tests.cases import each
 from tests.decisions import instances

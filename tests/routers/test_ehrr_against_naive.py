@@ -4,11 +4,10 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.domain.catalog import Server
-from core.routers.crossings import Lines, crossings
 from core.routers.ehrr import Ehrr
 from tests.routers import naive, worlds
 
@@ -168,20 +167,3 @@ def test_proposition_8_exposed_tokens_are_at_most_n_times_the_longest_definition
     tokens = route(context, n=n).tokens
     assert tokens["exposed"] <= n * max(context.tool_tokens, default=0)
     assert tokens["baseline"] == sum(int(x) for x in context.tool_tokens)
-
-
-@promise
-@given(seeds)
-def test_the_interval_of_alpha_t_is_where_routing_again_gives_the_same_winner(seed):
-    context = random_context(seed)
-    today = route(context)
-    feasible = feasible_rows(today)
-    assume(len(feasible) > 1)
-    trace = today.tools
-    similarity, cost = trace.similarity[feasible], (trace.time_cost_s + trace.money_cost_s)[feasible]
-    edges = np.array([0.0, *crossings(Lines(similarity, cost), 0.0, 2.0, keep=1), 2.0])
-    above = int(np.searchsorted(edges, today.parameters["alpha_t"], side="right"))
-    for end, outwards in ((edges[above - 1], -1e-6), (edges[above], 1e-6)):
-        assert route(context, alpha_t=float(end - outwards)).candidates[0] == today.candidates[0]
-        if 0.0 < end < 2.0:
-            assert route(context, alpha_t=float(end + outwards)).candidates[0] != today.candidates[0]

@@ -8,10 +8,10 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from core.decisions.case import BROADCAST, candidates_of, family, payments_of
 from core.domain.catalog import Catalog, Server, Tool
 from core.routers.context import Match, RoutingContext
 from core.routers.ehrr import Ehrr, EhrrParameters
-from core.routers.ehrr_batch import BROADCAST, candidates_of, family, payments_of
 from core.routers.parameters import LearningParameters, MatchingParameters
 from tests.routers import worlds
 

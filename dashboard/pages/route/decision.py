@@ -37,8 +37,7 @@ from dashboard.pages.route.drawing import (
     show,
 )
 from dashboard.pages.route.plan import agent_state
-from dashboard.pages.route.score import changed_answers, scoreboard, scores, task_sets
-from dashboard.pages.route.why import explain, why_panel
+from dashboard.pages.route.why import changed_answers, explain, scoreboard, scores, task_sets, why_panel
 from dashboard.ui.chart import chart, component
 from dashboard.ui.charts.shared import MARKS, TRACKS, curve_chart
 from dashboard.ui.labels import LABELS_HELP, Labelling, label_bar, label_notice, labelling, moved_words

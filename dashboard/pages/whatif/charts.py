@@ -9,8 +9,8 @@ from itertools import cycle
 import numpy as np
 import plotly.graph_objects as go
 
+from core.decisions.curves import Plane
 from core.decisions.over_tasks import Bar, Tornado
-from core.decisions.plane import Plane
 from core.decisions.strips import Segment, Strip
 from core.decisions.whatif import Offer, Payoff
 from core.domain import units
