@@ -19,6 +19,7 @@ from core.papers.report import (
     Material,
     Row,
     Series,
+    Settings,
     Table,
     Value,
     ours,
@@ -289,7 +290,7 @@ def _floats(values: Array) -> tuple[float, ...]:
 SETS = ("l1_direct", "l2_context")
 QUESTION = "find a recipe for soup"
 BUDGET_USD = 0.0025  # the upper end of the low tier of prices (section V)
-MECHANISMS: Mapping[str, tuple[Mapping[str, object], Mapping[str, object]]] = {  # settings without and with it
+MECHANISMS: Mapping[str, tuple[Settings, Settings]] = {  # settings without and with it
     "Posted price": ({"auction": False}, {}),
     f"Budget of ${BUDGET_USD:g} a call": ({}, {"budget_usd": BUDGET_USD}),
     "Short-list of k servers": ({"k": 100}, {}),
@@ -308,9 +309,8 @@ def mechanisms(material: Material) -> Table:
             material.say(f"EHRR: {name}, {knobs}")
             before = _winners(material, tasks, preset, without) if without else whole
             after = _winners(material, tasks, preset, with_it) if with_it else whole
-            rows.append(
-                ours(f"{name}, {knobs}", _compared(tasks, before, after), link=_link(preset, without or with_it))
-            )
+            link = Link("route", {"q": QUESTION}, router="ehrr", preset=preset, settings=without or with_it)
+            rows.append(ours(f"{name}, {knobs}", _compared(tasks, before, after), link=link))
     columns = (
         Column("changed", "Another winner", 0), Column("better", "Right only with it", 0), Column("worse", "Right only without it", 0),
         Column("usd", "Price of winners, change", 1, "%"),
@@ -326,7 +326,7 @@ def mechanisms(material: Material) -> Table:
 Winner = tuple[str, float]  # "" without a candidate; USD
 
 
-def _winners(material: Material, tasks: Sequence[Task], preset: str, settings: Mapping[str, object]) -> list[Winner]:
+def _winners(material: Material, tasks: Sequence[Task], preset: str, settings: Settings) -> list[Winner]:
     made = (
         material.decide(t.subtask, SAMPLE, "ehrr", settings, hint=t.server_hint, preset=preset).winner for t in tasks
     )
@@ -339,8 +339,3 @@ def _compared(tasks: Sequence[Task], before: Sequence[Winner], after: Sequence[W
     worse = sum(b in right and a not in right for right, b, a in moved)
     usd = [sum(price for _, price in winners) for winners in (before, after)]
     return {"changed": len(moved), "better": better, "worse": worse, "usd": 100 * (usd[1] / usd[0] - 1)}
-
-
-def _link(preset: str, settings: Mapping[str, object]) -> Link:
-    said = {name: value for name, value in settings.items() if isinstance(value, bool | int | float)}
-    return Link("route", {"q": QUESTION}, router="ehrr", preset=preset, settings=said)

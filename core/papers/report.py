@@ -21,6 +21,8 @@ from core.planning.base import Planner
 from core.routers.context import RoutingContext
 
 Value = float | str | None
+Settings = Mapping[str, bool | int | float | str]
+"""Parameters of a router by name."""
 AS_IT_IS = -1
 """Digits of a column whose figures are written as they are, 5 and 0.0025."""
 
@@ -62,7 +64,7 @@ class Link:
     query: Mapping[str, str] = field(default_factory=dict[str, str])
     router: str = ""
     preset: str = "balanced"
-    settings: Mapping[str, bool | int | float | str] = field(default_factory=dict[str, bool | int | float | str])
+    settings: Settings = field(default_factory=dict[str, bool | int | float | str])
     says: str = ""
 
 
@@ -229,6 +231,11 @@ def pair(theirs: Value, ours: Value) -> tuple[Value, Value]:
 def ours(name: str, found: Mapping[str, Value], printed: Mapping[str, Value] | None = None, **more: Any) -> Row:
     """A row of the same experiment on our data: what was `found` beside what the paper has `printed`."""
     return Row(name, Kind.OURS, {key: pair((printed or {}).get(key), value) for key, value in found.items()}, **more)
+
+
+def bars(id_: str, title: str, about: str, y: str, series: Sequence[Series], **more: Any) -> Chart:
+    """A figure of bars whose groups need no title."""
+    return Chart(id_, title, about, "", y, "bar", tuple(series), **more)
 
 
 def number(value: Value) -> float | None:

@@ -265,9 +265,7 @@ class Query:
 
 
 def _order(names: tuple[str, ...]) -> NDArray[np.int64]:
-    order = np.empty(len(names), dtype=np.int64)
-    order[sorted(range(len(names)), key=names.__getitem__)] = np.arange(len(names))
-    return order
+    return np.argsort(np.array(sorted(range(len(names)), key=names.__getitem__), dtype=np.int64))
 
 
 # Results that are kept per catalog: every outcome makes a new routing context, the catalog stays

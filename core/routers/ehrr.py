@@ -30,7 +30,6 @@ from core.routers.estimates import (
     estimate_tools,
     estimates,
     exploration_note,
-    ranks,
 )
 from core.routers.parameters import (
     ABLATION,
@@ -191,7 +190,7 @@ class EhrrEngine:
         utilities = utility.utility(similarity, cost_s, alpha=self._weight("alpha_s"))
         k, rank = self.value("k") if p.hierarchy else len(order), NO_RANK
         if utilities.ndim == 1 and "k" not in self.differing:
-            rank = ranks(utility.ranking(utilities, similarity, order))
+            rank = np.argsort(utility.ranking(utilities, similarity, order)) + 1
             listed = rank <= k
         else:
             listed = utility.highest(utilities, similarity, order, k)

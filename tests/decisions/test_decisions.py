@@ -15,9 +15,8 @@ from core.app import App
 from core.decisions.routing import DECISIONS_KEPT, Asked
 from core.domain.errors import ParameterError, UnknownNameError, WayfareError
 from core.relevance.refusal import understood
-from core.routers.why import why
 from tests.importing import import_text
-from tests.world import Scripted, call, document, open_test_app
+from tests.world import Scripted, call, document
 
 TEXT = "read a file"
 
@@ -139,22 +138,6 @@ def test_an_unchanged_question_is_the_same_decision_until_something_is_learnt(ap
     assert len({first.id, *(other.id for other in others)}) == 5
     app.store.events.flush()
     assert app.store.activity.decision_count() == 5
-
-
-def test_why(app: App) -> None:
-    decision = route(app)
-    for name in (*decision.servers.names, *decision.tools.ids):
-        assert why(decision, name).endswith(".")
-    with pytest.raises(UnknownNameError, match=r"'nope'.*'world'"):
-        why(decision, "nope")
-
-
-def test_one_decision_after_the_other_is_in_order_after_reopening(app: App, path) -> None:
-    ids = [route(app, n=n).id for n in range(1, 6)]
-    app.close()
-    with open_test_app(path) as again:
-        listed = list(again.store.activity.decisions()["id"])
-    assert listed == ids[::-1]
 
 
 def test_a_question_that_is_not_english_is_never_decided_surely(app: App) -> None:

@@ -52,12 +52,6 @@ def test_the_k_most_similar_come_with_their_schemas_however_little_they_fit(cont
     assert decision.exposure.cached == 0
 
 
-def test_retrieval_knows_no_state():
-    tool = worlds.tool("x", preconditions=('is_authenticated(scope="a")',))
-    context = worlds.context(worlds.catalog(Server("a", tools=(tool,))), {}, {"a::x": 0.9})
-    assert ids(decide(SimpleRetrieval, context)) == ["a::x"]
-
-
 # Static pruning
 
 
@@ -95,11 +89,6 @@ def test_the_stand_in_for_a_curator_takes_from_each_server_in_turn():
     assert len(curated(catalog, 30)) == 6
 
 
-def test_the_size_counts_where_no_list_is_given(context):
-    assert len(decide(StaticPruning, context, size=2, n=50).candidates) == 2
-    assert len(decide(StaticPruning, context, size=2, keep=",".join(COSINES), n=50).candidates) == 5
-
-
 # CLI lazy discovery
 
 
@@ -116,15 +105,6 @@ def test_a_search_prints_lines_and_the_best_is_described(context):
     assert ids(decision) == ["mail::send", "mail::find"]
     assert decision.exposure.exposed == printed + count_tokens(usage(tools[0]))
     assert decision.tool_at(2).dropped_by is Drop.NOT_RETRIEVED
-
-
-def test_a_tool_without_a_word_in_common_stays_unseen():
-    tools = (worlds.tool("x"), worlds.tool("y"))
-    context = worlds.context(worlds.catalog(Server("a", tools=tools)), {}, {})
-    decision = decide(CliLazy, context)
-    assert decision.candidates == ()
-    assert decision.reason == "No tool has a word in common with the sub-task; say it in other words."
-    assert decision.exposure.exposed == 0
 
 
 @each("schema", [None, {}, {"properties": 7}, {"properties": {"a": 7}, "required": "a"}, {"required": [{}]}])

@@ -98,14 +98,6 @@ def test_the_least_recently_used_are_forgotten(clock):
     assert not loader.load(CATALOG, ["files::write"])[0].hit
 
 
-def test_of_a_server_larger_than_the_memory_what_was_wanted_is_kept(clock):
-    live = Live()
-    loader = SchemaLoader(live, capacity=1, clock=clock)
-    assert len(loader.load(CATALOG, ["files::read"], live=True)) == 1
-    assert loader.load(CATALOG, ["files::read"], live=True)[0].hit
-    assert live.asked == ["files"]
-
-
 def test_a_server_that_does_not_answer_is_told_of_and_asked_again(clock):
     live = Live(fails=True)
     loader = SchemaLoader(live, clock=clock)

@@ -1,7 +1,5 @@
 """The router against EHRR in plain loops, and the paper's propositions over whole decisions."""
 
-import math
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -105,16 +103,6 @@ def test_the_defaults_are_table_five():
     assert [values[name] for name in ("lambda_r", "lambda_var", "lambda_p", "lambda_l")] == [0.15] * 4
 
 
-def test_the_plain_loops_themselves_give_the_tables():
-    context = worlds.tables_context()
-    of_server = {"s1": 0.75, "s2": 0.85}
-    of_tool = {"s1::t11": 0.90, "s1::t12": 0.75, "s1::t13": 0.85, "s2::t21": 0.99}
-    servers, tools, candidates = naive.route(context.catalog, of_server, of_tool, DEFAULTS)
-    assert candidates == ["s1::t12", "s1::t13"]
-    assert [round(servers[s]["posted"], 4) for s in ("s1", "s2")] == [0.0249, 0.0351]
-    assert math.isclose(round(tools["s1::t13"]["utility"], 3), 0.483)
-
-
 promise = settings(derandomize=True, max_examples=50)
 seeds = st.integers(0, 2**32 - 1)
 
@@ -148,16 +136,6 @@ def random_context(seed, most_servers=6):
 
 def route(context, **parameters):
     return Ehrr().route("x", context, worlds.table_v(**parameters))
-
-
-def feasible_rows(decision):
-    """F(q) as the paper defines it: short-listed, accepting, affordable."""
-    trace = decision.servers
-    return [
-        row
-        for row, server in enumerate(decision.tools.server_row)
-        if trace.shortlisted[server] and trace.accepted[server] and decision.tools.affordable[row]
-    ]
 
 
 @promise

@@ -51,16 +51,6 @@ def test_lemma_2_the_variance_after_t_steps_is_the_solved_recursion(start, smoot
     assert variance == pytest.approx(limit * (1 - (1 - smoothing) ** (2 * steps)), abs=1e-9)
 
 
-def test_one_call_by_hand():
-    after = START.after(y=True, latency_s=3.0, fail=False, connect_s=0.5, rates=Rates(0.1, 0.2, 0.3, 0.4))
-    assert after.success == pytest.approx(0.9 * 0.9 + 0.1)
-    assert after.success_variance == pytest.approx(0.8 * 0.01 + 0.2 * (1 - 0.9) ** 2)
-    assert after.post_accept_failure == pytest.approx(0.7 * 0.02)
-    assert after.call_s == pytest.approx(0.6 * 1.0 + 0.4 * 3.0)
-    assert after.conn_s == pytest.approx(0.6 * 0.3 + 0.4 * 0.5)
-    assert (after.calls, after.connects) == (1, 1)
-
-
 def test_a_connection_that_took_no_time_is_a_connection():
     after = START.after(y=True, latency_s=1.0, fail=False, connect_s=0.0, rates=Rates())
     assert after.conn_s == pytest.approx(0.85 * 0.3)
@@ -155,14 +145,6 @@ def test_an_outcome_that_comes_late_makes_nothing_older(two_servers, at, moment)
     assert projection.server(0).success == pytest.approx(0.85 * known.success)
     assert projection.snapshot(moment(50)).servers.decayed[0] == 0.0
     assert projection.snapshot(moment(0)).servers.decayed[0] == 0.0
-
-
-def test_without_a_moment_figures_are_those_at_the_latest_outcome(two_servers, at, moment):
-    projection = fading(two_servers)
-    projection.observe(at(0, "a", "x", "crash"))
-    projection.observe(at(HALF_LIFE_S, "b", "z"))
-    assert projection.snapshot().servers.decayed.tolist() == [0.5, 0.0]
-    assert projection.snapshot() is projection.snapshot(moment(HALF_LIFE_S))
 
 
 def test_looking_ahead_counts_the_time_that_has_passed(two_servers, at):

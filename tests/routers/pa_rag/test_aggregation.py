@@ -45,13 +45,6 @@ def test_a_part_that_waits_for_one_without_a_tool_is_named(route, planner) -> No
     )
 
 
-def test_a_part_without_a_tool_does_not_wait_as_well(route, planner) -> None:
-    planner._select = {"find the news": (), "mail them to Bo": ()}
-    decision = route(WHOLE, refuse=True)
-    assert stage(decision, "verification").note == "No tool for: find the news; mail them to Bo."
-    assert decision.candidates == ()
-
-
 def test_the_selector_reads_scores_in_proportion_on_the_scale_of_the_cosine(
     route, planner, context, monkeypatch
 ) -> None:

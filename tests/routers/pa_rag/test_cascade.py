@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from core.routers.pa_rag import PaRag
-from core.routers.reranking import VARIABLE, RerankerError
 from tests.routers import scripted, worlds
 from tests.routers.pa_rag.case import WHOLE, stage
 
@@ -48,10 +47,6 @@ def test_a_servers_score_counts_in_that_of_its_tools(route) -> None:
     assert decision.tools.utility[row] == pytest.approx(0.7 * (0.1 / 0.7) ** 0.5)
 
 
-def test_a_kept_server_lends_only_its_m_best(route, context) -> None:
-    assert stage(route("find the news", m=1, n=5), "scoped tools").kept == 1
-
-
 def test_a_reranker_decides_in_both_stages(route, context, monkeypatch) -> None:
     """Tokens that say: what is asked is the bank. It is retrieved last and kept first."""
 
@@ -64,17 +59,6 @@ def test_a_reranker_decides_in_both_stages(route, context, monkeypatch) -> None:
     assert [decision.servers.names[row] for row in decision.shortlist()] == ["bank"]
     assert "reranked" in stage(decision, "pre-retrieval").note
     assert scripted.names(route("find the news", reranker="late", rerank_share=1.0, pool=1)) == ["web::search"]
-
-
-def test_within_a_server_a_reranker_decides_too(route, context, monkeypatch) -> None:
-    def tokens(texts):
-        return [
-            np.array([[1.0, 0.0]] if "crawl" in t or "news" in t else [[0.0, 1.0]], dtype=np.float32) for t in texts
-        ]
-
-    monkeypatch.setattr(context.matcher, "tokens", tokens)
-    decision = route("find the news", reranker="late", rerank_share=1.0, pool=1)
-    assert scripted.names(decision) == ["web::crawl"]
 
 
 def test_a_hint_for_the_question_is_none_for_its_parts(planner, context, monkeypatch) -> None:
@@ -98,8 +82,3 @@ def test_a_hint_for_the_question_is_none_for_its_parts(planner, context, monkeyp
     router = PaRag({"rules": planner})
     router.route(WHOLE, context, router.parameters(similarity="fit"), server_hint="news")
     assert hints == {WHOLE: "news", "find the news": "", "mail them to Bo": ""}
-
-
-def test_a_cross_encoder_that_is_not_there_is_one_sentence(route) -> None:
-    with pytest.raises(RerankerError, match=rf"^No cross-encoder is set; give {VARIABLE} a model's folder, or choose"):
-        route("find the news", reranker="cross_encoder")

@@ -4,19 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from core.planning.base import SubQuery
 from tests.routers import scripted
-from tests.routers.pa_rag.case import PARTS, WHOLE, stage, steps
+from tests.routers.pa_rag.case import WHOLE, stage, steps
 
 
 def test_complexity_is_judged_with_the_servers_of_the_pre_retrieval(route, planner) -> None:
     route("find the news")
     assert planner.judged == [("find the news", ("web: A web server. Tools: search, crawl",))]
-
-
-def test_the_evidence_is_a_stage(route) -> None:
-    shown = stage(route(WHOLE), "complexity")
-    assert (shown.note, shown.by, shown.kept, shown.of) == ("Complex (0.90): 2 requests.", "toy", 1, 2)
 
 
 def test_a_simple_question_is_looked_up_once_and_has_no_steps(route) -> None:
@@ -47,8 +41,3 @@ def test_sub_queries_share_nothing(route, planner) -> None:
     for step in both.steps:
         alone = route(step.subtask, n=2)
         assert [alone.tools.ids[row] for row in alone.candidates] == [both.tools.ids[row] for row in step.candidates]
-
-
-def test_the_other_parts_do_not_change_one(route, planner) -> None:
-    planner._parts[WHOLE] = (SubQuery("nothing"), *reversed(PARTS))
-    assert steps(route(WHOLE))[1:] == [["mail::send"], ["web::search"]]
