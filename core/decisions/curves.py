@@ -17,7 +17,7 @@ from core.domain.params import Knob
 from core.domain.trace import Array
 from core.routers.ehrr import EhrrEngine
 from core.routers.estimates import estimate_servers
-from core.routers.utility import attempt_success
+from core.routers.utility import Rows, attempt_success
 
 SHOWN = 8
 
@@ -129,14 +129,18 @@ def rounded(value: float) -> str:
 POINTS = 80
 
 
+def _listed(case: Case, now: Outcomes) -> tuple[Rows, int]:
+    """The short-list, and the server of the winner, or its first one."""
+    listed, winner = np.flatnonzero(now.listed[0]), int(now.winner[0])
+    return listed, int(case.context.tool_server[winner]) if winner >= 0 else int(listed[0])
+
+
 def posted(case: Case) -> Curve:
     """The price posted to the winner's server over expected time with Proposition 2's bound, and what each short-listed server is
     offered and asks."""
     p, now = case.parameters, decide(case, {})
     known = now.engine.servers
-    listed = np.flatnonzero(now.listed[0])
-    winner = int(now.winner[0])
-    subject = int(case.context.tool_server[winner]) if winner >= 0 else int(listed[0])
+    listed, subject = _listed(case, now)
     similarity, cost = float(case.match.servers[subject]), float(known.cost_s[subject])
     longest = 1.3 * float(known.cost_s[listed].max())
     xs = np.linspace(0.0, longest, POINTS)
@@ -172,24 +176,24 @@ def posted(case: Case) -> Curve:
     )  # fmt: skip
 
 
+def _server(case: Case, now: Outcomes, row: int, x: Array, y: Array, said: str = "") -> Line:
+    """The point of one server in a chart of all."""
+    kind = "accepted" if now.accepted[0, row] else "rejected"
+    return Line(f"{case.context.server_names[row]}{said}", (float(x[row]),), (float(y[row]),), kind, marks="circle")
+
+
 def time_against_success(case: Case) -> Curve:
     """Expected time to success of the winner's server over its success rate, and the short-listed servers where they stand."""
     p, now = case.parameters, decide(case, {})
     known = now.engine.servers
-    listed = np.flatnonzero(now.listed[0])
-    winner = int(now.winner[0])
-    subject = int(case.context.tool_server[winner]) if winner >= 0 else int(listed[0])
+    listed, subject = _listed(case, now)
     wait, failure = float(known.fixed_s[subject] + known.call_s[subject]), float(known.post_accept_failure[subject])
     xs = np.linspace(0.05, 1.0, POINTS)
     ys = wait / attempt_success(xs, np.full(POINTS, failure), eps=p.eps)
     success = float(known.success[subject])
     name = case.context.server_names[subject]
     lines = [Line(name, tuple(xs.tolist()), tuple(ys.tolist()), "chosen")]
-    lines += [
-        Line(f"{case.context.server_names[row]} as it stands", (float(known.success[row]),), (float(known.cost_s[row]),),
-             "accepted" if now.accepted[0, row] else "rejected", marks="circle")
-        for row in map(int, listed)
-    ]  # fmt: skip
+    lines += [_server(case, now, row, known.success, known.cost_s, " as it stands") for row in map(int, listed)]
     return Curve(
         f"Expected time of {name} against its success", "conservative success r̃", "C (s)", tuple(lines), success, 1.0,
         r"C = \frac{G + L}{\max(\varepsilon,\ (1 - p_{fail})\,\tilde r)}",
@@ -211,13 +215,10 @@ def conservatism(case: Case) -> Curve:
     extra = careful.cost_s - plain.cost_s
     order: list[int] = listed[np.argsort(-extra[listed], kind="stable")].tolist()
     most = order[0]
-    longest = 1.1 * float(np.sqrt(statistics.success_variance[listed]).max() or 0.1)
-    lines = [
-        Line(case.context.server_names[row], (float(np.sqrt(statistics.success_variance[row])),), (float(extra[row]),),
-             "accepted" if now.accepted[0, row] else "rejected", marks="circle")
-        for row in order
-    ]  # fmt: skip
-    spread = float(np.sqrt(statistics.success_variance[most]))
+    deviation = np.sqrt(statistics.success_variance)
+    longest = 1.1 * float(deviation[listed].max() or 0.1)
+    lines = [_server(case, now, row, deviation, extra) for row in order]
+    spread = float(deviation[most])
     return Curve(
         "The cost of conservatism: seconds that r̃ adds to r", "standard deviation of success σ", "s added to C", tuple(lines), None, longest,
         r"\Delta C = \frac{G + L}{(1 - p_{fail})(r - \sigma)} - \frac{G + L}{(1 - p_{fail})\,r}",

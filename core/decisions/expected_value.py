@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from core.decisions.counterfactuals import NUDGE, Change, Counterfactual, Room, of_knobs
 from core.decisions.ehrr_strips import apart
 from core.decisions.layer import COLUMNS, FIGURES, FIT, LATENCY, PRICE, SUCCESS, Supposed, layered
-from core.decisions.strips import REFUSAL, Segment, Strip, against, asked, at_value, meeting, placed
+from core.decisions.strips import REFUSAL, Strip, against, asked, assembled
 from core.domain import units
 from core.domain.params import Knob
 from core.routers.expected_value import ValueEngine, prospects, rivals_of
@@ -225,15 +225,10 @@ def _of_tries(case: ValueCase, knob: Knob) -> Strip:
     edges = [float(low), *(value + 0.5 for value in range(low, high)), float(high)]
     bounds, kept = _merged(edges, orders)
     margins = [
-        _lead(case, int(value), order[0]) if order else 0.0
+        case.at(n=int(value)).lead("worth_usd", case.parameters.worth_usd, order[0]) if order else 0.0
         for value, order in zip(asked(knob, bounds, case.parameters.n), kept, strict=True)
     ]
     return _assembled(case, knob, bounds, kept, margins)
-
-
-def _lead(case: ValueCase, n: int, first: int) -> float:
-    """The lead of the best order of `n` tries over one that does not begin with `first`."""
-    return case.at(n=n).lead("worth_usd", case.parameters.worth_usd, first)
 
 
 def _merged(edges: list[float], orders: list[Order]) -> tuple[list[float], list[Order]]:
@@ -242,18 +237,12 @@ def _merged(edges: list[float], orders: list[Order]) -> tuple[list[float], list[
 
 
 def _assembled(case: ValueCase, knob: Knob, bounds: list[float], orders: list[Order], margins: list[float]) -> Strip:
-    here = placed(bounds, getattr(case.parameters, knob.name))
-    segments: list[Segment] = []
-    for place, (order, margin) in enumerate(zip(orders, margins, strict=True)):
-        if place == here:
-            stage, reason = _now(case, order, margin)
-        else:
-            neighbour, at = meeting(knob, bounds, place, here)
-            stage, change = _change(case, orders[neighbour], order)
-            reason = f"{at_value(knob, at)} {change}"
-        winner = case.context.tool_ids[order[0]] if order else None
-        segments.append(Segment(bounds[place], bounds[place + 1], winner, reason, stage, margin))
-    return Strip(knob.name, bounds[0], bounds[-1], tuple(segments))
+    return assembled(
+        knob, bounds, getattr(case.parameters, knob.name),
+        [case.context.tool_ids[order[0]] if order else None for order in orders], margins,
+        lambda place: _now(case, orders[place], margins[place]),
+        lambda neighbour, place: _change(case, orders[neighbour], orders[place]),
+    )  # fmt: skip
 
 
 def _now(case: ValueCase, order: Order, margin: float) -> tuple[str, str]:

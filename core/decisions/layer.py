@@ -1,6 +1,7 @@
-"""A what-if layer: supposed figures of tools over a catalog that stays as it is.
+"""Routing contexts with other figures: those that a visitor supposes of single tools, and the connections that open sessions save.
 
-Supposed prices, latencies, success and fit of single tools replace the known ones. Asks of servers and all else stay.
+Supposed prices, latencies, success and fit replace the known ones. Asks of servers and all else stay. A call over an open session pays no
+connection: L_conn of its server is 0 in EHRR (2), until the session ends.
 """
 
 from __future__ import annotations

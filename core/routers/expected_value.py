@@ -210,12 +210,9 @@ def _worth_of_next(tries: Tries, order: Order, context: RoutingContext) -> tuple
     """The tool that becomes worth a further try first, and the worth from which it does."""
     rows = np.argsort(context.tool_order)
     places = tuple(int(context.tool_order[row]) for row in order.rows)
-    following = worth_of_next(_in_order(tries, rows), replace(order, rows=places))
+    by_name = Tries(*(getattr(tries, field.name)[rows] for field in fields(tries)))
+    following = worth_of_next(by_name, replace(order, rows=places))
     return None if following is None else (int(rows[following[0]]), following[1])
-
-
-def _in_order(tries: Tries, rows: np.ndarray) -> Tries:
-    return Tries(*(getattr(tries, field.name)[rows] for field in fields(tries)))
 
 
 def _extended(rows: tuple[int, ...], value: Array, n: int, context: RoutingContext) -> tuple[int, ...]:

@@ -12,6 +12,10 @@ TIME, LEARNING = "reliability and time", "learning and priors"
 AUCTION, BUDGET, ABLATION = "auction", "budget", "ablations"
 PLANNING = "planner"
 PRIOR_TIME = Range(0.0, 60.0, 0.1, "s", CUBE_ROOT)
+TOOL_VIEWS, SERVER_VIEWS = (
+    ("names", "full", "description", "parameters", "lexical"),
+    ("profile", "summary", "best_tool", "lexical"),
+)
 FIT, VIEW_WEIGHTS = "fit", "views"  # what Sim is: the probability of fit, or the weighted views of the texts
 
 
@@ -72,21 +76,10 @@ class MatchingParameters(SimilarityParameters):
     hint_weight: float = weight_knob(0.3, "w hint", "the server hint against the sub-task at the server layer, where a hint is given", label="Weight of the hint")  # fmt: skip
 
     def tool_weights(self) -> dict[str, float]:
-        return {
-            "names": self.w_names,
-            "full": self.w_full,
-            "description": self.w_description,
-            "parameters": self.w_parameters,
-            "lexical": self.w_lexical,
-        }
+        return {view: getattr(self, f"w_{view}") for view in TOOL_VIEWS}
 
     def server_weights(self) -> dict[str, float]:
-        return {
-            "profile": self.w_server_profile,
-            "summary": self.w_server_summary,
-            "best_tool": self.w_server_best_tool,
-            "lexical": self.w_server_lexical,
-        }
+        return {view: getattr(self, f"w_server_{view}") for view in SERVER_VIEWS}
 
 
 @dataclass(frozen=True)

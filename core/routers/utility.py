@@ -150,11 +150,11 @@ def best_rows(utilities: Array, similarity: Array, rows: Rows, name_order: Rows,
     [5, 4, -1]
     """
     most, names = int(np.max(n)), name_order[np.minimum(rows, len(name_order) - 1)]
-    order = np.lexsort(np.broadcast_arrays(names, -similarity, -utilities))[..., :most]
-    values: Array = at_rows(utilities, order)
-    racing = np.isfinite(values) & np.less(np.arange(order.shape[-1]), n)
+    width = min(most, utilities.shape[-1])
+    best: Rows = np.lexsort(np.broadcast_arrays(names, -similarity, -utilities))[..., :width]
+    values: Array = at_rows(utilities, best)
     found = np.full((*utilities.shape[:-1], most), NONE, dtype=np.int64)
-    found[..., : order.shape[-1]] = np.where(racing, at_rows(rows, order), NONE)
+    found[..., :width] = np.where(np.isfinite(values) & (np.arange(width) < n), at_rows(rows, best), NONE)
     return found
 
 

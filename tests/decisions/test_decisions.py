@@ -150,12 +150,3 @@ def test_a_question_that_is_not_english_is_never_decided_surely(app: App) -> Non
     assert "reads as German" in german.reason
     assert "reads as" not in english.reason
     assert understood(replace(english.fit, confidence="sure"), german.subtask).confidence == "unsure"
-
-
-def test_a_question_for_several_things_is_never_sure_of_one_tool(app: App) -> None:
-    several = app.routing.preview(Asked("read a file, then send a letter", app.routing.parameters("ehrr"), "world"))
-    assert several.parts == 2
-    assert several.fit is not None
-    assert several.fit.confidence != "sure"
-    assert "seems to ask for 2 things" in several.reason
-    assert app.routing.preview(Asked("read a file", app.routing.parameters("ehrr"), "world")).parts == 1

@@ -69,16 +69,6 @@ def test_the_decision_of_many_points_is_that_of_the_router() -> None:
             assert np.array_equal(found.accepted[0], plain.servers.accepted)
 
 
-def test_whole_numbers_have_a_segment_for_each_change() -> None:
-    case = instances.case(np.random.default_rng(8))
-    case = replace(case, parameters=replace(case.parameters, k=2, n=1, hierarchy=True, budget_usd=None, auction=False))
-    made = strips(case)["k"]
-    for value in range(1, 12):
-        plain = Ehrr().route("anything", case.context, replace(case.parameters, k=value))
-        assert made.at(value).winner == (plain.winner.tool if plain.winner else None)
-    assert all(point % 1 == 0.5 for point in made.breakpoints())
-
-
 def test_tables_one_and_two() -> None:
     """In the paper's example t13 would win if time mattered less: U is equal at alpha_t = (0.85 - 0.75) / (1.47 - 0.94) or so."""
     context = worlds.tables_context()

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from core.network.states import HighJitter, Ideal
-from core.network.traces import CallHistory, Fault, FaultKind, Injection, Traces, TraceView
+from core.network.traces import CallHistory, Fault, FaultKind, Injection, Traces
 from tests.cases import each
 
 STATES = {"a": [Ideal()], "b": [HighJitter()]}
@@ -24,16 +24,6 @@ def test_a_servers_trace_follows_from_its_name_and_the_seed_alone() -> None:
     assert not np.array_equal(both.latency_s[1], Traces.of(STATES, 50, seed=4).latency_s[1])
     twins = Traces.of({"x": [Ideal()], "y": [Ideal()]}, 50)
     assert not np.array_equal(twins.latency_s[0], twins.latency_s[1])
-
-
-def test_history_ends_at_the_given_step() -> None:
-    traces = Traces.of(STATES, 20)
-    assert np.array_equal(traces.history_s(7), traces.latency_s[:, :8])
-    assert np.array_equal(traces.history_s(7, 3), traces.latency_s[:, 5:8])
-    view = TraceView(traces, 7)
-    assert np.array_equal(view.recent_s(3), traces.latency_s[:, 5:8])
-    view.at = 9
-    assert np.array_equal(view.recent_s(3), traces.latency_s[:, 7:10])
 
 
 def test_real_calls_are_a_network_too_and_are_read_when_first_needed() -> None:

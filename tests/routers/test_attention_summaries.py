@@ -5,7 +5,6 @@ from __future__ import annotations
 from core.domain.catalog import Tool
 from core.domain.tokens import count_tokens
 from core.importers.shipped_catalogs import shipped
-from core.relevance.text_views import full
 from core.routers.attention import pool, shortened_description
 from tests.cases import each
 
@@ -18,11 +17,6 @@ def test_no_summary_of_a_shipped_tool_is_longer(name, limit):
     lines = pool(shipped(name).tools, limit).lines
     assert max(map(count_tokens, lines)) <= limit
     assert all("\n" not in line for line in lines)
-
-
-def test_a_short_description_is_embedded_with_the_full_view():
-    tools = shipped("sample").tools
-    assert pool(tools).texts == tuple(full(tool) for tool in tools)
 
 
 def test_sentences_go_in_whole_as_far_as_they_fit():

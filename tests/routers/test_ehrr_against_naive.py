@@ -1,6 +1,5 @@
 """The router against EHRR in plain loops, and the paper's propositions over whole decisions."""
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -101,47 +100,3 @@ def test_the_defaults_are_table_five():
     values = worlds.table_v().values()
     assert {name: values[name] for name in DEFAULTS} == DEFAULTS
     assert [values[name] for name in ("lambda_r", "lambda_var", "lambda_p", "lambda_l")] == [0.15] * 4
-
-
-promise = settings(derandomize=True, max_examples=50)
-seeds = st.integers(0, 2**32 - 1)
-
-
-def random_context(seed, most_servers=6):
-    """A catalog of up to six servers with up to three tools each; some figures are not declared."""
-    rng = np.random.default_rng(seed)
-
-    def maybe(value):
-        return None if rng.random() < 0.15 else float(value)
-
-    made, of_server, of_tool = [], {}, {}
-    for s in range(rng.integers(1, most_servers + 1)):
-        name = f"s{s}"
-        of_server[name] = float(rng.random())
-        own = []
-        for t in range(rng.integers(0, 4)):
-            of_tool[f"{name}::t{t}"] = float(rng.random())
-            figures = {"latency_s": maybe(rng.exponential()), "success": maybe(rng.uniform(0.3, 1))}
-            own.append(worlds.tool(f"t{t}", price_usd=maybe(rng.uniform(0, 0.05)), **figures))
-        made.append(
-            Server(
-                name, tools=tuple(own), ask_usd=maybe(rng.uniform(0, 0.05)), conn_s=maybe(rng.exponential(0.3)),
-                call_s=maybe(rng.exponential()), success=maybe(rng.uniform(0.3, 1)), success_variance=maybe(0.01),
-                post_accept_failure=maybe(rng.uniform(0, 0.5)),
-            )
-        )  # fmt: skip
-    catalog = worlds.catalog(*made)
-    return worlds.context(catalog, of_server, of_tool, tokens=rng.integers(1, 400, len(catalog.tools)))
-
-
-def route(context, **parameters):
-    return Ehrr().route("x", context, worlds.table_v(**parameters))
-
-
-@promise
-@given(seeds, st.integers(1, 5))
-def test_proposition_8_exposed_tokens_are_at_most_n_times_the_longest_definition(seed, n):
-    context = random_context(seed)
-    tokens = route(context, n=n).tokens
-    assert tokens["exposed"] <= n * max(context.tool_tokens, default=0)
-    assert tokens["baseline"] == sum(int(x) for x in context.tool_tokens)

@@ -9,7 +9,6 @@ from core.domain.catalog import Server
 from core.routers import ROUTERS
 from core.routers.base import AnyRouter
 from core.routers.sonar import Sonar
-from core.routers.tool_attention import ToolAttention
 from tests.cases import each
 from tests.routers import worlds
 
@@ -52,11 +51,3 @@ def test_fit_decides_by_default_and_the_papers_form_if_it_is_chosen(name: str, c
 def test_sonars_expertise_is_the_share_of_fit_among_the_kept_tools(context) -> None:
     decision = Sonar().route("do it", context, Sonar.parameters(a=1.0, s=2, t=3, n=3))
     assert dict(zip(decision.tools.ids, decision.tools.utility, strict=True)) == pytest.approx(FITS)
-
-
-def test_tool_attention_has_a_threshold_of_its_own_for_fit(context) -> None:
-    def active(**values: float) -> int:
-        return len(ToolAttention().route("do it", context, ToolAttention.parameters(**values)).candidates)
-
-    assert [active(least_fit=least) for least in (0.0, 0.05, 0.5, 0.95)] == [3, 2, 1, 0]
-    assert active(least_fit=0.0, theta=0.99) == 3

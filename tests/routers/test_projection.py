@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.domain.outcome import OutcomeKind
-from core.domain.statistics import Source
 from core.routers.ema import Priors, Rates
 from core.routers.projection import StatisticsProjection
 from tests.cases import each
@@ -102,15 +101,6 @@ def test_an_older_snapshot_does_not_change(two_servers, event, old):
     assert (before.version, projection.snapshot().version) == (0, 1)
 
 
-def test_a_tool_that_the_catalog_no_longer_has_teaches_about_its_server_alone(two_servers, event):
-    projection = StatisticsProjection(two_servers)
-    before = copied(projection.snapshot())
-    projection.observe(event("a", "gone", "crash", 9.0))
-    after = projection.snapshot()
-    assert all(np.array_equal(arrays(after)[n], before[n], equal_nan=True) for n in before if n[0] == "tools")
-    assert after.servers.success.tolist() == pytest.approx([0.85 * 0.8, 0.9])
-
-
 @each(("kind", "simulated"), [("ok", False), ("crash", False), ("cancelled", False), ("ok", True)])
 def test_looking_ahead_gives_the_figures_that_folding_then_gives_and_changes_nothing(
     two_servers, event, kind, simulated
@@ -121,17 +111,6 @@ def test_looking_ahead_gives_the_figures_that_folding_then_gives_and_changes_not
     assert same(projection.snapshot(), before)
     projection.observe(outcome)
     assert ahead == (projection.server(0), projection.tool(1))
-
-
-def test_after_a_call_what_was_observed_is_measured_and_a_price_is_not(two_servers, event):
-    projection = StatisticsProjection(two_servers)
-    for server, tool in (("a", "x"), ("b", "z")):
-        projection.observe(event(server, tool, connect_s=0.1))
-    s, t = projection.snapshot().servers, projection.snapshot().tools
-    for source in (s.conn_source, s.call_source, s.success_source, s.failure_source):
-        assert source.tolist() == [Source.MEASURED] * 2
-    assert t.success_source.tolist() == [Source.MEASURED, Source.DECLARED, Source.MEASURED]
-    assert t.price_source.tolist() == [Source.DECLARED, Source.DECLARED, Source.PRIOR]
 
 
 def test_priors_stand_where_nothing_is_declared_and_only_there(two_servers):

@@ -58,12 +58,6 @@ def test_late_interaction_is_the_mean_over_the_query_of_the_best_of_the_document
     assert max_sim(query, [document]).tolist() == [pytest.approx((0.8 + 0.96) / 2, abs=1e-6)]
 
 
-def test_late_interaction_reads_the_documents_in_their_places() -> None:
-    rows = np.eye(3, dtype=np.float32)
-    held = [np.zeros((0, 3)), rows[[1]], rows[[0, 1, 2]], np.zeros((0, 3)), rows[[0]]]
-    assert max_sim(rows[[0]], held).tolist() == [0.0, 0.0, 1.0, 0.0, 1.0]
-
-
 def test_fusion_looks_at_ranks_and_not_at_scales() -> None:
     def by(scale):
         views = {"a": scale * np.array([3.0, 2.0, 1.0]), "b": np.array([0.1, 0.3, 0.2])}

@@ -84,14 +84,6 @@ def test_a_weight_comes_before_the_mode_and_0_is_a_weight(context) -> None:
         Sonar.parameters(a=1.1)
 
 
-def test_without_a_network_n_is_neutral_and_said_so(context) -> None:
-    decision = Sonar().route("q", context)
-    assert decision.winner.tool == "a::t"
-    stage = next(stage for stage in decision.stages if stage.name == "network")
-    assert "No latency is known for 3 of 3 tools" in stage.note
-    assert "neutral there (0.5)" in stage.note
-
-
 def test_a_server_without_history_is_neutral_among_others(context) -> None:
     calls = CallHistory(("a", "b", "c"), lambda: [("a", 1.0)])
     decision = Sonar().route("q", replace(context, network=calls))

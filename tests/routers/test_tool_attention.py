@@ -80,18 +80,6 @@ def test_the_state_holds_back_what_it_does_not_satisfy_and_each_tool_says_why(co
         assert why_tool(decision, row).endswith(f"; {said}.")
 
 
-def test_only_what_overlaps_enough_is_asked_for_its_preconditions(context):
-    decision = decide(context, theta=0.7, outputs="none")
-    assert dropped(decision)["files::read"] is Drop.BELOW_THRESHOLD
-    assert decision.remarks == {}
-
-
-def test_without_lazy_loading_no_definition_is_exposed(context):
-    decision = decide(context, lazy_loading=False)
-    assert decision.exposure.exposed == 0
-    assert ids(decision) == ids(decide(context))
-
-
 def test_the_stages_are_the_algorithms(context):
     stages = decide(context, scopes="none", n=2).stages
     assert [(stage.name, stage.kept, stage.of) for stage in stages] == [

@@ -57,11 +57,6 @@ def test_each_wording_brings_up_its_best_and_doubles_are_merged_by_the_best_scor
     assert (scores["b::t1"], scores["a::t0"]) == (0.7, 0.6)
 
 
-def test_a_wording_that_says_the_same_is_looked_up_once(planner, context) -> None:
-    notes = [stage.note for stage in shed(planner, context, variations=3).stages]
-    assert any(note.startswith("3 wordings") for note in notes)  # four were made, one of them twice
-
-
 def test_what_is_below_the_threshold_does_not_come_up(planner, context) -> None:
     assert scripted.names(shed(planner, context, threshold=0.55, n=6)) == ["b::t1", "a::t0"]
 

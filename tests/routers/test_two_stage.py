@@ -101,12 +101,6 @@ def test_the_reranker_decides_among_the_kept_tools_and_only_there(described) -> 
     assert [stage.by for stage in decision.stages if stage.name == "reranking"] == ["lexical"]
 
 
-@pytest.mark.parametrize("settings", [{"reranker": "none"}, {"reranker": "lexical", "rerank_share": 0.0}])
-def test_without_a_reranker_or_a_share_it_is_rag(described, settings) -> None:
-    plain = RagBm25().route("read a file", described, RagBm25.parameters(s=1, t=2))
-    assert scripted.names(reranked(described, **settings)) == scripted.names(plain) == ["a::long", "a::short"]
-
-
 def test_a_share_weighs_bm25_against_the_reranker(described) -> None:
     """(1 - w) C + w rerank with C = BM25 / 4: half of the way between both."""
     scores = {w: reranked(described, reranker="lexical", rerank_share=w).tools.utility for w in (0.0, 0.5, 1.0)}

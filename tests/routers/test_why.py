@@ -7,7 +7,6 @@ from dataclasses import replace
 import pytest
 
 from core.domain.catalog import Server
-from core.routers.baselines import RagMcp
 from core.routers.ehrr import Ehrr
 from core.routers.why import fit_note, why_server, why_tool
 from tests.cases import each
@@ -79,8 +78,3 @@ def decided(slow: float, quick: float, *, router=Ehrr, **values):
 def test_it_names_the_likelier_tool_and_what_decided_instead() -> None:
     note = fit_note(decided(0.9, 0.3, alpha_t=0.25))
     assert note.startswith(" a::slow is likelier to fit, 90 % against 30 %")
-
-
-def test_nothing_is_said_of_a_router_that_weighs_no_costs_or_where_nobody_won() -> None:
-    assert fit_note(decided(0.9, 0.3, router=RagMcp)) == ""
-    assert fit_note(decided(0.9, 0.3, alpha_t=2.0, kappa=1000.0, p_bs=0.0, p_ofs=0.0)) == ""

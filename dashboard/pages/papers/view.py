@@ -247,15 +247,11 @@ def _figures(app: App, report: Report) -> None:
     columns = st.grid(2, min_column_width=420, gap="small")
     for one in report.charts:
         with columns.cell(), st.container(border=True, gap="small"):
-            _figure(app, report, one)
-
-
-def _figure(app: App, report: Report, one: Chart) -> None:
-    chart(paper_chart(one), key=f"papers:{report.id}:{one.id}", about=f"{one.title}. {one.about}")
-    st.caption(f"{escaped(one.about, 500)}{_try(app, one.link)}")
-    if one.differs:
-        with st.expander("What differs, and why"):
-            st.caption(escaped(one.differs, 1000))
+            chart(paper_chart(one), key=f"papers:{report.id}:{one.id}", about=f"{one.title}. {one.about}")
+            st.caption(f"{escaped(one.about, 500)}{_try(app, one.link)}")
+            if one.differs:
+                with st.expander("What differs, and why"):
+                    st.caption(escaped(one.differs, 1000))
 
 
 def _try(app: App, link: Link | None) -> str:
