@@ -247,7 +247,7 @@ class App:
     @built
     def routing(self):
         from core.catalogs.decision_log import DecisionLog
-        from core.decisions.open_sessions import OpenSessions
+        from core.decisions.layer import OpenSessions
         from core.decisions.routing import RoutingService
 
         log = DecisionLog(self.store, self.telemetry)
@@ -337,7 +337,7 @@ class App:
 
     @built
     def saved_presets(self):
-        from core.routers.saved_presets import SavedPresets
+        from core.routers.presets import SavedPresets
 
         return SavedPresets(self.store)
 

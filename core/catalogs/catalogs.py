@@ -43,8 +43,7 @@ from core.relevance.index_files import IndexFiles, Prepared, made_of
 from core.relevance.labelled import IndexScorer
 from core.relevance.learnt import NOTHING_LEARNT, Learnt, LearntModels
 from core.relevance.relevance_index import RelevanceIndex
-from core.routers.context import RoutingContext
-from core.routers.matching import IndexMatcher
+from core.routers.context import IndexMatcher, RoutingContext
 from core.routers.parameters import LearningParameters
 from core.routers.projection import StatisticsProjection
 from core.store import Store

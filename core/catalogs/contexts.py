@@ -23,15 +23,13 @@ from core.domain.catalog import Catalog
 from core.domain.params import LAST_S, STEP_S, NetworkMoment
 from core.domain.statistics import Source, Statistics
 from core.network.profiles import NetworkProfiles
-from core.network.score import recent_figures
-from core.network.traces import Injection, NetworkView, Traces, TraceView
+from core.network.traces import Injection, NetworkView, Traces, TraceView, recent_figures
 from core.relevance.catalog_index import CatalogIndex
 from core.relevance.encoder import CachedEncoder
 from core.relevance.fit_matcher import FitMatcher, WordsFit
 from core.relevance.learnt import LearntModels
 from core.relevance.relevance_index import RelevanceIndex
-from core.routers.context import RoutingContext, Same
-from core.routers.matching import IndexMatcher
+from core.routers.context import IndexMatcher, RoutingContext, Same
 
 PARTS_KEPT = 8
 

@@ -27,9 +27,8 @@ from core.relevance.encoder import text_hash
 from core.relevance.fit_matcher import WordsFit
 from core.relevance.learnt import NOTHING_LEARNT, Learnt
 from core.relevance.relevance_index import RelevanceIndex
-from core.routers.context import RoutingContext
+from core.routers.context import IndexMatcher, RoutingContext
 from core.routers.ema import Priors, Rates
-from core.routers.matching import IndexMatcher
 from core.routers.parameters import LearningParameters
 from core.routers.projection import StatisticsProjection, teaches
 from core.store import Store

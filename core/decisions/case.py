@@ -1,21 +1,23 @@
-"""One sub-task under EHRR, decided at many points of parameters at once by `core.routers.ehrr.EhrrEngine`."""
+"""One sub-task, or many, under EHRR, decided at many points of parameters at once by `core.routers.ehrr.EhrrEngine`."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from cachetools import LRUCache
 from numpy.typing import NDArray
 
+from core.domain.params import Value
 from core.domain.trace import Array
 from core.relevance.catalog_index import CatalogIndex
-from core.routers.context import Match, Matcher, RoutingContext
-from core.routers.ehrr import EhrrEngine, EhrrParameters, ServerLayer, ToolLayer
-from core.routers.estimates import Beliefs
-from core.routers.matching import IndexMatcher
-from core.routers.parameters import MatchingParameters
+from core.routers.base import refusal
+from core.routers.context import IndexMatcher, Match, Query, RoutingContext
+from core.routers.ehrr import EhrrEngine, EhrrParameters, ServerLayer, ToolLayer, matched
+from core.routers.estimates import Beliefs, beliefs
+from core.routers.parameters import FIT, MatchingParameters
 from core.routers.utility import LEAST_BEST, NONE, Mask, Rows, best_rows
 
 # Similarity from weighted views for many weights at once
@@ -43,8 +45,8 @@ class ViewSignals:
     hinted: bool
 
     @classmethod
-    def of(cls, matcher: Matcher, text: str, hint: str, p: MatchingParameters) -> ViewSignals | None:
-        """The signals of a sub-task. Returns None for a matcher without an index."""
+    def of(cls, matcher: object, text: str, hint: str, p: MatchingParameters) -> ViewSignals | None:
+        """The signals of a sub-task. Returns None for a matcher with supposed fits."""
         if not isinstance(matcher, IndexMatcher):
             return None
         index, query = matcher.index, matcher.encoder.encode_query(text)
@@ -135,7 +137,6 @@ class Case:
 
     @property
     def can_be_narrowed(self) -> bool:
-        """Whether decisions can be made `of_servers`."""
         return self.parameters.hierarchy and self.beliefs is None
 
     def of_servers(self, servers: Rows) -> Case:
@@ -218,3 +219,118 @@ def decide(case: Case, points: Mapping[str, Array], match: Match | None = None) 
         engine, servers, tools, everywhere(servers.listed), everywhere(servers.accepted), everywhere(tools.payable), racing,
         candidates,
     )  # fmt: skip
+
+
+# Many sub-tasks under many parameters: the candidates alone
+
+BROADCAST = ("alpha_s", "alpha_t", "l_route_s", "eps", "p_bs", "p_ofs", "l0_s", "kappa", "budget_usd")
+AT_ONCE = 1 << 17  # utilities of servers in one step: about what the cache of a core holds
+SIMILARITIES_KEPT = 8
+
+MATCHING = tuple(knob.name for knob in MatchingParameters.knobs() if knob.name not in ("n", "similarity"))
+
+
+@dataclass(eq=False)
+class ManyTasks:
+    """EHRR over many sub-tasks: the same candidates as single decisions.
+
+    `context` returns the routing context under the priors and rates of the parameters.
+    """
+
+    queries: Sequence[Query]
+    context: Callable[[EhrrParameters], RoutingContext]
+
+    def __post_init__(self) -> None:
+        self._similarities: LRUCache[tuple[object, ...], list[Match]] = LRUCache(SIMILARITIES_KEPT)
+
+    def candidates(self, points: Sequence[EhrrParameters]) -> Rows:
+        """(P, Q, n) rows of the candidates, best first, -1 where there are no more. The points belong to one `family`."""
+        p = points[0]
+        found = candidates_of(self.context(p), self._matches(p), points)
+        found[:, [bool(refusal(query, p)) for query in self.queries]] = NONE
+        return found
+
+    def winners(self, points: Sequence[EhrrParameters]) -> Rows:
+        """(P, Q) rows of the winners at any points, -1 without a winner."""
+        found = np.full((len(points), len(self.queries)), NONE, dtype=np.int64)
+        for places in families(points):
+            found[places] = self.candidates([points[at] for at in places])[:, :, 0]
+        return found
+
+    def payments(self, points: Sequence[EhrrParameters], found: Rows) -> Array:
+        """(P, Q, n) what a call of each candidate pays in USD; NaN for no candidate and for a price that is not known."""
+        paid = np.full(found.shape, np.nan)
+        for places in families(points):
+            p = points[places[0]]
+            paid[places] = payments_of(self.context(p), self._matches(p), [points[at] for at in places], found[places])
+        return paid
+
+    def _matches(self, p: EhrrParameters) -> list[Match]:
+        """The similarities of every sub-task, computed once for each way to compare texts."""
+        weights = () if p.similarity == FIT else tuple(getattr(p, name) for name in MATCHING)
+        key = (p.similarity, p.reads_first, *weights)
+        if key not in self._similarities:
+            context = self.context(p)
+            self._similarities[key] = [matched(query, context, p) for query in self.queries]
+        return self._similarities[key]
+
+
+def family(parameters: EhrrParameters) -> tuple[Value, ...]:
+    """The parameters that all points of one batch share."""
+    return tuple(value for name, value in parameters.values().items() if name not in BROADCAST)
+
+
+def families(points: Sequence[EhrrParameters]) -> list[list[int]]:
+    found: dict[tuple[Value, ...], list[int]] = {}
+    for at, point in enumerate(points):
+        found.setdefault(family(point), []).append(at)
+    return list(found.values())
+
+
+def candidates_of(context: RoutingContext, matches: Sequence[Match], points: Sequence[EhrrParameters]) -> Rows:
+    """(P, Q, n) rows of the candidates, best first, -1 where there are no more, for P points of one `family` and the similarities of
+    Q sub-tasks. Refuses no sub-task; `ManyTasks` does."""
+    p = points[0]
+    found = np.full((len(points), len(matches), p.n), NONE, dtype=np.int64)
+    for part, engine, layer, tools in _layers(context, matches, points):
+        rows, race = engine.few_tools(tools, layer)
+        utilities = np.where(race.racing, race.utility, -np.inf)
+        found[:, part] = best_rows(utilities, race.similarity, rows, context.tool_order, p.n)
+    return found
+
+
+def payments_of(
+    context: RoutingContext, matches: Sequence[Match], points: Sequence[EhrrParameters], found: Rows
+) -> Array:
+    """(P, Q, n) what a call of each candidate pays in USD, for P points of one `family`; NaN for no candidate and for an unknown price."""
+    if points[0].settlement == "price":
+        return np.append(context.statistics.tools.price_usd, np.nan)[found]
+    paid = np.full(found.shape, np.nan)
+    for part, engine, layer, _ in _layers(context, matches, points):
+        paid[:, part] = engine.payment_usd(layer, found[:, part])
+    return np.where(found == NONE, np.nan, paid)
+
+
+def _layers(
+    context: RoutingContext, matches: Sequence[Match], points: Sequence[EhrrParameters]
+) -> Iterator[tuple[slice, EhrrEngine, ServerLayer, Array]]:
+    """Some sub-tasks after the other, as many as the cache holds: the engine, their servers, and their similarities to the tools."""
+    if not len(context.tool_ids) or not len(matches):
+        return
+    believed = beliefs(context.statistics, points[0], rate=points[0].lambda_r)
+    engine = EhrrEngine.of(context, points[0], believed, _differing(points))
+    servers, tools = np.stack([m.servers for m in matches]), np.stack([m.tools for m in matches])
+    step = max(1, AT_ONCE // (len(context.server_names) * len(points)))
+    for at in range(0, len(matches), step):
+        part = slice(at, at + step)
+        yield part, engine, engine.server_layer(servers[part]), tools[part]
+
+
+def _differing(points: Sequence[EhrrParameters]) -> dict[str, Array]:
+    """The parameters that are not the same at all points, (P, 1, 1) each."""
+    values = {name: [getattr(point, name) for point in points] for name in BROADCAST}
+    return {
+        name: np.array([[[np.inf if one is None else one]] for one in column])
+        for name, column in values.items()
+        if len(set(column)) > 1
+    }

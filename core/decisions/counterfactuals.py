@@ -92,7 +92,6 @@ class Counterfactual:
 
     @property
     def proof(self) -> str:
-        """A sentence for a tool without such a change: what blocks each figure."""
         return f"No single change makes {self.tool} win: {'; '.join(dict.fromkeys(self.blocked.values()))}."
 
 
@@ -109,7 +108,6 @@ class Room:
 
 
 def room(case: Case) -> Room | None:
-    """The room of the winner. Returns None without a winner."""
     now = decide(case, {})
     winner = int(now.winner[0])
     if winner < 0:
@@ -122,7 +120,6 @@ def room(case: Case) -> Room | None:
 
 
 def counterfactual(case: Case, strips: Mapping[str, Strip], row: int) -> Counterfactual:
-    """The changes that make a tool win that does not."""
     now = decide(case, {})
     changes, blocked = of_knobs(case.parameters, strips, case.context.tool_ids[row]), dict[str, str]()
     known = case.context.statistics.tools

@@ -1,18 +1,23 @@
-"""Cost curves of one sub-task, each with the equation that it draws and the current numbers in it."""
+"""Cost curves of one sub-task, each with the equation that it draws and the current numbers in it, and the winner over a plane of two
+parameters."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
-from core.decisions.case import Case, Outcomes, decide
+from core.decisions.case import NONE, Case, Outcomes, decide
+from core.decisions.ehrr_strips import of_listed
 from core.decisions.expected_value import ValueCase
 from core.decisions.strips import Strip
+from core.domain.params import Knob
 from core.domain.trace import Array
 from core.routers.ehrr import EhrrEngine
 from core.routers.estimates import estimate_servers
-from core.routers.utility import attempt_success
+from core.routers.utility import Rows, attempt_success
 
 SHOWN = 8
 
@@ -124,14 +129,18 @@ def rounded(value: float) -> str:
 POINTS = 80
 
 
+def _listed(case: Case, now: Outcomes) -> tuple[Rows, int]:
+    """The short-list, and the server of the winner, or its first one."""
+    listed, winner = np.flatnonzero(now.listed[0]), int(now.winner[0])
+    return listed, int(case.context.tool_server[winner]) if winner >= 0 else int(listed[0])
+
+
 def posted(case: Case) -> Curve:
     """The price posted to the winner's server over expected time with Proposition 2's bound, and what each short-listed server is
     offered and asks."""
     p, now = case.parameters, decide(case, {})
     known = now.engine.servers
-    listed = np.flatnonzero(now.listed[0])
-    winner = int(now.winner[0])
-    subject = int(case.context.tool_server[winner]) if winner >= 0 else int(listed[0])
+    listed, subject = _listed(case, now)
     similarity, cost = float(case.match.servers[subject]), float(known.cost_s[subject])
     longest = 1.3 * float(known.cost_s[listed].max())
     xs = np.linspace(0.0, longest, POINTS)
@@ -167,24 +176,24 @@ def posted(case: Case) -> Curve:
     )  # fmt: skip
 
 
+def _server(case: Case, now: Outcomes, row: int, x: Array, y: Array, said: str = "") -> Line:
+    """The point of one server in a chart of all."""
+    kind = "accepted" if now.accepted[0, row] else "rejected"
+    return Line(f"{case.context.server_names[row]}{said}", (float(x[row]),), (float(y[row]),), kind, marks="circle")
+
+
 def time_against_success(case: Case) -> Curve:
     """Expected time to success of the winner's server over its success rate, and the short-listed servers where they stand."""
     p, now = case.parameters, decide(case, {})
     known = now.engine.servers
-    listed = np.flatnonzero(now.listed[0])
-    winner = int(now.winner[0])
-    subject = int(case.context.tool_server[winner]) if winner >= 0 else int(listed[0])
+    listed, subject = _listed(case, now)
     wait, failure = float(known.fixed_s[subject] + known.call_s[subject]), float(known.post_accept_failure[subject])
     xs = np.linspace(0.05, 1.0, POINTS)
     ys = wait / attempt_success(xs, np.full(POINTS, failure), eps=p.eps)
     success = float(known.success[subject])
     name = case.context.server_names[subject]
     lines = [Line(name, tuple(xs.tolist()), tuple(ys.tolist()), "chosen")]
-    lines += [
-        Line(f"{case.context.server_names[row]} as it stands", (float(known.success[row]),), (float(known.cost_s[row]),),
-             "accepted" if now.accepted[0, row] else "rejected", marks="circle")
-        for row in map(int, listed)
-    ]  # fmt: skip
+    lines += [_server(case, now, row, known.success, known.cost_s, " as it stands") for row in map(int, listed)]
     return Curve(
         f"Expected time of {name} against its success", "conservative success r̃", "C (s)", tuple(lines), success, 1.0,
         r"C = \frac{G + L}{\max(\varepsilon,\ (1 - p_{fail})\,\tilde r)}",
@@ -206,13 +215,10 @@ def conservatism(case: Case) -> Curve:
     extra = careful.cost_s - plain.cost_s
     order: list[int] = listed[np.argsort(-extra[listed], kind="stable")].tolist()
     most = order[0]
-    longest = 1.1 * float(np.sqrt(statistics.success_variance[listed]).max() or 0.1)
-    lines = [
-        Line(case.context.server_names[row], (float(np.sqrt(statistics.success_variance[row])),), (float(extra[row]),),
-             "accepted" if now.accepted[0, row] else "rejected", marks="circle")
-        for row in order
-    ]  # fmt: skip
-    spread = float(np.sqrt(statistics.success_variance[most]))
+    deviation = np.sqrt(statistics.success_variance)
+    longest = 1.1 * float(deviation[listed].max() or 0.1)
+    lines = [_server(case, now, row, deviation, extra) for row in order]
+    spread = float(deviation[most])
     return Curve(
         "The cost of conservatism: seconds that r̃ adds to r", "standard deviation of success σ", "s added to C", tuple(lines), None, longest,
         r"\Delta C = \frac{G + L}{(1 - p_{fail})(r - \sigma)} - \frac{G + L}{(1 - p_{fail})\,r}",
@@ -263,3 +269,71 @@ def value_against_worth(case: ValueCase) -> Curve:
         p.worth_usd, longest, r"\mathrm{value} = V\,P_{solved} - E[\mathrm{cost}]",
         f"{rounded(p.worth_usd)} $ · {rounded(solved)} − {rounded(cost)} $ = {rounded(p.worth_usd * solved - cost)} $",
     )  # fmt: skip
+
+
+# The winner over a plane of two parameters, and its lead
+
+ROWS_AT_ONCE = 8
+REACH = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Plane:
+    """`winner` (Y, X) are rows of tools, -1 without a winner. `margin` (Y, X) is the lead: utility, infinite without a rival, or USD
+    under expected value."""
+
+    x: Array
+    y: Array
+    winner: NDArray[np.int64]
+    margin: Array
+    tools: Sequence[str]
+
+    @property
+    def contested(self) -> float:
+        """The share of the plane that the second most frequent winner has; 0 if at most one tool wins.
+
+        >>> won = np.array([[3, 3, 3, 3], [3, 5, 3, NONE]])
+        >>> Plane(np.arange(4.0), np.arange(2.0), won, won, ()).contested
+        0.125
+        """
+        counts = np.unique(self.winner[self.winner != NONE], return_counts=True)[1]
+        return float(np.sort(counts)[-2] / self.winner.size) if len(counts) > 1 else 0.0
+
+
+def values_of(knob: Knob, count: int, near: float | None = None) -> Array:
+    """At most `count` values over a knob's range, or up to five times the value `near`; whole numbers where needed.
+
+    >>> knob = Knob("k", int, 5, "k", "", 1, 100, 1, "", "")
+    >>> len(values_of(knob, 200)), values_of(knob, 200, 1).tolist()
+    (100, [1.0, 2.0, 3.0, 4.0, 5.0])
+    """
+    low, high = float(knob.low or 0.0), float(knob.high or 1.0)
+    if near:
+        high = min(high, REACH * near)
+    values = np.linspace(low, high, count)
+    return np.unique(values.round()) if knob.kind is int else values
+
+
+def plane(case: Case, x: str, y: str, x_values: Array, y_values: Array) -> Plane:
+    parts = [y_values[at : at + ROWS_AT_ONCE] for at in range(0, len(y_values), ROWS_AT_ONCE)]
+    points = [{x: np.tile(x_values, len(rows)), y: np.repeat(rows, len(x_values))} for rows in parts]
+    case = of_listed(case, points)
+    winners, margins = list[NDArray[np.int64]](), list[Array]()
+    for some in points:
+        found = decide(case, some)
+        winners.append(found.winner.reshape(-1, len(x_values)))
+        margins.append(found.runners_up()[1].reshape(-1, len(x_values)))
+    return Plane(x_values, y_values, np.concatenate(winners), np.concatenate(margins), case.context.tool_ids)
+
+
+def value_plane(case: ValueCase, x: str, y: str, x_values: Array, y_values: Array) -> Plane:
+    """The first try at every pair of values, and how much more the best order that begins with it is worth than any other."""
+    shape = len(y_values), len(x_values)
+    winner, margin = np.full(shape, NONE, dtype=np.int64), np.zeros(shape)
+    for up, value in enumerate(y_values.tolist()):
+        row = replace(case, parameters=case.parameters.replaced({y: value}))
+        for across, at in enumerate(x_values.tolist()):
+            order = row.candidates(x, at)
+            if order:
+                winner[up, across], margin[up, across] = order[0], row.lead(x, at, order[0])
+    return Plane(x_values, y_values, winner, margin, case.context.tool_ids)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 import numpy as np
 
 from core.decisions.case import SERVER_WEIGHTS, TOOL_WEIGHTS, WEIGHTS, Case, Outcomes, decide
-from core.decisions.strips import Segment, Strip, asked, meeting, placed, reason_now, reason_of
+from core.decisions.strips import Strip, asked, assembled, reason_now, reason_of
 from core.domain.params import CUBE_ROOT, Knob
 from core.domain.trace import Array
 from core.routers.ehrr import EhrrEngine, EhrrParameters
@@ -167,7 +167,6 @@ def _signatures(case: Case, names: Sequence[str], values: Array) -> list[int]:
 
 
 def _outcomes(case: Case, names: Sequence[str], values: Array) -> Outcomes:
-    """The decisions with the named parameter at each value."""
     p, of = case.parameters, np.array(names)
     present = {name: getattr(p, name) for name in set(names)}
     points = {
@@ -208,14 +207,9 @@ def _assembled(case: Case, knob: Knob, edges: Array) -> Strip:
     values = np.array(asked(knob, bounds, now))
     outcomes = _outcomes(case, [knob.name] * len(values), values)
     seconds, margins = outcomes.runners_up()
-    segments: list[Segment] = []
-    here = placed(bounds, now)
-    for place in range(len(bounds) - 1):
-        if place == here:
-            stage, reason = reason_now(case, outcomes, place, int(seconds[place]), float(margins[place]))
-        else:
-            stage, reason = reason_of(case, knob, outcomes, place, *meeting(knob, bounds, place, here))
-        winner = int(outcomes.winner[place])
-        name = case.context.tool_ids[winner] if winner >= 0 else None
-        segments.append(Segment(bounds[place], bounds[place + 1], name, reason, stage, float(margins[place])))
-    return Strip(knob.name, bounds[0], bounds[-1], tuple(segments))
+    names = [case.context.tool_ids[int(row)] if row >= 0 else None for row in outcomes.winner]
+    return assembled(
+        knob, bounds, now, names, margins.tolist(),
+        lambda place: reason_now(case, outcomes, place, int(seconds[place]), float(margins[place])),
+        lambda neighbour, place: reason_of(case, outcomes, neighbour, place),
+    )  # fmt: skip

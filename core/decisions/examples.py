@@ -88,7 +88,6 @@ class ExampleService:
         return (*found, steps) if steps is not None else tuple(found)
 
     def _questions(self, known: Catalog) -> Iterator[tuple[Tool, str]]:
-        """Tools in turn over the servers, each with a question."""
         requests = self.learnt.requests.of(known)
         queues = [server.tools for server in known.servers]
         turns = (

@@ -7,18 +7,81 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
 from core.decisions.counterfactuals import NUDGE, Change, Counterfactual, Room, of_knobs
 from core.decisions.ehrr_strips import apart
 from core.decisions.layer import COLUMNS, FIGURES, FIT, LATENCY, PRICE, SUCCESS, Supposed, layered
-from core.decisions.strips import REFUSAL, Segment, Strip, against, asked, at_value, meeting, placed
+from core.decisions.strips import REFUSAL, Strip, against, asked, assembled
 from core.domain import units
 from core.domain.params import Knob
-from core.domain.trace import Array
-from core.routers.crossings import Lines, crossings, relevant
 from core.routers.expected_value import ValueEngine, prospects, rivals_of
 from core.routers.order_of_tries import LARGEST_SEARCH, POOL, POOL_OF_LONG_ORDERS, OrderLines, upper_envelope
-from core.routers.utility import Rows
+from core.routers.utility import Array, Rows
+
+# The values at which the ranking of straight lines changes: exact, without sampling
+#
+# U_i(y) = a_i - s_i * y          i = 1 .. N
+
+NEAR = 1e-9  # utilities this near count as equal; the caller drops a crossing too many
+MANY = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """N lines, shapes (N,)."""
+
+    a: Array
+    s: Array
+
+    def at(self, y: Array) -> Array:
+        """(E,) -> (E, N)."""
+        return self.a - self.s * y[:, None]
+
+    def rows(self, rows: NDArray[np.int64]) -> Lines:
+        return Lines(self.a[rows], self.s[rows])
+
+
+def crossings(lines: Lines, low: float, high: float, *, keep: int, ordered: bool = True) -> Array:
+    """Every y in (low, high) at which one of the `keep` highest lines meets another line, and perhaps a few more.
+
+    Not `ordered`: only if the set of the highest lines changes.
+
+    >>> crossings(Lines(np.array([1.0, 0.75, 0.0]), np.array([1.0, 0.5, 0.0])), 0.0, 2.0, keep=1).tolist()
+    [0.5, 1.5]
+    """
+    first, second = np.triu_indices(len(lines.a), 1)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        y = (lines.a[first] - lines.a[second]) / (lines.s[first] - lines.s[second])
+    inside = (y > low) & (y < high)
+    y, first, second = y[inside], first[inside], second[inside]
+    if not len(y):
+        return y
+    values, here = lines.at(y), np.arange(len(y))
+    one, other = values[here, first], values[here, second]
+    among = (values > np.maximum(one, other)[:, None] + NEAR).sum(axis=1) < keep
+    if not ordered:
+        among &= (values >= np.minimum(one, other)[:, None] - NEAR).sum(axis=1) > keep
+    return np.unique(y[among])
+
+
+def relevant(lines: Lines, low: float, high: float, *, keep: int) -> NDArray[np.int64]:
+    """Rows that may be among the `keep` highest somewhere in [low, high]: fewer than `keep` lines are higher throughout."""
+    ends = lines.at(np.array([low, high]))
+    rows = np.arange(len(lines.a))
+    if len(rows) > MANY:  # lines that a few high lines exceed go first
+        at = lines.at(np.array([low, (low + high) / 2, high]))
+        high_ones = np.unique(np.argpartition(-at, 2 * keep, axis=1)[:, : 2 * keep])
+        rows = rows[_higher(ends[:, high_ones], ends).sum(axis=0) < keep]
+    return rows[_higher(ends[:, rows], ends[:, rows]).sum(axis=0) < keep]
+
+
+def _higher(some: Array, all_lines: Array) -> NDArray[np.bool_]:
+    """(K, N) whether each of some lines is higher than each line at both ends, (2, K) and (2, N)."""
+    return (some[0][:, None] > all_lines[0]) & (some[1][:, None] > all_lines[1])
+
+
+# A sub-task at many values
 
 VALUES = ("worth_usd", "wrong_usd", "unsafe_usd", "kappa")
 
@@ -30,7 +93,6 @@ class ValueCase(ValueEngine):
     refused: str = ""
 
     def candidates(self, name: str, value: float) -> tuple[int, ...]:
-        """The router's candidates with one parameter at another value."""
         return () if self.refused else self.at(**{name: value}).decided()[2]
 
     def events(self, name: str, low: float, high: float) -> Array:
@@ -163,15 +225,10 @@ def _of_tries(case: ValueCase, knob: Knob) -> Strip:
     edges = [float(low), *(value + 0.5 for value in range(low, high)), float(high)]
     bounds, kept = _merged(edges, orders)
     margins = [
-        _lead(case, int(value), order[0]) if order else 0.0
+        case.at(n=int(value)).lead("worth_usd", case.parameters.worth_usd, order[0]) if order else 0.0
         for value, order in zip(asked(knob, bounds, case.parameters.n), kept, strict=True)
     ]
     return _assembled(case, knob, bounds, kept, margins)
-
-
-def _lead(case: ValueCase, n: int, first: int) -> float:
-    """The lead of the best order of `n` tries over one that does not begin with `first`."""
-    return case.at(n=n).lead("worth_usd", case.parameters.worth_usd, first)
 
 
 def _merged(edges: list[float], orders: list[Order]) -> tuple[list[float], list[Order]]:
@@ -180,18 +237,12 @@ def _merged(edges: list[float], orders: list[Order]) -> tuple[list[float], list[
 
 
 def _assembled(case: ValueCase, knob: Knob, bounds: list[float], orders: list[Order], margins: list[float]) -> Strip:
-    here = placed(bounds, getattr(case.parameters, knob.name))
-    segments: list[Segment] = []
-    for place, (order, margin) in enumerate(zip(orders, margins, strict=True)):
-        if place == here:
-            stage, reason = _now(case, order, margin)
-        else:
-            neighbour, at = meeting(knob, bounds, place, here)
-            stage, change = _change(case, orders[neighbour], order)
-            reason = f"{at_value(knob, at)} {change}"
-        winner = case.context.tool_ids[order[0]] if order else None
-        segments.append(Segment(bounds[place], bounds[place + 1], winner, reason, stage, margin))
-    return Strip(knob.name, bounds[0], bounds[-1], tuple(segments))
+    return assembled(
+        knob, bounds, getattr(case.parameters, knob.name),
+        [case.context.tool_ids[order[0]] if order else None for order in orders], margins,
+        lambda place: _now(case, orders[place], margins[place]),
+        lambda neighbour, place: _change(case, orders[neighbour], orders[place]),
+    )  # fmt: skip
 
 
 def _now(case: ValueCase, order: Order, margin: float) -> tuple[str, str]:
@@ -236,7 +287,6 @@ AT_BEST = {
 
 
 def counterfactual(case: ValueCase, strips: Mapping[str, Strip], row: int) -> Counterfactual:
-    """The changes that make a tool the first try that is not."""
     tool = case.context.tool_ids[row]
     changes, blocked = of_knobs(case.parameters, strips, tool), dict[str, str]()
     for figure in FIGURES:
@@ -252,7 +302,6 @@ def counterfactual(case: ValueCase, strips: Mapping[str, Strip], row: int) -> Co
 
 
 def room(case: ValueCase) -> Room | None:
-    """The room of the first try. Returns None without a try."""
     order = case.candidates("worth_usd", case.parameters.worth_usd)
     if not order:
         return None

@@ -1,19 +1,26 @@
-"""A what-if layer: supposed figures of tools over a catalog that stays as it is.
+"""Routing contexts with other figures: those that a visitor supposes of single tools, and the connections that open sessions save.
 
-Supposed prices, latencies, success and fit of single tools replace the known ones. Asks of servers and all else stay.
+Supposed prices, latencies, success and fit replace the known ones. Asks of servers and all else stay. A call over an open session pays no
+connection: L_conn of its server is 0 in EHRR (2), until the session ends.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
+from weakref import ref
 
 import numpy as np
+from cachetools import LRUCache
 from numpy.typing import NDArray
 
+from core.domain.catalog import Catalog, ConnectionState
 from core.domain.decision import Fit
-from core.routers.context import Match, Matcher, RoutingContext
+from core.domain.execution import WAYFARE
+from core.domain.statistics import Source
+from core.routers.context import IndexMatcher, Match, RoutingContext
 from core.routers.parameters import FIT as BY_FIT
 from core.routers.parameters import MatchingParameters
 
@@ -46,7 +53,7 @@ def layered(context: RoutingContext, supposed: Sequence[Supposed]) -> RoutingCon
     statistics = replace(context.statistics, tools=replace(context.statistics.tools, **columns))
     if not fits:
         return replace(context, statistics=statistics)
-    matcher = cast(Matcher, LayeredMatcher(context.matcher, fits, context.tool_server))
+    matcher = cast(IndexMatcher, LayeredMatcher(context.matcher, fits, context.tool_server))
     return replace(context, statistics=statistics, matcher=matcher)
 
 
@@ -65,20 +72,63 @@ def with_fit(match: Match, fits: dict[int, float], server_of: NDArray[np.int64],
 class LayeredMatcher:
     """A matcher with the fit and similarity of some tools (rows) replaced. All else is as the inner matcher has it."""
 
-    inner: Matcher
+    inner: IndexMatcher
     fits: dict[int, float]
     server_of: NDArray[np.int64]
 
     def match(self, subtask: str, server_hint: str, parameters: MatchingParameters) -> Match:
-        """Similarities, those of the tools replaced."""
         found = self.inner.match(subtask, server_hint, parameters)
         return with_fit(found, self.fits, self.server_of, servers_follow=parameters.similarity == BY_FIT)
 
     def fit(self, text: str, hint: str) -> tuple[Fit, float]:
-        """Probabilities of fit, those of the tools and their servers replaced."""
         found, embed_ms = self.inner.fit(text, hint)
         moved = with_fit(Match(found.servers, found.tools), self.fits, self.server_of, servers_follow=True)
         return replace(found, tools=moved.tools, servers=moved.servers), embed_ms
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.inner, name)
+
+
+KEPT = 16
+
+
+@dataclass(eq=False)
+class OpenSessions:
+    """Thread-safe. Sessions of virtual servers change no decision."""
+
+    states: Callable[[], Iterable[ConnectionState]] = tuple
+
+    def __post_init__(self) -> None:
+        self._contexts: LRUCache[object, tuple[ref[RoutingContext], RoutingContext]] = LRUCache(KEPT)
+        self._lock = threading.Lock()
+
+    def context(self, context: RoutingContext, owner: str) -> RoutingContext:
+        """The context for the client with the key `owner` and its open sessions, the same object for the same ones."""
+        rows = {
+            row
+            for one in self.states()
+            if one.state == "ready" and one.catalog == context.catalog.name and one.owner_key in {owner, WAYFARE.key}
+            if (row := _row(context.catalog, one)) is not None
+        }
+        if not rows:
+            return context
+        key = id(context), frozenset(rows)
+        with self._lock:
+            known = self._contexts.get(key)
+            if known is None or known[0]() is not context:
+                known = self._contexts[key] = ref(context), _connected(context, sorted(rows))
+            return known[1]
+
+
+def _row(catalog: Catalog, state: ConnectionState) -> int | None:
+    row = catalog.server_row.get(state.server)
+    server = None if row is None else catalog.servers[row]
+    return None if server is None or server.virtual or server.connection != state.connection else row
+
+
+def _connected(context: RoutingContext, rows: list[int]) -> RoutingContext:
+    servers = context.statistics.servers
+    conn_s, source = servers.conn_s.copy(), servers.conn_source.copy()
+    conn_s[rows], source[rows] = 0.0, Source.MEASURED
+    of_servers = replace(servers, conn_s=conn_s, conn_source=source)
+    return replace(context, statistics=replace(context.statistics, servers=of_servers))

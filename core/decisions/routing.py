@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from core.catalogs.catalogs import CatalogService
 from core.catalogs.contexts import SimulatedNetworks
 from core.catalogs.decision_log import ChosenParameters, DecisionLog
-from core.decisions.layer import Supposed, layered
-from core.decisions.open_sessions import OpenSessions
+from core.decisions.layer import OpenSessions, Supposed, layered
 from core.domain.catalog import Catalog
 from core.domain.decision import SURE_FROM, Decision
 from core.domain.errors import UnknownNameError

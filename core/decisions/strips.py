@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -58,7 +58,6 @@ class Strip:
         return self.segments[min(max(place, 0), len(self.segments) - 1)]
 
     def breakpoints(self) -> tuple[float, ...]:
-        """The values at which the decision changes, in order."""
         return tuple(segment.low for segment in self.segments[1:])
 
     def winners(self) -> tuple[Segment, ...]:
@@ -101,6 +100,30 @@ def asked(knob: Knob, bounds: Sequence[float], value: Value) -> list[float]:
     return found
 
 
+def assembled(
+    knob: Knob,
+    bounds: Sequence[float],
+    value: Value,
+    winners: Sequence[str | None],
+    margins: Sequence[float],
+    decides: Callable[[int], tuple[str, str]],
+    change: Callable[[int, int], tuple[str, str]],
+) -> Strip:
+    """The strip of the intervals between `bounds`. Stage and sentence of the current one are those of `decides`, by its place, of another one
+    those of `change`, by the place of its neighbour and its own."""
+    here = placed(bounds, value)
+    segments: list[Segment] = []
+    for place, (winner, margin) in enumerate(zip(winners, margins, strict=True)):
+        if place == here:
+            stage, reason = decides(place)
+        else:
+            neighbour, at = meeting(knob, bounds, place, here)
+            stage, changed = change(neighbour, place)
+            reason = f"{at_value(knob, at)} {changed}"
+        segments.append(Segment(bounds[place], bounds[place + 1], winner, reason, stage, margin))
+    return Strip(knob.name, bounds[0], bounds[-1], tuple(segments))
+
+
 # The difference between two neighbouring decisions in one sentence
 
 SHORT_LIST, AUCTION, AFFORDABLE, WORTH, CANDIDATES, REFUSAL = (
@@ -109,13 +132,13 @@ SHORT_LIST, AUCTION, AFFORDABLE, WORTH, CANDIDATES, REFUSAL = (
 NAMED = 2
 
 
-def reason_of(case: Case, knob: Knob, outcomes: Outcomes, place: int, neighbour: int, at: float) -> tuple[str, str]:
-    """The stage and the sentence of the segment `place`, against its neighbour, which it meets at the value `at`."""
+def reason_of(case: Case, outcomes: Outcomes, neighbour: int, place: int) -> tuple[str, str]:
+    """The stage and the sentence of the segment `place`, against its neighbour."""
     stage, change = _change(case, outcomes, neighbour, place)
     winner, before = int(outcomes.winner[place]), int(outcomes.winner[neighbour])
     if winner != before and stage != CANDIDATES:
         change += f", and {_name(case, winner)} wins instead of {_name(case, before)}"
-    return stage, f"{at_value(knob, at)} {change}"
+    return stage, change
 
 
 def reason_now(case: Case, outcomes: Outcomes, place: int, second: int, margin: float) -> tuple[str, str]:

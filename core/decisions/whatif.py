@@ -17,15 +17,15 @@ from cachetools import LRUCache
 from core.catalogs.catalogs import CatalogService
 from core.decisions import counterfactuals as of_ehrr
 from core.decisions import expected_value as of_value
-from core.decisions import tornado
-from core.decisions.case import Case, ViewSignals, decide
+from core.decisions import over_tasks
+from core.decisions.case import Case, ManyTasks, ViewSignals, decide
 from core.decisions.counterfactuals import Counterfactual, Room
+from core.decisions.curves import Plane, plane, value_plane, values_of
 from core.decisions.ehrr_strips import near_the_short_list
 from core.decisions.ehrr_strips import strips as ehrr_strips
 from core.decisions.expected_value import ValueCase
 from core.decisions.expected_value import strips as value_strips
-from core.decisions.plane import Plane, plane, value_plane, values_of
-from core.decisions.preset_comparison import Compared, compared
+from core.decisions.over_tasks import Compared, Tornado
 from core.decisions.routing import Asked, RoutingService
 from core.decisions.strips import Strip, refusal_strip
 from core.domain.decision import Decision
@@ -37,7 +37,6 @@ from core.routers.auction import earned
 from core.routers.base import checked_subtask, refusal
 from core.routers.context import Query, RoutingContext
 from core.routers.ehrr import EhrrParameters, counted_share, matched
-from core.routers.ehrr_batch import ManyTasks
 from core.routers.estimates import beliefs
 from core.routers.expected_value import ExpectedValueParameters, prospects
 from core.routers.parameters import FIT
@@ -244,14 +243,13 @@ class WhatIfService:
 
         return self._once(self._contested, self.routing.context(asked), (asked, tuple(names)), make)
 
-    def tornado(self, asked: Asked, tasks: Sequence[Task]) -> tornado.Tornado:
+    def tornado(self, asked: Asked, tasks: Sequence[Task]) -> Tornado:
         """How these labelled tasks depend on single knobs of EHRR. Raises WayfareError for another router."""
         if not isinstance(asked.parameters, EhrrParameters):
             raise WayfareError("Only EHRR is measured this way; choose it as the router.")
         possible, decisions = self._possible(asked, tasks)
-        return tornado.measured(
-            self.routing.figures(replace(asked, supposed=())), possible, decisions, asked.parameters
-        )
+        context = self.routing.figures(replace(asked, supposed=()))
+        return over_tasks.tornado(context, possible, decisions, asked.parameters)
 
     def presets(
         self, asked: Asked, tasks: Sequence[Task], own: Mapping[str, Parameters] | None = None
@@ -260,12 +258,7 @@ class WhatIfService:
         possible, decisions = self._possible(asked, tasks)
         named = {"": asked.parameters, **{name: applied(EhrrParameters, name) for name in PRESETS}, **(own or {})}
         sets = {name: one for name, one in named.items() if isinstance(one, EhrrParameters)}
-        points = list(sets.values())
-        winners = decisions.winners(points)
-        payments = decisions.payments(points, winners[..., np.newaxis])[..., 0]
-        figures = self.routing.figures(replace(asked, supposed=()))
-        by_name = (dict(zip(sets, one, strict=True)) for one in (winners, payments))
-        return compared(figures, possible, *by_name)
+        return over_tasks.compared(self.routing.figures(replace(asked, supposed=())), possible, decisions, sets)
 
     def _possible(self, asked: Asked, tasks: Sequence[Task]) -> tuple[list[Task], ManyTasks]:
         """The tasks that a tool can do, and the decisions on them, without the supposed figures."""

@@ -33,7 +33,7 @@ from core.governance.clients import ClientRegister, ClientVisits, SignIns
 from core.governance.definitions import KnownDefinitions
 from core.governance.policy import Pin, Policy, from_toml, to_toml
 from core.governance.refusals import Outlook, Permit, Wanted
-from core.routers.saved_presets import usable
+from core.routers.presets import usable
 from core.store import Store
 
 NOT_THE_SERVERS = {

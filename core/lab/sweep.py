@@ -1,7 +1,7 @@
 """Many points of a router's parameters over the same tasks: the axes, the measures of each point, the Pareto front.
 
 A router is asked point by point. EHRR computes the similarities of each task once and the candidates of many points together
-(`core.routers.ehrr_batch`). Each list of candidates is measured once per task.
+(`core.decisions.case`). Each list of candidates is measured once per task.
 """
 
 from __future__ import annotations

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from core.catalogs.catalogs import CatalogService
+from core.decisions.case import ManyTasks, families
 from core.decisions.routing import RoutingService
 from core.domain.lab_runs import OPTUNA, Sweep, SweepPoint, lab_id
 from core.domain.params import Parameters
@@ -38,7 +39,6 @@ from core.planning.rules import RulesPlanner
 from core.routers.base import checked_subtask
 from core.routers.context import Query
 from core.routers.ehrr import EhrrParameters
-from core.routers.ehrr_batch import ManyTasks, families
 from core.store import Store
 
 BLOCK = 64  # points of EHRR computed and committed together; other routers have one

@@ -47,8 +47,6 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """States by name, and their assignment."""
-
     states: Mapping[str, State]
     servers: Mapping[str, tuple[str, ...]]
     rules: tuple[DraftRule, ...]
@@ -83,7 +81,6 @@ class Draft:
         )
 
     def choices(self) -> tuple[str, ...]:
-        """The choices of a list: every state, and every combination in use."""
         used = (*self.random, *(name for rule in self.rules for name in rule.cycle))
         return tuple(dict.fromkeys((*self.states, *used)))
 
@@ -158,7 +155,6 @@ class _Names:
                 self._added(state)
 
     def states(self) -> dict[str, State]:
-        """Every state by its name, kinds in the order of STATES."""
         return _in_order(self._states)
 
     def several(self, entry: Entry, avoid: Iterable[str] = ()) -> tuple[str, ...]:
@@ -171,7 +167,6 @@ class _Names:
         return tuple(names)
 
     def listed(self, entries: Iterable[Entry]) -> tuple[str, ...]:
-        """One text for each entry, all different."""
         texts: list[str] = []
         for entry in entries:
             avoid: list[str] = []

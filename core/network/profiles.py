@@ -48,7 +48,6 @@ class Rule:
     name: str = "*"
 
     def meets(self, server: Server) -> bool:
-        """Whether the rule is about this server."""
         return self.category in {"", server.category} and fnmatchcase(server.name, self.name)
 
 
@@ -82,11 +81,9 @@ class Profile:
         return found | {name: states for name, states in self.servers.items() if name in found}
 
     def traces(self, servers: Iterable[Server], steps: int, *, seed: int = 0) -> Traces:
-        """The latencies of these servers under the profile."""
         return Traces.of(self.assign(servers, seed), steps, seed=seed)
 
     def to_json(self) -> dict[str, Any]:
-        """The profile as its file has it."""
         rules = [
             {**({"category": rule.category} if rule.category else {}), "name": rule.name, "cycle": _entries(rule.cycle)}
             for rule in self.rules
@@ -101,7 +98,6 @@ class Profile:
         }
 
     def text(self) -> str:
-        """The profile as its file reads."""
         return json.dumps(self.to_json(), indent=2, ensure_ascii=False) + "\n"
 
 
@@ -115,7 +111,6 @@ def load_profile(name_or_path: str) -> Profile:
 
 
 def unknown_profile(name: str, known: Iterable[str]) -> UnknownNameError:
-    """The error for a missing profile."""
     return UnknownNameError(f"There is no network profile {name!r}; choose {', '.join(known)}, or give a .json file.")
 
 
@@ -134,7 +129,6 @@ def read_profile(text: bytes, source: str) -> Profile:
 
 
 def shipped_profiles() -> tuple[str, ...]:
-    """The names of the shipped profiles."""
     return tuple(sorted(path.stem for path in SHIPPED_DIR.glob("*.json")))
 
 
@@ -223,7 +217,6 @@ def tidy_name(typed: str) -> str:
 
 
 def check_profile_name(name: str) -> None:
-    """Raises CatalogError if a profile cannot be saved under this name."""
     if name in shipped_profiles():
         raise CatalogError(f"The name {name!r} belongs to a shipped network; choose another.")
     if not NAME.fullmatch(name):
@@ -240,7 +233,6 @@ class NetworkProfiles:
         self.folder = folder
 
     def names(self) -> tuple[str, ...]:
-        """The shipped names, then the saved ones."""
         return (*shipped_profiles(), *self.saved())
 
     def saved(self) -> tuple[str, ...]:
@@ -286,7 +278,6 @@ class NetworkProfiles:
             raise StoreError(f"{self._file(name)}: it cannot be deleted ({error.strerror}).") from None
 
     def free_name(self, name: str) -> str:
-        """A free name for an edited shipped profile."""
         taken = set(self.names())
         wanted = f"my_{name}" if NAME.fullmatch(f"my_{name}") else "my_network"
         return next(

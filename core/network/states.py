@@ -74,12 +74,10 @@ def latencies_ms(states: Sequence[State], steps: int, *, step_s: float, seed: np
 
 
 def base_knob(default: float, what: str = "Latency while nothing happens.") -> Any:
-    """A latency in ms."""
     return knob(default, Range(0.0, 5000.0, 5.0, "ms"), group="network", help=what)
 
 
 def spread_knob(default: float) -> Any:
-    """A standard deviation in ms."""
     return knob(default, Range(0.0, 2000.0, 1.0, "ms"), group="network", help="Standard deviation of it.")
 
 
@@ -108,7 +106,6 @@ class Ideal(Noisy):
     summary = "Low and steady."
 
     def effect(self, steps: int, step_s: float, rng: np.random.Generator) -> Effect:  # noqa: ARG002
-        """See `State.effect`."""
         return Effect(self.noise(steps, rng))
 
 
@@ -154,7 +151,6 @@ class Fluctuating(State):
     phase: float = knob(0.0, Range(0.0, 6.2832, 0.1, "rad"), group="network", help="Where in the rhythm it starts.")
 
     def effect(self, steps: int, step_s: float, rng: np.random.Generator) -> Effect:  # noqa: ARG002
-        """See `State.effect`."""
         turns = np.arange(steps) * (step_s / self.period_s)
         return Effect(self.base_ms + self.amplitude_ms * np.sin(2 * np.pi * turns + self.phase))
 
@@ -186,7 +182,6 @@ class Outage(Noisy):
             raise ParameterError(f"longest = {self.longest} is below shortest = {self.shortest}; raise it.")
 
     def effect(self, steps: int, step_s: float, rng: np.random.Generator) -> Effect:  # noqa: ARG002
-        """See `State.effect`."""
         calm, starts, lengths = rng.spawn(3)
         span = self.longest - self.shortest + 1
         length = self.shortest + np.floor(span * lengths.random(steps)).astype(np.int64)
@@ -229,7 +224,6 @@ class PacketLoss(Noisy):
     retry_ms: float = base_knob(200.0, "Until the first retry; it doubles with each.")
 
     def effect(self, steps: int, step_s: float, rng: np.random.Generator) -> Effect:  # noqa: ARG002
-        """See `State.effect`."""
         calm, losses = rng.spawn(2)
         draws = losses.random(steps)
         lost = np.sum(draws[:, None] < self.loss ** np.arange(1, MOST_RETRIES + 1), axis=1)
@@ -255,7 +249,6 @@ class SlowStart(Noisy):
         help="Time from one start to the next; off where empty: it starts once.")  # fmt: skip
 
     def effect(self, steps: int, step_s: float, rng: np.random.Generator) -> Effect:
-        """See `State.effect`."""
         time_s = np.arange(steps) * step_s
         since_s = time_s if self.restarts_s is None else time_s % self.restarts_s
         cold = self.extra_ms * np.exp(-since_s / self.settles_s)

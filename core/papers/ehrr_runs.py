@@ -20,8 +20,7 @@ from core.lab.benchmark import score_tasks
 from core.lab.execution import ROUNDS, ExecutionRun, Playing, play, sub_tasks
 from core.lab.execution import Routed as Played
 from core.lab.recovery import CURES, drawn_world, recover, summary
-from core.papers.ehrr import CATEGORIES, INVALID_CALLS, SPENT, SUCCESS_RATES, bounds
-from core.papers.ehrr_mechanisms import mechanisms
+from core.papers.ehrr import CATEGORIES, INVALID_CALLS, SPENT, SUCCESS_RATES, bounds, mechanisms
 from core.papers.report import (
     SAMPLE,
     Chart,
@@ -31,8 +30,10 @@ from core.papers.report import (
     Material,
     Row,
     Series,
+    Settings,
     Table,
     Value,
+    bars,
     ours,
     pair,
     rounded,
@@ -74,10 +75,8 @@ class Routed:
     @classmethod
     def of(
         cls, material: Material, tasks: Sequence[Task], router: str, preset: str = "paper",
-        settings: Mapping[str, object] | None = None, *, whole: bool = False,
+        settings: Settings | None = None, *, whole: bool = False,
     ) -> Routed:  # fmt: skip
-        """Routes every task, and its sub-tasks unless `whole`."""
-
         def decide(asked: Task) -> Decision:
             text, hint = (asked.question or asked.subtask, "") if whole else (asked.subtask, asked.server_hint)
             return material.decide(text, SAMPLE, router, settings, hint=hint, preset=preset)
@@ -87,11 +86,9 @@ class Routed:
         return replace(found, decisions={id_: decide(one) for id_, one in asked.items()})
 
     def parts(self, task: Task) -> tuple[Task, ...]:
-        """What of a task was routed to play it."""
         return (task,) if self.whole else sub_tasks(task)
 
     def played(self, material: Material, category: str = "") -> ExecutionRun:
-        """Play its tasks out, or those of a category."""
         chosen = [task for task in self.tasks if task.relevant and category in ("", task.category)]
         playing = Playing(ROUNDS, SEEDS, s_per_usd=S_PER_USD, split=not self.whole)
         routed = [Played.of(part, self.decisions[part.id]) for part in playing.routed(chosen)]
@@ -106,7 +103,7 @@ class Routed:
 
 # Ablations, Figures 14 and 15: without its parts, and with sub-tasks that a model writes
 
-ABLATIONS: Mapping[str, tuple[Mapping[str, object], str, tuple[Value, Value, Value]]] = {
+ABLATIONS: Mapping[str, tuple[Settings, str, tuple[Value, Value, Value]]] = {
     "Full": ({}, "paper", (0.41, 0.52, 37.7)),
     "w/o Auction": ({"auction": False}, "paper", (0.34, None, 31.0)),
     "w/o Execution": ({"execution_signals": False}, "paper", (0.30, None, None)),
@@ -116,7 +113,7 @@ ABLATIONS: Mapping[str, tuple[Mapping[str, object], str, tuple[Value, Value, Val
 
 
 def ablation(material: Material, tasks: Sequence[Task]) -> Table:
-    def measured(preset: str, settings: Mapping[str, object], asked: Sequence[Task]) -> dict[str, float]:
+    def measured(preset: str, settings: Settings, asked: Sequence[Task]) -> dict[str, float]:
         routed = Routed.of(material, asked, "ehrr", preset, {"n": 10, **settings})
         return {**routed.quality(), "sr": 100 * routed.played(material).success_rate.mean}
 
@@ -124,8 +121,7 @@ def ablation(material: Material, tasks: Sequence[Task]) -> Table:
     for name, (settings, preset, printed) in ABLATIONS.items():
         found = measured(preset, settings, tasks)
         published: dict[str, Value] = dict(zip(("mrr", "recall", "sr"), printed, strict=True))
-        said = {key: value for key, value in settings.items() if isinstance(value, bool)}
-        link = Link("lab", LAB.query, router="ehrr", preset=preset, settings=said)
+        link = Link("lab", LAB.query, router="ehrr", preset=preset, settings=settings)
         rows.append(ours(name, found, published, link=link))
     asked = material.asked_of_model(tasks)
     rows.append(
@@ -209,17 +205,8 @@ def experiments(material: Material) -> tuple[tuple[Table, ...], tuple[Chart, ...
     )  # fmt: skip
     charts = (_bars(rates), *_cumulative(material, tasks, routed), _utilities(material, tasks, routed), curves)
     proved = bounds([[routed["EHRR"].decisions[part.id] for part in routed["EHRR"].parts(task)] for task in tasks])
-    return (
-        _distribution(tasks),
-        rates,
-        steps,
-        calls,
-        _spent(routed, runs),
-        parts,
-        mechanisms(material),
-        proved,
-        back,
-    ), charts
+    spent, each = _spent(routed, runs), mechanisms(material)
+    return (_distribution(tasks), rates, steps, calls, spent, parts, each, proved, back), charts
 
 
 def _distribution(tasks: Sequence[Task]) -> Table:
@@ -281,17 +268,8 @@ def _bars(table: Table) -> Chart:
     names = tuple(row.name for row in table.rows)
     series = [Series(f"EHRR, {m} (paper)", names, _side(table, m, 0), theirs=True) for m in SUCCESS_RATES]
     series += [Series(f"{name}, ours", names, _side(table, name, 1)) for name in ROUTERS]
-    return Chart(
-        "fig2",
-        "Figures 2, 3: success rate by category",
-        table.about,
-        "",
-        "success rate",
-        "bar",
-        tuple(series),
-        differs=DIFFERS,
-        link=LAB,
-    )
+    title = "Figures 2, 3: success rate by category"
+    return bars("fig2", title, table.about, "success rate", series, differs=DIFFERS, link=LAB)
 
 
 def _side(table: Table, key: str, side: int) -> tuple[float | None, ...]:
@@ -327,14 +305,5 @@ def _utilities(material: Material, tasks: Sequence[Task], routed: Mapping[str, R
             means.append(rounded(fmean(found)) if found else None)
         series.append(Series(name, tuple(CATEGORIES), tuple(means)))
     about = "Utility (7) of the tool that each router puts first, by the parameters of Table V. The paper's bars are a picture."
-    return Chart(
-        "fig12",
-        "Figures 10 to 13: average utility by category",
-        about,
-        "",
-        "utility U",
-        "bar",
-        tuple(series),
-        differs=DIFFERS,
-        link=LAB,
-    )
+    title = "Figures 10 to 13: average utility by category"
+    return bars("fig12", title, about, "utility U", series, differs=DIFFERS, link=LAB)

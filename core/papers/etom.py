@@ -23,7 +23,9 @@ from core.papers.report import (
     Material,
     Row,
     Series,
+    Settings,
     Table,
+    bars,
     number,
     ours,
     pair,
@@ -165,7 +167,6 @@ QUESTION = "Find the best long read on tides, boil it down to five points, and c
 
 
 def results(material: Material) -> tuple[tuple[Table, ...], tuple[Chart, ...]]:
-    """Tables 2, 3, 5, 6, and the sizes of equal function sets."""
     tasks = {level: material.tasks(name) for level, name in FILES.items()}
     every = [task for of in tasks.values() for task in of]
     runs: dict[str, tuple[LevelRun, ...]] = {}
@@ -184,7 +185,7 @@ def results(material: Material) -> tuple[tuple[Table, ...], tuple[Chart, ...]]:
 
 
 def levels(
-    material: Material, router: str, tasks: Sequence[Task], settings: Mapping[str, object], predicted: dict[str, tuple[str, ...]] | None = None
+    material: Material, router: str, tasks: Sequence[Task], settings: Settings, predicted: dict[str, tuple[str, ...]] | None = None
 ) -> tuple[LevelRun, ...]:  # fmt: skip
     """A run for each level. The router may refuse. `predicted` takes the predicted tools by question."""
 
@@ -243,15 +244,8 @@ def _others() -> Table:
         Row(f"{ORCHESTRATORS[router]}, {model}", Kind.MODEL, {level: (value, None) for level, value in zip(LEVELS, printed, strict=True)}, why=f"Needs {model}.")
         for (router, model), (printed, _) in PUBLISHED.items() if model != BACKBONE
     )  # fmt: skip
-    return Table(
-        "3-others",
-        "Table 3 · the other models",
-        "As printed.",
-        "other models than above",
-        "nothing: the row is the model",
-        COLUMNS,
-        rows,
-    )
+    theirs, nothing = "other models than above", "nothing: the row is the model"
+    return Table("3-others", "Table 3 · the other models", "As printed.", theirs, nothing, COLUMNS, rows)
 
 
 def _ablation(material: Material, tasks: Sequence[Task]) -> Table:
@@ -259,7 +253,7 @@ def _ablation(material: Material, tasks: Sequence[Task]) -> Table:
     tasks, rows = tasks[::EVERY], list[Row]()
     for (k, expansions, reranked), printed in ABLATION.items():
         material.say(f"ETOM: ToolShed, k = {k}, {expansions} expansions, {reranked} reranked")
-        settings: dict[str, bool | int | float | str] = {"k": k, "variations": expansions, "rerank_top_k": reranked}
+        settings: Settings = {"k": k, "variations": expansions, "rerank_top_k": reranked}
         found = {
             run.level: 100 * run.scores["f1" if run.level == "L4" else "em"]
             for run in levels(material, "toolshed", tasks, settings)
@@ -280,17 +274,8 @@ def _bars(table: Table) -> Chart:
         Series(f"{name}, {whose}", tuple(LEVELS), tuple(number(rows[name].values[level][side]) for level in LEVELS), theirs=side == 0)
         for name in ORCHESTRATORS.values() for side, whose in ((0, "paper"), (1, "ours"))
     ]  # fmt: skip
-    return Chart(
-        "levels",
-        "Table 3 as a picture: score by level",
-        table.about,
-        "",
-        "score, %",
-        "bar",
-        tuple(series),
-        differs=DIFFERS,
-        link=table.link,
-    )
+    title = "Table 3 as a picture: score by level"
+    return bars("levels", title, table.about, "score, %", series, differs=DIFFERS, link=table.link)
 
 
 def _breadth(table: Table) -> Chart:
@@ -304,14 +289,5 @@ def _breadth(table: Table) -> Chart:
         Series(f"{level}, {whose}", tuple(k for k, _ in wide), tuple(number(row.values[level][side]) for _, row in wide), theirs=side == 0)
         for level in ("L1", "L2", "L4") for side, whose in ((0, "paper"), (1, "ours"))
     ]  # fmt: skip
-    return Chart(
-        "fig7",
-        "Figure 7: ToolShed over k, the tools that come up",
-        table.about,
-        "k",
-        "score, %",
-        "line",
-        tuple(series),
-        differs=DIFFERS,
-        link=table.link,
-    )
+    title = "Figure 7: ToolShed over k, the tools that come up"
+    return Chart("fig7", title, table.about, "k", "score, %", "line", tuple(series), differs=DIFFERS, link=table.link)

@@ -66,7 +66,6 @@ def in_order(tasks: Sequence[Task], predicted: Mapping[str, Predictions]) -> Tab
 
 
 def decay(tasks: Sequence[Task], predicted: Mapping[str, Predictions]) -> Chart:
-    """F1 of the nodes over the number of steps of a plan."""
     series: list[Series] = []
     for name, of in predicted.items():
         for level in PLANNED:
@@ -109,7 +108,6 @@ def performance(
 
 
 def categories(material: Material) -> Chart:
-    """Figure 5: servers by category."""
     counts = Counter(server.category for server in material.context(SAMPLE).catalog.servers).most_common()
     ours = Series("servers, ours", tuple(name for name, _ in counts), tuple(float(count) for _, count in counts))
     return Chart(

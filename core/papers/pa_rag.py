@@ -17,8 +17,10 @@ from core.papers.report import (
     Material,
     Row,
     Series,
+    Settings,
     Table,
     Value,
+    bars,
     number,
     ours,
     pair,
@@ -74,7 +76,7 @@ PUBLISHED: Mapping[str, Mapping[str, tuple[Printed, Printed, Printed]]] = {
 # Ours
 
 BACKBONE = "GPT-4o Mini"
-VARIANTS: Mapping[str, tuple[str, Mapping[str, object]]] = {
+VARIANTS: Mapping[str, tuple[str, Settings]] = {
     "PA-RAG": ("pa_rag", {}),
     "A1 w/o hierarchy": ("pa_rag", {"hierarchy": False}),
     "A2.1 simple only": ("pa_rag", {"path": "simple"}),
@@ -111,13 +113,13 @@ ASK = Link(
 
 
 def results(material: Material) -> tuple[tuple[Table, ...], tuple[Chart, ...]]:
-    """Tables 1 to 3, Figures 3 to 7, the classes of complexity."""
     sets = {of: material.tasks(f"pa_rag_{name}") for of, name in SETS.items()}
     rows: list[Row] = []
     for name, (router, settings) in VARIANTS.items():
         material.say(f"PA-RAG: {name}")
         found = measured(material, sets, router, settings)
-        rows.append(ours(name, found, _printed(BACKBONE, name), link=_link(router, settings)))
+        link = Link("route", {"q": ASK.query["q"]}, router=router, settings=settings)
+        rows.append(ours(name, found, _printed(BACKBONE, name), link=link))
     rows += [_by_model(material, sets, name) for name in ("PA-RAG", "B1 naive RAG")]
     main = Table(
         "1", f"Tables 1 and 2 · PA-RAG, baselines and ablations ({BACKBONE})", "Which of the tools that a question needs are found; means over questions.",
@@ -130,7 +132,7 @@ def results(material: Material) -> tuple[tuple[Table, ...], tuple[Chart, ...]]:
 
 
 def measured(
-    material: Material, sets: Mapping[str, Sequence[Task]], router: str, settings: Mapping[str, object]
+    material: Material, sets: Mapping[str, Sequence[Task]], router: str, settings: Settings
 ) -> dict[str, float]:
     """P, R and F1 of all returned tools, in percent by set; the median time of a decision in ms."""
     found: dict[str, float] = {}
@@ -147,11 +149,6 @@ def _printed(backbone: str, name: str) -> dict[str, Value]:
     simple, complex_, _ = PUBLISHED[backbone][name]
     flat: list[Value] = [*simple[:3], *complex_[:3], None]
     return dict(zip([*(column.key for column in COLUMNS), "ms"], flat, strict=True))
-
-
-def _link(router: str, settings: Mapping[str, object]) -> Link:
-    known = {name: value for name, value in settings.items() if isinstance(value, bool | str)}
-    return Link("route", {"q": ASK.query["q"]}, router=router, settings=known)
 
 
 def _by_model(material: Material, sets: Mapping[str, Sequence[Task]], name: str) -> Row:
@@ -214,17 +211,8 @@ def _gain(table: Table) -> Chart:
         for side, whose in ((0, "paper"), (1, "ours")):
             values = tuple(number(rows[name].values[key][side]) for name in names)
             series.append(Series(f"{title}, {whose}", tuple(names), values, theirs=side == 0))
-    return Chart(
-        "fig3",
-        "Recall on the simple and the complex set",
-        "The primary measure.",
-        "",
-        "recall, %",
-        "bar",
-        tuple(series),
-        differs=DIFFERS,
-        link=ASK,
-    )
+    title = "Recall on the simple and the complex set"
+    return bars("fig3", title, "The primary measure.", "recall, %", series, differs=DIFFERS, link=ASK)
 
 
 def _lost(table: Table) -> Chart:

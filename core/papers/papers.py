@@ -20,8 +20,8 @@ from core.lab.lab import TASK_SETS, LabService
 from core.lab.lab_runs import COMPUTING
 from core.lab.scenario_runs import ScenarioService
 from core.lab.scenarios.simulation import World
-from core.papers import PAPERS, RESULTS, by_model
-from core.papers.report import ATTENTION, SEARCH, Material, Report
+from core.papers import PAPERS, RESULTS
+from core.papers.report import ATTENTION, SEARCH, Material, Report, kept_rows, with_kept
 from core.planning.base import Planner
 from core.routers.parameters import VIEW_WEIGHTS
 from core.routers.presets import DEFAULT_PRESET
@@ -32,8 +32,6 @@ COMPUTES = ("papers", "lab", "network", "routers", "planning", "relevance")  # t
 
 @dataclass(eq=False)
 class PaperService:
-    """Makes reports of papers and reads those in `folder`."""
-
     catalogs: CatalogService
     routing: RoutingService
     scenarios: ScenarioService
@@ -81,7 +79,6 @@ class PaperService:
         poisoned: Path | None = None,
         say: Callable[[str], None] = lambda _: None,
     ) -> Material:
-        """The data of a paper: the console's catalogs, routers and networks."""
         return Material(
             context=self.catalogs.context,
             tasks=self._tasks,
@@ -109,9 +106,7 @@ class PaperService:
         """The newest report with what a model measured before, None without one. Raises WayfareError if its file cannot be read."""
         file = self.folder / f"{paper}.json"
         try:
-            return by_model.with_kept(
-                _read(file, file.stat().st_mtime_ns), by_model.kept_rows(self.folder).get(paper, {})
-            )
+            return with_kept(_read(file, file.stat().st_mtime_ns), kept_rows(self.folder).get(paper, {}))
         except OSError:
             return None
 
@@ -147,7 +142,6 @@ class PaperService:
 
 
 def papers() -> tuple[str, ...]:
-    """Their short names, in the order of the page."""
     return tuple(PAPERS)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
@@ -21,6 +21,8 @@ from core.planning.base import Planner
 from core.routers.context import RoutingContext
 
 Value = float | str | None
+Settings = Mapping[str, bool | int | float | str]
+"""Parameters of a router by name."""
 AS_IT_IS = -1
 """Digits of a column whose figures are written as they are, 5 and 0.0025."""
 
@@ -62,7 +64,7 @@ class Link:
     query: Mapping[str, str] = field(default_factory=dict[str, str])
     router: str = ""
     preset: str = "balanced"
-    settings: Mapping[str, bool | int | float | str] = field(default_factory=dict[str, bool | int | float | str])
+    settings: Settings = field(default_factory=dict[str, bool | int | float | str])
     says: str = ""
 
 
@@ -142,7 +144,6 @@ class Report:
     charts: tuple[Chart, ...]
 
     def to_json(self) -> str:
-        """The content of its file."""
         return _adapter().dump_json(self).decode() + "\n"
 
     @classmethod
@@ -232,8 +233,12 @@ def ours(name: str, found: Mapping[str, Value], printed: Mapping[str, Value] | N
     return Row(name, Kind.OURS, {key: pair((printed or {}).get(key), value) for key, value in found.items()}, **more)
 
 
+def bars(id_: str, title: str, about: str, y: str, series: Sequence[Series], **more: Any) -> Chart:
+    """A figure of bars whose groups need no title."""
+    return Chart(id_, title, about, "", y, "bar", tuple(series), **more)
+
+
 def number(value: Value) -> float | None:
-    """The value, None unless it is a number."""
     return float(value) if isinstance(value, float | int) else None
 
 
@@ -290,3 +295,32 @@ class Material:
         """The tasks that a model is asked about, spread over all of them."""
         step = max(1, -(-len(tasks) // max(1, self.model_tasks)))
         return list(tasks[::step])
+
+
+# What a language model measured, in a file of its own: it takes hours, so that a new report takes it over. `tests/benchmarks/by_model.py` makes it
+
+FILE = "by_model.json"
+Rows = Mapping[str, Sequence[Row]]
+"""Rows by the id of their table."""
+KEPT = dict[str, dict[str, list[Row]]]
+
+
+def kept_rows(folder: Path) -> KEPT:
+    file = folder / FILE
+    return TypeAdapter(KEPT).validate_json(file.read_bytes()) if file.exists() else {}
+
+
+def with_kept(report: Report, rows: Rows) -> Report:
+    """A report with the kept rows in place of those without a figure of ours, and behind the others."""
+
+    def filled(table: Table) -> Table:
+        kept = {row.name: row for row in rows.get(table.id, ())}
+        own = [kept.pop(row.name, row) if _empty(row) else row for row in table.rows]
+        names = {row.name for row in own}
+        return replace(table, rows=(*own, *(row for row in kept.values() if row.name not in names)))
+
+    return replace(report, tables=tuple(map(filled, report.tables)))
+
+
+def _empty(row: Row) -> bool:
+    return row.kind is Kind.MODEL and all(ours is None for _, ours in row.values.values())

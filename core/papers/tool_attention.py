@@ -27,6 +27,7 @@ from core.papers.report import (
     Material,
     Row,
     Series,
+    Settings,
     Table,
     ours,
     pair,
@@ -74,16 +75,8 @@ def sweep(material: Material, link: Link) -> Chart:
         "F1": [p.f1 for p in fit.points],
     }
     series = tuple(Series(name, THETAS, tuple(rounded(v) for v in values)) for name, values in lines.items())
-    return Chart(
-        "theta",
-        "Section 5.2: the threshold's sweep",
-        "Over the tasks of attention-120.",
-        "θ",
-        "share",
-        "line",
-        series,
-        link=link,
-    )
+    title, about = "Section 5.2: the threshold's sweep", "Over the tasks of attention-120."
+    return Chart("theta", title, about, "θ", "share", "line", series, link=link)
 
 
 # Section 7.6: how often tools with poisoned descriptions come before the model
@@ -155,7 +148,7 @@ class Variant:
     name: str
     published: int
     router: str
-    settings: dict[str, object] = field(default_factory=dict[str, object])
+    settings: Settings = field(default_factory=dict[str, bool | int | float | str])
     rho: float | None = None
 
 
@@ -262,13 +255,10 @@ def _tokens(rows: Sequence[tuple[Variant, float, float]], everything: int) -> Ta
     found: list[Row] = []
     for variant, exposed, reached in rows[:5]:
         rho = utilisation(context.task_tokens, exposed, context.system_tokens)
-        printed = {
-            "t": variant.published,
-            "saved": rounded(100 * (1 - variant.published / TOTAL), 3),
-            "rho": variant.rho,
-        }
+        saved = rounded(100 * (1 - variant.published / TOTAL), 3)
+        printed = {"t": variant.published, "saved": saved, "rho": variant.rho}
         measured = {"t": exposed, "saved": 100 * (1 - exposed / everything), "rho": rho, "shown": reached}
-        link = Link(TRY.page, TRY.query, router=variant.router, settings=_said(variant))
+        link = Link(TRY.page, TRY.query, router=variant.router, settings=variant.settings)
         found.append(ours(variant.name, measured, printed, link=link))
     columns = (
         Column("t", "Tokens a turn", 0),
@@ -316,15 +306,11 @@ def rho_against_formula() -> Table:
     )  # fmt: skip
 
 
-def _said(variant: Variant) -> dict[str, bool | int | float | str]:
-    return {name: value for name, value in variant.settings.items() if isinstance(value, bool | float | int | str)}
-
-
 def _ablation(rows: Sequence[tuple[Variant, float, float]], cached: int, parts: Sequence[Row]) -> Table:
     found = [
         ours(
             variant.name, {"t": exposed, "shown": reached}, {"t": variant.published},
-            link=Link(TRY.page, TRY.query, router="tool_attention", settings=_said(variant)),
+            link=Link(TRY.page, TRY.query, router="tool_attention", settings=variant.settings),
         )
         for variant, exposed, reached in rows[4:]
     ]  # fmt: skip
@@ -332,17 +318,8 @@ def _ablation(rows: Sequence[tuple[Variant, float, float]], cached: int, parts: 
     found += parts
     found.append(Row("MPNet-base", Kind.NOT, {"t": (2_371.0, None)}, why="The encoder does not come with Wayfare."))
     columns = (Column("t", "Tokens a turn", 0), Column("shown", "Right tools shown", 0, "%"))
-    return Table(
-        "7.3",
-        "Section 7.3 · ablations",
-        "Tool Attention with other parameters.",
-        THEIRS,
-        OURS,
-        columns,
-        tuple(found),
-        differs=DIFFERS,
-        link=TRY,
-    )
+    title, about = "Section 7.3 · ablations", "Tool Attention with other parameters."
+    return Table("7.3", title, about, THEIRS, OURS, columns, tuple(found), differs=DIFFERS, link=TRY)
 
 
 def _projected() -> Table:

@@ -81,7 +81,6 @@ class StateView:
 
 
 def state_view(decision: Decision, catalog: Catalog) -> StateView:
-    """The state of a decision by Tool Attention."""
     texts = {name: str(decision.parameters[name]) for name in ("scopes", "outputs", "milestones")}
     state, tools = AgentState.of(**texts), decision.tools
     ranked = sorted(decision.remarks, key=lambda row: (-tools.utility[row], tools.ids[row]))
@@ -145,7 +144,6 @@ def pool(tools: Sequence[Tool], limit_tokens: int = MAX_TOKENS) -> Pool:
 
 
 def summary_line(tool: Tool, text: str) -> str:
-    """A summary on one line."""
     return " ".join(f"{tool.id}: {text}".split())
 
 

@@ -147,7 +147,8 @@ class Router(ABC, Generic[P]):
         if result.candidates and (reason := refusal(query, chosen)):
             result = result.refused(reason)
         writing = _writing(text, context, result.candidates)
-        elapsed_ms = (self._clock() - started) * 1e3
+        score_ms = max(0.0, (self._clock() - started) * 1e3 - query.embed_ms)
+        timings_ms = {"embed": query.embed_ms, "score": score_ms, "total": query.embed_ms + score_ms}
         return Decision(
             id=uuid.uuid4().hex,
             at=self._now(),
@@ -163,7 +164,7 @@ class Router(ABC, Generic[P]):
             candidates=result.candidates,
             tool_tokens=context.tool_tokens,
             statistics_version=context.statistics.version,
-            timings_ms=_timings(query.embed_ms, max(0.0, elapsed_ms - query.embed_ms)),
+            timings_ms={name: round(value, 3) for name, value in timings_ms.items()},
             exposure=result.exposure or Exposure(int(context.tool_tokens[list(result.candidates)].sum())),
             score=self.score,
             economic=self.economic,
@@ -212,7 +213,6 @@ AnyRouter = Router[Any]
 
 @cache
 def _defaults(parameters: type[Parameters]) -> Parameters:
-    """The defaults, each checked once."""
     return parameters()
 
 
@@ -231,7 +231,3 @@ def _writing(text: str, context: RoutingContext, candidates: Sequence[int]) -> t
     if not asks_to_know(text):
         return ()
     return tuple(row for row in candidates if writes(context.catalog.tools[row]))
-
-
-def _timings(embed_ms: float, score_ms: float) -> Mapping[str, float]:
-    return {"embed": round(embed_ms, 3), "score": round(score_ms, 3), "total": round(embed_ms + score_ms, 3)}

@@ -1,4 +1,4 @@
-"""The input of a router: the routing context of a catalog, and the query with the ways to look it up."""
+"""The input of a router: the ways to compare a text with a catalog, its routing context, and the query."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Concatenate, Generic, Literal, ParamSpec, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, Literal, ParamSpec, TypeVar
 
 import numpy as np
 from cachetools import LRUCache, cached
@@ -17,11 +17,14 @@ from core.domain.decision import Fit
 from core.domain.statistics import ServerStatistics, Statistics, ToolStatistics
 from core.domain.trace import columns
 from core.routers.parameters import FIT, MatchingParameters, SimilarityParameters
+from core.routers.utility import calibrated
 
 if TYPE_CHECKING:
     from core.network.traces import NetworkView
     from core.planning.base import Planner
-    from core.relevance.encoder import Vectors
+    from core.relevance.catalog_index import CatalogIndex, ViewLayer
+    from core.relevance.encoder import CachedEncoder, Vectors
+    from core.relevance.fit_matcher import FitMatcher, WordsFit
 
 Layer = Literal["tools", "servers"]
 Rows = NDArray[np.int64]
@@ -37,40 +40,68 @@ class Match:
     embed_ms: float = 0.0
 
 
-class Matcher(Protocol):
-    """The ways to compare a text with a catalog's servers and tools."""
+@dataclass(frozen=True, slots=True)
+class IndexMatcher:
+    """Embeds the sub-task, and the hint if there is one, and scores every server and tool; `fitting` gives probabilities of fit, by words alone
+    while the catalog has no vectors."""
 
-    def match(self, subtask: str, server_hint: str, parameters: MatchingParameters) -> Match:
-        """Similarities under the parameters' weights."""
-        ...
+    index: CatalogIndex
+    encoder: CachedEncoder
+    fitting: FitMatcher | WordsFit
 
-    def fit(self, text: str, hint: str, /) -> tuple[Fit, float]:
+    def fit(self, text: str, hint: str) -> tuple[Fit, float]:
         """The probability of fit of each tool and server, and the ms that embedding took."""
-        ...
+        return self.fitting.fit(text, hint)
 
     def likeness(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
-        """(K, K) cosines between tools, by what they say they do."""
-        ...
+        """(K, K) cosines between tools, by their own texts."""
+        return self.fitting.likeness(rows)
+
+    def match(self, subtask: str, server_hint: str, parameters: MatchingParameters) -> Match:
+        """Similarities under the parameters' weights; shapes (S,) and (T,), in [0, 1]."""
+        started = time.perf_counter()
+        query = self.encoder.encode_query(subtask)
+        hint = self.encoder.encode_query(server_hint) if server_hint else None
+        embed_ms = (time.perf_counter() - started) * 1e3
+        tools = self.index.tool_similarity(
+            query, subtask, parameters.tool_weights(), doubt_names=parameters.doubt_names
+        )
+        servers = self.index.server_similarity(
+            query,
+            subtask,
+            parameters.server_weights(),
+            tools,
+            hint=hint,
+            hint_text=server_hint,
+            hint_weight=parameters.hint_weight if hint is not None else 0.0,
+        )
+        contrast = {"midpoint": parameters.sim_midpoint, "steepness": parameters.sim_steepness}
+        return Match(
+            calibrated(servers.astype(np.float64), **contrast),
+            calibrated(tools.astype(np.float64), **contrast),
+            embed_ms,
+        )
 
     def embed(self, text: str) -> Vectors:
-        """(D,) unit vector of a text; zeros for a blank one."""
-        ...
+        return self.encoder.encode_query(text)
 
     def cosines(self, layer: Layer, view: str, vector: Vectors) -> NDArray[np.float64]:
-        """(T,) or (S,) cosines in [-1, 1] of a vector with one view of the tools or servers (`core.relevance.text_views`)."""
-        ...
+        """(T,) or (S,) cosines of a vector with one view."""
+        return np.vecdot(self._layer(layer).views[view], vector).astype(np.float64)
 
     def cosines_of(self, texts: tuple[str, ...], vector: Vectors) -> NDArray[np.float64]:
-        """(N,) cosines in [-1, 1] of a vector with texts of a router's own; they are embedded at their first use."""
-        ...
+        return np.vecdot(self.index.rows_of(texts, self.encoder), vector).astype(np.float64)
 
     def bm25(self, layer: Layer, text: str) -> NDArray[np.float64]:
-        """(T,) or (S,) BM25 scores of at least 0 of a text with the tools' or servers' texts."""
-        ...
+        """(T,) or (S,) raw BM25 scores of a text."""
+        return self._layer(layer).lexical.scores(text).astype(np.float64)
 
     def tokens(self, texts: Sequence[str]) -> Sequence[NDArray[Any]]:
-        """(tokens, D) unit rows of each text: what a reranker compares token by token."""
-        ...
+        """(tokens, D) unit rows of each text."""
+        return self.encoder.tokens(texts)
+
+    def _layer(self, layer: Layer) -> ViewLayer:
+        return self.index.tools if layer == "tools" else self.index.servers
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)
@@ -85,7 +116,7 @@ class RoutingContext:
 
     catalog: Catalog
     statistics: Statistics
-    matcher: Matcher
+    matcher: IndexMatcher
     tool_tokens: NDArray[np.int64]
     server_names: Sequence[str]
     tool_ids: Sequence[str]
@@ -101,13 +132,12 @@ class RoutingContext:
         cls,
         catalog: Catalog,
         statistics: Statistics,
-        matcher: Matcher,
+        matcher: IndexMatcher,
         tool_tokens: NDArray[np.int64],
         network: NetworkView | None = None,
         *,
         cross_encoder: str = "",
     ) -> RoutingContext:
-        """The routing context of a catalog, with all that is computed once for it."""
         server_names = tuple(server.name for server in catalog.servers)
         tool_ids = catalog.tool_ids
         return cls(
@@ -147,7 +177,6 @@ def _places(order: Rows) -> Rows:
 
 
 def _some(record: Record, rows: Rows) -> Record:
-    """The rows of every column of a record of statistics."""
     return type(record)(**{name: column.take(rows) for name, column in columns(record).items()})
 
 
@@ -158,7 +187,12 @@ class Query:
     """
 
     def __init__(
-        self, text: str, hint: str, matcher: Matcher, planner: Planner, clock: Callable[[], float] = time.perf_counter
+        self,
+        text: str,
+        hint: str,
+        matcher: IndexMatcher,
+        planner: Planner,
+        clock: Callable[[], float] = time.perf_counter,
     ) -> None:
         self.text = text
         self.hint = hint
@@ -217,7 +251,6 @@ class Query:
         return self._matcher.bm25(layer, self.text if text is None else text)
 
     def tokens(self, texts: Sequence[str]) -> Sequence[NDArray[Any]]:
-        """(tokens, D) unit rows of each text."""
         started = self._clock()
         found = self._matcher.tokens(texts)
         self.embed_ms += (self._clock() - started) * 1e3
@@ -231,9 +264,7 @@ class Query:
 
 
 def _order(names: tuple[str, ...]) -> NDArray[np.int64]:
-    order = np.empty(len(names), dtype=np.int64)
-    order[sorted(range(len(names)), key=names.__getitem__)] = np.arange(len(names))
-    return order
+    return np.argsort(np.array(sorted(range(len(names)), key=names.__getitem__), dtype=np.int64))
 
 
 # Results that are kept per catalog: every outcome makes a new routing context, the catalog stays

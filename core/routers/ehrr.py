@@ -3,13 +3,12 @@
 Servers by utility (3) -> top-k -> posted-price auction (4), (5) -> affordable tools of accepted servers by utility (7)
 -> top-n (9). Its three ablations are parameters, and so is exploration (ours, `core.routers.estimates`).
 
-`EhrrEngine` computes it over many points of parameters at once. The router, sweeps (`core.routers.ehrr_batch`) and What if
-(`core.decisions.case`) are views of it.
+`EhrrEngine` computes it over many points of parameters at once. The router, sweeps and What if (`core.decisions.case`) are views of it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
@@ -31,7 +30,6 @@ from core.routers.estimates import (
     estimate_tools,
     estimates,
     exploration_note,
-    ranks,
 )
 from core.routers.parameters import (
     ABLATION,
@@ -46,8 +44,6 @@ from core.routers.parameters import (
 from core.routers.ranked_result import NO_TOOLS, winning_reason
 from core.routers.side_effects import asks_to_know, writing_tools
 from core.routers.utility import Mask, Rows
-
-# Parameters
 
 
 @dataclass(frozen=True)
@@ -194,7 +190,7 @@ class EhrrEngine:
         utilities = utility.utility(similarity, cost_s, alpha=self._weight("alpha_s"))
         k, rank = self.value("k") if p.hierarchy else len(order), NO_RANK
         if utilities.ndim == 1 and "k" not in self.differing:
-            rank = ranks(utility.ranking(utilities, similarity, order))
+            rank = np.argsort(utility.ranking(utilities, similarity, order)) + 1
             listed = rank <= k
         else:
             listed = utility.highest(utilities, similarity, order, k)
@@ -222,7 +218,6 @@ class EhrrEngine:
         return auction.payment(how, price_usd=self.tools.price_usd[rows], posted_usd=posted, ask_usd=ask)
 
     def tool_layer(self, similarity: Array, servers: ServerLayer) -> ToolLayer:
-        """The race of all tools for similarities (..., T)."""
         server, tools = self.context.tool_server, self.tools
         posted, accepted = servers.posted_usd.take(server, axis=-1), servers.accepted.take(server, axis=-1)
         return self._race(similarity, tools.time_cost_s + tools.money_cost_s, tools.price_usd, posted, accepted)
@@ -277,7 +272,6 @@ class Ehrr(Router[EhrrParameters]):
     fit_alone = True
 
     def decide(self, query: Query, context: RoutingContext, parameters: EhrrParameters) -> RoutingResult:
-        """Algorithm 2."""
         match = matched(query, context, parameters)
         believed = beliefs(context.statistics, parameters, rate=parameters.lambda_r)
         engine = EhrrEngine.of(context, parameters, believed)
@@ -285,6 +279,10 @@ class Ehrr(Router[EhrrParameters]):
         race = engine.tool_layer(match.tools, layer)
         servers = _server_trace(engine, layer)
         tools, candidates = _tool_trace(engine, layer, race)
+        explored = None
+        if believed is not None:
+            plain = estimates(context, l_route_s=parameters.l_route_s, eps=parameters.eps)
+            explored = Explored(parameters.exploration, *(layer.success for layer in plain))
         reason = _why_none(servers, tools)
         if candidates:
             reason = winning_reason(tools.ids, tools.utility, candidates, self.score)
@@ -294,7 +292,7 @@ class Ehrr(Router[EhrrParameters]):
             candidates,
             reason + exploration_note(parameters),
             _stages(servers, tools, candidates, parameters),
-            explored=None if believed is None else _explored(context, parameters),
+            explored=explored,
         )
 
     def event(self, decision: Decision) -> dict[str, Any]:
@@ -302,13 +300,15 @@ class Ehrr(Router[EhrrParameters]):
         if decision.explored is None:
             return {}
         servers, tools, explored = decision.servers, decision.tools, decision.explored
-        return {
-            "exploration": explored.how,
-            "success": {
-                **_both(servers.names, decision.shortlist(), servers.success, explored.server_estimate),
-                **_both(tools.ids, decision.evaluated_tools(), tools.success, explored.tool_estimate),
-            },
+        success = {
+            names[row]: {"used": float(used[row]), "estimate": float(estimate[row])}
+            for names, rows, used, estimate in (
+                (servers.names, decision.shortlist(), servers.success, explored.server_estimate),
+                (tools.ids, decision.evaluated_tools(), tools.success, explored.tool_estimate),
+            )
+            for row in rows
         }
+        return {"exploration": explored.how, "success": success}
 
 
 def _server_trace(engine: EhrrEngine, layer: ServerLayer) -> ServerTrace:
@@ -345,15 +345,6 @@ def _tool_trace(engine: EhrrEngine, servers: ServerLayer, race: ToolLayer) -> tu
         dropped=_dropped(servers, context.tool_server, race.affordable, rank, p),
     )
     return trace, tuple(int(row) for row in best[: p.n])
-
-
-def _both(names: Sequence[str], rows: Sequence[int], used: Array, estimate: Array) -> dict[str, dict[str, float]]:
-    return {names[row]: {"used": float(used[row]), "estimate": float(estimate[row])} for row in rows}
-
-
-def _explored(context: RoutingContext, p: EhrrParameters) -> Explored:
-    servers, tools = estimates(context, l_route_s=p.l_route_s, eps=p.eps)
-    return Explored(p.exploration, servers.success, tools.success)
 
 
 def _stages(

@@ -25,8 +25,6 @@ EXPLORATION = "exploration"
 
 @dataclass(frozen=True)
 class ExplorationParameters(Parameters):
-    """Whether and how a decision explores."""
-
     exploration: str = knob("none", group=EXPLORATION, label="Try less-known servers", advanced=True, choices=("none", "thompson", "optimism"),
         help="thompson: success is drawn from what is believed of it. optimism: it gets a bonus where little is known.")  # fmt: skip
     explore_seed: int = knob(0, Range(0, 1_000_000), group=EXPLORATION, symbol="seed", label="Seed of the draws", advanced=True,
@@ -165,14 +163,3 @@ def expected(statistics: Statistics, tool: int, server: int) -> Expected:
     failure = servers.post_accept_failure[server : server + 1]
     success = float(utility.attempt_success(tools.success[tool : tool + 1], failure, eps=EPS)[0])
     return Expected((float(servers.conn_s[server]) + float(tools.latency_s[tool])) / success, success)
-
-
-def ranks(order: np.ndarray) -> np.ndarray:
-    """The place of each row, from 1, in an order of all rows.
-
-    >>> ranks(np.array([2, 0, 1])).tolist()
-    [2, 3, 1]
-    """
-    rank = np.empty(len(order), dtype=np.int64)
-    rank[order] = np.arange(1, len(order) + 1)
-    return rank

@@ -25,7 +25,6 @@ from core.routers.utility import ranking
 
 @per_catalog
 def tool_documents(catalog: Catalog) -> tuple[str, ...]:
-    """The enriched document of each tool, (T,)."""
     return tuple(enriched(tool) for tool in catalog.tools)
 
 
@@ -46,8 +45,6 @@ MOST_CARDS = 200  # a selection sees at most so many servers or tools, the neare
 
 @dataclass(frozen=True)
 class ReactParameters(OrchestratorParameters):
-    """Breadth of the selections."""
-
     s: int = knob(3, Range(1, 50), group=SIMILARITY, symbol="s", label="Servers per cycle",
         help="Servers whose tools are shown in a cycle (server_top_k).")  # fmt: skip
 
@@ -61,7 +58,6 @@ class React(Router[ReactParameters]):
     score = "fit of the description"
 
     def decide(self, query: Query, context: RoutingContext, parameters: ReactParameters) -> RoutingResult:
-        """A cycle for each action."""
         read = np.zeros(len(context.tool_ids), dtype=np.bool_)
 
         def retrieve(text: str, match: Match) -> Retrieved:
@@ -160,7 +156,6 @@ class FusionRouter(Router[FusionParameters]):
         """The text of a part that is looked up first, and that its variations are made of."""
 
     def decide(self, query: Query, context: RoutingContext, parameters: FusionParameters) -> RoutingResult:
-        """Parts, wordings, retrieval, selection."""
         lookups: list[Fused] = []
 
         def retrieve(text: str, match: Match) -> Retrieved:
@@ -197,7 +192,6 @@ def fused(query: Query, context: RoutingContext, match: Match, wordings: tuple[s
 
 
 def wordings_of(query: Query, text: str, p: FusionParameters) -> tuple[str, ...]:
-    """The text and its variations, each once."""
     return tuple(dict.fromkeys((text, *query.planner.expand(text, p.variations)))) if p.variations else (text,)
 
 
@@ -225,7 +219,6 @@ class Toolshed(FusionRouter):
     score = "fused similarity"
 
     def first_wording(self, query: Query, text: str) -> str:
-        """The part as the planner rewrites it."""
         return query.planner.rewrite(text)
 
 
@@ -242,8 +235,6 @@ class Toolshed(FusionRouter):
 
 @dataclass(frozen=True)
 class McpZeroParameters(OrchestratorParameters):
-    """Breadth of both stages."""
-
     s: int = knob(5, Range(1, 100), group=SIMILARITY, symbol="s", label="Servers looked into",
         help="Servers that are looked into (server_top_k).")  # fmt: skip
     t: int = knob(20, Range(1, 200), group=SIMILARITY, symbol="t", label="Tools found",
@@ -259,7 +250,6 @@ class McpZero(Router[McpZeroParameters]):
     score = "(s·t)·max(s, t)"
 
     def decide(self, query: Query, context: RoutingContext, parameters: McpZeroParameters) -> RoutingResult:
-        """Request, servers, tools, for each part."""
         requests: list[str] = []
 
         def retrieve(text: str, match: Match) -> Retrieved:
@@ -322,6 +312,5 @@ class Hybrid(FusionRouter):
     score = "fused similarity"
 
     def first_wording(self, query: Query, text: str) -> str:
-        """The request as one text."""
         request = query.planner.request(text)
         return f"{query.hint or request.server}: {request.tool}"

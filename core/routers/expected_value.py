@@ -68,7 +68,6 @@ class ExpectedValue(Router[ExpectedValueParameters]):
     fit_alone = True
 
     def decide(self, query: Query, context: RoutingContext, parameters: ExpectedValueParameters) -> RoutingResult:
-        """Probabilities of fit, then the best order of tries."""
         fit = query.fit()
         known = prospects(fit.tools, context)
         tries, order, rows = ValueEngine(context, known, context.matcher.likeness, parameters).decided()
@@ -152,7 +151,6 @@ class ValueEngine:
     computed: dict[object, OrderLines] = field(default_factory=dict[object, OrderLines], kw_only=True)
 
     def at(self, **values: float) -> Self:
-        """The same with parameters at other values."""
         return replace(self, parameters=replace(self.parameters, **values))
 
     @property
@@ -193,7 +191,6 @@ class ValueEngine:
         return self.computed[key]
 
     def values(self, lines: OrderLines) -> Array:
-        """(O,) the expected value of each order in USD."""
         p = self.parameters
         costs = lines.price_usd + lines.time_s / p.kappa + p.wrong_usd * lines.wrong + p.unsafe_usd * lines.unsafe
         return p.worth_usd * lines.solved - costs
@@ -213,12 +210,9 @@ def _worth_of_next(tries: Tries, order: Order, context: RoutingContext) -> tuple
     """The tool that becomes worth a further try first, and the worth from which it does."""
     rows = np.argsort(context.tool_order)
     places = tuple(int(context.tool_order[row]) for row in order.rows)
-    following = worth_of_next(_in_order(tries, rows), replace(order, rows=places))
+    by_name = Tries(*(getattr(tries, field.name)[rows] for field in fields(tries)))
+    following = worth_of_next(by_name, replace(order, rows=places))
     return None if following is None else (int(rows[following[0]]), following[1])
-
-
-def _in_order(tries: Tries, rows: np.ndarray) -> Tries:
-    return Tries(*(getattr(tries, field.name)[rows] for field in fields(tries)))
 
 
 def _extended(rows: tuple[int, ...], value: Array, n: int, context: RoutingContext) -> tuple[int, ...]:

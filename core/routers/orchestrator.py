@@ -32,8 +32,6 @@ REFUSED = "Nothing in the catalog can do it"
 
 @dataclass(frozen=True)
 class OrchestratorParameters(PlanningParameters, SimilarityParameters):
-    """How a question is taken apart and turned down."""
-
     decompose: bool = knob(True, group=PLANNING, label="Take the query apart",
         help="Off: the question is looked up as one, however much it asks for.")  # fmt: skip
     refuse: bool = knob(False, group=PLANNING, label="May refuse",
@@ -77,7 +75,6 @@ Retrieve = Callable[[str, Match], Retrieved]
 def orchestrate(
     query: Query, context: RoutingContext, parameters: OrchestratorParameters, retrieve: Retrieve
 ) -> tuple[Part, ...]:
-    """Every part of the query, retrieved for and selected from."""
     sub_queries = query.planner.decompose(query.text, MAX_PARTS) if parameters.decompose else ()
     if len(sub_queries) < 2:
         sub_queries = (SubQuery(query.text),)

@@ -85,7 +85,6 @@ def shares(p_fit: Array, delivery: Array, rivals: Rows, rows: Rows) -> dict[str,
 
 
 def evaluated(tries: Tries, rows: Sequence[int], *, worth_usd: float) -> Order:
-    """The expected course of any order."""
     fits = _set_fit(tries, rows)
     chance, cost, reached = list[float](), list[float](), list[float]()
     survival, failed, value = 1.0, dict[int, float](), 0.0

@@ -232,7 +232,6 @@ def chain_factor(servers: Floats, exponent: float) -> Floats:
 
 
 def _best_lines(similarity: Floats, tool_server: NDArray[np.int64], servers: Mask) -> NDArray[np.int64]:
-    """Rows of the `LINES` most similar tools of each of the servers."""
     rows = np.flatnonzero(servers[tool_server])
     order = rows[np.lexsort((rows, -similarity[rows], tool_server[rows]))]
     starts = np.searchsorted(tool_server[order], tool_server[order], side="left")
@@ -241,8 +240,6 @@ def _best_lines(similarity: Floats, tool_server: NDArray[np.int64], servers: Mas
 
 @dataclass(frozen=True)
 class PaRagParameters(CascadeParameters):
-    """The cascade's, the path, the budget."""
-
     path: str = knob("adaptive", group=ABLATION, label="Depth of the search", advanced=True, choices=("adaptive", "simple", "complex"),
         help="adaptive: the complexity decides. simple: one pass (Simple Only). complex: always taken apart (Complex Only).")  # fmt: skip
     budget_tokens: int = knob(8_000, Range(100, 32_000, 100, "tokens"), group=BUDGET, symbol="budget", label="Token limit",
@@ -260,7 +257,6 @@ class PaRag(Router[PaRagParameters]):
     score = "chained relevance"
 
     def decide(self, query: Query, context: RoutingContext, parameters: PaRagParameters) -> RoutingResult:
-        """Pre-retrieval, the path, its cascades, aggregation."""
         cascade = Cascade(query, context, parameters)
         whole = cascade.pruned(query.text)
         sub_queries, before = _path(query, context, whole, parameters)

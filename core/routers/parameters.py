@@ -12,11 +12,14 @@ TIME, LEARNING = "reliability and time", "learning and priors"
 AUCTION, BUDGET, ABLATION = "auction", "budget", "ablations"
 PLANNING = "planner"
 PRIOR_TIME = Range(0.0, 60.0, 0.1, "s", CUBE_ROOT)
+TOOL_VIEWS, SERVER_VIEWS = (
+    ("names", "full", "description", "parameters", "lexical"),
+    ("profile", "summary", "best_tool", "lexical"),
+)
 FIT, VIEW_WEIGHTS = "fit", "views"  # what Sim is: the probability of fit, or the weighted views of the texts
 
 
 def weight_knob(default: float, symbol: str, what: str, *, label: str) -> float:
-    """Weight of one view of the texts."""
     return knob(default, SHARE, group=VIEWS, symbol=symbol, label=label, advanced=True,
         help=f"Weight of {what}.")  # fmt: skip
 
@@ -33,16 +36,12 @@ def _prior_knob(default: float, within: Range, symbol: str, what: str, *, label:
 
 @dataclass(frozen=True)
 class CandidateParameters(Parameters):
-    """The number of candidates."""
-
     n: int = knob(3, Range(1, 50, scale=CUBE_ROOT), group=SIMILARITY, symbol="n", label="Candidates",
         help="Candidates returned, EHRR (9).")  # fmt: skip
 
 
 @dataclass(frozen=True)
 class RefusingParameters(Parameters):
-    """Whether a sub-task is refused that no tool seems to fit."""
-
     wrong_refusals: float = knob(0.0, Range(0.0, 50.0, 1.0, "%"), group=SIMILARITY, symbol="wrong refusals", label="Wrong refusals at most",
         help="Share of answerable sub-tasks that may be refused. A higher share also refuses more of the impossible ones. 0 refuses none.")  # fmt: skip
 
@@ -77,29 +76,14 @@ class MatchingParameters(SimilarityParameters):
     hint_weight: float = weight_knob(0.3, "w hint", "the server hint against the sub-task at the server layer, where a hint is given", label="Weight of the hint")  # fmt: skip
 
     def tool_weights(self) -> dict[str, float]:
-        """Weights by view of a tool."""
-        return {
-            "names": self.w_names,
-            "full": self.w_full,
-            "description": self.w_description,
-            "parameters": self.w_parameters,
-            "lexical": self.w_lexical,
-        }
+        return {view: getattr(self, f"w_{view}") for view in TOOL_VIEWS}
 
     def server_weights(self) -> dict[str, float]:
-        """Weights by view of a server."""
-        return {
-            "profile": self.w_server_profile,
-            "summary": self.w_server_summary,
-            "best_tool": self.w_server_best_tool,
-            "lexical": self.w_server_lexical,
-        }
+        return {view: getattr(self, f"w_server_{view}") for view in SERVER_VIEWS}
 
 
 @dataclass(frozen=True)
 class PlanningParameters(Parameters):
-    """The planner."""
-
     planner: str = knob("rules", group=PLANNING, symbol="planner", label="Planner", choices=("rules", "model"),
         help="rules: deterministic, without a model. model: the language model that the environment names.")  # fmt: skip
 
@@ -123,12 +107,10 @@ class LearningParameters(Parameters):
         help="failures: a figure goes back to where it stood after the last success. everything: to its declared or prior value.")  # fmt: skip
 
     def rates(self) -> Rates:
-        """The smoothing coefficients, the half-life and what fades."""
         fading: Fading = "everything" if self.fading == "everything" else "failures"
         return Rates(self.lambda_r, self.lambda_var, self.lambda_p, self.lambda_l, self.half_life_s, fading)
 
     def priors(self) -> Priors:
-        """The assumptions."""
         return Priors(self.prior_r, self.prior_var, self.prior_pfail, self.prior_call_s, self.prior_conn_s)
 
 

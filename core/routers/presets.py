@@ -8,19 +8,25 @@
 from __future__ import annotations
 
 import json
+import threading
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, cast
 
 from core.domain import documents
 from core.domain.documents import CLOSED, Wanted, text_of
 from core.domain.errors import ParameterError, UnknownNameError
 from core.domain.params import NOTHING, Parameters, Value
+from core.domain.people import actions
 from core.domain.untrusted_text import one_line
+from core.routers import ROUTERS
 from core.routers.parameters import VIEW_WEIGHTS
+
+if TYPE_CHECKING:
+    from core.store import Store
 
 P = TypeVar("P", bound=Parameters)
 DEFAULT_PRESET = "balanced"
@@ -64,7 +70,6 @@ PRESETS: dict[str, Preset] = {
 
 
 def preset(name: str) -> Preset:
-    """A preset by name. Raises UnknownNameError."""
     if name not in PRESETS:
         raise UnknownNameError(f"There is no preset {name!r}; choose one of: {', '.join(PRESETS)}.")
     return PRESETS[name]
@@ -139,7 +144,7 @@ class PresetFile:
 def to_toml(preset: PresetFile, router: str) -> str:
     """The file of a preset.
 
-    >>> from core.routers.rag_mcp import RagMcp
+    >>> from core.routers.baselines import RagMcp
     >>> text = to_toml(PresetFile('A "b"', "", RagMcp.parameters(n=7)), "rag_mcp")
     >>> from_toml(text, "x.toml", "rag_mcp", RagMcp.parameters()).parameters.changed()
     {'n': 7}
@@ -166,7 +171,6 @@ def from_toml(text: str, file: str, router: str, defaults: Parameters) -> Preset
 
 
 def read_preset(file: Path, router: str, defaults: Parameters) -> PresetFile:
-    """A preset's file from the disk. Raises ParameterError."""
     try:
         content = file.read_bytes()
     except OSError as error:
@@ -175,7 +179,6 @@ def read_preset(file: Path, router: str, defaults: Parameters) -> PresetFile:
 
 
 def preset_text(content: bytes, file: str) -> str:
-    """The text of a preset's file. Raises ParameterError."""
     if len(content) > LIMIT_BYTES:
         raise _fault(file, f"it has {len(content):,} bytes; a preset has at most {LIMIT_BYTES:,}")
     try:
@@ -195,3 +198,65 @@ def _toml(value: Value) -> str:
 
 def _fault(file: str, sentence: str) -> ParameterError:
     return ParameterError(one_line(f"{file}: {sentence}.", 400))
+
+
+@actions("tune", put="save a preset", delete="delete a preset")
+class SavedPresets:
+    """Thread-safe.
+
+    >>> from core.store import Store
+    >>> presets = SavedPresets(Store(None))
+    >>> presets.put("ehrr", PresetFile("mine", "for noon", ROUTERS["ehrr"].parameters(alpha_t=0.08)))
+    >>> [(one.name, one.note, one.parameters.changed()) for one in presets.of("ehrr").values()]
+    [('mine', 'for noon', {'alpha_t': 0.08})]
+    >>> presets.delete("ehrr", "mine")
+    >>> presets.of("ehrr")
+    {}
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._lock = threading.Lock()
+
+    def of(self, router: str) -> Mapping[str, PresetFile]:
+        """Returns the presets of a router by name. A stored value that it no longer takes has its default."""
+        return {
+            name: PresetFile(
+                name, str(one["note"]), ROUTERS[router].parameters().replaced(usable(router, one["values"]))
+            )
+            for name, one in self._stored(router).items()
+        }
+
+    def put(self, router: str, preset: PresetFile) -> None:
+        """Keep a preset, in place of an earlier one of its name. Raises StoreError."""
+        with self._lock:
+            kept = {"note": preset.note, "values": preset.parameters.changed()}
+            self._store.set_setting(_setting(router), {**self._stored(router), preset.name: kept})
+
+    def delete(self, router: str, name: str) -> None:
+        """Forget a preset, if there is one of this name. Raises StoreError."""
+        with self._lock:
+            left = {other: kept for other, kept in self._stored(router).items() if other != name}
+            self._store.set_setting(_setting(router), left)
+
+    def _stored(self, router: str) -> dict[str, dict[str, Any]]:
+        return cast("dict[str, dict[str, Any]]", self._store.get_setting(_setting(router), {}))
+
+
+def _setting(router: str) -> str:
+    return f"presets:{router}"
+
+
+def usable(router: str, stored: object) -> dict[str, Value]:
+    """Returns those of the stored values that a router still takes, none for an unknown router."""
+    found = dict[str, Value]()
+    if router not in ROUTERS:
+        return found
+    parameters = ROUTERS[router].parameters()
+    for name, value in cast("dict[str, Any]", stored if isinstance(stored, dict) else {}).items():
+        try:
+            parameters.replaced({name: value})
+        except ParameterError:
+            continue
+        found[name] = value
+    return found

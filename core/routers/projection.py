@@ -119,11 +119,9 @@ class StatisticsProjection:
         self._snapshot = None
 
     def server(self, row: int) -> Running:
-        """The running figures of one server after its last call."""
         return self._servers.row(row)
 
     def tool(self, row: int) -> Running:
-        """The running figures of one tool after its last call."""
         return self._tools.row(row)
 
     def price_usd(self, tool_row: int) -> float:
@@ -142,7 +140,6 @@ class StatisticsProjection:
 
 
 def _picked(kind: type[T], columns: Mapping[str, NDArray[Any]]) -> T:
-    """The columns that this kind of statistics declares."""
     return kind(**{field.name: columns[field.name] for field in fields(kind)})
 
 

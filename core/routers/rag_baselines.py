@@ -73,7 +73,6 @@ def selected(
 
 
 def complexity_stage(complexity: Complexity, planner: str) -> Stage:
-    """The path that was taken, with its evidence."""
     evidence = f": {'; '.join(complexity.evidence)}" if complexity.evidence else ""
     note = f"{complexity.label.capitalize()} ({complexity.score:.2f}){evidence}."
     return Stage("complexity", "paths", 1, 2, note, by=planner)
@@ -96,7 +95,6 @@ class NaiveRag(Router[RetrievalParameters]):
     score = "similarity"
 
     def decide(self, query: Query, context: RoutingContext, parameters: RetrievalParameters) -> RoutingResult:
-        """One retrieval, one selection."""
         return retrieved_once(query, context, parameters, self.score)
 
 
@@ -127,8 +125,6 @@ def retrieved_once(
 
 @dataclass(frozen=True)
 class AgenticParameters(RetrievalParameters):
-    """Retrieval's, and how far back the context reaches."""
-
     memory: int = knob(MAX_PARTS, Range(0, MAX_PARTS), group=PLANNING, symbol="memory", label="Steps remembered",
         help="Steps that stay in the context of the next ones. 0: each thought is looked up alone.")  # fmt: skip
 
@@ -142,7 +138,6 @@ class AgenticRag(Router[AgenticParameters]):
     score = "similarity"
 
     def decide(self, query: Query, context: RoutingContext, parameters: AgenticParameters) -> RoutingResult:
-        """A step for each thought, until one brings no new action."""
         return stepwise(query, context, parameters, self.score)
 
 
@@ -211,7 +206,6 @@ class AdaptiveRag(Router[AgenticParameters]):
     score = "similarity"
 
     def decide(self, query: Query, context: RoutingContext, parameters: AgenticParameters) -> RoutingResult:
-        """The path, by the wording of the query alone."""
         complexity = query.planner.complexity(query.text, ())
         before = (complexity_stage(complexity, query.planner.name),)
         if complexity.label == "simple":

@@ -12,7 +12,7 @@ from core.domain.decision import Exposure, Stage, SubDecision
 from core.domain.trace import DROPS, KEPT, Drop, ServerEstimates, ServerTrace, ToolEstimates, ToolTrace, columns
 from core.routers.base import RoutingResult
 from core.routers.context import RoutingContext
-from core.routers.estimates import estimates, ranks
+from core.routers.estimates import estimates
 from core.routers.utility import ranking
 
 Floats = NDArray[np.float64]
@@ -120,7 +120,7 @@ def _servers(context: RoutingContext, scored: Scored, known: ServerEstimates[Flo
         utility=scored.score,
         posted_price_usd=np.full(len(on_list), np.nan),
         ask_usd=context.statistics.servers.ask_usd,
-        rank=ranks(ranking(scored.score, scored.similarity, context.server_order)),
+        rank=np.argsort(ranking(scored.score, scored.similarity, context.server_order)) + 1,
         shortlisted=on_list,
         accepted=on_list.copy(),
     )

@@ -1,4 +1,4 @@
-"""The Reranker port: a second, closer look at the few documents that retrieval brought up."""
+"""Rerankers: a second, closer look at the few documents that retrieval brought up. A new one is a function and a line in `RERANKERS`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,15 +41,9 @@ class Documents:
     views: Mapping[str, Scores] = field(default_factory=lambda: MappingProxyType({}))
 
 
-class Reranker(Protocol):
-    """Scores documents against a query. Safe for several threads; documents never influence one another's text."""
-
-    name: str
-    """The name of a reranker, as a stage shows it."""
-
-    def rerank(self, query: str, documents: Documents) -> Scores:
-        """(N,) in [0, 1], higher is better. Equal documents get equal scores."""
-        ...
+Reranker = Callable[[str, Documents, Tokens, str], Scores]
+"""Scores documents against a query, (N,) in [0, 1], higher is better; equal documents get equal scores. It has the encoder's token vectors
+and the name of a cross-encoder, which some rerankers use. Documents never influence one another's text."""
 
 
 # A cross-encoder that the user has on disk, such as BGE-Reranker: query and document are read together by one model.
@@ -61,34 +55,24 @@ class Reranker(Protocol):
 
 # pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
 
-
 VARIABLE = "WAYFARE_RERANKER"
 BATCH = 32
 
 
-class CrossEncoderReranker:
-    """The model's relevance of each document, through a sigmoid."""
+def cross_encoder(query: str, documents: Documents, _: Tokens, model: str) -> Scores:
+    """The model's relevance of each document, through a sigmoid. Raises RerankerError where no model is set or it cannot be loaded."""
+    if not model:
+        raise RerankerError(f"No cross-encoder is set; give {VARIABLE} a model's folder, or choose another reranker.")
+    if not documents.texts:
+        return np.zeros(0, dtype=np.float64)
+    from torch.nn import Sigmoid
 
-    def __init__(self, name_or_path: str) -> None:
-        self._model = name_or_path
-        self.name = Path(self._model).name or "cross-encoder"
-
-    def rerank(self, query: str, documents: Documents) -> Scores:
-        """See `Reranker.rerank`. Raises RerankerError where no model is set or it cannot be loaded."""
-        if not self._model:
-            raise RerankerError(
-                f"No cross-encoder is set; give {VARIABLE} a model's folder, or choose another reranker."
-            )
-        if not documents.texts:
-            return np.zeros(0, dtype=np.float64)
-        from torch.nn import Sigmoid
-
-        model: Any = _loaded(self._model)
-        texts = tuple(dict.fromkeys(documents.texts))  # once each: its place in a batch moves a score in the last bits
-        pairs = [(query, text) for text in texts]
-        found = model.predict(pairs, batch_size=BATCH, activation_fn=Sigmoid(), show_progress_bar=False)
-        by_text = dict(zip(texts, np.asarray(found, dtype=np.float64), strict=True))
-        return np.array([by_text[text] for text in documents.texts])
+    loaded: Any = _loaded(model)
+    texts = tuple(dict.fromkeys(documents.texts))  # once each: its place in a batch moves a score in the last bits
+    pairs = [(query, text) for text in texts]
+    found = loaded.predict(pairs, batch_size=BATCH, activation_fn=Sigmoid(), show_progress_bar=False)
+    by_text = dict(zip(texts, np.asarray(found, dtype=np.float64), strict=True))
+    return np.array([by_text[text] for text in documents.texts])
 
 
 @made_once
@@ -116,18 +100,13 @@ def _loaded(name_or_path: str) -> CrossEncoder:
 # may be rare.
 
 
-class LexicalOverlap:
+def lexical_overlap(query: str, documents: Documents, *_: object) -> Scores:
     """Words in common.
 
-    >>> LexicalOverlap().rerank("read a file", Documents(("read files", "read a file"))).argmax()
+    >>> lexical_overlap("read a file", Documents(("read files", "read a file"))).argmax()
     np.int64(1)
     """
-
-    name = "lexical overlap"
-
-    def rerank(self, query: str, documents: Documents) -> Scores:
-        """See `Reranker.rerank`."""
-        return LexicalIndex(documents.texts).coverage(query).astype(np.float64)
+    return LexicalIndex(documents.texts).coverage(query).astype(np.float64)
 
 
 # A small fusion: reciprocal ranks under every view that retrieval has, and under words in common.
@@ -139,19 +118,14 @@ class LexicalOverlap:
 K = 10
 
 
-class Fusion:
+def fusion(query: str, documents: Documents, *_: object) -> Scores:
     """Views by rank, so that no view's scale counts.
 
-    >>> Fusion().rerank("", Documents(("a", "b"), {"names": np.array([0.1, 0.9])})).round(3).tolist()
+    >>> fusion("", Documents(("a", "b"), {"names": np.array([0.1, 0.9])})).round(3).tolist()
     [0.955, 1.0]
     """
-
-    name = "rank fusion"
-
-    def rerank(self, query: str, documents: Documents) -> Scores:
-        """See `Reranker.rerank`."""
-        views = (*documents.views.values(), LexicalOverlap().rerank(query, documents))
-        return np.mean([K / (K + places(view)) for view in views], axis=0)
+    views = (*documents.views.values(), lexical_overlap(query, documents))
+    return np.mean([K / (K + places(view)) for view in views], axis=0)
 
 
 def places(scores: Scores) -> NDArray[np.int64]:
@@ -174,18 +148,9 @@ def places(scores: Scores) -> NDArray[np.int64]:
 DECIMALS = 6  # a matrix product rounds equal rows apart in the last bits; a tie must stay a tie
 
 
-class LateInteraction:
-    """Token vectors against token vectors."""
-
-    name = "late interaction"
-
-    def __init__(self, tokens: Tokens) -> None:
-        self._tokens = tokens
-
-    def rerank(self, query: str, documents: Documents) -> Scores:
-        """See `Reranker.rerank`."""
-        of_query, *of_documents = self._tokens((query, *documents.texts))
-        return max_sim(of_query, of_documents)
+def late_interaction(query: str, documents: Documents, tokens: Tokens, _: str) -> Scores:
+    of_query, *of_documents = tokens((query, *documents.texts))
+    return max_sim(of_query, of_documents)
 
 
 def max_sim(query: NDArray[Any], documents: Sequence[NDArray[Any]]) -> Scores:
@@ -206,22 +171,12 @@ def max_sim(query: NDArray[Any], documents: Sequence[NDArray[Any]]) -> Scores:
     return scores.round(DECIMALS)
 
 
-# Rerankers: each scores a few texts against a query. One a file; imports `core.domain` alone.
-#
-# A new one is a new file and one line in `RERANKERS`.
-
 NONE = "none"
 PLANNER = "planner"
 """Not a reranker: the planner puts the tools in order, a language model as in the papers."""
-RERANKERS: dict[str, Callable[[Tokens, str], Reranker]] = {
-    "late": lambda tokens, _: LateInteraction(tokens),
-    "lexical": lambda _, __: LexicalOverlap(),
-    "fusion": lambda _, __: Fusion(),
-    "cross_encoder": lambda _, model: CrossEncoderReranker(model),
-}
-"""Makes a reranker from the encoder's token vectors and the name of a cross-encoder, which some of them use."""
-
-__all__ = ["NONE", "RERANKERS", "Documents", "Reranker", "RerankerError", "Tokens"]
+RERANKERS: dict[str, Reranker] = {
+    "late": late_interaction, "lexical": lexical_overlap, "fusion": fusion, "cross_encoder": cross_encoder,
+}  # fmt: skip
 
 
 # A second look at the best tools of a retrieval, for the routers that rerank a list of their own.
@@ -242,7 +197,6 @@ def _texts(catalog: Catalog) -> tuple[str, ...]:
 
 
 def reranker_knob(default: str, *, none: str) -> str:
-    """Which reranker; `none` says what is left without one."""
     return knob(default, group=RERANK, label="Reranker", choices=(*RERANKERS, PLANNER, NONE),
         help="late: token by token. lexical: words in common. fusion: ranks under all views. "
         f"cross_encoder: the model that WAYFARE_RERANKER names. planner: the planner puts the best first. none: {none}.")  # fmt: skip
@@ -256,8 +210,6 @@ def rerank_share_knob(default: float, rest: str) -> float:
 
 @dataclass(frozen=True)
 class RerankingParameters(Parameters):
-    """Which reranker, and how much its score counts."""
-
     reranker: str = reranker_knob("lexical", none="the order of retrieval")
     rerank_share: float = rerank_share_knob(0.5, "retrieval. 1: the reranker decides alone.")
 
@@ -280,7 +232,7 @@ def reranked(
         second = _by_planner(query, text, [context.tool_ids[row] for row in map(int, rows)], texts, scores)
     else:
         documents = Documents(texts, {"retrieval": scores, "similarity": match.tools[rows]})
-        second = RERANKERS[p.reranker](query.tokens, context.cross_encoder).rerank(text, documents)
+        second = RERANKERS[p.reranker](text, documents, query.tokens, context.cross_encoder)
     return (1 - p.rerank_share) * scores + p.rerank_share * second
 
 

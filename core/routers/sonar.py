@@ -2,7 +2,7 @@
 
     q' = predict_tool(q);   top-s servers by BM25(q', d_s);   top-t of their tools by BM25(q', d_t)       (1) to (4)
     C(t) = exp(BM25(t)) / sum over the t tools of exp(BM25)                                               (5)
-    N(t) = network score of the tool's server, `core.network.score`                                       (6), (7)
+    N(t) = network score of the tool's server, `core.network.traces`                                       (6), (7)
     S(t) = a C(t) + b N(t),   a + b = 1;   the best S wins                                                (8), (9)
 
 Modes: quality first (a > b), latency sensitive (a < b), balanced. The latencies are those of the routing context: a profile's
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from core.domain.decision import NetworkTrace, Stage
 from core.domain.params import SHARE, Range, knob
 from core.domain.trace import DROPS, KEPT, Drop
-from core.network.score import NEUTRAL, Weights, network_score
+from core.network.traces import NEUTRAL, Weights, network_score
 from core.routers.base import NETMCP, Router, RoutingResult
 from core.routers.context import Match, Query, RoutingContext
 from core.routers.parameters import FIT, SHOWN, SIMILARITY, VIEW_WEIGHTS, PlanningParameters, SimilarityParameters
@@ -91,7 +91,6 @@ class TwoStageRouter(Router[T]):
         return StageScores(found.tools, "Highest score of the second stage.")
 
     def decide(self, query: Query, context: RoutingContext, parameters: T) -> RoutingResult:
-        """A text, two stages, scores, best first."""
         text, before = type(self).lookup(query, parameters)
         found = retrieve(query, context, text, parameters)
         scores = self.scored(query, context, found, parameters)
@@ -181,11 +180,9 @@ class SonarParameters(TwoStageParameters):
 
     @property
     def expertise_weight(self) -> float:
-        """a of NetMCP (8)."""
         return MODES[self.mode] if self.a is None else self.a
 
     def weights(self) -> Weights:
-        """The weights of N."""
         return Weights(self.ewma, self.w_high, self.w_trend, self.w_outage, self.w_unstable)
 
 
@@ -205,7 +202,6 @@ class Sonar(TwoStageRouter[SonarParameters]):
         found: Retrieval,
         parameters: SonarParameters,
     ) -> StageScores:
-        """The weighted sum, NetMCP (8)."""
         network, known = network_scores(context, parameters)
         a, kept = parameters.expertise_weight, int(found.kept.sum())
         logits = np.log(np.maximum(found.tools, TINY)) if parameters.similarity == FIT else found.tools
@@ -308,7 +304,6 @@ class RerankRag(TwoStageRouter[RerankRagParameters]):
     def scored(
         self, query: Query, context: RoutingContext, found: Retrieval, parameters: RerankRagParameters
     ) -> StageScores:
-        """BM25 as a share of the best, and the reranker's score of the kept tools."""
         rows = np.flatnonzero(found.kept)
         scores = found.tools / max(TINY if parameters.similarity == FIT else 1.0, found.tools[rows].max(initial=0.0))
         scores[rows] = reranked(query, context, found.text, rows, scores[rows], found.match, parameters)

@@ -64,13 +64,11 @@ class ToolAttentionParameters(SimilarityParameters):
         help="Off: a call of a tool that is not active goes through (w/o hallucination gate).")  # fmt: skip
 
     def state(self) -> AgentState:
-        """The agent's state."""
         return AgentState.of(scopes=self.scopes, outputs=self.outputs, milestones=self.milestones)
 
 
 @per_catalog
 def summaries(catalog: Catalog, limit_tokens: int) -> Pool:
-    """Phase 1 of a catalog, with summaries of at most so many tokens."""
     return pool(catalog.tools, limit_tokens)
 
 
@@ -120,7 +118,6 @@ class ToolAttention(Router[ToolAttentionParameters]):
         return replace(parameters, outputs=(state | AgentState(outputs=named)).texts()["outputs"])
 
     def event(self, decision: Decision) -> dict[str, Any]:
-        """The paper's event, section 5.7."""
         return turn_event(decision)
 
 
@@ -151,7 +148,6 @@ def _stages(
 
 
 def _held_back(context: RoutingContext, iso: Floats, remarks: Mapping[int, str]) -> str:
-    """The first tool that the state holds back, and why."""
     if not remarks:
         return ""
     first = max(remarks, key=lambda row: (iso[row], -context.tool_order[row]))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -143,45 +142,20 @@ def highest(utilities: Array, similarity: Array, name_order: Rows, k: int | Arra
 
 
 def best_rows(utilities: Array, similarity: Array, rows: Rows, name_order: Rows, n: int | Array) -> Rows:
-    """(..., n) the n of `rows` (..., K) of highest utility, best first: the first n of `ranking`, without a sort; NONE beyond.
+    """(..., n) the n of `rows` (..., K) of highest utility, best first: the first n of `ranking`; NONE beyond.
 
     `utilities` (..., K) are minus infinity for rows that are out of the race. `n` is a number or a column (P, 1).
 
     >>> best_rows(np.array([0.5, 0.7, -np.inf]), np.zeros(3), np.array([4, 5, 6]), np.arange(9), 3).tolist()
     [5, 4, -1]
     """
-    *lead, width = utilities.shape
-    most = int(np.max(n))
-    places, values = _selected(utilities.reshape(prod(lead), width).copy(), most)
-    places, values = places.reshape(*lead, most), values.reshape(*lead, most + 1)
-    found = np.full((*lead, most), NONE, dtype=np.int64)
-    if width:
-        found = np.where(np.isfinite(values[..., :-1]), at_rows(rows, places), NONE)
-    ties = ((values[..., 1:] == values[..., :-1]) & np.isfinite(values[..., 1:])).any(axis=-1)
-    for point in map(tuple, np.argwhere(ties)):
-        own, alike = (np.broadcast_to(one, utilities.shape)[point] for one in (utilities, similarity))
-        row: Rows = np.broadcast_to(rows, utilities.shape)[point]
-        racing = np.flatnonzero(np.isfinite(own))
-        first = row[racing[ranking(own[racing], alike[racing], name_order[row[racing]])[:most]]]
-        found[point] = NONE
-        found[(*point, slice(len(first)))] = first
-    return found if np.ndim(n) == 0 else np.where(np.arange(most) < n, found, NONE)
-
-
-def _selected(left: Array, most: int) -> tuple[Rows, Array]:
-    """(P, most) places of the highest of `left` (P, K) and (P, most + 1) their values; `left` is used up."""
-    points = np.arange(len(left))
-    places = np.zeros((len(left), most), dtype=np.int64)
-    values = np.full((len(left), most + 1), -np.inf)
-    for place in range(min(most + 1, left.shape[1])):
-        at = left.argmax(axis=-1)
-        values[:, place] = found = left[points, at]
-        if not np.isfinite(found).any():
-            break
-        if place < most:
-            places[:, place] = at
-        left[points, at] = -np.inf
-    return places, values
+    most, names = int(np.max(n)), name_order[np.minimum(rows, len(name_order) - 1)]
+    width = min(most, utilities.shape[-1])
+    best: Rows = np.lexsort(np.broadcast_arrays(names, -similarity, -utilities))[..., :width]
+    values: Array = at_rows(utilities, best)
+    found = np.full((*utilities.shape[:-1], most), NONE, dtype=np.int64)
+    found[..., :width] = np.where(np.isfinite(values) & (np.arange(width) < n), at_rows(rows, best), NONE)
+    return found
 
 
 def at_rows(values: NDArray[Any], rows: Rows) -> Any:

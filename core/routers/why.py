@@ -84,14 +84,12 @@ def fit_note(decision: Decision) -> str:
 
 
 def language_note(decision: Decision) -> str:
-    """One more sentence of the reason, where the question is not English."""
     if decision.fit is None or not decision.fit.language:
         return ""
     return f" The question reads as {decision.fit.language}, and the encoder knows English: ask in English, or expect a wrong tool."
 
 
 def words_note(decision: Decision) -> str:
-    """One more sentence of the reason, where words alone decided."""
     return " By words alone: the catalog has no vectors yet." if decision.by_words else ""
 
 
@@ -101,7 +99,6 @@ def parts_note(decision: Decision) -> str:
 
 
 def network_note(decision: Decision) -> str:
-    """One more sentence of the reason, if the network is simulated."""
     if not decision.network.simulated:
         return ""
     if decision.network.with_simulated:

@@ -18,6 +18,7 @@ from statistics import fmean
 from unittest import mock
 
 import numpy as np
+from pydantic import TypeAdapter
 
 from core.app import Settings, open_app
 from core.domain.catalog import Tool
@@ -26,9 +27,8 @@ from core.domain.significance import interval
 from core.domain.tasks import Task
 from core.lab.levels import node_set_f1, node_set_precision, node_set_recall
 from core.papers import RESULTS, netmcp
-from core.papers.by_model import FILE, KEPT, kept_rows
 from core.papers.etom import FILES
-from core.papers.report import SAMPLE, SEARCH, Kind, Material, Row, pair
+from core.papers.report import FILE, KEPT, SAMPLE, SEARCH, Kind, Material, Row, kept_rows, pair
 from core.planning.base import Action, Attempt, Planner, Turn
 from core.planning.model import ModelPlanner
 from tests.benchmarks.asking import grade, judge
@@ -44,7 +44,7 @@ def keep(paper: str, table: str, row: Row) -> None:
     kept = kept_rows(RESULTS)
     rows = kept.setdefault(paper, {}).setdefault(table, [])
     rows[:] = [*(one for one in rows if one.name != row.name), row]
-    text = json.dumps(KEPT.dump_python(kept, mode="json"), indent=1, ensure_ascii=False)
+    text = json.dumps(TypeAdapter(KEPT).dump_python(kept, mode="json"), indent=1, ensure_ascii=False)
     (RESULTS / FILE).write_text(f"{text}\n", encoding="utf-8")
 
 

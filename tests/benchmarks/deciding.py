@@ -20,8 +20,7 @@ from core.relevance.onnx_encoder import onnx_source
 from core.relevance.relevance_index import RelevanceIndex
 from core.relevance.requests import Given, RequestIndex
 from core.routers import ROUTERS
-from core.routers.context import RoutingContext
-from core.routers.matching import IndexMatcher
+from core.routers.context import IndexMatcher, RoutingContext
 from core.routers.projection import StatisticsProjection
 from tests.benchmarks.measuring import percentile, report, timed
 

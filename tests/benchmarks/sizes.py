@@ -28,8 +28,7 @@ from core.relevance.fit_matcher import FitMatcher
 from core.relevance.index_files import IndexFiles
 from core.relevance.relevance_index import RelevanceIndex
 from core.routers import ROUTERS
-from core.routers.context import RoutingContext
-from core.routers.matching import IndexMatcher
+from core.routers.context import IndexMatcher, RoutingContext
 from core.store import Store
 from tests.benchmarks.large_testbed import LargeTestbed
 from tests.benchmarks.measuring import ROOT, percentile

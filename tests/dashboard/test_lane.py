@@ -16,8 +16,8 @@ from core.decisions.routing import Asked
 from core.domain.errors import ParameterError
 from core.domain.tasks import Task
 from dashboard.lane import LIMIT_BYTES, PATH, lanes
-from dashboard.pages.route.score import SCORE
 from dashboard.pages.route.view import TOKEN
+from dashboard.pages.route.why import SCORE
 from dashboard.theme import CHOSEN
 from tests.cases import each
 from tests.dashboard.harness import app_with, charts, knob_panel_of, live_of, open_page, turn

@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 from core.app import App
 from core.papers import PAPERS
 from core.papers.papers import PaperService
-from core.papers.report import Column, Kind, Link, Report, Row, Table
+from core.papers.report import Column, Kind, Report, Row, Table
 from dashboard import session
 from dashboard.pages.papers.view import EXACT, UNLIKE, WITHIN, address, table_html
 from tests.cases import each
@@ -75,11 +75,6 @@ def test_every_link_leads_to_a_page_with_knobs_that_exist(app: App, paper: str) 
             app.routing.parameters(link.router, {name: text for name, text in query.items() if name in knobs})
 
 
-def test_a_link_to_the_paper_s_parameters_sets_them(app: App) -> None:
-    query = dict(parse_qsl(urlsplit(address(app, Link("route", router="ehrr", preset="paper"))).query))
-    assert (query["alpha_t"], query["p_bs"]) == ("0.25", "0.0025")
-
-
 def test_what_was_made_for_another_catalog_says_so(app: App, elsewhere: PaperService) -> None:
     made = report(app, "ehrr")
     elsewhere.write(made)
@@ -102,11 +97,6 @@ def test_a_broken_file_is_a_sentence(elsewhere: PaperService, tmp_path: Path) ->
     assert "etom.json is no report of a paper" in text_of(open_page("papers"))
 
 
-def test_paper_and_view_stand_in_the_url() -> None:
-    page = open_page("papers", paper="etom", view="Figures")
-    assert (page.query_params["paper"], page.query_params["view"]) == ("etom", "Figures")
-
-
 def test_a_table_says_how_each_row_came_about_and_marks_what_does_not_agree() -> None:
     columns = (Column("v", "Value", 1, slack=0.001),)
     rows = (
@@ -123,16 +113,3 @@ def test_a_table_says_how_each_row_came_about_and_marks_what_does_not_agree() ->
     assert [word in line for word, line in zip(words, lines, strict=True)] == [True] * 7
     assert ["differs" in line for line in lines] == [False, False, True, False, False, False, False]
     assert "Needs &lt;i&gt;it&lt;/i&gt;." in lines[5]
-
-
-def test_numbers_without_texts_do_not_claim_to_be_tried_on_a_page(app: App) -> None:
-    report = app.papers.report("ehrr")
-    assert report is not None
-    links = [table.link for table in report.tables if table.id in ("I", "II")]
-    assert all(
-        link is not None and link.says.startswith("See the same equations") and link.query["catalog"] == "sample"
-        for link in links
-    )
-    first = text_of(open_page("papers")).partition("Table II")[0]
-    assert "See the same equations decide a question over the sample catalog" in first
-    assert "Try it on Decision" not in first

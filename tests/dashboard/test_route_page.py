@@ -176,14 +176,6 @@ def test_nothing_accepted_is_a_warning_with_the_reason_and_why_tells_who_refused
     assert markdown_of(page).count("No tool can win here.") == 2
 
 
-def test_a_sub_task_that_is_too_long_is_said() -> None:
-    page = visit(q="x" * 20_001, catalog="small")
-    assert [plain(error.value) for error in page.error] == [
-        "The sub-task has 20,001 characters; shorten it to at most 20,000."
-    ]
-    assert not titles(page)
-
-
 # one of each kind that looks different
 LOOKS = {
     (kind.score == "utility", issubclass(kind.parameters, RefusingParameters), issubclass(kind.parameters, ExpectedValueParameters)): router

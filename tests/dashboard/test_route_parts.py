@@ -16,14 +16,13 @@ from core.decisions.routing import Asked
 from core.domain import units
 from core.domain.feedback import By
 from core.domain.untrusted_text import one_line
-from core.relevance.refusal import limit_of, measured_curve, shipped_curve
+from core.relevance.refusal import limit_of, shipped_curve
 from core.routers import ROUTERS
 from core.routers.ehrr import EhrrParameters
 from core.routers.presets import PRESETS, PresetFile
-from dashboard.pages.route.charts import refusal_curve, tool_breakdown, tool_scores
+from dashboard.pages.route.charts import tool_breakdown, tool_scores
 from dashboard.pages.route.drawing import HEADLINE, card_key, drawing
 from dashboard.ui.chart import flow
-from dashboard.ui.presets import _apply
 from dashboard.ui.text import escaped
 from tests.cases import each
 from tests.dashboard.harness import app_with, checked, live_of, markdown_of, open_page, text_of, titles, words_of
@@ -63,15 +62,6 @@ def test_a_preset_sets_the_knobs_and_leaves_the_number_of_candidates() -> None:
     assert page.query_params["alpha_t"] == "0.25"
 
 
-def test_a_link_that_is_a_preset_says_so_and_one_that_is_none_is_ones_own() -> None:
-    quick = {name: str(value) for name, value in PRESETS["quick"].values.items()}
-    assert preset(visit(**quick)).value == "quick"
-    page = visit(alpha_t="0.5")
-    assert preset(page).value == "own"
-    checked(preset(page).set_value("balanced").run())
-    assert page.session_state[ALPHA] == 0.02
-
-
 def test_saved_presets_stand_beside_the_shipped_ones_in_every_window(app: App) -> None:
     for name in ("<b>mine</b>", "twin"):
         app.saved_presets.put("ehrr", PresetFile(name, "for *noon*", EhrrParameters(alpha_t=0.5, n=9)))
@@ -86,10 +76,6 @@ def test_saved_presets_stand_beside_the_shipped_ones_in_every_window(app: App) -
     for name in ("<b>mine</b>", "twin"):
         app.saved_presets.delete("ehrr", name)
     assert preset(checked(page.run())).value == "own"
-
-
-def test_a_late_message_about_a_choice_that_is_gone_changes_nothing() -> None:
-    _apply(EhrrParameters(), "ask.knob.ehrr", "ask.knob.ehrr:preset.0", "balanced")
 
 
 def test_the_knob_is_on_the_shipped_curve(app: App) -> None:
@@ -128,14 +114,6 @@ def test_fit_and_that_nothing_fits_are_one_statement(app: App) -> None:
     assert "files::read fits 61 % if anything does; P(nothing fits) is 60 %." in said[0.6][0]
     places = [["if anything does" in text for text in of] for of in said.values()]
     assert places == [[True] * 4, [True] * 4, [False] * 4]
-
-
-@each("percent", [0.0, 5.0, 50.0])
-def test_the_chart_marks_the_setting_on_the_line(percent: float) -> None:
-    curve = measured_curve([0.1, 0.5, 0.8], [0.4, 0.9])
-    line, knob = refusal_curve(curve, percent).to_dict()["data"]
-    place = [point.percent for point in curve.points].index(percent)
-    assert (knob["x"], knob["y"]) == ([line["x"][place]], [line["y"][place]])
 
 
 def test_the_tries_are_those_of_the_decision_and_so_are_the_sums(app: App) -> None:

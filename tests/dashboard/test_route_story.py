@@ -13,7 +13,6 @@ import pytest
 
 from core.app import App, Settings, open_app
 from core.decisions.routing import Asked
-from core.importers.shipped_catalogs import played
 from dashboard import session
 from dashboard.pages.route.view import EXAMPLES, KNOBS, Example, story_of
 from tests.cases import each
@@ -93,10 +92,6 @@ def test_a_catalog_without_a_change_and_another_router_have_examples_alone(app: 
     assert not told(visit(catalog="alone"))
     assert not told(visit(catalog="mine", router="rag_mcp"))
     assert story_of(app, asked(app, "write", "alone")) is None
-
-
-def test_what_was_played_says_how() -> None:
-    assert all(word in played()["about"] for word in ("computed", "simulated", "projected"))
 
 
 @each("example", EXAMPLES, ids=lambda example: example.title)

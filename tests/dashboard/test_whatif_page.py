@@ -13,7 +13,6 @@ from core.decisions.counterfactuals import Change
 from core.decisions.curves import utilities
 from core.decisions.layer import Supposed
 from core.decisions.routing import Asked
-from core.routers.auction import SETTLEMENTS
 from dashboard.pages.whatif import winners
 from dashboard.pages.whatif.charts import strips_chart
 from dashboard.pages.whatif.winners import set_both
@@ -61,13 +60,6 @@ def test_every_view_is_drawn_its_link_carries_the_question_and_nothing_is_record
     assert dict(page.query_params.items()).keys() >= own
     app.store.events.flush()
     assert app.store.activity.decision_count() == 0
-
-
-@each("settlement", ["price", "posted", "ask"])
-def test_the_auction_says_what_a_call_pays(settlement: str) -> None:
-    page = visit(**ASKED, view="Auction", settlement=settlement)
-    assert not page.error
-    assert SETTLEMENTS[settlement] in text_of(page)
 
 
 def test_another_router_is_told_what_it_can_see() -> None:

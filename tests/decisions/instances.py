@@ -6,12 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from core.decisions.case import Case
+from core.decisions.case import Case, ManyTasks
 from core.domain.catalog import Catalog, Server, Tool, ToolHints
 from core.planning.rules import RulesPlanner
 from core.routers.context import Match, Query, RoutingContext
 from core.routers.ehrr import EhrrParameters
-from core.routers.ehrr_batch import ManyTasks
 from tests.routers import worlds
 
 

@@ -15,9 +15,8 @@ from core.app import App
 from core.decisions.routing import DECISIONS_KEPT, Asked
 from core.domain.errors import ParameterError, UnknownNameError, WayfareError
 from core.relevance.refusal import understood
-from core.routers.why import why
 from tests.importing import import_text
-from tests.world import Scripted, call, document, open_test_app
+from tests.world import Scripted, call, document
 
 TEXT = "read a file"
 
@@ -141,22 +140,6 @@ def test_an_unchanged_question_is_the_same_decision_until_something_is_learnt(ap
     assert app.store.activity.decision_count() == 5
 
 
-def test_why(app: App) -> None:
-    decision = route(app)
-    for name in (*decision.servers.names, *decision.tools.ids):
-        assert why(decision, name).endswith(".")
-    with pytest.raises(UnknownNameError, match=r"'nope'.*'world'"):
-        why(decision, "nope")
-
-
-def test_one_decision_after_the_other_is_in_order_after_reopening(app: App, path) -> None:
-    ids = [route(app, n=n).id for n in range(1, 6)]
-    app.close()
-    with open_test_app(path) as again:
-        listed = list(again.store.activity.decisions()["id"])
-    assert listed == ids[::-1]
-
-
 def test_a_question_that_is_not_english_is_never_decided_surely(app: App) -> None:
     parameters = app.routing.parameters("ehrr")
     english, german = (
@@ -167,12 +150,3 @@ def test_a_question_that_is_not_english_is_never_decided_surely(app: App) -> Non
     assert "reads as German" in german.reason
     assert "reads as" not in english.reason
     assert understood(replace(english.fit, confidence="sure"), german.subtask).confidence == "unsure"
-
-
-def test_a_question_for_several_things_is_never_sure_of_one_tool(app: App) -> None:
-    several = app.routing.preview(Asked("read a file, then send a letter", app.routing.parameters("ehrr"), "world"))
-    assert several.parts == 2
-    assert several.fit is not None
-    assert several.fit.confidence != "sure"
-    assert "seems to ask for 2 things" in several.reason
-    assert app.routing.preview(Asked("read a file", app.routing.parameters("ehrr"), "world")).parts == 1

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from core.decisions.case import Outcomes, decide
+from core.decisions.curves import plane
 from core.decisions.ehrr_strips import MOVES_SERVERS, SMOOTH, WHOLE, bracketed, grid, of_listed, strip, strips
-from core.decisions.plane import plane
 from core.routers.ehrr import Ehrr
 from tests.cases import each
 from tests.decisions import instances
@@ -67,16 +67,6 @@ def test_the_decision_of_many_points_is_that_of_the_router() -> None:
             assert [int(row) for row in found.candidates[0] if row >= 0] == list(plain.candidates)
             assert np.array_equal(found.listed[0], plain.servers.shortlisted)
             assert np.array_equal(found.accepted[0], plain.servers.accepted)
-
-
-def test_whole_numbers_have_a_segment_for_each_change() -> None:
-    case = instances.case(np.random.default_rng(8))
-    case = replace(case, parameters=replace(case.parameters, k=2, n=1, hierarchy=True, budget_usd=None, auction=False))
-    made = strips(case)["k"]
-    for value in range(1, 12):
-        plain = Ehrr().route("anything", case.context, replace(case.parameters, k=value))
-        assert made.at(value).winner == (plain.winner.tool if plain.winner else None)
-    assert all(point % 1 == 0.5 for point in made.breakpoints())
 
 
 def test_tables_one_and_two() -> None:

@@ -10,7 +10,7 @@ import pytest
 from core.app import App
 from core.decisions.routing import Asked
 from core.domain.outcome import CallMode, OutcomeKind, ToolCall
-from core.domain.params import AS_MEASURED, NetworkMoment
+from core.domain.params import NetworkMoment
 from core.domain.statistics import Source
 from core.lab.execution import Playing
 from core.lab.lab_runs import Experiment
@@ -60,15 +60,6 @@ def test_every_router_decides_under_it_and_no_decision_is_recorded(app: App) -> 
             assert decision.servers.post_accept_failure[decision.servers.names.index("files")] == pytest.approx(1.0)
     app.store.events.flush()
     assert app.store.activity.decision_count() == 0
-
-
-def test_an_outage_changes_the_winner_and_the_measured_network_gives_it_back(app: App) -> None:
-    before = app.routing.preview(asked(app, text="read a file", network=AS_MEASURED))
-    during = app.routing.preview(asked(app, text="read a file"))
-    assert before.winner is not None
-    assert before.winner.server == "files"
-    assert during.winner is None or during.winner.server != "files" or during.winner.utility < before.winner.utility
-    assert app.routing.preview(asked(app, text="read a file", network=AS_MEASURED)).winner == before.winner
 
 
 def test_what_if_answers_under_the_same_figures(app: App) -> None:

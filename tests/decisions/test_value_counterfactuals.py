@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from core.decisions.curves import value_plane
 from core.decisions.expected_value import BEST, ValueCase, counterfactual, figure_now, room, strips
 from core.decisions.layer import FIGURES, FIT, Supposed, layered
-from core.decisions.plane import value_plane
 from core.routers.expected_value import ExpectedValue
 from tests.decisions.test_value_strips import drawn
 

@@ -13,9 +13,8 @@ from core.relevance.catalog_index import CatalogIndex
 from core.relevance.encoder import CachedEncoder, EncoderSource, MemoryVectorStore
 from core.relevance.fit_matcher import FitMatcher
 from core.relevance.relevance_index import RelevanceIndex, RelevanceModel
-from core.routers.context import RoutingContext
+from core.routers.context import IndexMatcher, RoutingContext
 from core.routers.ehrr import Ehrr, EhrrParameters
-from core.routers.matching import IndexMatcher
 from core.routers.projection import StatisticsProjection
 from tests.relevance.toy_encoders import Letters
 

@@ -75,13 +75,3 @@ def test_people_with_different_learning_knobs_do_not_evict_each_others_routing_c
         assert app.catalogs.context("world", fast) is of_fast
         assert app.catalogs.context("world", slow) is of_slow
     assert app.catalogs.context("world") is app.catalogs.context("world", EhrrParameters())
-
-
-def test_a_price_set_by_hand_makes_a_new_routing_context_for_everybody(app: App) -> None:
-    fast = EhrrParameters(lambda_r=0.5)
-    before = app.catalogs.context("world", fast), app.catalogs.context("world")
-    app.catalog_editor.set_figure("world", "files", "read", 5.0)
-    after = app.catalogs.context("world", fast), app.catalogs.context("world")
-    row = app.catalogs.catalog("world").tool_row["files::read"]
-    assert [context.statistics.tools.price_usd[row] for context in before] == [0.001, 0.001]
-    assert [context.statistics.tools.price_usd[row] for context in after] == [5.0, 5.0]

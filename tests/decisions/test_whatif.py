@@ -84,18 +84,6 @@ def test_the_two_knobs_of_the_map_change_the_winner_or_none_do(shop: App) -> Non
     assert shop.what_if.contested(Asked("sing", PLAIN, "alone"), names) is None
 
 
-def test_every_set_over_tasks_is_what_single_decisions_come_to(shop: App) -> None:
-    tasks = tasks_of(shop)
-    own = {**POINTS, "other priors": replace(PLAIN, prior_r=0.2, prior_call_s=9.0, k=2)}
-    now, *others = shop.what_if.presets(Asked("anything", PLAIN, "shop"), tasks, own)
-    today = decided(shop, tasks, PLAIN)
-    assert now.success == pytest.approx(np.mean([w in t.relevant for w, t in zip(today, tasks, strict=True)]))
-    for one in others:
-        if one.name in own:
-            winners = decided(shop, tasks, own[one.name])
-            assert list(one.changed) == [at for at in range(len(tasks)) if winners[at] != today[at]], one.name
-
-
 def test_a_sweep_measures_what_single_decisions_come_to(shop: App) -> None:
     tasks = tasks_of(shop)
     points = [replace(point, k=k) for point in POINTS.values() for k in (1, 4)]

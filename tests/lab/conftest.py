@@ -9,7 +9,7 @@ import pytest
 from core.domain.decision import SubDecision
 from core.lab.scenarios.simulation import World
 from core.planning.rules import RulesPlanner
-from core.routers.tool_attention_baselines import SimpleRetrieval
+from core.routers.baselines import SimpleRetrieval
 from tests.lab import search_world as searching
 
 

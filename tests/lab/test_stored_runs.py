@@ -18,9 +18,8 @@ from core.lab.stored_runs import (
     task_changes,
     winners,
 )
+from core.routers.baselines import FullCatalog, RagMcp
 from core.routers.ehrr import Ehrr
-from core.routers.rag_mcp import RagMcp
-from core.routers.tool_attention_baselines import FullCatalog
 from tests.cases import each
 from tests.routers import worlds
 

@@ -176,11 +176,6 @@ def test_a_damaged_file_is_named_and_harms_no_other(tmp_path: Path) -> None:
     assert NetworkProfiles(tmp_path).saved() == ("mine",)
 
 
-def test_the_file_says_the_name(tmp_path: Path) -> None:
-    NetworkProfiles(tmp_path).save(MINE).rename(tmp_path / "copied.json")
-    assert NetworkProfiles(tmp_path).load("copied").name == "copied"
-
-
 @each(
     ("text", "words"),
     [
@@ -211,10 +206,3 @@ def test_a_folder_that_cannot_be_written_is_said_and_keeps_what_was(tmp_path: Pa
     with pytest.raises(StoreError, match="nothing of it was kept"):
         NetworkProfiles(tmp_path).save(MINE)
     assert sorted(one.name for one in tmp_path.iterdir()) == ["mine.json", "networks"]
-
-
-def test_every_text_is_a_file_that_comes_back() -> None:
-    for name in shipped_profiles():
-        profile = load_profile(name)
-        assert read_profile(profile.text().encode(), name) == profile
-        assert json.loads(profile.text())["name"] == name

@@ -23,14 +23,6 @@ def test_noise_has_the_mean_and_the_spread_that_are_set(state, mean, spread) -> 
     assert found.std() == pytest.approx(spread, rel=0.02)
 
 
-def test_the_defaults_are_those_of_the_spec() -> None:
-    assert (HighJitter().base_ms, HighJitter().spread_ms) == (150, 80)
-    assert (Fluctuating().base_ms, Fluctuating().amplitude_ms, Fluctuating().period_s) == (200, 150, 3600)
-    outage = Outage()
-    assert (outage.base_ms, outage.spread_ms, outage.start, outage.down_ms) == (30, 5, 0.02, 1000)
-    assert (outage.shortest, outage.longest) == (3, 30)
-
-
 @each("name", STATES)
 def test_no_latency_is_below_1_ms(name) -> None:
     assert made(STATES[name]().replaced({"base_ms": 0.0})).min() >= 1.0

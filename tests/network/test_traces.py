@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from core.network.states import HighJitter, Ideal
-from core.network.traces import CallHistory, Fault, FaultKind, Injection, Traces, TraceView
+from core.network.traces import CallHistory, Fault, FaultKind, Injection, Traces
 from tests.cases import each
 
 STATES = {"a": [Ideal()], "b": [HighJitter()]}
@@ -24,27 +24,6 @@ def test_a_servers_trace_follows_from_its_name_and_the_seed_alone() -> None:
     assert not np.array_equal(both.latency_s[1], Traces.of(STATES, 50, seed=4).latency_s[1])
     twins = Traces.of({"x": [Ideal()], "y": [Ideal()]}, 50)
     assert not np.array_equal(twins.latency_s[0], twins.latency_s[1])
-
-
-def test_history_ends_at_the_given_step() -> None:
-    traces = Traces.of(STATES, 20)
-    assert np.array_equal(traces.history_s(7), traces.latency_s[:, :8])
-    assert np.array_equal(traces.history_s(7, 3), traces.latency_s[:, 5:8])
-    view = TraceView(traces, 7)
-    assert np.array_equal(view.recent_s(3), traces.latency_s[:, 5:8])
-    view.at = 9
-    assert np.array_equal(view.recent_s(3), traces.latency_s[:, 7:10])
-
-
-def test_where_history_is_short_it_is_missing_at_the_front() -> None:
-    recent = Traces.of(STATES, 20).history_s(1, 4)
-    assert np.isnan(recent[:, :2]).all()
-    assert not np.isnan(recent[:, 2:]).any()
-
-
-def test_no_server_and_no_step_are_no_error() -> None:
-    assert Traces.of({}, 5).latency_s.shape == (0, 5)
-    assert Traces.of(STATES, 0).latency_s.shape == (2, 0)
 
 
 def test_real_calls_are_a_network_too_and_are_read_when_first_needed() -> None:
@@ -82,13 +61,6 @@ def test_below_a_second_a_message_is_late_and_from_then_on_it_is_lost() -> None:
     assert injection.fault("a") == Fault(FaultKind.DELAYED, 0.999)
     injection.at = 1
     assert injection.fault("a").kind in {FaultKind.SILENT, FaultKind.DROPPED}
-
-
-def test_there_are_none_before_the_first_step_and_for_unknown_servers() -> None:
-    injection = Injection(Traces(("a",), np.ones((1, 1))))
-    assert injection.fault("a") is None
-    injection.at = 0
-    assert injection.fault("b") is None
 
 
 def test_the_kind_of_a_failure_follows_from_seed_server_and_step_alone() -> None:

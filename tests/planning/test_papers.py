@@ -9,9 +9,8 @@ from pathlib import Path
 
 from core.app import App, Settings, build_app
 from core.papers import RESULTS
-from core.papers.by_model import with_kept
 from core.papers.ehrr_runs import ablation
-from core.papers.report import Column, Kind, Report, Row, Table
+from core.papers.report import Column, Kind, Report, Row, Table, with_kept
 from core.relevance.encoder import CachedEncoder, EncoderSource
 from core.store import Store
 from tests.relevance.toy_encoders import Letters

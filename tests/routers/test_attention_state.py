@@ -57,9 +57,3 @@ def test_a_decision_that_did_not_look_at_the_state_says_so(context):
     found = view(context, milestones="none", preconditions=False)
     assert (found.checked, found.held_back) == (False, ())
     assert view(context).checked
-
-
-def test_what_it_lacks_granted_a_tool_is_held_back_no_longer(context):
-    first, *_ = view(context, scopes="none", milestones="none").held_back
-    granted = AgentState() | AgentState.satisfying(first.lacks)
-    assert first.tool not in [one.tool for one in view(context, **granted.texts()).held_back]

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
-
 from core.domain.catalog import Tool
 from core.domain.tools import count_tokens
 from core.importers.shipped_catalogs import shipped
-from core.relevance.text_views import full
-from core.routers.attention import pool, shortened_description, summary_line
+from core.routers.attention import pool, shortened_description
 from tests.cases import each
 
 LONG = "Finds letters by sender. Looks into folders too! Does it match? Yes.\nAnd lists attachments, if there are any, with their size."
@@ -20,16 +17,6 @@ def test_no_summary_of_a_shipped_tool_is_longer(name, limit):
     lines = pool(shipped(name).tools, limit).lines
     assert max(map(count_tokens, lines)) <= limit
     assert all("\n" not in line for line in lines)
-
-
-def test_the_pool_counts_its_lines_as_the_prompt_has_them():
-    found = pool(shipped("attention-120").tools)
-    assert found.tokens == pytest.approx(count_tokens("\n".join(found.lines)), rel=0.01)
-
-
-def test_a_short_description_is_embedded_with_the_full_view():
-    tools = shipped("sample").tools
-    assert pool(tools).texts == tuple(full(tool) for tool in tools)
 
 
 def test_sentences_go_in_whole_as_far_as_they_fit():
@@ -45,11 +32,6 @@ def test_where_no_sentence_fits_its_first_words_do():
     assert cut[:-1] in "Finds letters by sender and folder and date and size"
     assert cut[:-1].split(" ")[-1] in {"sender", "and", "folder"}
     assert count_tokens(f"mail::find: {cut}") <= 10
-
-
-def test_an_id_is_never_cut():
-    tool = Tool("s" * 200, "t" * 200, "Does it.")
-    assert summary_line(tool, shortened_description(tool, 20)) == f"{tool.id}:"
 
 
 @each(
@@ -69,7 +51,3 @@ def test_whatever_a_description_holds_its_summary_is_one_short_line(description)
     assert line.startswith("host::tool:")
     assert "\n" not in line
     assert count_tokens(line) <= 60
-
-
-def test_no_tools_have_no_tokens():
-    assert pool([]).tokens == 0

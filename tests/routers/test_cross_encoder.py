@@ -9,9 +9,13 @@ import numpy as np
 import pytest
 
 from core.domain.settings import Settings
-from core.routers.reranking import RERANKERS, VARIABLE, CrossEncoderReranker, Documents, RerankerError
+from core.routers.reranking import RERANKERS, VARIABLE, Documents, RerankerError, cross_encoder
 
 WORDS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "read", "send", "a", "file", "mail", "the", "list")
+
+
+def no_tokens(texts):
+    return []
 
 
 def save_model(folder: Path, labels: int) -> Path:
@@ -38,9 +42,11 @@ def model(tmp_path_factory) -> Path:
 
 def test_it_scores_each_document_by_itself(model) -> None:
     texts = ("read a file", "send a mail", "list the file", "read a file")
-    reranker = CrossEncoderReranker(str(model))
-    together = reranker.rerank("read the file", Documents(texts))
-    alone = [reranker.rerank("read the file", Documents((text,)))[0] for text in texts]
+    together, *alone = (
+        cross_encoder("read the file", Documents(some), no_tokens, str(model))
+        for some in (texts, *((text,) for text in texts))
+    )
+    alone = [scores[0] for scores in alone]
     assert together == pytest.approx(alone, abs=1e-6)
     assert together.dtype == np.float64
     assert ((together > 0) & (together < 1)).all()
@@ -48,46 +54,23 @@ def test_it_scores_each_document_by_itself(model) -> None:
     assert len(set(together.round(6))) == 3
 
 
-def test_equal_documents_are_equal_wherever_they_stand_in_a_batch(model) -> None:
-    texts = tuple("read a file" if n % 3 else f"list the {'file ' * n}" for n in range(50))
-    scores = CrossEncoderReranker(str(model)).rerank("send", Documents(texts))
-    assert len({score for score, text in zip(scores, texts, strict=True) if text == "read a file"}) == 1
-
-
-def test_the_query_counts(model) -> None:
-    documents = Documents(("read a file", "send a mail"))
-    one, other = (CrossEncoderReranker(str(model)).rerank(query, documents) for query in ("read", "send the mail"))
-    assert not np.allclose(one, other)
-
-
 def test_the_settings_name_it(model) -> None:
     settings = Settings.from_environment({VARIABLE: f" {model} "})
-    reranker = RERANKERS["cross_encoder"](lambda texts: [], settings.reranker)
-    assert reranker.name == model.name
-    assert reranker.rerank("read", Documents(("read a file",))).shape == (1,)
-
-
-def test_nothing_is_nothing(model) -> None:
-    assert CrossEncoderReranker(str(model)).rerank("read", Documents(())).shape == (0,)
+    assert RERANKERS["cross_encoder"]("read", Documents(("read a file",)), no_tokens, settings.reranker).shape == (1,)
 
 
 def test_without_a_model_it_says_what_to_set() -> None:
     with pytest.raises(RerankerError, match=rf"^No cross-encoder is set; give {VARIABLE} a model's folder, or choose"):
-        CrossEncoderReranker("").rerank("read", Documents(("read a file",)))
+        cross_encoder("read", Documents(("read a file",)), no_tokens, "")
 
 
 def test_a_folder_without_a_model_is_named(tmp_path) -> None:
     (tmp_path / "config.json").write_text(json.dumps({"model_type": "nothing"}), encoding="utf-8")
     with pytest.raises(RerankerError, match=rf"^The cross-encoder '.*' of {VARIABLE} cannot be loaded") as caught:
-        CrossEncoderReranker(str(tmp_path)).rerank("read", Documents(("read a file",)))
+        cross_encoder("read", Documents(("read a file",)), no_tokens, str(tmp_path))
     assert "\n" not in str(caught.value)
-
-
-def test_a_name_that_is_not_on_this_machine_is_not_fetched() -> None:
-    with pytest.raises(RerankerError, match="cannot be loaded from this machine"):
-        CrossEncoderReranker("nobody/no-such-reranker").rerank("read", Documents(("read a file",)))
 
 
 def test_a_classifier_of_several_labels_is_no_reranker(tmp_path) -> None:
     with pytest.raises(RerankerError, match="gives 3 scores a pair; give a model with one"):
-        CrossEncoderReranker(str(save_model(tmp_path, 3))).rerank("read", Documents(("read a file",)))
+        cross_encoder("read", Documents(("read a file",)), no_tokens, str(save_model(tmp_path, 3)))

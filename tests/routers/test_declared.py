@@ -73,11 +73,6 @@ def test_a_declared_zero_is_a_declaration():
         assert source.tolist() == [Source.DECLARED]
 
 
-def test_a_probability_above_one_is_held_to_one():
-    got = snapshot(Server("a", success=7.0, post_accept_failure=7.0, tools=(Tool("a", "x", success=7.0),)))
-    assert (got.servers.success[0], got.servers.post_accept_failure[0], got.tools.success[0]) == (1.0, 1.0, 1.0)
-
-
 @each(
     ("prices", "median"),
     [((0.01,), 0.01), ((0.01, 0.05), 0.03), ((0.09, 0.01, 0.02), 0.02), ((None, 0.04, None), 0.04)],
@@ -86,28 +81,11 @@ def test_an_ask_nobody_declared_is_the_median_of_the_tools_prices(prices, median
     assert snapshot(priced("a", *prices)).servers.ask_usd[0] == pytest.approx(median)
 
 
-def test_each_server_takes_the_median_of_its_own_tools():
-    got = snapshot(priced("a", 0.01), priced("none"), priced("b", 0.04, 0.06), priced("c", None), priced("d", 0.2))
-    assert got.servers.ask_usd[[0, 2, 4]] == pytest.approx([0.01, 0.05, 0.2])
-    assert all(math.isnan(x) for x in got.servers.ask_usd[[1, 3]])
-
-
 def test_a_price_set_by_hand_replaces_the_declared_one_and_moves_the_median(edit):
     got = snapshot(priced("a", 0.01, 0.02, 0.03), overrides=[edit("a", "t0", 0.9)])
     assert got.tools.price_usd.tolist() == [0.9, 0.02, 0.03]
     assert got.tools.price_source.tolist() == [Source.EDITED, Source.DECLARED, Source.DECLARED]
     assert got.servers.ask_usd[0] == pytest.approx(0.03)
-
-
-def test_an_ask_set_by_hand_replaces_the_declared_one_and_the_median(edit):
-    got = snapshot(priced("a", 0.01, ask=0.5), priced("b", 0.01), overrides=[edit("a", "", 0.0), edit("b", "", 0.7)])
-    assert got.servers.ask_usd.tolist() == [0.0, 0.7]
-    assert got.servers.ask_source.tolist() == [Source.EDITED] * 2
-
-
-def test_the_last_edit_of_a_figure_counts(edit):
-    got = snapshot(priced("a", 0.01), overrides=[edit("a", "t0", 0.2), edit("a", "t0", 0.3)])
-    assert got.tools.price_usd.tolist() == [0.3]
 
 
 def test_an_edit_that_was_cleared_later_gives_the_declared_price_back(edit):
@@ -121,9 +99,3 @@ def test_an_edit_of_what_the_catalog_no_longer_has_is_passed_over(edit):
     )
     assert got.tools.price_usd.tolist() == [0.01]
     assert got.servers.ask_usd.tolist() == [0.01]
-
-
-def test_an_edit_leaves_the_next_book_of_the_same_catalog_alone(edit):
-    catalog = Catalog("c", (priced("a", 0.01),))
-    StatisticsProjection(catalog, overrides=[edit("a", "t0", 0.9)]).snapshot()
-    assert StatisticsProjection(catalog).snapshot().tools.price_usd.tolist() == [0.01]

@@ -8,10 +8,10 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from core.decisions.case import BROADCAST, candidates_of, family, payments_of
 from core.domain.catalog import Catalog, Server, Tool
 from core.routers.context import Match, RoutingContext
 from core.routers.ehrr import Ehrr, EhrrParameters
-from core.routers.ehrr_batch import BROADCAST, candidates_of, family, payments_of
 from core.routers.parameters import LearningParameters, MatchingParameters
 from tests.routers import worlds
 
@@ -117,14 +117,6 @@ def test_a_large_catalog_in_several_parts() -> None:
     for at in range(0, 120, 7):
         for place, point in enumerate(points):
             assert [int(tool) for tool in found[place, at] if tool >= 0] == asked(context, matches[at], point)
-
-
-def test_where_all_is_alike_the_names_decide() -> None:
-    made = worlds.catalog(*(Server(name, tools=(worlds.tool("b"), worlds.tool("a"))) for name in "zyxwv"))
-    context, match = worlds.context(made, {}, {}), Match(np.full(5, 0.5), np.full(10, 0.5))
-    for k in range(1, 6):
-        (found,) = candidates_of(context, [match], [EhrrParameters(k=k, n=10)])[0]
-        assert [context.tool_ids[row] for row in found if row >= 0] == [f"{s}::{t}" for s in "vwxyz"[:k] for t in "ab"]
 
 
 def test_without_tools_there_are_no_candidates() -> None:

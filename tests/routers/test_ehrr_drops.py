@@ -81,20 +81,9 @@ def test_no_tool_is_worth_a_call(routed, tool):
     )
 
 
-def test_an_unpriced_tool_is_shown_as_unpriced_and_not_as_free(routed, tool):
-    decision = routed(Server("s", tools=(tool("free", price_usd=0.0), tool("unpriced"))))
-    assert [decision.tool_at(row).price_usd for row in range(2)] == [0.0, None]
-
-
 def test_the_only_candidate_says_so(routed, tool):
     decision = routed(Server("s", tools=(tool("a", latency_s=0.0, success=1.0),), conn_s=0.0), of_tool={"s::a": 0.9})
     assert decision.reason == "s::a has the highest utility, 0.900, and is the only candidate."
-
-
-def test_raising_k_is_not_advised_where_it_cannot_help(routed, tool):
-    decision = routed(Server("bare"), Server("greedy", ask_usd=PROHIBITIVE, tools=(tool("a"),)), k=5)
-    assert decision.candidates == ()
-    assert "raise k" not in decision.reason
 
 
 def test_two_tools_of_one_id_keep_a_row_each(routed, tool):

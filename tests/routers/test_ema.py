@@ -36,29 +36,12 @@ def every_path(start, smoothing, p, steps):
 
 
 @promise
-@given(probability, rate, probability, st.integers(0, 7))
-def test_lemma_2_the_mean_error_decays_geometrically(start, smoothing, p, steps):
-    mean = sum(x * chance for x, chance in every_path(start, smoothing, p, steps))
-    assert mean == pytest.approx(p + (1 - smoothing) ** steps * (start - p), abs=1e-9)
-
-
-@promise
 @given(probability, rate, probability, st.integers(1, 7))
 def test_lemma_2_the_variance_after_t_steps_is_the_solved_recursion(start, smoothing, p, steps):
     mean = sum(x * chance for x, chance in every_path(start, smoothing, p, steps))
     variance = sum((x - mean) ** 2 * chance for x, chance in every_path(start, smoothing, p, steps))
     limit = smoothing / (2 - smoothing) * p * (1 - p)
     assert variance == pytest.approx(limit * (1 - (1 - smoothing) ** (2 * steps)), abs=1e-9)
-
-
-def test_one_call_by_hand():
-    after = START.after(y=True, latency_s=3.0, fail=False, connect_s=0.5, rates=Rates(0.1, 0.2, 0.3, 0.4))
-    assert after.success == pytest.approx(0.9 * 0.9 + 0.1)
-    assert after.success_variance == pytest.approx(0.8 * 0.01 + 0.2 * (1 - 0.9) ** 2)
-    assert after.post_accept_failure == pytest.approx(0.7 * 0.02)
-    assert after.call_s == pytest.approx(0.6 * 1.0 + 0.4 * 3.0)
-    assert after.conn_s == pytest.approx(0.6 * 0.3 + 0.4 * 0.5)
-    assert (after.calls, after.connects) == (1, 1)
 
 
 def test_a_connection_that_took_no_time_is_a_connection():
@@ -147,24 +130,6 @@ def test_a_connection_fades_from_its_own_last_time(two_servers, at, moment):
     assert s.conn_s[0] == pytest.approx(0.2 + 0.25 * 0.15 * (1.0 - 0.2))
 
 
-def test_an_outcome_that_comes_late_makes_nothing_older(two_servers, at, moment):
-    projection = fading(two_servers)
-    projection.observe(at(50, "a", "x", "crash"))
-    known = projection.server(0)
-    projection.observe(at(0, "a", "x", "crash"))
-    assert projection.server(0).success == pytest.approx(0.85 * known.success)
-    assert projection.snapshot(moment(50)).servers.decayed[0] == 0.0
-    assert projection.snapshot(moment(0)).servers.decayed[0] == 0.0
-
-
-def test_without_a_moment_figures_are_those_at_the_latest_outcome(two_servers, at, moment):
-    projection = fading(two_servers)
-    projection.observe(at(0, "a", "x", "crash"))
-    projection.observe(at(HALF_LIFE_S, "b", "z"))
-    assert projection.snapshot().servers.decayed.tolist() == [0.5, 0.0]
-    assert projection.snapshot() is projection.snapshot(moment(HALF_LIFE_S))
-
-
 def test_looking_ahead_counts_the_time_that_has_passed(two_servers, at):
     projection = fading(two_servers)
     projection.observe(at(0, "a", "x", "crash", 9.0, 2.0))
@@ -234,14 +199,6 @@ def test_the_half_life_is_as_long_as_the_failures_have_lasted(world: World) -> N
     again = world.success(2000)
     world.call(2001, "crash")
     assert world.success(2001 + FADING_S) == pytest.approx((world.success(2001) + again) / 2)  # a new run of failures
-
-
-def test_nothing_changes_with_time_where_nothing_failed(world: World) -> None:
-    world.call(0, "ok")
-    assert not world.projection.fades
-    assert world.projection.snapshot(world.at(5)) is world.projection.snapshot(world.at(5_000))
-    world.call(1, "crash")
-    assert world.projection.fades
 
 
 def test_a_server_that_answers_a_check_stands_where_it_stood_before_it_failed(world: World) -> None:

@@ -39,17 +39,6 @@ def test_the_plan_adds_up() -> None:
     assert decision.reason.startswith("Try s::a first")
 
 
-def test_the_next_tool_is_tried_from_the_worth_that_the_plan_names() -> None:
-    named = decided({"a": 0.6, "b": 0.02}, n=2).tries
-    assert named is not None
-    assert named.next_worth_usd is not None
-    assert named.next_worth_usd > 0.1
-    for factor, tries in ((0.999, 1), (1.001, 2)):
-        again = decided({"a": 0.6, "b": 0.02}, n=2, worth_usd=factor * named.next_worth_usd).tries
-        assert again is not None
-        assert len(again.tries) == tries
-
-
 def test_an_unpriced_tool_is_never_taken_as_free() -> None:
     tools = (worlds.tool("paid", price_usd=0.02, latency_s=0.1), worlds.tool("unpriced", latency_s=0.1))
     of = worlds.catalog(Server("s", "S", tools=tools))

@@ -14,8 +14,8 @@ from core.domain.decision import Decision
 from core.domain.events import OutcomeEvent
 from core.routers.ehrr import Ehrr, EhrrParameters
 from core.routers.projection import StatisticsProjection
-from core.routers.utility import LEAST_CALLS, effective_calls, optimistic, thompson
-from core.routers.why import tool_headroom, why_server, why_tool
+from core.routers.utility import optimistic
+from core.routers.why import why_server, why_tool
 from tests.cases import each
 from tests.routers import worlds
 
@@ -74,13 +74,6 @@ def test_off_is_the_default_and_its_other_knobs_then_do_nothing(context):
     assert Ehrr().event(plain) == {}
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_the_same_statistics_seed_and_question_decide_the_same(context, way):
-    one, other = (routed(context, exploration=way, explore_seed=4) for _ in range(2))
-    assert alike(one, other)
-    assert one.explored.how == way
-
-
 def test_draws_depend_on_the_seed_and_on_the_version_and_on_nothing_else(context):
     def draws(context, subtask="x", seed=4, **parameters):
         decision = routed(context, subtask, exploration="thompson", explore_seed=seed, **parameters)
@@ -107,21 +100,6 @@ def test_every_shown_number_satisfies_the_equations_with_the_success_shown(conte
     assert t.money_cost_s == pytest.approx(paid)
     assert t.utility == pytest.approx(t.similarity - p.alpha_t * (t.time_cost_s + t.money_cost_s))
     assert list(decision.candidates) == sorted(decision.candidates, key=lambda row: -t.utility[row])
-
-
-@pytest.mark.parametrize("way", WAYS)
-def test_headroom_is_exact_for_what_is_shown(context, way):
-    decision = routed(context, exploration=way, explore_seed=2, kappa=20.0)
-    winner, runner_up = decision.candidates[:2]
-    room = tool_headroom(decision, winner)
-    server = decision.tools.server_row[winner]
-    p = EhrrParameters().replaced(decision.parameters)
-    beta = (1 - decision.servers.post_accept_failure[server]) * room.success
-    at_the_edge = (
-        decision.tools.similarity[winner]
-        - p.alpha_t * ((decision.servers.fixed_s[server] + decision.tools.latency_s[winner]) / beta + decision.tools.money_cost_s[winner])
-    )  # fmt: skip
-    assert at_the_edge == pytest.approx(decision.tools.utility[runner_up])
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -186,25 +164,6 @@ def one(value, dtype=np.float64):
     return np.array([value], dtype=dtype)
 
 
-@each(("idle", "left"), [(0, 1.0), (7, 0.5), (14, 0.25)])
-def test_half_is_forgotten_for_each_memory_of_outcomes(idle, left):
-    known = effective_calls(one(4, int), one(idle, int), rate=0.15, memory=7)
-    assert known == pytest.approx(LEAST_CALLS + 4 * left)
-
-
-def test_the_memory_of_the_average_is_that_of_corollary_3():
-    known = effective_calls(one(10**6, int), one(0, int), rate=0.4, memory=50)
-    assert known == pytest.approx(LEAST_CALLS + (2 - 0.4) / 0.4)
-
-
-@each(("p", "calls"), [(0.9, 2.0), (0.5, 14.0), (0.05, 8.0)])
-def test_draws_have_the_mean_and_spread_of_the_beta_distribution(p, calls):
-    drawn = thompson(np.full(40_000, p), np.full(40_000, calls), np.random.default_rng(3))
-    spread = np.sqrt(p * (1 - p) / (calls + 1))
-    assert drawn.mean() == pytest.approx(p, abs=4 * spread / 200)
-    assert drawn.std() == pytest.approx(spread, rel=0.05)
-
-
 @promise
 @given(probability, st.floats(2.0, 200.0), st.integers(0, 10**6), st.floats(0.0, 3.0))
 def test_the_bonus_lifts_within_one_and_shrinks_with_calls(p, calls, total, weight):
@@ -213,8 +172,3 @@ def test_the_bonus_lifts_within_one_and_shrinks_with_calls(p, calls, total, weig
 
     assert p <= lifted(calls, total) <= 1.0
     assert lifted(calls + 1, total) <= lifted(calls, total) <= lifted(calls, total + 1)
-
-
-def test_no_weight_and_no_outcome_give_no_bonus():
-    assert optimistic(one(0.4), one(2.0), total=10, weight=0.0) == optimistic(one(0.4), one(2.0), total=0, weight=3.0)
-    assert optimistic(one(0.4), one(2.0), total=0, weight=3.0).tolist() == [0.4]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -16,6 +15,7 @@ from core.domain.decision import Decision
 from core.routers.ehrr import Ehrr
 from core.routers.utility import headroom
 from core.routers.why import tool_headroom
+from tests.cases import each
 from tests.routers import worlds
 
 SEEDS = st.integers(0, 10_000)
@@ -99,61 +99,23 @@ def test_no_headroom_without_execution_signals_or_rival(parameters, tools) -> No
     assert tool_headroom(decision, decision.candidates[0]) is None
 
 
-EPS = 1e-3
+T12 = {
+    "similarity": 0.75, "fixed_s": 0.3, "latency_s": 0.5, "success": 0.9, "post_accept_failure": 0.05, "price_usd": 0.002,
+    "to_beat": 0.5, "posted_usd": math.inf, "alpha_t": 0.25, "kappa": 1.0, "eps": 1e-3, "per_attempt": False,
+}  # fmt: skip
 
 
-class Case(NamedTuple):
-    similarity: float
-    fixed_s: float
-    latency_s: float
-    success: float
-    post_accept_failure: float
-    price_usd: float
-    alpha_t: float
-    kappa: float
-    per_attempt: bool
-
-
-def headroom_of(case, to_beat, posted_usd=1e9):
-    return headroom(**case._asdict(), to_beat=to_beat, posted_usd=posted_usd, eps=EPS)
-
-
-def test_table_two_by_hand():
-    # t13 against t12: 0.85 - 0.25 (1.1 / (0.95 r) + 0.02) = 0.51558 gives r = 0.8782; l: 0.6971 s; the price stays
-    t13 = Case(0.85, 0.3, 0.8, 0.80, 0.05, 0.020, 0.25, 1.0, per_attempt=False)
-    room = headroom_of(t13, 0.515581871, posted_usd=0.0249)
-    assert room.success == pytest.approx(1.1 / ((0.85 - 0.515581871) / 0.25 - 0.02) / 0.95)
-    assert room.latency_s == pytest.approx(((0.85 - 0.515581871) / 0.25 - 0.02) * 0.76 - 0.3)
-    assert math.isnan(room.price_usd)  # even for nothing t13 would lose
-
-
-def test_what_cannot_be_reached_is_nan_in_every_figure():
-    room = headroom_of(Case(0.1, 1.0, 1.0, 0.9, 0.0, 0.0, 0.5, 1.0, per_attempt=False), 0.9)
-    assert all(math.isnan(x) for x in (room.price_usd, room.latency_s, room.success))
-
-
-def test_without_a_weight_on_cost_a_leader_may_be_as_slow_and_unreliable_as_it_likes():
-    case = Case(0.9, 0.3, 0.5, 0.9, 0.05, 0.002, 0.0, 1.0, per_attempt=False)
-    room = headroom_of(case, 0.8)
-    assert (room.latency_s, room.success) == (None, None)
-
-
-LEADER = Case(0.75, 0.3, 0.5, 0.9, 0.05, 0.002, 0.25, 1.0, per_attempt=False)  # t12 of Table II
-
-
-def test_without_a_weight_on_cost_the_posted_price_still_bounds_the_price():
-    assert headroom_of(LEADER._replace(alpha_t=0.0), 0.5, posted_usd=0.0249).price_usd == 0.0249
-
-
-def test_without_a_weight_on_cost_a_less_similar_tool_can_reach_nothing():
-    room = headroom_of(LEADER._replace(alpha_t=0.0), 0.8)
-    assert all(x is not None and math.isnan(x) for x in (room.price_usd, room.latency_s, room.success))
-
-
-def test_a_price_that_counts_for_nothing_and_meets_no_auction_is_without_limit():
-    assert headroom_of(LEADER._replace(kappa=0.0), 0.5, posted_usd=math.inf).price_usd is None
-
-
-def test_a_tool_that_leads_even_at_the_floor_may_fail_always():
-    # at the floor 0.001 the cost is 0.8 / 0.001 + 0.002 = 800.002 s: U = 0.75 - 0.0005 * 800.002 = 0.35
-    assert headroom_of(LEADER._replace(alpha_t=0.0005), 0.3).success == 0.0
+@each(
+    ("figures", "price", "latency", "success"),
+    [
+        ({"alpha_t": 0.0, "posted_usd": 0.0249}, 0.0249, None, None),  # cost counts for nothing, the auction is held
+        ({"alpha_t": 0.0, "to_beat": 0.8}, math.nan, math.nan, math.nan),
+        ({"kappa": 0.0}, None, 0.555, 0.842),
+        # at the floor 0.001 the cost is 0.8 / 0.001 + 0.002 = 800.002 s: U = 0.75 - 0.0005 * 800.002 = 0.35
+        ({"alpha_t": 0.0005, "to_beat": 0.3}, 899.064, 769.198, 0.0),
+    ],
+)
+def test_figures_at_the_ends(figures, price, latency, success) -> None:
+    room = headroom(**{**T12, **figures})
+    for found, wanted in ((room.price_usd, price), (room.latency_s, latency), (room.success, success)):
+        assert found == (wanted if wanted is None else pytest.approx(wanted, abs=1e-3, nan_ok=True))

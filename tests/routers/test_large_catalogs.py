@@ -13,8 +13,7 @@ from core.relevance.catalog_index import CatalogIndex
 from core.relevance.fit_matcher import FitMatcher
 from core.relevance.learnt import NOTHING_LEARNT, Learnt
 from core.routers import ROUTERS
-from core.routers.context import RoutingContext
-from core.routers.matching import IndexMatcher
+from core.routers.context import IndexMatcher, RoutingContext
 from core.routers.projection import StatisticsProjection
 from tests.relevance.many_tools import many_tools, some_requests
 

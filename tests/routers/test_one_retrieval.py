@@ -8,9 +8,7 @@ import pytest
 from core.domain.catalog import Server
 from core.routers import ROUTERS
 from core.routers.base import AnyRouter
-from core.routers.etom import McpZero, zero_score
 from core.routers.sonar import Sonar
-from core.routers.tool_attention import ToolAttention
 from tests.cases import each
 from tests.routers import worlds
 
@@ -50,24 +48,6 @@ def test_fit_decides_by_default_and_the_papers_form_if_it_is_chosen(name: str, c
         assert router.route("do it", context, chosen).winner.tool == first, similarity
 
 
-def test_every_router_but_the_one_that_needs_probabilities_has_the_choice() -> None:
-    assert set(ROUTERS) - set(CHOOSE) == {"expected_value"}
-
-
 def test_sonars_expertise_is_the_share_of_fit_among_the_kept_tools(context) -> None:
     decision = Sonar().route("do it", context, Sonar.parameters(a=1.0, s=2, t=3, n=3))
     assert dict(zip(decision.tools.ids, decision.tools.utility, strict=True)) == pytest.approx(FITS)
-
-
-def test_mcp_zero_joins_the_fit_of_server_and_tool(context) -> None:
-    decision = McpZero().route("do it", context, McpZero.parameters(decompose=False, n=3))
-    tools = dict(zip(decision.tools.ids, decision.tools.utility, strict=True))
-    assert tools["mail::find"] == pytest.approx(zero_score(np.array([0.9]), np.array([0.04]))[0])
-
-
-def test_tool_attention_has_a_threshold_of_its_own_for_fit(context) -> None:
-    def active(**values: float) -> int:
-        return len(ToolAttention().route("do it", context, ToolAttention.parameters(**values)).candidates)
-
-    assert [active(least_fit=least) for least in (0.0, 0.05, 0.5, 0.95)] == [3, 2, 1, 0]
-    assert active(least_fit=0.0, theta=0.99) == 3

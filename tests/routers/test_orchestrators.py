@@ -3,9 +3,8 @@
 import pytest
 
 from core.domain.catalog import Server
-from core.domain.tools import count_tokens
 from core.planning.base import SubQuery
-from core.relevance.text_views import full, profile
+from core.relevance.text_views import profile
 from core.routers.etom import Hybrid, McpZero, React, Toolshed
 from core.routers.orchestrator import REFUSED
 from tests.routers import scripted, worlds
@@ -63,31 +62,6 @@ def test_each_part_is_looked_up_by_itself_and_gets_its_share(orchestrator, conte
     assert set(scripted.names(decision)) == set(ids)
 
 
-def test_a_part_gets_a_tool_even_where_there_are_more_parts_than_places(orchestrator, context) -> None:
-    decision = orchestrator({"rules": scripted.Planner(parts=PARTS)}).route(
-        "both", context, orchestrator.parameters(n=1)
-    )
-    assert sorted(scripted.names(decision)) == ["mail::send", "web::search"]
-
-
-def test_a_tool_that_two_parts_want_is_one_candidate(orchestrator, context) -> None:
-    planner = scripted.Planner(parts={"both": (SubQuery("find"), SubQuery("find"))})
-    decision = orchestrator({"rules": planner}).route("both", context, orchestrator.parameters(n=2))
-    assert scripted.names(decision) == ["web::search"]
-    assert [len(step.candidates) for step in decision.steps] == [1, 1]
-
-
-def test_decomposition_can_be_switched_off(orchestrator, context) -> None:
-    parameters = orchestrator.parameters(decompose=False)
-    decision = orchestrator({"rules": scripted.Planner(parts=PARTS)}).route("both", context, parameters)
-    assert decision.steps == ()
-    assert decision.stages[-1].of >= 1
-
-
-def test_a_question_of_one_part_has_no_steps(orchestrator, context) -> None:
-    assert orchestrator({"rules": scripted.Planner()}).route("find", context).steps == ()
-
-
 def test_what_nothing_can_do_is_rejected_where_it_may_be(orchestrator, context) -> None:
     """Level 5: {server: "no", tool: "no"}."""
     planner = {"rules": scripted.Planner(select={"fly": ()})}
@@ -113,12 +87,6 @@ def test_a_models_choice_comes_first_and_retrieval_fills_up(orchestrator, contex
     assert scripted.names(decision) == ["web::crawl", "web::search"]
     assert decision.planner == "big"
     assert decision.stages[-1].by == "big"
-
-
-def test_rules_judge_the_fit_and_leave_the_order_of_retrieval(orchestrator, context) -> None:
-    rules = scripted.Planner(select={"find": ("web::crawl",)})
-    decision = orchestrator({"rules": rules}).route("find", context, orchestrator.parameters(refuse=True, n=2))
-    assert decision.winner.tool == "web::search"
 
 
 def test_the_fit_that_is_judged_is_the_cosine_with_name_and_description(orchestrator, context) -> None:
@@ -152,11 +120,3 @@ def test_a_model_picks_reacts_servers_by_their_names_and_descriptions(catalog, c
     decision = React({"model": model}).route("find", context, React.parameters(planner="model", s=1))
     assert model.read == {server.name: profile(server) for server in catalog.servers}
     assert decision.winner.tool == "mail::send"
-
-
-def test_each_of_reacts_cycles_reads_the_tools_of_its_servers(catalog, context) -> None:
-    """Newly read: the texts of the tools of all servers that some cycle picked, and the definitions to call."""
-    decision = React({"rules": scripted.Planner(parts=PARTS)}).route("both", context, React.parameters(s=1, n=2))
-    read = sum(count_tokens(full(tool)) for tool in catalog.tools)
-    assert decision.exposure.exposed == read + 2 * scripted.TOKENS
-    assert decision.exposure.cached == count_tokens("\n".join(profile(server) for server in catalog.servers))

@@ -66,11 +66,6 @@ def test_what_can_be_made_from_any_question_lacks_nothing(schema) -> None:
     assert lacking("read it", value=schema) == ()
 
 
-def test_only_required_arguments_are_asked_for() -> None:
-    schema = {"properties": {"to": MAIL, "cc": MAIL}, "required": ["to"]}
-    assert missing_arguments(schema, QuestionLiterals.of("mail Bo")) == ("to (an e-mail address)",)
-
-
 @each(
     "schema",
     [

@@ -131,22 +131,6 @@ def test_tools_that_came_up_stay_to_be_chosen_from(route, planner, context, monk
     assert alone[1] == {"web::search", "web::crawl"}
 
 
-def test_memory_reaches_so_many_steps_back(route, context, planner) -> None:
-    planner._parts[WHOLE] = tuple(SubQuery(text) for text in ALONE)
-    planner._select = {  # so that no step repeats another
-        "find the news": ("web::search",),
-        "find the news\nweb search: Finds.\nmail them to Bo": ("web::crawl",),
-    }
-    route(AgenticRag, WHOLE, memory=1)
-    assert context.matcher.looked_up[2].splitlines()[0] == "mail them to Bo"
-
-
-def test_everything_that_came_up_stays_before_the_model(route) -> None:
-    assert route(AgenticRag, WHOLE, memory=0, m=2).exposure.exposed == 400  # two each, of four tools
-    assert route(AgenticRag, "find the news", memory=0, m=2).exposure.exposed == 200
-    assert route(NaiveRag, "find the news", m=2).exposure.exposed == 100
-
-
 # Adaptive RAG
 
 

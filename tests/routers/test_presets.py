@@ -23,16 +23,6 @@ def test_a_preset_can_be_had_of_every_router_and_is_found_again(name: str) -> No
         )
 
 
-def test_no_preset_sets_what_no_router_has() -> None:
-    known = {knob.name for router in ROUTERS.values() for knob in router.parameters.knobs()}
-    assert {key for one in PRESETS.values() for key in one.values} <= known
-
-
-def test_what_is_set_wins_over_the_preset() -> None:
-    chosen = applied(EhrrParameters, "paper", {"kappa": "7"})
-    assert (chosen.kappa, chosen.alpha_t, preset_of(chosen)) == (7.0, 0.25, "")
-
-
 def test_a_router_that_counts_in_usd_keeps_its_kappa() -> None:
     chosen = applied(ExpectedValueParameters, "thrifty")
     assert (chosen.kappa, chosen.worth_usd) == (ExpectedValueParameters().kappa, 0.05)

@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.domain.outcome import OutcomeKind
-from core.domain.statistics import Source
 from core.routers.ema import Priors, Rates
 from core.routers.projection import StatisticsProjection
 from tests.cases import each
@@ -91,19 +90,6 @@ def test_the_fold_is_equation_8_event_by_event(two_servers, event, rows, rates):
         assert [column[row] for column in (t.success, t.latency_s, t.calls)] == pytest.approx(want, abs=1e-9)
 
 
-@settings(derandomize=True, max_examples=30)
-@given(calls)
-def test_a_rebuilt_book_equals_one_that_was_read_at_every_step(two_servers, event, rows):
-    step_by_step, at_once = StatisticsProjection(two_servers), StatisticsProjection(two_servers)
-    for row in rows:
-        step_by_step.observe(event(*row[:5], simulated=row[5]))
-        step_by_step.snapshot()
-    for row in rows:
-        at_once.observe(event(*row[:5], simulated=row[5]))
-    assert same(step_by_step.snapshot(), arrays(at_once.snapshot()))
-    assert step_by_step.snapshot().version == at_once.snapshot().version
-
-
 @pytest.mark.parametrize("old", ["a", "b"])
 def test_an_older_snapshot_does_not_change(two_servers, event, old):
     projection = StatisticsProjection(two_servers)
@@ -113,20 +99,6 @@ def test_an_older_snapshot_does_not_change(two_servers, event, old):
     assert same(before, kept)
     assert not same(projection.snapshot(), kept)
     assert (before.version, projection.snapshot().version) == (0, 1)
-
-
-def test_without_news_the_snapshot_is_the_same_object(two_servers):
-    projection = StatisticsProjection(two_servers)
-    assert projection.snapshot() is projection.snapshot()
-
-
-def test_a_tool_that_the_catalog_no_longer_has_teaches_about_its_server_alone(two_servers, event):
-    projection = StatisticsProjection(two_servers)
-    before = copied(projection.snapshot())
-    projection.observe(event("a", "gone", "crash", 9.0))
-    after = projection.snapshot()
-    assert all(np.array_equal(arrays(after)[n], before[n], equal_nan=True) for n in before if n[0] == "tools")
-    assert after.servers.success.tolist() == pytest.approx([0.85 * 0.8, 0.9])
 
 
 @each(("kind", "simulated"), [("ok", False), ("crash", False), ("cancelled", False), ("ok", True)])
@@ -139,33 +111,6 @@ def test_looking_ahead_gives_the_figures_that_folding_then_gives_and_changes_not
     assert same(projection.snapshot(), before)
     projection.observe(outcome)
     assert ahead == (projection.server(0), projection.tool(1))
-
-
-def test_without_a_new_connection_the_connection_time_and_its_source_stay(two_servers, event):
-    projection = StatisticsProjection(two_servers)
-    projection.observe(event("a", "x", connect_s=None))
-    s = projection.snapshot().servers
-    assert (s.conn_s[0], s.connects[0], s.conn_source[0]) == (0.2, 0, Source.DECLARED)
-    assert (s.calls[0], s.call_source[0]) == (1, Source.MEASURED)
-
-
-def test_sources_before_any_call_are_declared_or_prior(two_servers):
-    s, t = StatisticsProjection(two_servers).snapshot().servers, StatisticsProjection(two_servers).snapshot().tools
-    for source in (s.conn_source, s.call_source, s.success_source, s.failure_source, s.ask_source):
-        assert source.tolist() == [Source.DECLARED, Source.PRIOR]
-    for source in (t.latency_source, t.success_source, t.price_source):
-        assert source.tolist() == [Source.DECLARED, Source.DECLARED, Source.PRIOR]
-
-
-def test_after_a_call_what_was_observed_is_measured_and_a_price_is_not(two_servers, event):
-    projection = StatisticsProjection(two_servers)
-    for server, tool in (("a", "x"), ("b", "z")):
-        projection.observe(event(server, tool, connect_s=0.1))
-    s, t = projection.snapshot().servers, projection.snapshot().tools
-    for source in (s.conn_source, s.call_source, s.success_source, s.failure_source):
-        assert source.tolist() == [Source.MEASURED] * 2
-    assert t.success_source.tolist() == [Source.MEASURED, Source.DECLARED, Source.MEASURED]
-    assert t.price_source.tolist() == [Source.DECLARED, Source.DECLARED, Source.PRIOR]
 
 
 def test_priors_stand_where_nothing_is_declared_and_only_there(two_servers):

@@ -7,14 +7,14 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
+from core.decisions.case import ManyTasks
 from core.domain.catalog import Catalog, Server, Tool, ToolHints
 from core.domain.params import Parameters
 from core.planning.rules import RulesPlanner
+from core.routers.baselines import RagMcp
 from core.routers.context import Query
 from core.routers.ehrr import Ehrr, EhrrParameters
-from core.routers.ehrr_batch import ManyTasks
 from core.routers.presets import applied
-from core.routers.rag_mcp import RagMcp
 from core.routers.side_effects import writing_tools
 from core.routers.why import fit_note, why_tool
 from tests.routers import worlds

@@ -42,10 +42,3 @@ def test_what_nothing_fits_is_refused_from_the_limit_on(router) -> None:
 @each("router", REFUSING)
 def test_nothing_is_refused_by_default(router) -> None:
     assert decided(router, 0.05, router.parameters().wrong_refusals).reason.count("Refused") == 0
-
-
-def test_a_catalog_without_tools_says_that_it_has_none() -> None:
-    (router, *_) = REFUSING
-    bare = worlds.context(worlds.catalog(Server("a", "A")), {}, {})
-    decision = router().route("do it", bare, router.parameters().replaced({"wrong_refusals": 50.0}))
-    assert "has no tools" in decision.reason

@@ -84,25 +84,6 @@ def test_a_weight_comes_before_the_mode_and_0_is_a_weight(context) -> None:
         Sonar.parameters(a=1.1)
 
 
-def test_with_a_at_1_it_is_prag(context) -> None:
-    noisy = replace(context, network=Network(1000, 500, 20))
-    assert scripted.names(Sonar().route("q", noisy, Sonar.parameters(a=1.0))) == scripted.names(
-        Prag().route("q", noisy)
-    )
-
-
-def test_only_kept_tools_can_win_however_good_their_network(context) -> None:
-    assert winner(context, 900, 900, 20, s=2, a=0.0) in {"a::t", "b::t"}
-
-
-def test_without_a_network_n_is_neutral_and_said_so(context) -> None:
-    decision = Sonar().route("q", context)
-    assert decision.winner.tool == "a::t"
-    stage = next(stage for stage in decision.stages if stage.name == "network")
-    assert "No latency is known for 3 of 3 tools" in stage.note
-    assert "neutral there (0.5)" in stage.note
-
-
 def test_a_server_without_history_is_neutral_among_others(context) -> None:
     calls = CallHistory(("a", "b", "c"), lambda: [("a", 1.0)])
     decision = Sonar().route("q", replace(context, network=calls))
@@ -110,24 +91,3 @@ def test_a_server_without_history_is_neutral_among_others(context) -> None:
     assert "2 of 3 tools" in next(stage.note for stage in decision.stages if stage.name == "network")
     known = Sonar().route("q", replace(context, network=Network(20, 20, 20)))
     assert "No latency" not in next(stage.note for stage in known.stages if stage.name == "network")
-
-
-def test_the_window_and_the_weights_are_parameters(context) -> None:
-    asked = []
-
-    class Watched(Network):
-        def recent_s(self, window):
-            asked.append(window)
-            return super().recent_s(window)
-
-    parameters = Sonar.parameters(w=25, w_high=1.0, a=0.0)
-    decision = Sonar().route("q", replace(context, network=Watched(450, 20, 20)), parameters)
-    assert asked == [25]
-    assert decision.tools.utility[0] == pytest.approx((1 - 400 / 950) / 3)
-
-
-def test_the_tool_is_predicted_first(context) -> None:
-    planner = scripted.Planner(predict={"Who was it?": "q"})
-    decision = Sonar({"rules": planner}).route("Who was it?", context)
-    assert decision.winner.tool == "a::t"
-    assert (decision.planner, decision.stages[0].name) == ("toy", "tool prediction")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 
-import numpy as np
 import pytest
 
 from core.domain.catalog import Server
@@ -48,11 +47,6 @@ def test_all_that_overlap_enough_are_active_best_first(context):
     assert dropped(decide(context))["files::burn"] is Drop.BELOW_THRESHOLD
 
 
-@each(("theta", "active"), [(0.0, 5), (0.1, 5), (0.3, 4), (0.31, 3), (0.9, 1), (0.95, 0)])
-def test_the_threshold_is_the_least_overlap_that_counts(context, theta, active):
-    assert len(ids(decide(context, theta=theta))) == active
-
-
 def test_the_active_set_has_at_most_k(context):
     decision = decide(context, n=2)
     assert ids(decision) == ["mail::send", "mail::find"]
@@ -86,28 +80,6 @@ def test_the_state_holds_back_what_it_does_not_satisfy_and_each_tool_says_why(co
         assert why_tool(decision, row).endswith(f"; {said}.")
 
 
-def test_only_what_overlaps_enough_is_asked_for_its_preconditions(context):
-    decision = decide(context, theta=0.7, outputs="none")
-    assert dropped(decision)["files::read"] is Drop.BELOW_THRESHOLD
-    assert decision.remarks == {}
-
-
-def test_a_tool_that_is_held_back_makes_room(context):
-    assert ids(decide(context, n=2, scopes="none")) == ["mail::find", "files::read"]
-
-
-def test_without_preconditions_overlap_alone_decides(context):
-    decision = decide(context, scopes="none", milestones="none", outputs="none", preconditions=False)
-    assert ids(decision)[0] == "mail::send"
-    assert decision.stages[2].note == "Not checked."
-
-
-def test_without_lazy_loading_no_definition_is_exposed(context):
-    decision = decide(context, lazy_loading=False)
-    assert decision.exposure.exposed == 0
-    assert ids(decision) == ids(decide(context))
-
-
 def test_the_stages_are_the_algorithms(context):
     stages = decide(context, scopes="none", n=2).stages
     assert [(stage.name, stage.kept, stage.of) for stage in stages] == [
@@ -118,13 +90,6 @@ def test_the_stages_are_the_algorithms(context):
         'is_authenticated(scope="mail:write").'
     )
     assert stages[3].note == "Top-2 by ISO, (7). Phase 2: 500 tokens of full definitions."
-
-
-def test_a_server_stands_where_its_best_tool_does(context):
-    decision = decide(context, theta=0.55)
-    assert decision.servers.utility.tolist() == [0.9, 0.5, 0.0]
-    assert decision.servers.shortlisted.tolist() == [True, False, False]
-    assert "files ranks 2nd of 3 servers with gating score 0.500" in why_server(decision, 1)
 
 
 def test_where_nothing_overlaps_enough_it_says_what_came_nearest(context):
@@ -143,14 +108,6 @@ def test_where_the_state_holds_everything_back_it_says_what_is_missing(context):
         "The agent's state holds back the only tool above the threshold; mail::send: it needs "
         'is_authenticated(scope="mail:write").'
     )
-
-
-def test_an_overlap_below_0_is_shown_as_no_similarity():
-    tools = (worlds.tool("x"), worlds.tool("y"))
-    context = worlds.context(worlds.catalog(Server("a", tools=tools)), {}, {"a::x": -0.4, "a::y": 0.3})
-    decision = decide(context, theta=0.0)
-    assert decision.tools.similarity.tolist() == [0.0, 0.3]
-    assert decision.tools.utility.tolist() == [-0.4, 0.3]
 
 
 def test_its_event_has_what_the_paper_lists(context):
@@ -175,12 +132,3 @@ def test_equal_questions_have_equal_hashes_and_no_event_holds_the_question(conte
     events = [router.event(router.route(text, context)) for text in ("secret plan", "secret plan", "other")]
     assert events[0]["query_hash"] == events[1]["query_hash"] != events[2]["query_hash"]
     assert "secret" not in json.dumps(events[0])
-
-
-def test_a_decision_is_linear_in_tools_and_holds_no_python_per_tool_below_the_threshold():
-    """Preconditions are looked at only where the threshold was reached: broken ones elsewhere do no harm."""
-    tools = tuple(worlds.tool(f"t{n}", preconditions=("broken",)) for n in range(50))
-    context = worlds.context(worlds.catalog(Server("a", tools=tools)), {}, {"a::t7": 0.5})
-    decision = decide(context)
-    assert list(decision.remarks) == [7]
-    assert np.count_nonzero(decision.tools.dropped == list(Drop).index(Drop.BELOW_THRESHOLD)) == 49

@@ -57,15 +57,6 @@ def test_each_wording_brings_up_its_best_and_doubles_are_merged_by_the_best_scor
     assert (scores["b::t1"], scores["a::t0"]) == (0.7, 0.6)
 
 
-def test_without_variations_the_rewriting_alone_is_looked_up(planner, context) -> None:
-    assert scripted.names(shed(planner, context, k=2, variations=0, n=6)) == ["a::t0", "a::t1"]
-
-
-def test_a_wording_that_says_the_same_is_looked_up_once(planner, context) -> None:
-    notes = [stage.note for stage in shed(planner, context, variations=3).stages]
-    assert any(note.startswith("3 wordings") for note in notes)  # four were made, one of them twice
-
-
 def test_what_is_below_the_threshold_does_not_come_up(planner, context) -> None:
     assert scripted.names(shed(planner, context, threshold=0.55, n=6)) == ["b::t1", "a::t0"]
 
@@ -73,15 +64,6 @@ def test_what_is_below_the_threshold_does_not_come_up(planner, context) -> None:
 def test_the_enriched_documents_are_what_is_looked_up(planner, context, catalog) -> None:
     shed(planner, context)
     assert context.matcher.own == {tuple(enriched(tool) for tool in catalog.tools)}
-
-
-def test_there_is_no_hierarchy(planner, context) -> None:
-    decision = shed(planner, context)
-    assert decision.servers.shortlisted.all()
-
-
-def test_a_server_stands_where_its_best_tool_does(planner, context) -> None:
-    assert shed(planner, context).servers.utility.tolist() == [0.6, 0.7]
 
 
 def test_only_the_best_are_reranked(planner, catalog) -> None:

@@ -3,7 +3,6 @@
 import pytest
 
 from core.domain.catalog import Server
-from core.domain.errors import PlannerError
 from core.routers.sonar import Prag, RagBm25, RerankRag
 from tests.cases import each
 from tests.routers import scripted, worlds
@@ -39,10 +38,6 @@ def test_s_servers_are_kept_and_only_their_tools_are_looked_at(context) -> None:
     assert gone["a::t0"] == "not_retrieved"  # the fourth of them, where t is 3
 
 
-def test_with_all_servers_the_best_tool_wins(context) -> None:
-    assert scripted.names(RagBm25().route("q", context, RagBm25.parameters(s=3, t=1, n=3))) == ["c::t0"]
-
-
 @each(("s", "t"), [(1, 2), (2, 4), (3, 6)])
 def test_the_stages_count_what_the_settings_keep(context, s, t) -> None:
     stages = RagBm25().route("q", context, RagBm25.parameters(s=s, t=t, n=1)).stages
@@ -53,16 +48,6 @@ def test_the_stages_count_what_the_settings_keep(context, s, t) -> None:
     ]
 
 
-def test_the_defaults_are_the_papers_first_setting() -> None:
-    parameters = RagBm25.parameters()
-    assert (parameters.s, parameters.t) == (3, 6)
-
-
-def test_where_no_word_is_in_common_the_similarity_of_meaning_decides(catalog) -> None:
-    context = scripted.context(catalog, {"match": {"q": {"b": 0.9, "b::t1": 0.8}}})
-    assert scripted.names(RagBm25().route("q", context, RagBm25.parameters(s=1, n=1))) == ["b::t1"]
-
-
 def test_a_model_translates_and_rules_do_not(context) -> None:
     model = scripted.Planner("polyglot", rewrite={"q auf Deutsch": "q"})
     asked = RagBm25({"rules": model, "model": model})
@@ -71,11 +56,6 @@ def test_a_model_translates_and_rules_do_not(context) -> None:
     decision = asked.route("q auf Deutsch", context, RagBm25.parameters(planner="model", s=1, n=1))
     assert scripted.names(decision) == ["a::t1"]
     assert (decision.planner, decision.stages[0].name, decision.stages[0].by) == ("polyglot", "translation", "polyglot")
-
-
-def test_a_planner_that_is_not_there_is_said(context) -> None:
-    with pytest.raises(PlannerError, match="WAYFARE_LLM_MODEL"):
-        RagBm25().route("q", context, RagBm25.parameters(planner="model"))
 
 
 def test_prediction_keeps_a_surface_word_from_misleading() -> None:
@@ -119,16 +99,6 @@ def test_the_reranker_decides_among_the_kept_tools_and_only_there(described) -> 
     gone = scripted.dropped(decision)
     assert (gone["a::other"], gone["b::exact"]) == ("not_retrieved", "not_shortlisted")
     assert [stage.by for stage in decision.stages if stage.name == "reranking"] == ["lexical"]
-
-
-@pytest.mark.parametrize("settings", [{"reranker": "none"}, {"reranker": "lexical", "rerank_share": 0.0}])
-def test_without_a_reranker_or_a_share_it_is_rag(described, settings) -> None:
-    plain = RagBm25().route("read a file", described, RagBm25.parameters(s=1, t=2))
-    assert scripted.names(reranked(described, **settings)) == scripted.names(plain) == ["a::long", "a::short"]
-
-
-def test_no_stage_says_that_nobody_reranked(described) -> None:
-    assert "reranking" not in [stage.name for stage in reranked(described, reranker="none").stages]
 
 
 def test_a_share_weighs_bm25_against_the_reranker(described) -> None:

@@ -8,7 +8,6 @@ import pytest
 
 from core.domain.catalog import Server
 from core.routers.ehrr import Ehrr
-from core.routers.rag_mcp import RagMcp
 from core.routers.why import fit_note, why_server, why_tool
 from tests.cases import each
 from tests.routers import worlds
@@ -67,25 +66,6 @@ def test_an_outranked_tool_says_its_place_and_the_last_candidate(one_server):
     )
 
 
-def test_without_the_auction_a_server_says_so():
-    decision = Ehrr().route("x", worlds.tables_context(), worlds.table_v(auction=False))
-    assert why_server(decision, 1) == "s2 ranks 2nd with utility 0.517 and is on the short-list; no auction was held."
-
-
-def test_a_server_without_an_ask_says_so():
-    context = worlds.context(worlds.catalog(Server("free", tools=(worlds.tool("a"),))), {"free": 0.5}, {})
-    assert why_server(Ehrr().route("x", context, worlds.table_v()), 0).endswith(
-        "it accepts, because it advertises no ask price."
-    )
-
-
-@each(("place", "word"), [(1, "1st"), (2, "2nd"), (3, "3rd"), (4, "4th"), (11, "11th"), (21, "21st")])
-def test_places_are_said_in_english(place, word):
-    servers = [Server(f"s{i:03}", tools=(worlds.tool("a"),)) for i in range(1, 22)]
-    decision = Ehrr().route("x", worlds.context(worlds.catalog(*servers), {}, {}), worlds.table_v(k=100))
-    assert f" ranks {word} " in why_server(decision, place - 1)
-
-
 TOOLS = (worlds.tool("slow", price_usd=0.001, latency_s=30.0), worlds.tool("quick", price_usd=0.001, latency_s=0.1))
 CATALOG = worlds.catalog(Server("a", "A", tools=TOOLS))
 
@@ -98,12 +78,3 @@ def decided(slow: float, quick: float, *, router=Ehrr, **values):
 def test_it_names_the_likelier_tool_and_what_decided_instead() -> None:
     note = fit_note(decided(0.9, 0.3, alpha_t=0.25))
     assert note.startswith(" a::slow is likelier to fit, 90 % against 30 %")
-
-
-def test_nothing_is_said_where_the_winner_fits_about_as_well() -> None:
-    assert fit_note(decided(0.5, 0.3, alpha_t=0.25)) == ""
-
-
-def test_nothing_is_said_of_a_router_that_weighs_no_costs_or_where_nobody_won() -> None:
-    assert fit_note(decided(0.9, 0.3, router=RagMcp)) == ""
-    assert fit_note(decided(0.9, 0.3, alpha_t=2.0, kappa=1000.0, p_bs=0.0, p_ofs=0.0)) == ""

@@ -8,8 +8,10 @@ from collections import Counter
 from collections.abc import Callable
 from itertools import groupby
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlencode
 
+import plotly.graph_objects as go
 import streamlit as st
 
 import dashboard
@@ -17,10 +19,11 @@ from core.app import App
 from core.domain.errors import WayfareError
 from core.domain.untrusted_text import one_line
 from core.papers.papers import code_version, papers
-from core.papers.report import AS_IT_IS, Chart, Column, Kind, Link, Report, Row, Table, Value, agrees
-from dashboard.pages.papers.charts import paper_chart
+from core.papers.report import AS_IT_IS, Chart, Column, Kind, Link, Report, Row, Series, Table, Value, agrees
 from dashboard.session import current_app
+from dashboard.theme import MUTED, SERIES
 from dashboard.ui.chart import chart
+from dashboard.ui.charts.base import figure, label
 from dashboard.ui.text import counted, errors_shown, escaped
 from dashboard.ui.url_state import UrlState, segments
 
@@ -48,7 +51,6 @@ Address = Callable[[Link], str]
 
 
 def kind_words(table: Table, row: Row) -> str:
-    """Returns the origin of a row in a word or two."""
     if row.kind is Kind.EXACT:
         cells = [(column, *row.values[column.key]) for column in table.columns if column.key in row.values]
         if not all(agrees(*cell) for cell in cells):
@@ -110,7 +112,6 @@ def width(table: Table) -> int:
 
 
 def _has_links(table: Table) -> bool:
-    """Tells whether rows have links of their own."""
     return any(row.link is not None and row.link != table.link for row in table.rows)
 
 
@@ -155,7 +156,6 @@ CSS = Path(dashboard.__file__).parent / "assets" / "papers.css"
 
 
 def page() -> None:
-    """Draw the page from the URL's state, and write the state back."""
     app, state = current_app(), UrlState("papers")
     linked = state.begin()
     st.html(CSS)
@@ -247,15 +247,11 @@ def _figures(app: App, report: Report) -> None:
     columns = st.grid(2, min_column_width=420, gap="small")
     for one in report.charts:
         with columns.cell(), st.container(border=True, gap="small"):
-            _figure(app, report, one)
-
-
-def _figure(app: App, report: Report, one: Chart) -> None:
-    chart(paper_chart(one), key=f"papers:{report.id}:{one.id}", about=f"{one.title}. {one.about}")
-    st.caption(f"{escaped(one.about, 500)}{_try(app, one.link)}")
-    if one.differs:
-        with st.expander("What differs, and why"):
-            st.caption(escaped(one.differs, 1000))
+            chart(paper_chart(one), key=f"papers:{report.id}:{one.id}", about=f"{one.title}. {one.about}")
+            st.caption(f"{escaped(one.about, 500)}{_try(app, one.link)}")
+            if one.differs:
+                with st.expander("What differs, and why"):
+                    st.caption(escaped(one.differs, 1000))
 
 
 def _try(app: App, link: Link | None) -> str:
@@ -263,3 +259,71 @@ def _try(app: App, link: Link | None) -> str:
     if link is None or not target:
         return ""
     return f" · [{escaped(link.says) if link.says else f'Try it on {WORDS.get(link.page, link.page)}'}]({target})"
+
+
+FEW, SINGLE = 14, 4  # points of a line up to FEW are marked; up to SINGLE there is no line
+
+
+def paper_chart(chart: Chart) -> go.Figure:
+    """Draws the series of a figure, with the legend below."""
+    hues: dict[str, str] = {}
+    for series in chart.series:
+        hues.setdefault(_subject(series), SERIES[len(hues) % len(SERIES)])
+    traces = [_trace(chart, series, hues[_subject(series)]) for series in chart.series]
+    rows = -(-len(chart.series) // 3)
+    return figure(
+        traces,
+        title=label(chart.title, 90),
+        height=330 + 18 * rows,
+        showlegend=len(chart.series) > 1,
+        legend={"orientation": "h", "y": -0.22, "yanchor": "top", "x": 0, "font": {"size": 11}},
+        xaxis={"title": {"text": label(chart.x, 60), "font": {"size": 11}}, "fixedrange": True}
+        | ({"type": "log"} if chart.log_x else {}),
+        yaxis={
+            "title": {"text": label(chart.y, 60), "font": {"size": 11}, "standoff": 10},
+            "type": "log" if chart.log_y else "linear",
+            "fixedrange": True,
+        },
+        **({"barmode": "group", "bargap": 0.25} if chart.shape == "bar" else {}),
+    )
+
+
+def _subject(series: Series) -> str:
+    """Returns the subject of a series: the paper's and ours have one hue."""
+    return series.name.removesuffix(", ours").removesuffix(", paper")
+
+
+def _trace(chart: Chart, series: Series, hue: str) -> dict[str, Any]:
+    common: dict[str, Any] = {
+        "name": label(series.name, 60),
+        "x": [label(str(x), 40) if isinstance(x, str) else x for x in series.x],
+        "y": series.y,
+        "hovertemplate": f"{label(series.name, 60)}<br>%{{x}}: %{{y:.4g}}<extra></extra>",
+    }
+    if chart.shape == "bar":
+        pattern = {"shape": "/", "size": 5, "solidity": 0.4} if series.theirs else {"shape": ""}
+        return common | {
+            "type": "bar",
+            "marker": {"color": hue, "opacity": 0.75 if series.theirs else 1.0, "pattern": pattern},
+        }
+    mode = (
+        "markers"
+        if len(series.x) <= SINGLE or chart.shape == "point"
+        else "lines+markers"
+        if len(series.x) <= FEW
+        else "lines"
+    )
+    colour = MUTED if series.theirs and mode == "markers" and chart.shape != "point" else hue
+    marker = {
+        "size": 10 if mode == "markers" else 6,
+        "symbol": "circle-open" if series.theirs else "circle",
+        "color": colour,
+    }
+    if series.theirs:
+        marker["line"] = {"width": 2}
+    return common | {
+        "type": "scatter",
+        "mode": mode,
+        "marker": marker,
+        "line": {"color": colour, "width": 2, "dash": "dash" if series.theirs else "solid"},
+    }

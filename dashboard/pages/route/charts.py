@@ -248,7 +248,6 @@ def _server_hover(decision: Decision, row: ServerRow) -> str:
 
 
 def sign(row: ToolRow) -> str:
-    """Returns the sign of a tool: chosen, candidate, outranked, or dropped."""
     if row.dropped_by is None:
         return CHOSEN_SIGN if row.rank == 1 else ACCEPTED_SIGN
     return DROPPED_SIGN if row.dropped_by is Drop.OUTRANKED else REJECTED_SIGN

@@ -37,8 +37,7 @@ from dashboard.pages.route.drawing import (
     show,
 )
 from dashboard.pages.route.plan import agent_state
-from dashboard.pages.route.score import changed_answers, scoreboard, scores, task_sets
-from dashboard.pages.route.why import explain, why_panel
+from dashboard.pages.route.why import changed_answers, explain, scoreboard, scores, task_sets, why_panel
 from dashboard.ui.chart import chart, component
 from dashboard.ui.charts.shared import MARKS, TRACKS, curve_chart
 from dashboard.ui.labels import LABELS_HELP, Labelling, label_bar, label_notice, labelling, moved_words
@@ -249,7 +248,6 @@ def candidate_cards(known: Labelling, parts: Parts, linked: Mapping[str, str], *
 
 
 def _links(texts: dict[str, str]) -> None:
-    """Draw buttons that open the query on other pages."""
     with st.container(horizontal=True, width="content", gap="xsmall"):
         if st.button("", icon=":material/tune:", key="route:whatif", type="tertiary", help="What if"):
             open_page("whatif", **texts)
@@ -267,7 +265,6 @@ def _call(known: Labelling, tool: ToolRow, texts: dict[str, str], *, quiet: bool
 
 
 def _judge(known: Labelling, tool: ToolRow) -> None:
-    """Draw the shift of a candidate by labels, and the label buttons."""
     if moved := moved_words(known.moves.get(tool.tool, ()), known.learnt(tool.tool)):
         st.markdown(f":small[{moved}]", help=LABELS_HELP)
     label_bar(known, tool.tool, CARD)

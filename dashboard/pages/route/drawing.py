@@ -243,7 +243,6 @@ def _current(strip: Strip, value: Value) -> Segment | None:
 
 
 def _said(segment: Segment, info: Knob, *, here: bool, in_usd: bool) -> str:
-    """Returns the winner, its lead, and the deciding stage."""
     lead = f"{segment.winner} wins" if segment.winner else "no tool wins"
     if segment.winner:
         ahead = units.price(segment.margin) if in_usd else f"{segment.margin:.3f}"
@@ -298,12 +297,10 @@ def show(parts: Parts, key: str, *, lane: str = "", choose: Callable[[str], None
 
 
 def card_key(place: int) -> str:
-    """Returns the key of the card of a candidate, counted from 0."""
     return f"route:card:{place}"
 
 
 def numbers_key(place: int) -> str:
-    """Returns the key of the numbers of a candidate."""
     return f"route:card:{place}:numbers"
 
 

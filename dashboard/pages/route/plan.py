@@ -156,7 +156,6 @@ HELP = (
 
 
 def start_plan(state: UrlState, linked: Mapping[str, str]) -> None:
-    """Begin with the planner of the link."""
     st.session_state.setdefault(state.key("plan"), linked.get("plan", "") or ONE)
 
 

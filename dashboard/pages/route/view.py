@@ -188,7 +188,6 @@ def page(question: Question) -> None:
 
 @st.fragment(key=RESULT)
 def _result(question: Question) -> None:
-    """Draw everything below the query. It is redrawn when a knob moves."""
     app, state, query, parameters = question.app, question.state, question.query, question.parameters
     linked = question.texts
     planner = plan_choice(app, state, query.subtask) if query.subtask else ""

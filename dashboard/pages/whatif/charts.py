@@ -9,9 +9,9 @@ from itertools import cycle
 import numpy as np
 import plotly.graph_objects as go
 
-from core.decisions.plane import Plane
+from core.decisions.curves import Plane
+from core.decisions.over_tasks import Bar, Tornado
 from core.decisions.strips import Segment, Strip
-from core.decisions.tornado import Bar, Tornado
 from core.decisions.whatif import Offer, Payoff
 from core.domain import units
 from core.domain.params import Knob
@@ -206,7 +206,6 @@ def _drawn(strip: Strip) -> list[tuple[int, Segment]]:
 
 
 def _at(knob: Knob, strip: Strip, value: float) -> float:
-    """Returns the place of a value on its row, from 0 to 1."""
     return max(0.0, min(1.0, (value - strip.low) / (strip.high - strip.low))) ** POWERS[knob.scale]
 
 

@@ -11,9 +11,8 @@ import streamlit as st
 from core.app import App
 from core.decisions import curves
 from core.decisions.curves import Curve, utilities
-from core.decisions.preset_comparison import Against
+from core.decisions.over_tasks import Against, Bar, Tornado
 from core.decisions.routing import Asked
-from core.decisions.tornado import Bar, Tornado
 from core.decisions.whatif import Offer, Payoff, auction_of
 from core.domain import units
 from core.domain.tasks import Task
@@ -278,7 +277,6 @@ VIEWS: dict[str, View] = {
 
 
 def page(question: Question) -> None:
-    """Draw the view, and write the URL."""
     app, state, query, parameters = question.app, question.state, question.query, question.parameters
     for name in KEPT:
         st.session_state.setdefault(state.key(name), question.linked.get(name, ""))

@@ -85,7 +85,6 @@ def _set(prefix: str, knob: Knob, value: float) -> None:
 
 
 def legend(colours: dict[str | None, str], winner: str | None) -> None:
-    """Draw the legend of winners, the present one with a star."""
     parts = [
         f'<span style="color:{colour}">{"★" if name == winner else "■"}</span> {"no winner" if name is None else label(name, 50)}'
         for name, colour in colours.items()

@@ -1,8 +1,5 @@
-"""The baseline without routing: every definition is put before the model, which chooses by itself.
-
-Its candidates are what similarity puts first (a model is not asked here); its tokens are those of the whole catalog, which
-is what the paper's baseline pays at every step.
-"""
+"""The baselines of EHRR (every definition, and similarity alone) and of Tool Attention (B2 to B4). They ask no model: similarity stands in
+for its choice."""
 
 from __future__ import annotations
 
@@ -24,6 +21,8 @@ from core.routers.context import Query, RoutingContext, per_catalog
 from core.routers.parameters import FIT, SIMILARITY, MatchingParameters, SimilarityParameters
 from core.routers.ranked_result import Scored, cosine_layers, ranked_result, servers_of, top
 
+# Without routing every definition is put before the model, which is what EHRR's baseline pays at every step.
+
 
 class FullCatalog(Router[MatchingParameters]):
     """No routing: every definition goes before the model; shown is what similarity alone would pick from all."""
@@ -35,7 +34,6 @@ class FullCatalog(Router[MatchingParameters]):
     fit_alone = True
 
     def decide(self, query: Query, context: RoutingContext, parameters: MatchingParameters) -> RoutingResult:
-        """Everything is exposed; the order is that of similarity."""
         match = query.match(parameters)
         servers, tools = len(context.server_names), len(context.tool_ids)
         return ranked_result(
@@ -49,6 +47,47 @@ class FullCatalog(Router[MatchingParameters]):
                 Stage("candidates", "tools", min(parameters.n, tools), tools, "Highest similarity."),
             ),
             exposure=Exposure(int(np.sum(context.tool_tokens))),
+        )
+
+
+# RAG-MCP as EHRR's benchmark has it: similarity alone, inside the hierarchy, on the raw text of the task.
+#
+#     top-k servers by Sim(q, f_i), then top-n of their tools by Sim(q, f_ij)                EHRR, section VI, "RAG-MCP [3]"
+#
+# The benchmark enhances the published RAG-MCP (flat retrieval over all tools) by the two layers; `k` = 100 and more is flat.
+
+
+@dataclass(frozen=True)
+class RagMcpParameters(MatchingParameters):
+    k: int = knob(5, Range(1, 100), group=SIMILARITY, symbol="k", label="Servers on the short-list",
+        help="Servers on the short-list.")  # fmt: skip
+
+
+class RagMcp(Router[RagMcpParameters]):
+    """Similarity alone: the most similar servers, then the most similar of their tools."""
+
+    id = "rag_mcp"
+    title = "RAG-MCP"
+    paper = f"RAG-MCP, as the benchmark of: {EHRR}"
+    score = "similarity"
+    fit_alone = True
+
+    def decide(self, query: Query, context: RoutingContext, parameters: RagMcpParameters) -> RoutingResult:
+        match = query.match(parameters)
+        listed = top(match.servers, match.servers, context.server_order, parameters.k)
+        within = int(listed[context.tool_server].sum())
+        return ranked_result(
+            context,
+            Scored(match.servers, match.servers),
+            Scored(match.tools, query.fit().relevance if parameters.similarity == FIT else match.tools),
+            n=parameters.n,
+            shortlisted=listed,
+            score=self.score,
+            stages=(
+                Stage("short-list", "servers", int(listed.sum()), len(listed), "Highest similarity."),
+                Stage("candidates", "tools", min(parameters.n, within), within, "Highest similarity."),
+            ),
+            no_candidate="The short-listed servers have no tools; raise k.",
         )
 
 
@@ -66,8 +105,6 @@ STAND_IN = "auto"
 
 @dataclass(frozen=True)
 class StaticPruningParameters(SimilarityParameters):
-    """Which tools are kept."""
-
     size: int = knob(30, Range(1, 200), group=SIMILARITY, label="Tools kept",
         help="Tools kept where no list is given, Tool Attention's B2.")  # fmt: skip
     keep: str = knob(STAND_IN, group=SIMILARITY, label="Tools to keep",
@@ -84,7 +121,6 @@ class StaticPruning(Router[StaticPruningParameters]):
     fit_alone = True
 
     def decide(self, query: Query, context: RoutingContext, parameters: StaticPruningParameters) -> RoutingResult:
-        """The most similar of the kept tools; all kept definitions are exposed."""
         cosine = query.tool_similarity(parameters)
         names = _names(context.catalog, parameters)
         rows = [row for name in names if (row := context.catalog.tool_row.get(name)) is not None]
@@ -138,8 +174,6 @@ def _kept_note(unknown: int) -> str:
 
 @dataclass(frozen=True)
 class SimpleRetrievalParameters(SimilarityParameters):
-    """The number of retrieved tools."""
-
     n: int = knob(10, Range(1, 50), group=SIMILARITY, symbol="k", label="Tools retrieved",
         help="Tools retrieved, each with its schema.")  # fmt: skip
 
@@ -154,7 +188,6 @@ class SimpleRetrieval(Router[SimpleRetrievalParameters]):
     fit_alone = True
 
     def decide(self, query: Query, context: RoutingContext, parameters: SimpleRetrievalParameters) -> RoutingResult:
-        """Top-k by cosine over all tools."""
         cosine = query.tool_similarity(parameters)
         found = min(parameters.n, len(cosine))
         return ranked_result(
@@ -190,8 +223,6 @@ LINE_CHARACTERS = 100
 
 @dataclass(frozen=True)
 class CliLazyParameters(SimilarityParameters):
-    """How much a search prints."""
-
     lines: int = knob(10, Range(1, 50), group=SIMILARITY, label="Lines printed",
         help="Tools that a search prints, a line each.")  # fmt: skip
 
@@ -206,7 +237,6 @@ class CliLazy(Router[CliLazyParameters]):
     fit_alone = True
 
     def decide(self, query: Query, context: RoutingContext, parameters: CliLazyParameters) -> RoutingResult:
-        """Search by words, read the lines, describe the best."""
         cosine = query.tool_similarity(parameters)
         words = cosine if parameters.similarity == FIT else query.bm25("tools")
         found = top(words, cosine, context.tool_order, parameters.lines) & (words > 0)
