@@ -246,13 +246,19 @@ class SchemaLoader:
         is used. Raises UnknownNameError for a tool that the catalog does not have.
         """
         source: Source = "live" if live else "catalog"
-        wanted = {tool_id: _declared(catalog, tool_id) for tool_id in tool_ids}
-        loaded = {tool_id: self._from_cache(catalog, tool, source) for tool_id, tool in wanted.items()}
-        missing = [wanted[tool_id] for tool_id, found in loaded.items() if found is None]
-        for name in dict.fromkeys(tool.server for tool in missing):
-            of_server = [tool for tool in missing if tool.server == name]
-            loaded |= self._listed(catalog, name, of_server) if live else self._read(catalog, of_server, source)
-        return tuple(found for tool_id in tool_ids if (found := loaded[tool_id]) is not None)
+        found, missing = dict[str, LoadedSchema](), dict[str, list[Tool]]()
+        for tool in [_declared(catalog, tool_id) for tool_id in tool_ids]:
+            if (kept := self._from_cache(catalog, tool, source)) is not None:
+                found[tool.id] = kept
+            else:
+                missing.setdefault(tool.server, []).append(tool)
+        for server, tools in missing.items():
+            if live:
+                found |= self._listed(catalog, server, tools)
+            else:
+                self._keep(catalog, ((tool, tool) for tool in tools), source)
+                found |= {tool.id: LoadedSchema(tool, source, 0.0, hit=False) for tool in tools}
+        return tuple(found[tool_id] for tool_id in tool_ids)
 
     def _from_cache(self, catalog: Catalog, tool: Tool, source: Source) -> LoadedSchema | None:
         key = (catalog.name, tool.id, source)
@@ -263,11 +269,7 @@ class SchemaLoader:
                 return None
             return LoadedSchema(entry.tool, source, age_s, hit=True)
 
-    def _read(self, catalog: Catalog, tools: Sequence[Tool], source: Source) -> dict[str, LoadedSchema | None]:
-        self._keep(catalog, ((tool, tool) for tool in tools), source)
-        return {tool.id: LoadedSchema(tool, source, 0.0, hit=False) for tool in tools}
-
-    def _listed(self, catalog: Catalog, server: str, tools: Sequence[Tool]) -> dict[str, LoadedSchema | None]:
+    def _listed(self, catalog: Catalog, server: str, tools: Sequence[Tool]) -> dict[str, LoadedSchema]:
         """Ask one server. All that it lists is cached, the wanted tools last, so that they are evicted last."""
         try:
             answer = {
