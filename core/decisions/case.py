@@ -187,15 +187,6 @@ class Outcomes:
         parts = zip(self.listed, self.accepted, self.candidates, strict=True)
         return [hash((one.tobytes(), bits.tobytes(), rows.tobytes())) for one, bits, rows in parts]
 
-    @property
-    def changes(self) -> Mask:
-        """(P - 1,) whether the decision differs from that of the point before."""
-        return (
-            (self.listed[1:] != self.listed[:-1]).any(axis=1)
-            | (self.accepted[1:] != self.accepted[:-1]).any(axis=1)
-            | (self.candidates[1:] != self.candidates[:-1]).any(axis=1)
-        )
-
 
 def decide(case: Case, points: Mapping[str, Array], match: Match | None = None) -> Outcomes:
     """The decisions at P points. `points` (P,) holds the values of the parameters that differ; the others keep their values.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -202,8 +203,9 @@ def _assembled(case: Case, knob: Knob, edges: Array) -> Strip:
     """The strip of a parameter: segments between those edges at which the decision changes, each with its reason."""
     now = getattr(case.parameters, knob.name)
     middles = np.ceil(edges[:-1]) if knob.kind is int else (edges[:-1] + edges[1:]) / 2
-    changes = _outcomes(case, [knob.name] * len(middles), middles).changes
-    bounds = [*edges[:-1][np.concatenate([[True], changes])].tolist(), float(edges[-1])]
+    decided = _outcomes(case, [knob.name] * len(middles), middles).signatures()
+    changed = [True, *(one != other for one, other in pairwise(decided))]
+    bounds = [*edges[:-1][changed].tolist(), float(edges[-1])]
     values = np.array(asked(knob, bounds, now))
     outcomes = _outcomes(case, [knob.name] * len(values), values)
     seconds, margins = outcomes.runners_up()

@@ -26,7 +26,7 @@ from core.papers.report import (
     pair,
     rounded,
 )
-from core.routers.auction import accepts, affordable, gain_of_report, posted_price
+from core.routers.auction import accepts, affordable, earned, posted_price
 from core.routers.ehrr import EhrrParameters
 from core.routers.presets import DEFAULT_PRESET, applied
 from core.routers.utility import Array, attempt_success, expected_time_to_success, money_cost, utility
@@ -209,7 +209,10 @@ def bounds(episodes: Sequence[Sequence[Decision]]) -> Table:
     """Theorem 1 and Proposition 5 on drawn cases, Propositions 7 and 8 on the routing steps of tasks, an episode each."""
     rng, n, k = np.random.default_rng(0), TABLE_V.n, TABLE_V.k
     posted, cost, report = rng.uniform(0.0, 0.05, (3, DRAWS))
-    gains = gain_of_report(report, cost, posted)
+    said, truth = (
+        earned(stated, cost, settlement="posted", price_usd=posted, posted_usd=posted) for stated in (report, cost)
+    )
+    gains = said - truth
     true = rng.uniform(-1.0, 1.0, (DRAWS, 40))
     lost = _loss(true, true + rng.uniform(-DELTA, DELTA, true.shape), n) / (2 * n * DELTA)
     worst = np.repeat(

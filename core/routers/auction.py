@@ -47,21 +47,6 @@ def accepts(ask_usd: Array, posted_usd: Array) -> NDArray[np.bool_]:
     return np.isnan(ask_usd) | (ask_usd <= posted_usd)
 
 
-def gain_of_report(report_usd: Array, cost_usd: Array, posted_usd: Array) -> Array:
-    """What an executed server earns by reporting this ask instead of its true cost. Never above 0, EHRR Theorem 1.
-
-        u_i(report) - u_i(c_i) = (a_i(report) - a_i(c_i)) (tau_i - c_i)
-
-    Shapes: any that broadcast. Units: USD per call.
-
-    >>> gain_of_report(np.array([0.005, 0.02, 0.04]), np.array([0.01]), np.array([0.03])).round(3) + 0.0
-    array([ 0.  ,  0.  , -0.02])
-    """
-    return (accepts(report_usd, posted_usd).astype(np.float64) - accepts(cost_usd, posted_usd)) * (
-        posted_usd - cost_usd
-    )
-
-
 def affordable(price_usd: Array, posted_usd: Array) -> NDArray[np.bool_]:
     """Tools whose price is at most their server's posted price (Algorithm 2, line 20); unpriced ones (NaN) pass.
 
@@ -97,7 +82,8 @@ def payment(settlement: str, *, price_usd: Array, posted_usd: Array, ask_usd: Ar
 
 
 def earned(stated_usd: Array, cost_usd: Array, *, settlement: str, price_usd: Array, posted_usd: Array) -> Array:
-    """What an executed server with a true cost earns if it states another one: a_i (payment - c_i), 0 if it rejects.
+    """What an executed server with a true cost earns if it states another one: a_i (payment - c_i), 0 if it rejects. If the payment is
+    the posted price no statement earns more than the true cost, EHRR Theorem 1.
 
     Shapes: any that broadcast. Units: USD per call.
 

@@ -20,7 +20,6 @@ and sets are independent of each other. All orders of the best tools are compare
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -64,11 +63,6 @@ class Order:
     cost_usd: tuple[float, ...]
     reached: tuple[float, ...]
     value_usd: float
-
-    @property
-    def success(self) -> float:
-        """The chance that one of the tries solves the sub-task."""
-        return math.fsum(r * p for r, p in zip(self.reached, self.chance, strict=True))
 
 
 def searched(gain: Array, money_usd: Array, names: Rows, most: int) -> Rows:

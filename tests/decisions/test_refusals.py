@@ -1,11 +1,16 @@
-"""The trade-off of refusing on a catalog: as shipped until there are labels enough, then measured on them."""
+"""The trade-off of refusing on a catalog, as shipped and as measured on labels; and the strip of admitted wrong refusals."""
 
 from __future__ import annotations
 
+import numpy as np
+
 from core.app import App
+from core.decisions.strips import Segment, refusal_strip
 from core.domain.feedback import By
 from core.relevance.calibration import LEAST_LABELS
-from core.relevance.refusal import shipped_curve
+from core.relevance.refusal import limit_of, shipped_curve
+from core.routers.ehrr import EhrrParameters
+from tests.cases import each
 from tests.importing import import_text
 from tests.relevance.toy_encoders import WordEncoder
 from tests.world import document, open_test_app
@@ -41,3 +46,24 @@ def test_a_question_is_compared_with_one_request_and_a_knob_that_is_turned_runs_
         after = app.routing.route("read the file", catalog="world", parameters=turned)
         assert len(encoder.seen) == known + 2
         assert before.to_json()["p_nothing_fits"] == after.to_json()["p_nothing_fits"]
+
+
+KNOB = next(knob for knob in EhrrParameters.knobs() if knob.name == "wrong_refusals")
+DECIDED = Segment(1, 50, "a::b", "it is ahead", "candidates", 0.2)
+
+
+@each("now", [0.0, 3.0, 50.0])
+def test_a_subtask_is_refused_from_the_breakpoint_on(now: float) -> None:
+    for nothing in np.linspace(0.0, 1.0, 21).tolist():
+        strip = refusal_strip(KNOB, now, nothing, DECIDED)
+        (below, *refusing) = strip.segments
+        assert (below.winner, below.margin, strip.low, strip.high) == ("a::b", 0.2, 0.0, 50.0)
+        for percent in (
+            0.0,
+            *np.linspace(0.01, 50.0, 60).tolist(),
+            *(s.low + side for s in refusing for side in (-1e-7, 1e-7)),
+        ):
+            refused = percent > 0 and nothing >= limit_of(percent)
+            assert (strip.at(percent).winner is None) == refused, (nothing, percent)
+        if refusing and now < refusing[0].low:
+            assert (below.reason, below.stage) == ("it is ahead", "candidates")

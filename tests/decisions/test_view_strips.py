@@ -82,23 +82,6 @@ def test_the_router_decides_as_the_segment_of_a_weight_says() -> None:
     assert changes > 20
 
 
-def test_similarities_of_many_weights_are_those_of_the_index() -> None:
-    context = drawn(9)
-    signals = ViewSignals.of(context.matcher, SUBTASK, HINT, VIEWS)
-    assert signals is not None
-    for name, value in (
-        ("w_names", 0.9),
-        ("w_lexical", 0.0),
-        ("hint_weight", 1.0),
-        ("sim_midpoint", 0.0),
-        ("sim_steepness", 2.0),
-    ):
-        expected = context.matcher.match(SUBTASK, HINT, replace(VIEWS, **{name: value}))
-        found = signals.match(VIEWS, {name: np.array([0.3, value])})
-        assert np.allclose(found.tools[-1], expected.tools, atol=1e-5)
-        assert np.allclose(found.servers[-1], expected.servers, atol=1e-5)
-
-
 def test_a_weight_that_is_alone_in_its_layer_has_no_strip() -> None:
     context = drawn(1)
     alone = replace(VIEWS, w_names=0.0, w_description=0.0, w_lexical=0.0)

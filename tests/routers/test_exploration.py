@@ -1,7 +1,7 @@
 """Exploration in EHRR: off by default; reproducible, every equation holds with the success that is shown; its draws and bonuses."""
 
 import json
-from dataclasses import fields, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import numpy as np
@@ -17,6 +17,7 @@ from core.routers.projection import StatisticsProjection
 from core.routers.utility import optimistic
 from core.routers.why import why_server, why_tool
 from tests.cases import each
+from tests.contracts.checks import same
 from tests.routers import worlds
 
 WAYS = ["thompson", "optimism"]
@@ -53,24 +54,12 @@ def routed(context, subtask="x", **parameters) -> Decision:
     return Ehrr().route(subtask, context, worlds.table_v(**parameters))
 
 
-def columns(decision: Decision):
-    return [
-        np.asarray(getattr(trace, f.name)) for trace in (decision.servers, decision.tools) for f in fields(trace)
-    ]  # fmt: skip
-
-
-def alike(one: Decision, other: Decision) -> bool:
-    pairs = zip(columns(one), columns(other), strict=True)
-    return one.candidates == other.candidates and all(
-        np.array_equal(a, b, equal_nan=a.dtype.kind == "f") for a, b in pairs
-    )
-
-
 def test_off_is_the_default_and_its_other_knobs_then_do_nothing(context):
     plain = routed(context)
     assert EhrrParameters().exploration == "none"
     assert plain.explored is None
-    assert alike(plain, routed(context, explore_seed=7, explore_memory=3, optimism=1.0))
+    other = routed(context, explore_seed=7, explore_memory=3, optimism=1.0)
+    assert same(replace(other, parameters=plain.parameters), plain)
     assert Ehrr().event(plain) == {}
 
 

@@ -1,4 +1,4 @@
-"""Orders of tries against brute force over all orders, with rivals that fail together."""
+"""Orders of tries against brute force over all orders, with rivals that fail together; and the order as a decision."""
 
 from __future__ import annotations
 
@@ -11,7 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from core.domain.catalog import Server
+from core.routers.expected_value import ExpectedValue, ExpectedValueParameters
 from core.routers.order_of_tries import Order, Tries, evaluated, order_lines, searched, shares, worth_of_next
+from core.routers.projection import StatisticsProjection
+from tests.routers import worlds
 
 CHANCE = st.floats(0.0, 1.0).map(lambda x: round(x, 3))
 WRONG = st.sampled_from([0.0, 0.002, 0.02])
@@ -82,7 +86,8 @@ def test_the_value_is_that_over_all_worlds(known: Tries, order: list[int]) -> No
 @given(tries(), st.integers(1, 4))
 @settings(max_examples=40)
 def test_more_worth_never_means_less_success_and_dearer_errors_never_more_value(known: Tries, most: int) -> None:
-    success = [best_order(known, worth_usd=v, most=most).success for v in (0.01, 0.1, 1.0, 10.0)]
+    orders = [best_order(known, worth_usd=v, most=most) for v in (0.01, 0.1, 1.0, 10.0)]
+    success = [math.fsum(r * p for r, p in zip(one.reached, one.chance, strict=True)) for one in orders]
     assert all(a <= b + 1e-9 for a, b in itertools.pairwise(success))
     dearer = [replace(known, wrong_usd=known.wrong_usd + more) for more in (0.0, 0.002, 0.02, 0.2)]
     value = [best_order(one, worth_usd=0.1, most=most).value_usd for one in dearer]
@@ -102,3 +107,40 @@ def test_the_next_tool_becomes_worth_a_try_where_it_says(known: Tries, worth: fl
         evaluated(known, longer, worth_usd=v).value_usd - evaluated(known, order.rows, worth_usd=v).value_usd
     )
     assert gain(needed * 1.001) >= 0 >= gain(needed * 0.999) - 1e-15
+
+
+def decided(fits: dict[str, float], **values):
+    """A decision over one server whose tools differ in nothing but their chance of fit."""
+    tools = tuple(worlds.tool(name, price_usd=0.001, latency_s=0.1) for name in fits)
+    context = worlds.context(
+        worlds.catalog(Server("s", "S", tools=tools)), {}, {f"s::{name}": fit for name, fit in fits.items()}
+    )
+    return ExpectedValue().route("do it", context, ExpectedValueParameters(**values))
+
+
+def test_equal_tools_go_by_name_whatever_their_rows() -> None:
+    decision = decided({"c": 0.5, "b": 0.5, "a": 0.5}, n=1)
+    assert decision.tries is not None
+    assert [one.tool for one in decision.tries.tries] == ["s::a"]
+    assert decision.tries.next_tool == "s::b"
+
+
+def test_the_plan_adds_up() -> None:
+    decision = decided({"a": 0.6, "b": 0.3, "c": 0.001})
+    assert decision.tries is not None
+    first, second = decision.tries.tries
+    assert (first.tool, second.tool, decision.tries.next_tool) == ("s::a", "s::b", "s::c")
+    assert second.reached == pytest.approx(1 - first.chance)
+    assert decision.tries.success == pytest.approx(first.chance + second.reached * second.chance)
+    assert decision.reason.startswith("Try s::a first")
+
+
+def test_an_unpriced_tool_is_never_taken_as_free() -> None:
+    tools = (worlds.tool("paid", price_usd=0.02, latency_s=0.1), worlds.tool("unpriced", latency_s=0.1))
+    of = worlds.catalog(Server("s", "S", tools=tools))
+    context = replace(
+        worlds.context(of, {}, {"s::paid": 0.5, "s::unpriced": 0.5}), statistics=StatisticsProjection(of).snapshot()
+    )
+    decision = ExpectedValue().route("do it", context)
+    assert np.isnan(decision.tools.price_usd[1])
+    assert decision.tools.utility[1] == pytest.approx(decision.tools.utility[0])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from functools import partial
 
 import streamlit as st
 
@@ -27,12 +27,9 @@ from dashboard.ui.url_state import UrlState, open_page
 SHOWN = 4
 
 
-def gated_tools(views: Sequence[StateView], grant: Callable[..., None], arguments: tuple[Any, ...]) -> None:
-    """Draw a line for each tool, best first, with a button that adds its missing preconditions to the state.
-
-    The views are those of a decision, or of the steps of a plan in order. A tool is listed once, for the first step that
-    leaves it out. `grant` is called with the arguments and the preconditions.
-    """
+def _gated_tools(views: Sequence[StateView], knobs: str) -> None:
+    """Draw a line for each tool, best first, with a button that adds its missing preconditions to the state. Of several steps a tool is
+    listed once, for the first one that leaves it out."""
     if not views[0].checked:
         st.caption("Preconditions are off, so the state leaves out no tool.")
         return
@@ -47,12 +44,12 @@ def gated_tools(views: Sequence[StateView], grant: Callable[..., None], argument
     grid = st.grid(2, min_column_width=430, gap="xxsmall")
     for tool, step in first:
         with grid.cell():
-            _line(tool, step, grant, arguments)
+            _line(tool, step, partial(_grant, knobs, views[0].state, tool.lacks))
     if rest:
         st.caption(f"And {len(rest)} more: {', '.join(escaped(name, 90) for name in rest[:20])}.")
 
 
-def _line(tool: HeldBack, step: str, grant: Callable[..., None], arguments: tuple[Any, ...]) -> None:
+def _line(tool: HeldBack, step: str, grant: Callable[[], None]) -> None:
     row = st.container(horizontal=True, vertical_alignment="center", gap="small")
     lacks = " ".join(f":orange-badge[{escaped(lack_in_words(text), 120)}]" for text in tool.lacks)
     place = "would be outranked" if tool.rank is None else f"would be candidate {tool.rank}"
@@ -60,7 +57,7 @@ def _line(tool: HeldBack, step: str, grant: Callable[..., None], arguments: tupl
         f":material/lock: **{escaped(tool.tool, 90)}** lacks {lacks}  \n:small[:gray[{step}ISO {tool.iso:.3f}, {place}]]",
         width="content",
     )
-    row.button("Grant", key=f"route:grant:{tool.tool}", type="tertiary", on_click=grant, args=(*arguments, tool.lacks))
+    row.button("Grant", key=f"route:grant:{tool.tool}", type="tertiary", on_click=grant)
 
 
 def lack_in_words(precondition: str) -> str:
@@ -106,7 +103,7 @@ def agent_state(app: App, decisions: Sequence[Decision], knobs: str) -> None:
                 _choice(name, granted, named, knobs, disabled=not view.checked)
         if len(views) > 1 and EVERYTHING not in view.state.outputs:
             st.caption("A step of the plan has also seen the outputs of the steps that it needs.")
-        gated_tools(views, _grant, (knobs, view.state))
+        _gated_tools(views, knobs)
 
 
 def _title(guarded: int, knobs: str) -> None:

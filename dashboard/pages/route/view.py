@@ -47,11 +47,6 @@ _guide = component(
 )
 
 
-def guide(*, asked: bool, calls: str) -> None:
-    """Draw the three steps. The first is done if a query was `asked`. `calls` is a CSS selector of the call buttons."""
-    _guide(key="route:guide", data={"steps": STEPS, "asked": asked, "calls": calls})
-
-
 class Example(NamedTuple):
     """An example sub-task. `winners` are the right tools of each step."""
 
@@ -182,7 +177,8 @@ def page(question: Question) -> None:
     """Draw the view. Its result writes the URL."""
     start_meter(question.state, question.linked)
     start_plan(question.state, question.linked)
-    guide(asked=bool(question.query.subtask), calls=_below(f"{ACTIONS}:call"))
+    asked = bool(question.query.subtask)
+    _guide(key="route:guide", data={"steps": STEPS, "asked": asked, "calls": _below(f"{ACTIONS}:call")})
     _result(question)
 
 

@@ -32,7 +32,6 @@ from dashboard.ui.url_state import UrlState, segments, select
 
 FRAGILE = 0.1
 OWN = "own:"  # no shipped preset has such a name
-BAR = "whatif:bar"
 
 
 def tasks_view(app: App, state: UrlState, asked: Asked, prefix: str) -> None:  # noqa: ARG001
