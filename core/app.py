@@ -357,7 +357,7 @@ class App:
     def attention(self):
         from core.agents.agent import AttentionService
 
-        return AttentionService(self.catalogs)
+        return AttentionService(self.catalogs, self.pool.get, virtual_folder=self.settings.virtual_folder)
 
     @built
     def server_requests(self):

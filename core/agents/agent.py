@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from core.calls.calls import CallHandle
@@ -14,7 +15,7 @@ from core.decisions.routing import RoutingService
 from core.domain import units
 from core.domain.catalog import Server, Tool
 from core.domain.decision import Decision
-from core.domain.errors import Refusal, UnknownNameError
+from core.domain.errors import CatalogError, Refusal, UnknownNameError
 from core.domain.json_schema import argument_problems
 from core.domain.outcome import Outcome, ToolCall
 from core.domain.params import AS_MEASURED, NetworkMoment, Parameters
@@ -26,11 +27,13 @@ from core.governance.refusals import Wanted
 from core.planning.base import MAY_WRITE, Action, Attempt, Meter, Planner, SubQuery, Turn, Watch, also_counted, watched
 from core.planning.plans import AgentEvent, Executed, Routed, Stopped
 from core.planning.rules import chosen_planner
-from core.routers.attention import StateView, refusal, state_view
+from core.routers.attention import LoadedSchema, SchemaLoader, StateView, refusal, state_view
 from core.routers.tool_attention import ToolAttention, ToolAttentionParameters, summaries
+from core.servers.lazy_pool import load_protocol
+from core.virtual.launch import virtual_connection
 
 if TYPE_CHECKING:
-    pass
+    from core.servers.pool import SessionPool
 
 
 def said_of(outcome: Outcome) -> str:
@@ -197,7 +200,7 @@ class AgentRun:
         return Turn(
             self._task.question,
             decision.subtask,
-            shown.tools,
+            tuple(schema.tool for schema in shown.schemas),
             decision.reason,
             tuple(attempts),
             tuple(self._results.values()),
@@ -289,26 +292,41 @@ class ToolPrompt:
     """The tools of a turn as they are put before a model.
 
     `summaries` are phase 1, one line for each tool of the catalog, for the stable prefix; empty if the router has no
-    such phase. `tools` are phase 2, in full, for right before the user's message.
+    such phase. `schemas` are phase 2, for right before the user's message.
     """
 
     summaries: tuple[str, ...]
-    tools: tuple[Tool, ...]
+    schemas: tuple[LoadedSchema, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False)
 class AttentionService:
     catalogs: CatalogService
+    sessions: Callable[[], SessionPool]
+    _: KW_ONLY
+    virtual_folder: Path
 
-    def before_model(self, decision: Decision) -> ToolPrompt:
-        """Both phases of a decision. Raises UnknownNameError if the catalog was replaced and has lost a candidate."""
-        catalog = self.catalogs.catalog(decision.catalog)
+    def __post_init__(self) -> None:
+        self._loader = SchemaLoader(self._listed)
+
+    def definitions(self, catalog: str, tools: Sequence[str], *, live: bool = False) -> tuple[LoadedSchema, ...]:
+        """Full definitions of tools (`server::tool`), in their order; `live` asks the servers. Raises UnknownNameError."""
+        return self._loader.load(self.catalogs.catalog(catalog), tools, live=live)
+
+    def before_model(self, decision: Decision, *, live: bool = False) -> ToolPrompt:
+        """Both phases of a decision; `live` asks the servers themselves for their definitions.
+
+        Raises UnknownNameError if the catalog was replaced and has lost a candidate.
+        """
         ids = [decision.tools.ids[row] for row in decision.candidates]
-        tools = tuple(catalog.find(*tool.partition("::")[::2])[1] for tool in ids)
         if decision.router != ToolAttention.id:
-            return ToolPrompt((), tools)
+            return ToolPrompt((), self.definitions(decision.catalog, ids, live=live))
         p = ToolAttentionParameters().replaced(decision.parameters)
-        return ToolPrompt(summaries(catalog, p.summary_tokens).lines, tools if p.lazy_loading else ())
+        wanted = ids if p.lazy_loading else []
+        catalog = self.catalogs.catalog(decision.catalog)
+        return ToolPrompt(
+            summaries(catalog, p.summary_tokens).lines, self.definitions(decision.catalog, wanted, live=live)
+        )
 
     def after_model(self, decision: Decision, tool: str) -> dict[str, Any] | None:
         """The error for a model that calls a tool it was not offered. Returns None if the call may be made."""
@@ -321,3 +339,16 @@ class AttentionService:
         if decision.router != ToolAttention.id:
             return None
         return state_view(decision, self.catalogs.catalog(decision.catalog))
+
+    def _listed(self, catalog: str, server: Server) -> tuple[Tool, ...]:
+        """The tools that a server lists now; a virtual one without a connection is started."""
+        load_protocol()
+        from core.servers.discovery import discover
+
+        reached = server
+        if server.virtual and server.connection is None:
+            reached = replace(server, connection=virtual_connection(server, self.virtual_folder))
+        (found,) = discover(self.sessions(), catalog, (reached,))
+        if found.server is None:
+            raise CatalogError(found.error)
+        return tuple(found.server.tools)

@@ -155,16 +155,18 @@ def _checked(services: Services, request: Request) -> list[dict[str, Any]]:
 
 
 def _described(services: Services, request: Request) -> list[dict[str, Any]]:
-    catalog = services.app.catalogs.catalog(request.options.catalog)
-    wanted = [find(services, request, catalog, tool)[1] for tool in dict.fromkeys(request.arguments["tools"])]
+    app, name = services.app, request.options.catalog
+    catalog = app.catalogs.catalog(name)
+    wanted = [find(services, request, catalog, tool)[1].id for tool in dict.fromkeys(request.arguments["tools"])]
     return [
         {
-            "tool": tool.id,
-            "description": shown_description(tool.description) + (OPERATORS if tool.original is not None else ""),
-            "inputSchema": shown_schema(tool),
-            "annotations": hint_names(tool.hints),
+            "tool": loaded.tool.id,
+            "description": shown_description(loaded.tool.description)
+            + (OPERATORS if loaded.tool.original is not None else ""),
+            "inputSchema": shown_schema(loaded.tool),
+            "annotations": hint_names(loaded.tool.hints),
         }
-        for tool in wanted
+        for loaded in app.attention.definitions(name, wanted)
     ]
 
 

@@ -6,7 +6,6 @@ import json
 from typing import Any
 
 from core.app import App
-from core.domain.catalog import definition_tokens
 from core.domain.decision import Decision
 from core.routers import ROUTERS
 from core.routers.why import why
@@ -32,12 +31,30 @@ def test_a_turn_shows_all_summaries_and_the_active_definitions(app: App) -> None
     shown = app.attention.before_model(decision)
     assert len(shown.summaries) == len(decision.tools.ids)
     assert "files::read: Read a file." in shown.summaries
-    assert [tool.id for tool in shown.tools] == [decision.tools.ids[row] for row in decision.candidates]
-    assert sum(definition_tokens(tool) for tool in shown.tools) == decision.exposure.exposed > 0
+    assert [schema.tool.id for schema in shown.schemas] == [decision.tools.ids[row] for row in decision.candidates]
+    assert sum(schema.tokens for schema in shown.schemas) == decision.exposure.exposed > 0
+    assert all(schema.hit for schema in app.attention.before_model(decision).schemas)  # kept from turn to turn
     eager = app.attention.before_model(route(app, lazy_loading=False))
-    assert (bool(eager.summaries), eager.tools) == (True, ())
+    assert (bool(eager.summaries), eager.schemas) == (True, ())
     other = app.attention.before_model(route(app, router="rag_mcp"))
-    assert (other.summaries, len(other.tools)) == ((), 3)
+    assert (other.summaries, len(other.schemas)) == ((), 3)
+
+
+def test_a_live_server_is_asked_for_its_definitions(app: App) -> None:
+    decision = route(app, "Echo words.", n=1)
+    assert decision.winner.tool == "raw::echo"
+    (live,) = app.attention.before_model(decision, live=True).schemas
+    (kept,) = app.attention.before_model(decision, live=True).schemas
+    assert (live.source, live.hit, live.note) == ("live", False, "")
+    assert live.tool.input_schema is not None
+    assert live.tool.price_usd == 0.002  # what the catalog declares stays
+    assert (kept.source, kept.hit) == ("live", True)
+
+
+def test_a_server_that_cannot_be_reached_leaves_the_catalogs_definition_and_a_reason(app: App) -> None:
+    (schema,) = app.attention.before_model(route(app, n=1), live=True).schemas
+    assert (schema.source, schema.tool.id) == ("catalog", "files::read")
+    assert "files has no command or URL" in schema.note
 
 
 def test_a_call_of_what_was_not_offered_goes_back_as_an_error(app: App) -> None:

@@ -77,6 +77,8 @@ def test_discovery_takes_the_values_of_its_catalog(app: App) -> None:
     assert "needs a value for ${input:key}" in waits.discoveries[0].error
     assert not app.catalogs.catalog("two").tools
     assert app.catalog_editor.discover(imported, "one", "x.json").servers == len(known)
+    loaded = app.attention.definitions("one", ["raw::pid"], live=True)
+    assert (loaded[0].source, loaded[0].note) == ("live", "")
 
 
 def test_a_catalog_that_is_removed_takes_its_values_with_it(app: App) -> None:

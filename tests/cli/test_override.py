@@ -13,6 +13,7 @@ from mcp import Client
 from core.app import App
 from core.domain.catalog import Catalog
 from core.domain.errors import CatalogError, UnknownNameError
+from core.routers.attention import SchemaLoader
 from tests.cli.conftest import Command
 from tests.gateway.conftest import ask, served, talk
 from tests.importing import import_text
@@ -60,6 +61,8 @@ def test_a_wording_counts_everywhere_until_the_server_speaks_otherwise(db: Path)
         told = [one["description"] for one in talk(served(app, catalog="mine"), described)["tools"]]
         assert told[0].startswith("Send a letter with stamps by post. [These are the words of Wayfare's operator")
         assert told[1] == "Send a letter."
+        live = SchemaLoader(lambda _, server: stored(app).tools, clock=lambda: 0.0)
+        assert live.load(catalog, ["desk::a1"], live=True)[0].tool.description == tool.description
         import_text(app.catalog_editor, document("Shred paper."), "mine")  # the server changed
         assert app.catalogs.catalog("mine").tools[0].description == "Shred paper."
         assert [one.tool for one in app.wordings.stale("mine")] == ["a1"]

@@ -52,6 +52,7 @@ needs = {
     "send": lambda: app.server_requests.send(server, "tools/list", None, limit_s=1),
     "read": lambda: app.linked.read(ResourceLink(*server, "", ""), "a client", limit_s=1),
     "discover": lambda: app.catalog_editor.discover(Imported("none", ()), "found", "nothing"),
+    "definitions": lambda: app.attention.definitions("own", ["nobody::nothing"], live=True),
     "endpoint": EndpointApp(lambda: app)._made,
 }
 sys.meta_path.insert(0, Watch())
