@@ -287,7 +287,6 @@ MARKS = {"removed": "[-{}-]", "added": "{{+{}+}}"}
 
 
 def _marked(part: PartDifference) -> str:
-    """Returns a changed text, with the marks of a word diff."""
     return "".join(MARKS.get(piece.change, "{}").format(visible(piece.text)) for piece in part.pieces)
 
 
