@@ -85,8 +85,8 @@ def test_decide_turn_a_knob_call_learn_and_find_it_all_after_a_restart(
     expect(visit.page.locator(".wayfare-away")).to_contain_text("Wayfare does not answer", timeout=LIMIT_MS)
     expect(visit.page.get_by_test_id("stDialog")).not_to_be_visible()
     own_console.start()
-    expect(visit.page.locator(".wayfare-away")).not_to_be_visible(timeout=LIMIT_MS)
-    visit.go("Activity")  # in the open window
+    route.ask(AIR)  # in the open window
+    visit.open("activity")
     assert visit.metric("Calls") == "1"
     made = visit.table("convert_units")
     assert [made[1][made[0].index(name)] for name in ("server", "tool", "outcome", "source")] == [
@@ -98,8 +98,7 @@ def test_decide_turn_a_knob_call_learn_and_find_it_all_after_a_restart(
     assert TOOL in " ".join(row)
     assert decision
 
-    visit.go("Decision")
-    visit.until_query(q=NEED, alpha_t=dearer)
+    visit.open("", q=NEED, alpha_t=dearer)
     route.decided()
     assert (route.headline(), route.figures(), tools.inner_text()) == before
 
