@@ -607,6 +607,5 @@ def build_app(
     caller: Callable[[], ToolCaller] | None = None,
     report: Report = silent,
 ) -> App:
-    """Returns an app over an open store."""
     chosen = Settings.from_environment() if settings is None else settings
     return App(store, chosen, encoder=encoder, caller=caller, report=report)

@@ -27,6 +27,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from core.cli.joining import CommandDoor
 from core.domain.console import PATH as DOOR_PATH
 from core.domain.errors import StoreError, WayfareError
+from core.domain.settings import launched
 from core.domain.untrusted_text import one_line
 from core.gateway.entrance import Uses
 from core.gateway.http_app import PATH, EndpointApp, callback_route, status_routes
@@ -100,11 +101,6 @@ async def plotly(_: Request) -> Response:
     return Response(PLOTLY.read_bytes(), media_type="text/javascript", headers=headers)
 
 
-async def turned(request: Request) -> Response:
-    """Serve the parts of a page under the values of a knob that is being turned."""
-    return await lanes.serve(request)
-
-
 async def waiting(_: Request) -> Response:
     """Tell how many calls wait for a person, and which is the newest, without its arguments."""
     app = session.opened_app()
@@ -161,7 +157,6 @@ async def _write_counts() -> None:
 
 
 async def _end_when_idle() -> None:
-    """End a console in the background that nobody uses."""
     uses.begin()
     while not session.ends_when_idle(uses.idle_s):
         await asyncio.sleep(IDLE_LOOK_S)
@@ -193,12 +188,10 @@ page_host.load_config()
 page_host.leave_packages_alone()
 uses = Uses()
 door = CommandDoor(session.current_app, uses)
-endpoint = EndpointApp(
-    session.current_app, catalog=session.first_catalog(), other_names=session.endpoint_hosts(), uses=uses
-)
+endpoint = EndpointApp(session.current_app, catalog=session.first_catalog(), other_names=launched().hosts, uses=uses)
 routes = [
     *status_routes(endpoint, session.opened_app, session.first_catalog()), *endpoint.metadata_routes(),
-    Route(LANE_PATH, turned, methods=["POST"]), Route(DOOR_PATH, door.serve, methods=["GET", "POST", "PUT", "DELETE"]),
+    Route(LANE_PATH, lanes.serve, methods=["POST"]), Route(DOOR_PATH, door.serve, methods=["GET", "POST", "PUT", "DELETE"]),
     Route(PLOTLY_URL, plotly), Route("/route", to_default_page), Route("/waiting", waiting), Route("/export/{table}.{format}", export), callback_route(session.opened_app),
 ]  # fmt: skip
 pages = st.App(
@@ -206,7 +199,7 @@ pages = st.App(
     lifespan=lifespan,
     middleware=[
         Middleware(
-            SignInGate, needed=session.sign_in_needed, app=session.current_app, other_names=session.endpoint_hosts()
+            SignInGate, needed=lambda: launched().sign_in, app=session.current_app, other_names=launched().hosts
         ),
         Middleware(Preload),
     ],
@@ -229,12 +222,12 @@ async def _served(scope: Scope, receive: Receive, send: Send) -> None:
         _log.debug("A client left before its request was read.")
 
 
-app = BasePath(_served, session.public_url())
+app = BasePath(_served, launched().public_url)
 
 
 def _is_known(scope: Scope) -> bool:
     """Tells whether the address of a request is known. The page host redirects addresses with a final slash."""
     path = scope["path"]
-    signing = session.sign_in_needed() and path in SIGNING
+    signing = launched().sign_in and path in SIGNING
     own = any(route.matches(scope)[0] is not Match.NONE for route in routes)
     return signing or own or path == f"{PATH}/" or is_known(path)

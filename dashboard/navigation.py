@@ -53,15 +53,12 @@ def group_of(folder: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """The view in the address."""
-
     folder: str
     title: str
     draw: Callable[[], None]
 
 
 def choose_view() -> Chosen:
-    """Returns the view in the address."""
     asked = list[Question]()  # drawn outside the page: the host keeps what the script of the console draws
     pages = register({view.folder: _page(view, asked) for views in VIEWS.values() for view in views})
     page = st.navigation(list(pages.values()), position="hidden")

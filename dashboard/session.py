@@ -36,21 +36,6 @@ _store: Store | None = None
 _app: App | None = None
 
 
-def endpoint_hosts() -> frozenset[str]:
-    """Returns the further host names of the endpoint."""
-    return launched().hosts
-
-
-def public_url() -> str:
-    """Returns the address of the console behind a reverse proxy, or ""."""
-    return launched().public_url
-
-
-def sign_in_needed() -> bool:
-    """Tells whether pages need an operator who has signed in."""
-    return launched().sign_in
-
-
 def person_at_page() -> Person | None:
     """Returns the person who is signed in at the page of this thread, None outside a page and without sign-in."""
     if not launched().sign_in or not visitor():
@@ -63,7 +48,6 @@ ask_pages(person_at_page)
 
 
 def operator() -> str:
-    """Returns the name of the person who is signed in, or "" without sign-in."""
     return person().name
 
 
@@ -102,7 +86,6 @@ def open_store() -> None:
 
 
 def current_app() -> App:
-    """Returns the app of this process, opened at first use."""
     global _app  # noqa: PLW0603
     with _opening:
         if _app is None:
@@ -207,5 +190,4 @@ def ends_when_idle(idle_s: float) -> bool:
 
 
 def first_catalog() -> str:
-    """Returns the first catalog of the pages."""
     return _chosen().catalog

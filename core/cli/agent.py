@@ -15,7 +15,7 @@ from core.cli.options import (
     common,
     moment,
     network_option,
-    opened,
+    opened_catalog,
     preset_option,
     print_json,
     printable,
@@ -34,7 +34,7 @@ CANDIDATES_SHOWN = 3
 
 
 @click.command()
-@click.argument("text")
+@click.argument("question", metavar="TEXT")
 @click.option(
     "--planner", type=click.Choice(["rules", "model", *ALIASES]), default="rules", show_default=True, metavar="rules|model",
     help="Splits the question, chooses tools and fills arguments: rules, or the model in WAYFARE_LLM_MODEL.",
@@ -56,44 +56,40 @@ CANDIDATES_SHOWN = 3
 @click.option("--live/--simulate", default=False, show_default=True, help="Make real calls of read-only tools.")
 @network_option
 @at_option
-@click.option("--allow-writes", is_flag=True, help="With --live: also call tools that may write.")
+@click.option("--allow-writes", "may_write", is_flag=True, help="With --live: also call tools that may write.")
 @catalog_option
 @common
 def agent(
-    text: str,
     planner: str,
     router: str,
     settings: tuple[str, ...],
     preset: str,
-    rounds: int,
-    budget_usd: float | None,
     live: bool,
+    may_write: bool,
     network: str,
     at: float,
-    allow_writes: bool,
     catalog: str,
     db: Path | None,
     as_json: bool,
+    **limits: Any,
 ) -> None:
     """Work on a question: split it, route each sub-task, call its candidates until one succeeds. Without --live no tool
     is called.
 
     Example: wayfare agent "search the web for news on MCP and tell me the current time"
     """
-    if allow_writes and not live:
+    if may_write and not live:
         raise WayfareError("--allow-writes lets --live call tools that may write; give --live with it.")
-    with opened(db) as app:
+    with opened_catalog(db, catalog) as (app, name):
         task = AgentTask(
-            text,
-            app.catalogs.open(catalog).name,
-            router,
-            app.routing.parameters(router, settings_of(settings), preset=preset),
-            ALIASES.get(planner, planner),
-            rounds,
-            budget_usd,
-            live,
-            allow_writes,
-            moment(network, at),
+            catalog=name,
+            router=router,
+            parameters=app.routing.parameters(router, settings_of(settings), preset=preset),
+            planner=ALIASES.get(planner, planner),
+            live=live,
+            may_write=may_write,
+            network=moment(network, at),
+            **limits,
         )
         run = app.agent.start(task)
         events: list[AgentEvent] = []

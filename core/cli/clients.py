@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -75,17 +76,12 @@ LIST, ADD, CHANGE, REVOKE = ACTIONS = ("list", "add", "change", "revoke")
 def clients(
     action: str,
     name: str | None,
-    catalogs: tuple[str, ...],
-    servers: tuple[str, ...],
-    tools: tuple[str, ...],
-    read_only: bool,
-    per_minute: float | None,
     days: float | None,
     roles: tuple[Role, ...],
     operator: bool,
-    improve: bool,
     db: Path | None,
     as_json: bool,
+    **use: Any,
 ) -> None:
     """List the clients of the endpoint and the people at the pages, add one, change what one may use, or revoke one. A token is
     shown once; only its hash is kept. A changed client keeps its token.
@@ -103,7 +99,7 @@ def clients(
     until = None if days is None else (datetime.now(UTC) + timedelta(days=days)).isoformat(timespec="seconds")
     person: bool = operator or bool(roles)
     roles = ("admin",) if operator and roles else roles
-    scope = Scope(catalogs, servers, tools, read_only, per_minute, person, until, improve, roles)
+    scope = Scope(pages=person, until=until, roles=roles, **use)
     if person and scope != Scope(pages=True, until=until, roles=roles):
         raise click.UsageError("--role and --operator are for the pages; they do not go with options about tools.")
     with opened(db) as app:
@@ -286,7 +282,6 @@ MARKS = {"removed": "[-{}-]", "added": "{{+{}+}}"}
 
 
 def _marked(part: PartDifference) -> str:
-    """Returns a changed text, with the marks of a word diff."""
     return "".join(MARKS.get(piece.change, "{}").format(visible(piece.text)) for piece in part.pieces)
 
 

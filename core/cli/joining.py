@@ -138,23 +138,18 @@ class _PerThread(io.TextIOBase):
         return getattr(_given, self._name, self._usual)
 
     def write(self, text: str, /) -> int:
-        """Writes to this thread's output."""
         return self._stream().write(text)
 
     def flush(self) -> None:
-        """Flushes this thread's output."""
         self._stream().flush()
 
     def writable(self) -> bool:
-        """Returns True."""
         return True
 
     def isatty(self) -> bool:
-        """Whether the output goes to a terminal."""
         return self._stream().isatty()
 
     def fileno(self) -> int:
-        """Returns the file descriptor of the process's own stream."""
         return self._usual.fileno()
 
 

@@ -18,7 +18,6 @@ LISTED = 20  # changes; all tasks are listed
 
 
 def print_measures(runs: Sequence[BenchmarkRun]) -> None:
-    """Prints a line for each run."""
     measures = list(runs[0].measures)
     print_table(
         ("router", "n", *measures, *runs[0].judged, "rejection", "p50 ms", "p95 ms"),
@@ -38,7 +37,6 @@ def print_measures(runs: Sequence[BenchmarkRun]) -> None:
 
 
 def print_comparisons(runs: Sequence[BenchmarkRun], found: Sequence[Compared]) -> None:
-    """Prints a line for each pair of runs."""
     if not found:
         return
     click.echo()
@@ -61,7 +59,6 @@ def print_comparisons(runs: Sequence[BenchmarkRun], found: Sequence[Compared]) -
 
 
 def print_played(played: Sequence[ExecutionRun]) -> None:
-    """Prints a line for each run that was played."""
     if not played:
         return
     click.echo()
@@ -82,7 +79,6 @@ def print_played(played: Sequence[ExecutionRun]) -> None:
 
 
 def print_levels(levelled: Sequence[LevelRun]) -> None:
-    """Prints a line for each run and level."""
     if not levelled:
         return
     click.echo()
@@ -107,7 +103,6 @@ def print_levels(levelled: Sequence[LevelRun]) -> None:
 
 
 def print_generated(count: int, tasks: int) -> None:
-    """Says how many of the tasks were generated, if any was."""
     if count:
         click.echo(f"\n{count:,} of {tasks:,} tasks were generated: nobody has checked their labels.")
 
@@ -142,7 +137,6 @@ def print_gate(gate: Gate) -> None:
 
 
 def print_changes(found: Sequence[Change]) -> None:
-    """Prints the changes of a catalog, if there are any."""
     if found:
         click.echo(f"The catalog has changed since, in {len(found)} servers and tools:")
     for change in found[:LISTED]:

@@ -68,11 +68,9 @@ class Commands(click.Group):
     """The group of all commands. A command's module is imported when the command is called, not for the list of `--help`."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
-        """Returns every name, in the table's order."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        """Returns the command of a name, or None for an unknown name."""
         if cmd_name not in COMMANDS:
             return None
         module, attribute, _ = COMMANDS[cmd_name]

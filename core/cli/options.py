@@ -80,7 +80,6 @@ ray_option = click.option(
 
 
 def common(command: Command) -> Command:
-    """Adds `--db` and `--json`."""
     return db_option(json_option(command))
 
 
@@ -159,7 +158,6 @@ def one_of(given: dict[str, object], *, least: int = 1) -> None:
 
 
 def read_file(path: Path) -> bytes:
-    """Returns a file's bytes. Raises CatalogError."""
     try:
         return path.read_bytes()
     except OSError as error:
@@ -167,7 +165,6 @@ def read_file(path: Path) -> bytes:
 
 
 def write_file(path: Path, text: str) -> None:
-    """Writes a text as UTF-8. Raises CatalogError."""
     with written(path) as write:
         write(text)
 

@@ -159,7 +159,6 @@ class _Keeper:
     db: Path | None
 
     def missing(self) -> list[dict[str, Any]]:
-        """Returns the tools that lack requests."""
         try:
             with opened_catalog(self.db, self.catalog) as (app, name):
                 return app.requests.missing(name)

@@ -163,7 +163,6 @@ def _public_url(text: str) -> str:
 
 
 def _networks(texts: Iterable[str]) -> list[str]:
-    """Returns addresses and networks as networks. Raises WayfareError."""
     try:
         return [str(ipaddress.ip_network(text.strip(), strict=False)) for text in texts]
     except ValueError as error:

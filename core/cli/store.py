@@ -34,8 +34,6 @@ KEPT = ServerId("", "wayfare up"), "environment"
 
 @dataclass(frozen=True, slots=True)
 class UpOptions:
-    """The options of `wayfare up`."""
-
     host: str
     port: int
     catalog: str
@@ -177,7 +175,6 @@ def console_said(words: list[str], settings: Settings, error: StoreBusyError) ->
 
 
 def described(owner: Owner) -> str:
-    """Returns one sentence about a console that runs."""
     since = f" since {_time(owner.since)}" if owner.since else ""
     return f"Wayfare serves this store on {owner.url} (process {owner.pid or 'unknown'}{since})."
 

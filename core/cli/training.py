@@ -100,7 +100,6 @@ def _read(app: App, text: str, *, tasks_needed: bool = True) -> LabelledCatalog:
 
 
 def _judgements(file: Path, trained: Sequence[LabelledCatalog], judged: Sequence[LabelledCatalog]) -> list[Judgement]:
-    """Judges each catalog with the frozen encoder and with the tuned one."""
     if not judged:
         return []
     from core.relevance.onnx_encoder import OnnxEncoder, model_folder, tuned_folder

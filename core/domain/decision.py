@@ -75,7 +75,6 @@ class PlannedTry:
     time_s: float
 
     def to_json(self) -> dict[str, Any]:
-        """One entry of `order` in `wayfare route --json`."""
         return {"tool": self.tool, "p": self.chance, "cost_usd": self.cost_usd, "reached": self.reached}
 
 
@@ -101,11 +100,9 @@ class TryPlan:
 
     @property
     def time_s(self) -> float:
-        """The seconds that are expected to pass."""
         return math.fsum(one.reached * one.time_s for one in self.tries)
 
     def to_json(self) -> dict[str, Any]:
-        """`order` and `expected` of `wayfare route --json`."""
         return {"order": [one.to_json() for one in self.tries], "expected": self.expected()}
 
     def expected(self) -> dict[str, float]:
@@ -259,15 +256,12 @@ class Decision:
         return self.tools_at((row,))[0]
 
     def tools_at(self, rows: Sequence[int]) -> list[ToolRow]:
-        """The tools in some rows, in their order."""
         return self.tools.rows(rows, servers=self.servers.names, tokens=self.tool_tokens)
 
     def servers_by_rank(self) -> tuple[int, ...]:
-        """Server rows, best first."""
         return tuple(int(row) for row in np.argsort(self.servers.rank, kind="stable"))
 
     def shortlist(self) -> tuple[int, ...]:
-        """Rows of the short-listed servers, best first."""
         return tuple(row for row in self.servers_by_rank() if self.servers.shortlisted[row])
 
     def evaluated_tools(self) -> tuple[int, ...]:

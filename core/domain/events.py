@@ -153,8 +153,6 @@ class StatisticsEvent:
 
 @dataclass(frozen=True, slots=True)
 class ParameterEvent:
-    """One changed parameter."""
-
     at: datetime
     router: str
     name: str

@@ -117,7 +117,6 @@ class ToolFound:
 
     @property
     def seldom(self) -> bool:
-        """Whether fewer than half of its requests find it among three."""
         return self.found < SELDOM * self.of
 
     @property
@@ -139,7 +138,6 @@ class Confused:
 
     @property
     def both(self) -> int:
-        """The number of requests that find the wrong one of the two."""
         return self.times + self.back
 
     @property
@@ -180,7 +178,6 @@ class Findable:
 
     @property
     def asked(self) -> int:
-        """The number of requests that were ranked."""
         return sum(one.of for one in self.tools)
 
     @property
@@ -195,7 +192,6 @@ class Findable:
 
     @property
     def seldom(self) -> tuple[ToolFound, ...]:
-        """The tools that are seldom found, worst first."""
         return tuple(one for one in self.tools if one.seldom)
 
     def confused(self, least: int = 1) -> tuple[Confused, ...]:

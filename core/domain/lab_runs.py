@@ -136,7 +136,6 @@ class LabConditions:
         return cast("dict[str, Any]", json.loads(self.played_json)) if self.played_json else None
 
     def to_json(self) -> dict[str, Any]:
-        """As `wayfare runs --json` prints them."""
         names = [field.name for field in fields(LabConditions)]
         found = {name: getattr(self, name) for name in names if not name.endswith("_json")}
         return {
@@ -195,7 +194,6 @@ def lab_id(conditions: LabConditions, plan: object = None) -> str:
 
 
 def differing(before: LabConditions, now: LabConditions) -> tuple[str, ...]:
-    """The names of the conditions that are not the same."""
     return tuple(
         field.name.removesuffix("_json")
         for field in fields(LabConditions)
@@ -238,7 +236,6 @@ class ConsoleState:
     networks: Texts
 
     def to_json(self) -> dict[str, Any]:
-        """As the store and a file keep it."""
         return {name: getattr(self, name) for name in ("pages", "catalogs", "calibrations", "networks")}
 
 

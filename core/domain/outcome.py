@@ -92,7 +92,6 @@ class ToolCall:
 
     @property
     def server_id(self) -> ServerId:
-        """The server that is called, by name and catalog."""
         return ServerId(self.catalog, self.server)
 
 

@@ -104,7 +104,6 @@ class Knob:
         return value
 
     def range_text(self) -> str:
-        """The admitted range in words, as in "from 0.0 to 1.0"."""
         return f"from {self.low} to {self.high}" if self.low is not None else "of any size"
 
     def _converted(self, raw: object) -> Value:
@@ -173,7 +172,6 @@ class Parameters:
 
     @classmethod
     def knobs(cls) -> tuple[Knob, ...]:
-        """Every declared parameter, in order of declaration."""
         return _knobs(cls)
 
     def replaced(self, values: Mapping[str, object]) -> Self:

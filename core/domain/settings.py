@@ -36,7 +36,7 @@ from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from pathlib import Path
 from types import MappingProxyType
-from typing import Self
+from typing import Any, Self
 from urllib.parse import urlsplit
 
 from core.domain.errors import WayfareError
@@ -45,47 +45,41 @@ from core.domain.progress import Report, silent
 FIRST_CATALOG = "sample"
 IN_MEMORY = ":memory:"
 MAX_ANSWER_MB = "WAYFARE_MAX_ANSWER_MB"
-NOTIFY_URL = "WAYFARE_NOTIFY_URL"
-REGISTRY, OFFICIAL_REGISTRY = "WAYFARE_REGISTRY", "https://registry.modelcontextprotocol.io"
+OFFICIAL_REGISTRY = "https://registry.modelcontextprotocol.io"
 MAX_ANSWER_BYTES = 10_000_000
-MAX_SESSIONS_NAME = "WAYFARE_MAX_SESSIONS"
 MAX_SESSIONS = 64
-IDLE = "WAYFARE_IDLE_S"
-IDLE_S = 900.0
-WORDS_AFTER = "WAYFARE_WORDS_AFTER_S"
-WORDS_AFTER_S = 0.5
-
-LOOK_HOURS = "WAYFARE_LOOK_HOURS"
-DEFAULT_LOOK_HOURS = 6.0
-TRACE_DAYS = "WAYFARE_TRACE_DAYS"
-DEFAULT_TRACE_DAYS = 30.0
-MOST_TRACE_DAYS = 36_500.0
-BACKUP_HOURS, BACKUP_DAYS, BACKUP_MB = 24.0, 30.0, 10_000.0
+MOST_DAYS = 36_500.0
 
 
 def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
-def _number(
-    known: Mapping[str, str], name: str, default: float, wanted: str, *, least: float = 0.0, whole: bool = False
-) -> float:
-    """The number that a variable holds, or the default for an unset or empty one. Raises WayfareError with the `wanted` form for
-    another text.
+def variable(
+    name: str,
+    default: float,
+    wanted: str,
+    *,
+    least: float = 0.0,
+    most: float = math.inf,
+    whole: bool = False,
+    unit: float = 1,
+) -> Any:
+    """Declares a number that a variable sets, in the `wanted` form and so many `unit`; more than `most` counts as `most`."""
+    kind = int if isinstance(default, int) else float
 
-    >>> _number({"A": "2.5"}, "A", 1.0, "a number"), _number({"A": ""}, "A", 1.0, "a number")
-    (2.5, 1.0)
-    """
-    text = known.get(name)
-    if not text:
-        return default
-    try:
-        number = float(text)
-    except ValueError:
-        number = math.nan
-    if not least <= number < math.inf or (whole and not number.is_integer()):
-        raise WayfareError(f"{name} is {text!r}; give {wanted}.")
-    return number
+    def read(known: Mapping[str, str]) -> float:
+        if not (text := known.get(name)):
+            return default
+        try:
+            number = float(text)
+        except ValueError:
+            number = math.nan
+        if not least <= number < math.inf or (whole and not number.is_integer()):
+            raise WayfareError(f"{name} is {text!r}; give {wanted}.")
+        return kind(round(min(number, most) * unit) if kind is int else min(number, most))
+
+    return field(default=default, metadata={"read": read})
 
 
 def _web_address(known: Mapping[str, str], name: str, default: str = "") -> str:
@@ -163,17 +157,21 @@ class Settings:
     catalog: str = FIRST_CATALOG
     reranker: str = ""
     encoder_difference: str = ""
-    max_answer_bytes: int = MAX_ANSWER_BYTES
-    max_sessions: int = MAX_SESSIONS
+    max_answer_bytes: int = variable(
+        MAX_ANSWER_MB, MAX_ANSWER_BYTES, "a number of MB above 0, as 10", least=1e-6, unit=1e6
+    )
+    max_sessions: int = variable(
+        "WAYFARE_MAX_SESSIONS", MAX_SESSIONS, "a whole number above 0, as 64", least=1, whole=True
+    )
     inherit: tuple[str, ...] = ()
-    idle_s: float = IDLE_S
-    look_hours: float = DEFAULT_LOOK_HOURS
-    words_after_s: float = WORDS_AFTER_S
-    trace_days: float = DEFAULT_TRACE_DAYS
+    idle_s: float = variable("WAYFARE_IDLE_S", 900.0, "a number of seconds above 0, as 900", least=math.ulp(0.0))
+    look_hours: float = variable("WAYFARE_LOOK_HOURS", 6.0, "a number of hours, as 6, or 0 for never")
+    words_after_s: float = variable("WAYFARE_WORDS_AFTER_S", 0.5, "a number of seconds, as 0.5, or 0 for at once")
+    trace_days: float = variable("WAYFARE_TRACE_DAYS", 30.0, "a number of days, as 30", most=MOST_DAYS)
     backups: Path | None = None
-    backup_hours: float = BACKUP_HOURS
-    backup_days: float = BACKUP_DAYS
-    backup_mb: float = BACKUP_MB
+    backup_hours: float = variable("WAYFARE_BACKUP_HOURS", 24.0, "a number of hours above 0, as 24", least=1e-3)
+    backup_days: float = variable("WAYFARE_BACKUP_DAYS", 30.0, "a number of days, as 30", most=MOST_DAYS)
+    backup_mb: float = variable("WAYFARE_BACKUP_MB", 10_000.0, "a number of MB, as 10000")
     notify_url: str = field(default="", repr=False)
     oidc: Oidc | None = None
     registry: str = OFFICIAL_REGISTRY
@@ -202,29 +200,13 @@ class Settings:
             catalog=catalog or known.get("WAYFARE_CATALOG") or FIRST_CATALOG,
             reranker=known.get("WAYFARE_RERANKER", "").strip(),
             encoder_difference=known.get("WAYFARE_ENCODER_DIFFERENCE", "").strip(),
-            max_answer_bytes=round(
-                _number(known, MAX_ANSWER_MB, MAX_ANSWER_BYTES / 1e6, "a number of MB above 0, as 10", least=1e-6) * 1e6
-            ),
             inherit=tuple(name.strip() for name in known.get("WAYFARE_INHERIT", "").split(",") if name.strip()),
-            max_sessions=int(
-                _number(known, MAX_SESSIONS_NAME, MAX_SESSIONS, "a whole number above 0, as 64", least=1, whole=True)
-            ),
-            idle_s=_number(known, IDLE, IDLE_S, "a number of seconds above 0, as 900", least=math.ulp(0.0)),
-            look_hours=_number(known, LOOK_HOURS, DEFAULT_LOOK_HOURS, "a number of hours, as 6, or 0 for never"),
-            words_after_s=_number(known, WORDS_AFTER, WORDS_AFTER_S, "a number of seconds, as 0.5, or 0 for at once"),
-            trace_days=min(_number(known, TRACE_DAYS, DEFAULT_TRACE_DAYS, "a number of days, as 30"), MOST_TRACE_DAYS),
             backups=Path(folder).expanduser().absolute() if (folder := known.get("WAYFARE_BACKUPS")) else None,
-            backup_hours=_number(
-                known, "WAYFARE_BACKUP_HOURS", BACKUP_HOURS, "a number of hours above 0, as 24", least=1e-3
-            ),
-            backup_days=min(
-                _number(known, "WAYFARE_BACKUP_DAYS", BACKUP_DAYS, "a number of days, as 30"), MOST_TRACE_DAYS
-            ),
-            backup_mb=_number(known, "WAYFARE_BACKUP_MB", BACKUP_MB, "a number of MB, as 10000"),
             oidc=Oidc.from_environment(known),
-            notify_url=_web_address(known, NOTIFY_URL),
-            registry=_web_address(known, REGISTRY, OFFICIAL_REGISTRY),
+            notify_url=_web_address(known, "WAYFARE_NOTIFY_URL"),
+            registry=_web_address(known, "WAYFARE_REGISTRY", OFFICIAL_REGISTRY),
             environment=known,
+            **{one.name: one.metadata["read"](known) for one in fields(cls) if "read" in one.metadata},
         )
 
     @property
@@ -248,7 +230,6 @@ class Settings:
 
     @property
     def virtual_folder(self) -> Path:
-        """Where the catalogs are that virtual servers are started from."""
         return self.cache / "virtual"
 
     @property
@@ -316,7 +297,6 @@ def set_launch(launch: Launch) -> None:
 
 
 def launched() -> Launch:
-    """Returns the options with which the console of this process was started."""
     return _launch
 
 

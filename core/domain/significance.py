@@ -143,7 +143,6 @@ class Compared:
     same: int
 
     def to_json(self) -> dict[str, object]:
-        """One entry of `comparisons` of `wayfare bench --json`."""
         return asdict(self)
 
 

@@ -99,7 +99,6 @@ class Proposal:
 
 
 def ordered(one: str, other: str) -> tuple[str, str]:
-    """A pair in alphabetical order."""
     return (one, other) if one <= other else (other, one)
 
 

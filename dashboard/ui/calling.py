@@ -100,7 +100,6 @@ def held_words(held: HeldDefinition) -> str:
 
 
 def what_changed(held: HeldDefinition) -> None:
-    """Shows each part that changed and each finding of Lint."""
     st.html(CSS)
     for part in held.differences:
         st.html(difference_html(part))
@@ -195,7 +194,6 @@ def set_and_judge(where: DeltaGenerator, app: App, catalog: str, place: str) -> 
 
 
 def _names(place: str) -> tuple[str, str]:
-    """Returns the set and the judge in the fields of this place."""
     set_name, judge = (st.session_state[f"judging:{place}:{field}"] or "" for field in ("set", "judge"))
     return " ".join(set_name.split()) or FIRST_SET, " ".join(judge.split()) or OPERATOR
 

@@ -113,7 +113,6 @@ def source_words(sources: Iterable[int], calls: Iterable[int], decayed: Iterable
 
 
 def source_word(source: int, calls: int, decayed: float) -> str:
-    """Returns the source of one value."""
     if source != Source.MEASURED:
         return Source(source).label
     faded = f" · {units.share(decayed)} decayed" if decayed >= LEAST_SHOWN else ""
@@ -198,10 +197,8 @@ def matching_rows(catalog: Catalog, query: str, server: str = "") -> Rows:
 
 
 def server_text(server: Server) -> str:
-    """Returns the text of a server that the search box searches."""
     return f"{server.name}\n{server.title}\n{server.category}\n{server.description}"
 
 
 def tool_text(tool: Tool) -> str:
-    """Returns the text of a tool that the search box searches."""
     return f"{tool.id}\n{tool.title}\n{tool.description}"

@@ -133,7 +133,6 @@ def _under_way(job: Job, words: str) -> bool:
 
 
 def writing_model(app: App) -> str:
-    """Returns the name of the model that writes requests, or ""."""
     return app.settings.environment.get(MODEL_SETTING, "").strip()
 
 

@@ -71,7 +71,6 @@ def start_knobs(defaults: Parameters, texts: Mapping[str, str], prefix: str) -> 
 
 
 def read_knobs(defaults: Parameters, prefix: str) -> Parameters:
-    """Returns the parameters that the knobs are set to."""
     session = st.session_state.to_dict()
     return defaults.replaced(
         {info.name: session.get(f"{prefix}.{info.name}", info.default) for info in defaults.knobs()}
@@ -96,7 +95,6 @@ def knob_panel(
 
 
 def reset_knobs(defaults: Parameters, prefix: str) -> None:
-    """Put every knob back to its default."""
     for info in defaults.knobs():
         st.session_state[f"{prefix}.{info.name}"] = info.default
 
@@ -266,7 +264,6 @@ class History:
 
     @property
     def values(self) -> Values:
-        """The current values."""
         return self.states[self.at]
 
     def noted(self, values: Values) -> Self:
@@ -339,7 +336,6 @@ def _said(infos: Sequence[Knob], before: Values, after: Values) -> str:
 
 
 def value_text(value: Value) -> str:
-    """Returns a value in words."""
     if value is None:
         return "off"
     if isinstance(value, bool):

@@ -150,7 +150,6 @@ def asked_like(app: App, decision: Decision, tool: str) -> str:
 
 
 def asked_like_line(app: App, decision: Decision, tool: str) -> None:
-    """Draws the words of `asked_like`, if there are some."""
     if words := asked_like(app, decision, tool):
         st.markdown(words, help=ASKED_HELP)
 
@@ -164,7 +163,6 @@ def labeller(origin: str = "console") -> By:
 def labelling(
     app: App, decision: Decision, *, hypothetical: bool = False, changed: Callable[[], None] = lambda: None
 ) -> Labelling:
-    """Returns a decision with its labels as of now."""
     said = app.feedback.said(
         decision.subtask, catalog=decision.catalog, server_hint=decision.server_hint, by=labeller()
     )
@@ -176,7 +174,6 @@ def labelling(
 
 
 def label_bar(known: Labelling, tool: str, place: str) -> None:
-    """Draws the three label buttons of a tool."""
     if known.hypothetical:
         return
     said = known.said.get(tool)

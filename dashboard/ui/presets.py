@@ -135,7 +135,6 @@ def _files(
 
 
 def _import(defaults: Parameters, prefix: str, router: str, upload: str) -> None:
-    """Save the preset of a file, and set the knobs to it."""
     file: Any = st.session_state.get(upload)
     if file is None:
         return
@@ -184,15 +183,12 @@ ASKED_VARIANT = "variants:asked"  # the router of the last question, with its kn
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """A router with its parameters."""
-
     router: str
     title: str
     parameters: Parameters
 
     @property
     def text(self) -> str:
-        """The variant as a text for the URL."""
         return variant_text(self.router, self.parameters.changed())
 
     @property

@@ -28,15 +28,12 @@ LONGEST = 20_000  # characters of a sub-task
 
 @dataclass(frozen=True, slots=True)
 class QueryForm:
-    """The values of the row."""
-
     subtask: str
     hint: str
     catalog: str
     router: str
 
     def texts(self, first_catalog: str) -> dict[str, str]:
-        """Returns the texts for the URL, "" for defaults."""
         return {
             "q": self.subtask,
             "hint": self.hint,
@@ -175,7 +172,6 @@ class Question:
 
     @property
     def texts(self) -> dict[str, str]:
-        """The question as texts of a link."""
         texts = {
             **self.query.texts(first_catalog()),
             **{name: str(value) for name, value in self.parameters.changed().items()},

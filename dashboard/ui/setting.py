@@ -65,7 +65,6 @@ def badge(catalog: str, tool: str | None = None) -> str:
 
 
 def drop_layer() -> None:
-    """Drop all supposed figures. For `on_click`."""
     st.session_state.pop(LAYER, None)
 
 
@@ -92,7 +91,6 @@ def _layers() -> Layers:
 
 
 def signed_in_bar() -> None:
-    """A line at the bottom right of every page."""
     who = person()
     if who.name:
         shown = f"{escape(visible(who.name))} ({', '.join(who.roles)})"
@@ -107,13 +105,11 @@ KIND = "network"
 
 
 def chosen_network() -> NetworkMoment:
-    """Returns the network of the visitor's question."""
     found = read_knobs(AS_MEASURED, NETWORK)
     return found if isinstance(found, NetworkMoment) and found.simulated else AS_MEASURED
 
 
 def network_texts() -> dict[str, str]:
-    """Returns the network as texts of a link."""
     moment = chosen_network()
     return {"network": moment.network, "at_s": f"{moment.at_s:g}"} if moment.simulated else {}
 

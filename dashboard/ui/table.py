@@ -118,7 +118,6 @@ def listening_table(
 
 
 def configs(columns: Sequence[Column]) -> dict[Any, Any]:
-    """Returns the columns as Streamlit takes them, for editors."""
     return {column.name: column.config for column in columns}
 
 

@@ -133,7 +133,6 @@ def outcome_words(kind: str) -> str:
 
 
 def outcome_colour(words: str) -> str:
-    """Returns the colour of an outcome."""
     return {ACCEPTED_SIGN: ACCEPTED, REJECTED_SIGN: REJECTED}.get(words[:1], MUTED)
 
 
@@ -216,5 +215,4 @@ HELP = "This call had an injected network: its latency and its failure do not de
 
 
 def injected_badge(what: str) -> None:
-    """Shows the injected network as a badge."""
     st.badge(f"network injected: {escaped(what, 80)}", icon=":material/network_ping:", color="gray", help=HELP)

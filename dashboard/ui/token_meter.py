@@ -144,7 +144,6 @@ def start_meter(state: UrlState, linked: Mapping[str, str]) -> None:
 
 
 def read_meter(state: UrlState) -> Assumed:
-    """Returns the assumptions in the fields."""
     session = st.session_state
     return Assumed(session[state.key(TURNS)], session[state.key(TASK)], session[state.key(MODEL)])
 

@@ -192,17 +192,14 @@ _pages: dict[str, StreamlitPage] = {}
 
 
 def register(pages: Mapping[str, StreamlitPage]) -> Mapping[str, StreamlitPage]:
-    """Register the pages by their names for `open_page`. Returns them."""
     _pages.update(pages)
     return pages
 
 
 def page_of(name: str) -> StreamlitPage:
-    """Returns a registered page."""
     return _pages[name]
 
 
 def open_page(name: str, **query: str) -> None:
-    """Open another page with query parameters."""
     st.session_state.pop(LAST_WRITTEN, None)  # the query may equal the one of this page; it is a link nevertheless
     st.switch_page(page_of(name), query_params=query)

@@ -95,7 +95,7 @@ def test_a_knob_by_its_track_by_keys_by_typing_and_among_the_changes(console: Co
         expect(coloured).to_have_count(int(steps == "One decision"), timeout=LIMIT_MS)
 
 
-def test_a_preset_is_exported_imported_or_refused_whole_and_deleted(
+def test_a_preset_is_exported_imported_or_refused_whole_and_saved_for_all_windows_until_it_is_deleted(
     console: ConsoleProgram, visitor: Visitor, tmp_path: Path
 ) -> None:
     visit = visitor(console)
@@ -127,7 +127,14 @@ def test_a_preset_is_exported_imported_or_refused_whole_and_deleted(
     visit.see("for *now*", within=visit.page.get_by_test_id("stSidebar"))
 
     files.click()
-    visit.press("Delete <b>mine</b>")
+    visit.fill("Name", "noon")
+    visit.press("Save")
+    expect(visit.select("Preset")).to_have_value("noon", timeout=LIMIT_MS)
+    other = visitor(console)
+    decided(other, alpha_t="0.4", budget_usd="0.1")
+    expect(other.select("Preset")).to_have_value("<b>mine</b>", timeout=LIMIT_MS)
+    for name in ("noon", "<b>mine</b>"):
+        visit.press(f"Delete {name}")
     expect(visit.select("Preset")).to_have_value("Your own", timeout=LIMIT_MS)
 
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import socket
 import subprocess
 import sys
 import time
+import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -133,6 +135,34 @@ def refused(run: Run, *words: str) -> None:
     assert sentence.endswith((".", "?"))
     assert not [word for word in ("Traceback", "Usage:") if word in sentence]
     assert [word for word in words if word not in sentence] == [], sentence
+
+
+def free_port() -> int:
+    """A port that is free on loopback."""
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        return probe.getsockname()[1]
+
+
+def status(port: int, host: str = "127.0.0.1") -> int:
+    """The status of /healthz, 0 where nothing responds."""
+    with suppress(OSError), urllib.request.urlopen(f"http://{host}:{port}/healthz", timeout=5) as answer:
+        assert json.load(answer) == {"status": "ok"}
+        return answer.status
+    return 0
+
+
+@contextmanager
+def console(log: Path) -> Iterator[int]:
+    """A console on the store of the test, which writes to a file; its port."""
+    port = free_port()
+    with log.open("w") as out, subprocess.Popen(
+        forked("up", "--port", port), cwd=ROOT, stdout=out, stderr=out
+    ) as child:  # fmt: skip
+        try:
+            wait_for(lambda: status(port) == 200)
+            yield port
+        finally:
+            FORKS.kill(child)
 
 
 def wait_for(happened: Callable[[], bool], limit_s: float = 60.0) -> None:

@@ -53,7 +53,7 @@ def test_the_document_and_the_text(wayfare: Command, write) -> None:
     said = wayfare("import", file, "--name", "my list").out
     assert "  lint: 2 errors; `wayfare lint --catalog 'my list'` shows" in said
     silent = write("silent.json", {"servers": [{"name": "silent", "tools": [{"name": "read"}]}]})
-    (note,) = wayfare("import", silent, "--json").json()["notes"]
+    note = wayfare("import", silent, "--json").json()["notes"][0]
     assert ("no description" in note["text"], "silent" in note["where"]) == (True, True)
     assert "note: " in wayfare("import", silent).out
 

@@ -10,6 +10,7 @@ import pytest
 from core.domain.errors import Refusal
 from core.domain.outcome import ToolCall
 from core.governance.refusals import Wanted
+from tests.cli.conftest import refused
 
 GIVEN = {"to": "a\x9b31m\u202eb", "two  gaps": "\n", "api_key": "hunter2hunter2", "body": "x" * 5_000}
 BEGINNING = '{"to": "a\x9b31m\u202eb", "two  gaps": "\\n", "api_key": "•••", "body": "'
@@ -34,9 +35,7 @@ def test_a_token_is_printed_once_and_a_client_is_revoked(wayfare):
     said = wayfare("clients", "add", "anonymous", "--server", "files*").out
     assert said == "A request of this machine without a token is the client 'anonymous'; it may use servers files*.\n"
     assert "anonymous is revoked: A request of this machine" in wayfare("clients", "revoke", "anonymous").out
-    twice = wayfare("clients", "add", "ann")
-    assert (twice.code, twice.out) == (2, "")
-    assert "already" in twice.err
+    refused(wayfare("clients", "add", "ann"), "already")
     assert wayfare("clients", "revoke", "ann").code == 0
     assert "revoked" in wayfare("clients").out
     assert wayfare("clients", "revoke", "ann").code == 2
@@ -55,8 +54,7 @@ def test_a_client_changes_without_a_new_token_and_a_token_expires(wayfare, app):
     assert app.governance.clients.of_token(token) is not None
     both = ("add", "ops", "--operator", "--server", "files")
     for words in (("change", "nobody"), ("change", "ann", "--operator"), ("add", "ann"), ("change",), both):
-        run = wayfare("clients", *words)
-        assert (run.code, run.out, run.err.count("\n")) == (2, "", 1), words
+        refused(wayfare("clients", *words))
     assert "4 records in 4 writes" in wayfare("audit").out
 
 

@@ -24,13 +24,6 @@ def help_of(run: Command, *arguments: str) -> str:
     return " ".join(done.out.split())
 
 
-def test_the_commands_are_those_of_the_contract(wayfare: Command) -> None:
-    shown = help_of(wayfare)
-    listed = {"up", "catalogs", "routers", "parameters", "import", "discover", "route", "call", "bench"}
-    assert listed <= set(NAMES)
-    assert all(f" {name} " in shown for name in NAMES)
-
-
 @each("name", [None, *NAMES])
 def test_help_has_an_example_with_options_that_exist(wayfare: Command, name: str | None) -> None:
     shown = help_of(wayfare, *([name] if name else []))
@@ -42,13 +35,8 @@ def test_help_has_an_example_with_options_that_exist(wayfare: Command, name: str
     assert all(option in help_of(wayfare, asked) for option in options)
 
 
-def test_the_example_of_call_works_on_the_sample(wayfare: Command) -> None:
-    example = re.search(r"Example: wayfare (call .*?) Options:", help_of(wayfare, "call"))
-    report = wayfare(*shlex.split(example[1]), "--simulate", "--json").json()
-    assert report["tool"] == "convert_units"
-
-
-def test_the_list_of_commands_has_the_first_sentence_of_each() -> None:
+def test_the_list_of_commands_has_the_first_sentence_of_each(wayfare: Command) -> None:
+    assert all(f" {name} " in help_of(wayfare) for name in NAMES)
     shown = {name: group.get_command(Context(group), name).get_short_help_str(500) for name in NAMES}
     assert shown == {name: line for name, (_, _, line) in COMMANDS.items()}
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 import io
 import json
 import os
-import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -17,8 +15,7 @@ from typing import Any
 import pytest
 
 from tests.cases import each
-from tests.cli.conftest import RAW, ROOT, Command, Run, forked, wait_for
-from tests.cli.test_up import free_port, status
+from tests.cli.conftest import RAW, Command, Run, console, free_port, refused
 
 SECRET = "hunter2-PLANTED"
 RUN = ("--", sys.executable, "-S", RAW)
@@ -32,21 +29,6 @@ def server(wayfare: Command) -> Command:
         return wayfare("server", action, name, "--catalog", "mine", *words)
 
     return run
-
-
-@contextmanager
-def console(log: Path) -> Iterator[None]:
-    """A console on the store of the test, which writes to a file."""
-    port = free_port()
-    with (
-        log.open("w") as out,
-        subprocess.Popen(forked("up", "--port", port), cwd=ROOT, stdout=out, stderr=out) as child,
-    ):
-        try:
-            wait_for(lambda: status(port) == 200)
-            yield
-        finally:
-            child.terminate()
 
 
 def call(wayfare: Command, name: str) -> Run:
@@ -92,7 +74,7 @@ def test_what_cannot_be_done_is_one_sentence(wayfare: Command, server: Command) 
     )  # fmt: skip
     for words in wrong:
         run = server(*words)
-        assert (run.code, run.out, run.err.count("\n")) == (2, "", 1), words
+        refused(run)
         assert SECRET not in run.err
     assert "part of Wayfare" in wayfare("server", "disable", "web-search", "--catalog", "sample").err
 
@@ -160,8 +142,6 @@ def test_a_server_is_added_beside_a_running_console(warm: Path, wayfare: Command
         assert wayfare("server", "add", "two", "--catalog", "mine", "--json", *command).json()["tools"] == 10
     assert SECRET not in (tmp_path / "console.log").read_text()
 
-
-# `wayfare server add --registry`: a local mirror of the MCP Registry, and a runner of packages that leaves a trace.
 
 WEATHER = "io.github.x/weather"
 KEY = {"name": "KEY", "description": "Your key", "isRequired": True, "isSecret": True}
@@ -246,15 +226,12 @@ def test_a_published_server_is_held_until_it_is_switched_on(
 def test_a_name_that_gives_no_server_is_one_sentence(
     server: Command, db: Path, mirror: str, name: str, words: str
 ) -> None:
-    run = server("add", name, "--registry")
-    assert (run.code, run.out, run.err.count("\n")) == (2, "", 1)
-    assert words in run.err
+    refused(server("add", name, "--registry"), words)
 
 
 def test_a_registry_that_is_gone_is_one_sentence(server: Command, db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WAYFARE_REGISTRY", f"http://127.0.0.1:{free_port()}")
-    run = server("add", WEATHER, "--registry")
-    assert (run.code, "does not answer (" in run.err) == (2, True)
+    refused(server("add", WEATHER, "--registry"), "does not answer (")
     monkeypatch.setenv("WAYFARE_REGISTRY", "file:///etc")
     assert "WAYFARE_REGISTRY is no address" in server("add", WEATHER, "--registry").err
     assert server("add", WEATHER, "--registry", "--url", "http://x.org").code == 2

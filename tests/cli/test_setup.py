@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import RAW, server
+from tests.cli.conftest import RAW, refused, server
 
 
 def test_the_text_the_token_and_the_first_request(wayfare, write, db: Path) -> None:
@@ -34,9 +34,7 @@ def test_the_text_the_token_and_the_first_request(wayfare, write, db: Path) -> N
         ("cursor", "--catalog", "nothing"): "nothing",
     }
     for words, why in wrong.items():
-        said = wayfare("setup", *words)
-        assert (said.code, said.out) == (2, "")
-        assert why in said.err
+        refused(wayfare("setup", *words), why)
     assert [one["client"] for one in wayfare("clients", "--json").json()["clients"]] == ["ann"]
 
 

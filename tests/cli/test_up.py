@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import socket
@@ -16,7 +15,7 @@ import pytest
 
 from core.cli.serving import OTHER_OPTIONS, listening
 from core.domain.console import announced_owner
-from tests.cli.conftest import ROOT, Command, command, wait_for
+from tests.cli.conftest import ROOT, Command, command, free_port, status, wait_for
 
 
 @pytest.fixture
@@ -39,20 +38,6 @@ def start() -> Iterator[Callable[..., subprocess.Popen[str]]]:
     for child in started:
         child.kill()
         child.communicate()
-
-
-def free_port() -> int:
-    """A port that is free on loopback."""
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        return probe.getsockname()[1]
-
-
-def status(port: int, host: str = "127.0.0.1") -> int:
-    """The status of /healthz, 0 where nothing responds."""
-    with suppress(OSError), urllib.request.urlopen(f"http://{host}:{port}/healthz", timeout=5) as answer:
-        assert json.load(answer) == {"status": "ok"}
-        return answer.status
-    return 0
 
 
 def has_open(pid: int, file: Path) -> bool:

@@ -12,8 +12,8 @@ from urllib.parse import urlencode
 import pytest
 
 from core.domain.console import owner_of
-from tests.cli.conftest import Command, wait_for
-from tests.cli.test_up import free_port, start
+from tests.cli.conftest import Command, free_port, wait_for
+from tests.cli.test_up import start
 
 __all__ = ["start"]
 HOST = "127.0.0.2"

@@ -76,7 +76,8 @@ def test_the_commands_of_shell_blocks_run(document: str, elsewhere: Path, capsys
     with open_app() as app:
         for line in commands(document):
             if line.startswith("wayfare "):
-                words = re.findall(r'"[^"]*"|\S+', line.replace("--steps 200", "--steps 20"))[1:]
+                short = line.replace("--steps 200", "--steps 10").replace("0:1:0.05", "0:1:0.5")
+                words = re.findall(r'"[^"]*"|\S+', short)[1:]
                 with nullcontext() if "--db" in words else working_on(app):
                     try:
                         main([word.strip('"') for word in words])

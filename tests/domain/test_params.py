@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.domain.errors import ParameterError, WayfareError
+from core.domain.errors import ParameterError
 from core.domain.params import Parameters, Range, knob
 from tests.cases import each
 
@@ -24,98 +24,34 @@ def value(name, raw):
     return Toy().replaced({name: raw}).values()[name]
 
 
-@each(
-    ("name", "raw", "parsed"),
-    [
-        ("alpha", "0.3", 0.3),
-        ("alpha", " 0.3 ", 0.3),
-        ("alpha", "1e-3", 0.001),
-        ("alpha", 1, 1.0),
-        ("alpha", "0", 0.0),
-        ("k", "7", 7),
-        ("k", 7.0, 7),
-        ("k", "7.0", 7),
-        ("auction", "true", True),
-        ("auction", "OFF", False),
-        ("auction", "0", False),
-        ("auction", 1, True),
-        ("auction", False, False),
-        ("billing", "per_attempt", "per_attempt"),
-        ("budget", "0.5", 0.5),
-    ],
-)
+@each(("name", "raw", "parsed"), [
+    ("alpha", "0.3", 0.3), ("alpha", " 0.3 ", 0.3), ("alpha", "1e-3", 0.001), ("alpha", 1, 1.0), ("alpha", "0", 0.0), ("alpha", 2.0, 2.0),
+    ("k", "7", 7), ("k", 7.0, 7), ("k", "7.0", 7), ("k", 1, 1), ("k", 50, 50), ("auction", "true", True), ("auction", "OFF", False),
+    ("auction", "0", False), ("auction", 1, True), ("auction", False, False), ("billing", "per_attempt", "per_attempt"),
+    ("budget", "0.5", 0.5), ("budget", 0.0, 0.0), ("budget", 1.0, 1.0), ("budget", None, None), ("budget", "", None), ("budget", "None", None),
+    ("budget", "  off ", None),
+])  # fmt: skip
 def test_text_and_numbers_become_values_of_the_declared_kind(name, raw, parsed):
     got = value(name, raw)
     assert got == parsed
     assert type(got) is type(parsed)
 
 
-@each(("name", "raw"), [("alpha", 0.0), ("alpha", 2.0), ("k", 1), ("k", 50), ("budget", 0.0), ("budget", 1.0)])
-def test_both_ends_of_a_range_belong_to_it(name, raw):
-    assert value(name, raw) == raw
-
-
-@each(
-    ("name", "raw"),
-    [
-        ("alpha", -0.01),
-        ("alpha", 2.01),
-        ("alpha", "1e308"),
-        ("alpha", 10**400),
-        ("k", 0),
-        ("k", 51),
-        ("k", 10**400),
-        ("k", "9" * 400),
-        ("budget", -0.1),
-        ("budget", "1.5"),
-    ],
-)
-def test_what_is_out_of_range_is_refused_by_name(name, raw):
-    with pytest.raises(ParameterError, match=f"^{name} = "):
+@each(("name", "raw"), [
+    ("alpha", -0.01), ("alpha", 2.01), ("alpha", "1e308"), ("alpha", 10**400), ("k", 0), ("k", 51), ("k", "9" * 400), ("budget", -0.1), ("budget", "1.5"),
+    ("alpha", "much"), ("alpha", ""), ("alpha", None), ("alpha", [1]), ("k", "2.5"), ("k", 2.5), ("k", None), ("auction", "maybe"),
+    ("auction", None), ("auction", 2), ("billing", "sometimes"), ("billing", None), ("budget", "much"), ("billing", "x" * 10_000),
+    *((name, raw) for name in ("alpha", "k", "budget") for raw in ("nan", "-inf", float("nan"), float("inf"), "1e999", True)),
+], ids=lambda case: str(case)[:20])  # fmt: skip
+def test_what_is_out_of_range_not_finite_or_of_another_kind_is_refused_by_name(name, raw):
+    with pytest.raises(ParameterError, match=f"^{name} = ") as refused:
         value(name, raw)
+    assert len(str(refused.value)) < 600
+    assert "x" * 200 not in str(refused.value)
 
 
-@each("name", ["alpha", "k", "budget"])
-@each("raw", ["nan", "inf", "-inf", float("nan"), float("inf"), float("-inf"), "1e999", True])
-def test_what_is_not_finite_is_no_number(name, raw):
-    with pytest.raises(ParameterError, match=f"^{name} = "):
-        value(name, raw)
-
-
-@each(
-    ("name", "raw"),
-    [
-        ("alpha", "much"),
-        ("alpha", ""),
-        ("alpha", None),
-        ("alpha", [1]),
-        ("k", "2.5"),
-        ("k", 2.5),
-        ("k", None),
-        ("auction", "maybe"),
-        ("auction", None),
-        ("auction", 2),
-        ("billing", "sometimes"),
-        ("billing", None),
-        ("budget", "much"),
-    ],
-)
-def test_what_is_of_another_kind_is_refused_by_name(name, raw):
-    with pytest.raises(ParameterError, match=f"^{name} = "):
-        value(name, raw)
-
-
-@each("raw", [None, "", "none", "None", "OFF", "  off "])
-def test_an_optional_number_can_be_off(raw):
-    assert value("budget", raw) is None
-
-
-@each("raw", [0, 0.0, "0", "0.0"])
-def test_zero_of_an_optional_number_is_a_value_and_not_off(raw):
-    got = Toy().replaced({"budget": raw})
-    assert got.budget == 0.0
-    assert got.budget is not None
-    assert got.changed() == {"budget": 0.0}
+def test_zero_of_an_optional_number_is_a_value_and_not_off():
+    assert Toy().replaced({"budget": "0"}).changed() == {"budget": 0.0}
 
 
 @each("name", ["gamma", "Alpha", "", "__class__"])
@@ -124,39 +60,18 @@ def test_an_unknown_name_is_refused_with_where_to_look(name):
         Toy().replaced({name: 1})
 
 
-def test_the_constructor_checks_too():
+def test_the_constructor_checks_too_and_a_refusal_changes_nothing():
     with pytest.raises(ParameterError, match=r"outside 0\.0 to 2\.0"):
         Toy(alpha=9.0)
     assert Toy(alpha="0.5").alpha == 0.5
-
-
-def test_a_refusal_changes_nothing_and_is_one_of_our_errors():
     toy = Toy()
-    with pytest.raises(WayfareError):
+    with pytest.raises(ParameterError):
         toy.replaced({"alpha": 0.5, "k": 0})
     assert toy == Toy()
-
-
-@each("name", ["alpha", "billing"])
-def test_a_long_wrong_text_is_cut_in_the_message(name):
-    with pytest.raises(ParameterError) as refused:
-        value(name, "x" * 10_000)
-    assert len(str(refused.value)) < 200
-
-
-def test_parameters_are_frozen_and_equal_by_value():
     with pytest.raises(FrozenInstanceError):
-        Toy().alpha = 0.2
-    assert Toy(alpha=0.2) == Toy().replaced({"alpha": "0.2"})
-    assert hash(Toy(alpha=0.2)) == hash(Toy(alpha=0.2))
-
-
-def test_nothing_is_changed_at_first_and_a_change_back_is_no_change():
-    assert Toy().changed() == {}
+        toy.alpha = 0.2
+    assert hash(Toy(alpha=0.2)) == hash(Toy().replaced({"alpha": "0.2"}))
     assert Toy(alpha=0.3).replaced({"alpha": "0.1"}).changed() == {}
-
-
-def test_a_knob_without_a_symbol_goes_by_its_name():
     assert [(info.name, info.symbol) for info in Toy.knobs()][:2] == [("alpha", "α"), ("k", "k")]
 
 
