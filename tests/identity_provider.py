@@ -2,36 +2,19 @@
 
 from __future__ import annotations
 
-import socket
-import threading
 import time
 from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any
 
 import jwt
-import uvicorn
 from cryptography.hazmat.primitives.asymmetric import rsa
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse
 from starlette.routing import Route
-from starlette.types import ASGIApp
 
-
-@contextmanager
-def listening(app: ASGIApp) -> Generator[str]:
-    """Serves an ASGI app on a free port of this machine, in a thread. Yields its address."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        config = uvicorn.Config(app, log_level="error", lifespan="off", timeout_graceful_shutdown=1)
-        server = uvicorn.Server(config)
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{listener.getsockname()[1]}"
-        finally:
-            server.should_exit = True
-            thread.join(timeout=30)
+from tests.gateway.serving import listening
 
 
 class Provider:

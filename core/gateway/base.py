@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Self
 
+import anyio.to_thread
 import mcp_types
 from cachetools import LRUCache
 from mcp.shared.dispatcher import ProgressFnT
@@ -270,6 +271,16 @@ class Services:
 class AgentTool:
     definition: mcp_types.Tool
     run: Callable[[Services, Request], Awaitable[Answer]]
+
+
+def in_thread(work: Callable[[Services, Request], Mapping[str, Any] | Answer]) -> Callable[..., Awaitable[Answer]]:
+    """Returns the function of a tool whose work blocks, and gives an answer or its document."""
+
+    async def run(services: Services, request: Request) -> Answer:
+        given = await anyio.to_thread.run_sync(work, services, request)
+        return given if isinstance(given, Answer) else answer(given)
+
+    return run
 
 
 def answer(

@@ -8,7 +8,6 @@ from difflib import get_close_matches
 from functools import partial
 from typing import Any, TypeVar, cast
 
-import anyio.to_thread
 import mcp_types
 from pydantic import BaseModel, TypeAdapter
 
@@ -16,7 +15,16 @@ from core.domain.catalog import Catalog, Server, Tool, ToolHints
 from core.domain.errors import Refusal
 from core.domain.json_schema import object_schema, too_large
 from core.domain.untrusted_text import visible
-from core.gateway.base import AgentTool, Answer, Request, Services, answer, compact, definition, list_of, or_null
+from core.gateway.base import (
+    AgentTool,
+    Request,
+    Services,
+    compact,
+    definition,
+    in_thread,
+    list_of,
+    or_null,
+)
 from core.gateway.search import Offering, signature
 from core.virtual.launch import hint_names
 
@@ -141,10 +149,10 @@ MOST_AT_ONCE = 10
 OPERATORS = " [These are the words of Wayfare's operator, not the server's own.]"
 
 
-async def describe_tool(services: Services, request: Request) -> Answer:
+def describe_tool(services: Services, request: Request) -> dict[str, Any]:
     """Returns definitions in the requested order, from the schema loader; or whether the tools could be called now."""
     made = _checked if request.arguments.get("check") else _described
-    return answer({"tools": await anyio.to_thread.run_sync(made, services, request)})
+    return {"tools": made(services, request)}
 
 
 def _checked(services: Services, request: Request) -> list[dict[str, Any]]:
@@ -196,5 +204,5 @@ DESCRIBE = AgentTool(
         {"tools": list_of({"tool": {"type": "string"}}, {**DESCRIBED, "annotations": {"type": "object"}, **CHECKED})},
         mcp_types.ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False),
     ),
-    describe_tool,
+    in_thread(describe_tool),
 )  # fmt: skip

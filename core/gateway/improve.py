@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from itertools import dropwhile
 from typing import Any, cast
 
-import anyio.to_thread
 import mcp_types
 from mcp import MCPError
 
@@ -24,7 +23,16 @@ from core.domain.execution import ClientSide
 from core.domain.feedback import By
 from core.domain.tasks import MOST_REQUESTS
 from core.domain.untrusted_text import one_line, visible
-from core.gateway.base import AgentTool, Answer, PartRequest, Request, Services, answer, compact, definition, list_of
+from core.gateway.base import (
+    AgentTool,
+    PartRequest,
+    Request,
+    Services,
+    compact,
+    definition,
+    in_thread,
+    list_of,
+)
 from core.gateway.describe import DESCRIBED, LONGEST_NAME, shown_description, shown_schema
 from core.gateway.search import fitting, signature
 from core.learning.request_writing import ANSWER_TOKENS, BATCH_TOOLS, RequestWriter
@@ -94,14 +102,8 @@ MOST_TOOLS, MOST_TOKENS = 10, 8_000
 SCHEMA_CHARS, SERVER_CHARS, WHY_CHARS = 4_000, 400, 300
 MOST_ADDED, MOST_SENT_CHARS, MOST_SKIPPED = 20, 1_000, 40
 
-# `tools_without_requests`: what is to be written, a batch at a time.
 
-
-async def tools_without_requests(services: Services, request: Request) -> Answer:
-    return answer(await anyio.to_thread.run_sync(_batch, services, request))
-
-
-def _batch(services: Services, request: Request) -> dict[str, Any]:
+def tools_without_requests(services: Services, request: Request) -> dict[str, Any]:
     rows, left = _rows(services, request)
     sample = bool(request.arguments.get("sample"))
     added = _sampled(services, request, rows) if sample else 0
@@ -146,14 +148,7 @@ def _schema(tool: Tool) -> dict[str, Any]:
     return schema if len(compact(schema)) <= SCHEMA_CHARS else {"type": "object", "description": signature(tool)}
 
 
-# `add_requests`: what was written.
-
-
-async def add_requests(services: Services, request: Request) -> Answer:
-    return answer(await anyio.to_thread.run_sync(_added, services, request))
-
-
-def _added(services: Services, request: Request) -> dict[str, Any]:
+def add_requests(services: Services, request: Request) -> dict[str, Any]:
     app, name = services.app, request.options.catalog
     catalog, admission = app.catalogs.catalog(name), app.governance.admission
     given: list[tuple[int, str, Sequence[object]]] = []
@@ -173,8 +168,6 @@ def _added(services: Services, request: Request) -> dict[str, Any]:
         "left": sum(1 for _ in _missing(services, request)),
     }  # fmt: skip
 
-
-# The prompt: one sentence of a person starts the work.
 
 PROMPT = mcp_types.Prompt(
     name="improve_catalog",
@@ -203,8 +196,6 @@ def improving_prompts(request: PartRequest, *, allowed: bool) -> Any:
     raise MCPError(mcp_types.INVALID_PARAMS, "There is no such prompt.")
 
 
-# Their definitions.
-
 _COUNT = {"type": "integer", "description": "Tools of the catalog that still lack requests."}
 
 TOOLS_WITHOUT_REQUESTS = AgentTool(
@@ -230,7 +221,7 @@ TOOLS_WITHOUT_REQUESTS = AgentTool(
         },
         mcp_types.ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False),
     ),
-    tools_without_requests,
+    in_thread(tools_without_requests),
 )  # fmt: skip
 
 ADD_REQUESTS = AgentTool(
@@ -276,7 +267,7 @@ ADD_REQUESTS = AgentTool(
         },
         mcp_types.ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False),
     ),
-    add_requests,
+    in_thread(add_requests),
 )  # fmt: skip
 
 IMPROVING = frozenset({TOOLS_WITHOUT_REQUESTS.definition.name, ADD_REQUESTS.definition.name})

@@ -110,21 +110,14 @@ class JoinedOwner:
     async def _ready_session(self, whose: Whose, *, repeatable: bool) -> OwnSession:
         """Returns a session. A call that must not be repeated is sent only if the console is still there. Raises MCPError if
         the console refuses, and OwnerLostError, by which nothing was sent."""
-        known = self._sessions.get(whose)
         try:
-            if known is None:
-                return await self._session(whose)
-            if not repeatable:
+            if whose in self._sessions and not repeatable:
                 address = urlsplit(self._url)
                 with anyio.fail_after(CONNECT_S):
                     await (await anyio.connect_tcp(address.hostname or "", address.port or 80)).aclose()
-            return known
+            return await self._session(whose)
         except Exception as error:
-            try:
-                said = self._said(whose, error)
-            except OwnerLostError as lost:
-                raise OwnerLostError(str(lost), unsent=True) from error
-            raise said from error
+            raise self._said(whose, error, sent=False) from error
 
     async def ask(self, request: PartRequest) -> Any:
         """Returns the console's tools, or what else it has. Raises MCPError if the console refuses, OwnerLostError."""
@@ -137,17 +130,17 @@ class JoinedOwner:
         except Exception as error:
             raise self._said(whose, error) from error
 
-    def _said(self, whose: Whose, error: BaseException) -> MCPError:
+    def _said(self, whose: Whose, error: BaseException, *, sent: bool = True) -> MCPError:
         """Returns the console's error inside an exception of a session. Raises OwnerLostError if it did not answer, or ends."""
         inner = error
         while isinstance(inner, BaseExceptionGroup):  # of a session that could not begin
             inner = cast("BaseExceptionGroup[BaseException]", inner).exceptions[0]
         code = inner.code if isinstance(inner, MCPError) else mcp_types.CONNECTION_CLOSED
-        unsent = code == ENDING or str(inner) == FORGOTTEN
-        if isinstance(inner, MCPError) and code != mcp_types.CONNECTION_CLOSED and not unsent:
+        untaken = code == ENDING or str(inner) == FORGOTTEN
+        if isinstance(inner, MCPError) and code != mcp_types.CONNECTION_CLOSED and not untaken:
             return inner
         self._sessions.pop(whose, None)
-        raise OwnerLostError(str(error), unsent=unsent) from error
+        raise OwnerLostError(str(error), unsent=untaken or not sent) from error
 
     async def _session(self, whose: Whose) -> OwnSession:
         return self._sessions.get(whose) or await self._tasks.start(self._keep, whose)

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 from itertools import islice
 from typing import Any, cast
 
-import anyio.to_thread
 import mcp_types
 
 from core.domain.catalog import Json
@@ -24,6 +23,7 @@ from core.gateway.base import (
     answer,
     compact,
     definition,
+    in_thread,
     or_null,
     text_block,
 )
@@ -292,11 +292,7 @@ def bounded(block: Block) -> Block:
 # `read_result`: the rest of a result that was cut, and resources that a result links to.
 
 
-async def read_result(services: Services, request: Request) -> Answer:
-    return await anyio.to_thread.run_sync(_read, services, request)
-
-
-def _read(services: Services, request: Request) -> Answer:
+def read_result(services: Services, request: Request) -> Answer:
     handle = request.arguments["handle"]
     link = services.results.link(handle)
     if link is not None:  # only while the client may use the tool that returned it
@@ -348,5 +344,5 @@ READ_RESULT = AgentTool(
         },
         mcp_types.ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False),
     ),
-    read_result,
+    in_thread(read_result),
 )  # fmt: skip

@@ -20,7 +20,7 @@ from core.domain.json_schema import argument_problems
 from core.domain.leaks import masked
 from core.domain.outcome import OutcomeKind
 from core.domain.untrusted_text import one_line, visible
-from core.gateway.base import AgentTool, Answer, Request, Services, answer, definition, text_block
+from core.gateway.base import AgentTool, Answer, Request, Services, definition, in_thread, text_block
 from core.gateway.describe import find
 from core.gateway.search import Offering
 from core.learning.feedback import MOST_NOTE_CHARACTERS
@@ -80,11 +80,7 @@ LONGEST_ROUTE = 1_000
 REACHED = {OutcomeKind.OK.value, OutcomeKind.TOOL_ERROR.value}
 
 
-async def report_outcome(services: Services, request: Request) -> Answer:
-    return answer(await anyio.to_thread.run_sync(_label, services, request))
-
-
-def _label(services: Services, request: Request) -> dict[str, Any]:
+def report_outcome(services: Services, request: Request) -> dict[str, Any]:
     given = request.arguments
     route = route_of(services, request, given["route_id"])
     tool = _judged(services, request, route)
@@ -142,7 +138,7 @@ REPORT = AgentTool(
         },
         mcp_types.ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False),
     ),
-    report_outcome,
+    in_thread(report_outcome),
 )  # fmt: skip
 
 

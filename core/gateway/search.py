@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self, cast
 
-import anyio.to_thread
 import mcp_types
 import numpy as np
 
@@ -25,7 +24,7 @@ from core.domain.leaks import masked
 from core.domain.tools import count_tokens
 from core.domain.trace import DROPS, Drop
 from core.domain.untrusted_text import one_line
-from core.gateway.base import AgentTool, Answer, Request, Services, answer, compact, definition, or_null
+from core.gateway.base import AgentTool, Request, Services, compact, definition, in_thread, or_null
 from core.routers.why import fit_sentence, why_tool, writes_note
 
 MOST_ARGUMENTS = 12
@@ -216,8 +215,8 @@ DROP_WORDS = {
 }
 
 
-async def search_tools(services: Services, request: Request) -> Answer:
-    return answer(await anyio.to_thread.run_sync(search, services.app, request))
+def search_tools(services: Services, request: Request) -> dict[str, Any]:
+    return search(services.app, request)
 
 
 def search(app: App, request: Request, seen: Sequence[str] = ()) -> dict[str, Any]:
@@ -389,5 +388,5 @@ SEARCH = AgentTool(
         },
         mcp_types.ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False),
     ),
-    search_tools,
+    in_thread(search_tools),
 )  # fmt: skip

@@ -102,11 +102,9 @@ class Scope:
         >>> Scope.from_json(Scope(tools=("a::b",)).to_json())
         Scope(catalogs=(), servers=(), tools=('a::b',), read_only=False, per_minute=None, pages=False, until=None, improve=False, roles=())
         """
-        found = json.loads(text)
-        lists = {name: tuple(found[name]) for name in ("catalogs", "servers", "tools")}
-        rest = {name: found[name] for name in ("pages", "until", "improve") if name in found}
-        rest["roles"] = tuple(found.get("roles", ()))
-        return cls(**lists, read_only=found["read_only"], per_minute=found["per_minute"], **rest)
+        found: dict[str, Any] = json.loads(text)
+        found |= {name: tuple(found.get(name, ())) for name in ("catalogs", "servers", "tools", "roles")}
+        return cls(**found)
 
 
 def matches(name: str, patterns: Sequence[str]) -> bool:

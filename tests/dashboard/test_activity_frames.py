@@ -16,7 +16,7 @@ from core.store import Store
 from dashboard.pages.activity.decisions import candidates_frame, changed, parameters, route_query, shortlist_frame
 from dashboard.pages.activity.frames import decision_frame, decision_styler
 from dashboard.pages.activity.totals import totals, where
-from dashboard.pages.activity.view import EXPORTS, changes_frame
+from dashboard.pages.activity.view import changes_frame
 from tests.cases import each
 from tests.dashboard.harness import app_with
 
@@ -123,24 +123,3 @@ def test_parameter_changes_are_listed_newest_first(store: Store) -> None:
         ["k", "3", "4", "console"],
         ["k", "5", "3", "=cli"],
     ]
-
-
-def test_every_export_comes_back_as_it_was_recorded(store: Store) -> None:
-    counts = {
-        "decisions": 2,
-        "outcomes": 4,
-        "statistics": 0,
-        "parameters": 2,
-        "refused_requests": 0,
-        "person_actions": 0,
-    }
-    for table in EXPORTS:
-        exact = pd.read_parquet(BytesIO(store.activity.export(table, "parquet")))
-        readable = pd.read_csv(BytesIO(store.activity.export(table, "csv")))
-        assert len(exact) == len(readable) == counts[table]
-        assert list(exact.columns) == list(readable.columns)
-    outcomes = pd.read_parquet(BytesIO(store.activity.export("outcomes", "parquet")))
-    assert outcomes["error"].tolist() == ["", HOSTILE, "", ""]
-    assert outcomes["price_usd"].isna().sum() == 1
-    changes = pd.read_csv(BytesIO(store.activity.export("parameters", "csv")))
-    assert changes["origin"].tolist() == ["'=cli", "console"]

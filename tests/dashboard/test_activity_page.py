@@ -12,11 +12,12 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.app import App
+from core.domain.errors import Refusal
 from core.domain.events import OutcomeEvent, StatisticsEvent
 from core.domain.outcome import CallMode, ToolCall
+from core.governance.refusals import Wanted
 from core.store.log import Event
-from dashboard.pages.activity.view import EXPORTS
-from tests.dashboard.harness import app_with, charts, open_page, opened, text_of
+from tests.dashboard.harness import app_with, charts, markdown_of, open_page, opened, text_of
 
 HOSTILE = "<script>alert(1)</script> **bold** [x](http://evil) :red[y] $a$"
 NOW = datetime.now(UTC)
@@ -59,15 +60,6 @@ def table(page: AppTest, number: int = 0) -> Any:
     return page.dataframe[number].value
 
 
-def test_decisions_without_a_call_are_no_matter_of_the_filter(app: App) -> None:
-    app.routing.route("read a file", catalog="search-15")
-    app.store.events.flush()
-    page = visit()
-    assert "There is no call yet." in text_of(page)
-    assert "Three calls, as they will be listed" in text_of(page)
-    assert "activity.clear" not in [button.key for button in page.button]
-
-
 def test_an_empty_store_says_what_the_page_is_for_and_where_to_begin(app: App) -> None:
     page = visit()
     assert "No activity yet" in text_of(page)
@@ -84,14 +76,6 @@ def test_figures_keep_simulated_calls_apart_and_count_unpriced_ones(busy: App) -
     assert shown["Unpriced calls"] == ("1", "real · 0 simulated")
     assert figures(visit(simulated="yes"))["Calls"] == ("1", "simulated")
     assert figures(visit(simulated="no"))["Calls"] == ("1", "")
-
-
-def test_figures_say_which_calls_of_the_table_they_leave_out(app: App, events: list[Event]) -> None:
-    failed = next(event for event in events if isinstance(event, OutcomeEvent) and event.id == "bad")
-    app.store.events.append(failed, replace(failed, id="injected", injected="fluctuating"))
-    page = visit()
-    assert (figures(page)["Calls"][0], len(table(page))) == ("2", 2)
-    assert "Success and latency are of 1 of the 2 calls: 1 was cancelled or had an injected network." in text_of(page)
 
 
 def test_calls_are_listed_newest_first_with_texts_of_strangers_as_text(busy: App) -> None:
@@ -162,20 +146,6 @@ def test_a_filter_stands_in_the_url_and_can_be_cleared(busy: App) -> None:
     assert dict(page.query_params) == {"server": HOSTILE, "text": "ALERT(1)"}
 
 
-def test_a_link_with_nonsense_shows_everything(busy: App) -> None:
-    page = visit(kinds="x", time="x", simulated="x", page="x", view="x", row="x")
-    assert len(table(page)) == 2
-    assert not dict(page.query_params).get("time")
-
-
-def test_the_last_day_or_any_other_span(busy: App) -> None:
-    assert len(table(visit(time="1h"))) == 1
-    from_ = f"{NOW - timedelta(hours=3):%Y-%m-%dT%H:%M}"
-    page = visit(time="between", **{"from": from_, "to": f"{NOW - timedelta(hours=1):%Y-%m-%dT%H:%M}"})
-    assert table(page)["source"].tolist() == ["real"]
-    assert page.query_params["from"] == from_
-
-
 def test_the_chosen_row_follows_its_call_when_newer_ones_come(busy: App) -> None:
     page = visit(row="bad")
     assert page.session_state["activity.table.calls"]["selection"]["rows"] == [1]
@@ -210,6 +180,28 @@ def test_charts_are_drawn_for_the_filter(busy: App) -> None:
     assert "did not change the statistics" in text_of(visit(view="charts", simulated="yes"))
 
 
-def test_every_table_can_be_downloaded_in_both_formats(busy: App) -> None:
-    links = [(button.proto.label, button.proto.url) for button in visit().get("link_button")]
-    assert [(label, f"./export/{table}.{label.lower()}") for table in EXPORTS for label in ("CSV", "Parquet")] == links
+@pytest.fixture
+def refusals(app: App) -> App:
+    """Calls of two clients that the policy denies."""
+    app.governance.set_policy(replace(app.governance.policy, deny=("*",)), origin="test")
+    server = app.catalogs.catalog("search-15").servers[0]
+    call = ToolCall(server.name, server.tools[0].name, {}, catalog="search-15")
+    for client in (HOSTILE, "ann"):
+        with pytest.raises(Refusal):
+            app.governance.before(Wanted(client, call, server.tools[0], 100))
+    app.store.events.flush()
+    return app
+
+
+def test_a_refused_request_says_what_would_allow_it_and_is_found_by_the_filter(refusals: App) -> None:
+    rows = refusals.store.activity.refused()
+    page = visit(view="refused", row=str(rows[rows["client"] == HOSTILE]["sequence"].iloc[0]))
+    shown = table(page).set_index("client").loc[HOSTILE]
+    assert shown["refused"] == "✗ not allowed"
+    assert "To allow it" in text_of(page)
+    assert "<script>" not in markdown_of(page)
+    assert page.button(key="activity.refused.govern").label == "Open Govern"
+    page = visit(view="refused", text="ann")
+    assert table(page)["client"].tolist() == ["ann"]
+    assert "Refused (1)" in str(page.segmented_control)
+    assert "No refused request meets the filter" in text_of(visit(view="refused", text="nobody at all"))

@@ -1,17 +1,26 @@
-"""`/healthz`, `/readyz` and `/metrics` of a running console, and who may ask."""
+"""`/healthz`, `/readyz` and `/metrics` of a console, who may ask, and what an endpoint answers that cannot be made."""
 
 from __future__ import annotations
 
+import threading
 import time
 import urllib.error
 import urllib.request
 from collections.abc import Mapping
+from types import SimpleNamespace
+from typing import Any
 
 from mcp import Client
 from prometheus_client.parser import text_string_to_metric_families
+from starlette.applications import Starlette
+from starlette.testclient import TestClient
 
+from core.app import App
+from core.catalogs.upkeep import Readiness
+from core.gateway.http_app import EndpointApp, status_routes
 from tests.cases import each
 from tests.gateway.conftest import Console, ask, refused, talk
+from tests.gateway.serving import asgi
 
 
 def get(url: str, headers: Mapping[str, str] | None = None) -> tuple[int, str]:
@@ -74,3 +83,38 @@ def test_the_console_is_healthy_at_once_and_ready_when_a_decision_is(console: Co
 def test_strangers_get_nothing(console: Console, path: str) -> None:
     for headers in ({"Host": "evil.example"}, {"Origin": "http://evil.example"}):
         assert get(f"{console.url}/{path}", headers)[0] == 403
+
+
+def test_a_catalog_is_ready_when_the_rest_is_loaded(world: App) -> None:
+    begun, loaded = threading.Event(), threading.Event()
+
+    def load(_: str) -> None:
+        begun.set()
+        assert loaded.wait(30)
+
+    readiness = Readiness(world.catalogs, world.encoders[0], world.background, words_after_s=0, load_rest=load)
+    job = readiness.begin("world")
+    assert begun.wait(30)
+    assert (readiness.is_ready("world"), world.catalogs.is_ready("world")) == (False, True)
+    loaded.set()
+    assert job is not None
+    assert job.wait(30)
+    assert readiness.is_ready("world")
+
+
+def test_a_console_that_cannot_store_is_not_ready_and_says_why() -> None:
+    opened: Any = SimpleNamespace(store=SimpleNamespace(problem="The disk is full."))
+    routes = status_routes(EndpointApp(lambda: opened), lambda: opened, "world")
+    with TestClient(Starlette(routes=routes), base_url="http://127.0.0.1", client=("127.0.0.1", 1)) as http:
+        answer = http.get("/readyz")
+    assert answer.status_code == 503
+    assert answer.json() == {"catalog": "world", "status": "not storing", "why": "The disk is full."}
+
+
+def test_an_endpoint_that_cannot_be_made_answers_and_leaves_the_others_alone() -> None:
+    def broken() -> App:
+        raise ImportError("cannot import name 'Server' from partially initialized module")
+
+    with TestClient(asgi(broken), base_url="http://localhost", client=("127.0.0.1", 5)) as http:
+        assert [http.post("/mcp", json={}).status_code for _ in range(2)] == [503, 503]
+        assert http.get("/healthz").status_code == 200

@@ -15,7 +15,7 @@ from core.app import Settings, build_app
 from core.domain.catalog import Catalog, Imported, Server, ServerId, Tool
 from core.domain.errors import WayfareError
 from core.gateway.http_app import EndpointApp
-from core.governance.server_requests import ResourceLink
+from core.governance.governed_calls import ResourceLink
 from core.relevance.encoder import CachedEncoder, EncoderSource
 from core.store import Store
 from tests.relevance.toy_encoders import WordEncoder

@@ -1,9 +1,9 @@
-"""Budgets: their use today, and a new one."""
+"""Clients and budgets: what they may and have used today, and forms for new ones."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -19,12 +19,29 @@ from core.governance.budgets import AT_LIMIT, EACH, Budget
 from core.governance.clients import ANONYMOUS, Client
 from core.governance.policy import Scope
 from core.governance.status import BudgetStatus, budgets, clients_today
-from dashboard.pages.govern.waiting import SAID, do
 from dashboard.session import only, origin
 from dashboard.ui.table import PLAIN
 from dashboard.ui.text import as_html, escaped
 
+SAID = "govern:said"
 TOKEN = "govern:token"  # noqa: S105 - the session key of a new token until the visitor has copied it
+
+
+def do(action: Callable[[], object], sentence: str) -> None:
+    try:
+        action()
+    except WayfareError as error:
+        st.session_state[SAID] = ("error", str(error))
+        return
+    st.session_state[SAID] = ("success", sentence)
+
+
+def said() -> None:
+    kind, sentence = st.session_state.pop(SAID, ("", ""))
+    if kind == "error":
+        st.error(escaped(sentence, 600), icon=":material/error:")
+    elif kind and sentence:
+        st.toast(escaped(sentence, 300), icon=":material/check:")
 
 
 def clients_view(app: App) -> None:
