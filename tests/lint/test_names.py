@@ -23,6 +23,8 @@ def test_one_name_on_several_servers():
     (finding,) = found("shared_name", seen)
     assert (finding.server, finding.tool, finding.other) == ("s0", "Get-Page", "s1::Get-Page")
     assert finding.reason == "10 servers have a tool of this name: s0, s1, s2, s3, s4, s5 and 4 more."
+    (pair,) = found("shared_name", catalog(tool("put"), tool("put", server="t")))
+    assert pair.other == "t::put"
 
 
 def test_one_name_twice_in_a_server():
