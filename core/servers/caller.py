@@ -157,7 +157,7 @@ class McpCaller:
             return self._outcome(work, kind, text, connect_s=getattr(error, "connect_s", None))
         if not result.is_error:
             return self._outcome(work, OutcomeKind.OK, work.misfit, result_without_secrets(result, vault.in_results))
-        kind = classify_error_result(call, tool, work.lease.tools if work.lease is not None else None)
+        kind = classify_error_result(call, tool, work.lease.session.tools if work.lease is not None else None)
         texts = [block.text for block in result.content if isinstance(block, mcp_types.TextContent)]
         return self._outcome(work, kind, "\n".join(texts) or "The tool reported an error without a text.", result)
 
@@ -181,7 +181,7 @@ class McpCaller:
         if kind is not OutcomeKind.OK:
             content = tuple(replace(block, text=self._shown(block.text)) for block in content)
         marked = result is not None and bool((result.meta or {}).get(SIMULATED_MARK))
-        simulated = lease is not None and (marked or lease.simulated)
+        simulated = lease is not None and (marked or lease.session.simulated)
         return Outcome(
             call=work.call,
             kind=kind,
@@ -191,7 +191,7 @@ class McpCaller:
             content=content,
             structured=None if result is None else result.structured_content,
             error=self._shown(error),
-            protocol_version="" if lease is None else lease.protocol_version,
+            protocol_version="" if lease is None else lease.session.protocol_version,
             mode=CallMode.VIRTUAL if simulated else CallMode.REAL,
             note=note,
             original=result

@@ -77,7 +77,7 @@ def _discover_one(pool: SessionPool, catalog: str, limit_s: float, server: Serve
         tools = [result_without_secrets(tool, secrets) for tool in tools]
         odd = [text_without_secrets(phrase, secrets) for phrase in odd]
         found, refused = described(server, tools, info, text_without_secrets(words, secrets), odd)
-        found = replace(found, virtual=server.virtual or lease.simulated)
+        found = replace(found, virtual=server.virtual or lease.session.simulated)
         return Discovery(server.name, found, "", lease.connect_s, refused)
     except UnauthorizedError as error:
         return Discovery(server.name, server, pool.vault.redact(str(error)), unauthorized=True)

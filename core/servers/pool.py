@@ -76,7 +76,7 @@ def _session_gone(error: MCPError, lease: Lease, refused: Refused) -> bool:
     """Whether an HTTP server does not know the session any more, by its status. A 400 to a session that this call has
     opened is about the call. The newer protocol also says by a 404 that it lacks a method."""
     if refused.status == 404:
-        return error.code != METHOD_NOT_FOUND or lease.protocol_version in HANDSHAKE_PROTOCOL_VERSIONS
+        return error.code != METHOD_NOT_FOUND or lease.session.protocol_version in HANDSHAKE_PROTOCOL_VERSIONS
     return refused.status == 400 and refused.session and lease.connect_s is None
 
 

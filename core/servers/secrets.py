@@ -78,7 +78,7 @@ class SecretVault:
         self._note = ""
         self._seen: frozenset[str] = frozenset()
         self._servers: frozenset[str] = frozenset()
-        self._in_results: tuple[str, ...] = ()
+        self._in_results: frozenset[str] = frozenset()
         self._tokens: dict[ServerId, tuple[str, ...]] = {}
         self._renewing: dict[ServerId, threading.Lock] = {}
 
@@ -195,10 +195,7 @@ class SecretVault:
         return tuple(dict.fromkeys(used))
 
     def resolve(self, server: ServerId, connection: Connection) -> Launch:
-        """Returns the connection with every reference replaced.
-
-        Raises MissingReferenceError with every reference that has no value.
-        """
+        """Returns the connection with every reference replaced. Raises MissingReferenceError with every one that has no value."""
         if missing := self.missing(server, connection):
             raise MissingReferenceError(f"no value for {', '.join(missing)}")
 
@@ -245,8 +242,7 @@ class SecretVault:
         >>> vault.in_results
         ('hunter2hunter2',)
         """
-        tokens = self._masked_tokens
-        return tuple(sorted((*self._in_results, *tokens), key=len, reverse=True)) if tokens else self._in_results
+        return tuple(sorted({*self._in_results, *self._masked_tokens}, key=len, reverse=True))
 
     @property
     def _masked_tokens(self) -> list[str]:
@@ -277,7 +273,7 @@ class SecretVault:
                 self._seen |= {value}
         if value not in self._in_results and _is_secret(name, value, secret):
             with self._lock:
-                self._in_results = tuple(sorted({*self._in_results, value}, key=len, reverse=True))
+                self._in_results |= {value}
 
 
 def client_secret_name(client_id: str) -> str:

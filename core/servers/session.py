@@ -6,7 +6,7 @@ import asyncio
 import hashlib
 import json
 import os
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -181,18 +181,11 @@ STDERR_WAIT_S = 0.2
 
 @dataclass(frozen=True)
 class Lease:
-    """A session for one use. `connect_s` is the connect time in s if this use had to wait for a connection, else None.
-
-    `tools` is the server's list at the opening of the session, or None if it lists nothing. `simulated` means that the
-    server declares itself virtual.
-    """
+    """A session for one use. `connect_s` is the connect time in s if this use had to wait for a connection, else None."""
 
     session: Session
     client: Client
-    tools: Mapping[str, mcp_types.Tool] | None
-    protocol_version: str
     connect_s: float | None
-    simulated: bool = False
 
 
 Work = Callable[[Lease], Awaitable[T]]
@@ -217,6 +210,9 @@ class Session:
         self.asking = AskingBack(abilities)
         self.client: Client | None = None
         self.tools: dict[str, mcp_types.Tool] | None = None
+        """The server's list at the opening, None if it lists nothing."""
+        self.simulated = False
+        """Whether the server declares itself virtual."""
         self.error: Exception | None = None
         self.protocol_version = ""
         self.server_version = ""
@@ -258,8 +254,7 @@ class Session:
         """Returns the session for one use. Raises NotConnectedError if it has ended."""
         if self.client is None or not self.alive:
             raise NotConnectedError("it was disconnected before the call could be sent", connect_s)
-        simulated = SIMULATED_MARK in (self.client.server_capabilities.extensions or {})
-        return Lease(self, self.client, self.tools, self.protocol_version, connect_s, simulated)
+        return Lease(self, self.client, connect_s)
 
     async def opened(self, limit_s: float) -> None:
         """Waits until calls may be sent.
@@ -364,6 +359,7 @@ class Session:
                         await discover(client)
                     self.tools = await tools_by_name(client)
                     check_results(client, self.tools or {})
+                    self.simulated = SIMULATED_MARK in (client.server_capabilities.extensions or {})
                     self.protocol_version = client.protocol_version
                     self.server_version = client.server_info.version if client.server_info is not None else ""
                     self.client = client

@@ -14,6 +14,7 @@ from typing import Any
 import anyio
 import mcp_types
 import pytest
+from mcp import MCPError
 from mcp.server.lowlevel import Server as McpServer
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
@@ -228,17 +229,25 @@ MARKS = {"marked": {SIMULATED_MARK: True}, "denied": {SIMULATED_MARK: False}, "o
 
 
 def made() -> McpServer[Any]:
-    """A server whose tools carry the marks of their names; one of them fails."""
+    """A server whose tools carry the marks of their names; one of them fails, and a number is an error of the protocol."""
 
     async def listed(*_: Any) -> mcp_types.ListToolsResult:
         names = (*MARKS, "fail")
         return mcp_types.ListToolsResult(tools=[mcp_types.Tool(name=n, input_schema={"type": "object"}) for n in names])
 
     async def called(_: Any, params: mcp_types.CallToolRequestParams) -> mcp_types.CallToolResult:
+        if params.name.startswith("-"):
+            raise MCPError(int(params.name), "boom")
         text = mcp_types.TextContent(type="text", text="done")
         return mcp_types.CallToolResult(content=[text], is_error=params.name == "fail", _meta=MARKS.get(params.name))
 
     return McpServer("here", on_list_tools=listed, on_call_tool=called)
+
+
+def test_an_error_of_the_protocol_is_about_the_arguments_by_its_code(bench_with: Callable[..., Bench]) -> None:
+    bench = bench_with(open_target=lambda *_: made())
+    kinds = [bench.call(HERE, code).kind for code in ("-32602", "-32603", "-32601")]
+    assert kinds == [OutcomeKind.INVALID_ARGUMENTS, OutcomeKind.TOOL_ERROR, OutcomeKind.TOOL_ERROR]
 
 
 def test_only_a_marked_result_is_simulated(bench_with: Callable[..., Bench]) -> None:

@@ -36,7 +36,7 @@ def main(db: Path) -> None:
     with build_app(store, settings, encoder=CachedEncoder(EncoderSource.of(WordEncoder()), store.vectors)) as app:
         import_text(app.catalog_editor, document(), "world")
         with served(app, "world") as url:
-            loaded = sorted(name for name in sys.modules if name.startswith("opentelemetry.sdk"))
+            loaded = sorted(name for name in list(sys.modules) if name.startswith("opentelemetry.sdk"))
             print(json.dumps({"url": f"{url}/mcp", "loaded": loaded}), flush=True)
             sys.stdin.read()
 
