@@ -39,6 +39,7 @@ from core.lab.cluster import RaySpread, Work
 from core.lab.execution import ExecutionRun, Playing, Routed
 from core.lab.gate import CatalogDigest, Change, changes
 from core.lab.lab import BY_TIERS, UNDER_NETWORK, LabService
+from core.learning.requests import RequestService
 from core.routers.presets import DEFAULT_PRESET
 from core.store import Store
 
@@ -55,6 +56,15 @@ def drawn_tasks(catalog: str) -> str:
 
 def written_tasks(catalog: str) -> str:
     return f"written tasks: {catalog}"
+
+
+def asked_tasks(requests: RequestService, catalog: str) -> list[Task]:
+    """The example requests of a catalog as tasks, each labelled with its tool."""
+    return [
+        Task(f"{tool}:{at}", request.text, relevant=(tool,))
+        for tool, of_tool in requests.of_catalog(catalog).items()
+        for at, request in enumerate(of_tool)
+    ]
 
 
 @dataclass(frozen=True, slots=True)
