@@ -223,7 +223,6 @@ class Measured:
 
     @property
     def entry(self) -> dict[str, Any]:
-        """The entry in `wayfare bench --json` and in the store."""
         return run_entry(self.run, self.played, self.conditions.preset)
 
 

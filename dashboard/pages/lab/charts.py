@@ -79,7 +79,6 @@ def pareto(points: Points, front: Sequence[int], chosen: int, present: int | Non
 
 
 def importance_bars(shares: Mapping[str, float], *, objective: str) -> go.Figure:
-    """Draws a bar for each parameter, the largest on top."""
     names = list(shares)[::-1]
     trace = {
         "type": "bar", "orientation": "h", "x": [100 * shares[name] for name in names], "y": list(range(len(names))), "width": 0.42,
@@ -304,6 +303,5 @@ def sweep_map(
 def _grid(
     points: Sequence[Mapping[str, Value]], values: Sequence[object], axes: tuple[str, str], across: list[Value], up: list[Value]
 ) -> list[list[object]]:  # fmt: skip
-    """Returns the values as rows, from the lowest of the second axis."""
     known = {(point[axes[0]], point[axes[1]]): value for point, value in zip(points, values, strict=True)}
     return [[known.get((one, other)) for one in across] for other in up]
