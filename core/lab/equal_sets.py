@@ -3,23 +3,68 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Annotated
 
+import numpy as np
 from cachetools import LRUCache
 
 from core.catalogs.catalogs import CatalogService
 from core.domain import documents
+from core.domain.catalog import Tool
 from core.domain.documents import Wanted
 from core.domain.errors import CatalogError, UnknownNameError
 from core.domain.people import actions
-from core.domain.tasks import EqualJudgment, Proposal, Says, Sets, contradictions, joined, ordered
-from core.lab.levels import Proposals, proposed
+from core.domain.tasks import EqualJudgment, Proposal, Says, Sets, Step, Task, contradictions, joined, ordered
 from core.relevance.encoder import Vectors
 from core.relevance.learnt import LearntModels
+from core.relevance.scoring import SAME_HIGH
+from core.relevance.vectors import Progress, nearest_above
 from core.store import Store
+
+NEAREST, LEAST_COSINE = 10, SAME_HIGH
+MOST_PROPOSED = 10_000  # pairs: more than anybody judges
+
+
+def proposed(
+    tools: Sequence[Tool], own: Vectors, most: int = MOST_PROPOSED, *, progress: Progress | None = None
+) -> tuple[tuple[Proposal, ...], int]:
+    """Each tool with those of its ten nearest (ETOM, section 3) that may do the same by the vectors of decisions, (T, D): each pair
+    once, the nearest first, and the number of pairs that were left out."""
+    one, other, cosine = nearest_above(own, NEAREST, LEAST_COSINE, progress=progress)
+    low, high = np.minimum(one, other), np.maximum(one, other)
+    _, first = np.unique(low * len(tools) + high, return_index=True)
+    first = first[np.argsort(-cosine[first], kind="stable")]
+    pairs = [(*ordered(tools[int(low[at])].id, tools[int(high[at])].id), float(cosine[at])) for at in first[:most]]
+    pairs.sort(key=lambda pair: (-pair[2], pair[:2]))
+    return tuple(Proposal(*names, cosine=min(1.0, near)) for *names, near in pairs), max(0, len(first) - most)
+
+
+def widened(tasks: Sequence[Task], sets: Sets) -> tuple[Task, ...]:
+    """The tasks with every tool right that is equal to a right one, in `relevant` and in the steps of plans.
+
+    A task's own tools stay first: level 1 asks for the first of them.
+
+    >>> (task,) = widened([Task("t", "x", relevant=("a::r",), plan=(Step("a::r"),))], ((("a::r", "b::r")),))
+    >>> task.relevant, task.plan[0].equal
+    (('a::r', 'b::r'), ('b::r',))
+    """
+    of = {tool: tools for tools in sets for tool in tools}
+    return tuple(
+        replace(task, relevant=_with_equal(task.relevant, of), plan=tuple(_step(step, of) for step in task.plan))
+        for task in tasks
+    )
+
+
+def _step(step: Step, of: Mapping[str, Sequence[str]]) -> Step:
+    return replace(step, equal=tuple(tool for tool in _with_equal((step.tool, *step.equal), of) if tool != step.tool))
+
+
+def _with_equal(tools: Sequence[str], of: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((*tools, *(equal for tool in tools for equal in of.get(tool, ())))))
+
 
 KIND = "wayfare equal function sets"
 CATALOGS_KEPT = 4
@@ -59,14 +104,14 @@ class EqualSetsService:
     now: Callable[[], datetime]
 
     def __post_init__(self) -> None:
-        self._proposed: LRUCache[str, tuple[Vectors, Proposals]] = LRUCache(CATALOGS_KEPT)
+        self._proposed: LRUCache[str, tuple[Vectors, tuple[tuple[Proposal, ...], int]]] = LRUCache(CATALOGS_KEPT)
 
     def of_catalog(self, catalog: str) -> EqualSets:
         """The equal sets of a catalog. Builds a missing index."""
         judged = self.store.equal_judgments.of_catalog(catalog)
         says = {one.pair: one.says for one in judged}
         sets = self.sets(catalog)
-        proposals = self.propose(catalog)
+        proposals, left_out = self.propose(catalog)
         of = {tool: number for number, tools in enumerate(sets) for tool in tools}
         pairs = tuple(
             replace(
@@ -74,12 +119,12 @@ class EqualSetsService:
                 says=says.get((one.one, one.other), ""),
                 follows=(one.one, one.other) not in says and of.get(one.one, -1) == of.get(one.other, -2),
             )
-            for one in proposals.pairs
+            for one in proposals
         )
         known = {(one.one, one.other) for one in pairs}
         return EqualSets(
             pairs, sets, tuple(one for one in judged if one.pair not in known), contradictions(judged, sets),
-            proposals.left_out,
+            left_out,
         )  # fmt: skip
 
     def sets(self, catalog: str) -> Sets:
@@ -102,7 +147,6 @@ class EqualSetsService:
         self.learnt.forget(catalog)  # equal tools share labels
 
     def export(self, catalog: str) -> str:
-        """Pairs and sets as the text of a JSON file."""
         judged = self.store.equal_judgments.of_catalog(catalog)
         pairs = [{"tools": list(one.pair), "says": one.says, "at": one.at.isoformat()} for one in judged]
         document = {
@@ -136,7 +180,7 @@ class EqualSetsService:
         known = self._proposed.get(catalog)
         return known is not None and known[0] is self.catalogs.own(catalog)[1]
 
-    def propose(self, catalog: str, progress: Callable[[int, int], object] | None = None) -> Proposals:
+    def propose(self, catalog: str, progress: Progress | None = None) -> tuple[tuple[Proposal, ...], int]:
         """Find the pairs of a catalog, once. Builds a missing index. `progress` gets the tools that are compared, and of how many."""
         opened, own = self.catalogs.own(catalog)
         known = self._proposed.get(catalog)

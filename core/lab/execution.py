@@ -48,7 +48,6 @@ class Routed:
 
     @classmethod
     def of(cls, task: Task, decision: Decision) -> Self:
-        """From a decision."""
         names = tuple(decision.tools.ids[row] for row in decision.candidates)
         exposure = decision.exposure
         tokens = exposure.exposed + exposure.cached
@@ -57,12 +56,10 @@ class Routed:
         return cls(names, dropped_by(task, decision), decision.timings_ms["total"], tokens, called, payments)
 
     def to_json(self) -> dict[str, Any]:
-        """As the store keeps it."""
         return asdict(self)
 
     @classmethod
     def parse(cls, document: Mapping[str, Any]) -> Self:
-        """Read what `to_json` gave."""
         found = dict(document)
         for name in ("candidates", "called", "payments_usd"):
             if found.get(name) is not None:
@@ -153,7 +150,6 @@ class Playing:
 
     @classmethod
     def parse(cls, document: Mapping[str, Any]) -> Self:
-        """Read what the store has; before tasks were split, there was no `split`. Raises TypeError for another document."""
         return cls(**{"split": False, **document})
 
     def routed(self, tasks: Sequence[Task]) -> list[Task]:
@@ -171,7 +167,6 @@ class Interval:
 
     @classmethod
     def of(cls, values: Floats) -> Interval:
-        """From one value per seed. NaN if no value is finite."""
         known = values[np.isfinite(values)]
         if not len(known):
             return cls(float("nan"), float("nan"), float("nan"))
@@ -201,7 +196,6 @@ class ExecutionRun:
     unpriced_tries: float
 
     def to_json(self) -> dict[str, object]:
-        """What `bench --execute --json` adds to a run, with the intervals under `intervals`."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         found: dict[str, Interval] = {name: one for name, one in values.items() if isinstance(one, Interval)}
         finite = {name: one for name, one in found.items() if np.isfinite(one.mean)}

@@ -63,7 +63,6 @@ class FindableService:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def known(self, catalog: str) -> Findable | None:
-        """Returns the estimate if it was made for the catalog as it is now."""
         found, current = self.latest(catalog)
         return found if current else None
 
@@ -77,7 +76,6 @@ class FindableService:
         return kept[2], kept[0] is now[0] and kept[1] is now[1]
 
     def can_estimate(self, catalog: str) -> bool:
-        """Tells whether a tool of a catalog has two requests."""
         return any(len(of) > 1 for of in self.learnt.requests.of(self.catalogs.catalog(catalog)).values())
 
     def estimate(self, catalog: str, progress: Progress = quiet) -> Findable:
@@ -132,7 +130,6 @@ class FindableService:
 
 
 def worded(catalog: Catalog, place: str, text: str) -> Catalog:
-    """Returns the catalog with another description of one tool."""
     server, _, name = place.partition("::")
     tool = catalog.tools[catalog.tool_row[place]]
     return reworded(catalog, [Wording(server, name, text, words_digest(tool.own_description), "")])

@@ -34,7 +34,6 @@ class CatalogDigest:
 
     @classmethod
     def of(cls, catalog: Catalog, statistics: Statistics) -> CatalogDigest:
-        """From a catalog and its statistics of now."""
         asks, prices = statistics.servers.ask_usd.tolist(), statistics.tools.price_usd.tolist()
         return cls(
             catalog.name,
@@ -195,10 +194,6 @@ class Gate:
 
     @classmethod
     def of(cls, baseline: Baseline, runs: Sequence[BenchmarkRun], catalog: CatalogDigest, tolerance: float) -> Gate:
-        """Compare each run with the baseline's run of the same router, the second with its second.
-
-        Raises CatalogError if the baseline lacks a router, or every task of one.
-        """
         found = () if baseline.catalog is None else changes(baseline.catalog, catalog)
         then = (task for run in baseline.runs for task in run.tasks.values())
         results = (*then, *(task for run in runs for task in run.tasks))

@@ -119,7 +119,6 @@ class JudgmentService:
         return judged_tasks(self.judgments(catalog, set_name))
 
     def source(self, set_name: str) -> str:
-        """The source of tasks that a run over this set records."""
         return f"{SOURCE}{set_name}"
 
     def export(self, catalog: str, set_name: str, form: Format) -> str:

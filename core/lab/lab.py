@@ -25,9 +25,9 @@ from core.governance.governed_calls import GovernedCalls
 from core.importers import read_tasks
 from core.importers.shipped_catalogs import SAMPLE
 from core.lab.benchmark import BenchmarkRun, measured_run
-from core.lab.equal_sets import EqualSetsService
+from core.lab.equal_sets import EqualSetsService, widened
 from core.lab.execution import ExecutionRun, LiveCall, Playing, Routed, play
-from core.lab.levels import LevelRun, run_levels, widened
+from core.lab.levels import LevelRun, run_levels
 from core.servers.lazy_pool import load_protocol
 
 LIVE_LIMIT_S = 10.0
@@ -73,7 +73,6 @@ class LabService:
         return TASK_SETS.get(catalog, {})
 
     def benchmark(self, tasks: Sequence[Task], *, catalog: str, router: str, parameters: Parameters) -> BenchmarkRun:
-        """Retrieval measures over labelled tasks."""
         routed = list(self.routed(tasks, catalog=catalog, router=router, parameters=parameters))
         return measured_run(router, parameters.values(), tasks, routed)
 

@@ -38,6 +38,7 @@ from core.lab.cluster import RaySpread, Work
 from core.lab.execution import ExecutionRun, Playing, Routed
 from core.lab.gate import CatalogDigest, Change, changes
 from core.lab.lab import BY_TIERS, UNDER_NETWORK, LabService
+from core.learning.requests import RequestService
 from core.routers.presets import DEFAULT_PRESET
 from core.store import Store
 
@@ -54,6 +55,15 @@ def drawn_tasks(catalog: str) -> str:
 
 def written_tasks(catalog: str) -> str:
     return f"written tasks: {catalog}"
+
+
+def asked_tasks(requests: RequestService, catalog: str) -> list[Task]:
+    """The example requests of a catalog as tasks, each labelled with its tool."""
+    return [
+        Task(f"{tool}:{at}", request.text, relevant=(tool,))
+        for tool, of_tool in requests.of_catalog(catalog).items()
+        for at, request in enumerate(of_tool)
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +222,6 @@ class Measured:
 
     @property
     def entry(self) -> dict[str, Any]:
-        """The entry in `wayfare bench --json` and in the store."""
         return run_entry(self.run, self.played, self.conditions.preset)
 
 

@@ -13,75 +13,13 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
-from core.domain.catalog import Tool
 from core.domain.decision import Decision
-from core.domain.tasks import Proposal, Sets, Step, Task, ordered
+from core.domain.tasks import Task
 from core.lab.benchmark import percentile
 from core.lab.execution import Routed
-from core.relevance.encoder import Vectors
-from core.relevance.scoring import SAME_HIGH
-from core.relevance.vectors import Progress, nearest_above
-
-# Equal tools: proposed pairs, and tasks that accept any tool of a set
-
-NEAREST, LEAST_COSINE = 10, SAME_HIGH
-MOST_PROPOSED = 10_000  # pairs: more than anybody judges
-
-
-@dataclass(frozen=True, slots=True)
-class Proposals:
-    """The nearest pairs, at most `MOST_PROPOSED`, and how many further ones were left out."""
-
-    pairs: tuple[Proposal, ...]
-    left_out: int = 0
-
-
-def proposed(
-    tools: Sequence[Tool], own: Vectors, most: int = MOST_PROPOSED, *, progress: Progress | None = None
-) -> Proposals:
-    """Each tool with those of its ten nearest (ETOM, section 3) that may do the same by the vectors of decisions, (T, D). Each pair
-    once, the nearest first."""
-    one, other, cosine = nearest_above(own, NEAREST, LEAST_COSINE, progress=progress)
-    low, high = np.minimum(one, other), np.maximum(one, other)
-    _, first = np.unique(low * len(tools) + high, return_index=True)
-    first = first[np.argsort(-cosine[first], kind="stable")]
-    pairs = [(*ordered(tools[int(low[at])].id, tools[int(high[at])].id), float(cosine[at])) for at in first[:most]]
-    pairs.sort(key=lambda pair: (-pair[2], pair[:2]))
-    return Proposals(
-        tuple(Proposal(one, other, cosine=min(1.0, cosine)) for one, other, cosine in pairs), max(0, len(first) - most)
-    )
-
-
-def widened(tasks: Sequence[Task], sets: Sets) -> tuple[Task, ...]:
-    """The tasks with every tool right that is equal to a right one, in `relevant` and in the steps of plans.
-
-    A task's own tools stay first: level 1 asks for the first of them.
-
-    >>> (task,) = widened([Task("t", "x", relevant=("a::r",), plan=(Step("a::r"),))], ((("a::r", "b::r")),))
-    >>> task.relevant, task.plan[0].equal
-    (('a::r', 'b::r'), ('b::r',))
-    """
-    of = {tool: tools for tools in sets for tool in tools}
-    return tuple(
-        replace(task, relevant=_with_equal(task.relevant, of), plan=tuple(_step(step, of) for step in task.plan))
-        for task in tasks
-    )
-
-
-def _step(step: Step, of: Mapping[str, Sequence[str]]) -> Step:
-    return replace(step, equal=tuple(tool for tool in _with_equal((step.tool, *step.equal), of) if tool != step.tool))
-
-
-def _with_equal(tools: Sequence[str], of: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys((*tools, *(equal for tool in tools for equal in of.get(tool, ())))))
-
-
-# Scores
 
 Score = Callable[[Sequence[str], Task], float]
 
@@ -231,6 +169,7 @@ def by_steps(
 ) -> dict[int, tuple[int, Mapping[str, float]]]:
     """The number of tasks and the mean of each score for each number of steps.
 
+    >>> from core.domain.tasks import Step
     >>> tasks = [Task(str(at), "x", plan=(Step("a::x"),) * steps) for at, steps in enumerate((3, 2, 2))]
     >>> by_steps(tasks, {"f1": [0.5, 1.0, 0.0]})
     {2: (2, {'f1': 0.5}), 3: (1, {'f1': 0.5})}

@@ -178,7 +178,6 @@ class ReplayTotals:
 
     @property
     def headline(self) -> str:
-        """The difference in a few words."""
         then, now = self.projected_usd_then, self.projected_usd_now
         money = "The same money" if self.compared else "No money to compare"
         if units.price(then) != units.price(now):
@@ -327,7 +326,6 @@ class _Past:
             projection.observe(event)
 
     def context(self, parameters: Parameters, event: DecisionEvent) -> RoutingContext:
-        """The context that a router would have read then."""
         learning = parameters if isinstance(parameters, LearningParameters) else LearningParameters()
         key = learning.priors(), learning.rates()
         catalog = self._catalogs.catalog(self._name)

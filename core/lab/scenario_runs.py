@@ -26,7 +26,7 @@ from core.domain.people import actions
 from core.domain.tasks import Task
 from core.importers import read_tasks, tasks_text
 from core.importers.shipped_catalogs import SAMPLE
-from core.lab.lab_runs import LabRunService
+from core.lab.lab_runs import LabRunService, asked_tasks
 from core.lab.scenarios.measures import SETTINGS, ScenarioRun, Setting, measured, parameters_under
 from core.lab.scenarios.simulation import LEAD_IN, STEPS, Call, Step, World, walk
 from core.learning.feedback import FeedbackService
@@ -184,12 +184,7 @@ class ScenarioService:
             return self.lab_runs.stored_tasks(known, source)
         name = self.catalogs.open(catalog).name
         labelled = self.feedback.export(name)
-        asked = [
-            Task(f"request-{at}", request.text, relevant=(tool,))
-            for at, (tool, request) in enumerate(
-                (tool, request) for tool, requests in self.requests.of_catalog(name).items() for request in requests
-            )
-        ]
+        asked = asked_tasks(self.requests, name)
         if len(asked) > labelled.count("\n"):
             return tuple(asked)
         if labelled:

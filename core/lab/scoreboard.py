@@ -14,7 +14,7 @@ from core.domain.errors import UnknownNameError
 from core.domain.params import Parameters
 from core.domain.tasks import Task
 from core.lab.lab import LabService
-from core.lab.lab_runs import LabRunService
+from core.lab.lab_runs import LabRunService, asked_tasks
 from core.lab.sweep import INVALID, SECONDS, SOLVED, USD, Floats, Rows
 from core.lab.sweeps import TasksAsked
 from core.learning.feedback import FeedbackService
@@ -126,11 +126,7 @@ class ScoreboardService:
         if task_set == LABELS:
             return self.lab.parse_tasks(self.feedback.export(catalog).encode(), source=LABELS)
         if task_set == REQUESTS:
-            return [
-                Task(f"{tool}:{at}", request.text, relevant=(tool,))
-                for tool, requests in self.requests.of_catalog(catalog).items()
-                for at, request in enumerate(requests)
-            ]
+            return asked_tasks(self.requests, catalog)
         found = self._stored(catalog)
         if task_set not in found:
             raise UnknownNameError(

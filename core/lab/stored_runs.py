@@ -151,12 +151,6 @@ STAGES: Mapping[str, Why] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Failed:
-    task: Task
-    stage: str
-
-
 def stage(task: Task, result: Result) -> str:
     """The stage at which a task failed, "" if it did not fail.
 
@@ -171,13 +165,13 @@ def stage(task: Task, result: Result) -> str:
     return str(entry.get("dropped_by") or UNKNOWN)
 
 
-def failures(tasks: Sequence[Task], result: Result) -> dict[Why, tuple[Failed, ...]]:
-    """The failed tasks by reason, the largest group first."""
-    found: dict[Why, list[Failed]] = {}
+def failures(tasks: Sequence[Task], result: Result) -> dict[Why, list[tuple[Task, str]]]:
+    """The failed tasks by reason, each with its stage, the largest group first."""
+    found: dict[Why, list[tuple[Task, str]]] = {}
     for task in tasks:
         if where := stage(task, result):
-            found.setdefault(STAGES.get(where, Why.UNKNOWN), []).append(Failed(task, where))
-    return {why: tuple(ones) for why, ones in sorted(found.items(), key=lambda item: -len(item[1]))}
+            found.setdefault(STAGES.get(where, Why.UNKNOWN), []).append((task, where))
+    return dict(sorted(found.items(), key=lambda item: -len(item[1])))
 
 
 # Decisions side by side on one sub-task

@@ -56,7 +56,6 @@ class Axis:
 
     @property
     def numeric(self) -> bool:
-        """Whether all values are numbers."""
         return all(isinstance(value, int | float) and not isinstance(value, bool) for value in self.values)
 
     def at(self, share: float) -> float:
@@ -328,7 +327,6 @@ class Change:
 
     @property
     def verdict(self) -> str:
-        """In a word: better, worse, or within noise."""
         return "better" if self.gained else "worse" if self.lost else "within noise"
 
 

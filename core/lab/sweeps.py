@@ -60,7 +60,6 @@ class SweepPlan:
         return grid(self.axes) if self.method == GRID else drawn(self.axes, self.count, seed=seed)
 
     def to_json(self, points: int) -> dict[str, Any]:
-        """The stored form."""
         first = {"first": "present"} if self.method == OPTUNA else {}  # searches of before began elsewhere
         return {"axes": [axis.text for axis in self.axes], "method": self.method, "points": points, **first}
 
@@ -200,11 +199,9 @@ class TasksAsked:
 
     @property
     def possible(self) -> list[Task]:
-        """The tasks that name a right tool, in order."""
         return [self.tasks[at] for at in self._scorer.possible]
 
     def per_task(self, point: Parameters) -> dict[str, Floats]:
-        """The measures of one point for each possible task."""
         return self.first_and_measures(point)[1]
 
     def first_and_measures(self, point: Parameters) -> tuple[Rows, dict[str, Floats]]:

@@ -72,12 +72,10 @@ class WrittenTasks:
 
     @property
     def levels(self) -> dict[str, int]:
-        """The number of tasks of each level."""
         counts = Counter(task.level for task in self.tasks)
         return {level: counts[level] for level in LEVELS}
 
     def summary(self) -> list[str]:
-        """What was written, dropped and found, a sentence each."""
         levels = ", ".join(f"{level} {count}" for level, count in self.levels.items())
         said = [f"{len(self.tasks):,} tasks: {levels}. Nobody has checked their labels.", *self.remarks]
         said += [f"Dropped because {why}: {count:,}." for why, count in self.dropped.items()]
@@ -351,7 +349,6 @@ class _Writer:
 
 
 def _end(link: Link, row: int) -> int:
-    """The other end of a tool's link."""
     return link.source if link.target == row else link.target
 
 

@@ -160,7 +160,6 @@ def asked_things(tool: Tool) -> dict[str, str]:
 
 
 def required(tool: Tool) -> list[str]:
-    """The names of the required arguments."""
     listed: object = (tool.input_schema or {}).get("required")
     return [str(name) for name in cast("list[object]", listed)] if isinstance(listed, list) else []
 
@@ -381,5 +380,4 @@ def _capital(text: str) -> str:
 
 
 def on_server(request: str, server: str) -> str:
-    """A request that names the server to use."""
     return request if server.lower() in request.lower() else f"With {server}: {_capital(request)}"

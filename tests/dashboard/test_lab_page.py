@@ -13,7 +13,7 @@ from core.app import App
 from core.lab.execution import Playing
 from core.lab.lab_runs import Experiment
 from dashboard.pages.lab.run import JOB
-from dashboard.pages.lab.tasks import LABELS, OWN_FILE
+from dashboard.pages.lab.view import LABELS, OWN_FILE
 from tests.dashboard.harness import TIMEOUT_S, app_with, charts, checked, open_page, press, text_of, titles, turn
 
 CATALOG = {

@@ -10,8 +10,8 @@ from core.app import App
 from core.domain.catalog import Catalog, Server, Tool
 from core.domain.errors import CatalogError, UnknownNameError
 from core.domain.tasks import Step, Task
+from core.lab.equal_sets import proposed
 from core.lab.lab_runs import Experiment
-from core.lab.levels import proposed
 from tests.cases import each
 
 READ = "Read the text of a file."
@@ -123,7 +123,7 @@ def test_a_file_that_is_none_is_refused_whole(app: App, text: str) -> None:
 
 def test_the_nearest_pairs_are_proposed_and_the_others_are_counted(app: App) -> None:
     catalog, own = app.catalogs.own("twins")
-    whole, some = proposed(catalog.tools, own), proposed(catalog.tools, own, most=2)
-    assert (len(whole.pairs), whole.left_out) == (3, 0)
-    assert (some.left_out, app.equal_sets.of_catalog("twins").left_out) == (1, 0)
-    assert set(some.pairs) < set(whole.pairs)
+    (whole, none), (some, left_out) = proposed(catalog.tools, own), proposed(catalog.tools, own, most=2)
+    assert (len(whole), none) == (3, 0)
+    assert (left_out, app.equal_sets.of_catalog("twins").left_out) == (1, 0)
+    assert set(some) < set(whole)

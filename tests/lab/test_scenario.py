@@ -20,7 +20,7 @@ from core.routers import ROUTERS
 from core.routers.presets import DEFAULT_PRESET, applied
 from tests.cases import each
 from tests.lab import search_world as searching
-from tests.lab.scenario_worlds import FLUCTUATING, HYBRID, parameters_of, run
+from tests.lab.scenario_worlds import HYBRID, parameters_of, run
 
 
 @each("router", ["prag", "ehrr"])
@@ -177,19 +177,6 @@ def test_sonar_leaves_a_server_in_an_outage_and_comes_back_and_it_is_said_why(wo
     assert sum(change.chosen == "alpha" for change in found_changes) >= 3
     assert not (one_task.traces.outage[found.server, found.at]).any()
     assert changes(one_task, run(one_task, "prag")) == ()
-
-
-def test_a_change_without_an_outage_names_both_latencies_or_the_failed_call(world) -> None:
-    rhythm = replace(world(FLUCTUATING), order=np.zeros(360, dtype=np.int64))
-    (first, *_) = changes(rhythm, run(rhythm, "sonar"))
-    assert first.why.startswith(f"{first.left} is at ")
-    assert f", {first.chosen} at " in first.why
-    once = Outage(start=1.0, shortest=1, longest=1, base_ms=20)
-    latency_s = world(Profile("p", servers={"alpha": (once,)}), lead_in=0, steps=20).traces.latency_s.copy()
-    latency_s[0, 1:] = 0.02  # alpha was down at the first step alone
-    still = world(Profile("p"), lead_in=0, steps=20)
-    still = replace(still, traces=replace(still.traces, latency_s=latency_s), order=np.zeros(20, dtype=np.int64))
-    assert changes(still, run(still, "ehrr"))[0].why == "The last call to alpha failed."
 
 
 def test_curves_carry_states_and_outages() -> None:

@@ -137,7 +137,7 @@ FAILING_RESULT = {
 
 def test_failed_tasks_are_grouped_by_why_and_the_largest_group_is_first() -> None:
     found = failures(FAILING, FAILING_RESULT)
-    assert {why: [(one.task.id, one.stage) for one in ones] for why, ones in found.items()} == {
+    assert {why: [(task.id, where) for task, where in ones] for why, ones in found.items()} == {
         Why.OUT_RANKED: [("b", "not_first"), ("e", "not_retrieved")],
         Why.NOT_IN_INDEX: [("c", "absent")],
         Why.WRONG_SERVER: [("d", "not_shortlisted")],

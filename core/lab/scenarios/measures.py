@@ -100,7 +100,6 @@ class ScenarioRun:
 def measured(
     world: World, router: str, setting: Setting, parameters: dict[str, Value], steps: Iterable[Step]
 ) -> ScenarioRun:
-    """A run's measures. Decisions are not kept."""
     judge = Judge(world)
     rows: list[tuple[Any, ...]] = []  # a decision holds every tool, so that only what is needed of a step is kept
     right, skill, select_ms = 0, 0.0, 0.0
@@ -211,7 +210,6 @@ class RankingCollector:
         self._chance: list[NDArray[np.float32]] = []
 
     def add(self, step: Step) -> None:
-        """Take the ranking of a step's decision. The decision itself is not kept."""
         decision = step.decision
         best = decision.candidates[:BEST]
         none = BEST - len(best)

@@ -14,8 +14,7 @@ from core.domain import units
 from core.domain.catalog import Catalog, Json, Tool
 from core.domain.tasks import Proposal, Says
 from core.domain.untrusted_text import one_line
-from core.lab.equal_sets import EqualSets
-from core.lab.levels import LEAST_COSINE
+from core.lab.equal_sets import LEAST_COSINE, EqualSets
 from dashboard.pages.catalog import state
 from dashboard.session import only
 from dashboard.ui.long_work import AT_ONCE, show_preparing, work_first

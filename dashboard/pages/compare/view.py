@@ -214,7 +214,6 @@ def _empty_page(state: UrlState, query: QueryForm) -> None:
 
 
 def _decision(question: Question, variant: Variant) -> Decision | None:
-    """Returns a decision that is not recorded. Supposed figures count."""
     try:
         return question.app.what_if.decision(
             replace(question.asked, parameters=variant.parameters, router=variant.router)
@@ -231,8 +230,6 @@ SEEDS = 20
 
 @dataclass(frozen=True)
 class Played:
-    """The tasks that were played, their catalog, and the results."""
-
     catalog: str
     tasks: str
     names: tuple[str, ...]

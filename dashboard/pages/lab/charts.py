@@ -79,7 +79,6 @@ def pareto(points: Points, front: Sequence[int], chosen: int, present: int | Non
 
 
 def importance_bars(shares: Mapping[str, float], *, objective: str) -> go.Figure:
-    """Draws a bar for each parameter, the largest on top."""
     names = list(shares)[::-1]
     trace = {
         "type": "bar", "orientation": "h", "x": [100 * shares[name] for name in names], "y": list(range(len(names))), "width": 0.42,
@@ -117,11 +116,7 @@ def slices(points: Points, axes: Sequence[Axis], objective: str, chosen: int, *,
                 "type": "scatter", "mode": "markers", "xaxis": f"x{suffix}", "yaxis": "y",
                 "x": [_across(axis, p["values"][axis.name]) for p in points],
                 "y": [p[objective] for p in points], "customdata": [str(p["number"]) for p in points],
-                "marker": {
-                    "size": [14 if p["number"] == chosen else 7 for p in points],
-                    "symbol": ["star" if p["number"] == chosen else "circle" for p in points],
-                    "color": [CHOSEN if p["number"] == chosen else SIMILARITY for p in points], "opacity": 0.8,
-                },
+                "marker": _starred([p["number"] == chosen for p in points], 7) | {"opacity": 0.8},
                 "hovertext": [_point_hover(point) for point in points], "hoverinfo": "text",
             }
         )  # fmt: skip
@@ -131,6 +126,13 @@ def slices(points: Points, axes: Sequence[Axis], objective: str, chosen: int, *,
             **({} if numeric else {"type": "category"}), **(_track(axis) if axis.ranged else {}),
         }  # fmt: skip
     return figure(traces, title=f"Slices: {label(name, 60)} over each knob; ★ chosen", height=280, **layout)
+
+
+def _starred(chosen: Sequence[bool], size: int) -> dict[str, Any]:
+    return {
+        "size": [14 if one else size for one in chosen], "symbol": ["star" if one else "circle" for one in chosen],
+        "color": [CHOSEN if one else SIMILARITY for one in chosen],
+    }  # fmt: skip
 
 
 def parallel(points: Points, axes: Sequence[Axis], front: Sequence[int], chosen: int) -> go.Figure:
@@ -242,7 +244,6 @@ def sweep_lines(
     places = [place(value) for value in values]
     told = values[:: max(1, math.ceil(len(values) / 9))]
     ticks = {"tickvals": [place(value) for value in told], "ticktext": [value_text(value) for value in told]}
-    picked = [number == chosen for number in numbers]
     trace = {
         "type": "scatter",
         "mode": "lines+markers",
@@ -250,11 +251,7 @@ def sweep_lines(
         "y": measured,
         "customdata": [str(number) for number in numbers],
         "line": {"color": SIMILARITY, "width": 1.5},
-        "marker": {
-            "size": [14 if one else 8 for one in picked],
-            "symbol": ["star" if one else "circle" for one in picked],
-            "color": [CHOSEN if one else SIMILARITY for one in picked],
-        },
+        "marker": _starred([number == chosen for number in numbers], 8),
         "text": [value_text(value) for value in values],
         "hovertemplate": f"{label(axis)} = %{{text}}<br>{label(measure)} %{{y:.4g}}<extra></extra>",
     }
@@ -306,6 +303,5 @@ def sweep_map(
 def _grid(
     points: Sequence[Mapping[str, Value]], values: Sequence[object], axes: tuple[str, str], across: list[Value], up: list[Value]
 ) -> list[list[object]]:  # fmt: skip
-    """Returns the values as rows, from the lowest of the second axis."""
     known = {(point[axes[0]], point[axes[1]]): value for point, value in zip(points, values, strict=True)}
     return [[known.get((one, other)) for one in across] for other in up]

@@ -165,7 +165,6 @@ def _axis(knob: Knob, parameters: type[Parameters]) -> Axis:
 
 
 def _go_on(app: App, chosen: Chosen, sweep: Sweep, axes: Sequence[Axis]) -> None:
-    """Draw the button that continues a stopped search."""
     plan, known = json.loads(sweep.plan_json), len(app.sweeps.document(sweep.id)["points"])
     if known >= plan["points"] or busy():
         return

@@ -14,7 +14,7 @@ from core.domain.tasks import Task
 from core.domain.untrusted_text import one_line
 from core.lab.benchmark import MEASURES
 from core.lab.stored_runs import STAGES as GROUPS
-from core.lab.stored_runs import Failed, TaskChange, Why, failures, stage, task_changes
+from core.lab.stored_runs import TaskChange, Why, failures, stage, task_changes
 from dashboard.pages.lab.run import (
     MEASURE_WORDS,
     STAGES,
@@ -184,15 +184,15 @@ def failed_tasks(shown: ShownRuns) -> dict[str, str]:
     return {"failed": "" if id_ == ids[0] else id_, "group": "" if why is next(iter(groups)) else str(why)}
 
 
-def _failure_table(app: App, run: LabRun, failed: Sequence[Failed]) -> None:
+def _failure_table(app: App, run: LabRun, failed: Sequence[tuple[Task, str]]) -> None:
     values, entries = changed(app, run), run.result["tasks"]
     frame = pd.DataFrame(
         {
-            "sub-task": [one_line(one.task.subtask, 200) for one in failed],
-            "decision": [route_link(run, values, one.task) for one in failed],
-            "right": [one_line(", ".join(one.task.relevant) or "no tool can do it", 120) for one in failed],
-            "first": [one_line(next(iter(entries[one.task.id]["candidates"]), "–"), 80) for one in failed],
-            "stage": [STAGES.get(one.stage, one.stage) for one in failed],
+            "sub-task": [one_line(task.subtask, 200) for task, _ in failed],
+            "decision": [route_link(run, values, task) for task, _ in failed],
+            "right": [one_line(", ".join(task.relevant) or "no tool can do it", 120) for task, _ in failed],
+            "first": [one_line(next(iter(entries[task.id]["candidates"]), "–"), 80) for task, _ in failed],
+            "stage": [STAGES.get(where, where) for _, where in failed],
         }
     )
     table(

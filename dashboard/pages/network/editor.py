@@ -45,7 +45,6 @@ class Editing:
         return f"{OPEN}.{self.turn}.{name}"
 
     def begin(self, draft: Draft, name: str, about: str) -> None:
-        """Restart every widget with this draft."""
         self.draft, self.name, self.about, self.problem = draft, name, about, ""
         self.turn += 1
 
@@ -89,7 +88,6 @@ LONGEST_ABOUT = 300
 
 
 def saving_row(editing: Editing, draft: Draft | None, usual: str) -> None:
-    """Draw name, description and buttons. Without a draft nothing can be saved."""
     for key, start in (("name", editing.name), ("about", " ".join(editing.about.split())[:LONGEST_ABOUT])):
         st.session_state.setdefault(editing.key(key), start)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass
 from functools import partial
 from urllib.parse import urlencode
 
@@ -12,19 +13,60 @@ from core.app import App
 from core.catalogs.background_jobs import Job, Stopped
 from core.domain import units
 from core.domain.errors import StoreError
+from core.domain.lab_runs import LIVE
 from core.domain.outcome import OutcomeKind
+from core.domain.params import Value
 from core.domain.people import person
 from core.lab.scenario_runs import planned
-from core.lab.scenarios.measures import RankingCollector, ScenarioRun, changes, curves
+from core.lab.scenarios.measures import (
+    RankingCollector,
+    ScenarioRun,
+    Setting,
+    changes,
+    curves,
+)
 from core.lab.scenarios.simulation import Step, World
+from core.network.profiles import Profile
 from dashboard.pages.network.charts.latency import RunTimeline
 from dashboard.pages.network.charts.runs import LiveCall, calls_so_far
-from dashboard.pages.network.choice import LIVE_HELP, Choice
 from dashboard.session import here, only
 from dashboard.ui.chart import chart
 from dashboard.ui.long_work import show_preparing
 from dashboard.ui.text import escaped
 from dashboard.ui.url_state import open_page
+
+SIDES = ("one", "other")
+Changed = tuple[tuple[str, Value], ...]  # in the order of the parameters
+LIVE_HELP = (
+    "Every call is made over MCP. The network is injected below the protocol: delays, time-outs after 1 s, dropped connections. "
+    "Latencies are measured. Results of virtual servers are simulated; of real servers only read-only tools are called."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The inputs of one run. Equal choices give equal results."""
+
+    profile: str
+    network: Profile  # its current definition: a saved one may change
+    catalog: str
+    routers: tuple[str, str]
+    titles: tuple[str, str]
+    knobs: tuple[Changed, Changed]
+    setting: Setting
+    seed: int
+    steps: int
+    live: bool = False
+    inputs: str = ""  # the fingerprint of a catalog of one's own and its tasks, which may change
+
+    def texts(self) -> dict[str, str]:
+        return {
+            "profile": self.profile, "catalog": self.catalog, "routers": ",".join(self.routers),
+            **{side: urlencode(changed) for side, changed in zip(SIDES, self.knobs, strict=True)},
+            "setting": self.setting.name, "seed": str(self.seed), "calls" if self.live else "steps": str(self.steps),
+            "mode": LIVE if self.live else "",
+        }  # fmt: skip
+
 
 MOST_CURVES = 8
 

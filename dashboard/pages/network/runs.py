@@ -230,7 +230,6 @@ def chosen_runs(linked: Mapping[str, str]) -> str:
 
 
 def runs_table(runs: Sequence[KeptRun], titles: Mapping[str, str], count: int) -> None:
-    """Draw the newest of `count` stored runs as a table with a choice of rows."""
     ids = [run.id for run in runs]
     wanted = sorted(ids.index(id_) for id_ in st.session_state[CHOSEN] if id_ in ids)
     if wanted != sorted(_selected_rows()):
@@ -265,7 +264,6 @@ def chosen_after(before: Sequence[str], selected: Sequence[str]) -> tuple[list[s
 
 
 def chosen_from(runs: Sequence[KeptRun]) -> list[KeptRun]:
-    """Returns the chosen runs, and shows the number of missing ones."""
     by_id = {run.id: run for run in runs}
     wanted: list[str] = st.session_state[CHOSEN]
     if missing := sum(id_ not in by_id for id_ in wanted):

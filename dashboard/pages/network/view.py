@@ -1,24 +1,187 @@
-"""The Network page: a profile, its player, live runs and stored runs."""
+"""The Network page: the choice of a profile, its routers with their knobs and its mode; the player, live runs and stored runs."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from urllib.parse import parse_qsl
 
 import plotly.graph_objects as go
 import streamlit as st
 
+from core.app import App
 from core.domain.errors import WayfareError
+from core.domain.lab_runs import LIVE, SIMULATED
+from core.domain.outcome import CallMode
+from core.lab.scenario_runs import TASKS, TESTBED
+from core.lab.scenarios.measures import SETTINGS, Setting, parameters_under
 from dashboard.pages.network.charts.latency import RunTimeline, latency_curves
 from dashboard.pages.network.charts.runs import TOTALS, event_strip, server_history, totals_so_far
-from dashboard.pages.network.choice import IGNORED, choose_run, follow, whole_number
-from dashboard.pages.network.job import finished_timeline, forget, other_live_run
+from dashboard.pages.network.editor import after_editing, editor, open_editor
+from dashboard.pages.network.job import LIVE_HELP, SIDES, Changed, Choice, finished_timeline, forget, other_live_run
 from dashboard.pages.network.runs import chosen_runs, earlier_runs
 from dashboard.pages.network.tables import SIGNS, events_table, measures_table, step_cards
 from dashboard.session import current_app
+from dashboard.ui.calling import MODES
 from dashboard.ui.chart import chart
-from dashboard.ui.question import standing_question
+from dashboard.ui.knobs import knob_panel, read_knobs, reset_knobs, start_knobs
+from dashboard.ui.question import Question, standing_question
 from dashboard.ui.text import escaped
 from dashboard.ui.url_state import UrlState
+
+
+def router_knobs(app: App, place: int, router: str, title: str, setting: Setting, linked: Mapping[str, str]) -> Changed:
+    """Draw the button with the knobs of the first or second router. Returns the changed ones.
+
+    The values of the setting (s and t, or k) and the planner are left out: both routers share them.
+    """
+    defaults, prefix = app.routing.parameters(router), f"network.knob.{place}.{router}"
+    names = [knob.name for knob in defaults.knobs()]
+    shared = {*parameters_under(setting, names), "planner"}
+    texts = dict(parse_qsl(linked.get(SIDES[place], "")))
+    for problem in start_knobs(defaults, {name: texts[name] for name in texts if name not in shared}, prefix):
+        st.warning(escaped(problem), icon=":material/link_off:")
+    changed = {n: v for n, v in read_knobs(defaults, prefix).changed().items() if n not in shared}
+    label = f"{escaped(title, 40)}{f' · :violet[{len(changed)} changed]' if changed else ''}"
+    with st.popover(label, icon=":material/tune:", key=f"network:knobs:{place}"):
+        st.button(
+            "Reset", icon=":material/restart_alt:", key=f"network:knobs:reset:{place}", disabled=not changed,
+            on_click=reset_knobs, args=(defaults, prefix), help=None if changed else "Every knob is at its default.",
+        )  # fmt: skip
+        knob_panel(defaults, prefix, (), elsewhere=shared)
+    return tuple(changed.items())
+
+
+SIMULATED_HELP = "No tool is called. Latencies come from the network, outcomes are drawn from the catalog's success rates with the seed."
+
+
+def mode_badge(live: bool) -> None:
+    if live:
+        st.badge("live, network injected", icon=":material/network_ping:", color="gray", help=LIVE_HELP)
+    else:
+        st.badge("simulated", icon=MODES[CallMode.DRAWN].icon, color="violet", help=SIMULATED_HELP)
+
+
+PROFILE = "hybrid_default"  # has intermittent outages
+ROUTERS = ("sonar", "ehrr")
+STEPS, MOST_STEPS, FEWEST_STEPS, MOST_SEED = 300, 2000, 10, 2**31 - 1
+LIVE_STEPS, MOST_LIVE = 60, 300
+MISSING = (
+    ".missing"  # the end of the key of a sentence about an unknown name in a link, shown until another one is chosen
+)
+
+
+TOOK = "network:took"  # the setting of the question that was taken over last
+IGNORED = ("n", "s", "t", "k", "planner", "at_s")  # the page has its own, the same for both routers
+
+
+def choose_run(app: App, state: UrlState, linked: Mapping[str, str]) -> Choice:
+    """Draw the row at the top of the page. Warns about unknown names in a link and uses the default."""
+    titles = {router.id: router.title for router in app.routing.routers()}
+    wanted: dict[str, str] = dict(zip(("one", "other"), linked.get("routers", "").split(","), strict=False))
+    after_editing(state.key("profile"))
+    notices = st.container()
+    row = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
+    with row:
+        profile = _select("Network", "profile", app.networks.names(), PROFILE, state, linked, 170, _spaced)
+        st.button(
+            "Edit", icon=":material/tune:", key="network:change", on_click=open_editor, args=(profile,),
+            help="Edit the states of servers and their values, and save them under a name.",
+        )  # fmt: skip
+        names = [info.name for info in app.catalogs.infos()]
+        catalog = _select("Catalog", "catalog", names, TESTBED, state, linked, 140)
+        one = _select("Router", "one", tuple(titles), ROUTERS[0], state, wanted, 165, titles.__getitem__)
+        other = _select("and router", "other", tuple(titles), ROUTERS[1], state, wanted, 165, titles.__getitem__)
+        settings = {setting.name: setting for setting in SETTINGS}
+        setting = _select(
+            "Short-list", "setting", tuple(settings), SETTINGS[0].name, state, linked, 95,
+            note="The number of servers (s) and tools (t) that a router keeps: its parameters s and t, or EHRR's k.",
+        )  # fmt: skip
+        seed = _number(
+            "Seed", "seed", 0, 0, MOST_SEED, 1, state, linked,
+            "The seed of latencies, of the order of queries, and of success.",
+        )  # fmt: skip
+        live = _select("Calls", "mode", (SIMULATED, LIVE), SIMULATED, state, linked, 125) == LIVE
+        name, start, most, by = ("calls", LIVE_STEPS, MOST_LIVE, 10) if live else ("steps", STEPS, MOST_STEPS, 50)
+        steps = _number("Steps", name, start, FEWEST_STEPS, most, by, state, linked, "One query in each step of 10 s.")
+    for missing in ("profile", "catalog", "one", "other", "setting", "mode"):
+        if sentence := st.session_state.get(f"{state.key(missing)}{MISSING}"):
+            notices.warning(escaped(sentence, 200), icon=":material/link_off:")
+    editor(app, catalog, seed, PROFILE)
+    network = app.networks.load(profile)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        mode_badge(live)
+        knobs = (
+            router_knobs(app, 0, one, titles[one], settings[setting], linked),
+            router_knobs(app, 1, other, titles[other], settings[setting], linked),
+        )
+    queries = (
+        ""
+        if catalog in TASKS
+        else " The queries are the catalog's labelled tasks, else its example requests or its labels, whichever are more."
+    )
+    st.caption(f"**{escaped(_spaced(profile))}:** {escaped(network.about)}{queries}")
+    named = [
+        f"{titles[router]}, changed" if changed else titles[router]
+        for router, changed in zip((one, other), knobs, strict=True)
+    ]
+    return Choice(
+        profile, network, catalog, (one, other), (named[0], named[1]), knobs, settings[setting], seed, steps, live, app.scenarios.inputs(catalog)
+    )  # fmt: skip
+
+
+def follow(state: UrlState, question: Question) -> None:
+    """Let the second router be that of the question, with its knobs, its catalog and its network, once for each change of them."""
+    setting, router = question.setting, question.query.router
+    if setting == st.session_state.get(TOOK, {}):
+        return
+    st.session_state[TOOK] = setting
+    st.session_state[state.key("other")] = router
+    for name, value in question.parameters.values().items():
+        st.session_state[f"network.knob.1.{router}.{name}"] = value
+    if "catalog" in setting:
+        st.session_state[state.key("catalog")] = question.query.catalog
+    if (network := question.asked.network).has_profile:
+        st.session_state[state.key("profile")] = network.network
+
+
+def _spaced(profile: str) -> str:
+    return profile.replace("_", " ")
+
+
+def _select(
+    label: str, name: str, options: Sequence[str], start: str, state: UrlState, linked: Mapping[str, str],
+    width: int, show: Callable[[str], str] = str, *, note: str | None = None,
+) -> str:  # fmt: skip
+    key, wanted = state.key(name), linked.get(name) or start
+    if st.session_state.get(key) not in options:
+        st.session_state[key] = wanted if wanted in options else start
+        if wanted not in options:
+            st.session_state[f"{key}{MISSING}"] = f"There is no {label.lower()} {wanted}; this is {show(start)}."
+    chosen = st.selectbox(label, options, key=key, format_func=show, width=width, help=note)
+    if chosen != start:
+        st.session_state.pop(f"{key}{MISSING}", None)
+    return chosen
+
+
+def _number(
+    label: str, name: str, start: int, low: int, high: int, step: int, state: UrlState, linked: Mapping[str, str],
+    note: str,
+) -> int:  # fmt: skip
+    key, wanted = state.key(name), linked.get(name, "")
+    if key not in st.session_state:
+        st.session_state[key] = whole_number(wanted, start, low, high)
+    found = st.number_input(label, min_value=low, max_value=high, step=step, key=key, width=120, help=note)
+    return start if found is None else int(found)
+
+
+def whole_number(text: str, start: int, low: int, high: int) -> int:
+    """Returns the number in a link within its range, or `start`.
+
+    >>> whole_number("12", 5, 0, 10), whole_number("-1", 5, 0, 10), whole_number("", 5, 0, 10)
+    (10, 5, 5)
+    """
+    return min(max(int(text), low), high) if text.isascii() and text.isdigit() and len(text) < 12 else start
+
 
 STEP, SCALE, PLAYING = "network.step", "network.scale", "network.playing"
 TICK_S, TICKS = 1.0, 60  # a run plays in about a minute

@@ -73,7 +73,6 @@ class RunTimeline:
         return [(max(begin, 0.0), end) for begin, end in spans if end > 0]
 
     def events(self) -> list[Event]:
-        """Returns outages and changes of server in order of time."""
         found: list[Event] = []
         for curve in self.curves:
             for begin, end in self.outages(curve):
@@ -205,7 +204,6 @@ def shade(spans: Sequence[tuple[float, float]], low: float, high: float, **looks
 
 
 def _measured(timeline: RunTimeline, place: int, at: int) -> dict[str, Any]:
-    """Returns the calls of a live run up to a step, at their latencies."""
     run, (colour, symbol, _) = timeline.runs[place], ROUTER_LOOKS[place]
     return {
         "type": "scatter", "mode": "markers", "name": f"{label(timeline.titles[place], 24)} measured",

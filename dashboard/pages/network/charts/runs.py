@@ -141,7 +141,6 @@ class Total:
 
 
 def failures(run: ScenarioRun) -> NDArray[np.float64]:
-    """Returns the number of queries without success so far (N,)."""
     return np.cumsum(~run.ok).astype(np.float64)
 
 
@@ -154,7 +153,6 @@ def mean_latency_ms(run: ScenarioRun) -> NDArray[np.float64]:
 
 
 def cost_usd(run: ScenarioRun) -> NDArray[np.float64]:
-    """Returns the cost of the calls so far (N,)."""
     return np.nancumsum(run.price_usd)
 
 
