@@ -31,7 +31,6 @@ from core.domain.once import made_once
 from core.relevance.encoder import CachedEncoder, Vectors
 from core.relevance.learnt import NOTHING_LEARNT, Learnt
 from core.relevance.lexical import Everyday, LexicalIndex, stem, terms, words_and_stems
-from core.relevance.refusal import Like
 from core.relevance.relevance_index import (
     DAMPED,
     OF_WORDS,
@@ -49,6 +48,7 @@ from core.relevance.scoring import (
     LEAD_LIMIT,
     Floats,
     Judged,
+    Like,
     ahead_of_rivals,
     best_of_servers,
     best_rows,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from core.decisions.strips import Segment, refusal_strip
-from core.relevance.refusal import limit_of
+from core.relevance.scoring import limit_of
 from core.routers.ehrr import EhrrParameters
 from tests.cases import each
 

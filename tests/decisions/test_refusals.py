@@ -5,7 +5,7 @@ from __future__ import annotations
 from core.app import App
 from core.domain.feedback import By
 from core.relevance.calibration import LEAST_LABELS
-from core.relevance.refusal import shipped_curve
+from core.relevance.scoring import shipped_curve
 from tests.importing import import_text
 from tests.relevance.toy_encoders import WordEncoder
 from tests.world import document, open_test_app
