@@ -76,20 +76,6 @@ def test_preconditions_of_a_stored_catalog_are_kept(app: App) -> None:
     assert row not in decision.candidates
 
 
-def test_a_threshold_is_fitted_to_labelled_tasks(app: App) -> None:
-    tasks = [
-        Task("1", "Read a file.", relevant=("files::read",)),
-        Task("2", "Send a letter.", relevant=("mail::send",)),
-        Task("3", "Bake a cake.", relevant=()),
-    ]
-    fit = app.lab.fit_threshold(tasks, catalog="world", parameters=app.routing.parameters(ATTENTION))
-    assert fit.tasks == 3
-    assert fit.best.recall == 1.0
-    assert fit.best.rejection is not None
-    app.store.events.flush()
-    assert app.store.activity.decision_count() == 0
-
-
 @each(
     ("tasks", "said"),
     [
@@ -101,28 +87,6 @@ def test_a_threshold_is_fitted_to_labelled_tasks(app: App) -> None:
 def test_a_threshold_needs_labels_of_this_catalog(app: App, tasks, said) -> None:
     with pytest.raises(WayfareError, match=said):
         app.lab.fit_threshold(tasks, catalog="world", parameters=app.routing.parameters(ATTENTION))
-
-
-def test_a_plans_step_has_seen_what_the_steps_before_it_bring(app: App) -> None:
-    servers = json.loads(document())
-    letters = next(server for server in servers["servers"] if server["name"] == "mail")
-    letters["tools"][0]["preconditions"] = ["has_prior_tool_output('read')"]
-    import_text(app.catalog_editor, json.dumps(servers), "ordered")
-    question = "Read a file and send a letter about it."
-
-    def plan(**values: str):
-        chosen = app.routing.parameters(ATTENTION, {"theta": 0.0, **values})
-        return app.routing.plan(question, catalog="ordered", router=ATTENTION, parameters=chosen)
-
-    read, send = (step.decision for step in plan(outputs="none").steps)
-    assert read.winner.tool == "files::read"
-    assert read.parameters["outputs"] == "none"
-    assert send.parameters["outputs"] == "files::read"
-    assert send.winner.tool == "mail::send"
-    alone = route(app, send.subtask, catalog="ordered", theta=0.0, outputs="none")
-    assert "mail::send" not in [alone.tools.ids[row] for row in alone.candidates]
-    assert [step.decision.parameters["outputs"] for step in plan(outputs="*").steps] == ["*", "*"]
-    assert [step.decision.parameters["outputs"] for step in plan(outputs="a::b").steps] == ["a::b", "a::b,files::read"]
 
 
 def test_a_tool_with_a_name_that_reads_as_several_has_been_seen_by_nobody(app: App) -> None:

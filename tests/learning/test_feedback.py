@@ -79,12 +79,6 @@ def test_a_decision_that_is_kept_is_not_given_again_after_a_label(app: App) -> N
     assert app.routing.route(TEXT, catalog="world") is second
 
 
-def test_labels_of_one_catalog_move_no_other(app: App) -> None:
-    import_text(app.catalog_editor, json.dumps({"servers": [{"name": "files", "tools": [{"name": "read"}]}]}), "second")
-    app.feedback.label(TEXT, READ, right=True, **WORLD)
-    assert app.catalogs.learnt_shift("second", TEXT) is None
-
-
 def test_what_one_visitor_says_of_a_sub_task_is_found_and_what_it_replaced_does_not_come_back(app: App) -> None:
     app.feedback.label(TEXT, READ, right=True, by=ANN, **WORLD)
     app.feedback.label(TEXT, SEND, right=True, by=BOB, **WORLD)
