@@ -149,8 +149,6 @@ def _bootstrap(
     return float(interval.low), float(interval.high), float(drawn.standard_error)
 
 
-# The fit
-
 FOLDS, INNER_FOLDS = 5, 4
 STRENGTHS, RIDGES = (None, 4.0), (None, 10.0, 3.0)
 MEMORIES = ((6.0, 0.6), (9.0, 0.5), (6.0, 0.7))  # bound in logits and floor

@@ -122,8 +122,6 @@ def calibration_error(logits: Floats, fits: NDArray[np.bool_], times: Floats | N
     return float(np.abs(gap).sum() / max(float(weight.sum()), 1e-12))
 
 
-# The labelled set
-
 Rows = NDArray[np.int64]
 DENSE = "dense"
 LIKELIEST = 200  # tools that a right one is ranked among, beside all labelled ones
