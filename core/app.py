@@ -183,7 +183,7 @@ class App:
         )
 
     def _load_rest(self, catalog: str) -> None:
-        from core.relevance.refusal import language_of
+        from core.relevance.scoring import language_of
 
         language_of("warm up")
         self.lint_reports.errors(catalog)

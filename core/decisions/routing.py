@@ -30,10 +30,9 @@ from core.planning.plans import Plan
 from core.planning.rules import chosen_planner
 from core.relevance.calibration import LEAST_LABELS
 from core.relevance.labelled import IndexScorer
-from core.relevance.refusal import limit_of, measured_curve, shipped_curve, understood
 from core.relevance.relevance_index import asked_text
 from core.relevance.requests import like_requests
-from core.relevance.scoring import SAME_HIGH, nothing_fits
+from core.relevance.scoring import SAME_HIGH, limit_of, measured_curve, nothing_fits, shipped_curve, understood
 from core.routers import ROUTERS
 from core.routers.base import AnyRouter
 from core.routers.context import RoutingContext

@@ -14,7 +14,7 @@ from core.decisions.case import NONE, Case, Outcomes
 from core.domain import units
 from core.domain.params import Knob, Value
 from core.domain.trace import Array
-from core.relevance.refusal import percent_refusing
+from core.relevance.scoring import percent_refusing
 from core.routers.context import RoutingContext
 
 
@@ -230,7 +230,7 @@ def _names(names: list[str]) -> str:
 
 # The strip of the admitted share of wrong refusals
 #
-# refused        where P(nothing fits) >= limit(w), w > 0                        `core.relevance.refusal`
+# refused        where P(nothing fits) >= limit(w), w > 0                        `core.relevance.scoring`
 
 LEAST = 1e-9  # percent: 0 admits none
 

@@ -16,8 +16,6 @@ from core.planning.model import RULES, with_data
 from core.planning.model_endpoint import Endpoint, Message, ModelEndpoint, Reply, endpoint_of
 from core.planning.model_replies import WrittenRequests
 
-# The order to the model.
-
 WRITE = f"""\
 Write example requests for each of "tools".
 
@@ -25,8 +23,6 @@ Write example requests for each of "tools".
 Give "tools": for each one its "tool" exactly as given, and its "requests".
 """
 AGAIN = "An earlier answer could not be used for these tools: {why} Answer with the JSON object alone, and with every tool of the list.\n"
-
-# Batches, and what they will take.
 
 BATCH_TOOLS = 4
 DESCRIPTION_CHARS, SERVER_CHARS, SCHEMA_CHARS = 3_000, 400, 4_000
@@ -67,9 +63,6 @@ class Spending:
 def writing_endpoint(environment: Mapping[str, str], model: str = "") -> ModelEndpoint:
     """Returns the model of a name, or the one that the environment names. Raises PlannerError, see `endpoint_of`."""
     return endpoint_of(environment, model.strip(), answer_tokens=ANSWER_TOKENS)
-
-
-# One batch: asked for, read, and asked for again where the answer cannot be used.
 
 
 @dataclass(slots=True)
@@ -124,8 +117,6 @@ class RequestWriter:
     def _spending(self, read: int, written: int) -> Spending:
         return Spending(read, written, self._price_usd(read, written))
 
-
-# A whole run.
 
 MOST_UNUSABLE = 3  # batches in a row
 

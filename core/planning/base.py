@@ -13,8 +13,6 @@ from typing import Any, Literal, Protocol
 
 from core.domain.catalog import Tool
 
-# Usage of a model: calls, tokens, money, cache hits, invented names
-
 
 @dataclass(frozen=True, slots=True)
 class Usage:
@@ -162,9 +160,6 @@ class Action:
     arguments: Mapping[str, Any] | None = None
     subtask: str = ""
     approved_by: str = ""
-
-
-# The port
 
 
 @dataclass(frozen=True, slots=True)

@@ -136,8 +136,6 @@ def _commands(token: Token, following: Token, joint: str) -> bool:
     return written and verb and (following.literal or following.word in _OBJECTS)
 
 
-# Parts and their needs
-
 PLACE_WORDS = 5
 _PLACING = PREPOSITIONS | {"use", "using"}
 

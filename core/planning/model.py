@@ -113,8 +113,6 @@ def with_data(task: str, data: Mapping[str, str | int | Sequence[object]]) -> st
     return f"{task}\n<data>\n{text}\n</data>"
 
 
-# The planner
-
 QUESTION_CHARACTERS = 8_000
 CARDS_SHOWN, CARD_CHARACTERS = 100, 240
 SERVERS_SHOWN, SERVER_CHARACTERS = 10, 300

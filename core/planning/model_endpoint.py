@@ -8,6 +8,7 @@ import json
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Protocol, cast
 from urllib.parse import urlsplit
 
@@ -265,10 +266,8 @@ class ModelEndpoint:
     def ask(self, message: Message) -> Reply:
         """Returns one answer, after at most three attempts. It is streamed to the current watch. Raises PlannerError without an answer,
         without openai, or if the watch is stopped."""
-        try:
-            import openai  # noqa: F401
-        except ImportError:
-            raise PlannerError(NOT_INSTALLED) from None
+        if find_spec("openai") is None:
+            raise PlannerError(NOT_INSTALLED)
         answer = anyio.run(self._asked, message, who_waits())
         if isinstance(answer, Reply):
             return answer

@@ -101,9 +101,6 @@ class Plan:
         return tuple(reversed(path))
 
 
-# What happens in the agent loop, EHRR Algorithm 1, in order: one event for each ROUTE, EXECUTE and STOP.
-
-
 @dataclass(frozen=True, slots=True)
 class Routed:
     """ROUTE: a sub-task and the decision that it got; `words` are the planner's, where it asked for another one.

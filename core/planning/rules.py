@@ -23,8 +23,6 @@ from core.planning.base import (
 )
 from core.planning.words import MASK, content, kind_of, masked, plain
 
-# The agent loop: candidates in order, until a call succeeds or no candidate is left
-
 A_PERSONS = {MAY_WRITE, APPROVAL_NEEDED, APPROVAL_DENIED}
 """Errors of calls that a person has to decide. Another candidate would evade the decision."""
 
@@ -157,8 +155,6 @@ def coverage(question: str, texts: Sequence[str]) -> float:
     return len(asked & offered) / len(asked) if asked else 0.0
 
 
-# Selecting: the cards whose score is near the best one
-
 NEAR = 0.8  # of the best score
 
 
@@ -193,8 +189,6 @@ class RulesPlanner:
     def summarise(self, server: str) -> str:
         return server
 
-
-# The planners of this process: rules always, a model if the environment names one
 
 MODEL, BASE_URL, KEY = "WAYFARE_LLM_MODEL", "WAYFARE_LLM_BASE_URL", "WAYFARE_LLM_API_KEY"
 NO_MODEL = (

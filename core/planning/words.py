@@ -42,8 +42,6 @@ def plain(text: str) -> str:
     return re.sub(r"[ \t]{2,}", " ", _FILE.sub(r"\1 file", kinds)).strip()
 
 
-# Tokens and sentences of a masked question
-
 _TOKEN = re.compile(r"\d+(?:[.,]\d+)+|\w+(?:['’./-]\w+)*|[^\w\s]")
 _END = re.compile(r"(?<=[.!?;…])[)\]\"'”’]*\s+|(?<=[。！？；])|\s[-–—]+\s+|\n\s*")
 _SHORT = re.compile(
@@ -138,8 +136,6 @@ BACK_REFERENCES = words_of(
     "it its them they their this that these those one ones result results same former latter both the"
 )
 
-
-# Content: the stems of the words that carry meaning
 
 _WORD = re.compile(r"[^\W\d_]+")
 _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")

@@ -1,5 +1,1 @@
-"""How well each tool of a catalog fits a query: signals, their fusion, and the probability of fit.
-
-Owns the signals, the weights and the calibration constants (`model.toml`). May import index, embedding, domain and shared.
-A new signal is a function in `signals.py`, one line in its table and a weight in `model.toml`.
-"""
+"""How well each tool of a catalog fits a query: encoder, signals, their fusion, and the probability of fit. `model.toml` has the constants."""

@@ -21,9 +21,16 @@ from numpy.typing import NDArray
 from core.domain.errors import WayfareError
 from core.domain.feedback import LabelledQuery
 from core.relevance.feedback import BOUND
-from core.relevance.labelled import IndexScorer, LabelledSet, Recipe, reciprocal_ranks
+from core.relevance.labelled import (
+    IndexScorer,
+    LabelledSet,
+    Recipe,
+    calibration_error,
+    fit_line,
+    log_losses,
+    reciprocal_ranks,
+)
 from core.relevance.learnt import LearntValues, Solved
-from core.relevance.scoring import calibration_error, fit_line, log_losses
 
 # scipy carries no types
 # pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
@@ -141,8 +148,6 @@ def _bootstrap(
     interval = drawn.confidence_interval
     return float(interval.low), float(interval.high), float(drawn.standard_error)
 
-
-# The fit
 
 FOLDS, INNER_FOLDS = 5, 4
 STRENGTHS, RIDGES = (None, 4.0), (None, 10.0, 3.0)

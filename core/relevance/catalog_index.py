@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache, partial
 from threading import RLock
 from typing import Any, TypeVar
@@ -66,7 +66,9 @@ class EmbeddedViews(Mapping[str, Vectors]):
     """Matrices (N, D) by view. Thread-safe. The texts of a view are embedded when it is first read: few routers read all of them."""
 
     def __init__(self, rows: Sequence[Row], views: Mapping[str, Callable[[Row], str]], encoder: CachedEncoder) -> None:
-        self._texts = {name: partial(map, view, rows) for name, view in views.items()}
+        self._texts: dict[str, Callable[[], Iterable[str]]] = {
+            name: partial(map, view, rows) for name, view in views.items()
+        }
         self._encoder = encoder
         self._kept: dict[str, Vectors] = {}
         self._lock = RLock()

@@ -26,26 +26,24 @@ from numpy.typing import NDArray
 
 from core.relevance.vectors import HalfRows
 
-# A linear map of queries that is learnt from solved sub-tasks: a query is moved towards where its right tools are.
-#
-#     W = argmin over W of  sum_i ||(I + W) q_i - t_i||^2 + ridge ||W||^2          t_i: mean direction of the right tools of i
-#       = (Q'Q + ridge I)^-1 Q'(T - Q)
-#     delta(q) = W q, cut to a length of LIMIT
-#
-# The tools' dense signal of the moved query is rows @ (q + delta(q)): no second product at decision time. However many
-# sub-tasks teach it, no tool's cosine moves by more than LIMIT. NumPy only.
-#
-# >>> q, t = np.eye(3, dtype=np.float32)[:2], np.eye(3, dtype=np.float32)[[2, 2]]
-# >>> QueryMap.fit(q, t, ridge=1.0).delta(q[0]).round(2).tolist()
-# [-0.5, 0.0, 0.5]
-
 Vectors = NDArray[np.float32]
 LIMIT = 0.8
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class QueryMap:
-    """`first` (R, D) and `second` (R, D): delta(q) = (first q) second. R is the smaller of D and the sub-tasks."""
+    """A linear map that moves a query towards where its right tools are, learnt from solved sub-tasks: no tool's cosine moves by more than LIMIT.
+
+        W = argmin over W of  sum_i ||(I + W) q_i - t_i||^2 + ridge ||W||^2          t_i: mean direction of the right tools of i
+          = (Q'Q + ridge I)^-1 Q'(T - Q)
+        delta(q) = W q, cut to a length of LIMIT
+
+    `first` (R, D) and `second` (R, D): delta(q) = (first q) second. R is the smaller of D and the sub-tasks.
+
+    >>> q, t = np.eye(3, dtype=np.float32)[:2], np.eye(3, dtype=np.float32)[[2, 2]]
+    >>> QueryMap.fit(q, t, ridge=1.0).delta(q[0]).round(2).tolist()
+    [-0.5, 0.0, 0.5]
+    """
 
     first: Vectors
     second: Vectors

@@ -31,7 +31,6 @@ from core.domain.progress import made_once
 from core.relevance.encoder import CachedEncoder, Vectors
 from core.relevance.learnt import NOTHING_LEARNT, Learnt
 from core.relevance.lexical import Everyday, LexicalIndex, stem, terms, words_and_stems
-from core.relevance.refusal import Like
 from core.relevance.relevance_index import (
     DAMPED,
     OF_WORDS,
@@ -49,6 +48,7 @@ from core.relevance.scoring import (
     LEAD_LIMIT,
     Floats,
     Judged,
+    Like,
     ahead_of_rivals,
     best_of_servers,
     best_rows,
@@ -125,11 +125,11 @@ class _First:
         index, model, requests = self.index, self.model, self.learnt.requests
         dense, terms = index.towards_tools(vector, self.learnt.moved(vector)), words_and_stems(text)
         words = index.fill_words(text, terms, np.zeros((len(OF_WORDS), len(index.own)), dtype=np.float32))
-        lines = self._lines(dense, vector, words)
+        slopes, means = self._lines(dense, vector, words)
         products, nearest = self.rows.nearest(dense, NEAREST)
         chosen = np.zeros(len(index.own), dtype=np.bool_)
         chosen[nearest] = True
-        chosen[_best((lines.slopes[2:, 0].astype(np.float32) @ words), BY_WORDS)] = True
+        chosen[_best((slopes[2:, 0].astype(np.float32) @ words), BY_WORDS)] = True
         if shift is not None:
             chosen |= shift > 0
         asked: dict[str, Floats] = {}
@@ -137,7 +137,8 @@ class _First:
         if requests is not None:
             base = None
             if not requests.enough:
-                base = lines.of(self._raw(requests.tools, requests.rows @ dense, vector, words)).sum(axis=0)
+                raw = self._raw(requests.tools, requests.rows @ dense, vector, words)
+                base = _contributions(raw, slopes, means).sum(axis=0)
             asked, (mean, deviation) = requests.of_covered(terms, vector, base, model.requests)
             added = sum_of({name: model.weights[name] * values for name, values in asked.items()})
             chosen[requests.tools[_best(added if base is None else base + added, BY_REQUESTS)]] = True
@@ -146,7 +147,7 @@ class _First:
         others[places] = False
         cosines = np.empty(len(rows), dtype=np.float32)
         cosines[places], cosines[others] = products, self.rows[rows[others]] @ dense
-        scored = lines.of(self._raw(rows, cosines, vector, words))
+        scored = _contributions(self._raw(rows, cosines, vector, words), slopes, means)
         parts: dict[str, Floats] = dict(zip(SIGNALS, scored, strict=True))
         if requests is not None:
             without, covered = (sum_of(parts) - mean) / deviation, requests.covered[rows]
@@ -160,7 +161,7 @@ class _First:
         found = fit_of_parts(judged, parts, greatest, model, shifted, self.learnt.line, like)
         return self._of_all(found, rows, shift)
 
-    def _lines(self, dense: Vectors, vector: Vectors, words: Vectors) -> _Lines:
+    def _lines(self, dense: Vectors, vector: Vectors, words: Vectors) -> tuple[Floats, Floats]:
         model, count = self.model, len(self.index.own)
         drawn = [
             moments_around(count, *self.tools.of_products(dense), model.prior["dense"]),
@@ -172,7 +173,7 @@ class _First:
             factor = damping(float(x.max() - mean) / deviation) if name in DAMPED else 1.0
             slopes.append(model.weights[name] * factor / deviation)
             drawn.append((mean, deviation))
-        return _Lines(np.array(slopes)[:, None], np.array([mean for mean, _ in drawn])[:, None])
+        return np.array(slopes)[:, None], np.array([mean for mean, _ in drawn])[:, None]
 
     def _raw(self, rows: Rows, cosines: Vectors, vector: Vectors, words: Vectors) -> Floats:
         """(5, K) every signal but requests of some tools, in the order of `SIGNALS`. `cosines` (K,) are the dense one."""
@@ -205,17 +206,11 @@ class _First:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Lines:
-    """Contributions of signals to the sum: slope (x - mean), where slope is weight * factor / deviation. Columns (5, 1), in the order of `SIGNALS`."""
-
-    slopes: Floats
-    means: Floats
-
-    def of(self, x: Floats) -> Floats:
-        x -= self.means
-        x *= self.slopes
-        return x
+def _contributions(x: Floats, slopes: Floats, means: Floats) -> Floats:
+    """slope (x - mean) of each signal, where slope is weight * factor / deviation: written over the values (5, K). Columns (5, 1) each."""
+    x -= means
+    x *= slopes
+    return x
 
 
 def _best(values: NDArray[np.floating], count: int) -> Rows:

@@ -154,9 +154,6 @@ def _digests(files: Iterable[Path]) -> dict[str, str]:
         return dict(workers.map(digest, files))
 
 
-# The digest of what an index is made of
-
-
 def made_of(catalog: Catalog, model: str) -> str:
     """The digest for a packed catalog and an encoder. The columns are read as they are, and no schema is opened.
 

@@ -17,7 +17,7 @@ import json
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from types import MappingProxyType
 from typing import Annotated, Any
 
@@ -181,16 +181,12 @@ CALIBRATION = "calibration"
 
 @dataclass
 class _Known:
-    """The labels of one catalog in the store, and the model made of them.
-
-    `forgotten` counts. `vectors` and `shared` are read and written by the holder of `making`.
-    """
+    """The labels of one catalog in the store, and the model made of them. `forgotten` counts. The holder of `making` reads and writes `shared`."""
 
     labels: tuple[Label, ...] | None = None
     made: tuple[Catalog, Learnt] | None = None
     forgotten: int = 0
     making: threading.Lock = field(default_factory=threading.Lock)
-    vectors: dict[str, Vectors] = field(default_factory=dict[str, Vectors])
     shared: dict[int, Sharing] = field(default_factory=dict[int, Sharing])
     shared_by: tuple[Catalog, Sequence[EqualJudgment]] | None = None
     """The inputs of `shared`."""
@@ -268,36 +264,19 @@ class LearntModels:
             with suppress(CatalogError, ValueError):  # of another version: what Wayfare comes with stays in force
                 values = LearntValues.parse(json.loads(active.values_json), where=f"calibration {active.name}")
                 name = active.name
-        facts = _facts(labels, values, catalog.tool_row)
-        return Learnt(
-            values,
-            name,
-            self._memory(facts, known, values, catalog, index),
-            self._map(values, known, catalog, index),
-            requests,
-        )
-
-    def _memory(
-        self,
-        facts: Sequence[tuple[str, Evidence]],
-        known: _Known,
-        values: LearntValues,
-        catalog: Catalog,
-        index: Callable[[], RelevanceIndex],
-    ) -> Memory | None:
-        if not facts or values.bound == 0:
-            return None
-        texts = {text: row for row, text in enumerate(dict.fromkeys(text for text, _ in facts))}
-        evidence = [Evidence(one.id, texts[text], one.tool, one.weight, one.visitor) for text, one in facts]
-        return Memory(
-            evidence,
-            self._vectors(list(texts), known),
-            tools=len(catalog.tools),
-            bound=values.bound,
-            half=values.half,
-            floor=values.floor,
-            shared=self._shared({one.tool for one in evidence}, known, catalog, index()),
-        )
+        facts, memory = _facts(labels, values, catalog.tool_row), None
+        if facts and values.bound > 0:
+            texts = {text: row for row, text in enumerate(dict.fromkeys(text for text, _ in facts))}
+            memory = Memory(
+                [replace(one, text=texts[text]) for text, one in facts],
+                self.encoder.encode_documents(list(texts)),
+                tools=len(catalog.tools),
+                bound=values.bound,
+                half=values.half,
+                floor=values.floor,
+                shared=self._shared({one.tool for _, one in facts}, known, catalog, index()),
+            )
+        return Learnt(values, name, memory, self._map(values, catalog, index), requests)
 
     def _shared(
         self, rows: Iterable[int], known: _Known, catalog: Catalog, index: RelevanceIndex
@@ -315,21 +294,13 @@ class LearntModels:
                 known.shared[row] = sharing(same & elsewhere, equal.get(row, ()), different.get(row, ()))
         return dict(known.shared)
 
-    def _map(
-        self, values: LearntValues, known: _Known, catalog: Catalog, index: Callable[[], RelevanceIndex]
-    ) -> QueryMap | None:
+    def _map(self, values: LearntValues, catalog: Catalog, index: Callable[[], RelevanceIndex]) -> QueryMap | None:
         right = [[catalog.tool_row[tool] for tool in one.relevant if tool in catalog.tool_row] for one in values.solved]
         solved = [(one, tools) for one, tools in zip(values.solved, right, strict=True) if tools]
         if values.ridge is None or not solved:
             return None
-        queries = self._vectors([asked_text(one.subtask, one.server_hint) for one, _ in solved], known)
+        queries = self.encoder.encode_documents([asked_text(one.subtask, one.server_hint) for one, _ in solved])
         return QueryMap.fit(queries, targets_of(index().rows, [tools for _, tools in solved]), ridge=values.ridge)
-
-    def _vectors(self, texts: Sequence[str], known: _Known) -> Vectors:
-        fresh = [text for text in dict.fromkeys(texts) if text not in known.vectors]
-        if fresh:
-            known.vectors.update(zip(fresh, self.encoder.encode_documents(fresh), strict=True))
-        return np.stack([known.vectors[text] for text in texts])
 
 
 def _judged_pairs(

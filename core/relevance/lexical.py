@@ -167,8 +167,6 @@ def _postings(texts: Sequence[str], words_of: Callable[[str], list[str]], b: flo
     }
 
 
-# Words with their stems: a word that is met exactly counts twice
-
 STEM_MARK = "~"
 _PORTER: Any = Stemmer.Stemmer("porter", 0)  # pyright: ignore  # without its cache, which takes longer than a stem
 

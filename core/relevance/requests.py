@@ -33,9 +33,8 @@ from core.importers.shipped_catalogs import SHIPPED_CATALOGS
 from core.relevance.encoder import CachedEncoder, TokenVectors, Vectors, eight_bits, text_hash, unit_rows
 from core.relevance.lexical import LexicalIndex, words_and_stems
 from core.relevance.packaged_vectors import read_requests
-from core.relevance.refusal import Like
 from core.relevance.relevance_index import WORD_LENGTH_SHARE, RelevanceIndex, RequestModel
-from core.relevance.scoring import Floats, moments, z_scores
+from core.relevance.scoring import Floats, Like, moments, z_scores
 from core.store import Store
 
 ASKED, ASKED_WORDS = "asked", "asked_words"

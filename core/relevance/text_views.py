@@ -87,9 +87,6 @@ MEANING_VIEWS = ("full", "description", "parameters")
 SERVER_VIEWS: Mapping[str, Callable[[Server], str]] = MappingProxyType({"profile": profile, "summary": summary})
 
 
-# Views of relevance
-
-
 def own_text(tool: Tool) -> str:
     """A tool's name as words and its description, without its server.
 

@@ -36,14 +36,14 @@ TOOL_ATTENTION = "Tool Attention Is All You Need"
 
 # Refusal (ours): a sub-task that no tool seems to fit gets no candidate
 #
-# refused where P(nothing fits) >= limit(wrong refusals at most)                          `core.relevance.refusal`
+# refused where P(nothing fits) >= limit(wrong refusals at most)                          `core.relevance.scoring`
 
 
 def refusal(query: Query, parameters: Parameters) -> str:
     """The reason of a refusal in one sentence; empty without one."""
     if not isinstance(parameters, RefusingParameters) or parameters.wrong_refusals <= 0:
         return ""
-    from core.relevance.refusal import limit_of
+    from core.relevance.scoring import limit_of
 
     chance, limit = query.fit().nothing, limit_of(parameters.wrong_refusals)
     if chance is None or chance < limit:

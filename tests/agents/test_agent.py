@@ -115,13 +115,6 @@ def test_a_sub_task_is_routed_called_and_stopped_and_all_of_it_is_recorded(app: 
     assert (call.origin, call.client, call.simulated) == ("agent", "wayfare agent", False)
 
 
-def test_simulating_calls_nothing(start: Start) -> None:
-    run = start(TASK)
-    outcomes = [event.outcome for event in of(Executed, list(run.events()))]
-    assert outcomes
-    assert all(outcome.simulated for outcome in outcomes)
-
-
 def test_an_error_is_given_back_and_the_next_candidate_tried(start: Start) -> None:
     first, second = of(Executed, list(start(replace(TASK, live=True), OutcomeKind.TOOL_ERROR).events()))
     assert (first.tool, first.error) == ("parrot::echo_again", "tool_error")

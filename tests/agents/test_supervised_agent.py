@@ -101,10 +101,3 @@ def test_the_end_comes_before_the_next_action(begin: Begin) -> None:
         runs[0].wait(WAIT_S)
     assert [type(event).__name__ for event in runs[0].events] == ["Routed", "Executed"]
     assert runs[0].problem == "Ended by hand."
-
-
-def test_an_unpaused_run_asks_nobody(begin: Begin) -> None:
-    run = begin()
-    assert run.wait(WAIT_S)
-    assert (run.done, run.problem, run.proposal) == (True, "", None)
-    assert isinstance(run.events[-1], Stopped)

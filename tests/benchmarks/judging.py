@@ -22,9 +22,8 @@ from core.importers.shipped_catalogs import SAMPLE
 from core.planning.rules import TEXTS_READ, coverage
 from core.planning.rules import fit as rules_fit
 from core.relevance.labelled import IndexScorer
-from core.relevance.refusal import Evidence
 from core.relevance.requests import like_requests
-from core.relevance.scoring import SAME_HIGH, TOP, evidence_without, fit_of
+from core.relevance.scoring import SAME_HIGH, TOP, Evidence, evidence_without, fit_of
 from core.relevance.text_views import full
 from core.routers.context import RoutingContext
 from tests.benchmarks.labelled import LIVE, context

@@ -13,8 +13,9 @@ from pathlib import Path
 
 import numpy as np
 
+from core.relevance.labelled import BINS, calibration_error
 from core.relevance.relevance_index import RelevanceModel
-from core.relevance.scoring import BINS, calibration_error, sigmoid
+from core.relevance.scoring import sigmoid
 from tests.benchmarks.judging import (
     ANSWERABLE,
     NO_SERVER,

@@ -16,7 +16,7 @@ from core.decisions.routing import Asked
 from core.domain import units
 from core.domain.feedback import By
 from core.domain.untrusted_text import one_line
-from core.relevance.refusal import limit_of, shipped_curve
+from core.relevance.scoring import limit_of, shipped_curve
 from core.routers import ROUTERS
 from core.routers.ehrr import EhrrParameters
 from core.routers.presets import PRESETS, PresetFile

@@ -14,7 +14,7 @@ import pytest
 from core.app import App
 from core.decisions.routing import DECISIONS_KEPT, Asked
 from core.domain.errors import ParameterError, UnknownNameError, WayfareError
-from core.relevance.refusal import understood
+from core.relevance.scoring import understood
 from tests.importing import import_text
 from tests.world import Scripted, call, document
 

@@ -8,7 +8,7 @@ from core.app import App
 from core.decisions.strips import Segment, refusal_strip
 from core.domain.feedback import By
 from core.relevance.calibration import LEAST_LABELS
-from core.relevance.refusal import limit_of, shipped_curve
+from core.relevance.scoring import limit_of, shipped_curve
 from core.routers.ehrr import EhrrParameters
 from tests.cases import each
 from tests.importing import import_text

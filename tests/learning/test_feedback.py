@@ -19,6 +19,7 @@ from core.domain.feedback import By
 from core.domain.outcome import OutcomeKind
 from core.relevance.encoder import Vectors
 from core.relevance.feedback import BOUND, HALF, shifts
+from core.relevance.requests import RequestIndex
 from tests.cases import each
 from tests.importing import import_text
 from tests.relevance.toy_encoders import WordEncoder
@@ -77,12 +78,6 @@ def test_a_decision_that_is_kept_is_not_given_again_after_a_label(app: App) -> N
     second = app.routing.route(TEXT, catalog="world")
     assert second.id != first.id
     assert app.routing.route(TEXT, catalog="world") is second
-
-
-def test_labels_of_one_catalog_move_no_other(app: App) -> None:
-    import_text(app.catalog_editor, json.dumps({"servers": [{"name": "files", "tools": [{"name": "read"}]}]}), "second")
-    app.feedback.label(TEXT, READ, right=True, **WORLD)
-    assert app.catalogs.learnt_shift("second", TEXT) is None
 
 
 def test_what_one_visitor_says_of_a_sub_task_is_found_and_what_it_replaced_does_not_come_back(app: App) -> None:
@@ -286,3 +281,18 @@ def test_six_visitors_label_while_routers_decide(app: App) -> None:
         list(threads.map(visit, range(6)))
     assert len(app.feedback.labels("world")) == 18
     assert shift(app, READ, f"{TEXT} 0") >= shifts(6.0)
+
+
+def test_requests_are_met_by_the_next_decision_and_a_label_keeps_their_index(app: App) -> None:
+    def index() -> RequestIndex | None:
+        return app.catalogs.learnt("world").requests
+
+    assert index() is None
+    app.requests.add_by_hand("world", READ, ["look into my diary"], ANN)
+    known = index()
+    assert known is not None
+    assert list(known.texts) == ["look into my diary"]
+    app.feedback.label(TEXT, SEND, right=True, by=ANN, **WORLD)
+    assert index() is known
+    app.requests.remove("world", READ, ["look into my diary"], ANN)
+    assert index() is None

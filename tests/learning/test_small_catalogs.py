@@ -11,8 +11,7 @@ from core.app import Settings, open_app
 from core.domain.catalog import Catalog
 
 CATALOGS = (
-    ("calendar-desk", "mail-room"), ("larder", "sheet-grid", "pdf-tools"), ("git-forge", "issue-tracker"),
-    ("weather-now", "street-maps", "flight-search"), ("recipe-box", "shop-finder"),
+    ("calendar-desk", "mail-room"), ("larder", "sheet-grid", "pdf-tools"), ("weather-now", "street-maps", "flight-search"),
 )  # fmt: skip
 REQUESTS = slice(4, 7)  # of each tool: three of those in people's words
 EVERY = 80  # of the questions for other servers
@@ -45,6 +44,6 @@ def test_requests_of_a_small_catalog_refuse_what_it_lacks_and_nothing_else(encod
                     fit = app.routing.route(task.question or task.subtask, catalog=f"own-{number}", record=False).fit
                     assert fit is not None
                     (answerable if right else impossible).append(fit.confidence == "nothing")
-    assert len(answerable) >= 60
+    assert len(answerable) >= 40
     assert share(answerable) <= 0.08  # a fifth before small catalogs had an offset of their own
     assert share(impossible) >= 0.65

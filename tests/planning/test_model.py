@@ -146,12 +146,6 @@ def test_parts_need_earlier_parts_only_and_keep_to_the_limit(endpoint, planner):
     assert planner.decompose("q", 2) == (SubQuery("a"), SubQuery("b, c", (0,)))
 
 
-@pytest.mark.parametrize("said", [{"parts": []}, {"parts": [{"text": " ", "needs": []}]}])
-def test_a_question_in_no_parts_stays_whole(endpoint, planner, said):
-    endpoint.reactions = [endpoint.answer(said)]
-    assert planner.decompose(" whole ") == (SubQuery("whole"),)
-
-
 @each("question", ["\ud800 half a pair", "é" * 20_000, "\x00\x1b[2J", "读取文件 🗂️"])
 def test_any_question_can_be_sent(endpoint, planner, question):
     endpoint.reactions = [endpoint.answer({"question": "x"})]

@@ -14,8 +14,17 @@ from core.domain.errors import WayfareError
 from core.domain.feedback import LabelledQuery
 from core.relevance.calibration import FOLDS, change_of, change_of_means, fit, folds_of
 from core.relevance.encoder import unit_rows
-from core.relevance.labelled import LabelledSet, QuerySignals, Recipe, fit_weights, reciprocal_ranks
-from core.relevance.scoring import calibration_error, fit_line, log_losses, sigmoid
+from core.relevance.labelled import (
+    LabelledSet,
+    QuerySignals,
+    Recipe,
+    calibration_error,
+    fit_line,
+    fit_weights,
+    log_losses,
+    reciprocal_ranks,
+)
+from core.relevance.scoring import sigmoid
 from tests.cases import each
 
 TOOLS, WIDTH = 40, 16

@@ -7,7 +7,7 @@ import pytest
 
 from core.domain.catalog import Catalog, Server, Tool
 from core.relevance.encoder import CachedEncoder, EncoderSource, MemoryVectorStore
-from core.relevance.relevance_index import SIGNALS, RelevanceIndex, relevance_texts
+from core.relevance.relevance_index import SIGNALS, RelevanceIndex
 from tests.relevance.toy_encoders import WordEncoder
 
 CATALOG = Catalog(
@@ -58,10 +58,3 @@ def test_a_moved_vector_moves_the_dense_signal_alone(index: RelevanceIndex, enco
     plain, moved = index.signals("x", vector), index.signals("x", vector, other)
     assert moved["dense"].argmax() == 2 != plain["dense"].argmax()
     assert all((moved[name] == plain[name]).all() for name in SIGNALS if name != "dense")
-
-
-def test_building_embeds_the_texts_that_it_says(encoder: CachedEncoder) -> None:
-    told: list[tuple[int, int]] = []
-    extra = Catalog("more", (*CATALOG.servers, Server("new", "New", tools=(Tool("new", "tool", "Brand new"),))))
-    RelevanceIndex.build(extra, encoder, progress=lambda done, of: told.append((done, of)))
-    assert told[-1][0] == told[-1][1] <= len(set(relevance_texts(extra)))

@@ -9,9 +9,20 @@ import pytest
 
 from core.domain.catalog import Catalog, Server, Tool
 from core.relevance.encoder import CachedEncoder, EncoderSource, MemoryVectorStore
-from core.relevance.refusal import NEVER, evidence_of, limit_of, measured_curve, shipped_curve
 from core.relevance.relevance_index import SIGNALS, RelevanceIndex, RelevanceModel
-from core.relevance.scoring import Judged, damped, fit_of, fit_of_parts, nothing_fits, z_scores
+from core.relevance.scoring import (
+    NEVER,
+    Judged,
+    damped,
+    evidence_of,
+    fit_of,
+    fit_of_parts,
+    limit_of,
+    measured_curve,
+    nothing_fits,
+    shipped_curve,
+    z_scores,
+)
 from tests.cases import each
 from tests.relevance.toy_encoders import WordEncoder
 

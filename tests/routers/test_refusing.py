@@ -6,7 +6,7 @@ import pytest
 
 from core.domain.catalog import Server
 from core.domain.trace import DROPS, Drop
-from core.relevance.refusal import limit_of
+from core.relevance.scoring import limit_of
 from core.routers import ROUTERS
 from core.routers.base import RefusingParameters
 from tests.cases import each

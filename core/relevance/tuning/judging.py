@@ -31,8 +31,6 @@ from core.relevance.encoder import Vectors
 from core.relevance.text_views import description, full, imperative, names, parameters
 from sample_catalog import testbeds
 
-# Settings; the defaults made the file that comes with Wayfare
-
 
 @dataclass(frozen=True, slots=True)
 class TuningSettings:
@@ -70,8 +68,6 @@ class TuningSettings:
             if (value := getattr(self, name)) < 0:
                 raise ParameterError(f"{name} is {value}; give 0 or more.")
 
-
-# Pairs
 
 LEAST_CHARACTERS = 15  # a shorter description says no more than the name
 VIEW_CHARACTERS = 400
@@ -288,8 +284,6 @@ def _gain(before: Ranks, after: Ranks) -> tuple[float, float]:
     change = change_of_means(before, after)
     return change.low, change.high
 
-
-# Training catalogs: the shipped ones with their labels, and those that an operator adds
 
 # the order makes a training repeatable; everyday.jsonl is left out, for judging
 SAMPLE_TASKS = (

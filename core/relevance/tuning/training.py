@@ -99,8 +99,6 @@ class HardNegatives:
         self._twins[number] = {key: frozenset(keys[j] for j in np.flatnonzero(alike[i])) for i, key in enumerate(keys)}
 
 
-# Training
-
 MOMENT_TEXTS = 512  # texts over which the inputs of the matrices are averaged
 TOLD_EVERY = 5  # steps
 
