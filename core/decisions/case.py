@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from core.domain.params import Value
 from core.domain.trace import Array
-from core.relevance.catalog_index import CatalogIndex
+from core.relevance.catalog_index import NAMED, STAND_IN, CatalogIndex
 from core.routers.base import refusal
 from core.routers.context import IndexMatcher, Match, Query, RoutingContext
 from core.routers.ehrr import EhrrEngine, EhrrParameters, ServerLayer, ToolLayer, matched
@@ -54,9 +54,9 @@ class ViewSignals:
         cosines = {name: np.vecdot(index.tools.views[name], query).astype(np.float64) for name in VIEWS}
         trust = index.tools.trust if p.doubt_names else None
         if trust is not None:
-            share = trust.share.astype(np.float64)
-            for name in trust.views:
-                cosines[name] = share * cosines[name] + (1 - share) * cosines[trust.stand_in]
+            share = trust.astype(np.float64)
+            for name in NAMED:
+                cosines[name] = share * cosines[name] + (1 - share) * cosines[STAND_IN]
         of_servers = index.servers
 
         def views_of(vector: np.ndarray) -> Array:

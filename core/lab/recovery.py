@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +26,7 @@ from core.domain.decision import Fit
 from core.domain.events import OutcomeEvent
 from core.domain.outcome import OutcomeKind
 from core.planning.rules import RulesPlanner
-from core.routers.context import Match, Query, RoutingContext
+from core.routers.context import IndexMatcher, Match, Query, RoutingContext
 from core.routers.ehrr import Ehrr, EhrrParameters
 from core.routers.projection import StatisticsProjection
 
@@ -138,7 +138,7 @@ def drawn_world(seed: int, *, steps: int = 1000, rivals: tuple[float, float] = (
 def recover(world: World, parameters: EhrrParameters, *, seed: int) -> Run:
     draws = np.random.default_rng([seed, 1]).random((world.steps, len(world.success)))
     projection = StatisticsProjection(world.catalog(), priors=parameters.priors(), rates=parameters.rates())
-    matcher = _Alike(world.similarity)
+    matcher = cast(IndexMatcher, _Alike(world.similarity))
     context = RoutingContext.of(
         world.catalog(), projection.snapshot(), matcher, np.zeros(len(world.success), dtype=np.int64)
     )

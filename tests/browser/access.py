@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
@@ -18,25 +18,62 @@ INACTIVE = "[disabled], [aria-disabled=true], [data-disabled]"  # exempt (1.4.3)
 HAS_INACTIVE = f"([...target]) => !!document.querySelector(target.join(' '))?.closest('[data-testid=stElementContainer]')?.querySelector('{INACTIVE}')"
 AT_REST = "document.getAnimations().every(one => one.playState !== 'running' || one.effect.getComputedTiming().endTime === Infinity)"
 
-# What cannot be pressed and does not say why, by what it is and what it is called. Charts have tests of their own; a number at its bound
-# speaks for itself.
-MUTE = """() => {
+# What can be pressed, each with what it is, what it is called, and the how manyth of that name. Charts have tests of their own.
+OFFERED = """() => {
   const HELP = '[data-testid=stTooltipHoverTarget], [data-testid=stTooltipIcon]';
+  const seen = {};
   const shown = (e) => e.checkVisibility({ visibilityProperty: true }) && e.getBoundingClientRect().width > 0;
-  const name = (e) => (e.ariaLabel || e.innerText || e.title || e.labels?.[0]?.innerText || e.closest('label')?.innerText || '').trim();
-  const told = (e) => e.title || e.dataset.help || e.closest(HELP) || e.closest('[data-testid=stElementContainer]')?.querySelector(HELP);
+  const label = (e) => e.matches('summary') && e.querySelector('[data-testid=stMarkdownContainer]')?.innerText; // its icon may change
+  const name = (e) => (e.ariaLabel || label(e) || e.innerText || e.title || e.labels?.[0]?.innerText || e.closest('label')?.innerText || '').trim();
   return [...document.querySelectorAll(
     'button, a[href], summary, [role=button], [role=tab], [role=radio], [role=switch], [role=combobox], input[type=checkbox]')]
-    .filter((e) => (e.disabled || e.ariaDisabled === 'true') && shown(e) && !told(e))
-    .filter((e) => !e.closest('.js-plotly-plot, [data-testid=stDataFrame], [data-testid=stElementToolbar]'))
-    .filter((e) => !['Increment', 'Decrement'].includes(name(e)))
-    .map((e) => `${e.getAttribute('role') ?? e.tagName.toLowerCase()} ${name(e)} does not say why it cannot be pressed`);
+    .filter((e) => shown(e) && !e.closest('.js-plotly-plot, [data-testid=stDataFrame], [data-testid=stElementToolbar]')).map((e) => {
+      const kind = e.getAttribute('role') ?? e.tagName.toLowerCase(), text = name(e), key = kind + text;
+      const number = seen[key] = (seen[key] ?? -1) + 1;
+      e.dataset.offered = `${kind}|${text}|${number}`;
+      return {
+        kind, text, number, nav: !!e.closest('.st-key-navigation, [data-testid=stLogoLink], header'),
+        aside: !!e.closest('[data-testid=stSidebar]'),
+        why: (e.disabled || e.ariaDisabled === 'true')
+          ? e.title || e.dataset.help || (e.closest(HELP) || e.closest('[data-testid=stElementContainer]')?.querySelector(HELP) ? 'help' : '-') : '',
+        chosen: e.ariaChecked === 'true' || !!e.ariaCurrent,
+        href: e.getAttribute('href') ?? '',
+      };
+    });
 }"""
 
 
-def mute(visit: Visit) -> list[str]:
-    """Returns a fault for each control that cannot be pressed now and does not say why."""
-    return visit.page.evaluate(MUTE)
+class Offer(NamedTuple):
+    """What can be pressed: its role, its name, the how manyth of these it is; `why` it cannot be, "-" if that is not said."""
+
+    kind: str
+    text: str
+    number: int
+    nav: bool
+    aside: bool
+    chosen: bool
+    why: str
+    href: str
+
+    @property
+    def place(self) -> str:
+        """How it is found on the page."""
+        return f"{self.kind}|{self.text}|{self.number}"
+
+    @property
+    def mute(self) -> bool:
+        """Whether it cannot be pressed and does not say why; a number at its bound speaks for itself."""
+        return self.why == "-" and self.text not in {"Increment", "Decrement"}
+
+
+def offered(visit: Visit) -> list[Offer]:
+    """Returns what can be pressed now."""
+    return [Offer(**one) for one in visit.page.evaluate(OFFERED)]
+
+
+def mute(offers: list[Offer]) -> list[str]:
+    """Returns a fault for each offer that cannot be pressed and does not say why."""
+    return [f"{one.place} does not say why it cannot be pressed" for one in offers if one.mute]
 
 
 def faults(visit: Visit, options: dict[str, Any], without: str = ".none") -> list[str]:

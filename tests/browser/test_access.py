@@ -7,7 +7,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from .access import RULES, faults, in_the_dark, mute
+from .access import RULES, faults, in_the_dark, mute, offered
 from .conftest import Visitor
 from .pages import Route
 from .serving import ConsoleProgram
@@ -39,13 +39,13 @@ def test_no_view_has_a_fault_or_a_silent_refusal_and_the_question_goes_along(
     visit = visitor(console, height=2000)
     visit.open("", catalog="search-15", q=NEED, hint="news", alpha_t="0.1")  # a small catalog has the same views
     winner, _ = Route(visit).headline()
-    found = [f"Decision: {one}" for one in (*faults(visit, RULES), *in_the_dark(visit), *mute(visit))]
+    found = [f"Decision: {one}" for one in (*faults(visit, RULES), *in_the_dark(visit), *mute(offered(visit)))]
     for name in VIEWS:
         if name == "Network":
             visit.open("network", steps=20)
         else:
             visit.go(name)
-        seen = faults(visit, RULES, KNOBS_AND_CHARTS) + mute(visit)
+        seen = faults(visit, RULES, KNOBS_AND_CHARTS) + mute(offered(visit))
         found += [f"{name}: {one}" for one in seen]
         if name in ASKING:
             expect(visit.field("What is needed?")).to_have_value(NEED)

@@ -11,7 +11,7 @@ import pytest
 from mcp import Client
 from playwright.sync_api import expect
 
-from tests.browser.access import RULES, faults, mute
+from tests.browser.access import RULES, faults, mute, offered
 from tests.browser.conftest import Visitor
 from tests.browser.pages import Route
 from tests.browser.serving import ConsoleProgram
@@ -42,7 +42,7 @@ def test_the_day_of_an_agent_is_replayed_while_a_knob_is_turned(console: Console
     visit.see("The same money, 0 of 3 answers lost: 0 of 3 questions have another first candidate")
     expect(visit.select("Replay")).to_have_value(re.compile("^day-agent, "))
     visit.until_text("3, 3 succeeded", "unit-exchange::convert_units", *DAY)
-    assert [*faults(visit, RULES), *mute(visit), *visit.too_wide()] == []
+    assert [*faults(visit, RULES), *mute(offered(visit)), *visit.too_wide()] == []
     limit = Route(visit).knob("B").locator("input.wayfare-typed")
     limit.fill("0")
     limit.press("Enter")
