@@ -23,7 +23,7 @@ run: $(VENV)/.installed
 
 # three workers on two cores: the one that drives a Chromium often waits for it
 test: lint
-	$(say) 4 'All tests on three workers, ten to twenty minutes. Those in a browser are skipped where there is no Chromium, required where CI=true.' 'Next: nothing, this is the last step.'
+	$(say) 4 'All tests on three workers, eight to twenty minutes. Those in a browser are skipped where there is no Chromium, required where CI=true.' 'Next: nothing, this is the last step.'
 	@$(BIN)/python -m pytest -n 3 --dist worksteal --durations=20
 
 check: $(VENV)/.installed-dev
