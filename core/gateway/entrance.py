@@ -32,8 +32,8 @@ from core.domain.settings import Oidc, utc_now
 if TYPE_CHECKING:
     import jwt
 
-MOST_INSIDE, MOST_WAITING, AT_ONCE = 128, 80, 4
-"""Requests that are not answered yet; those of them that wait for a turn, less than a second at 100 a second; turns at a time, more of
+MOST_INSIDE, MOST_WAITING, AT_ONCE = 128, 40, 4
+"""Requests that are not answered yet; those of them that wait for a turn, less than a second at 60 a second; turns at a time, more of
 which would only take the interpreter from the event loop."""
 TURN_S = 1.0
 """A request that has its turn for longer waits for a person or a server."""
