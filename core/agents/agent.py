@@ -175,7 +175,7 @@ class AgentRun:
             if not left:
                 action = Action("stop", f"Not done within {self._task.rounds} rounds.")
             elif action.kind == "route":
-                decision = self._route(action.subtask or part.text)
+                decision = self._route(action.query or part.text)
                 yield Routed(step, part.needs, decision, action.words, tokens)
             else:
                 executed = self._executed(decision, action)
@@ -187,11 +187,11 @@ class AgentRun:
                     self._seen.append(executed.tool)
         yield Stopped(step, step in self._results, action.words, tokens)
 
-    def _route(self, subtask: str) -> Decision:
+    def _route(self, query: str) -> Decision:
         task = self._task
         with also_counted(self._model), watched(self.watch):  # a router may ask the model, too
             return self._services.routing.route(
-                subtask, catalog=task.catalog, router=task.router, parameters=task.parameters,
+                query, catalog=task.catalog, router=task.router, parameters=task.parameters,
                 origin=AGENT, visitor=AGENT_LOOP, seen=tuple(self._seen), anew=True, network=task.network,
             )  # fmt: skip
 
@@ -199,7 +199,7 @@ class AgentRun:
         shown = self._services.attention.before_model(decision)
         return Turn(
             self._task.question,
-            decision.subtask,
+            decision.query,
             tuple(schema.tool for schema in shown.schemas),
             decision.reason,
             tuple(attempts),

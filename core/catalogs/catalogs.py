@@ -350,10 +350,10 @@ class CatalogService:
         loaded = self._loaded_catalog(name)
         return self._learnt.of(loaded.catalog, lambda: loaded.built(loaded.relevance))
 
-    def learnt_shift(self, name: str, subtask: str) -> Shift | None:
+    def learnt_shift(self, name: str, query: str) -> Shift | None:
         """The effect of labels on the tools for one sub-task, and these labels. Returns None without a similar label."""
         learnt = self.learnt(name)
-        return learnt.found(self._relevance_encoder.encode_query(subtask.strip()))
+        return learnt.found(self._relevance_encoder.encode_query(query.strip()))
 
     def _loaded_catalog(self, name: str) -> LoadedCatalog:
         with self._lock:

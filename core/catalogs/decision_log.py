@@ -108,7 +108,7 @@ def _decision_event(decision: Decision, chosen: ChosenParameters, event: Mapping
         at=decision.at,
         catalog=decision.catalog,
         router=decision.router,
-        subtask=decision.subtask,
+        subtask=decision.query,
         server_hint=decision.server_hint,
         parameters_json=json.dumps(dict(decision.parameters)),
         winner=winner.tool if winner else None,

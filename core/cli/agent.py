@@ -150,7 +150,7 @@ def _routed(event: Routed, planner: str) -> str:
     needs = f" (needs step {', '.join(str(need + 1) for need in event.needs)})" if event.needs else ""
     tokens = decision.tokens
     return (
-        f"{event.step + 1}. {printable(decision.subtask, SAID_CHARACTERS)}{needs}{_words(event.words, planner)}\n"
+        f"{event.step + 1}. {printable(decision.query, SAID_CHARACTERS)}{needs}{_words(event.words, planner)}\n"
         f"  ROUTE    {found}\n"
         f"           decision {decision.id}, {units.seconds(decision.timings_ms['total'] / 1e3)}, "
         f"{tokens['exposed']:,} tokens shown, {tokens['cached']:,} cached, of {tokens['baseline']:,}"

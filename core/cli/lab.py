@@ -193,7 +193,7 @@ def bench(
     Example: wayfare bench --tasks tasks.jsonl --catalog catalog.json --router ehrr --json
     """
     earlier = None if baseline is None else read_baseline(read_file(baseline), source=str(baseline))
-    asked = Asked(settings=settings_of(settings), **given)
+    asked = BenchOptions(settings=settings_of(settings), **given)
     if asked.tasks and asked.judgments:
         raise click.UsageError("Give one of --tasks and --judgments.")
     if earlier is not None:
@@ -260,7 +260,7 @@ def bench(
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class BenchOptions:
     """The options of a measurement, sufficient to repeat it."""
 
     tasks: str
@@ -300,11 +300,11 @@ class Asked:
         return [(router, app.routing.parameters(router, values, preset=self.preset)) for router in self.routers]
 
 
-def _completed(ctx: click.Context, asked: Asked, earlier: Baseline) -> Asked:
+def _completed(ctx: click.Context, asked: BenchOptions, earlier: Baseline) -> BenchOptions:
     """Takes missing options from the baseline. Settings are merged."""
     then = {
         name: earlier.made_with[name]
-        for name in Asked.__match_args__
+        for name in BenchOptions.__match_args__
         if name != "settings"
         and name in earlier.made_with
         and ctx.get_parameter_source(name) is ParameterSource.DEFAULT

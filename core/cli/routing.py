@@ -119,7 +119,7 @@ def _print_decision(decision: Decision) -> None:
     for number, step in enumerate(decision.steps):
         tools = ", ".join(printable(decision.tools.ids[row]) for row in step.candidates) or "no tool"
         needs = f" (needs {', '.join(map(str, step.needs))})" if step.needs else ""
-        click.echo(f"Step {number}: {printable(step.subtask)}{needs}: {tools}")
+        click.echo(f"Step {number}: {printable(step.query)}{needs}: {tools}")
     click.echo()
     servers = [(decision.server_at(row), decision.network_at(row)) for row in decision.shortlist()]
     network = {} if decision.network_trace is None else {"expertise": "expertise C", "network_score": "network N"}

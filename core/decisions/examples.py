@@ -79,12 +79,12 @@ class ExampleService:
         right.sort(key=_lead, reverse=True)
         found: list[ExampleQuestion] = []
         if right:
-            found.append(ExampleQuestion("one", right[0].subtask, (_winner(right[0]),)))
+            found.append(ExampleQuestion("one", right[0].query, (_winner(right[0]),)))
         changes = self._changes([one for one in reversed(right) if one is not right[0]], catalog) if right else None
         if changes is not None:
             found.append(changes)
         shown = {example.question for example in found}
-        steps = self._steps([one for one in right if one.subtask not in shown], catalog)
+        steps = self._steps([one for one in right if one.query not in shown], catalog)
         return (*found, steps) if steps is not None else tuple(found)
 
     def _questions(self, known: Catalog) -> Iterator[tuple[Tool, str]]:
@@ -114,7 +114,7 @@ class ExampleService:
         knobs = {knob.name: knob for knob in parameters.knobs()}
         contested = [one for one in decisions if sum(_fits(one) >= LEAST_FIT) > 1][:TURNED]
         for names, decision in product(KNOBS, contested):
-            strips = self.what_if.strips(Asked(decision.subtask, parameters, catalog, ROUTER))
+            strips = self.what_if.strips(Asked(decision.query, parameters, catalog, ROUTER))
             fits = dict(zip(decision.tools.ids, _fits(decision), strict=True))
             for name in names:
                 for segment in strips[name].winners():
@@ -122,13 +122,13 @@ class ExampleService:
                     higher = segment.low > float(getattr(parameters, name))
                     if higher and other not in {None, _winner(decision)} and fits.get(str(other), 0.0) >= LEAST_FIT:
                         winners = (_winner(decision), str(other))
-                        return ExampleQuestion("changes", decision.subtask, winners, knobs[name], segment.low)
+                        return ExampleQuestion("changes", decision.query, winners, knobs[name], segment.low)
         return None
 
     def _steps(self, decisions: Sequence[Decision], catalog: str) -> ExampleQuestion | None:
         """Two questions in one that the planner takes apart, with the tools of both."""
         joined = (
-            (first, second, f"{first.subtask.rstrip('.?! ')}, then {second.subtask[0].lower()}{second.subtask[1:]}")
+            (first, second, f"{first.query.rstrip('.?! ')}, then {second.query[0].lower()}{second.query[1:]}")
             for first, second in permutations(decisions[:TURNED], 2)
             if _server(first) != _server(second)
         )

@@ -76,8 +76,8 @@ class LayeredMatcher:
     fits: dict[int, float]
     server_of: NDArray[np.int64]
 
-    def match(self, subtask: str, server_hint: str, parameters: MatchingParameters) -> Match:
-        found = self.inner.match(subtask, server_hint, parameters)
+    def match(self, query: str, server_hint: str, parameters: MatchingParameters) -> Match:
+        found = self.inner.match(query, server_hint, parameters)
         return with_fit(found, self.fits, self.server_of, servers_follow=parameters.similarity == BY_FIT)
 
     def fit(self, text: str, hint: str) -> tuple[Fit, float]:

@@ -82,7 +82,7 @@ class RefusalService:
 def _chances(scorer: IndexScorer, query: LabelledQuery, right: list[int]) -> tuple[float, float]:
     """P(nothing fits) of a sub-task as it is, and without the tools that can do it."""
     found, own = scorer.found(query), scorer.index.own
-    like = like_requests(scorer.requests, scorer.encoder, asked_text(query.subtask, query.server_hint), found.vector)
+    like = like_requests(scorer.requests, scorer.encoder, asked_text(query.query, query.server_hint), found.vector)
     gone = np.flatnonzero((own @ own[right].T).max(axis=1) >= SAME_HIGH)
     left_out = (), (*right, *gone.tolist())
     yes, no = (nothing_fits(scorer.index, found.raw, scorer.model, like, without) for without in left_out)
@@ -102,7 +102,7 @@ class Asked:
     """A sub-task with catalog, router and parameters. `supposed` figures replace known ones, those of a simulated `network`, too. `at_once`
     does not wait for the vectors of the catalog, if words alone can decide."""
 
-    subtask: str
+    query: str
     parameters: Parameters
     catalog: str = SAMPLE
     router: str = "ehrr"
@@ -151,7 +151,7 @@ class RoutingService:
 
     def route(
         self,
-        subtask: str,
+        query: str,
         *,
         catalog: str = SAMPLE,
         router: str = "ehrr",
@@ -177,7 +177,7 @@ class RoutingService:
         set_by = ChosenParameters(chosen, origin, visitor)
         if record:
             chosen = algorithm.having_seen(chosen, seen)
-        asked = Asked(subtask, chosen, catalog, router, server_hint, at_once=at_once, network=network)
+        asked = Asked(query, chosen, catalog, router, server_hint, at_once=at_once, network=network)
         if scope is not None and network.simulated:
             raise ValueError("A decision within a scope has no simulated network.")
         if record and (network.simulated or person().refusal("tune")):
@@ -187,19 +187,19 @@ class RoutingService:
         if tools is not None:
             context = self._catalogs.part(context, tools)
         if not record:
-            return algorithm.route(subtask, context, chosen, server_hint=server_hint)
-        query = _key(context, asked)
-        recorded = (query, set_by.origin)
+            return algorithm.route(query, context, chosen, server_hint=server_hint)
+        key = _key(context, asked)
+        recorded = (key, set_by.origin)
         with self._lock:
             known = self._recorded.get(recorded)
-            previewed = self._previewed.pop(query, None)
+            previewed = self._previewed.pop(key, None)
         if known is not None and known[0]() is context and not anew:
             self._log.repeated(algorithm, set_by)
             return known[1]
         if previewed is not None and previewed[0]() is context and not anew:
             decision = replace(previewed[1], at=datetime.now(UTC), client=set_by.client)
         else:
-            decision = algorithm.route(subtask, context, chosen, server_hint=server_hint)
+            decision = algorithm.route(query, context, chosen, server_hint=server_hint)
             decision = replace(self._completed(decision, context, chosen, network), client=set_by.client)
         self._log.decision(algorithm, decision, set_by)
         with self._lock:
@@ -213,23 +213,23 @@ class RoutingService:
         algorithm = self._router(asked.router)
         chosen = algorithm.checked(asked.parameters)
         context = self.context(asked)
-        query = _key(context, asked)
+        key = _key(context, asked)
         with self._lock:
-            known = self._recorded.get((query, CONSOLE)) or self._previewed.get(query)
+            known = self._recorded.get((key, CONSOLE)) or self._previewed.get(key)
         if known is not None and known[0]() is context:
             return known[1]
         figures = self.figures(asked)
-        decision = algorithm.route(asked.subtask, figures, chosen, server_hint=asked.hint)
+        decision = algorithm.route(asked.query, figures, chosen, server_hint=asked.hint)
         decision = self._completed(decision, figures, chosen, asked.network)
         with self._lock:
-            self._previewed[query] = (ref(context), decision)
+            self._previewed[key] = (ref(context), decision)
         return decision
 
     def decide(
-        self, subtask: str, context: RoutingContext, router: str, parameters: Parameters, *, server_hint: str = ""
+        self, query: str, context: RoutingContext, router: str, parameters: Parameters, *, server_hint: str = ""
     ) -> Decision:
         """One decision over a context of one's own, not recorded."""
-        return self._router(router).route(subtask, context, parameters, server_hint=server_hint)
+        return self._router(router).route(query, context, parameters, server_hint=server_hint)
 
     def parts(self, question: str, *, planner: str = "rules") -> tuple[SubQuery, ...]:
         """The parts of a question, one if it cannot be divided. Raises PlannerError."""
@@ -299,10 +299,10 @@ class RoutingService:
         self, decision: Decision, context: RoutingContext, parameters: Parameters, network: NetworkMoment
     ) -> Decision:
         """A router's decision with what pages say beside it: how likely each tool fits, the network, and the preset that the parameters are."""
-        parts = 1 if decision.steps else len(self.parts(decision.subtask))
+        parts = 1 if decision.steps else len(self.parts(decision.query))
         # a router that ranks by something else has no fit
-        fit = decision.fit or context.matcher.fit(decision.subtask, decision.server_hint)[0]
-        fit = understood(fit, decision.subtask)
+        fit = decision.fit or context.matcher.fit(decision.query, decision.server_hint)[0]
+        fit = understood(fit, decision.query)
         if fit.confidence == "sure" and decision.candidates:
             winner = decision.candidates[0]
             # "sure" is said of the tool that wins, not of a likelier one that it beats by time or price
@@ -328,5 +328,5 @@ class RoutingService:
 
 def _key(context: RoutingContext, asked: Asked) -> tuple[object, ...]:
     """The key of a query: equal for equal queries of any visitor."""
-    text, hint = asked.subtask.strip(), asked.hint.strip()
+    text, hint = asked.query.strip(), asked.hint.strip()
     return id(context), asked.router, asked.parameters, text, hint, asked.supposed, asked.network

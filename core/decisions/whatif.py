@@ -34,7 +34,7 @@ from core.domain.params import Parameters
 from core.domain.tasks import Task
 from core.planning.rules import RulesPlanner
 from core.routers.auction import earned
-from core.routers.base import checked_subtask, refusal
+from core.routers.base import checked_query, refusal
 from core.routers.context import Query, RoutingContext
 from core.routers.ehrr import EhrrParameters, counted_share, matched
 from core.routers.estimates import beliefs
@@ -193,7 +193,7 @@ class WhatIfService:
     def decision(self, asked: Asked) -> Decision:
         """The decision with the supposed figures; not recorded."""
         context = self.routing.figures(asked)
-        return self.routing.decide(asked.subtask, context, asked.router, asked.parameters, server_hint=asked.hint)
+        return self.routing.decide(asked.query, context, asked.router, asked.parameters, server_hint=asked.hint)
 
     def case(self, asked: Asked) -> Case | None:
         """The sub-task under EHRR with its similarities. Returns None for another router or a catalog without tools."""
@@ -264,7 +264,7 @@ class WhatIfService:
         """The tasks that a tool can do, and the decisions on them, without the supposed figures."""
         matcher, planner, known = self.routing.context(asked).matcher, RulesPlanner(), replace(asked, supposed=())
         possible = [task for task in tasks if task.relevant]
-        queries = [Query(checked_subtask(one.subtask), one.server_hint.strip(), matcher, planner) for one in possible]
+        queries = [Query(checked_query(one.subtask), one.server_hint.strip(), matcher, planner) for one in possible]
         return possible, ManyTasks(
             queries, lambda parameters: self.routing.figures(replace(known, parameters=parameters))
         )
@@ -276,7 +276,7 @@ class WhatIfService:
 
     def _query(self, context: RoutingContext, asked: Asked) -> Query:
         """The sub-task with its probabilities of fit, which are the same at all values of the knobs."""
-        text, hint = checked_subtask(asked.subtask), asked.hint.strip()
+        text, hint = checked_query(asked.query), asked.hint.strip()
         return self._once(
             self._queries, context, (text, hint), lambda: Query(text, hint, context.matcher, RulesPlanner())
         )

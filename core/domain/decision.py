@@ -132,7 +132,7 @@ class Stage:
 class SubDecision:
     """One sub-query of a decomposed question: its candidates are rows of tools, best first; `needs` are positions."""
 
-    subtask: str
+    query: str
     candidates: tuple[int, ...]
     needs: tuple[int, ...] = ()
     reason: str = ""
@@ -189,7 +189,7 @@ class Decision:
     at: datetime
     catalog: str
     router: str
-    subtask: str
+    query: str
     server_hint: str
     parameters: Mapping[str, Value]
     planner: str
@@ -296,7 +296,7 @@ class Decision:
             servers = tuple(row for row in servers if row in theirs or self.servers.shortlisted[row])
         return {
             "router": self.router,
-            "subtask": self.subtask,
+            "subtask": self.query,
             "parameters": dict(self.parameters),
             "planner": self.planner,
             "reason": self.reason,
@@ -322,7 +322,7 @@ class Decision:
 
     def _step(self, step: SubDecision) -> dict[str, Any]:
         tools = [self.tools.ids[row] for row in step.candidates]
-        return {"subtask": step.subtask, "tools": tools, "needs": list(step.needs)}
+        return {"subtask": step.query, "tools": tools, "needs": list(step.needs)}
 
     def network_at(self, server: int) -> dict[str, float]:
         """The network score of a server, and the expertise of its best tool; empty for a router without them."""

@@ -84,7 +84,7 @@ class Label:
 class LabelledQuery:
     """One sub-task with what labels say of it; `group` is shared by sub-tasks of one question, which belong together."""
 
-    subtask: str
+    query: str
     server_hint: str
     right: tuple[str, ...]
     wrong: tuple[str, ...] = ()
@@ -180,12 +180,12 @@ def labelled_queries(labels: Sequence[Label]) -> tuple[LabelledQuery, ...]:
         tools[label.tool] = tools.get(label.tool, 0) + (1 if label.right else -1) * counts
     return tuple(
         LabelledQuery(
-            subtask,
+            query,
             hint,
             tuple(tool for tool, vote in tools.items() if vote > 0),
             tuple(tool for tool, vote in tools.items() if vote < 0),
         )
-        for (subtask, hint), tools in votes.items()
+        for (query, hint), tools in votes.items()
     )
 
 
@@ -204,7 +204,7 @@ FIRST_SET = "my judgments"  # the name of a set without a name
 
 
 class AskedQuery(NamedTuple):
-    subtask: str
+    text: str
     server_hint: str = ""
 
     @property
@@ -214,7 +214,7 @@ class AskedQuery(NamedTuple):
         >>> AskedQuery("read a file").id
         '70a80f9069a89f26'
         """
-        return fingerprint([self.subtask, self.server_hint])
+        return fingerprint([self.text, self.server_hint])
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,7 +238,7 @@ class Judgment:
     decision_id: str | None = None
 
     @property
-    def query(self) -> AskedQuery:
+    def asked(self) -> AskedQuery:
         return AskedQuery(self.subtask, self.server_hint)
 
 
@@ -247,7 +247,7 @@ def last_said(entries: Iterable[Judgment]) -> tuple[Judgment, ...]:
     nothing where that takes back."""
     last: dict[tuple[str, AskedQuery, str, str], Judgment] = {}
     for one in entries:
-        key = one.set_name, one.query, one.tool, one.judge
+        key = one.set_name, one.asked, one.tool, one.judge
         last.pop(key, None)
         last[key] = one
     return tuple(one for one in last.values() if one.grade is not None)
@@ -268,5 +268,5 @@ class JudgmentSets:
         judgments = last_said(entries)
         graded: dict[tuple[str, str], dict[tuple[AskedQuery, str], Judgment]] = {}
         for one in judgments:
-            graded.setdefault((one.set_name, one.judge), {})[one.query, one.tool] = one
+            graded.setdefault((one.set_name, one.judge), {})[one.asked, one.tool] = one
         return cls(judgments, Counter(one.set_name for one in reversed(judgments)), graded)

@@ -34,7 +34,7 @@ class Route:
     these may be called under it; `agreed_usd` has what a call of a tool pays, if that is not its listed price."""
 
     id: str
-    subtask: str
+    query: str
     server_hint: str
     offered: tuple[str, ...]
     gated: bool
@@ -49,9 +49,7 @@ def route_of(services: Services, request: Request, route_id: str) -> Route:
         ids = [decision.tools.ids[row] for row in decision.candidates]
         gated = decision.parameters.get("hallucination_gate") is not False
         agreed = {id_: decision.agreed_usd(id_) for id_ in ids}
-        return Route(
-            decision.id, decision.subtask, decision.server_hint, _offered(services, request, ids), gated, agreed
-        )
+        return Route(decision.id, decision.query, decision.server_hint, _offered(services, request, ids), gated, agreed)
     services.app.store.events.flush()
     event = services.app.store.activity.decision(route_id)
     if event is None or (event.catalog, event.client) != whose:
@@ -85,7 +83,7 @@ def report_outcome(services: Services, request: Request) -> dict[str, Any]:
     route = route_of(services, request, given["route_id"])
     tool = _judged(services, request, route)
     services.app.feedback.label(
-        route.subtask,
+        route.query,
         tool,
         right=given["useful"],
         catalog=request.options.catalog,

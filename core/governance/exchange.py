@@ -134,8 +134,8 @@ class Exchange:
             if (texts := [one.text for one in of if one.source == source and not one.stale])
         )
         yield lines(
-            {"id": AskedQuery(one.subtask, one.server_hint).id, "subtask": one.subtask, "server_hint": one.server_hint, "relevant": right, "wrong": wrong}
-            for one in sorted(self.feedback.queries(name), key=lambda one: (one.subtask, one.server_hint))
+            {"id": AskedQuery(one.query, one.server_hint).id, "subtask": one.query, "server_hint": one.server_hint, "relevant": right, "wrong": wrong}
+            for one in sorted(self.feedback.queries(name), key=lambda one: (one.query, one.server_hint))
             for right, wrong in [[sorted(set(tools) & catalog.tool_row.keys()) for tools in (one.right, one.wrong)]]
             if right or wrong
         )  # fmt: skip
@@ -237,7 +237,10 @@ class Exchange:
         return True
 
     def _take_requests(self, name: str, given: Texts, file: str) -> None:
-        read = [(number, documents.read(Asked, line, f"{file}: line {number}")) for number, line in _lines(given, file)]
+        read = [
+            (number, documents.read(ToolRequests, line, f"{file}: line {number}"))
+            for number, line in _lines(given, file)
+        ]
         for source in dict.fromkeys(one.source for _, one in read):
             of = [(number, one.tool, one.requests) for number, one in read if one.source == source]
             taken = self.requests.add(name, of, source=source, by=By(origin=ORIGIN))
@@ -245,11 +248,11 @@ class Exchange:
 
     def _take_labels(self, name: str, text: str, file: str) -> None:
         """Those that the labels of the store do not amount to yet."""
-        said = {(one.subtask, one.server_hint): (set(one.right), set(one.wrong)) for one in self.feedback.queries(name)}
+        said = {(one.query, one.server_hint): (set(one.right), set(one.wrong)) for one in self.feedback.queries(name)}
         fresh: list[dict[str, Any]] = []
         for one in read_labels(text, source=file) if text else ():
-            right, wrong = said.get((one.subtask, one.server_hint), (set[str](), set[str]()))
-            line = {"id": str(len(fresh)), "subtask": one.subtask, "server_hint": one.server_hint}
+            right, wrong = said.get((one.query, one.server_hint), (set[str](), set[str]()))
+            line = {"id": str(len(fresh)), "subtask": one.query, "server_hint": one.server_hint}
             fresh.append({**line, "relevant": [*{*one.right} - right], "wrong": [*{*one.wrong} - wrong]})
         if fresh := [line for line in fresh if line["relevant"] or line["wrong"]]:
             taken = self.feedback.import_tasks(lines(fresh), source=file, catalog=name)
@@ -258,7 +261,7 @@ class Exchange:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ToolRequests:
     __pydantic_config__ = CLOSED
 
     tool: documents.ToolId

@@ -51,7 +51,7 @@ FORMULA = re.compile(r"'*[=+\-@\t\r\n]")
 class ReadJudgment:
     """One judgment of a file. `at` is None and `judge` "" if the file does not name them."""
 
-    query: AskedQuery
+    asked: AskedQuery
     tool: str
     grade: int
     judge: str
@@ -91,7 +91,7 @@ def csv_text(judgments: Iterable[Judgment]) -> str:
 
 def _row(one: Judgment) -> dict[str, Any]:
     at = one.at.astimezone(UTC).isoformat().replace("+00:00", "Z")
-    return dict(zip(FIELDS, (*one.query, one.tool, one.grade, one.judge, one.note, at), strict=True))
+    return dict(zip(FIELDS, (*one.asked, one.tool, one.grade, one.judge, one.note, at), strict=True))
 
 
 def _disarmed(text: str) -> str:
@@ -138,16 +138,16 @@ Placed = Iterator[tuple[Entry, ReadJudgment]]
 def _of_entries(reading: Reading, entries: Iterator[Entry]) -> Placed:
     for entry in entries:
         known = len(reading.problems)
-        subtask, tool, grade = entry.text("subtask").strip(), entry.get("tool"), entry.get("grade")
-        if not subtask:
+        query, tool, grade = entry.text("subtask").strip(), entry.get("tool"), entry.get("grade")
+        if not query:
             entry.problem("subtask is missing; say what was to be done")
         at, note = _time(entry), entry.text("note")
         if len(note) > MOST_NOTE_CHARACTERS:
             entry.problem(f"note has {len(note):,} characters; use at most {MOST_NOTE_CHARACTERS:,}")
         _check_judged(entry, tool, grade)
         if len(reading.problems) == known:
-            query = AskedQuery(subtask, entry.text("server_hint").strip())
-            yield entry, ReadJudgment(query, str(tool), int(grade), " ".join(entry.text("judge").split()), note, at)
+            asked = AskedQuery(query, entry.text("server_hint").strip())
+            yield entry, ReadJudgment(asked, str(tool), int(grade), " ".join(entry.text("judge").split()), note, at)
 
 
 def _check_judged(entry: Entry, tool: object, grade: object) -> None:
@@ -167,7 +167,7 @@ def _checked(reading: Reading, found: Placed, judge: str) -> tuple[ReadJudgment,
         if fault := line_fault(whose, MOST_NAME_CHARACTERS):
             entry.problem(f"judge {fault}")
         unnamed = unnamed or not whose
-        key = one.query, one.tool, whose
+        key = one.asked, one.tool, whose
         if (first := places.setdefault(key, entry.where)) != entry.where:
             entry.problem(f"it judges the tool of {first} for the same sub-task again; keep one of them")
         taken.append(replace(one, judge=whose))

@@ -93,7 +93,7 @@ def sample() -> Catalog:
     return shipped(SAMPLE)
 
 
-def starting_subtasks(catalog: str, count: int = 6) -> tuple[str, ...]:
+def starting_queries(catalog: str, count: int = 6) -> tuple[str, ...]:
     """Sub-tasks to start from: labelled ones of the sample, spread over the servers that really run; none elsewhere."""
     if catalog != SAMPLE:
         return ()

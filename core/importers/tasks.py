@@ -96,12 +96,12 @@ def json_lines(reading: Reading, text: str) -> Iterator[Entry]:
 def _task(entry: Entry) -> Task:
     raw_id = entry.get("id")
     whole = isinstance(raw_id, int) and not isinstance(raw_id, bool)
-    subtask = entry.text("subtask")
-    if not subtask.strip() and (entry.get("subtask") is None or isinstance(entry.get("subtask"), str)):
+    query = entry.text("subtask")
+    if not query.strip() and (entry.get("subtask") is None or isinstance(entry.get("subtask"), str)):
         entry.problem("subtask is empty; say what is to be done")
     return Task(
         id=str(raw_id) if whole else entry.name("id"),
-        subtask=subtask,
+        subtask=query,
         server_hint=entry.text("server_hint"),
         relevant=_relevant(entry),
         grades=_grades(entry),

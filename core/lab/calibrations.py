@@ -389,7 +389,7 @@ class CalibrationService:
 
 def _tasks(queries: Sequence[LabelledQuery]) -> list[Task]:
     return [
-        Task(str(number), query.subtask, query.server_hint, query.right, question=query.group)
+        Task(str(number), query.query, query.server_hint, query.right, question=query.group)
         for number, query in enumerate(queries)
         if query.right
     ]

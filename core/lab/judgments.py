@@ -17,7 +17,7 @@ from core.domain.tasks import Task
 from core.importers import tasks_text
 from core.importers.judgments import csv_text, json_lines_text, read_judgments
 from core.importers.reading import clean_text, line_fault
-from core.routers.base import checked_subtask
+from core.routers.base import checked_query
 from core.store import Store
 
 MOST_AT_ONCE = 100_000
@@ -52,7 +52,7 @@ class JudgmentService:
 
     def judge(
         self,
-        subtask: str,
+        query: str,
         tool: str,
         grade: int,
         *,
@@ -82,7 +82,7 @@ class JudgmentService:
             at=self.now(),
             catalog=catalog,
             set_name=_name(set_name, "set"),
-            subtask=checked_subtask(subtask),
+            subtask=checked_query(query),
             server_hint=server_hint.strip(),
             tool=tool,
             grade=grade,
@@ -147,15 +147,15 @@ class JudgmentService:
             raise WayfareError(f"{source} has {len(read):,} judgments; give at most {MOST_AT_ONCE:,} in one file.")
         now, tool_row = self.now(), self.catalogs.catalog(catalog).tool_row
         known = {
-            (one.query, one.tool, one.judge): (one.grade, one.note)
+            (one.asked, one.tool, one.judge): (one.grade, one.note)
             for one in self._of(catalog).judgments
             if one.set_name == name
         }
-        fresh = [one for one in read if known.get((one.query, one.tool, one.judge)) != (one.grade, one.note)]
+        fresh = [one for one in read if known.get((one.asked, one.tool, one.judge)) != (one.grade, one.note)]
         self._keep(
             catalog,
             *(
-                Judgment(one.at or now, catalog, name, *one.query, one.tool, one.grade, one.judge, one.note, "file")
+                Judgment(one.at or now, catalog, name, *one.asked, one.tool, one.grade, one.judge, one.note, "file")
                 for one in fresh
             ),
         )
@@ -193,12 +193,12 @@ def judged_tasks(judgments: Iterable[Judgment]) -> tuple[tuple[Task, ...], int]:
     said: dict[AskedQuery, dict[str, list[int]]] = {}
     for one in judgments:
         if one.grade is not None:
-            said.setdefault(one.query, {}).setdefault(one.tool, []).append(one.grade)
+            said.setdefault(one.asked, {}).setdefault(one.tool, []).append(one.grade)
     tasks: list[Task] = []
     for query, grades in said.items():
         tools = {tool: statistics.median_low(given) for tool, given in grades.items()}
         right = sorted((tool for tool in tools if tools[tool] > 0), key=lambda tool: (-tools[tool], tool))
         if right:
             graded = {tool: float(grade) for tool, grade in tools.items()}
-            tasks.append(Task(query.id, query.subtask, query.server_hint, tuple(right), graded))
+            tasks.append(Task(query.id, query.text, query.server_hint, tuple(right), graded))
     return tuple(tasks), len(said) - len(tasks)

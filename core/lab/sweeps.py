@@ -36,7 +36,7 @@ from core.lab.sweep import (
     pareto_front,
 )
 from core.planning.rules import RulesPlanner
-from core.routers.base import checked_subtask
+from core.routers.base import checked_query
 from core.routers.context import Query
 from core.routers.ehrr import EhrrParameters
 from core.store import Store
@@ -189,7 +189,7 @@ class TasksAsked:
         self._scorer = PointScorer(self.tasks, self.catalogs.context(self.catalog))
         matcher, planner = self.catalogs.context(self.catalog).matcher, RulesPlanner()
         queries = [
-            Query(checked_subtask(task.subtask), self._hint(task), matcher, planner) for task in self._scorer.queries
+            Query(checked_query(task.subtask), self._hint(task), matcher, planner) for task in self._scorer.queries
         ]
         self._ehrr = ManyTasks(queries, lambda parameters: self.catalogs.context(self.catalog, parameters))
 

@@ -17,7 +17,7 @@ from core.importers.judgments import read_labels
 from core.importers.shipped_catalogs import SAMPLE
 from core.relevance.feedback import Move
 from core.relevance.learnt import CALIBRATION, LearntModels
-from core.routers.base import checked_subtask
+from core.routers.base import checked_query
 from core.store import Store
 
 MOST_NOTE_CHARACTERS = 2_000
@@ -53,7 +53,7 @@ class MovedBy:
     move: Move
     tool: str
     by: str
-    subtask: str
+    query: str
     label: Label | None = None
 
     @property
@@ -70,16 +70,16 @@ class FeedbackService:
     _: KW_ONLY
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
 
-    def label(self, subtask: str, tool: str, *, right: bool, **about: Unpack[About]) -> Label:
+    def label(self, query: str, tool: str, *, right: bool, **about: Unpack[About]) -> Label:
         """Label a tool (`server::tool`) as right or wrong for a sub-task. Raises UnknownNameError, WayfareError."""
-        label = self._label(subtask, tool, right=right, **about)
+        label = self._label(query, tool, right=right, **about)
         self._keep(label.catalog, label)
         return label
 
-    def should_have_been(self, subtask: str, *, right: str, shown: str, **about: Unpack[About]) -> tuple[Label, Label]:
+    def should_have_been(self, query: str, *, right: str, shown: str, **about: Unpack[About]) -> tuple[Label, Label]:
         if right == shown:
             raise WayfareError(f"{right} cannot be right and wrong at once; name the tool that it should have been.")
-        good, bad = (self._label(subtask, tool, right=tool == right, **about) for tool in (right, shown))
+        good, bad = (self._label(query, tool, right=tool == right, **about) for tool in (right, shown))
         bad = replace(bad, at=good.at)
         self._keep(good.catalog, good, bad)
         return good, bad
@@ -102,10 +102,8 @@ class FeedbackService:
     def labels(self, catalog: str = SAMPLE) -> tuple[Label, ...]:
         return self.learnt.labels(catalog)[::-1]
 
-    def said(
-        self, subtask: str, *, catalog: str = SAMPLE, server_hint: str = "", by: By = OPERATOR
-    ) -> dict[str, Label]:
-        asked = (subtask.strip(), server_hint.strip(), by.visitor, by.origin)
+    def said(self, query: str, *, catalog: str = SAMPLE, server_hint: str = "", by: By = OPERATOR) -> dict[str, Label]:
+        asked = (query.strip(), server_hint.strip(), by.visitor, by.origin)
         labels = self.learnt.labels(catalog)
         return {one.tool: one for one in labels if (one.subtask, one.server_hint, one.visitor, one.origin) == asked}
 
@@ -113,9 +111,9 @@ class FeedbackService:
         """The labelled sub-tasks of a catalog, oldest first: what a calibration is fitted to."""
         return labelled_queries(self.learnt.labels(catalog))
 
-    def moved(self, subtask: str, *, catalog: str = SAMPLE) -> tuple[MovedBy, ...]:
+    def moved(self, query: str, *, catalog: str = SAMPLE) -> tuple[MovedBy, ...]:
         """The labels that move tools for a sub-task, with their logits of p_fit, the strongest first."""
-        found = self.catalogs.learnt_shift(catalog, subtask)
+        found = self.catalogs.learnt_shift(catalog, query)
         if found is None:
             return ()
         tools = self.catalogs.catalog(catalog).tools
@@ -132,7 +130,7 @@ class FeedbackService:
         lines = [
             {
                 "id": f"label-{number}",
-                "subtask": query.subtask,
+                "subtask": query.query,
                 "server_hint": query.server_hint,
                 "relevant": list(query.right),
                 "wrong": list(query.wrong),
@@ -155,22 +153,22 @@ class FeedbackService:
             for label in self.labels(catalog)
             if (label.visitor, label.origin) == (who.visitor, who.origin)
         }
-        wanted = dict.fromkeys(pair for query in read_labels(text, source=source) for pair in _pairs(query))
+        wanted = dict.fromkeys(pair for labelled in read_labels(text, source=source) for pair in _pairs(labelled))
         there = [pair for pair in wanted if pair[2] in tool_row]
         fresh = [pair for pair in there if pair not in said]
         if len(fresh) > MOST_AT_ONCE:
             raise WayfareError(f"{source} has {len(fresh):,} labels; give at most {MOST_AT_ONCE:,} in one file.")
         at = self.now()
         labels = (
-            self._label(subtask, tool, right=right, catalog=catalog, server_hint=hint, by=who)
-            for subtask, hint, tool, right in fresh
+            self._label(query, tool, right=right, catalog=catalog, server_hint=hint, by=who)
+            for query, hint, tool, right in fresh
         )
         self._keep(catalog, *(replace(label, at=at) for label in labels))
         return ImportedLabels(len(fresh), len(there) - len(fresh), len(wanted) - len(there))
 
     def _label(
         self,
-        subtask: str,
+        query: str,
         tool: str,
         *,
         right: bool,
@@ -188,7 +186,7 @@ class FeedbackService:
             id=uuid.uuid4().hex,
             at=self.now(),
             catalog=catalog,
-            subtask=checked_subtask(subtask),
+            subtask=checked_query(query),
             server_hint=server_hint.strip(),
             tool=tool,
             right=right,
@@ -207,4 +205,4 @@ class FeedbackService:
 def _pairs(query: LabelledQuery) -> Iterator[tuple[str, str, str, bool]]:
     for tools, right in ((query.right, True), (query.wrong, False)):
         for tool in tools:
-            yield query.subtask, query.server_hint, tool, right
+            yield query.query, query.server_hint, tool, right

@@ -233,13 +233,13 @@ class RequestService:
         checked = self.learnt.requests.checked(opened, lambda: index)
         return {} if checked is None else {opened.tools[row].id: why for row, why in checked.uncounted.items()}
 
-    def near(self, catalog: str, subtask: str, hint: str, tools: Iterable[str]) -> Mapping[str, Near]:
+    def near(self, catalog: str, query: str, hint: str, tools: Iterable[str]) -> Mapping[str, Near]:
         """The request of each tool that is nearest to a sub-task. Tools of which no request counts are left out."""
         requests = self.catalogs.learnt(catalog).requests
         if requests is None:
             return {}
         rows = self.catalogs.catalog(catalog).tool_row
-        vector = self.learnt.encoder.encode_query(asked_text(subtask, hint))
+        vector = self.learnt.encoder.encode_query(asked_text(query, hint))
         found = {tool: requests.near(rows[tool], vector) for tool in tools if tool in rows}
         return {tool: near for tool, near in found.items() if near is not None}
 

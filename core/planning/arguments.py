@@ -62,7 +62,7 @@ _NO_TEXT = re.compile(r"-?\d{1,3}|CSV|JSON|XML|YAML|HTML|PDF|EUR|USD|GBP|Celsius
 _NO_PLACE = re.compile(rf"(?:{MONTHS}|{DAYS})\b", re.IGNORECASE)
 
 
-def filled(schema: Mapping[str, Any] | None, subtask: str, server: str = "") -> tuple[dict[str, Any], tuple[str, ...]]:
+def filled(schema: Mapping[str, Any] | None, query: str, server: str = "") -> tuple[dict[str, Any], tuple[str, ...]]:
     """Returns the required arguments that a question gives, and the missing ones with their kinds.
 
     The one text that is left takes the one capitalised name that is left, or else the one date, long number, address or quote. The name of
@@ -84,34 +84,34 @@ def filled(schema: Mapping[str, Any] | None, subtask: str, server: str = "") -> 
     >>> filled({"properties": ends, "required": list(ends)}, "how many days from 2026-11-01 to 2026-11-26")
     ({'first': '2026-11-01', 'last': '2026-11-26'}, ())
     """
-    found, missing = _found(schema, subtask)
+    found, missing = _found(schema, query)
     required, named = _required(schema), words(server).lower().split()
     texts = [name for name, one in required.items() if name in missing and _is_text(name, one)]
     if len(texts) == len(missing):
-        times = QuestionLiterals.of(subtask).of_kind("date or time")
+        times = QuestionLiterals.of(query).of_kind("date or time")
         dates = [day for day in times if day not in found.values()]
         timed = {last_word(name) for name in texts} <= _TIMES
         if timed and len(dates) == len(texts) > 1:
             return {**found, **dict(zip(texts, dates, strict=True))}, ()
         unused = [
-            one for one in in_no_argument(subtask, found) if one.lower() not in named and not _NO_TEXT.fullmatch(one)
+            one for one in in_no_argument(query, found) if one.lower() not in named and not _NO_TEXT.fullmatch(one)
         ]
         unused = [one for one in unused if timed or one not in times]
-        left = [one for one in _proper_names(subtask) if one in unused] or unused
+        left = [one for one in _proper_names(query) if one in unused] or unused
         one_left = len(texts) == len(left) == 1 and last_word(texts[0]) not in _WRITTEN
         if one_left and _admits(required[texts[0]], left[0]):
             return {**found, texts[0]: left[0]}, ()
     return found, tuple(f"{name} ({missing[name]})" for name in required if name in missing)
 
 
-def in_no_argument(subtask: str, arguments: Mapping[str, Any]) -> list[str]:
+def in_no_argument(query: str, arguments: Mapping[str, Any]) -> list[str]:
     """Returns the names, dates, numbers, addresses and quotes of a question that are in no argument, in its order.
 
     >>> in_no_argument("a flight from Berlin to Lisbon in May for 2 adults", {"adults": 2})
     ['Berlin', 'Lisbon', 'May']
     """
     text, taken = (
-        subtask[:READ_CHARACTERS],
+        query[:READ_CHARACTERS],
         json.dumps(list(arguments.values()), ensure_ascii=False, default=str).lower(),
     )
     of_kinds = [str(one).strip(QUOTES) for values in QuestionLiterals.of(text).values.values() for one in values]
@@ -130,12 +130,12 @@ def _proper_names(text: str) -> list[str]:
     return list(dict.fromkeys(name for name in found if name != "I" and not _NO_PLACE.match(name)))
 
 
-def _found(schema: Mapping[str, Any] | None, subtask: str) -> tuple[dict[str, Any], dict[str, str]]:
-    literals, found, missing = QuestionLiterals.of(subtask), dict[str, Any](), dict[str, str]()
+def _found(schema: Mapping[str, Any] | None, query: str) -> tuple[dict[str, Any], dict[str, str]]:
+    literals, found, missing = QuestionLiterals.of(query), dict[str, Any](), dict[str, str]()
     by_kind: dict[str, list[tuple[str, Mapping[str, Any]]]] = defaultdict(list)
     required = _required(schema)
     texts = {name: one for name, one in _declared(schema).items() if _is_text(name, one) or _is_choice(one)}
-    by_role = _by_role(texts, subtask)
+    by_role = _by_role(texts, query)
     for name, asked in required.items():
         if name in by_role:
             found[name] = by_role[name]
@@ -152,7 +152,7 @@ def _found(schema: Mapping[str, Any] | None, subtask: str) -> tuple[dict[str, An
         elif asked.get("type") != "string":
             missing[name] = str(asked.get("type", "a value of any kind"))
         elif last_word(name) in SEARCHED:
-            found[name] = subtask
+            found[name] = query
         else:
             by_kind[TEXT].append((name, asked))
     for kind, wanted in by_kind.items():
@@ -173,7 +173,7 @@ def _is_text(name: str, asked: Mapping[str, Any]) -> bool:
     return plain and not literal_kind(name, asked) and last_word(name) not in SEARCHED
 
 
-def _by_role(texts: Mapping[str, Mapping[str, Any]], subtask: str) -> dict[str, str]:
+def _by_role(texts: Mapping[str, Mapping[str, Any]], query: str) -> dict[str, str]:
     """Returns the values of texts whose names tell their role: both ends of a conversion or way, a place, a time zone."""
     roles: dict[str, list[str]] = defaultdict(list)
     for name in texts:
@@ -182,7 +182,7 @@ def _by_role(texts: Mapping[str, Mapping[str, Any]], subtask: str) -> dict[str, 
             if said & names:
                 roles[role].append(name)
     values: dict[str, str] = {}
-    text = subtask[:READ_CHARACTERS]
+    text = query[:READ_CHARACTERS]
     if len(roles[START]) == len(roles[GOAL]) == 1 and (ends := _ends(text)):
         values |= {roles[START][0]: ends[0], roles[GOAL][0]: ends[1]}
     places = _places(text)

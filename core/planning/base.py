@@ -137,7 +137,7 @@ class Turn:
     other routers."""
 
     question: str
-    subtask: str
+    query: str
     offered: tuple[Tool, ...]
     reason: str = ""
     attempts: tuple[Attempt, ...] = ()
@@ -158,7 +158,7 @@ class Action:
     words: str = ""
     tool: str = ""
     arguments: Mapping[str, Any] | None = None
-    subtask: str = ""
+    query: str = ""
     approved_by: str = ""
 
 

@@ -198,7 +198,7 @@ class ModelPlanner:
             "summaries": turn.summaries,
             "question": _cut(turn.question),
             "earlier": [{"subtask": text, "result": said[:SAID_CHARACTERS]} for text, said in turn.earlier],
-            "subtask": _cut(turn.subtask),
+            "subtask": _cut(turn.query),
             "last": turn.last,
             "offered": [{"id": tool.id, **tool.definition()} for tool in turn.offered],
             "nothing_offered_because": "" if turn.offered else turn.reason,

@@ -120,7 +120,7 @@ class Routed:
             "do": "route",
             "step": self.step,
             "needs": list(self.needs),
-            "subtask": decision.subtask,
+            "subtask": decision.query,
             "words": self.words,
             "model_tokens": self.model_tokens,
             "decision": decision.id,

@@ -40,7 +40,7 @@ def act(turn: Turn) -> Action:
     tool = next((tool for tool in turn.offered if tool.id not in tried), None)
     if tool is None:
         return Action("stop", "No candidate is left." if turn.offered else turn.reason)
-    arguments, missing = filled(tool.input_schema, turn.subtask, tool.server)
+    arguments, missing = filled(tool.input_schema, turn.query, tool.server)
     if missing:
         return Action(
             "stop",

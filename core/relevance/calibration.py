@@ -214,7 +214,7 @@ def sampled(
     most = max(LEAST_LABELS, min(MOST_LABELS, cells // max(1, len(tool_row))))
     if sum(usable) <= most:
         return list(queries)
-    sizes = Counter(query.group or query.subtask for query, use in zip(queries, usable, strict=True) if use)
+    sizes = Counter(query.group or query.query for query, use in zip(queries, usable, strict=True) if use)
     names = list(sizes)
     order = np.random.default_rng(seed).permutation(len(names)).tolist()
     kept: set[str] = set()
@@ -223,7 +223,7 @@ def sampled(
         if sizes[name] <= left:
             kept.add(name)
             left -= sizes[name]
-    return [q for q, use in zip(queries, usable, strict=True) if not use or (q.group or q.subtask) in kept]
+    return [q for q, use in zip(queries, usable, strict=True) if not use or (q.group or q.query) in kept]
 
 
 def fit(
@@ -363,7 +363,7 @@ def _values(tasks: LabelledSet, recipe: Recipe, line: tuple[float, float], *, to
         ridge=recipe.ridge,
         bound=recipe.bound or BOUND,  # later labels move their tools in any case
         floor=recipe.floor,
-        solved=tuple(Solved(query.subtask, query.right, query.server_hint) for query in tasks.queries),
+        solved=tuple(Solved(query.query, query.right, query.server_hint) for query in tasks.queries),
         teaches=today.bound == 0 and recipe.bound > 0,
     )
 

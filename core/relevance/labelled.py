@@ -136,7 +136,7 @@ class QuerySignals:
     """
 
     vector: Vectors
-    subtask: Vectors
+    query: Vectors
     raw: Mapping[str, NDArray[np.floating]]
 
 
@@ -169,10 +169,10 @@ class IndexScorer:
         return self.model.fit["behind"]
 
     def found(self, query: LabelledQuery) -> QuerySignals:
-        text = asked_text(query.subtask, query.server_hint)
+        text = asked_text(query.query, query.server_hint)
         vector = self.encoder.encode_query(text)
         signals = with_requests(self.index.signals(text, vector), self.requests, text, vector, self.model)
-        alone = self.encoder.encode_query(query.subtask) if query.server_hint else vector
+        alone = self.encoder.encode_query(query.query) if query.server_hint else vector
         return QuerySignals(vector, alone, signals)
 
     def normalised(self, name: str, raw: Signal) -> Floats:
@@ -222,7 +222,7 @@ class LabelledSet:
     def __init__(self, scorer: IndexScorer, queries: Sequence[LabelledQuery], tool_row: Mapping[str, int]) -> None:
         self.scorer = scorer
         self.queries = tuple(query for query in queries if any(tool in tool_row for tool in query.right))
-        self.groups: tuple[str, ...] = tuple(query.group or query.subtask for query in self.queries)
+        self.groups: tuple[str, ...] = tuple(query.group or query.query for query in self.queries)
         self.names = tuple(scorer.weights)
         self.right = [[tool_row[tool] for tool in query.right if tool in tool_row] for query in self.queries]
         self._votes = np.zeros((len(self.queries), len(scorer.rows)), dtype=np.float32)
@@ -234,7 +234,7 @@ class LabelledSet:
         self._place = self.names.index(DENSE)
         width = scorer.rows.shape[1]
         self._vectors = np.array([found.vector for found in self._found], dtype=np.float32).reshape(-1, width)
-        alone = np.array([found.subtask for found in self._found], dtype=np.float32).reshape(-1, width)
+        alone = np.array([found.query for found in self._found], dtype=np.float32).reshape(-1, width)
         self._cosines = alone @ alone.T
         self._targets = targets_of(scorer.rows, self.right)
         self._prepare()

@@ -254,13 +254,13 @@ def words_of_tools(catalog: Catalog) -> LexicalIndex:
     )
 
 
-def asked_text(subtask: str, hint: str) -> str:
+def asked_text(query: str, hint: str) -> str:
     """The text that is embedded and looked up for a sub-task: with its hint.
 
     >>> asked_text("read a file", "file access"), asked_text("read a file", "")
     ('file access: read a file', 'read a file')
     """
-    return f"{hint}: {subtask}" if hint else subtask
+    return f"{hint}: {query}" if hint else query
 
 
 def relevance_texts(catalog: Catalog) -> Sequence[str]:

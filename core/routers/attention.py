@@ -33,7 +33,7 @@ def turn_event(decision: Decision) -> dict[str, Any]:
 
     return {
         "turn_id": decision.id,
-        "query_hash": text_hash(decision.subtask),
+        "query_hash": text_hash(decision.query),
         "candidates": [tools.ids[row] for row in ranked],
         "scores": {tools.ids[row]: round(float(tools.utility[row]), 6) for row in ranked},
         "gated_out_by_state": {tools.ids[row]: remark for row, remark in decision.remarks.items()},

@@ -135,29 +135,29 @@ class Router(ABC, Generic[P]):
         self._now = now
 
     def route(
-        self, subtask: str, context: RoutingContext, parameters: Parameters | None = None, *, server_hint: str = ""
+        self, query: str, context: RoutingContext, parameters: Parameters | None = None, *, server_hint: str = ""
     ) -> Decision:
         """Decide on a sub-task. Raises WayfareError for an empty sub-task, TypeError for parameters of another router."""
-        text = checked_subtask(subtask)
+        text = checked_query(query)
         chosen = self.checked(parameters)
         started = self._clock()
         name = chosen.planner if isinstance(chosen, PlanningParameters) else "rules"
-        query = Query(text, server_hint.strip(), context.matcher, self._planner(name), self._clock)
-        result = self.decide(query, context, chosen)
-        if result.candidates and (reason := refusal(query, chosen)):
+        asked = Query(text, server_hint.strip(), context.matcher, self._planner(name), self._clock)
+        result = self.decide(asked, context, chosen)
+        if result.candidates and (reason := refusal(asked, chosen)):
             result = result.refused(reason)
         writing = _writing(text, context, result.candidates)
-        score_ms = max(0.0, (self._clock() - started) * 1e3 - query.embed_ms)
-        timings_ms = {"embed": query.embed_ms, "score": score_ms, "total": query.embed_ms + score_ms}
+        score_ms = max(0.0, (self._clock() - started) * 1e3 - asked.embed_ms)
+        timings_ms = {"embed": asked.embed_ms, "score": score_ms, "total": asked.embed_ms + score_ms}
         return Decision(
             id=uuid.uuid4().hex,
             at=self._now(),
             catalog=context.catalog.name,
             router=self.id,
-            subtask=text,
+            query=text,
             server_hint=server_hint.strip(),
             parameters=chosen.values(),
-            planner=query.planner.name if query.used_planner else "none",
+            planner=asked.planner.name if asked.used_planner else "none",
             reason=result.reason,
             servers=result.servers,
             tools=result.tools,
@@ -172,7 +172,7 @@ class Router(ABC, Generic[P]):
             steps=result.steps,
             remarks=result.remarks,
             explored=result.explored,
-            fit=query.known_fit,
+            fit=asked.known_fit,
             tries=result.tries,
             writing=writing,
             by_words=context.by_words,
@@ -216,9 +216,9 @@ def _defaults(parameters: type[Parameters]) -> Parameters:
     return parameters()
 
 
-def checked_subtask(subtask: str) -> str:
+def checked_query(query: str) -> str:
     """The sub-task without surrounding space. Raises WayfareError if it is empty or too long."""
-    text = subtask.strip()
+    text = query.strip()
     if not text:
         raise WayfareError("The sub-task is empty; say in a few words what is needed.")
     if len(text) > SUBTASK_LIMIT_CHARS:

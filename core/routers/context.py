@@ -57,18 +57,16 @@ class IndexMatcher:
         """(K, K) cosines between tools, by their own texts."""
         return self.fitting.likeness(rows)
 
-    def match(self, subtask: str, server_hint: str, parameters: MatchingParameters) -> Match:
+    def match(self, query: str, server_hint: str, parameters: MatchingParameters) -> Match:
         """Similarities under the parameters' weights; shapes (S,) and (T,), in [0, 1]."""
         started = time.perf_counter()
-        query = self.encoder.encode_query(subtask)
+        vector = self.encoder.encode_query(query)
         hint = self.encoder.encode_query(server_hint) if server_hint else None
         embed_ms = (time.perf_counter() - started) * 1e3
-        tools = self.index.tool_similarity(
-            query, subtask, parameters.tool_weights(), doubt_names=parameters.doubt_names
-        )
+        tools = self.index.tool_similarity(vector, query, parameters.tool_weights(), doubt_names=parameters.doubt_names)
         servers = self.index.server_similarity(
+            vector,
             query,
-            subtask,
             parameters.server_weights(),
             tools,
             hint=hint,

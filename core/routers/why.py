@@ -132,8 +132,8 @@ def reasons_of_fit(decision: Decision, row: int, catalog: Catalog) -> list[tuple
     if fit is None or now is None:
         return []
     better = [int(one) for one in np.argsort(-fit.tools, kind="stable")[:AHEAD] if fit.tools[one] > fit.tools[row]]
-    common = words_in_common(decision.subtask, full(catalog.tools[now]))
-    lacking = [word for word in dict.fromkeys(terms(decision.subtask)) if word not in common]
+    common = words_in_common(decision.query, full(catalog.tools[now]))
+    lacking = [word for word in dict.fromkeys(terms(decision.query)) if word not in common]
     return [
         ("words in common", ", ".join(common) or "none"), ("words that its text lacks", ", ".join(lacking) or "none"),
         ("relevance", f"{float(fit.relevance[row]):.2f}, the best has {float(fit.relevance.max()):.2f}"),

@@ -257,7 +257,7 @@ def _store(app: App, query: AskedQuery, tool: str, own: str, place: str, catalog
     note = str(st.session_state[f"{own}:note"])
     try:
         app.judgments.judge(
-            query.subtask, tool, grade, judge=judge, set_name=set_name, catalog=catalog, server_hint=query.server_hint,
+            query.text, tool, grade, judge=judge, set_name=set_name, catalog=catalog, server_hint=query.server_hint,
             note=note, decision_id=decision_id,
         )  # fmt: skip
         said = f"{escaped(tool, 60)} has grade **{grade}** in {escaped(set_name, 40)}, by {escaped(judge, 40)}."
@@ -269,7 +269,7 @@ def _store(app: App, query: AskedQuery, tool: str, own: str, place: str, catalog
 def _take_back(app: App, known: Judgment, place: str) -> None:
     app.judgments.take_back(known)
     _close(
-        place, known.query, True, f"Taken back: {escaped(known.tool, 60)} has no grade of {escaped(known.judge, 40)}."
+        place, known.asked, True, f"Taken back: {escaped(known.tool, 60)} has no grade of {escaped(known.judge, 40)}."
     )
 
 

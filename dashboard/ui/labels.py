@@ -91,7 +91,7 @@ def _names(now: Decision, rows: Sequence[int], change: Array) -> str:
 
 
 def _reason(moved: MovedBy, limit: int) -> str:
-    quoted = f"“{escaped(moved.subtask, limit)}”"
+    quoted = f"“{escaped(moved.query, limit)}”"
     if moved.label is None:
         return f"right for {quoted} in the calibration"
     said = f"{'right' if moved.label.right else 'wrong'} for {quoted}"
@@ -143,7 +143,7 @@ def asked_like(app: App, decision: Decision, tool: str) -> str:
     the decision did not use the requests."""
     if decision.fit is None or decision.by_words:  # decided by another encoder, or none: the sub-task would be embedded
         return ""
-    near = app.requests.near(decision.catalog, decision.subtask, decision.server_hint, [tool]).get(tool)
+    near = app.requests.near(decision.catalog, decision.query, decision.server_hint, [tool]).get(tool)
     if near is None or near.cosine < LIKE:
         return ""
     return f":small[:gray[asked like: “{escaped(near.text, ASKED_CHARACTERS)}”]]"
@@ -163,12 +163,10 @@ def labeller(origin: str = "console") -> By:
 def labelling(
     app: App, decision: Decision, *, hypothetical: bool = False, changed: Callable[[], None] = lambda: None
 ) -> Labelling:
-    said = app.feedback.said(
-        decision.subtask, catalog=decision.catalog, server_hint=decision.server_hint, by=labeller()
-    )
+    said = app.feedback.said(decision.query, catalog=decision.catalog, server_hint=decision.server_hint, by=labeller())
     moves: dict[str, list[MovedBy]] = {}
     if decision.fit is not None and decision.fit.learnt is not None:
-        for one in app.feedback.moved(decision.subtask, catalog=decision.catalog):
+        for one in app.feedback.moved(decision.query, catalog=decision.catalog):
             moves.setdefault(one.tool, []).append(one)
     return Labelling(app, decision, said, moves, hypothetical, changed)
 
@@ -240,7 +238,7 @@ def _store(known: Labelling, tool: str, place: str, right: bool, taken_back: Lab
             known.app.feedback.retract(taken_back.id, by=labeller())
             return f"Taken back: {escaped(tool, 80)} is no longer labelled {word}.", ()
         label = known.app.feedback.label(
-            decision.subtask, tool, right=right, catalog=decision.catalog, server_hint=decision.server_hint,
+            decision.query, tool, right=right, catalog=decision.catalog, server_hint=decision.server_hint,
             decision_id=decision.id, by=labeller(),
         )  # fmt: skip
         return f"Stored: {escaped(tool, 80)} is **{word}**. The same click takes it back.", (label,)
@@ -257,7 +255,7 @@ def _store_other(known: Labelling, shown: str, place: str, key: str) -> None:
     def act() -> tuple[str, tuple[Label, ...]]:
         decision = known.decision
         labels = known.app.feedback.should_have_been(
-            decision.subtask, right=right, shown=shown, catalog=decision.catalog, server_hint=decision.server_hint,
+            decision.query, right=right, shown=shown, catalog=decision.catalog, server_hint=decision.server_hint,
             decision_id=decision.id, by=labeller(),
         )  # fmt: skip
         return f"Stored: {escaped(right, 80)} is **right**, {escaped(shown, 80)} is **wrong**.", labels
@@ -279,8 +277,8 @@ def _keep(known: Labelling, notice: Notice) -> None:
 
     def act() -> tuple[str, tuple[Label, ...]]:
         decision = known.decision
-        known.app.requests.add_by_hand(decision.catalog, right, [decision.subtask], labeller())
-        return f"“{escaped(decision.subtask, 90)}” is an example request of {escaped(right, 80)} now.", ()
+        known.app.requests.add_by_hand(decision.catalog, right, [decision.query], labeller())
+        return f"“{escaped(decision.query, 90)}” is an example request of {escaped(right, 80)} now.", ()
 
     _say(known, [right], notice.place, act)
 
@@ -297,7 +295,7 @@ def _say(
     decision, shared = known.decision, _sharing(taken_back, *known.moves.values())
     try:
         sentence, labels = act()
-        shared |= _sharing(labels, known.app.feedback.moved(decision.subtask, catalog=decision.catalog))
+        shared |= _sharing(labels, known.app.feedback.moved(decision.query, catalog=decision.catalog))
     except WayfareError as error:
         st.session_state[NOTICE] = Notice(place, decision, str(error), done=False)
         return
@@ -312,4 +310,4 @@ def _sharing(labels: Sequence[Label], *moves: Sequence[MovedBy]) -> frozenset[st
 
 
 def _asked(decision: Decision) -> tuple[str, str, str]:
-    return decision.catalog, decision.subtask, decision.server_hint
+    return decision.catalog, decision.query, decision.server_hint

@@ -12,7 +12,7 @@ from core.decisions.routing import Asked
 from core.decisions.strips import Strip
 from core.domain.decision import Decision
 from core.domain.params import Parameters
-from core.importers.shipped_catalogs import starting_subtasks
+from core.importers.shipped_catalogs import starting_queries
 from core.routers.tool_attention import STATE
 from dashboard.page_host import DeltaGenerator
 from dashboard.session import current_app, first_catalog, visitor
@@ -28,14 +28,14 @@ LONGEST = 20_000  # characters of a sub-task
 
 @dataclass(frozen=True, slots=True)
 class QueryForm:
-    subtask: str
+    query: str
     hint: str
     catalog: str
     router: str
 
     def texts(self, first_catalog: str) -> dict[str, str]:
         return {
-            "q": self.subtask,
+            "q": self.query,
             "hint": self.hint,
             "catalog": "" if self.catalog == first_catalog else self.catalog,
             "router": "" if self.router == DEFAULT_ROUTER else self.router,
@@ -46,12 +46,12 @@ def query_row(
     app: App, state: UrlState, linked: Mapping[str, str], first_catalog: str, *, measures: bool
 ) -> tuple[QueryForm, DeltaGenerator]:
     """Draw the row. Returns its values and the place of its choices. A view that `measures` asks tasks: it keeps the text of the question."""
-    subtask, server_hint = linked.get("q", ""), linked.get("hint", "")
+    query, server_hint = linked.get("q", ""), linked.get("hint", "")
     if measures:
         row = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
     else:
         grid = st.grid(2, min_column_width=400, gap="small", vertical_alignment="bottom")
-        subtask = grid.text_input(
+        query = grid.text_input(
             "What is needed?", _text(state, linked, "q"), key=state.key("q"), placeholder="For example: convert 300 miles to kilometres",
             icon=":material/search:", max_chars=LONGEST,
         )  # fmt: skip
@@ -70,16 +70,16 @@ def query_row(
         "Router", list(routers), start, key=state.key("router"), format_func=routers.__getitem__, width=140,
     )  # fmt: skip
     _warn_if_missing("router", router, list(routers), linked)
-    return QueryForm(subtask.strip(), server_hint.strip(), catalog, router), row
+    return QueryForm(query.strip(), server_hint.strip(), catalog, router), row
 
 
-def example_subtasks(state: UrlState, catalog: str, *, count: int = 6) -> None:
+def example_queries(state: UrlState, catalog: str, *, count: int = 6) -> None:
     """Buttons with example sub-tasks of a catalog. A click fills the field."""
     grid = st.grid(2, min_column_width=320, gap="xsmall")
-    for number, subtask in enumerate(starting_subtasks(catalog, count)):
+    for number, query in enumerate(starting_queries(catalog, count)):
         grid.button(
-            escaped(subtask, 120), key=f"{state.key('example')}:{number}", icon=":material/north_east:", on_click=fill,
-            args=({state.key("q"): subtask},),
+            escaped(query, 120), key=f"{state.key('example')}:{number}", icon=":material/north_east:", on_click=fill,
+            args=({state.key("q"): query},),
         )  # fmt: skip
 
 
@@ -139,7 +139,7 @@ class Question:
     app: App
     state: UrlState
     linked: dict[str, str]
-    query: QueryForm
+    form: QueryForm
     defaults: Parameters
     prefix: str
     view: str
@@ -154,9 +154,9 @@ class Question:
     @property
     def asked(self) -> Asked:
         """What a router is asked, with the figures that the visitor supposes."""
-        query = self.query
+        query = self.form
         return Asked(
-            query.subtask, self.parameters, query.catalog, query.router, query.hint, supposed(query.catalog), network=chosen_network(),
+            query.query, self.parameters, query.catalog, query.router, query.hint, supposed(query.catalog), network=chosen_network(),
         )  # fmt: skip
 
     def decide(self, *, at_once: bool = False) -> Decision:
@@ -166,14 +166,14 @@ class Question:
         if asked.hypothetical:
             return self.app.routing.preview(replace(asked, at_once=at_once))
         return self.app.routing.route(
-            asked.subtask, visitor=visitor(), catalog=asked.catalog, router=asked.router, parameters=asked.parameters,
+            asked.query, visitor=visitor(), catalog=asked.catalog, router=asked.router, parameters=asked.parameters,
             server_hint=asked.hint, at_once=at_once,
         )  # fmt: skip
 
     @property
     def texts(self) -> dict[str, str]:
         texts = {
-            **self.query.texts(first_catalog()),
+            **self.form.texts(first_catalog()),
             **{name: str(value) for name, value in self.parameters.changed().items()},
             **network_texts(),
         }
@@ -187,7 +187,7 @@ class Question:
 
 def winner_colours(asked: Asked) -> WinnerColours:
     """Returns the colours of a question's winners, the same on every view while it is asked."""
-    text = (asked.catalog, asked.subtask, asked.hint)
+    text = (asked.catalog, asked.query, asked.hint)
     known, colours = st.session_state.get(COLOURS, (None, None))
     if colours is None or known != text:
         colours = WinnerColours()
@@ -209,7 +209,7 @@ def ask(asks: Asks) -> Question | None:
     bar = st.container(key="state")
     query, row = query_row(app, state, linked, first_catalog(), measures=asks.measures)
     before = linked.get("q", "").strip(), linked.get("hint", "").strip(), linked.get("catalog", first_catalog())
-    if before != (query.subtask, query.hint, query.catalog):
+    if before != (query.query, query.hint, query.catalog):
         for name in asks.of_answer:
             linked.pop(name, None)
             st.session_state.pop(state.key(name), None)
@@ -257,9 +257,9 @@ def knob_prefix(router: str) -> str:
 
 def _no_tools(question: Question) -> bool:
     """Tells whether the catalog has no tools. If so, draws why, and a button to the Catalog page."""
-    why = question.app.catalogs.without_tools(question.query.catalog)
+    why = question.app.catalogs.without_tools(question.form.catalog)
     if why:
         st.info(escaped(why), icon=":material/inventory_2:")
         if st.button("Open the Catalog page", key="ask:no tools"):
-            open_page("catalog", catalog=question.query.catalog)
+            open_page("catalog", catalog=question.form.catalog)
     return bool(why)

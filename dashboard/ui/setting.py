@@ -153,7 +153,7 @@ def state_bar(question: Question) -> None:
 
 
 def _bar(question: Question) -> None:
-    defaults, prefix, router, state = question.defaults, question.prefix, question.query.router, question.setting
+    defaults, prefix, router, state = question.defaults, question.prefix, question.form.router, question.setting
     titles = {one.id: one.title for one in question.app.routing.routers()}
     fixed = {"catalog": state.get("catalog", ""), "router": titles[router] if "router" in state else ""}
     said = _shown(
@@ -174,7 +174,7 @@ def _act(question: Question, asked: Mapping[str, Any]) -> None:
     """Do what was pressed. The message may be anything."""
     match asked:
         case {"agents": True}:
-            question.app.agent_knobs.put(question.query.router, question.parameters)
+            question.app.agent_knobs.put(question.form.router, question.parameters)
         case {"reset": True}:
             reset_knobs(question.defaults, question.prefix)
         case {"step": int()} | {"to": int()}:
@@ -185,7 +185,7 @@ def _act(question: Question, asked: Mapping[str, Any]) -> None:
         case {"take": dict(texts)}:
             ask_with({str(name): str(text) for name, text in texts.items()})
         case {"beside": str(other), "view": "Compare" | "Lab" as view}:
-            own = variant_text(question.query.router, question.parameters.changed())
+            own = variant_text(question.form.router, question.parameters.changed())
             beside = {"with": f"{own},{other}"} if view == "Compare" else {"also": other}
             open_page(view.lower(), **{**question.texts, **beside})
         case _:
@@ -211,7 +211,7 @@ def _chip(name: str, text: str, about: str) -> dict[str, str]:
 
 def _beside(question: Question) -> dict[str, Any]:
     """Returns the preset with these values, and what the state can be compared with: names and routers with their knobs."""
-    kind, router, own = type(question.defaults), question.query.router, without_n(question.parameters)
+    kind, router, own = type(question.defaults), question.form.router, without_n(question.parameters)
     named = {DEFAULTS: question.defaults} | {PRESETS[name].title: applied(kind, name) for name in offered(kind)[1:]}
     named |= {one_line(name, 40): one.parameters for name, one in question.app.saved_presets.of(router).items()}
     same = [name for name, one in named.items() if without_n(one) == own]
@@ -221,7 +221,7 @@ def _beside(question: Question) -> dict[str, Any]:
 
 def _agents(question: Question, title: str) -> dict[str, Any]:
     """Returns who decides with this state, in short and at length."""
-    theirs = question.app.agent_knobs.of(question.query.router)
+    theirs = question.app.agent_knobs.of(question.form.router)
     chips = _chips(question.defaults.replaced(theirs))
     words = ", ".join(chip["text"] for chip in chips[:NAMED_KNOBS]) + (
         f" and {len(chips) - NAMED_KNOBS} more" if len(chips) > NAMED_KNOBS else ""

@@ -123,7 +123,7 @@ def test_an_error_is_given_back_and_the_next_candidate_tried(start: Start) -> No
 
 def test_what_came_back_is_put_before_the_planner_word_by_word(start: Start) -> None:
     call = Action("execute", "I echo.", "parrot::echo", {"words": "x"})
-    planner = Told(call, call, Action("route", "Other words.", subtask="Send a letter"), Action("stop", "Enough."))
+    planner = Told(call, call, Action("route", "Other words.", query="Send a letter"), Action("stop", "Enough."))
     events = list(start(replace(TASK, live=True), OutcomeKind.TIMEOUT, planner=planner).events())
     assert [type(event) for event in events] == [Routed, Executed, Executed, Routed, Stopped]
     assert [(a.tool, a.error, a.said) for a in planner.turns[-1].attempts] == [

@@ -104,7 +104,7 @@ def test_a_plans_step_has_seen_what_the_steps_before_it_bring(app: App) -> None:
     assert read.parameters["outputs"] == "none"
     assert send.parameters["outputs"] == "files::read"
     assert send.winner.tool == "mail::send"
-    alone = route(app, send.subtask, catalog="ordered", theta=0.0, outputs="none")
+    alone = route(app, send.query, catalog="ordered", theta=0.0, outputs="none")
     assert "mail::send" not in [alone.tools.ids[row] for row in alone.candidates]
     assert [step.decision.parameters["outputs"] for step in plan(outputs="*").steps] == ["*", "*"]
     assert [step.decision.parameters["outputs"] for step in plan(outputs="a::b").steps] == ["a::b", "a::b,files::read"]

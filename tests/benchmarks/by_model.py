@@ -177,12 +177,12 @@ def algorithm_1(material: Material, model: Planner, task: Task, rng: np.random.G
     trace = Trace()
     steps = max(1, len(task.plan))
     question = task.question or task.subtask
-    subtask, offered = question, _routed(material, question)
+    query, offered = question, _routed(material, question)
     right = {tool for step in task.plan for tool in (step.tool, *step.equal)} or set(task.relevant)
     for left in range(ACTIONS * steps, 0, -1):
         earlier = tuple((one.tool, one.said) for one in trace.attempts if not one.error)
         turn = Turn(
-            question, subtask, offered, "Nothing was routed yet.", tuple(trace.attempts[-3:]), earlier, rounds_left=left
+            question, query, offered, "Nothing was routed yet.", tuple(trace.attempts[-3:]), earlier, rounds_left=left
         )
         try:
             action = model.act(turn)
@@ -192,17 +192,17 @@ def algorithm_1(material: Material, model: Planner, task: Task, rng: np.random.G
         if action.kind == "stop":
             return trace
         if action.kind == "route":
-            subtask = action.subtask or question
-            offered = _routed(material, subtask)
+            query = action.query or question
+            offered = _routed(material, query)
         else:
             _execute(material, action, offered, right, trace, rng)
     trace.ended = "rounds"
     return trace
 
 
-def _routed(material: Material, subtask: str) -> tuple[Tool, ...]:
+def _routed(material: Material, query: str) -> tuple[Tool, ...]:
     catalog = material.context(SAMPLE).catalog
-    decision = material.decide(subtask, SAMPLE, "ehrr", {"n": 3}, preset="paper")
+    decision = material.decide(query, SAMPLE, "ehrr", {"n": 3}, preset="paper")
     return tuple(catalog.tools[catalog.tool_row[decision.tools.ids[row]]] for row in decision.candidates)
 
 

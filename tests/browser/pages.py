@@ -29,11 +29,11 @@ class Route:
         self.visit = visit
         self.page = visit.page
 
-    def ask(self, subtask: str) -> None:
+    def ask(self, query: str) -> None:
         """Type a sub-task and see it decided."""
-        self.visit.field("What is needed?").fill(subtask)
+        self.visit.field("What is needed?").fill(query)
         self.page.keyboard.press("Enter")
-        self.visit.until_query(q=subtask)
+        self.visit.until_query(q=query)
         self.decided()
 
     def decided(self) -> None:

@@ -27,7 +27,7 @@ def same(one: Decision, other: Decision) -> bool:
     arrays = [name for name in mine if isinstance(mine[name], np.ndarray)]
     if any(not np.array_equal(mine[name], theirs[name], equal_nan=mine[name].dtype.kind == "f") for name in arrays):
         return False
-    plain = ("catalog", "router", "subtask", "server_hint", "parameters", "planner", "reason", "candidates")
+    plain = ("catalog", "router", "query", "server_hint", "parameters", "planner", "reason", "candidates")
     return all(getattr(one, name) == getattr(other, name) for name in plain) and one.tokens == other.tokens
 
 

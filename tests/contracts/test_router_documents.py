@@ -106,11 +106,11 @@ def test_hostile_names_and_descriptions_come_back_as_they_are(router):
     assert document["servers"][0]["server"] == HOSTILE
 
 
-@each("subtask", ["读取文件 🗂️ и отправь", "é" * 5_000, HOSTILE], ids=["unicode", "5000", "hostile"])
+@each("query", ["读取文件 🗂️ и отправь", "é" * 5_000, HOSTILE], ids=["unicode", "5000", "hostile"])
 @each_router
-def test_a_subtask_comes_back_as_it_was_given(router, busy, subtask):
+def test_a_subtask_comes_back_as_it_was_given(router, busy, query):
     busy.matcher.read.clear()
-    decision = router.route(subtask, busy)
-    assert decision.subtask == subtask
-    assert json.loads(json.dumps(decision.to_json(), allow_nan=False))["subtask"] == subtask
+    decision = router.route(query, busy)
+    assert decision.query == query
+    assert json.loads(json.dumps(decision.to_json(), allow_nan=False))["subtask"] == query
     assert busy.matcher.read

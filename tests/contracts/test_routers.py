@@ -196,20 +196,20 @@ def test_an_order_of_tries_is_that_of_the_candidates(busy, name, n):
 def test_space_around_a_subtask_and_a_hint_is_no_part_of_them(router, busy):
     busy.matcher.read.clear()
     decision = router.route("  read a file\n", busy, server_hint=" files ")
-    assert (decision.subtask, decision.server_hint) == ("read a file", "files")
+    assert (decision.query, decision.server_hint) == ("read a file", "files")
     assert "read a file" in busy.matcher.read
     assert all(text == text.strip() and hint == "files" for text, hint in busy.matcher.asked)
 
 
-@each("subtask", ["", "   ", "\n\t", "\u3000"])
+@each("query", ["", "   ", "\n\t", "\u3000"])
 @each_router
-def test_an_empty_subtask_is_refused_with_what_to_do(router, busy, subtask):
+def test_an_empty_subtask_is_refused_with_what_to_do(router, busy, query):
     with pytest.raises(WayfareError, match="sub-task is empty; say"):
-        router.route(subtask, busy)
+        router.route(query, busy)
 
 
 @each_router
 def test_a_subtask_of_the_greatest_length_is_taken_and_a_longer_one_refused(router, busy):
-    assert len(router.route("x" * 20_000, busy).subtask) == 20_000
+    assert len(router.route("x" * 20_000, busy).query) == 20_000
     with pytest.raises(WayfareError, match=r"20,001 characters; shorten it to at most 20,000"):
         router.route("x" * 20_001, busy)

@@ -41,12 +41,12 @@ CHARTS: dict[str, Callable[[Decision], go.Figure]] = {
         Plan.of("q", "rules", [(HOSTILE, ()), ("b", ()), ("c", (0, 1))], lambda *_: decision)
     ),
     "token_utilisation": lambda decision: token_utilisation(
-        [decision.subtask, *decision.servers.names[:1]],
+        [decision.query, *decision.servers.names[:1]],
         [utilisation_lines(Counted.of(decision), (1, 10, 100))] * (1 + len(decision.servers.names[:1])),
         turns=30,
     ),
     "agreement_map": lambda decision: agreement_map(
-        [decision.subtask, *decision.servers.names[:1]], agreement([decision] * (1 + len(decision.servers.names[:1])))
+        [decision.query, *decision.servers.names[:1]], agreement([decision] * (1 + len(decision.servers.names[:1])))
     ),
 }
 

@@ -173,7 +173,7 @@ def test_a_sweep_is_drawn_and_a_point_that_loses_is_not_offered_to_apply(app: Ap
     assert "**1 won**: fly to the moon" in text_of(page)
     assert app.lab_runs.runs() == (), "looking stores nothing"
     lost = text_of(page).split("**3 lost**")[1]
-    assert all(subtask in lost for subtask in ("read a file", "write a file", "send a letter"))
+    assert all(query in lost for query in ("read a file", "write a file", "send a letter"))
 
     assert "does not gain beyond noise in “Solved”" in text_of(page)
     assert page.button(key="lab:apply").label == "Apply all the same"

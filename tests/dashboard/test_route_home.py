@@ -32,14 +32,14 @@ def test_the_empty_page_says_what_it_is_for_and_an_example_fills_the_field(app: 
     assert "Which tool should a sub-task go to?" in markdown_of(page)
     info = app.catalogs.infos()[0]
     assert f"ranks the {info.servers} servers and {info.tools} tools of the catalog sample" in plain(markdown_of(page))
-    assert [plain(button.label) for button in examples(page)] == [example.subtask for example in EXAMPLES]
+    assert [plain(button.label) for button in examples(page)] == [example.query for example in EXAMPLES]
     assert sum(line.value.startswith(":violet[:material/") for line in page.markdown) == len(EXAMPLES) + len(LOOK_AT)
     decided = checked(examples(page)[1].click().run())
-    assert decided.text_input(key="ask.q").value == EXAMPLES[1].subtask
-    assert decided.query_params == {"q": EXAMPLES[1].subtask}
+    assert decided.text_input(key="ask.q").value == EXAMPLES[1].query
+    assert decided.query_params == {"q": EXAMPLES[1].query}
     assert len(charts(decided)) == 7
     planned = checked(examples(visit())[2].click().run())
-    assert planned.query_params == {"q": EXAMPLES[2].subtask, "plan": "rules"}
+    assert planned.query_params == {"q": EXAMPLES[2].query, "plan": "rules"}
 
 
 def examples(page: AppTest) -> list[Button]:

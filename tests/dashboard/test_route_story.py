@@ -97,9 +97,9 @@ def test_a_catalog_without_a_change_and_another_router_have_examples_alone(app: 
 @each("example", EXAMPLES, ids=lambda example: example.title)
 def test_an_example_comes_out_right(app: App, example: Example) -> None:
     if example.planner:
-        decisions = [step.decision for step in app.routing.plan(example.subtask, planner=example.planner).steps]
+        decisions = [step.decision for step in app.routing.plan(example.query, planner=example.planner).steps]
     else:
-        decisions = [app.routing.route(example.subtask, record=False)]
+        decisions = [app.routing.route(example.query, record=False)]
     assert len(decisions) == len(example.winners)
     for decision, right in zip(decisions, example.winners, strict=True):
         assert decision.winner is not None

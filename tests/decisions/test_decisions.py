@@ -149,4 +149,4 @@ def test_a_question_that_is_not_english_is_never_decided_surely(app: App) -> Non
     assert (english.fit.language, german.fit.language, german.fit.confidence != "sure") == ("", "German", True)
     assert "reads as German" in german.reason
     assert "reads as" not in english.reason
-    assert understood(replace(english.fit, confidence="sure"), german.subtask).confidence == "unsure"
+    assert understood(replace(english.fit, confidence="sure"), german.query).confidence == "unsure"

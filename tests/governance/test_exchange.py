@@ -121,7 +121,7 @@ def test_two_stores_are_merged_without_counting_twice(opened: Opened, tmp_path: 
             assert "raw::gone" not in catalog.tool_row
             assert sorted(one.id for one in app.store.events.outcomes("world")) == sorted([ours, *theirs])
             assert figures(app)[-1] == 3
-            labelled = {one.subtask: one.right for one in app.feedback.queries("world")}
+            labelled = {one.query: one.right for one in app.feedback.queries("world")}
             assert labelled == {"mine": ("own::one",), "echo my words": ("raw::echo",), "nap": ()}
             assert {row["tool"] for row in app.requests.rows("world")} == {"own::one", "files::read"}
             assert [one.name for one in app.governance.clients.all()] == ["ann", "bo", "cy"]

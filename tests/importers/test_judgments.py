@@ -31,7 +31,7 @@ judgments = st.lists(
         lambda query, tool, grade, judge, note, at: Judgment(at, "c", "s", *query, tool, grade, judge, note, "file"),
         queries, tools, st.sampled_from(GRADES), judges, notes, times,
     ),
-    min_size=1, max_size=6, unique_by=lambda one: (one.query, one.tool, one.judge),
+    min_size=1, max_size=6, unique_by=lambda one: (one.asked, one.tool, one.judge),
 )  # fmt: skip
 LINE = '{"subtask": "read", "tool": "f::r", "grade": 2, "judge": "ann"}'
 
@@ -40,8 +40,8 @@ LINE = '{"subtask": "read", "tool": "f::r", "grade": 2, "judge": "ann"}'
 @given(given=judgments)
 def test_every_judgment_comes_back_as_it_was(write: object, given: list[Judgment]) -> None:
     read = read_judgments(write(given).encode(), source="x")  # type: ignore[operator]
-    assert [(one.query, one.tool, one.grade, one.judge, one.note, one.at) for one in read] == [
-        (one.query, one.tool, one.grade, one.judge, one.note, one.at) for one in given
+    assert [(one.asked, one.tool, one.grade, one.judge, one.note, one.at) for one in read] == [
+        (one.asked, one.tool, one.grade, one.judge, one.note, one.at) for one in given
     ]
 
 
@@ -52,7 +52,7 @@ def test_a_spreadsheet_runs_nothing_of_a_csv_file() -> None:
 
 def test_a_file_of_another_program_needs_few_columns_in_any_order() -> None:
     (one,) = read_judgments("Grade;x,Tool,grade,subtask\n.,f::r,3,read\n", source="x.csv", judge="bob")
-    assert (one.query, one.tool, one.grade, one.judge, one.at) == (AskedQuery("read"), "f::r", 3, "bob", None)
+    assert (one.asked, one.tool, one.grade, one.judge, one.at) == (AskedQuery("read"), "f::r", 3, "bob", None)
 
 
 @each(

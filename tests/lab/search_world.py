@@ -56,8 +56,8 @@ class Words:
         }
         self.asked: list[str] = []
 
-    def match(self, subtask, server_hint, parameters):
-        return Match(self._indices["servers"].coverage(subtask), self._indices["tools"].coverage(subtask))
+    def match(self, query, server_hint, parameters):
+        return Match(self._indices["servers"].coverage(query), self._indices["tools"].coverage(query))
 
     def fit(self, text, hint):
         self.asked.append(text)

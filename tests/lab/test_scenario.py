@@ -129,8 +129,8 @@ def test_questions_and_what_prediction_says_can_be_given(world) -> None:
     for name, settings in {"sub": {}, "raw": {"raw_questions": True}, "said": {"predicted": "letter"}}.items():
         one = world(Profile("ideal"), steps=1, planner=Silent(), **settings)
         asked[name] = next(walk(one, "prag", ROUTERS["prag"].parameters())).decision
-    assert asked["sub"].subtask == "web search for fresh results"
-    assert asked["raw"].subtask.startswith("who was number")
+    assert asked["sub"].query == "web search for fresh results"
+    assert asked["raw"].query.startswith("who was number")
     assert asked["said"].winner.server == "mailbox"
 
 

@@ -127,8 +127,8 @@ STEPS = (Step("near::right", equal=("near::wrong",)), Step("far::also", needs=(0
     ],
 )
 def test_the_expected_outcome_is_what_playing_comes_to(plan: tuple[Step, ...], parts: list[tuple[int, ...]]) -> None:
-    subtask = " and ".join(("find the report", "mail it to Bo", "note the date")[: len(parts)])
-    context, task = three_tools(), Task("t", subtask, relevant=("near::right", "far::also"), plan=plan)
+    query = " and ".join(("find the report", "mail it to Bo", "note the date")[: len(parts)])
+    context, task = three_tools(), Task("t", query, relevant=("near::right", "far::also"), plan=plan)
     plain = Ehrr().route("t", context, worlds.table_v(n=3))
     decisions = iter([replace(plain, candidates=rows) for rows in parts])
     played = executed([task], lambda _: next(decisions), context, seeds=20_000)

@@ -96,7 +96,7 @@ def test_the_page_can_say_which_labels_moved_a_tool(app: App) -> None:
     theirs = app.feedback.label(f"{TEXT} today", SEND, right=False, by=BOB, **WORLD)
     moved = app.feedback.moved(TEXT, catalog="world")
     assert [(one.tool, one.by, one.label) for one in moved] == [(READ, "label", mine), (SEND, "label", theirs)]
-    assert [one.subtask for one in moved] == [TEXT, f"{TEXT} today"]
+    assert [one.query for one in moved] == [TEXT, f"{TEXT} today"]
     assert moved[0].move.cosine == pytest.approx(1.0)
     assert moved[0].move.logits == pytest.approx(shift(app, READ))
     assert app.feedback.moved("swallow words", catalog="world") == ()

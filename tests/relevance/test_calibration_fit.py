@@ -44,7 +44,7 @@ class ToyScorer:
         self._words = words
 
     def found(self, query: LabelledQuery) -> QuerySignals:
-        number, _, about = query.subtask.partition(" about ")
+        number, _, about = query.query.partition(" about ")
         rng = np.random.default_rng(int(number))
         vector = unit_rows(
             (self.rows[int(about)] + self._drift + 3.0 * unit_rows(rng.normal(size=(1, WIDTH)))[0])[None]

@@ -70,8 +70,8 @@ class Matcher:
         self._names = {"servers": [s.name for s in catalog.servers], "tools": [t.id for t in catalog.tools]}
         self.own: set[tuple[str, ...]] = set()
 
-    def match(self, subtask, server_hint, parameters):
-        return Match(self._row("servers", "match", subtask), self._row("tools", "match", subtask))
+    def match(self, query, server_hint, parameters):
+        return Match(self._row("servers", "match", query), self._row("tools", "match", query))
 
     def embed(self, text):
         return text

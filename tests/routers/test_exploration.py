@@ -50,8 +50,8 @@ def context():
     return learnt(made, *[("s0", "ok")] * 30, *[("s0", "crash")] * 5, *[("s1", "ok")] * 40)
 
 
-def routed(context, subtask="x", **parameters) -> Decision:
-    return Ehrr().route(subtask, context, worlds.table_v(**parameters))
+def routed(context, query="x", **parameters) -> Decision:
+    return Ehrr().route(query, context, worlds.table_v(**parameters))
 
 
 def test_off_is_the_default_and_its_other_knobs_then_do_nothing(context):
@@ -64,8 +64,8 @@ def test_off_is_the_default_and_its_other_knobs_then_do_nothing(context):
 
 
 def test_draws_depend_on_the_seed_and_on_the_version_and_on_nothing_else(context):
-    def draws(context, subtask="x", seed=4, **parameters):
-        decision = routed(context, subtask, exploration="thompson", explore_seed=seed, **parameters)
+    def draws(context, query="x", seed=4, **parameters):
+        decision = routed(context, query, exploration="thompson", explore_seed=seed, **parameters)
         return np.concatenate([decision.servers.success, decision.servers.post_accept_failure, decision.tools.success])
 
     first = draws(context)

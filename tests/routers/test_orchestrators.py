@@ -54,7 +54,7 @@ def test_each_part_is_looked_up_by_itself_and_gets_its_share(orchestrator, conte
         "both", context, orchestrator.parameters(n=4)
     )
     ids = decision.tools.ids
-    assert [(step.subtask, step.needs) for step in decision.steps] == [("find", ()), ("send", (0,))]
+    assert [(step.query, step.needs) for step in decision.steps] == [("find", ()), ("send", (0,))]
     assert [[ids[row] for row in step.candidates] for step in decision.steps] == [
         ["web::search", "web::crawl"],
         ["mail::send", "mail::draft"],

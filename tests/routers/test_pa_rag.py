@@ -152,7 +152,7 @@ def test_a_complex_question_finds_what_one_vector_hides(route) -> None:
     assert scripted.names(route(WHOLE, path="simple")) == ["web::search"]
     decision = route(WHOLE)
     assert steps(decision) == [["web::search"], ["mail::send"]]
-    assert [(step.subtask, step.needs) for step in decision.steps] == [("find the news", ()), ("mail them to Bo", (0,))]
+    assert [(step.query, step.needs) for step in decision.steps] == [("find the news", ()), ("mail them to Bo", (0,))]
     assert set(scripted.names(decision)) == {"web::search", "mail::send"}
     assert decision.servers.shortlisted.tolist() == [True, True, False]
 
@@ -168,7 +168,7 @@ def test_sub_queries_share_nothing(route, planner) -> None:
     """What a part finds is what it finds when it is the whole question."""
     both = route(WHOLE, n=2)
     for step in both.steps:
-        alone = route(step.subtask, n=2)
+        alone = route(step.query, n=2)
         assert [alone.tools.ids[row] for row in alone.candidates] == [both.tools.ids[row] for row in step.candidates]
 
 

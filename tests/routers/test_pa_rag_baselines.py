@@ -30,9 +30,9 @@ class Recording:
         self.line = 0
         self.looked_up = []
 
-    def match(self, subtask, server_hint, parameters):
-        self.looked_up.append(subtask)
-        return self._matcher.match(subtask.splitlines()[self.line], server_hint, parameters)
+    def match(self, query, server_hint, parameters):
+        self.looked_up.append(query)
+        return self._matcher.match(query.splitlines()[self.line], server_hint, parameters)
 
     def __getattr__(self, name):
         return getattr(self._matcher, name)
@@ -111,7 +111,7 @@ def test_without_memory_each_thought_stands_alone(route, context) -> None:
     assert context.matcher.looked_up == [thought.text for thought in THOUGHTS]
     assert sorted(scripted.names(decision)) == ["bank::pay", "mail::send", "web::search"]
     assert stage(decision, "steps").note == "All were come to."
-    assert [step.subtask for step in decision.steps] == [thought.text for thought in THOUGHTS]
+    assert [step.query for step in decision.steps] == [thought.text for thought in THOUGHTS]
 
 
 def test_tools_that_came_up_stay_to_be_chosen_from(route, planner, context, monkeypatch) -> None:

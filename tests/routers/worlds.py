@@ -32,9 +32,9 @@ class FixedMatcher:
         self.asked: list[tuple[str, str]] = []
         self.read: list[str] = []
 
-    def match(self, subtask, server_hint, parameters):
-        self.asked.append((subtask, server_hint))
-        self.read.append(subtask)
+    def match(self, query, server_hint, parameters):
+        self.asked.append((query, server_hint))
+        self.read.append(query)
         return self.answer
 
     def fit(self, text, hint):

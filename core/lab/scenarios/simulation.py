@@ -95,12 +95,12 @@ def _key(given: Any) -> Hashable:
 class CachedMatcher(Cached):
     """A matcher with a cache. Embeddings have entries of their own: a text that several routers use is embedded once."""
 
-    def match(self, subtask: str, server_hint: str, parameters: MatchingParameters) -> Match:
-        for text in (subtask, server_hint):
+    def match(self, query: str, server_hint: str, parameters: MatchingParameters) -> Match:
+        for text in (query, server_hint):
             if text:
                 self.embed(text)
-        key = ("match", subtask, server_hint, parameters)
-        found = self.cache(key, lambda: self.of.match(subtask, server_hint, parameters))
+        key = ("match", query, server_hint, parameters)
+        found = self.cache(key, lambda: self.of.match(query, server_hint, parameters))
         return Match(found.servers, found.tools)
 
     def fit(self, text: str, hint: str) -> tuple[Fit, float]:

@@ -52,7 +52,7 @@ Found = tuple[object, str, Again]  # a key, a catalog, and the work
 def replay_body(app: App, state: UrlState, shown: Listing) -> tuple[Texts, Texts]:
     """Draw the view. Returns the texts for the URL, and the question with the router and the knobs of the sidebar."""
     question = _question(app, state, shown.linked)
-    router, parameters = question.query.router, question.parameters
+    router, parameters = question.form.router, question.parameters
     changed = {name: str(value) for name, value in parameters.changed().items()}
     line = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
     sessions: list[Session] = app.store.activity.sessions(shown.admitted).to_dict("records")
@@ -93,7 +93,7 @@ def _question(app: App, state: UrlState, linked: Mapping[str, str]) -> Question:
         )
     question = standing_question(app, "activity", ("catalog", "network", "at_s"))
     titles, key = {router.id: router.title for router in app.routing.routers()}, state.key("router")
-    st.session_state[key] = question.query.router
+    st.session_state[key] = question.form.router
 
     def other_router() -> None:
         kept = {name: text for name, text in state.question.items() if name in ASKED}

@@ -44,7 +44,7 @@ def steps(app: App, run: SupervisedAgent) -> None:
 
 def _card(app: App, run: SupervisedAgent, step: int, events: Sequence[tuple[int, AgentEvent]]) -> None:
     first, last = events[0][1], events[-1][1]
-    text = first.decision.subtask if isinstance(first, Routed) else ""
+    text = first.decision.query if isinstance(first, Routed) else ""
     needs = (
         f" :gray[needs {', '.join(str(need + 1) for need in first.needs)}]"
         if isinstance(first, Routed) and first.needs
@@ -130,7 +130,7 @@ def _words(run: SupervisedAgent, words: str) -> str:
 
 def _link(app: App, decision: Decision) -> dict[str, str]:
     changed = app.routing.parameters(decision.router, decision.parameters).changed()
-    texts = QueryForm(decision.subtask, "", decision.catalog, decision.router).texts(first_catalog())
+    texts = QueryForm(decision.query, "", decision.catalog, decision.router).texts(first_catalog())
     return {
         name: text for name, text in {**texts, **{name: str(value) for name, value in changed.items()}}.items() if text
     }
@@ -155,8 +155,8 @@ def your_turn(app: App, run: SupervisedAgent, proposal: Proposal) -> None:
         if kind == EXECUTE:
             chosen = _call(key, proposal)
         elif kind == ROUTE:
-            words = st.text_input("Another wording", turn.subtask, key=f"{key}:words", max_chars=4_000)
-            chosen = Action("route", "", subtask=words.strip() or turn.subtask)
+            words = st.text_input("Another wording", turn.query, key=f"{key}:words", max_chars=4_000)
+            chosen = Action("route", "", query=words.strip() or turn.query)
         outlook = _outlook(app, run, chosen)
         if chosen is not None and outlook != Outlook():
             catalog = app.catalogs.catalog(run.task.catalog)
@@ -189,7 +189,7 @@ def _proposed(run: SupervisedAgent, action: Action) -> str:
         case "execute":
             return f"{who} would call **{escaped(action.tool, 120)}**. {escaped(action.words, 1_000)}"
         case "route":
-            return f"{who} would ask for: {escaped(action.subtask, 400)}. {escaped(action.words, 1_000)}"
+            return f"{who} would ask for: {escaped(action.query, 400)}. {escaped(action.words, 1_000)}"
         case _:
             return f"{who} would stop here. {escaped(action.words, 1_000)}"
 
@@ -206,7 +206,7 @@ def _call(key: str, proposal: Proposal) -> Action | None:
     st.caption(escaped(signature(tool), 600))
     own = action.arguments if name == action.tool else None
     blank = {str(required): "" for required in (tool.input_schema or {}).get("required", ())}
-    start = own or blank | filled(tool.input_schema, turn.subtask, tool.server)[0]
+    start = own or blank | filled(tool.input_schema, turn.query, tool.server)[0]
     text = st.text_area("Arguments, JSON", json.dumps(dict(start), ensure_ascii=False, indent=1),
                         key=f"{key}:arguments:{name}", height=110)  # fmt: skip
     try:

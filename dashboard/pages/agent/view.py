@@ -30,7 +30,7 @@ MOST_ROUNDS = 20
 
 def task_form(question: Question) -> tuple[AgentTask, bool, dict[str, str]]:
     """Draw the fields. Returns the task, whether each action waits for a person, and the texts for the URL that are not part of the question."""
-    app, state, linked, query = question.app, question.state, question.linked, question.query
+    app, state, linked, query = question.app, question.state, question.linked, question.form
     row = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
     planners = {name: "rules" if name == RULES else title for name, title in app.routing.planners().items()}
     planner = select(
@@ -64,7 +64,7 @@ def task_form(question: Question) -> tuple[AgentTask, bool, dict[str, str]]:
         "hand": "1" if by_hand else "",
     }  # fmt: skip
     task = AgentTask(
-        query.subtask, query.catalog, query.router, question.parameters, planner, rounds, budget, calls != SIMULATE, calls == WRITE,
+        query.query, query.catalog, query.router, question.parameters, planner, rounds, budget, calls != SIMULATE, calls == WRITE,
         question.asked.network,
     )  # fmt: skip
     return task, by_hand, texts

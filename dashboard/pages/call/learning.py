@@ -198,7 +198,7 @@ def next_decision(app: App, run: Run, tool_id: str) -> None:
     after = _routed(app, run, before, SIMULATED_TOO if simulated else before.network)
     if after is None:
         return
-    st.markdown(f"For “{escaped(before.subtask, 160)}”: {escaped(next_sentence(before, after, tool_id), 600)}")
+    st.markdown(f"For “{escaped(before.query, 160)}”: {escaped(next_sentence(before, after, tool_id), 600)}")
     _table(next_rows(before, after, tool_id), "call.next")
     since = after.statistics_version - before.statistics_version
     if since > 1 and not simulated:
@@ -209,7 +209,7 @@ def _routed(app: App, run: Run, before: Decision, network: NetworkMoment) -> Dec
     if run.next_decision is None:
         with errors_shown(), st.spinner("Routing the sub-task once more…"):
             run.next_decision = app.routing.route(
-                before.subtask, visitor=visitor(), catalog=before.catalog, router=before.router,
+                before.query, visitor=visitor(), catalog=before.catalog, router=before.router,
                 parameters=app.routing.parameters(before.router, before.parameters), server_hint=before.server_hint,
                 record=False, network=network,
             )  # fmt: skip

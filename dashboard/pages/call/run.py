@@ -59,9 +59,9 @@ def choose_target(question: Question) -> Target | None:
 
     A new question chooses its winner.
     """
-    app, state, name = question.app, question.state, question.query.catalog
+    app, state, name = question.app, question.state, question.form.catalog
     linked = state.follow(question.texts)
-    if question.query.subtask and "tool" not in linked:
+    if question.form.query and "tool" not in linked:
         linked = {**linked, **_answer(question)}
     catalog = app.catalogs.catalog(name)
     same = catalog.name == linked.get("catalog", first_catalog())
@@ -85,7 +85,7 @@ def _answer(question: Question) -> dict[str, str]:
     """Returns the winner of the question with its decision, or {} if there is no decision. A hypothetical decision is not recorded,
     so it has no id."""
     try:
-        show_preparing(question.app, question.query.catalog, decides=True)
+        show_preparing(question.app, question.form.catalog, decides=True)
         decision = question.decide()
     except WayfareError:
         return {}  # the decision view shows the error
@@ -150,7 +150,7 @@ def tool_card(app: App, target: Target) -> None:
 
 
 def _place(decision: Decision, tool_id: str) -> str:
-    task = f"For “{escaped(decision.subtask, 160)}”"
+    task = f"For “{escaped(decision.query, 160)}”"
     if tool_id not in decision.tools.ids:
         return f"{task}: this tool was not in the catalog then."
     row = decision.tool_at(decision.tools.ids.index(tool_id))

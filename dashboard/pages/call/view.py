@@ -41,13 +41,13 @@ def judgement(app: App, run: Run, outcome: Outcome) -> None:
         )
     known = labelling(app, run.decision, changed=changed)
     st.markdown("##### Was this the right tool?")
-    st.markdown(f"For “{escaped(run.decision.subtask, 160)}”. {teaches}")
+    st.markdown(f"For “{escaped(run.decision.query, 160)}”. {teaches}")
     decision, tool = run.decision, f"{outcome.call.server}::{outcome.call.tool}"
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         with st.container(width="content"):
             label_bar(known, tool, CALL)
         judge_popover(
-            app, AskedQuery(decision.subtask, decision.server_hint), (tool,), CALL, catalog=decision.catalog,
+            app, AskedQuery(decision.query, decision.server_hint), (tool,), CALL, catalog=decision.catalog,
             decision_id=decision.id,
         )  # fmt: skip
     label_notice(known, CALL)
@@ -161,8 +161,8 @@ def page(question: Question) -> None:
     left, right = st.columns([1, 1.25], gap="medium")
     with left, st.container(key="call:form"):
         tool_card(app, target)
-        subtask = question.query.subtask if target.decision is None else target.decision.subtask
-        filled = call_form(target.catalog.name, target.tool, subtask, attempted=attempted(target))
+        query = question.form.query if target.decision is None else target.decision.query
+        filled = call_form(target.catalog.name, target.tool, query, attempted=attempted(target))
         call_bar(app, target, filled)
     with right:
         _result(question, target, run)

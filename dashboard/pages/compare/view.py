@@ -29,7 +29,7 @@ from dashboard.ui.charts.shared import frontier
 from dashboard.ui.labels import asked_like_line
 from dashboard.ui.long_work import job_progress, planner_usage, share_of, show_preparing
 from dashboard.ui.presets import Variant, choose_variants
-from dashboard.ui.question import Asks, QueryForm, Question, example_subtasks
+from dashboard.ui.question import Asks, QueryForm, Question, example_queries
 from dashboard.ui.setting import badge, chosen_network
 from dashboard.ui.table import table
 from dashboard.ui.text import DROPPED, errors_shown, escaped, progress_words
@@ -94,7 +94,7 @@ def places_table(app: App, variants: tuple[Variant, ...], decisions: tuple[Decis
         if found:
             asked = decisions[0]
             judge_popover(
-                app, AskedQuery(asked.subtask, asked.server_hint), sorted(tool.tool for tool in found), "compare",
+                app, AskedQuery(asked.query, asked.server_hint), sorted(tool.tool for tool in found), "compare",
                 catalog=asked.catalog,
             )  # fmt: skip
     table(frame, key="compare:placings")
@@ -167,7 +167,7 @@ ASKS = Asks("compare")
 
 
 def page(question: Question) -> None:
-    app, state, query = question.app, question.state, question.query
+    app, state, query = question.app, question.state, question.form
     texts = {name: text for name, text in question.texts.items() if name in ASKED}
     knobs = {name: text for name, text in question.texts.items() if name not in ASKED}
     variants = choose_variants(app, state, question.linked, knobs, query.catalog)
@@ -177,7 +177,7 @@ def page(question: Question) -> None:
         {**question.texts, "with": ",".join(variant.text for variant in variants), **assumed.texts()},
         question=question.texts,
     )
-    if not query.subtask:
+    if not query.query:
         _empty_page(state, query)
         return
     try:
@@ -210,7 +210,7 @@ def _empty_page(state: UrlState, query: QueryForm) -> None:
         "Enter a sub-task. Each chosen router decides on it. You see where they agree, which tools each one dropped and "
         "why, and their cost in tokens."
     )
-    example_subtasks(state, query.catalog)
+    example_queries(state, query.catalog)
 
 
 def _decision(question: Question, variant: Variant) -> Decision | None:

@@ -54,7 +54,7 @@ ASKS = Asks("lab", measures=True)
 
 def page(question: Question) -> None:
     app, state, linked, row = question.app, question.state, question.linked, question.row
-    catalog, router, n = question.query.catalog, question.query.router, question.parameters.values()["n"]
+    catalog, router, n = question.form.catalog, question.form.router, question.parameters.values()["n"]
     parameters = question.parameters.replaced({"n": max(int(RANKED), int(n or 0))})  # the depth of the measures
     texts = question.texts | {name: linked.get(name, "") for name in (*OF_VIEWS, "tasks")}
     with errors_shown():

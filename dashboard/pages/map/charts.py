@@ -158,7 +158,7 @@ def decision_traces(data: MapData, decision: Decision, place: Placement) -> list
     )
     traces.append(_rings(data, candidates, CHOSEN, width=2.5))
     star = {"symbol": "star", "size": 21, "color": CHOSEN, "line": {"width": 1.5, "color": "#FFFFFF"}}
-    hover = {"hoverinfo": "text", "hovertext": [f"<b>Sub-task</b><br>{wrapped(decision.subtask[:300])}"]}
+    hover = {"hoverinfo": "text", "hovertext": [f"<b>Sub-task</b><br>{wrapped(decision.query[:300])}"]}
     traces.append({**still("markers"), **hover, "x": [place.x], "y": [place.y], "marker": star})
     return traces
 

@@ -17,7 +17,7 @@ from core.domain.catalog import Catalog
 from core.domain.decision import Decision
 from core.domain.errors import WayfareError
 from core.domain.statistics import CatalogMap, Neighbour, Placement, Statistics
-from core.importers.shipped_catalogs import starting_subtasks
+from core.importers.shipped_catalogs import starting_queries
 from core.routers.why import why
 from dashboard.pages.map.charts import CONFIG, MapData, tool_map
 from dashboard.pages.map.density import MOST_POINTS, Pointed, View
@@ -52,18 +52,18 @@ class MapContent:
 
 def page(question: Question) -> None:
     """Draw the view. Its panel writes the URL."""
-    app, state, query, texts = question.app, question.state, question.query, question.texts
+    app, state, query, texts = question.app, question.state, question.form, question.texts
     try:
         catalog = app.catalogs.catalog(query.catalog)
         with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
             by, show = display_controls(state, question.linked, catalog)
         drawn = ready_map(app, query.catalog)
         decision, place = None, None
-        if query.subtask and catalog.tools:
+        if query.query and catalog.tools:
             decision = app.routing.preview(
-                Asked(query.subtask, question.parameters, query.catalog, query.router, query.hint)
+                Asked(query.query, question.parameters, query.catalog, query.router, query.hint)
             )
-            place = app.maps.place(query.catalog, query.subtask)
+            place = app.maps.place(query.catalog, query.query)
         statistics = app.catalogs.statistics(query.catalog, question.parameters)
         content = MapContent(catalog, statistics, decision, place, texts, {**texts, "by": by, "show": show})
     except WayfareError as error:
@@ -300,7 +300,7 @@ def panel(app: App, state: UrlState, content: MapContent) -> None:
             "Click a point for its description, its price and its nearest tools. Enter a sub-task above, "
             "and the map shows its place and the tools that the router takes."
         )
-        for number, text in enumerate(starting_subtasks(content.catalog.name, EXAMPLES)):
+        for number, text in enumerate(starting_queries(content.catalog.name, EXAMPLES)):
             st.button(
                 escaped(text, 90), key=f"map:example:{number}", icon=":material/north_east:", on_click=_ask,
                 args=(state.key("q"), text),

@@ -21,9 +21,9 @@ SIGNS = (":violet[●]", ":blue[◆]")  # the marks in the charts
 
 
 def step_cards(timeline: RunTimeline, at: int) -> None:
-    subtask = timeline.subtasks[int(timeline.runs[0].task[at])]
+    query = timeline.subtasks[int(timeline.runs[0].task[at])]
     passed = timedelta(seconds=at * timeline.step_s)
-    st.markdown(f":gray[Step {at:,}, {passed} after the first query, asks:] **{escaped(subtask, 300)}**")
+    st.markdown(f":gray[Step {at:,}, {passed} after the first query, asks:] **{escaped(query, 300)}**")
     grid = st.grid(len(timeline.runs), min_column_width=340, gap="small")
     for place in range(len(timeline.runs)):
         with grid.cell(), st.container(border=True, gap="xsmall", height="stretch"):
@@ -166,7 +166,7 @@ def events_frame(events: list[Event], at: int) -> pd.DataFrame:
             "step": [event.step for event in past],
             "who": [visible(event.who) for event in past],
             "what": [visible(event.what) for event in past],
-            "subtask": [visible(event.subtask) for event in past],
+            "subtask": [visible(event.query) for event in past],
         }
     )
 

@@ -131,7 +131,7 @@ def choose_run(app: App, state: UrlState, linked: Mapping[str, str]) -> Choice:
 
 def follow(state: UrlState, question: Question) -> None:
     """Let the second router be that of the question, with its knobs, its catalog and its network, once for each change of them."""
-    setting, router = question.setting, question.query.router
+    setting, router = question.setting, question.form.router
     if setting == st.session_state.get(TOOK, {}):
         return
     st.session_state[TOOK] = setting
@@ -139,7 +139,7 @@ def follow(state: UrlState, question: Question) -> None:
     for name, value in question.parameters.values().items():
         st.session_state[f"network.knob.1.{router}.{name}"] = value
     if "catalog" in setting:
-        st.session_state[state.key("catalog")] = question.query.catalog
+        st.session_state[state.key("catalog")] = question.form.catalog
     if (network := question.asked.network).has_profile:
         st.session_state[state.key("profile")] = network.network
 

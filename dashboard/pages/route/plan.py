@@ -156,10 +156,10 @@ def start_plan(state: UrlState, linked: Mapping[str, str]) -> None:
     st.session_state.setdefault(state.key("plan"), linked.get("plan", "") or ONE)
 
 
-def plan_choice(app: App, state: UrlState, subtask: str) -> str:
+def plan_choice(app: App, state: UrlState, query: str) -> str:
     """Draw the choice of a planner if the query has several parts, and what the parts are. Returns the planner, or ""."""
     key, planners = state.key("plan"), app.routing.planners()
-    parts = app.routing.parts(subtask)
+    parts = app.routing.parts(query)
     count = len(parts)
     chosen = st.session_state.get(key, ONE)
     if count < 2 and len(planners) < 2 and chosen == ONE:
@@ -184,11 +184,11 @@ def plan_choice(app: App, state: UrlState, subtask: str) -> str:
 def plan_body(question: Question, planner: str) -> None:
     """Plan the question and show the steps over time, each with buttons to its decision and its call. Raises WayfareError if the planner
     fails."""
-    app, query = question.app, question.query
-    if planner != "rules" and not _split(app, query.subtask, planner):
+    app, query = question.app, question.form
+    if planner != "rules" and not _split(app, query.query, planner):
         return
     plan = app.routing.plan(
-        query.subtask, visitor=visitor(), planner=planner, catalog=query.catalog, router=query.router,
+        query.query, visitor=visitor(), planner=planner, catalog=query.catalog, router=query.router,
         parameters=question.parameters, at_once=True, network=question.asked.network,
     )  # fmt: skip
     _totals(plan)

@@ -52,7 +52,7 @@ class Example(NamedTuple):
 
     icon: str
     title: str
-    subtask: str
+    query: str
     about: str
     winners: tuple[frozenset[str], ...]
     planner: str = ""
@@ -94,7 +94,7 @@ LOOK_AT = (
 
 def home(question: Question) -> None:
     """Draw the page without a query: its purpose, the story of a decision that a knob changes, and examples."""
-    app, state, catalog = question.app, question.state, question.query.catalog
+    app, state, catalog = question.app, question.state, question.form.catalog
     st.markdown("#### Which tool should a sub-task go to?")
     info = next(info for info in app.catalogs.infos() if info.name == catalog)
     st.markdown(
@@ -116,20 +116,20 @@ def home(question: Question) -> None:
 def _tell(question: Question, examples: Sequence[Example]) -> None:
     """Draw the story: of the sample as it was played, of another catalog with its example that a knob changes. Draws nothing if no knob
     of a story changes it."""
-    app, state, query = question.app, question.state, question.query
+    app, state, catalog = question.app, question.state, question.form.catalog
     title = KINDS["changes"][1]
-    subtask = (
+    query = (
         str(played()["question"])
-        if query.catalog == SAMPLE
-        else next((one.subtask for one in examples if one.title == title), "")
+        if catalog == SAMPLE
+        else next((one.query for one in examples if one.title == title), "")
     )
-    if not subtask:
+    if not query:
         return
-    show_preparing(app, query.catalog, decides=True)
-    asked = replace(question.asked, subtask=subtask, hint="")
+    show_preparing(app, catalog, decides=True)
+    asked = replace(question.asked, query=query, hint="")
     turn = story_of(app, asked)
     if turn is not None:
-        ask = partial(fill, {state.key("q"): subtask, state.key("plan"): ONE})
+        ask = partial(fill, {state.key("q"): query, state.key("plan"): ONE})
         story(app, asked, turn, ask, lane_token(question.prefix))
 
 
@@ -161,8 +161,8 @@ def _example_cards(state: UrlState, examples: Sequence[Example]) -> None:
         with grid.cell(), st.container(border=True, height="stretch", gap="xsmall"):
             st.markdown(f":violet[{example.icon}] **{example.title}**")
             pressed = st.button(
-                escaped(example.subtask, 120), key=f"{state.key('example')}:{number}", icon=":material/north_east:",
-                on_click=fill, args=({state.key("q"): example.subtask, state.key("plan"): example.planner or ONE},),
+                escaped(example.query, 120), key=f"{state.key('example')}:{number}", icon=":material/north_east:",
+                on_click=fill, args=({state.key("q"): example.query, state.key("plan"): example.planner or ONE},),
                 type="primary" if number == 0 else "secondary", width="stretch",
             )  # fmt: skip
             if pressed:
@@ -177,18 +177,18 @@ def page(question: Question) -> None:
     """Draw the view. Its result writes the URL."""
     start_meter(question.state, question.linked)
     start_plan(question.state, question.linked)
-    asked = bool(question.query.subtask)
+    asked = bool(question.form.query)
     _guide(key="route:guide", data={"steps": STEPS, "asked": asked, "calls": _below(f"{ACTIONS}:call")})
     _result(question)
 
 
 @st.fragment(key=RESULT)
 def _result(question: Question) -> None:
-    app, state, query, parameters = question.app, question.state, question.query, question.parameters
+    app, state, query, parameters = question.app, question.state, question.form, question.parameters
     linked = question.texts
-    planner = plan_choice(app, state, query.subtask) if query.subtask else ""
+    planner = plan_choice(app, state, query.query) if query.query else ""
     state.end({**linked, **read_meter(state).texts(), "plan": planner}, question=linked)
-    if not query.subtask:
+    if not query.query:
         home(question)
         return
     with errors_shown():
@@ -294,7 +294,7 @@ def story(app: App, asked: Asked, turn: Turn, ask: Callable[[], None], token: st
     shown = colours.of([turn.winners[0], *(band.winner for band in turn.bands)])
     lanes.open(token, lane_answers(app, asked, colours))
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="route:story:question"):
-        st.container(width="stretch").markdown(f"For example: **{escaped(asked.subtask, 160)}**")
+        st.container(width="stretch").markdown(f"For example: **{escaped(asked.query, 160)}**")
         if st.button("Ask this", key="route:story:ask", icon=":material/north_east:", on_click=ask):
             st.rerun()  # the filled field is outside the fragment of this button
     _story(key="route:story", data=_knob_of(turn, shown))
@@ -324,7 +324,7 @@ def _knob_of(turn: Turn, colours: Mapping[str | None, str]) -> dict[str, Any]:
 def _next(asked: Asked) -> None:
     """Draw what happens after this decision, as it was played once. For another sub-task, what can be done."""
     known = played()
-    if (asked.catalog, asked.subtask) != (known["catalog"], known["question"]):
+    if (asked.catalog, asked.query) != (known["catalog"], known["question"]):
         st.markdown("**What happens next**")
         st.markdown(
             "**Ask this** opens the decision with its candidates. **Call** fills in the form of a candidate and shows the answer. The "

@@ -48,7 +48,7 @@ def tool_labels(known: Labelling, tool: str) -> None:
         with st.container(width="content"):
             label_bar(known, tool, WHY)
         judge_popover(
-            known.app, AskedQuery(known.decision.subtask, known.decision.server_hint), (tool,), WHY,
+            known.app, AskedQuery(known.decision.query, known.decision.server_hint), (tool,), WHY,
             catalog=known.decision.catalog, decision_id=known.decision.id,
         )  # fmt: skip
     label_notice(known, WHY, now=known.decision)
@@ -75,7 +75,7 @@ def why_panel(known: Labelling, key: str) -> None:
     subjects = _subjects(decision)
     if not subjects:
         return
-    question = decision.catalog, decision.subtask, decision.server_hint
+    question = decision.catalog, decision.query, decision.server_hint
     turn, subject, asked = st.session_state.get(key, (0, "", None))
     if asked != question or subject not in subjects:
         turn, subject = turn + 1, decision.winner.tool if decision.winner else subjects[0]
@@ -232,7 +232,7 @@ def changed_answers(question: Question, score: Score | None) -> None:
     """Draw the questions that get another first tool. A click asks one."""
     if score is None or not score.changed:
         return
-    count, key = len(score.changed), f"route:score:{question.asked.subtask}"  # of another question nothing is chosen
+    count, key = len(score.changed), f"route:score:{question.asked.query}"  # of another question nothing is chosen
     rows = score.changed[:MOST_SHOWN]
 
     def chosen() -> None:

@@ -25,7 +25,7 @@ from dashboard.pages.whatif.winners import plane_view, winners_view
 from dashboard.ui.chart import chart
 from dashboard.ui.charts.shared import MARKS, TRACKS, curve_chart
 from dashboard.ui.long_work import show_preparing
-from dashboard.ui.question import Asks, QueryForm, Question, example_subtasks, strip_colours
+from dashboard.ui.question import Asks, QueryForm, Question, example_queries, strip_colours
 from dashboard.ui.table import Column, table
 from dashboard.ui.text import errors_shown, escaped
 from dashboard.ui.url_state import UrlState, segments, select
@@ -276,13 +276,13 @@ VIEWS: dict[str, View] = {
 
 
 def page(question: Question) -> None:
-    app, state, query, parameters = question.app, question.state, question.query, question.parameters
+    app, state, query, parameters = question.app, question.state, question.form, question.parameters
     for name in KEPT:
         st.session_state.setdefault(state.key(name), question.linked.get(name, ""))
     view = segments(state, question.linked, "view", "View", list(VIEWS))
     own = {name: st.session_state[state.key(name)] for name in KEPT}
     state.end({**question.texts, "view": "" if view == "Winners" else view, **own}, question=question.texts)
-    if not query.subtask:
+    if not query.query:
         _empty_page(state, query)
         return
     with errors_shown():
@@ -299,4 +299,4 @@ def _empty_page(state: UrlState, query: QueryForm) -> None:
         "Enter a sub-task. You see the winner at each value of each knob, the changes that make another tool win, "
         "and the winner over two knobs. All values are exact."
     )
-    example_subtasks(state, query.catalog)
+    example_queries(state, query.catalog)

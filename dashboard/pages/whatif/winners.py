@@ -242,7 +242,7 @@ def plane_view(app: App, state: UrlState, asked: Asked, prefix: str) -> None:
 def _choose_axes(app: App, state: UrlState, asked: Asked, axes: Sequence[str]) -> None:
     """Choose two knobs that change the winner, for a visit without a choice and for each further question until the visitor chooses."""
     now = tuple(str(st.session_state.get(state.key(name), "")) for name in ("x", "y"))
-    question = (asked.catalog, asked.router, asked.subtask, asked.hint, asked.supposed)
+    question = (asked.catalog, asked.router, asked.query, asked.hint, asked.supposed)
     chosen_for, chosen = st.session_state.get(CHOSEN_AXES, (None, None))
     if not set(now) <= set(axes) or (now == chosen and question != chosen_for):
         with st.spinner("Looking for two knobs that change the winner…"):

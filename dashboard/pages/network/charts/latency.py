@@ -24,7 +24,7 @@ class Event:
     step: int
     who: str
     what: str
-    subtask: str = ""
+    query: str = ""
 
 
 @dataclass(frozen=True)
