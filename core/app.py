@@ -434,7 +434,7 @@ class App:
     def lab(self):
         from core.lab.lab import LabService
 
-        return LabService(self.routing, self.catalogs, self.governed, self.equal_sets)
+        return LabService(self.routing, self.catalogs, lambda: self.governed, self.equal_sets)
 
     @built
     def lab_runs(self):

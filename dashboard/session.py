@@ -151,9 +151,13 @@ def warm_up() -> None:
 
 
 def _warm_up() -> None:
+    from core.relevance.scoring import language_of
+
     with suppress(WayfareError):  # the first visitor gets the error
         app = current_app()
         app.upkeep.start()  # clients of mirrors are told of changes, however long the rest takes
+        # its model is unpacked beside the catalog
+        threading.Thread(target=language_of, args=("warm up",), daemon=True).start()
         job = app.readiness.begin(first_catalog())
         # words decide while it takes longer, and the rest need not wait for vectors
         if job is not None and job.wait(FIRST_VISITOR_S) and job.error is None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import count
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,7 +22,6 @@ from core.domain.errors import CatalogError, Refusal
 from core.domain.outcome import CallMode, ToolCall
 from core.domain.params import AS_MEASURED, NetworkMoment, Parameters
 from core.domain.tasks import Task
-from core.governance.governed_calls import GovernedCalls
 from core.importers import read_tasks
 from core.importers.shipped_catalogs import SAMPLE
 from core.lab.benchmark import BenchmarkRun, measured_run
@@ -29,6 +29,9 @@ from core.lab.equal_sets import EqualSetsService, widened
 from core.lab.execution import ExecutionRun, LiveCall, Playing, Routed, play
 from core.lab.levels import LevelRun, run_levels
 from core.servers.lazy_pool import load_protocol
+
+if TYPE_CHECKING:
+    from core.governance.governed_calls import GovernedCalls
 
 LIVE_LIMIT_S = 10.0
 RANKED = "10"  # candidates in the lab, more than in a decision, unless the parameter n is given
@@ -50,11 +53,11 @@ TASK_SETS: Mapping[str, Mapping[str, Path]] = {
 
 @dataclass(eq=False)
 class LabService:
-    """Measures over labelled tasks. Its decisions are not recorded."""
+    """Measures over labelled tasks. Its decisions are not recorded. `calls` are opened for the first real call."""
 
     routing: RoutingService
     catalogs: CatalogService
-    calls: GovernedCalls
+    calls: Callable[[], GovernedCalls]
     equal_sets: EqualSetsService
     _moments: dict[str, NetworkMoment] = field(default_factory=dict[str, NetworkMoment])
 
@@ -145,7 +148,7 @@ class LabService:
                 return None
             request = ToolCall(tool.server, tool.name, example_arguments(tool), timeout_s=LIVE_LIMIT_S, catalog=catalog)
             try:
-                outcome = self.calls.by_person(request, mode=CallMode.REAL, origin="bench").report().outcome
+                outcome = self.calls().by_person(request, mode=CallMode.REAL, origin="bench").report().outcome
             except Refusal:
                 return None  # its outcome is drawn
             return bool(outcome.kind.success), outcome.latency_s

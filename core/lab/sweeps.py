@@ -36,6 +36,8 @@ from core.lab.sweep import (
     pareto_front,
 )
 from core.planning.rules import RulesPlanner
+from core.relevance.fit_matcher import FitMatcher
+from core.relevance.relevance_index import asked_text
 from core.routers.base import checked_query
 from core.routers.context import Query
 from core.routers.ehrr import EhrrParameters
@@ -191,6 +193,8 @@ class TasksAsked:
         queries = [
             Query(checked_query(task.subtask), self._hint(task), matcher, planner) for task in self._scorer.queries
         ]
+        if isinstance(matcher.fitting, FitMatcher):
+            matcher.fitting.encoder.encode_queries([asked_text(query.text, query.hint) for query in queries])
         self._ehrr = ManyTasks(queries, lambda parameters: self.catalogs.context(self.catalog, parameters))
 
     def results(self, points: Sequence[Parameters]) -> list[Result]:

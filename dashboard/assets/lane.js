@@ -77,7 +77,6 @@ class Lane {
   // When the page is drawn.
   foreseeSoon() {
     clearTimeout(this.soon);
-    const drawing = () => document.querySelector(".wayfare-chart[data-due]");
     this.soon = setTimeout(() => (drawing() ? this.foreseeSoon() : this.foresee()), SOON_MS);
   }
 
@@ -102,6 +101,8 @@ class Lane {
     if (this.scoring) return;
     this.scoring = true;
     try {
+      // the first score embeds the tasks: until the page is drawn, it would slow that down
+      for (let wait = partBox(SCORE).querySelector(".wayfare-faint"); wait; wait = drawing()) await pause(SCORE_PAUSE_MS);
       while (this.toScore && this.open) {
         this.toScore = false;
         const { parts } = await this.fetched("score", this.panel.values(), SCORE_LIMIT_MS);
@@ -110,7 +111,7 @@ class Lane {
         // the page host draws the changed questions, which it can do at once from now on
         const choosing = document.querySelector("[role=listbox]"); // a redraw would close it
         if (waited && !choosing && box.querySelector(".wayfare-score:not([data-slow])")) this.panel.send(this.panel.told);
-        await new Promise((resolve) => setTimeout(resolve, SCORE_PAUSE_MS));
+        await pause(SCORE_PAUSE_MS);
       }
     } catch (error) {
       console.info("The labelled tasks were not scored.", error);
@@ -134,6 +135,8 @@ class Lane {
   }
 }
 
+const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+const drawing = () => document.querySelector(".wayfare-chart[data-due]");
 const partBox = (key) => document.querySelector(`[data-part="${key}"]`);
 const inView = (box) => {
   const { top, bottom } = box.getBoundingClientRect();

@@ -35,6 +35,11 @@ ROOMS = (
     "core.decisions",
 )
 COMMAND = "from core.cli.main import main\ntry: main({})\nexcept SystemExit: pass"
+SCORED = """
+from core.app import Settings, open_app
+with open_app(Settings.from_environment(db=":memory:")) as app:
+    assert app.scoreboard.task_sets("sample")
+"""
 DECISION = """
 from core.app import Settings, open_app
 with open_app(Settings.from_environment(db=":memory:")) as app:
@@ -56,6 +61,7 @@ def imported(code: str, cache: Path) -> set[str]:
         (COMMAND.format(["--help"]), (), ()),
         (COMMAND.format(["routers"]), OF_A_LIST, ("core.governance", "core.virtual")),
         (DECISION, OF_A_DECISION, ("core.governance", "core.decisions")),
+        (SCORED, OF_A_DECISION, ROOMS),
     ],
 )
 def test_a_start_imports_what_it_uses_and_nothing_else(
