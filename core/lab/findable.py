@@ -25,8 +25,8 @@ from core.domain.findings import Findable, Missed, Preview, ToolFound
 from core.lab.equal_sets import EqualSetsService
 from core.relevance.learnt import LearntModels
 from core.relevance.relevance_index import RelevanceIndex
-from core.relevance.requests import Given, RequestIndex
-from core.relevance.scoring import SAME_HIGH, fit_of, model_for, with_requests
+from core.relevance.requests import Given, RequestIndex, model_for, with_requests
+from core.relevance.scoring import SAME_HIGH, fit_of
 from core.relevance.vectors import nearest_above
 
 FOLDS = 4

@@ -13,6 +13,8 @@ from typing import Any, Literal, Protocol
 
 from core.domain.catalog import Tool
 
+MODEL, BASE_URL, KEY = "WAYFARE_LLM_MODEL", "WAYFARE_LLM_BASE_URL", "WAYFARE_LLM_API_KEY"
+
 
 @dataclass(frozen=True, slots=True)
 class Usage:

@@ -19,8 +19,7 @@ from core.domain.errors import PlannerError
 from core.domain.progress import made_once
 from core.domain.untrusted_text import one_line
 from core.importers.token_meter import model_price
-from core.planning.base import Watch, who_waits
-from core.planning.rules import BASE_URL, KEY, MODEL
+from core.planning.base import BASE_URL, KEY, MODEL, Watch, who_waits
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI

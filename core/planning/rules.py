@@ -12,7 +12,10 @@ from core.domain.execution import APPROVAL_DENIED, APPROVAL_NEEDED
 from core.planning import decomposition
 from core.planning.arguments import filled
 from core.planning.base import (
+    BASE_URL,
+    KEY,
     MAY_WRITE,
+    MODEL,
     Action,
     Card,
     Planner,
@@ -190,7 +193,6 @@ class RulesPlanner:
         return server
 
 
-MODEL, BASE_URL, KEY = "WAYFARE_LLM_MODEL", "WAYFARE_LLM_BASE_URL", "WAYFARE_LLM_API_KEY"
 NO_MODEL = (
     f"No model is set; set {MODEL}, with {BASE_URL} and {KEY} if the endpoint needs them, or choose planner=rules."
 )

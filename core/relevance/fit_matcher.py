@@ -43,7 +43,7 @@ from core.relevance.relevance_index import (
     server_of_tools,
     words_of_tools,
 )
-from core.relevance.requests import like_requests
+from core.relevance.requests import like_requests, model_for, with_requests
 from core.relevance.scoring import (
     LEAD_LIMIT,
     Floats,
@@ -56,13 +56,11 @@ from core.relevance.scoring import (
     damping,
     fit_of,
     fit_of_parts,
-    model_for,
     moments,
     moments_around,
     probabilities,
     same_of,
     sum_of,
-    with_requests,
 )
 from core.relevance.text_views import names, own_text
 from core.relevance.vectors import HalfRows, Moments

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,11 +13,9 @@ from core.domain.feedback import LabelledQuery
 from core.relevance.encoder import CachedEncoder
 from core.relevance.feedback import BOUND, FLOOR, HALF, QueryMap, Vectors, closeness, shifts, targets_of
 from core.relevance.relevance_index import RelevanceIndex, RelevanceModel, asked_text
-from core.relevance.scoring import Floats, Signal, fit_of, model_for, normalised, sigmoid, with_requests
+from core.relevance.requests import RequestIndex, model_for, with_requests
+from core.relevance.scoring import Floats, Signal, fit_of, normalised, sigmoid
 from core.relevance.vectors import HalfRows
-
-if TYPE_CHECKING:
-    from core.relevance.requests import RequestIndex
 
 # scipy carries no types
 # pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false

@@ -33,8 +33,8 @@ from core.importers.shipped_catalogs import SHIPPED_CATALOGS
 from core.relevance.encoder import CachedEncoder, TokenVectors, Vectors, eight_bits, text_hash, unit_rows
 from core.relevance.lexical import LexicalIndex, words_and_stems
 from core.relevance.packaged_vectors import read_requests
-from core.relevance.relevance_index import WORD_LENGTH_SHARE, RelevanceIndex, RequestModel
-from core.relevance.scoring import Floats, Like, moments, z_scores
+from core.relevance.relevance_index import WORD_LENGTH_SHARE, RelevanceIndex, RelevanceModel, RequestModel
+from core.relevance.scoring import Floats, Like, Signal, contributions, moments, sum_of, z_scores
 from core.store import Store
 
 ASKED, ASKED_WORDS = "asked", "asked_words"
@@ -173,6 +173,22 @@ class RequestIndex:
             cosines = np.concatenate([cosines, own], axis=1)
         found[best] = np.partition(cosines, -NEAREST, axis=1)[:, -NEAREST:].mean(axis=1)
         return found
+
+
+def with_requests(
+    signals: Mapping[str, Signal], requests: RequestIndex | None, text: str, vector: Vectors, model: RelevanceModel
+) -> Mapping[str, Signal]:
+    if requests is None:
+        return signals
+    return {
+        **signals,
+        **requests.signals(text, vector, lambda: sum_of(contributions(signals, model)), model.requests),
+    }
+
+
+def model_for(requests: RequestIndex | None) -> RelevanceModel:
+    shipped = RelevanceModel.shipped()
+    return shipped if requests is None else shipped.with_requests(requests.coverage, len(requests.covered))
 
 
 # How like a question is to what people ask of a tool: what tells best that nothing fits

@@ -20,7 +20,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,9 +30,6 @@ from core.domain.feedback import RefusalCurve, RefusalPoint
 from core.domain.progress import made_once
 from core.relevance.encoder import Vectors
 from core.relevance.relevance_index import DAMPED, RelevanceIndex, RelevanceModel
-
-if TYPE_CHECKING:
-    from core.relevance.requests import RequestIndex
 
 Floats = NDArray[np.float64]
 Signal = NDArray[np.floating]
@@ -105,17 +102,6 @@ def normalised(name: str, x: Signal, model: RelevanceModel) -> Floats:
         return np.asarray(x, dtype=np.float64)
     scores = z_scores(x, model.prior[name])
     return damped(scores) if name in DAMPED else scores
-
-
-def with_requests(
-    signals: Mapping[str, Signal], requests: RequestIndex | None, text: str, vector: Vectors, model: RelevanceModel
-) -> Mapping[str, Signal]:
-    if requests is None:
-        return signals
-    return {
-        **signals,
-        **requests.signals(text, vector, lambda: sum_of(contributions(signals, model)), model.requests),
-    }
 
 
 def leads(best: Floats, same: Floats, forgiven: Floats | float = 0.0) -> Floats:
@@ -254,11 +240,6 @@ def best_rows(scores: Floats) -> NDArray[np.int64]:
     size = min(TOP, len(scores))
     top = np.argpartition(-scores, size - 1)[:size]
     return top[np.argsort(-scores[top], kind="stable")]
-
-
-def model_for(requests: RequestIndex | None) -> RelevanceModel:
-    shipped = RelevanceModel.shipped()
-    return shipped if requests is None else shipped.with_requests(requests.coverage, len(requests.covered))
 
 
 NEVER = 1.0

@@ -20,8 +20,8 @@ from core.domain.feedback import By
 from core.domain.findings import Findable, ToolFound
 from core.learning.request_writing import RequestWriter, WritingRun, writing_endpoint
 from core.learning.requests import MODEL
+from core.planning.base import MODEL as MODEL_SETTING
 from core.planning.base import Watch
-from core.planning.rules import MODEL as MODEL_SETTING
 from dashboard.session import only
 from dashboard.ui.labels import labeller
 from dashboard.ui.long_work import job_progress, share_of
