@@ -3,25 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import click
 
 from core.agents.agent import ROUNDS, AgentRun, AgentTask
-from core.cli.options import (
-    at_option,
-    catalog_option,
-    common,
-    moment,
-    network_option,
-    opened_catalog,
-    preset_option,
-    print_json,
-    printable,
-    set_option,
-    settings_of,
-)
+from core.cli import apps, options, output
 from core.domain import units
 from core.domain.errors import PlannerError, WayfareError
 from core.domain.params import ALIASES
@@ -40,8 +27,8 @@ CANDIDATES_SHOWN = 3
     help="Splits the question, chooses tools and fills arguments: rules, or the model in WAYFARE_LLM_MODEL.",
 )  # fmt: skip
 @click.option("--router", default="ehrr", show_default=True, help="The routing algorithm.")
-@set_option
-@preset_option
+@options.settings
+@options.preset
 @click.option(
     "--rounds",
     default=ROUNDS,
@@ -54,11 +41,11 @@ CANDIDATES_SHOWN = 3
     help="Limits the cost of all calls. Unpriced tools are not called.",
 )  # fmt: skip
 @click.option("--live/--simulate", default=False, show_default=True, help="Make real calls of read-only tools.")
-@network_option
-@at_option
+@options.network
+@options.at
 @click.option("--allow-writes", "may_write", is_flag=True, help="With --live: also call tools that may write.")
-@catalog_option
-@common
+@options.catalog
+@options.common
 def agent(
     planner: str,
     router: str,
@@ -69,8 +56,6 @@ def agent(
     network: str,
     at: float,
     catalog: str,
-    db: Path | None,
-    as_json: bool,
     **limits: Any,
 ) -> None:
     """Work on a question: split it, route each sub-task, call its candidates until one succeeds. Without --live no tool
@@ -80,15 +65,15 @@ def agent(
     """
     if may_write and not live:
         raise WayfareError("--allow-writes lets --live call tools that may write; give --live with it.")
-    with opened_catalog(db, catalog) as (app, name):
+    with apps.opened_catalog(catalog) as (app, name):
         task = AgentTask(
             catalog=name,
             router=router,
-            parameters=app.routing.parameters(router, settings_of(settings), preset=preset),
+            parameters=app.routing.parameters(router, options.settings_of(settings), preset=preset),
             planner=ALIASES.get(planner, planner),
             live=live,
             may_write=may_write,
-            network=moment(network, at),
+            network=options.moment(network, at),
             **limits,
         )
         run = app.agent.start(task)
@@ -97,12 +82,12 @@ def agent(
         try:
             for event in run.events():
                 events.append(event)
-                if not as_json:
+                if not output.wants_json():
                     click.echo(_line(event, run.planner))
         except PlannerError as error:
             problem = error
-        if as_json and (events or problem is None):
-            print_json(_document(task, run, events, problem))
+        if output.wants_json() and (events or problem is None):
+            output.document(_document(task, run, events, problem))
         elif events:
             click.echo(_totals(run, events))
     if problem is not None:
@@ -144,13 +129,15 @@ def _line(event: AgentEvent, planner: str) -> str:
 
 def _routed(event: Routed, planner: str) -> str:
     decision = event.decision
-    tools = [printable(decision.tools.ids[row]) for row in decision.candidates]
+    tools = [output.printable(decision.tools.ids[row]) for row in decision.candidates]
     more = f", {len(tools) - CANDIDATES_SHOWN} more" if len(tools) > CANDIDATES_SHOWN else ""
-    found = f"{', '.join(tools[:CANDIDATES_SHOWN])}{more}" if tools else printable(decision.reason, SAID_CHARACTERS)
+    found = (
+        f"{', '.join(tools[:CANDIDATES_SHOWN])}{more}" if tools else output.printable(decision.reason, SAID_CHARACTERS)
+    )
     needs = f" (needs step {', '.join(str(need + 1) for need in event.needs)})" if event.needs else ""
     tokens = decision.tokens
     return (
-        f"{event.step + 1}. {printable(decision.query, SAID_CHARACTERS)}{needs}{_words(event.words, planner)}\n"
+        f"{event.step + 1}. {output.printable(decision.query, SAID_CHARACTERS)}{needs}{_words(event.words, planner)}\n"
         f"  ROUTE    {found}\n"
         f"           decision {decision.id}, {units.seconds(decision.timings_ms['total'] / 1e3)}, "
         f"{tokens['exposed']:,} tokens shown, {tokens['cached']:,} cached, of {tokens['baseline']:,}"
@@ -168,11 +155,11 @@ def _executed(event: Executed, planner: str) -> str:
     said = visible(event.said)
     shown = said if len(said) <= SAID_CHARACTERS else f"{said[:SAID_CHARACTERS]}… [{len(said):,} characters]"
     quoted = "\n".join(f"           > {line}" for line in shown.splitlines())
-    return f"  EXECUTE  {printable(event.tool)}: {what}{_words(event.words, planner)}\n{quoted}"
+    return f"  EXECUTE  {output.printable(event.tool)}: {what}{_words(event.words, planner)}\n{quoted}"
 
 
 def _words(words: str, planner: str) -> str:
-    return f"\n           {printable(planner)}: {printable(words, SAID_CHARACTERS)}" if words else ""
+    return f"\n           {output.printable(planner)}: {output.printable(words, SAID_CHARACTERS)}" if words else ""
 
 
 def _totals(run: AgentRun, events: Sequence[AgentEvent]) -> str:

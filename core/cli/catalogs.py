@@ -10,18 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from core.app import App
-from core.cli.options import (
-    catalog_option,
-    common,
-    follow_option,
-    one_of,
-    opened,
-    opened_catalog,
-    print_json,
-    print_outcome,
-    print_table,
-    printable,
-)
+from core.cli import apps, options, output
 from core.domain.catalog import Follow, Note
 from core.domain.console import owner_of
 from core.domain.errors import WayfareError
@@ -50,52 +39,50 @@ if TYPE_CHECKING:
     "--find", is_flag=True, help="List the configurations of known clients in the home folder, and import none."
 )
 @click.option("--name", help="The catalog's name (default: the first file's name).")
-@follow_option
-@common
-def import_(
-    files: tuple[Path, ...], find: bool, name: str | None, follow: Follow | None, db: Path | None, as_json: bool
-) -> None:
+@options.follow
+@options.common
+def import_(files: tuple[Path, ...], find: bool, name: str | None, follow: Follow | None) -> None:
     """Import catalogs or client configurations as one catalog, all or nothing. The catalog follows its files.
 
     Example: wayfare import my_servers.json --name mine
     """
     if find is bool(files):
         raise click.UsageError("import needs FILES, or --find alone.")
-    with opened(db) as app:
+    with apps.opened() as app:
         if find:
-            print_found(app, as_json)
+            print_found(app)
             return
         report = app.catalog_editor.import_files(files, name, follow=follow)
-    print_report(report, as_json)
+    print_report(report)
 
 
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--name", help="The catalog's name (default: the file's name).")
-@follow_option
-@common
-def discover(file: Path, name: str | None, follow: Follow | None, db: Path | None, as_json: bool) -> None:
+@options.follow
+@options.common
+def discover(file: Path, name: str | None, follow: Follow | None) -> None:
     """Connect to the servers of a client configuration and import their current tools. The catalog follows the file.
 
     Exits 1 if a server or a tool was refused.
 
     Example: wayfare discover ~/.config/client/mcp.json --name mine
     """
-    with opened(db) as app:
+    with apps.opened() as app:
         report = app.catalog_editor.discover_file(file, name, follow=follow)
-    print_report(report, as_json)
+    print_report(report)
     if any(one.error or one.refused for one in report.discoveries):
         sys.exit(1)
 
 
-def print_report(report: ImportReport, as_json: bool) -> None:
+def print_report(report: ImportReport) -> None:
     imported = report.imported
     notes = [*imported.notes, *(Note(d.name, text) for d in report.discoveries for text in d.notes)]
     refused = [(d, d.error) for d in report.discoveries if d.error] + [
         (d, why) for d in report.discoveries for why in d.refused
     ]
-    if as_json:
-        print_json({
+    if output.wants_json():
+        output.document({
             "catalog": report.catalog,
             "format": imported.format,
             "servers": report.servers,
@@ -113,11 +100,11 @@ def print_report(report: ImportReport, as_json: bool) -> None:
         f"tool{'s' * (report.tools != 1)} ({imported.format})."
     )
     for note in notes:
-        click.echo(f"  note: {printable(note.where)}: {printable(note.text, 200)}")
+        click.echo(f"  note: {output.printable(note.where)}: {output.printable(note.text, 200)}")
     for discovery, why in refused:
         waits = " It is kept without tools." if discovery.error and discovery.server is not None else ""
         kept = " It stays as it was discovered before." if discovery.kept else waits
-        click.echo(f"  refused: {printable(discovery.name)}: {printable(why, 300)}{kept}")
+        click.echo(f"  refused: {output.printable(discovery.name)}: {output.printable(why, 300)}{kept}")
     if imported.needs_discovery and not report.discoveries:
         click.echo("  These servers list their tools themselves: run `wayfare discover` on the same file.")
     click.echo(f"  {_lint_line(report)}")
@@ -126,18 +113,18 @@ def print_report(report: ImportReport, as_json: bool) -> None:
 def _lint_line(report: ImportReport) -> str:
     count = report.lint_errors
     found = f"{count} error{'' if count == 1 else 's'}" if count else "no errors" if count == 0 else "not yet looked at"
-    return f"lint: {found}; `wayfare lint --catalog {shlex.quote(printable(report.catalog))}` shows every finding."
+    return (
+        f"lint: {found}; `wayfare lint --catalog {shlex.quote(output.printable(report.catalog))}` shows every finding."
+    )
 
 
 @click.command()
 @click.argument("place", metavar="[SERVER[::TOOL]]", required=False)
 @click.option("--description", metavar="TEXT", help="Your own description, which decisions and clients get.")
 @click.option("--remove", is_flag=True, help="Take the server's own description back.")
-@catalog_option
-@common
-def override(
-    place: str | None, description: str | None, remove: bool, catalog: str, db: Path | None, as_json: bool
-) -> None:
+@options.catalog
+@options.common
+def override(place: str | None, description: str | None, remove: bool, catalog: str) -> None:
     """Describe a tool or a server in your own words, without touching the server, or take its own words back.
 
     Without a name it lists your descriptions. One whose server speaks otherwise now does not count until you give it
@@ -146,28 +133,28 @@ def override(
     Example: wayfare override files::read --description "Show the text of a file." --catalog mine
     """
     if place is None:
-        _list_wordings(catalog, db, as_json)
+        _list_wordings(catalog)
         return
-    one_of({"--description": description is not None, "--remove": remove}, least=1)
-    with opened_catalog(db, catalog) as (app, chosen):
+    options.one_of({"--description": description is not None, "--remove": remove}, least=1)
+    with apps.opened_catalog(catalog) as (app, chosen):
         if description is None:
             app.wordings.remove(chosen, place)
         else:
             app.wordings.put(chosen, place, description)
     done = "has the server's own description again" if remove else "has your description now"
-    print_outcome({"place": place, "catalog": chosen, "removed": remove}, f"{printable(place)} {done}.", as_json)
+    output.outcome({"place": place, "catalog": chosen, "removed": remove}, f"{output.printable(place)} {done}.")
 
 
-def _list_wordings(catalog: str, db: Path | None, as_json: bool) -> None:
-    with opened_catalog(db, catalog) as (app, chosen):
+def _list_wordings(catalog: str) -> None:
+    with apps.opened_catalog(catalog) as (app, chosen):
         found, stale = app.wordings.list(chosen), app.wordings.stale(chosen)
     rows = [(f"{one.server}::{one.tool}" if one.tool else one.server, one, one not in stale) for one in found]
-    if as_json:
-        print_json(
+    if output.wants_json():
+        output.document(
             {"overrides": [{"place": at, "description": one.text, "counts": counts} for at, one, counts in rows]}
         )
         return
-    print_table(
+    output.table(
         ("place", "counts", "description"),
         [(at, "yes" if counts else "no, the server's words changed", one.text) for at, one, counts in rows],
     )
@@ -180,17 +167,9 @@ def _list_wordings(catalog: str, db: Path | None, as_json: bool) -> None:
 @click.option(
     "--import", "imports", is_flag=True, help="Ask the servers of its configuration for their tools, as a catalog."
 )
-@catalog_option
-@common
-def setup(
-    client: str | None,
-    over: Way | None,
-    token_client: str | None,
-    imports: bool,
-    catalog: str,
-    db: Path | None,
-    as_json: bool,
-) -> None:
+@options.catalog
+@options.common
+def setup(client: str | None, over: Way | None, token_client: str | None, imports: bool, catalog: str) -> None:
     """Print the exact text that connects CLIENT, and tell whether its first request has come. Without CLIENT, list the clients and
     the client configurations of this machine with the tokens of their tools. Client files are never written to.
 
@@ -200,18 +179,16 @@ def setup(
     """
     if client is None and (over or token_client or imports):
         raise click.UsageError("--over, --token and --import need a CLIENT.")
-    with opened(db) as app:
+    with apps.opened() as app:
         if client is None:
-            _overview(app, as_json)
+            _overview(app)
         elif imports:
-            _import(app, client_of(client), as_json)
+            _import(app, client_of(client))
         else:
-            _one_client(app, client_of(client), over, token_client, catalog, as_json)
+            _one_client(app, client_of(client), over, token_client, catalog)
 
 
-def _one_client(
-    app: App, client: SetupClient, over: Way | None, token_client: str | None, catalog: str, as_json: bool
-) -> None:
+def _one_client(app: App, client: SetupClient, over: Way | None, token_client: str | None, catalog: str) -> None:
     way = over or client.ways[0]
     client.text(way, target_of(app.settings))  # a wrong transport fails before a token is made
     app.catalogs.catalog(catalog)
@@ -219,8 +196,8 @@ def _one_client(
     console = owner_of(app.settings.db)
     target = target_of(app.settings, catalog, token, "" if console is None else console.url)
     text, visits = client.text(way, target), visits_of(app.governance.visits, client, token_client or "")
-    if as_json:
-        print_json({
+    if output.wants_json():
+        output.document({
             "client": client.id,
             "over": way,
             "where": client.where,
@@ -241,14 +218,14 @@ def _one_client(
     click.echo(_came(client, visits))
 
 
-def _import(app: App, client: SetupClient, as_json: bool) -> None:
+def _import(app: App, client: SetupClient) -> None:
     found = (one for one in found_configurations(app.catalogs, Path.home()) if one.client is client)
     chosen = next((one.path for one in found if one.others is not None), None)
     if chosen is None:
         raise WayfareError(
             f"No configuration of {client.title} with servers was found in the home folder; see `wayfare setup`."
         )
-    print_report(app.catalog_editor.discover_file(chosen, client.id), as_json)
+    print_report(app.catalog_editor.discover_file(chosen, client.id))
 
 
 def _came(client: SetupClient, visits: tuple[Visit, ...]) -> str:
@@ -256,7 +233,7 @@ def _came(client: SetupClient, visits: tuple[Visit, ...]) -> str:
         return f"No request of {client.title} has come yet; run `wayfare setup {client.id}` again after it started."
     first, last = min(one.first for one in visits), visits[0].last
     latest = f", its latest at {last:%Y-%m-%d %H:%M:%S}" if last else ""
-    return f"Its first request came at {first:%Y-%m-%d %H:%M:%S} UTC, as {printable(visits[0].name)!r}{latest}."
+    return f"Its first request came at {first:%Y-%m-%d %H:%M:%S} UTC, as {output.printable(visits[0].name)!r}{latest}."
 
 
 def _first(visits: tuple[Visit, ...]) -> dict[str, Any] | None:
@@ -267,25 +244,25 @@ def _first(visits: tuple[Visit, ...]) -> dict[str, Any] | None:
     return {"name": first.name, "at": first.first.isoformat(), "latest": latest}
 
 
-def _overview(app: App, as_json: bool) -> None:
-    if as_json:
+def _overview(app: App) -> None:
+    if output.wants_json():
         clients = [{"client": one.id, "title": one.title, "over": one.ways, "first_request": _first(visits_of(app.governance.visits, one))} for one in CLIENTS.values()]  # fmt: skip
-        print_found(app, as_json, clients=clients)
+        print_found(app, clients=clients)
         return
     rows = [
         (one.id, one.title, ", ".join(one.ways), _short(visits_of(app.governance.visits, one)))
         for one in CLIENTS.values()
     ]
-    print_table(("client", "", "over", "first request"), rows)
+    output.table(("client", "", "over", "first request"), rows)
     click.echo()
-    print_found(app, as_json)
+    print_found(app)
 
 
-def print_found(app: App, as_json: bool, **beside: Any) -> None:
+def print_found(app: App, **beside: Any) -> None:
     """Prints the client configurations of this machine, and the command that imports each."""
     found = found_configurations(app.catalogs, Path.home())
-    if as_json:
-        print_json({**beside, "configurations": [_as_json(one) for one in found]})
+    if output.wants_json():
+        output.document({**beside, "configurations": [_as_json(one) for one in found]})
         return
     for one in found:
         click.echo(f"{one.client.title}: {one.path}\n  {_found_words(one)}")
@@ -302,7 +279,7 @@ def _short(visits: tuple[Visit, ...]) -> str:
 def _found_words(found: FoundConfiguration) -> str:
     """Returns the cost of a configuration, now and with Wayfare, in sentences."""
     if found.problem:
-        return printable(found.problem, 300)
+        return output.printable(found.problem, 300)
     count, beside = len(found.servers), " beside Wayfare" if found.has_wayfare else ""
     servers = f"{count} server{'s' * (count != 1)}{beside}"
     if not found.known:

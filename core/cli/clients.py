@@ -12,18 +12,7 @@ from typing import Any
 
 import click
 
-from core.cli.options import (
-    catalog_option,
-    common,
-    opened,
-    print_json,
-    print_list,
-    print_outcome,
-    print_table,
-    read_file,
-    write_file,
-    written,
-)
+from core.cli import apps, options, output
 from core.domain.errors import WayfareError
 from core.domain.events import ApprovalChange
 from core.domain.people import ROLES, Role
@@ -72,16 +61,9 @@ LIST, ADD, CHANGE, REVOKE = ACTIONS = ("list", "add", "change", "revoke")
 @click.option(
     "--improve", is_flag=True, help="add, change: it may write example requests of the tools that it may use."
 )
-@common
+@options.common
 def clients(
-    action: str,
-    name: str | None,
-    days: float | None,
-    roles: tuple[Role, ...],
-    operator: bool,
-    db: Path | None,
-    as_json: bool,
-    **use: Any,
+    action: str, name: str | None, days: float | None, roles: tuple[Role, ...], operator: bool, **use: Any
 ) -> None:
     """List the clients of the endpoint and the people at the pages, add one, change what one may use, or revoke one. A token is
     shown once; only its hash is kept. A changed client keeps its token.
@@ -102,32 +84,30 @@ def clients(
     scope = Scope(pages=person, until=until, roles=roles, **use)
     if person and scope != Scope(pages=True, until=until, roles=roles):
         raise click.UsageError("--role and --operator are for the pages; they do not go with options about tools.")
-    with opened(db) as app:
+    with apps.opened() as app:
         register = app.governance.clients
         if name is None:
-            _list(register.all(), as_json)
-            if register.any_client and not as_json:
+            _list(register.all())
+            if register.any_client and not output.wants_json():
                 click.echo(app.governance.admission.without_token_words())
         elif action == ADD:
             token = register.make(name, scope, origin="cli")
             about = "" if person else app.governance.admission.without_token_words()
-            print_outcome(
+            output.outcome(
                 {"client": name, "token": token or None, "without_token": about or None},
                 _made(name, token, about, person=person),
-                as_json,
             )
         elif action == CHANGE:
             register.change(name, scope, origin="cli")
-            print_outcome(
+            output.outcome(
                 {"client": name, **json.loads(scope.to_json())},
                 f"{name} may use from its next request on: {scope.words()}.",
-                as_json,
             )
         else:
             register.revoke(name, origin="cli")
             anonymous = name == ANONYMOUS
             said = app.governance.admission.without_token_words() if anonymous else "its token is no longer accepted."
-            print_outcome({"client": name, "revoked": True}, f"{name} is revoked: {said}", as_json)
+            output.outcome({"client": name, "revoked": True}, f"{name} is revoked: {said}")
 
 
 def _made(name: str, token: str, about: str, *, person: bool) -> str:
@@ -137,15 +117,15 @@ def _made(name: str, token: str, about: str, *, person: bool) -> str:
     return "\n".join(filter(None, (line, about)))
 
 
-def _list(found: tuple[Client, ...], as_json: bool) -> None:
+def _list(found: tuple[Client, ...]) -> None:
     rows = [
         {"client": one.name, "revoked": one.revoked, "since": one.since.isoformat(), **json.loads(one.scope.to_json())}
         for one in found
     ]
-    print_list(
+    output.listing(
         {"clients": rows}, ("client", "", "since", "may use"),
-        [(one.name, _state(one), f"{one.since:%Y-%m-%d %H:%M}", one.scope.words()) for one in found], as_json,
-        none="There is no client with a token; this machine needs none. `wayfare clients add NAME` makes one.",
+        [(one.name, _state(one), f"{one.since:%Y-%m-%d %H:%M}", one.scope.words()) for one in found],
+        none="There is no client with a token; this machine needs none. `wayfare clients add NAME` makes one."
     )  # fmt: skip
 
 
@@ -161,8 +141,8 @@ POLICY_ACTIONS = ("show", "import", "export")
 @click.command()
 @click.argument("action", type=click.Choice(POLICY_ACTIONS), default="show")
 @click.argument("file", type=click.Path(path_type=Path), required=False)
-@common
-def policy(action: str, file: Path | None, db: Path | None, as_json: bool) -> None:
+@options.common
+def policy(action: str, file: Path | None) -> None:
     """Show the policy for agents as TOML, import one, or export it to a file: approvals, budgets, rates, breakers,
     lists.
 
@@ -170,22 +150,22 @@ def policy(action: str, file: Path | None, db: Path | None, as_json: bool) -> No
     """
     if (action == "show") is not (file is None):
         raise click.UsageError(f"{action} {'takes no FILE' if file else 'needs a FILE'}.")
-    with opened(db) as app:
+    with apps.opened() as app:
         if action == "import" and file is not None:
             app.governance.set_policy(from_toml(_text(file)), origin="cli")
         text, digest = to_toml(app.governance.policy), app.governance.policy.digest
     if file is None:
-        print_outcome({"digest": digest, "toml": text}, text.rstrip(), as_json)
+        output.outcome({"digest": digest, "toml": text}, text.rstrip())
         return
     if action == "export":
-        write_file(file, text)
+        options.write_file(file, text)
     done = "in force" if action == "import" else f"written to {file}"
-    print_outcome({"digest": digest, "file": str(file)}, f"The policy {digest[:12]} is {done}.", as_json)
+    output.outcome({"digest": digest, "file": str(file)}, f"The policy {digest[:12]} is {done}.")
 
 
 def _text(file: Path) -> str:
     try:
-        return read_file(file).decode()
+        return options.read_file(file).decode()
     except UnicodeDecodeError:
         raise WayfareError(f"{file} is not text in UTF-8.") from None
 
@@ -194,15 +174,15 @@ def _text(file: Path) -> str:
 @click.argument("tool", metavar="[SERVER::TOOL]", required=False)
 @click.option("--client", default=EACH, show_default=True, help="The client whose list has the tool; * is all.")
 @click.option("--remove", is_flag=True, help="Take the pin away.")
-@catalog_option
-@common
-def pin(tool: str | None, client: str, remove: bool, catalog: str, db: Path | None, as_json: bool) -> None:
+@options.catalog
+@options.common
+def pin(tool: str | None, client: str, remove: bool, catalog: str) -> None:
     """List a tool directly to clients of /mcp, beside search_tools, or print the pinned tools. Those that cannot be called now are left
     out of the lists, and say why.
 
     Example: wayfare pin unit-exchange::convert_units
     """
-    with opened(db) as app:
+    with apps.opened() as app:
         governance = app.governance
         if tool is not None:
             wanted = Pin(f"{app.catalogs.open(catalog).name}/{tool}", client)
@@ -214,7 +194,7 @@ def pin(tool: str | None, client: str, remove: bool, catalog: str, db: Path | No
         found = [(one, app.preflight.gone(one.tool, one.client)) for one in governance.policy.pinned]
     rows = [{"tool": one.tool, "client": one.client, "left_out": why} for one, why in found]
     lines = [(one.tool, one.client, f"left out: {why}" if why else "listed") for one, why in found]
-    print_list({"pinned": rows}, ("tool", "client", ""), lines, as_json, none="No tool is pinned.")
+    output.listing({"pinned": rows}, ("tool", "client", ""), lines, none="No tool is pinned.")
 
 
 DECISIONS = ("list", "approve", "deny")
@@ -223,8 +203,8 @@ DECISIONS = ("list", "approve", "deny")
 @click.command()
 @click.argument("action", type=click.Choice(DECISIONS), default="list")
 @click.argument("number", required=False)
-@common
-def approvals(action: str, number: str | None, db: Path | None, as_json: bool) -> None:
+@options.common
+def approvals(action: str, number: str | None) -> None:
     """List the calls, with their arguments, and the changed definitions that wait for a person, and approve or deny
     one.
 
@@ -234,10 +214,10 @@ def approvals(action: str, number: str | None, db: Path | None, as_json: bool) -
     """
     if (action == "list") is not (number is None):
         raise click.UsageError(f"{action} {'takes no NUMBER' if number else 'needs a NUMBER'}.")
-    with opened(db) as app:
+    with apps.opened() as app:
         if number is None:
             calls = [one.change for one in app.governance.waiting()]
-            _waiting(calls, app.governance.definitions.held(), as_json)
+            _waiting(calls, app.governance.definitions.held())
             return
         approve = action == "approve"
         catalog, slash, tool = number.partition("/")
@@ -246,12 +226,12 @@ def approvals(action: str, number: str | None, db: Path | None, as_json: bool) -
         else:
             app.governance.decide(number, approve=approve, origin="cli")
         done = "approved" if approve else "denied"
-        print_outcome({"number": number, "decided": done}, f"{number} is {done}.", as_json)
+        output.outcome({"number": number, "decided": done}, f"{number} is {done}.")
 
 
-def _waiting(calls: Sequence[ApprovalChange], held: Sequence[HeldDefinition], as_json: bool) -> None:
+def _waiting(calls: Sequence[ApprovalChange], held: Sequence[HeldDefinition]) -> None:
     """Prints everything that waits for a person, with the full arguments of each call."""
-    if as_json:
+    if output.wants_json():
         rows = [
             {"number": one.id, "client": one.client, "catalog": one.catalog, "tool": f"{one.server}::{one.tool}",
              "arguments": visible(one.arguments_json), "price_usd": one.price_usd, "reasons": one.reasons,
@@ -262,13 +242,13 @@ def _waiting(calls: Sequence[ApprovalChange], held: Sequence[HeldDefinition], as
         changes = {
             f"{one.catalog}/{one.tool.id}": {part.part: _marked(part) for part in one.differences} for one in held
         }
-        print_json(
+        output.document(
             {"calls": rows, "definitions": list(definitions), "held_because": definitions, "differences": changes}
         )
     elif calls or held:
         lines = [(one.id, one.client, f"{one.server}::{one.tool}", one.reasons) for one in calls]
         lines += [(f"{one.catalog}/{one.tool.id}", "", "", one.why) for one in held]
-        print_table(("number", "client", "tool", "waits because"), lines)
+        output.table(("number", "client", "tool", "waits because"), lines)
         for one in calls:
             click.echo(f"\nArguments of {one.id}: {visible(one.arguments_json)}")
         for one in held:
@@ -293,8 +273,8 @@ def _marked(part: PartDifference) -> str:
     help="Write every record to a file, JSON Lines.",
 )
 @click.option("--head", metavar="HASH", default="", help="The expected newest hash, noted earlier.")
-@common
-def audit(file: Path | None, head: str, db: Path | None, as_json: bool) -> None:
+@options.common
+def audit(file: Path | None, head: str) -> None:
     """Verify the log: decisions, calls, labels, judgments, approvals and denials, and changes of parameters, prices,
     calibrations, clients and policies. Each write is sealed with the hash of the one before. Exits 1 and names the
     first write that was changed.
@@ -303,13 +283,13 @@ def audit(file: Path | None, head: str, db: Path | None, as_json: bool) -> None:
 
     Example: wayfare audit --export log.jsonl
     """
-    with opened(db) as app, written(file) as write:
+    with apps.opened() as app, options.written(file) as write:
         found = app.store.events.audit(lambda line: write(f"{line}\n"))
     problem = found.problem
     if not problem and head and head.lower() != found.hash:
         problem = f"The newest hash is {found.hash}, not {head}."
-    if as_json:
-        print_json({"ok": not problem, **asdict(found), "problem": problem})
+    if output.wants_json():
+        output.document({"ok": not problem, **asdict(found), "problem": problem})
     elif problem:
         click.echo(problem, err=True)
     else:

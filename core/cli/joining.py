@@ -22,10 +22,11 @@ from starlette.background import BackgroundTask
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from core.cli import apps
 from core.cli.main import COMMANDS, main
 from core.domain.console import OwnerLeftError, asked, owner_of
 from core.domain.errors import StoreBusyError
-from core.domain.settings import Settings, launched
+from core.domain.settings import launched
 from core.gateway.entrance import Uses, stranger
 
 if TYPE_CHECKING:
@@ -91,9 +92,7 @@ class CommandDoor:
         launched().stop()
 
     def _run(self, arguments: list[str]) -> Done:
-        from core.cli.options import working_on
-
-        with _captured() as (out, err), working_on(self._app()):
+        with _captured() as (out, err), apps.working_on(self._app()):
             code = 0
             try:
                 main(arguments)
@@ -163,7 +162,7 @@ def joined(command: click.Command, name: str, words: Sequence[str], error: Store
     if name in ALONE:
         raise error
     context = _context(command, name, words)
-    owner = owner_of(Settings.from_environment(db=context.params.get("db")).db)
+    owner = owner_of(apps.settings(context).db)
     if owner is None or not owner.key:
         raise error
     try:
@@ -179,7 +178,7 @@ def joined(command: click.Command, name: str, words: Sequence[str], error: Store
 def _from_anywhere(command: click.Command, name: str, words: Sequence[str]) -> list[str]:
     """Returns the words with absolute paths, because the other process has another working directory."""
     context = _context(command, name, words)
-    paths: set[str] = set()
+    paths = {str(context.meta["db"])}
     for parameter in context.command.params:
         values = list(_values(context.params.get(parameter.name or "")))
         if isinstance(parameter.type, click.Path):

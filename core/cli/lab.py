@@ -13,6 +13,7 @@ import click
 from click.core import ParameterSource
 
 from core.app import App
+from core.cli import apps, options, output
 from core.cli.lab_tables import (
     print_comparisons,
     print_gate,
@@ -21,25 +22,6 @@ from core.cli.lab_tables import (
     print_measures,
     print_missing,
     print_played,
-)
-from core.cli.options import (
-    at_option,
-    catalog_option,
-    common,
-    listed_run,
-    moment,
-    network_option,
-    opened_catalog,
-    opened_even_if_busy,
-    preset_option,
-    print_json,
-    printable,
-    ray_option,
-    read_file,
-    set_option,
-    settings_of,
-    spread_over,
-    write_file,
 )
 from core.domain.errors import StoreError, WayfareError
 from core.domain.params import MEASURED, Parameters
@@ -71,24 +53,24 @@ def tasks() -> None:
 @click.option(
     "--out", type=click.Path(path_type=Path), help="Write the tasks to this file, for `wayfare bench --tasks`."
 )
-@catalog_option
-@common
-def write(count: int, seed: int, out: Path | None, catalog: str, db: Path | None, as_json: bool) -> None:
+@options.catalog
+@options.common
+def write(count: int, seed: int, out: Path | None, catalog: str) -> None:
     """Write tasks of ETOM's five levels from example requests and definitions, as JSON Lines. Without --out they go to standard
     output, and the summary to standard error. Each task says in `provenance` how it was made. The Lab lists the last ones of a catalog.
 
     Example: wayfare tasks write --catalog mine --count 50 --out tasks.jsonl
     """
-    with opened_catalog(db, catalog) as (app, name), listed_run(app, "Writing tasks") as run:
+    with apps.opened_catalog(catalog) as (app, name), apps.listed_run(app, "Writing tasks") as run:
         written = app.task_writing.write(name, count=count, seed=seed, progress=run)
         if written.tasks and name == catalog:  # not one of a file
             run.shows("lab", catalog=name, tasks=f"{STORED}{app.task_writing.keep(name, written.tasks)}")
     text = tasks_text(written.tasks)
     if out is not None:
-        write_file(out, text)
-    if as_json:
+        options.write_file(out, text)
+    if output.wants_json():
         pairs = [asdict(pair) for pair in written.proposals]
-        print_json({
+        output.document({
             "tasks": [json.loads(line) for line in text.splitlines()], "levels": written.levels, "dropped": written.dropped,
             "widened": written.widened, "remarks": written.remarks, "may_do_the_same": pairs,
         })  # fmt: skip
@@ -96,7 +78,7 @@ def write(count: int, seed: int, out: Path | None, catalog: str, db: Path | None
     if out is None:
         click.echo(text, nl=False)
     for line in written.summary():
-        click.echo(printable(line, 300), err=out is None)
+        click.echo(output.printable(line, 300), err=out is None)
 
 
 @click.command()
@@ -158,13 +140,13 @@ def write(count: int, seed: int, out: Path | None, catalog: str, db: Path | None
     type=click.FloatRange(0, min_open=True),
     help="The value's exchange rate of time: seconds for one dollar.",
 )
-@network_option
-@at_option
-@ray_option
-@set_option
-@preset_option
-@catalog_option
-@common
+@options.network
+@options.at
+@options.ray
+@options.settings
+@options.preset
+@options.catalog
+@options.common
 @click.pass_context
 def bench(
     ctx: click.Context,
@@ -181,8 +163,6 @@ def bench(
     s_per_usd: float,
     ray: str,
     settings: tuple[str, ...],
-    db: Path | None,
-    as_json: bool,
     **given: Any,
 ) -> None:
     """Measure how well routers rank the right tools.
@@ -192,8 +172,8 @@ def bench(
 
     Example: wayfare bench --tasks tasks.jsonl --catalog catalog.json --router ehrr --json
     """
-    earlier = None if baseline is None else read_baseline(read_file(baseline), source=str(baseline))
-    asked = BenchOptions(settings=settings_of(settings), **given)
+    earlier = None if baseline is None else read_baseline(options.read_file(baseline), source=str(baseline))
+    asked = BenchOptions(settings=options.settings_of(settings), **given)
     if asked.tasks and asked.judgments:
         raise click.UsageError("Give one of --tasks and --judgments.")
     if earlier is not None:
@@ -202,7 +182,11 @@ def bench(
         raise WayfareError("--network is simulated in this process alone; leave out --ray and --live.")
     if not asked.tasks and not asked.judgments:
         raise click.MissingParameter(param_hint="'--tasks'", param_type="option", ctx=ctx)
-    with opened_even_if_busy(db) as app, listed_run(app, "Routing") as listed, spread_over(ray, app) as spread:
+    with (
+        apps.opened_even_if_busy() as app,
+        apps.listed_run(app, "Routing") as listed,
+        apps.spread_over(ray, app) as spread,
+    ):
         name = asked.opened(app)
         labelled, source = asked.labelled(app, name)
         storing = store and app.store.path is not None
@@ -241,11 +225,11 @@ def bench(
             )
     pairs = compared([run.scores[MEASURES[measure]] for run in runs], measure, seed=seed)
     gate = None if earlier is None else Gate.of(earlier, runs, digest, tolerance)
-    if as_json:
+    if output.wants_json():
         document = {"runs": entries, "comparisons": [pair.to_json() for pair in pairs], "missing_labels": missing}
         document |= {"made_with": asdict(asked), "catalog": digest.to_json(), "generated": generated}
         document |= {"levels": [one.to_json() for one in levelled]}
-        print_json(document if gate is None else document | {"gate": gate.to_json()})
+        output.document(document if gate is None else document | {"gate": gate.to_json()})
     else:
         print_measures(runs)
         print_comparisons(runs, pairs)
@@ -276,7 +260,7 @@ class BenchOptions:
 
     def opened(self, app: App) -> str:
         """Returns the name of the catalog, with its prices and its network. Raises WayfareError."""
-        name, under = app.lab_runs.open(self.catalog), moment(self.network, self.at)
+        name, under = app.lab_runs.open(self.catalog), options.moment(self.network, self.at)
         if under.with_simulated:
             raise WayfareError(
                 "A benchmark measures a catalog without its calls: give --network the name of a profile."

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from core.cli.options import print_table, printable
+from core.cli import output
 from core.domain.significance import Compared
 from core.lab.benchmark import BenchmarkRun
 from core.lab.execution import ExecutionRun
@@ -19,7 +19,7 @@ LISTED = 20  # changes; all tasks are listed
 
 def print_measures(runs: Sequence[BenchmarkRun]) -> None:
     measures = list(runs[0].measures)
-    print_table(
+    output.table(
         ("router", "n", *measures, *runs[0].judged, "rejection", "p50 ms", "p95 ms"),
         [
             (
@@ -40,7 +40,7 @@ def print_comparisons(runs: Sequence[BenchmarkRun], found: Sequence[Compared]) -
     if not found:
         return
     click.echo()
-    print_table(
+    output.table(
         ("pair", found[0].measure, "95 %", "p", "p (Holm)", "effect d", "won/lost/same", "tasks needed"),
         [
             (
@@ -62,7 +62,7 @@ def print_played(played: Sequence[ExecutionRun]) -> None:
     if not played:
         return
     click.echo()
-    print_table(
+    output.table(
         (
             "router",
             "solved",
@@ -82,7 +82,7 @@ def print_levels(levelled: Sequence[LevelRun]) -> None:
     if not levelled:
         return
     click.echo()
-    print_table(
+    output.table(
         ("router", "level", "n", "exact match", "F1", "p50 ms"),
         [
             (
@@ -113,7 +113,7 @@ def print_missing(labels: Mapping[str, Any]) -> None:
         more = f" and {len(tools) - LISTED:,} more tools" if len(tools) > LISTED else ""
         click.echo(
             f"\n{labels['missing']:,} of {labels['labels']:,} labels ({labels['share']:.1%}) name tools that the catalog lacks, so no "
-            f"router can find them: {', '.join(map(printable, tools[:LISTED]))}{more}."
+            f"router can find them: {', '.join(map(output.printable, tools[:LISTED]))}{more}."
         )
 
 
@@ -129,11 +129,13 @@ def print_gate(gate: Gate) -> None:
         )
         for name, moved in (("lost", result.lost), ("won", result.won)):
             for task in moved:
-                click.echo(f"  {name} {printable(task.id)}: {_place(task.was, task)}, now {_place(task.now, task)}")
+                click.echo(
+                    f"  {name} {output.printable(task.id)}: {_place(task.was, task)}, now {_place(task.now, task)}"
+                )
     if gate.changes:
         click.echo()
         print_changes(gate.changes)
-        click.echo(f"Tasks at risk: {', '.join(map(printable, gate.at_risk)) or 'none'}.")
+        click.echo(f"Tasks at risk: {', '.join(map(output.printable, gate.at_risk)) or 'none'}.")
 
 
 def print_changes(found: Sequence[Change]) -> None:
@@ -141,7 +143,7 @@ def print_changes(found: Sequence[Change]) -> None:
         click.echo(f"The catalog has changed since, in {len(found)} servers and tools:")
     for change in found[:LISTED]:
         where = f" ({', '.join(change.fields)})" if change.fields else ""
-        click.echo(f"  {change.what} {printable(change.name)} {change.change}{where}")
+        click.echo(f"  {change.what} {output.printable(change.name)} {change.change}{where}")
     if len(found) > LISTED:
         click.echo(f"  and {len(found) - LISTED:,} more")
 

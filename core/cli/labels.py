@@ -11,23 +11,7 @@ from typing import Any, get_args
 import click
 
 from core.app import App
-from core.cli.options import (
-    catalog_option,
-    common,
-    listed_run,
-    one_of,
-    opened_catalog,
-    preset_option,
-    print_json,
-    print_list,
-    print_outcome,
-    print_table,
-    printable,
-    read_file,
-    set_option,
-    settings_of,
-    write_file,
-)
+from core.cli import apps, options, output
 from core.domain.errors import WayfareError
 from core.domain.feedback import FIRST_SET, By, Calibration, Label
 from core.lab.calibrations import CalibrationResult
@@ -55,10 +39,10 @@ MEASURES = {"mrr": "MRR", "hit@1": "hit@1", "hit@3": "hit@3", "log_loss": "log l
     help="Write the calibration of --name, or the active one, to a file.",
 )
 @click.option("--import", "imported", type=click.Path(path_type=Path), help="Import a calibration from a file.")
-@set_option
-@preset_option
-@catalog_option
-@common
+@options.settings
+@options.preset
+@options.catalog
+@options.common
 def calibrate(
     tasks: Path | None,
     name: str,
@@ -71,8 +55,6 @@ def calibrate(
     settings: tuple[str, ...],
     preset: str,
     catalog: str,
-    db: Path | None,
-    as_json: bool,
 ) -> None:
     """Fit relevance, the probability of fit and Tool Attention's threshold to labels, and judge the fit on held-back
     folds.
@@ -82,58 +64,51 @@ def calibrate(
 
     Example: wayfare calibrate --catalog sample --tasks tasks.jsonl --name spring --apply
     """
-    one_of(
+    options.one_of(
         {"--use": use is not None, "--undo": undo, "--list": listed, "--export": exported, "--import": imported},
         least=0,
     )
-    attention = with_preset(ToolAttentionParameters, preset, settings_of(settings))
-    with opened_catalog(db, catalog) as (app, chosen):
+    attention = with_preset(ToolAttentionParameters, preset, options.settings_of(settings))
+    with apps.opened_catalog(catalog) as (app, chosen):
         service = app.calibrations
         if listed:
-            _print_calibrations(app, chosen, as_json)
+            _print_calibrations(app, chosen)
         elif undo:
-            _print_active(service.undo(chosen, by=CLI), chosen, as_json)
+            _print_active(service.undo(chosen, by=CLI), chosen)
         elif use is not None:
-            _print_active(service.apply(use, catalog=chosen, by=CLI), chosen, as_json)
+            _print_active(service.apply(use, catalog=chosen, by=CLI), chosen)
         elif exported is not None:
-            write_file(exported, service.export(chosen, name))
-            print_outcome({"file": str(exported)}, f"Written to {exported}.", as_json)
+            options.write_file(exported, service.export(chosen, name))
+            output.outcome({"file": str(exported)}, f"Written to {exported}.")
         elif imported is not None:
             found = service.import_file(
-                read_file(imported), source=str(imported), catalog=chosen, name=name, apply=applied, by=CLI
+                options.read_file(imported), source=str(imported), catalog=chosen, name=name, apply=applied, by=CLI
             )
-            print_outcome(
-                _line(found),
-                f"Calibration {printable(found.name)} kept{' and switched on' if applied else ''}.",
-                as_json,
+            output.outcome(
+                _line(found), f"Calibration {output.printable(found.name)} kept{' and switched on' if applied else ''}."
             )
         else:
-            _fit(app, chosen, tasks, name, applied=applied, attention=attention, as_json=as_json)
+            _fit(app, chosen, tasks, name, applied=applied, attention=attention)
 
 
 def _fit(
-    app: App,
-    catalog: str,
-    tasks: Path | None,
-    name: str,
-    *,
-    applied: bool,
-    attention: ToolAttentionParameters,
-    as_json: bool,
+    app: App, catalog: str, tasks: Path | None, name: str, *, applied: bool, attention: ToolAttentionParameters
 ) -> None:
     labelled = None if tasks is None else app.lab.read_tasks(tasks)
     kept = None
-    with listed_run(app, "Fitting") as run:
+    with apps.listed_run(app, "Fitting") as run:
         run.shows("catalog", view="calibration", catalog=catalog)
         result = app.calibrations.fit(catalog, labelled, attention=attention, progress=run)
         if result.accepted:
             kept = app.calibrations.save(result, name, apply=applied, by=CLI)
-    if as_json:
-        print_json({**result.report(), "name": kept.name if kept else None, "applied": applied and kept is not None})
+    if output.wants_json():
+        output.document(
+            {**result.report(), "name": kept.name if kept else None, "applied": applied and kept is not None}
+        )
     else:
         _print_result(result, kept, applied=applied)
     if applied and kept is None:
-        if as_json:
+        if output.wants_json():
             sys.exit(2)
         raise WayfareError(result.refused)
 
@@ -144,7 +119,7 @@ def _print_result(result: CalibrationResult, kept: Calibration | None, *, applie
     click.echo(f"{result.fit.labels} labelled sub-tasks, measured on held-back folds:")
     if result.sampled:
         click.echo(result.sampled)
-    print_table(
+    output.table(
         ("measure", "before", "after", "change", "95 % interval"),
         [
             (what, f"{c.before:.3f}", f"{c.after:.3f}", f"{c.gain:+.3f}", f"{c.low:+.3f} to {c.high:+.3f}")
@@ -158,23 +133,23 @@ def _print_result(result: CalibrationResult, kept: Calibration | None, *, applie
         click.echo("Nothing was kept.")
         return
     parts = ", ".join(result.accepted)
-    end = "switched on" if applied else f"switch it on with `wayfare calibrate --use {printable(kept.name)}`"
-    click.echo(f"Kept as {printable(kept.name)} ({parts}); {end}.")
+    end = "switched on" if applied else f"switch it on with `wayfare calibrate --use {output.printable(kept.name)}`"
+    click.echo(f"Kept as {output.printable(kept.name)} ({parts}); {end}.")
 
 
-def _print_calibrations(app: App, catalog: str, as_json: bool) -> None:
+def _print_calibrations(app: App, catalog: str) -> None:
     active = app.calibrations.active(catalog)
     found = app.calibrations.of_catalog(catalog)
     rows: list[dict[str, Any]] = [_line(one) | {"active": active is not None and one.id == active.id} for one in found]
     lines = [(row["name"], str(row["labels"]), row["at"][:16], "in force" if row["active"] else "") for row in rows]
     header = ("name", "labels", "fitted", "")
-    print_list({"calibrations": rows}, header, lines, as_json, none="There is no calibration yet.")
+    output.listing({"calibrations": rows}, header, lines, none="There is no calibration yet.")
 
 
-def _print_active(active: Calibration | None, catalog: str, as_json: bool) -> None:
-    what = "The shipped calibration" if active is None else f"Calibration {printable(active.name)}"
-    print_outcome(
-        {"active": None if active is None else active.name}, f"{what} is in force for {printable(catalog)}.", as_json
+def _print_active(active: Calibration | None, catalog: str) -> None:
+    what = "The shipped calibration" if active is None else f"Calibration {output.printable(active.name)}"
+    output.outcome(
+        {"active": None if active is None else active.name}, f"{what} is in force for {output.printable(catalog)}."
     )
 
 
@@ -199,8 +174,8 @@ def _line(calibration: Calibration) -> dict[str, Any]:
     "--import", "imported", type=click.Path(path_type=Path), help="Import labels from labelled tasks, JSON Lines."
 )
 @click.option("--export", "exported", type=click.Path(path_type=Path), help="Write the labels as labelled tasks.")
-@catalog_option
-@common
+@options.catalog
+@options.common
 def label(
     text: str | None,
     tool: str,
@@ -212,34 +187,30 @@ def label(
     imported: Path | None,
     exported: Path | None,
     catalog: str,
-    db: Path | None,
-    as_json: bool,
 ) -> None:
     """Label a tool as right or wrong for a sub-task. Later decisions on similar sub-tasks follow.
 
     Example: wayfare label "find a hotel in Lisbon" --tool hotels::search --right --instead-of calendar::find_free_time
     """
-    one_of({"TEXT": text, "--retract": retract, "--list": listed, "--import": imported, "--export": exported})
-    with opened_catalog(db, catalog) as (app, name):
+    options.one_of({"TEXT": text, "--retract": retract, "--list": listed, "--import": imported, "--export": exported})
+    with apps.opened_catalog(catalog) as (app, name):
         if text is not None:
             made = _labelled(app, name, text, tool, right=right, instead_of=instead_of, hint=hint)
-            _print_labels(made, as_json=as_json)
+            _print_labels(made)
         elif retract:
-            _print_labels([app.feedback.retract(retract, by=CLI)], as_json=as_json)
+            _print_labels([app.feedback.retract(retract, by=CLI)])
         elif listed:
-            _print_labels(app.feedback.labels(name), as_json=as_json)
+            _print_labels(app.feedback.labels(name))
         elif imported is not None:
-            found = app.feedback.import_tasks(read_file(imported), source=str(imported), catalog=name)
+            found = app.feedback.import_tasks(options.read_file(imported), source=str(imported), catalog=name)
             said = {"added": found.added, "known": found.known, "passed_over": found.passed_over}
-            print_outcome(
-                said, f"{found.added} labels added, {found.known} known, {found.passed_over} passed over.", as_json
-            )
+            output.outcome(said, f"{found.added} labels added, {found.known} known, {found.passed_over} passed over.")
         elif exported is not None:
             lines = app.feedback.export(name)
-            write_file(exported, lines)
+            options.write_file(exported, lines)
             count = len(lines.splitlines())
-            print_outcome(
-                {"file": str(exported), "tasks": count}, f"{count} labelled sub-tasks written to {exported}.", as_json
+            output.outcome(
+                {"file": str(exported), "tasks": count}, f"{count} labelled sub-tasks written to {exported}."
             )
 
 
@@ -255,7 +226,7 @@ def _labelled(
     return app.feedback.should_have_been(text, right=tool, shown=instead_of, catalog=catalog, server_hint=hint, by=CLI)
 
 
-def _print_labels(labels: Sequence[Label], *, as_json: bool) -> None:
+def _print_labels(labels: Sequence[Label]) -> None:
     rows = [
         {
             "id": one.id, "at": one.at.isoformat(), "catalog": one.catalog, "subtask": one.subtask, "server_hint": one.server_hint,
@@ -265,7 +236,7 @@ def _print_labels(labels: Sequence[Label], *, as_json: bool) -> None:
     ]  # fmt: skip
     lines = [(one.id, _word(one), one.tool, one.subtask) for one in labels]
     header = ("id", "", "tool", "sub-task")
-    print_list({"labels": rows}, header, lines, as_json, none="There is no label yet.")
+    output.listing({"labels": rows}, header, lines, none="There is no label yet.")
 
 
 def _word(label: Label) -> str:
@@ -284,18 +255,9 @@ FORMATS: tuple[Format, ...] = get_args(Format)
 @click.option("--set", "set_name", default=FIRST_SET, show_default=True, metavar="NAME", help="The set of judgments.")
 @click.option("--judge", default="", metavar="NAME", help="import: the judge, if the file names none.")
 @click.option("--format", "form", type=click.Choice(FORMATS), help="export: jsonl unless FILE ends with .csv.")
-@catalog_option
-@common
-def judgments(
-    action: str,
-    file: Path | None,
-    set_name: str,
-    judge: str,
-    form: Format | None,
-    catalog: str,
-    db: Path | None,
-    as_json: bool,
-) -> None:
+@options.catalog
+@options.common
+def judgments(action: str, file: Path | None, set_name: str, judge: str, form: Format | None, catalog: str) -> None:
     """List the judgment sets of a catalog, import or export one.
 
     A judgment is a judge's grade from 0 to 3 of a tool for a sub-task. JSON Lines and CSV hold all of it. The format `tasks` is the
@@ -305,28 +267,28 @@ def judgments(
     """
     if (action in (IMPORT, EXPORT)) is not (file is not None):
         raise click.UsageError(f"{action} {'needs a FILE' if file is None else 'takes no FILE'}.")
-    with opened_catalog(db, catalog) as (app, name):
+    with apps.opened_catalog(catalog) as (app, name):
         if file is None:
-            _list_sets(app, name, as_json)
+            _list_sets(app, name)
         elif action == IMPORT:
             found = app.judgments.import_(
-                read_file(file), source=str(file), catalog=name, set_name=set_name, judge=judge
+                options.read_file(file), source=str(file), catalog=name, set_name=set_name, judge=judge
             )
             absent = f" {found.not_in_catalog} are of tools that {name} does not have." if found.not_in_catalog else ""
-            print_outcome(
-                asdict(found), f"{found.added} judgments added to {set_name!r}, {found.known} known.{absent}", as_json
+            output.outcome(
+                asdict(found), f"{found.added} judgments added to {set_name!r}, {found.known} known.{absent}"
             )
         else:
             text = app.judgments.export(name, set_name, form or ("csv" if file.suffix.lower() == ".csv" else "jsonl"))
-            write_file(file, text)
+            options.write_file(file, text)
             lines = len(text.splitlines())
-            print_outcome({"file": str(file), "lines": lines}, f"{lines} lines written to {file}.", as_json)
+            output.outcome({"file": str(file), "lines": lines}, f"{lines} lines written to {file}.")
 
 
-def _list_sets(app: App, catalog: str, as_json: bool) -> None:
+def _list_sets(app: App, catalog: str) -> None:
     sets = app.judgments.sets(catalog)
-    print_list(
+    output.listing(
         {"sets": [{"set": name, "judgments": count} for name, count in sets.items()]}, ("judgments", "set"),
-        [(f"{count:,}", name) for name, count in sets.items()], as_json,
-        none="There is no judgment yet. Judge on the pages Decision, Compare and Call, or import a file.",
+        [(f"{count:,}", name) for name, count in sets.items()],
+        none="There is no judgment yet. Judge on the pages Decision, Compare and Call, or import a file."
     )  # fmt: skip

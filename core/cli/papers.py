@@ -13,18 +13,7 @@ from typing import Any
 import click
 
 from core.app import App, Settings, open_app
-from core.cli.options import (
-    common,
-    json_option,
-    listed_run,
-    opened,
-    opened_even_if_busy,
-    preset_option,
-    print_json,
-    print_table,
-    set_option,
-    settings_of,
-)
+from core.cli import apps, options, output
 from core.domain import units
 from core.domain.errors import ParameterError, StoreError
 from core.domain.settings import IN_MEMORY
@@ -73,9 +62,9 @@ LIVE_NOTE = "Live: every call was made over MCP, with the network injected. AL a
 )
 @click.option("--catalog", default=TESTBED, show_default=True, help="A catalog by name, or a catalog file.")
 @click.option("--store/--no-store", default=True, show_default=True, help="Store the runs for the Network page.")
-@set_option
-@preset_option
-@common
+@options.settings
+@options.preset
+@options.common
 def scenario(
     name: str,
     routers: tuple[str, ...],
@@ -86,8 +75,6 @@ def scenario(
     store: bool,
     settings: tuple[str, ...],
     preset: str,
-    db: Path | None,
-    as_json: bool,
     **conditions: Any,
 ) -> None:
     """Run routers through a network scenario. Without --live no tool is called. NAME is a profile (ideal, hybrid,
@@ -97,8 +84,8 @@ def scenario(
     Example: wayfare scenario hybrid --router prag --router sonar --steps 500
     """
     usual, most = (SETTINGS[:1], LIVE_STEPS) if live else (SETTINGS, STEPS)
-    plan = planned(routers, [_setting(text) for text in kept] or usual, settings_of(settings), preset=preset)
-    with opened_even_if_busy(db) as app, listed_run(app, "Calling" if live else "Simulating") as run:
+    plan = planned(routers, [_setting(text) for text in kept] or usual, options.settings_of(settings), preset=preset)
+    with apps.opened_even_if_busy() as app, apps.listed_run(app, "Calling" if live else "Simulating") as run:
         world = app.scenarios.world(
             name,
             tasks=None if tasks is None else app.lab.read_tasks(tasks),
@@ -109,12 +96,12 @@ def scenario(
         runs = app.scenarios.run(world, plan, live=live, progress=run, cancel=run.job.stop)
         if store and app.store.path is not None:
             run.shows("network", runs=",".join(_keep_runs(app, world, runs)))
-    if as_json:
-        print_json({"runs": [run.to_json() for run in runs]})
+    if output.wants_json():
+        output.document({"runs": [run.to_json() for run in runs]})
         return
     if live:
         click.echo(LIVE_NOTE)
-    print_table(("router", "setting", "SSR", "EE", "AL ms", "SL ms", "FR", "cost", "utility"), list(map(_row, runs)))
+    output.table(("router", "setting", "SSR", "EE", "AL ms", "SL ms", "FR", "cost", "utility"), list(map(_row, runs)))
 
 
 def _keep_runs(app: App, world: World, runs: Sequence[ScenarioRun]) -> list[str]:
@@ -176,19 +163,12 @@ def _setting(text: str) -> Setting:
     help="Poisoned servers, JSON Lines, for Tool Attention's section 7.6.",
 )
 @click.option(
-    "--db",
-    type=click.Path(path_type=Path),
+    "--db", type=click.Path(path_type=Path), expose_value=False, callback=options.kept,
     help="A store whose prices and labels count. [default: none, so that results are reproducible]",
-)
-@json_option
+)  # fmt: skip
+@options.as_json
 def papers_command(
-    chosen: tuple[str, ...],
-    folder: Path | None,
-    seed: int,
-    model_tasks: int,
-    poisoned: Path | None,
-    db: Path | None,
-    as_json: bool,
+    chosen: tuple[str, ...], folder: Path | None, seed: int, model_tasks: int, poisoned: Path | None
 ) -> None:
     """Recompute the tables of the papers, as far as possible without a model, and write the files of the Papers page.
 
@@ -199,7 +179,7 @@ def papers_command(
     """
     rows: list[tuple[str, ...]] = []
     documents: list[dict[str, object]] = []
-    with _app(db) as app:
+    with _app() as app:
         say = _elapsed()
         for paper in dict.fromkeys(chosen or papers()):
             stored = app.papers.report(paper)
@@ -219,18 +199,18 @@ def papers_command(
                     str(file),
                 )
             )
-    if as_json:
-        print_json({"papers": documents})
+    if output.wants_json():
+        output.document({"papers": documents})
         return
-    print_table(
+    output.table(
         ("paper", "exact rows that agree", "rows on our data", "rows not made", "cells that moved", "file"), rows
     )
 
 
-def _app(db: Path | None) -> AbstractContextManager[App]:
+def _app() -> AbstractContextManager[App]:
     """Returns the app over a store. Without a store returns one in memory, with the shipped encoders."""
-    if db is not None:
-        return opened(db)
+    if click.get_current_context().meta["db"] is not None:
+        return apps.opened()
     return open_app(replace(Settings.from_environment(db=IN_MEMORY), encoder_difference="", reranker=""))
 
 

@@ -12,19 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from core.app import Settings
-from core.cli.options import (
-    catalog_option,
-    common,
-    listed_run,
-    opened_catalog,
-    print_json,
-    print_outcome,
-    print_table,
-    printable,
-    read_file,
-    write_file,
-)
+from core.cli import apps, options, output
 from core.cli.store import console_said
 from core.domain import units
 from core.domain.errors import StoreBusyError, UnknownNameError, WayfareError
@@ -55,17 +43,19 @@ def requests() -> None:
 @click.option(
     "--source", default=OPERATOR, show_default=True, metavar="NAME", help=f"Who wrote them: {', '.join(GIVEN_BY)}."
 )
-@catalog_option
-@common
-def import_(file: Path, source: str, catalog: str, db: Path | None, as_json: bool) -> None:
+@options.catalog
+@options.common
+def import_(file: Path, source: str, catalog: str) -> None:
     """Take requests from JSON Lines: {"tool": "server::tool", "requests": ["..."]}. `wayfare requests undo` takes them back.
 
     Example: wayfare requests import requests.jsonl --catalog work --source model
     """
-    with opened_catalog(db, catalog) as (app, name):
-        taken = app.requests.import_file(read_file(file), source_file=str(file), catalog=name, source=source, by=CLI)
-    if as_json:
-        print_json({
+    with apps.opened_catalog(catalog) as (app, name):
+        taken = app.requests.import_file(
+            options.read_file(file), source_file=str(file), catalog=name, source=source, by=CLI
+        )
+    if output.wants_json():
+        output.document({
             "tools": taken.tools, "requests": taken.requests, "skipped": [asdict(one) for one in taken.skipped],
         })  # fmt: skip
         return
@@ -78,35 +68,35 @@ def import_(file: Path, source: str, catalog: str, db: Path | None, as_json: boo
 
 @requests.command()
 @click.option("--missing", is_flag=True, help="The tools that have none or stale ones, each with its definition.")
-@catalog_option
-@common
-def export(missing: bool, catalog: str, db: Path | None, as_json: bool) -> None:
+@options.catalog
+@options.common
+def export(missing: bool, catalog: str) -> None:
     """Print the requests of a catalog as JSON Lines, or with --missing the tools that lack them.
 
     Example: wayfare requests export --catalog sample
     """
-    with opened_catalog(db, catalog) as (app, name):
+    with apps.opened_catalog(catalog) as (app, name):
         rows = app.requests.missing(name) if missing else app.requests.rows(name)
-    if as_json:
-        print_json({"tools": rows})
+    if output.wants_json():
+        output.document({"tools": rows})
     else:
         click.echo(lines(rows), nl=False)
 
 
 @requests.command()
-@catalog_option
-@common
-def undo(catalog: str, db: Path | None, as_json: bool) -> None:
+@options.catalog
+@options.common
+def undo(catalog: str) -> None:
     """Take back the newest change of a catalog's requests.
 
     Example: wayfare requests undo --catalog work
     """
-    with opened_catalog(db, catalog) as (app, name):
+    with apps.opened_catalog(catalog) as (app, name):
         done = app.requests.undo(name, CLI)
     at = done.at.isoformat(timespec="seconds")
-    print_outcome(
+    output.outcome(
         {"tools": done.tools, "requests": done.requests, "source": done.source, "at": at},
-        f"{done.requests:,} requests of {done.tools:,} tools are as they were before {at}.", as_json,
+        f"{done.requests:,} requests of {done.tools:,} tools are as they were before {at}."
     )  # fmt: skip
 
 
@@ -118,10 +108,10 @@ def undo(catalog: str, db: Path | None, as_json: bool) -> None:
 @click.option("--model", default="", metavar="NAME", help="The model that writes (default: WAYFARE_LLM_MODEL).")
 @click.option("--limit-usd", type=click.FloatRange(0), help="Stop before more than this is spent.")
 @click.option("--yes", is_flag=True, help="Begin without asking.")
-@catalog_option
-@common
+@options.catalog
+@options.common
 def write(
-    model: str, limit_usd: float | None, yes: bool, catalog: str, db: Path | None, as_json: bool
+    model: str, limit_usd: float | None, yes: bool, catalog: str
 ) -> None:  # fmt: skip
     """Have a language model write requests for the tools that lack them. Prints an estimate of tokens and money and asks before it
     begins. A run that was ended goes on where it stopped.
@@ -132,23 +122,23 @@ def write(
     """
     from core.learning.request_writing import RequestWriter, WritingRun, writing_endpoint
 
-    if as_json and not yes:
+    if output.wants_json() and not yes:
         raise click.UsageError("--json cannot ask; give --yes with it.")
-    endpoint = writing_endpoint(Settings.from_environment(db=db).environment, model)
-    writer, keeper = RequestWriter(endpoint, endpoint.price_usd), _Keeper(catalog, db)
+    endpoint = writing_endpoint(apps.settings().environment, model)
+    writer, keeper = RequestWriter(endpoint, endpoint.price_usd), _Keeper(catalog)
     rows = keeper.missing()
     estimate = writer.estimate(rows)
     if limit_usd is not None and estimate.usd is None:
         raise WayfareError(f"The price of {endpoint.model!r} is unknown, so --limit-usd cannot be kept; leave it out.")
-    if rows and not as_json:
+    if rows and not output.wants_json():
         click.echo(
             f"{len(rows):,} tools lack requests. {endpoint.model} would take about: {estimate.words()}.", err=True
         )
     if rows and not yes:
         click.confirm("Begin?", abort=True, err=True)
     run = WritingRun(writer, keeper.keep, limit_usd)
-    run.write(rows, lambda: None if as_json else click.echo(f"{run.words()}.", err=True))
-    _print_run(run, len(keeper.missing()), endpoint.model, as_json)
+    run.write(rows, lambda: None if output.wants_json() else click.echo(f"{run.words()}.", err=True))
+    _print_run(run, len(keeper.missing()), endpoint.model)
 
 
 @dataclass
@@ -156,11 +146,10 @@ class _Keeper:
     """Reads and keeps requests in the store, or through the console that serves it."""
 
     catalog: str
-    db: Path | None
 
     def missing(self) -> list[dict[str, Any]]:
         try:
-            with opened_catalog(self.db, self.catalog) as (app, name):
+            with apps.opened_catalog(self.catalog) as (app, name):
                 return app.requests.missing(name)
         except StoreBusyError as busy:
             return self._by_owner(["export", "--missing"], busy)["tools"]
@@ -168,13 +157,13 @@ class _Keeper:
     def keep(self, found: Mapping[str, Sequence[str]]) -> dict[str, Any]:
         """Keeps the requests of some tools. Returns how many tools and requests were taken, and what was not."""
         try:
-            with opened_catalog(self.db, self.catalog) as (app, name):
+            with apps.opened_catalog(self.catalog) as (app, name):
                 given = [(line, tool, texts) for line, (tool, texts) in enumerate(found.items(), 1)]
                 return asdict(app.requests.add(name, given, source=MODEL, by=CLI))
         except StoreBusyError as busy:
             with tempfile.TemporaryDirectory() as folder:
                 file = Path(folder) / "requests.jsonl"
-                write_file(file, lines({"tool": tool, "requests": texts} for tool, texts in found.items()))
+                options.write_file(file, lines({"tool": tool, "requests": texts} for tool, texts in found.items()))
                 try:
                     return self._by_owner(["import", str(file), "--source", MODEL], busy)
                 except WayfareError as error:
@@ -185,21 +174,20 @@ class _Keeper:
     def _by_owner(self, words: list[str], busy: StoreBusyError) -> dict[str, Any]:
         file = Path(self.catalog)
         catalog = str(file.absolute()) if file.is_file() else self.catalog
-        settings = Settings.from_environment(db=self.db)
-        return console_said(["requests", *words, "--catalog", catalog], settings, busy)
+        return console_said(["requests", *words, "--catalog", catalog], busy)
 
 
-def _print_run(run: WritingRun, left: int, model: str, as_json: bool) -> None:
-    if as_json:
-        print_json({
+def _print_run(run: WritingRun, left: int, model: str) -> None:
+    if output.wants_json():
+        output.document({
             "model": model, "tools": run.tools, "requests": run.requests, "left": left,
             **asdict(run.spent), "skipped": run.skipped, "stopped": run.stopped,
         })  # fmt: skip
     else:
         for why in run.skipped[:SHOWN]:
-            click.echo(printable(why, 300), err=True)
+            click.echo(output.printable(why, 300), err=True)
         if run.stopped:
-            click.echo(printable(run.stopped, 500), err=True)
+            click.echo(output.printable(run.stopped, 500), err=True)
         rest = f"; {left:,} tools still lack some, the same command goes on" if left else ""
         click.echo(f"{run.requests:,} requests of {run.tools:,} tools were written{rest}.")
     if run.failed:
@@ -214,9 +202,9 @@ NAMED = 3
 @click.option(
     "--min", "least", type=click.FloatRange(0, 1), help="Exit 1 if fewer than this share of requests find their tool among three."
 )  # fmt: skip
-@catalog_option
-@common
-def findable(least: float | None, catalog: str, db: Path | None, as_json: bool) -> None:
+@options.catalog
+@options.common
+def findable(least: float | None, catalog: str) -> None:
     """Estimate from example requests how often each tool would be found, the worst first, and what it is taken for.
 
     A quarter of each tool's requests is left out in turn and ranked by what the others teach. Tools that do the same count
@@ -224,11 +212,11 @@ def findable(least: float | None, catalog: str, db: Path | None, as_json: bool) 
 
     Example: wayfare findable --catalog mine --min 0.8
     """
-    with opened_catalog(db, catalog) as (app, name), listed_run(app, "Ranking requests") as run:
+    with apps.opened_catalog(catalog) as (app, name), apps.listed_run(app, "Ranking requests") as run:
         run.shows("catalog", view="findable", catalog=name)
         found = app.findable.estimate(name, run)
-    if as_json:
-        print_json(document(found))
+    if output.wants_json():
+        output.document(document(found))
     else:
         _print_found(found)
     if least is not None and found.hit_3 < least:
@@ -274,15 +262,15 @@ def _print_found(found: Findable) -> None:
         )
     rows = [
         (
-            printable(one.tool), f"{one.first} of {one.of}", f"{one.found} of {one.of}",
-            ", ".join(f"{printable(other)} ({times})" for other, times in one.taken_for[:NAMED]),
+            output.printable(one.tool), f"{one.first} of {one.of}", f"{one.found} of {one.of}",
+            ", ".join(f"{output.printable(other)} ({times})" for other, times in one.taken_for[:NAMED]),
         )
         for one in found.tools[:LISTED_TOOLS] if one.first < one.of
     ]  # fmt: skip
     if not rows:
         click.echo("Every request that was left out finds its tool first.")
         return
-    print_table(("tool", "first", "among three", "taken for"), rows)
+    output.table(("tool", "first", "among three", "taken for"), rows)
 
 
 SHOWN_FINDINGS = 10  # findings of one rule, unless rules are asked for by name
@@ -298,24 +286,24 @@ SHOWN_FINDINGS = 10  # findings of one rule, unless rules are asked for by name
     help="Only findings of at least this severity.",
 )
 @click.option("--strict", is_flag=True, help="Exit with 1 if the shown findings include an error.")
-@catalog_option
-@common
-def lint(rules: tuple[str, ...], severity: str, strict: bool, catalog: str, db: Path | None, as_json: bool) -> None:
+@options.catalog
+@options.common
+def lint(rules: tuple[str, ...], severity: str, strict: bool, catalog: str) -> None:
     """Find poor descriptions, colliding names, broken schemas and text that tries to instruct a model.
 
     Example: wayfare lint --catalog my_servers.json --severity warning
     """
     least = Severity(severity)
     vectors = _needs_vectors(rules, least)
-    with opened_catalog(db, catalog) as (app, name):
-        if vectors and not as_json:
+    with apps.opened_catalog(catalog) as (app, name):
+        if vectors and not output.wants_json():
             app.catalogs.prepare(name, _report_once())
-        with listed_run(app, "Looking for flaws") as run:
+        with apps.listed_run(app, "Looking for flaws") as run:
             run.shows("catalog", view="lint", catalog=name)
             found = app.lint_reports.report(name, vectors=vectors, progress=run)
         report = found.only(rules, least)
-    if as_json:
-        print_json(report.to_json())
+    if output.wants_json():
+        output.document(report.to_json())
     else:
         print_report_of_linting(report, everything=bool(rules))
     if strict and report.counts()[Severity.ERROR]:
@@ -347,7 +335,7 @@ def print_report_of_linting(report: LintReport, *, everything: bool) -> None:
     counted = ", ".join(
         f"{count:,} {severity}{'' if count == 1 else 's'}" for severity, count in report.counts().items()
     )
-    click.echo(f"Catalog {printable(report.catalog)}: {counted}.")
+    click.echo(f"Catalog {output.printable(report.catalog)}: {counted}.")
     if not report.findings:
         click.echo("Nothing found.")
     for rule_id, group in groupby(report.findings, key=lambda finding: finding.rule):
@@ -363,5 +351,5 @@ def print_report_of_linting(report: LintReport, *, everything: bool) -> None:
 
 def _finding(finding: Finding) -> str:
     place = "::".join(part for part in (finding.server, finding.tool) if part)
-    line = printable(f"{place}: {finding.reason}" if place else finding.reason, 300)
-    return f"{line} “{printable(finding.evidence)}”" if finding.evidence and finding.where != "name" else line
+    line = output.printable(f"{place}: {finding.reason}" if place else finding.reason, 300)
+    return f"{line} “{output.printable(finding.evidence)}”" if finding.evidence and finding.where != "name" else line

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import textwrap
-from pathlib import Path
 
 import click
 
-from core.cli.options import common, print_json, print_table
+from core.cli import options, output
 from core.domain.errors import UnknownNameError
 from core.routers import ROUTERS
 
 
 @click.command()
-@common
-def routers(db: Path | None, as_json: bool) -> None:  # noqa: ARG001 - the same options everywhere
+@options.common
+def routers() -> None:
     """List the routing algorithms.
 
     Example: wayfare routers
     """
-    if as_json:
-        print_json({
+    if output.wants_json():
+        output.document({
             "routers": [
                 {"id": r.id, "title": r.title, "paper": r.paper, "summary": r.summary, "parameters": [k.name for k in r.parameters.knobs()]}
                 for r in ROUTERS.values()
@@ -36,8 +35,8 @@ def routers(db: Path | None, as_json: bool) -> None:  # noqa: ARG001 - the same 
 
 @click.command()
 @click.option("--router", default="ehrr", show_default=True, help="The router whose parameters are listed.")
-@common
-def parameters(router: str, db: Path | None, as_json: bool) -> None:  # noqa: ARG001 - the same options everywhere
+@options.common
+def parameters(router: str) -> None:
     """List a router's parameters with unit, range and default.
 
     Example: wayfare parameters --router ehrr
@@ -45,8 +44,8 @@ def parameters(router: str, db: Path | None, as_json: bool) -> None:  # noqa: AR
     if router not in ROUTERS:
         raise UnknownNameError(f"There is no router {router!r}; choose one of: {', '.join(ROUTERS)}.")
     knobs = ROUTERS[router].parameters.knobs()
-    if as_json:
-        print_json({
+    if output.wants_json():
+        output.document({
             "router": router,
             "parameters": [
                 {"name": k.name, "symbol": k.symbol, "default": k.default, "unit": k.unit, "low": k.low, "high": k.high,
@@ -56,4 +55,4 @@ def parameters(router: str, db: Path | None, as_json: bool) -> None:  # noqa: AR
         })  # fmt: skip
         return
     rows = [(k.name, str(k.default), k.unit, "" if k.low is None else f"{k.low:g}..{k.high:g}", k.help) for k in knobs]
-    print_table(("parameter", "default", "unit", "range", "what it does"), rows)
+    output.table(("parameter", "default", "unit", "range", "what it does"), rows)

@@ -14,23 +14,7 @@ import click
 
 from core.app import App
 from core.calls.calls import CallReport
-from core.cli.options import (
-    at_option,
-    catalog_option,
-    common,
-    moment,
-    network_option,
-    opened,
-    opened_catalog,
-    preset_or_file_option,
-    print_json,
-    print_outcome,
-    print_table,
-    printable,
-    read_file,
-    set_option,
-    settings_of,
-)
+from core.cli import apps, options, output
 from core.domain import units
 from core.domain.decision import Decision
 from core.domain.errors import Refusal, UnknownNameError, WayfareError
@@ -52,13 +36,13 @@ from core.routers.why import fit_sentence
 @click.argument("text")
 @click.option("--router", default="ehrr", show_default=True, help="The routing algorithm.")
 @click.option("--hint", default="", help="The kind of server that is wanted.")
-@set_option
-@preset_or_file_option
-@network_option
-@at_option
+@options.settings
+@options.preset_or_file
+@options.network
+@options.at
 @click.option("--at-once", is_flag=True, help="Decide by words alone if the catalog's vectors are not there yet.")
-@catalog_option
-@common
+@options.catalog
+@options.common
 def route(
     text: str,
     router: str,
@@ -69,27 +53,25 @@ def route(
     at: float,
     at_once: bool,
     catalog: str,
-    db: Path | None,
-    as_json: bool,
 ) -> None:
     """Decide which tool gets a sub-task, and show why. With `--set planner=model` the language model in
     WAYFARE_LLM_MODEL interprets the sub-task, for routers that use a planner.
 
     Example: wayfare route "sum a column of a CSV file" --set alpha_t=0.1
     """
-    with opened_catalog(db, catalog) as (app, name):
+    with apps.opened_catalog(catalog) as (app, name):
         decision = app.routing.route(
             text,
             catalog=name,
             router=router,
-            parameters=_parameters(app, router, preset, settings_of(settings)),
+            parameters=_parameters(app, router, preset, options.settings_of(settings)),
             server_hint=hint,
             origin="cli",
             at_once=at_once,
-            network=moment(network, at),
+            network=options.moment(network, at),
         )
-    if as_json:
-        print_json(decision.to_json())
+    if output.wants_json():
+        output.document(decision.to_json())
     else:
         _print_decision(decision)
 
@@ -109,21 +91,21 @@ def _print_decision(decision: Decision) -> None:
     if decision.fit is not None:
         word = "" if decision.fit.confidence == "nothing" else f"{decision.fit.confidence.capitalize()}: "
         row = next(iter(decision.candidates), None)
-        name = "" if row is None else printable(decision.tools.ids[row])
+        name = "" if row is None else output.printable(decision.tools.ids[row])
         click.echo(word + fit_sentence(decision.fit, row, name))
     if decision.planner != "none":
-        click.echo(f"Planner: {printable(decision.planner)}.")
+        click.echo(f"Planner: {output.printable(decision.planner)}.")
     if decision.stages:
         kept = [f"{stage.name} {stage.kept:,} of {stage.of:,} {stage.what}" for stage in decision.stages]
         click.echo(f"Stages: {', '.join(kept)}.")
     for number, step in enumerate(decision.steps):
-        tools = ", ".join(printable(decision.tools.ids[row]) for row in step.candidates) or "no tool"
+        tools = ", ".join(output.printable(decision.tools.ids[row]) for row in step.candidates) or "no tool"
         needs = f" (needs {', '.join(map(str, step.needs))})" if step.needs else ""
-        click.echo(f"Step {number}: {printable(step.query)}{needs}: {tools}")
+        click.echo(f"Step {number}: {output.printable(step.query)}{needs}: {tools}")
     click.echo()
     servers = [(decision.server_at(row), decision.network_at(row)) for row in decision.shortlist()]
     network = {} if decision.network_trace is None else {"expertise": "expertise C", "network_score": "network N"}
-    print_table(
+    output.table(
         ("server", "similarity", "time to success", "utility", "posted price", "ask", *network.values(), ""),
         [
             (
@@ -142,7 +124,7 @@ def _print_decision(decision: Decision) -> None:
     click.echo()
     tools = decision.tools_at(decision.evaluated_tools()[:10])
     payment = ("payment",) if any(t.payment_usd != t.price_usd for t in tools) else ()
-    print_table(
+    output.table(
         ("tool", "similarity", "time", "price", *payment, "utility", ""),
         [
             (
@@ -189,8 +171,8 @@ def _a_number(_context: click.Context, _option: click.Parameter, value: float) -
 @click.option("--simulate", is_flag=True, help="Make no call: draw an outcome from the known figures.")
 @click.option("--dry-run", is_flag=True, help="Make no call: say what would stop it, and its price.")
 @click.option("--approve", is_flag=True, help="Approve exactly this call, once, if the policy asks for approval.")
-@catalog_option
-@common
+@options.catalog
+@options.common
 def call(
     server: str,
     tool: str,
@@ -201,8 +183,6 @@ def call(
     dry_run: bool,
     approve: bool,
     catalog: str,
-    db: Path | None,
-    as_json: bool,
 ) -> None:
     """Make one MCP call and record its outcome. Exits 1 where the call did not end well; with --simulate there is none. A dry run exits 1
     if something stops the call.
@@ -213,15 +193,15 @@ def call(
     mode = _mode(virtual=virtual, simulate=simulate)
     if (approve or dry_run) and (mode is not CallMode.REAL or (approve and dry_run)):
         raise WayfareError("--approve and --dry-run are for real calls, and exclude each other.")
-    with opened_catalog(db, catalog) as (app, name):
+    with apps.opened_catalog(catalog) as (app, name):
         _, known = app.catalogs.catalog(name).find(server, tool)
         if fault := arguments_fault(known.input_schema, values):
             raise WayfareError(f"--args does not fit the schema of {server}::{tool}: {fault}.")
         request = ToolCall(server, tool, values, timeout_s=timeout, catalog=name)
         if dry_run:
             found = app.preflight.checked([Wanted(OPERATOR, request, known, 0)])[0]
-            print_outcome(
-                {"dry_run": True, **found.to_json()}, printable(f"{found.words} Nothing was called.", 2000), as_json
+            output.outcome(
+                {"dry_run": True, **found.to_json()}, output.printable(f"{found.words} Nothing was called.", 2000)
             )
             sys.exit(1 if found.why else 0)
         try:
@@ -229,8 +209,8 @@ def call(
             report = app.governed.by_person(request, mode=mode, origin="cli", approved_by=approved_by).report()
         except Refusal as refused:
             raise WayfareError(_refused(refused, request)) from None
-    if as_json:
-        print_json(_document(report))
+    if output.wants_json():
+        output.document(_document(report))
     else:
         _print_report(report)
     if mode is not CallMode.DRAWN and not report.outcome.kind.success:
@@ -328,7 +308,7 @@ def _print_report(report: CallReport) -> None:
         f"{units.seconds(outcome.latency_s)}{connect}, {units.price(outcome.price_usd)}"
     )
     if outcome.error:
-        click.echo(printable(outcome.error, 2000))
+        click.echo(output.printable(outcome.error, 2000))
     for block in outcome.content:
         if not block.text or block.text != outcome.error:  # the content of an error repeats its text
             click.echo(block_text(block))
@@ -340,15 +320,15 @@ def block_text(block: ContentBlock) -> str:
     if block.text:
         return visible(block.text)
     size = f", {len(block.data):,} bytes" if block.data else ""
-    return f"[{' '.join(filter(None, (block.kind, block.mime_type, printable(block.uri))))}{size}]"
+    return f"[{' '.join(filter(None, (block.kind, block.mime_type, output.printable(block.uri))))}{size}]"
 
 
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--client", default="", help="The client that does the job (default: the one of FILE, else you).")
-@catalog_option
-@common
-def check(file: Path, client: str, catalog: str, db: Path | None, as_json: bool) -> None:
+@options.catalog
+@options.common
+def check(file: Path, client: str, catalog: str) -> None:
     """Check whether the tools of a job are there, healthy, allowed for the client and within budget. Nothing is called.
 
     FILE has one server::tool a line, or {"tools": ["server::tool"], "client": "ann", "calls": 3}. Exits 1 if a tool cannot be
@@ -356,8 +336,8 @@ def check(file: Path, client: str, catalog: str, db: Path | None, as_json: bool)
 
     Example: wayfare check job.txt --client ann
     """
-    job = read_job(read_file(file).decode(errors="replace"), str(file))
-    with opened(db) as app:
+    job = read_job(options.read_file(file).decode(errors="replace"), str(file))
+    with apps.opened() as app:
         name, who = app.catalogs.open(catalog).name, client or job.client
         clients = app.governance.clients
         known = clients.in_force(who) is not None
@@ -366,11 +346,11 @@ def check(file: Path, client: str, catalog: str, db: Path | None, as_json: bool)
         who = app.governance.admission.identified(who, known=known) if who else OPERATOR
         found = app.preflight.check(name, dict.fromkeys(job.tools, job.calls), who)
     ok = not any(one.why for one in found)
-    if as_json:
-        print_json(
+    if output.wants_json():
+        output.document(
             {"catalog": name, "client": who, "ok": ok, "calls": job.calls, "tools": [one.to_json() for one in found]}
         )
     else:
-        click.echo("\n".join(printable(one.words, 2000) for one in found))
+        click.echo("\n".join(output.printable(one.words, 2000) for one in found))
     if not ok:
         sys.exit(1)

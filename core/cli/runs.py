@@ -12,24 +12,8 @@ from typing import Any
 import click
 
 from core.app import App
+from core.cli import apps, options, output
 from core.cli.lab_tables import print_changes, print_measures, print_played
-from core.cli.options import (
-    catalog_option,
-    common,
-    listed_run,
-    one_of,
-    opened,
-    opened_catalog,
-    opened_even_if_busy,
-    preset_option,
-    print_json,
-    print_table,
-    printable,
-    ray_option,
-    set_option,
-    settings_of,
-    spread_over,
-)
 from core.domain import units
 from core.domain.errors import ParameterError, WayfareError
 from core.domain.lab_runs import OPTUNA, LabRun, Sweep
@@ -65,11 +49,11 @@ LISTED = 20
     "--measure", default=SOLVED, show_default=True, type=click.Choice([*OBJECTIVES, *MEASURES]),
     help="The measure by which the table is sorted.",
 )  # fmt: skip
-@ray_option
-@set_option
-@preset_option
-@catalog_option
-@common
+@options.ray
+@options.settings
+@options.preset
+@options.catalog
+@options.common
 def sweep(
     tasks: Path,
     axes: tuple[str, ...],
@@ -81,8 +65,6 @@ def sweep(
     settings: tuple[str, ...],
     preset: str,
     catalog: str,
-    db: Path | None,
-    as_json: bool,
     **seed_and_hints: Any,
 ) -> None:
     """Measure a router under many parameters.
@@ -92,10 +74,14 @@ def sweep(
 
     Example: wayfare sweep --tasks tasks.jsonl --axis alpha_t=0:1:0.05 --axis kappa=0,100
     """
-    one_of({"--random": drawn, "--optuna": searched}, least=0)
-    one_of({"--optuna": searched, "--ray": ray}, least=0)  # each point of a search depends on the earlier ones
-    with opened_even_if_busy(db) as app, listed_run(app, "Sweeping") as run, spread_over(ray, app) as spread:
-        parameters = app.routing.parameters(router, {"n": RANKED, **settings_of(settings)}, preset=preset)
+    options.one_of({"--random": drawn, "--optuna": searched}, least=0)
+    options.one_of({"--optuna": searched, "--ray": ray}, least=0)  # each point of a search depends on the earlier ones
+    with (
+        apps.opened_even_if_busy() as app,
+        apps.listed_run(app, "Sweeping") as run,
+        apps.spread_over(ray, app) as spread,
+    ):
+        parameters = app.routing.parameters(router, {"n": RANKED, **options.settings_of(settings)}, preset=preset)
         read = tuple(read_axis(text, type(parameters)) for text in axes)
         if len({axis.name for axis in read}) < len(read):
             raise ParameterError("Two --axis options name the same parameter; give its values in one.")
@@ -110,8 +96,8 @@ def sweep(
             spread=spread,
         )  # fmt: skip
         run.shows("lab", **app.lab_runs.place(app.lab_runs.find(document["sweep"])))
-    if as_json:
-        print_json({"router": router, "preset": preset, **document})
+    if output.wants_json():
+        output.document({"router": router, "preset": preset, **document})
         return
     print_points(document, [axis.name for axis in read], measure)
 
@@ -123,7 +109,7 @@ def print_points(document: Mapping[str, Any], axes: Sequence[str], measure: str)
     best = sorted(points, key=lambda point: (point[measure] if down else -point[measure], point["number"]))
     shown = (SOLVED, USD, SECONDS, "mrr", "hit@1", "recall@10", "rejection")
     header = [f"{name} *" if name == measure else name for name in shown]
-    print_table(
+    output.table(
         ("front", *axes, *header),
         [
             (
@@ -152,8 +138,8 @@ SHOWN = ("mrr", "hit@1", "recall@10", "rejection")
 @click.argument("run_id", metavar="[ID]", default="")
 @click.option("--repeat", is_flag=True, help="Repeat the run; exit 1 if the rank of a task differs.")
 @click.option("--limit", default=30, show_default=True, type=click.IntRange(1, 500), help="The number of listed runs.")
-@common
-def runs(run_id: str, repeat: bool, limit: int, db: Path | None, as_json: bool) -> None:
+@options.common
+def runs(run_id: str, repeat: bool, limit: int) -> None:
     """List the stored runs and sweeps, newest first. With an ID (or its beginning) show one, or repeat it.
 
     A run is stored with everything that repeats it: fingerprints of catalog and tasks, parameters, labels, seed,
@@ -163,42 +149,42 @@ def runs(run_id: str, repeat: bool, limit: int, db: Path | None, as_json: bool) 
     """
     if repeat and not run_id:
         raise click.UsageError("--repeat needs the ID of a run.")
-    with opened(db) as app:
+    with apps.opened() as app:
         if not run_id:
-            _list(app, limit, as_json)
+            _list(app, limit)
         elif not repeat:
-            _show(app, app.lab_runs.find(run_id), as_json)
-        elif not _repeat(app, app.lab_runs.find(run_id), as_json):
+            _show(app, app.lab_runs.find(run_id))
+        elif not _repeat(app, app.lab_runs.find(run_id)):
             sys.exit(1)
 
 
-def _list(app: App, limit: int, as_json: bool) -> None:
+def _list(app: App, limit: int) -> None:
     kept, sweeps = app.lab_runs.runs(limit), app.lab_runs.sweeps(limit)
-    if as_json:
-        print_json({"runs": [_head(run) for run in kept], "sweeps": [_head(sweep) for sweep in sweeps]})
+    if output.wants_json():
+        output.document({"runs": [_head(run) for run in kept], "sweeps": [_head(sweep) for sweep in sweeps]})
         return
     if not kept and not sweeps:
         click.echo("Nothing is stored yet; `wayfare bench` and `wayfare sweep` store what they measure.")
     if kept:
-        print_table(
+        output.table(
             ("run", "at", "router", "preset", "catalog", "tasks", *SHOWN),
             [(*_named(run), *(_figure(run.result.get(name)) for name in SHOWN)) for run in kept],
         )
     if sweeps:
         click.echo()
-        print_table(
+        output.table(
             ("sweep", "at", "router", "preset", "catalog", "tasks", "axes", "points"),
             [(*_named(one), ", ".join(_plan(one)["axes"]), f"{_plan(one)['points']:,}") for one in sweeps],
         )
 
 
-def _show(app: App, found: LabRun | Sweep, as_json: bool) -> None:
+def _show(app: App, found: LabRun | Sweep) -> None:
     result = found.result if isinstance(found, LabRun) else app.sweeps.document(found.id)
-    if as_json:
-        print_json({**_head(found), "result": result})
+    if output.wants_json():
+        output.document({**_head(found), "result": result})
         return
     for name, value in found.to_json().items():
-        click.echo(f"{name:<20} {printable(value if isinstance(value, str) else json.dumps(value), 2000)}")
+        click.echo(f"{name:<20} {output.printable(value if isinstance(value, str) else json.dumps(value), 2000)}")
     if isinstance(found, Sweep):
         click.echo()
         print_points(result, [text.partition("=")[0].strip() for text in _plan(found)["axes"]], SOLVED)
@@ -208,20 +194,20 @@ def _show(app: App, found: LabRun | Sweep, as_json: bool) -> None:
             click.echo(f"{name:<20} {value:.4g}")
 
 
-def _repeat(app: App, found: LabRun | Sweep, as_json: bool) -> bool:
+def _repeat(app: App, found: LabRun | Sweep) -> bool:
     if isinstance(found, Sweep):
         raise WayfareError("To repeat a sweep, give its command again; stored points are not computed twice.")
     again = app.measuring.repeat(found)
-    if as_json:
-        print_json({"run": _head(found), "result": again.made.entry, **again.to_json()})
+    if output.wants_json():
+        output.document({"run": _head(found), "result": again.made.entry, **again.to_json()})
         return not again.moved
     print_measures([again.made.run])
     print_played([] if again.made.played is None else [again.made.played])
     click.echo()
     click.echo(f"Conditions that differ: {', '.join(again.differing) or 'none'}.")
     print_changes(again.changes)
-    click.echo(f"Figures that differ: {', '.join(map(printable, again.other)) or 'none'}.")
-    click.echo(f"Tasks whose rank differs: {', '.join(map(printable, again.moved)) or 'none'}.")
+    click.echo(f"Figures that differ: {', '.join(map(output.printable, again.other)) or 'none'}.")
+    click.echo(f"Tasks whose rank differs: {', '.join(map(output.printable, again.moved)) or 'none'}.")
     return not again.moved
 
 
@@ -250,11 +236,11 @@ LISTED_CHANGES = 30
 @click.option("--router", default="", help="Another router, with its defaults and --set. [default: the recorded one]")
 @click.option("--preset", default="", metavar="NAME", help=f"Instead of the recorded parameters: {', '.join(PRESETS)}.")
 @click.option("--last", default=1_000, show_default=True, type=click.IntRange(1, 100_000), help="How many decisions.")
-@set_option
-@catalog_option
-@common
+@options.settings
+@options.catalog
+@options.common
 def replay(
-    file: Path | None, router: str, preset: str, last: int, settings: tuple[str, ...], catalog: str, db: Path | None, as_json: bool
+    file: Path | None, router: str, preset: str, last: int, settings: tuple[str, ...], catalog: str
 ) -> None:  # fmt: skip
     """Decide recorded sub-tasks again, with the statistics of their time, and compare winners and their costs.
 
@@ -264,9 +250,9 @@ def replay(
 
     Example: wayfare replay --set kappa=300
     """
-    with opened_catalog(db, catalog) as (app, name), listed_run(app, "Deciding again") as run:
+    with apps.opened_catalog(catalog) as (app, name), apps.listed_run(app, "Deciding again") as run:
         run.shows("activity", view="replay", catalog=name)
-        again, given = app.replay, settings_of(settings)
+        again, given = app.replay, options.settings_of(settings)
         if file is None:
             rows = again.replay(name, router=router, preset=preset, settings=given, decisions=last, progress=run)
         else:
@@ -274,15 +260,15 @@ def replay(
             recorded = read_calls(file.read_bytes(), source=str(file), catalog=name)
             rows = again.replay_calls(recorded, router or "ehrr", parameters, decisions=last, progress=run)
     totals = ReplayTotals.of(rows)
-    if as_json:
-        print_json({"totals": asdict(totals), "decisions": [row.to_json() for row in rows]})
+    if output.wants_json():
+        output.document({"totals": asdict(totals), "decisions": [row.to_json() for row in rows]})
         return
     click.echo(
         f"{totals.decisions:,} decisions, {totals.changed:,} with another winner: {totals.refused:,} have none now, "
         f"{totals.answered:,} have one only now. {totals.headline}."
     )
     click.echo()
-    print_table(("", "measured", "projected then", "projected now"), totals.words())
+    output.table(("", "measured", "projected then", "projected now"), totals.words())
     _print_changed([row for row in rows if row.changed])
 
 
@@ -290,11 +276,11 @@ def _print_changed(changed: Sequence[Replayed]) -> None:
     if not changed:
         return
     click.echo()
-    print_table(
+    output.table(
         ("sub-task", "winner then", "winner now", "price", "expected s"),
         [
             (
-                printable(row.subtask, 60), *(printable(one.tool or "none") for one in (row.then, row.now)),
+                output.printable(row.subtask, 60), *(output.printable(one.tool or "none") for one in (row.then, row.now)),
                 *map(" -> ".join, zip(_cost(row.then), _cost(row.now), strict=True)),
             )
             for row in changed[:LISTED_CHANGES]

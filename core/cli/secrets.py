@@ -6,21 +6,13 @@ import sys
 import time
 import webbrowser
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 import click
 
 from core.catalogs.server_sign_ins import ServerSignIn
 from core.catalogs.servers import ServerValue, with_scheme
-from core.cli.options import (
-    catalog_option,
-    common,
-    opened_catalog,
-    print_list,
-    print_outcome,
-    printable,
-)
+from core.cli import apps, options, output
 from core.cli.store import console_said
 from core.domain.catalog import ServerId
 from core.domain.errors import StoreBusyError, WayfareError
@@ -40,9 +32,9 @@ STATES = {
 @click.argument("action", type=click.Choice(ACTIONS), default=LIST)
 @click.argument("server", required=False)
 @click.argument("name", required=False)
-@catalog_option
-@common
-def secrets(action: str, server: str | None, name: str | None, catalog: str, db: Path | None, as_json: bool) -> None:
+@options.catalog
+@options.common
+def secrets(action: str, server: str | None, name: str | None, catalog: str) -> None:
     """List the values that the servers of a catalog need, set or remove one, hide a written one, or show one that is no secret.
 
     `set` asks for the value, or reads it from standard input. No command prints a secret. `header` makes the connection send the header
@@ -53,16 +45,16 @@ def secrets(action: str, server: str | None, name: str | None, catalog: str, db:
     if action == LIST:
         if server is not None:
             raise click.UsageError("list takes neither SERVER nor NAME.")
-        _list(catalog, db, as_json)
+        _list(catalog)
         return
     if server is None or name is None:
         raise click.UsageError(f"{action} needs a SERVER and a NAME.")
-    said = _set(catalog, server, name, db) if action == SET else _changed(action, catalog, server, name, db)
-    print_outcome({"server": server, "name": name, "done": action}, f"{name} of {server} is {said}", as_json)
+    said = _set(catalog, server, name) if action == SET else _changed(action, catalog, server, name)
+    output.outcome({"server": server, "name": name, "done": action}, f"{name} of {server} is {said}")
 
 
-def _changed(action: str, catalog: str, server: str, name: str, db: Path | None) -> str:
-    with opened_catalog(db, catalog) as (app, chosen):
+def _changed(action: str, catalog: str, server: str, name: str) -> str:
+    with apps.opened_catalog(catalog) as (app, chosen):
         values = app.values
         work, done = {
             REMOVE: (values.remove, "removed."),
@@ -74,17 +66,17 @@ def _changed(action: str, catalog: str, server: str, name: str, db: Path | None)
         return f"{done} {app.vault.where}" if action == HIDE else done
 
 
-def _set(catalog: str, server: str, name: str, db: Path | None) -> str:
+def _set(catalog: str, server: str, name: str) -> str:
     """The value never becomes a word of a command: a running console reads the file of values, which it shares with this process."""
     value = asked_value(f"Value of {name}")
     try:
-        with opened_catalog(db, catalog) as (app, chosen):
+        with apps.opened_catalog(catalog) as (app, chosen):
             app.values.put(chosen, server, name, value)
             return f"kept. {_where(app.vault)}"
     except StoreBusyError as error:
-        settings = Settings.from_environment(db=db)
-        console_said(["secrets", HEADER, server, name, "--catalog", catalog], settings, error)
-        document = console_said(["secrets", LIST, "--catalog", catalog], settings, error)
+        settings = apps.settings()
+        console_said(["secrets", HEADER, server, name, "--catalog", catalog], error)
+        document = console_said(["secrets", LIST, "--catalog", catalog], error)
         vault, reference = vault_of(settings), _reference(document["values"], server, name)
         vault.put(ServerId(document["catalog"], server), reference, with_scheme(name, value))
         return f"kept. The console that runs uses it with the next call. {_where(vault)}"
@@ -113,15 +105,15 @@ def asked_value(what: str) -> str:
     return sys.stdin.readline().rstrip("\r\n")
 
 
-def _list(catalog: str, db: Path | None, as_json: bool) -> None:
-    with opened_catalog(db, catalog) as (app, chosen):
+def _list(catalog: str) -> None:
+    with apps.opened_catalog(catalog) as (app, chosen):
         found = app.values.list(chosen)
         where, note = app.vault.where, app.vault.note
-    print_list(
+    output.listing(
         {"catalog": chosen, "where": where, "note": note or None, "values": list(map(_document, found))},
-        ("server", "name", "state", "about"), list(map(_row, found)), as_json, none=f"No server of {catalog} needs a value.",
+        ("server", "name", "state", "about"), list(map(_row, found)), none=f"No server of {catalog} needs a value."
     )  # fmt: skip
-    if not as_json:
+    if not output.wants_json():
         click.echo(note or where)
 
 
@@ -150,18 +142,9 @@ POLL_S = 1.0
 @click.option(
     "--no-wait", is_flag=True, help="Print the address and return. A console has to run: it takes the answer."
 )
-@catalog_option
-@common
-def signin(
-    server: str | None,
-    out: bool,
-    client_id: str,
-    client_secret: bool,
-    no_wait: bool,
-    catalog: str,
-    db: Path | None,
-    as_json: bool,
-) -> None:
+@options.catalog
+@options.common
+def signin(server: str | None, out: bool, client_id: str, client_secret: bool, no_wait: bool, catalog: str) -> None:
     """Sign in to a server over HTTP in the browser, sign out, or list the servers that may need it.
 
     The address is printed, and opened in the browser of this machine. The console takes the answer; without one, one is started in the
@@ -175,31 +158,29 @@ def signin(
     if server is None:
         if out or client_id or no_wait:
             raise click.UsageError("Name the SERVER.")
-        _list_sign_ins(catalog, db, as_json)
+        _list_sign_ins(catalog)
     elif out:
-        with opened_catalog(db, catalog) as (app, name):
+        with apps.opened_catalog(catalog) as (app, name):
             app.sign_ins.sign_out(name, server)
-        print_outcome({"server": server, "state": "signed out"}, f"{server}: signed out.", as_json)
+        output.outcome({"server": server, "state": "signed out"}, f"{server}: signed out.")
     elif no_wait:
-        with opened_catalog(db, catalog) as (app, name):
+        with apps.opened_catalog(catalog) as (app, name):
             if not launched().url:
                 raise WayfareError(
                     "No console runs that could take the answer; leave --no-wait out, or start `wayfare up`."
                 )
             app.sign_ins.begin(name, server, own_url(), client_id=client_id)
             found = _sign_in_document(app.sign_ins.of(name, server))
-        print_outcome(found, f"Open {found['address']}", as_json)
+        output.outcome(found, f"Open {found['address']}")
     else:
         secret = asked_value(f"Secret of client {client_id}") if client_secret else ""
-        found = _signed_in(server, catalog, client_id, secret, Settings.from_environment(db=db), quiet=as_json)
-        print_outcome(found, f"{server}: {_words(found)}.", as_json)
+        found = _signed_in(server, catalog, client_id, secret, apps.settings())
+        output.outcome(found, f"{server}: {_words(found)}.")
         if found["state"] != "signed in":
             sys.exit(1)
 
 
-def _signed_in(
-    server: str, catalog: str, client_id: str, secret: str, settings: Settings, *, quiet: bool
-) -> dict[str, Any]:
+def _signed_in(server: str, catalog: str, client_id: str, secret: str, settings: Settings) -> dict[str, Any]:
     """The console runs the sign-in and takes the answer; this process shows the address and asks how it went. A secret never becomes a
     word of a command: the console reads it from the file of values."""
     from core.gateway.door import console_of
@@ -208,24 +189,23 @@ def _signed_in(
     ended = StoreBusyError("The console has ended, and the sign-in with it; begin it again.")
     of_catalog, of_client = ["--catalog", catalog], ["--client-id", client_id] if client_id else []
     if secret:
-        name = str(console_said(["signin", *of_catalog], settings, ended)["catalog"])
+        name = str(console_said(["signin", *of_catalog], ended)["catalog"])
         vault_of(settings).put(ServerId(name, server), client_secret_name(client_id), secret)
-    found = console_said(["signin", server, "--no-wait", *of_client, *of_catalog], settings, ended)
-    click.echo(f"Sign in at {found['address']}", err=quiet)
+    found = console_said(["signin", server, "--no-wait", *of_client, *of_catalog], ended)
+    click.echo(f"Sign in at {found['address']}", err=output.wants_json())
     webbrowser.open(found["address"])
     while found["state"] == "waiting":
         time.sleep(POLL_S)
-        listed = console_said(["signin", *of_catalog], settings, ended)
+        listed = console_said(["signin", *of_catalog], ended)
         found = next(one for one in listed["servers"] if one["server"] == server)
     return found
 
 
-def _list_sign_ins(catalog: str, db: Path | None, as_json: bool) -> None:
-    with opened_catalog(db, catalog) as (app, name):
+def _list_sign_ins(catalog: str) -> None:
+    with apps.opened_catalog(catalog) as (app, name):
         found = [_sign_in_document(one) for one in app.sign_ins.list(name)]
-    print_list(
-        {"catalog": name, "servers": found}, ("server", "sign-in"), [(one["server"], printable(_words(one), 300)) for one in found],
-        as_json, none=f"No server of {catalog} is reached over HTTP without a header of its own.",
+    output.listing(
+        {"catalog": name, "servers": found}, ("server", "sign-in"), [(one["server"], output.printable(_words(one), 300)) for one in found], none=f"No server of {catalog} is reached over HTTP without a header of its own."
     )  # fmt: skip
 
 

@@ -13,20 +13,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from core.catalogs.servers import keep_values
-from core.cli.options import (
-    catalog_option,
-    common,
-    follow_option,
-    opened,
-    print_json,
-    print_outcome,
-    print_table,
-    printable,
-    settings_of,
-)
+from core.cli import apps, options, output
 from core.domain.catalog import Connection, Discovery, Follow, Imported, ServerId
 from core.domain.errors import CatalogError, ParameterError, StoreBusyError
-from core.domain.settings import Settings
 from core.importers import read_document
 from core.servers.secrets import vault_of
 
@@ -55,8 +44,8 @@ ADD, REMOVE, ENABLE, DISABLE, RESTART, DISCOVER = ACTIONS = (
 @click.option(
     "--cwd", type=click.Path(path_type=Path), help="add: the command's working directory (default: this one)."
 )
-@catalog_option
-@common
+@options.catalog
+@options.common
 def server(
     action: str,
     name: str,
@@ -67,8 +56,6 @@ def server(
     headers: tuple[str, ...],
     cwd: Path | None,
     catalog: str,
-    db: Path | None,
-    as_json: bool,
 ) -> None:
     """Add one server to a catalog, remove it, switch it off or on, restart it, or take its tools live again.
 
@@ -85,12 +72,12 @@ def server(
             raise click.UsageError("add needs a command after --, or --url.")
         folder = cwd.expanduser().absolute() if cwd else Path.cwd()
         imported = imported_server(name, command, url, pairs(variables), pairs(headers), folder)
-        _add(name, imported, catalog, db, as_json)
+        _add(name, imported, catalog)
         return
-    with opened(db) as app:
+    with apps.opened() as app:
         edit = app.servers
         if registry:
-            _report("hold", catalog, name, None, as_json, edit.hold(catalog, name))
+            _report("hold", catalog, name, None, edit.hold(catalog, name))
             return
         chosen = app.catalogs.open(catalog).name
         work = {
@@ -101,7 +88,7 @@ def server(
             DISCOVER: edit.discover,
         }
         found = work[action](chosen, name)
-    _report(action, chosen, name, found, as_json)
+    _report(action, chosen, name, found)
 
 
 def pairs(texts: tuple[str, ...]) -> dict[str, str]:
@@ -111,7 +98,7 @@ def pairs(texts: tuple[str, ...]) -> dict[str, str]:
             raise ParameterError(
                 "A variable or header is not written as NAME=VALUE; write for example --env LEVEL=debug."
             )
-    return settings_of(texts)
+    return options.settings_of(texts)
 
 
 def imported_server(
@@ -129,29 +116,28 @@ def imported_server(
     return imported
 
 
-def _add(name: str, imported: Imported, catalog: str, db: Path | None, as_json: bool) -> None:
+def _add(name: str, imported: Imported, catalog: str) -> None:
     try:
-        with opened(db) as app:
+        with apps.opened() as app:
             found = app.servers.add(catalog, imported)
     except StoreBusyError as error:
-        _add_in_owner(name, imported, catalog, db, error, as_json)
+        _add_in_owner(name, imported, catalog, error)
         return
-    _report(ADD, catalog, name, found, as_json, imported)
+    _report(ADD, catalog, name, found, imported)
 
 
-def _add_in_owner(
-    name: str, imported: Imported, catalog: str, db: Path | None, error: StoreBusyError, as_json: bool
-) -> None:
+def _add_in_owner(name: str, imported: Imported, catalog: str, error: StoreBusyError) -> None:
     """Adds the server in the process that has the store, which has another working directory. Secrets go to the file of values, not
     into the words of a command."""
     from core.cli.joining import joined
 
-    vault, own = vault_of(Settings.from_environment(db=db)), ServerId(catalog, name)
+    settings = apps.settings()
+    vault, own = vault_of(settings), ServerId(catalog, name)
     if imported.secrets and any(kept == own for kept, _ in vault.names()):
         raise CatalogError(f"Values are kept for a server {name!r} of catalog {catalog!r}; remove it first.")
     keep_values(vault, catalog, imported.servers, imported.secrets)
     connection = imported.servers[0].connection or Connection("stdio")
-    words = ["add", name, "--catalog", catalog, *(["--db", str(db)] if db else []), *(["--json"] if as_json else [])]
+    words = ["add", name, "--catalog", catalog, "--db", str(settings.db), *["--json"] * output.wants_json()]
     words += ["--url", connection.url] if connection.url else ["--cwd", connection.cwd]
     words += [word for pair in connection.env.items() for word in ("--env", "=".join(pair))]
     words += [word for pair in connection.headers.items() for word in ("--header", "=".join(pair))]
@@ -176,23 +162,21 @@ DONE = {
 }
 
 
-def _report(
-    action: str, catalog: str, name: str, found: Discovery | None, as_json: bool, imported: Imported | None = None
-) -> None:
+def _report(action: str, catalog: str, name: str, found: Discovery | None, imported: Imported | None = None) -> None:
     """Prints the result. Exits 1 if the server or one of its tools was refused."""
     refused = [] if found is None else [*([found.error] if found.error else []), *found.refused]
     tools = len(found.server.tools) if found is not None and found.server is not None else None
     notes = [*(() if imported is None else (note.text for note in imported.notes)), *(found.notes if found else ())]
-    if as_json:
-        print_json(
+    if output.wants_json():
+        output.document(
             {"catalog": catalog, "server": name, "done": action, "tools": tools, "notes": notes, "refused": refused}
         )
     else:
         listed = "" if found is None else f" with {tools} tools" if not found.error else ", without new tools"
-        click.echo(f"{printable(name)} of catalog {printable(catalog)} {DONE[action]}{listed}.")
+        click.echo(f"{output.printable(name)} of catalog {output.printable(catalog)} {DONE[action]}{listed}.")
         for word, texts in (("note", notes), ("refused", refused)):
             for text in texts:
-                click.echo(f"  {word}: {printable(text, 300)}")
+                click.echo(f"  {word}: {output.printable(text, 300)}")
     if refused:
         sys.exit(1)
 
@@ -205,9 +189,9 @@ LIST, TAKE, IGNORE, SET = FILE_ACTIONS = ("list", "take", "ignore", "follow")
 @click.command()
 @click.argument("action", type=click.Choice(FILE_ACTIONS), default=LIST)
 @click.argument("name", required=False)
-@follow_option
-@common
-def catalogs(action: str, name: str | None, follow: Follow | None, db: Path | None, as_json: bool) -> None:
+@options.follow
+@options.common
+def catalogs(action: str, name: str | None, follow: Follow | None) -> None:
     """List the catalogs, with changes of the files that they follow; take or ignore these.
 
     `follow NAME --follow show|take|off` chooses whether changes are shown, taken at once, or not looked for. take exits 1 if a server or a tool was refused.
@@ -216,17 +200,17 @@ def catalogs(action: str, name: str | None, follow: Follow | None, db: Path | No
     """
     if (action == LIST) is not (name is None) or (action == SET) is not (follow is not None):
         raise click.UsageError(f"{action} needs {NEEDED[action]}.")
-    with opened(db) as app:
+    with apps.opened() as app:
         if name is not None:
             found = _followed(app, action, app.catalogs.open(name).name, follow)
-            print_outcome(found, _followed_words(found), as_json)
+            output.outcome(found, _followed_words(found))
             if found["refused"]:
                 sys.exit(1)
             return
         infos, files = app.catalogs.infos(), app.followed.all()
         off = {name: [server.name for server in app.catalogs.catalog(name).off] for name in app.catalogs.stored()}
-    if as_json:
-        print_json({
+    if output.wants_json():
+        output.document({
             "catalogs": [
                 {"name": i.name, "servers": i.servers, "tools": i.tools, "source": i.source, "off": off.get(i.name, []),
                  **_file_json(files.get(i.name))}
@@ -234,19 +218,19 @@ def catalogs(action: str, name: str | None, follow: Follow | None, db: Path | No
             ]
         })  # fmt: skip
         return
-    print_table(
+    output.table(
         ("catalog", "servers", "tools", "source"), [(i.name, str(i.servers), str(i.tools), i.source) for i in infos]
     )
     for catalog, names in off.items():
         if names:
-            click.echo(f"{printable(catalog)}: switched off: {printable(', '.join(names))}.")
+            click.echo(f"{output.printable(catalog)}: switched off: {output.printable(', '.join(names))}.")
     for catalog, state in files.items():
         if state.problem:
-            click.echo(f"{printable(catalog)}: {printable(state.problem, 300)}")
+            click.echo(f"{output.printable(catalog)}: {output.printable(state.problem, 300)}")
         elif state.changes:
-            said, quoted = "; ".join(map(str, state.changes)), shlex.quote(printable(catalog))
+            said, quoted = "; ".join(map(str, state.changes)), shlex.quote(output.printable(catalog))
             click.echo(
-                f"{printable(catalog)}: {printable(state.file.where, 200)} has changed: {printable(said, 1000)}. "
+                f"{output.printable(catalog)}: {output.printable(state.file.where, 200)} has changed: {output.printable(said, 1000)}. "
                 f"`wayfare catalogs take {quoted}` takes this over, `wayfare catalogs ignore {quoted}` leaves it."
             )
 
@@ -277,14 +261,14 @@ def _followed(app: App, action: str, name: str, follow: Follow | None) -> dict[s
 
 
 def _followed_words(done: Mapping[str, Any]) -> str:
-    said = printable("; ".join(done["changes"]) or "nothing has changed", 1000)
+    said = output.printable("; ".join(done["changes"]) or "nothing has changed", 1000)
     words = {
         TAKE: f"taken: {said}.",
         IGNORE: f"left as it was: {said}.",
         SET: f"changes of its file: {done['follow']}.",
     }
     return "\n".join([
-        f"{printable(done['catalog'])}: {words[done['done']]}", *(f"  refused: {printable(one, 300)}" for one in done["refused"])
+        f"{output.printable(done['catalog'])}: {words[done['done']]}", *(f"  refused: {output.printable(one, 300)}" for one in done["refused"])
     ])  # fmt: skip
 
 

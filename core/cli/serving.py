@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 
 import click
 
-from core.cli.options import TerminalProgress, db_option, preset_option, set_option, settings_of
+from core.cli import apps, options, output
 from core.cli.store import LastUp, UpOptions, described, last_up, remember, with_its_environment
 from core.domain.console import Owner, OwnerLeftError, asked, console_lock, owner_of
 from core.domain.errors import UnknownNameError, WayfareError
@@ -79,9 +79,9 @@ EVERY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - possible o
     "a sign-in then.",
 )
 @click.option("--background", is_flag=True, hidden=True, help="Started by `wayfare mcp`: ends when nobody uses it.")
-@db_option
+@options.db
 @click.pass_context
-def up(context: click.Context, background: bool, db: Path | None, **given: Any) -> None:
+def up(context: click.Context, background: bool, **given: Any) -> None:
     """Start the console and print its URL. Agents connect to /mcp on the same port.
 
     If an operator's console serves the store already, its URL is printed. The exit code is 4 if it has other options than those
@@ -95,7 +95,7 @@ def up(context: click.Context, background: bool, db: Path | None, **given: Any) 
         public_url=_public_url(given["public_url"]) if given["public_url"] else "",
     )
     proxies = _networks(options.trusted_proxies)
-    settings = Settings.from_environment(db=db)
+    settings = apps.settings()
     lock = console_lock(settings.db)
     if (running := _taken(lock, settings.db, over=not background)) is not None:
         click.echo(f"{described(running)} `wayfare stop` ends it.")
@@ -131,7 +131,7 @@ def up(context: click.Context, background: bool, db: Path | None, **given: Any) 
         server = uvicorn.Server(config)
         set_launch(
             Launch(
-                settings, TerminalProgress(), own, options.public_url, frozenset(name.lower() for name in (*names, public) if name), guarded,
+                settings, output.TerminalProgress(), own, options.public_url, frozenset(name.lower() for name in (*names, public) if name), guarded,
                 started_by=BY_AGENT if background else "wayfare up",
                 idle_s=settings.idle_s if background else 0.0,
                 stop=partial(setattr, server, "should_exit", True),
@@ -318,15 +318,15 @@ def listening(host: str, port: int, *, otherwise_free: bool) -> socket.socket:
     metavar="SERVER",
     help="List the tools of this server (* and ? match) under their own names, in place of a search; may be repeated.",
 )
-@set_option
-@preset_option
+@options.settings
+@options.preset
 @click.option(
     "--catalog",
     "catalogs",
     multiple=True,
     help="A catalog by name, or a catalog file; several by name.  [default: sample]",
 )
-@db_option
+@options.db
 def mcp(
     router: str,
     timeout: float,
@@ -335,7 +335,6 @@ def mcp(
     settings: tuple[str, ...],
     preset: str,
     catalogs: tuple[str, ...],
-    db: Path | None,
 ) -> None:
     """Serve Wayfare to one MCP client on standard input and output: a few tools give access to all tools of the
     catalog.
@@ -350,7 +349,7 @@ def mcp(
     catalog, *further = catalogs or (FIRST_CATALOG,)
     if Path(catalog).is_file():
         catalog = str(Path(catalog).absolute())  # the console has another working directory
-    options = EndpointOptions(
-        catalog, router, preset, settings_of(settings), timeout, fallback, mirror, further=tuple(further)
+    endpoint = EndpointOptions(
+        catalog, router, preset, options.settings_of(settings), timeout, fallback, mirror, further=tuple(further)
     )
-    serve_stdio(Settings.from_environment(db=db, catalog=catalog), options)
+    serve_stdio(replace(apps.settings(), catalog=catalog), endpoint)

@@ -18,7 +18,7 @@ from typing import Any
 import click
 from pydantic import TypeAdapter
 
-from core.cli.options import common, opened, print_json, print_outcome, print_table, printable
+from core.cli import apps, options, output
 from core.domain.catalog import ServerId
 from core.domain.console import Owner, asked, beside, console_lock, owner_of
 from core.domain.errors import StoreBusyError, WayfareError
@@ -104,23 +104,23 @@ ENDS_S = 60.0
 
 
 @click.command()
-@common
-def status(db: Path | None, as_json: bool) -> None:
+@options.common
+def status() -> None:
     """Show the console that serves the store, and who uses it. It tells the address, the process, who started it, and when it ends.
 
     Example: wayfare status --json
     """
-    settings = Settings.from_environment(db=db)
+    settings = apps.settings()
     owner = owner_of(settings.db)
     if owner is None:
         said = f"No console serves the store {settings.db}; start one with `wayfare up`."
-        print_outcome({"running": False, "store": str(settings.db)}, said, as_json)
+        output.outcome({"running": False, "store": str(settings.db)}, said)
         return
     told = asked(owner, "GET")
     ends_in_s = max(0.0, owner.idle_s - told["idle_s"]) if owner.idle_s else None
-    if as_json:
+    if output.wants_json():
         known = {name: value for name, value in asdict(owner).items() if name not in {"key", "idle_s"}}
-        print_json({
+        output.document({
             "running": True, "store": str(settings.db), **known, "ends_after_idle_s": owner.idle_s or None,
             "ends_in_s": ends_in_s, "uses": told["uses"],
         })  # fmt: skip
@@ -129,7 +129,7 @@ def status(db: Path | None, as_json: bool) -> None:
         f"{described(owner)} It was started by `{owner.started_by}` and has version {owner.version}. {_end(ends_in_s)}"
     )
     if told["uses"]:
-        print_table(
+        output.table(
             ("who", "name", "now", "uses", "last use"),
             [
                 (use["kind"], use["name"], str(use["active"] or ""), str(use["uses"]), _time(use["last"]))
@@ -139,17 +139,17 @@ def status(db: Path | None, as_json: bool) -> None:
 
 
 @click.command()
-@common
-def stop(db: Path | None, as_json: bool) -> None:
+@options.common
+def stop() -> None:
     """End the console that serves the store, and wait until it has ended. An agent that is connected by `wayfare mcp` starts
     a new one with its next call.
 
     Example: wayfare stop
     """
-    settings = Settings.from_environment(db=db)
+    settings = apps.settings()
     owner = owner_of(settings.db)
     if owner is None:
-        print_outcome({"stopped": False}, f"No console serves the store {settings.db}.", as_json)
+        output.outcome({"stopped": False}, f"No console serves the store {settings.db}.")
         return
     asked(owner, "DELETE")
     lock = console_lock(settings.db)
@@ -160,12 +160,12 @@ def stop(db: Path | None, as_json: bool) -> None:
     except TimeoutError:
         raise WayfareError(f"The console on {owner.url} does not end; end its process {owner.pid}.") from None
     document: dict[str, Any] = {"stopped": True, "url": owner.url, "pid": owner.pid}
-    print_outcome(document, f"The console on {owner.url} has ended.", as_json)
+    output.outcome(document, f"The console on {owner.url} has ended.")
 
 
-def console_said(words: list[str], settings: Settings, error: StoreBusyError) -> Any:
+def console_said(words: list[str], error: StoreBusyError) -> Any:
     """Returns the JSON document of a command that the console ran. Raises `error` without a console, WayfareError if the command failed."""
-    owner = owner_of(settings.db)
+    owner = owner_of(apps.settings().db)
     if owner is None or not owner.key:
         raise error
     done = asked(owner, "POST", {"arguments": [*words, "--json"]})
@@ -192,8 +192,8 @@ def _time(text: str) -> str:
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--force", is_flag=True, help="Replace FILE.")
-@common
-def backup(file: Path, force: bool, db: Path | None, as_json: bool) -> None:
+@options.common
+def backup(file: Path, force: bool) -> None:
     """Write one file with the store and the values of its servers, while a console runs or not. Saved networks and a tuned encoder are in
     it as well. If FILE is a folder, the backup is a new file in it.
 
@@ -201,22 +201,21 @@ def backup(file: Path, force: bool, db: Path | None, as_json: bool) -> None:
 
     Example: wayfare backup wayfare.backup
     """
-    with opened(db, existing=True) as app:
+    with apps.opened(existing=True) as app:
         made = app.backups.make(file, replace=force)
     records, size = made.contents.records, made.file.stat().st_size
     broken = f" The log does not verify: {made.contents.problem}" if made.contents.problem else ""
-    print_outcome(
+    output.outcome(
         {"file": str(made.file), "bytes": size, "records": records, "hash": made.contents.hash, "problem": made.contents.problem or None},
-        f"{made.file} has the store with {records:,} records of its log, {size / 1e6:.1f} MB. It holds secrets.{broken}",
-        as_json,
+        f"{made.file} has the store with {records:,} records of its log, {size / 1e6:.1f} MB. It holds secrets.{broken}"
     )  # fmt: skip
 
 
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
 @click.option("--force", is_flag=True, help="Put it in the place of a store, which is moved to a folder beside it.")
-@common
-def restore(file: Path, force: bool, db: Path | None, as_json: bool) -> None:
+@options.common
+def restore(file: Path, force: bool) -> None:
     """Verify a backup and put it in the place of the store, which is kept beside it. The checksum of each part and the log's chain
     of hashes are verified first: a damaged file changes nothing. End the console before, with `wayfare stop`.
 
@@ -224,13 +223,12 @@ def restore(file: Path, force: bool, db: Path | None, as_json: bool) -> None:
     """
     from core.catalogs.backups import restore as restored
 
-    settings = Settings.from_environment(db=db)
+    settings = apps.settings()
     done = restored(file, settings, replace=force)
     kept = f" The store of before is in {done.before}." if done.before else ""
-    print_outcome(
+    output.outcome(
         {"store": str(settings.db), "records": done.contents.records, "made": done.contents.at, "before": done.before and str(done.before)},
-        f"{settings.db} is the store of {done.contents.at}, with {done.contents.records:,} records of its log.{kept}",
-        as_json,
+        f"{settings.db} is the store of {done.contents.at}, with {done.contents.records:,} records of its log.{kept}"
     )  # fmt: skip
 
 
@@ -240,43 +238,43 @@ SHOWN = 12  # changed lines of a file that are printed
 @click.command()
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
 @click.option("--catalog", "catalogs", multiple=True, metavar="NAME", help="This catalog alone; may be repeated (default: all, with clients and policy).")  # fmt: skip
-@common
-def export(folder: Path, catalogs: tuple[str, ...], db: Path | None, as_json: bool) -> None:
+@options.common
+def export(folder: Path, catalogs: tuple[str, ...]) -> None:
     """Write catalogs, clients and the policy as a folder of readable files, for git or another store. Servers, tools, prices, wordings,
     example requests, labels and the outcomes of calls are in it; tokens, values of servers and texts of calls are not.
 
     Example: wayfare export catalogs
     """
-    with opened(db, existing=True) as app:
+    with apps.opened(existing=True) as app:
         written = app.exchange.write(folder, catalogs)
-    print_outcome({"folder": str(folder), "files": sorted(written)}, f"{folder} has {len(written)} files.", as_json)
+    output.outcome({"folder": str(folder), "files": sorted(written)}, f"{folder} has {len(written)} files.")
 
 
 @click.command()
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False, exists=True))
 @click.option("--yes", is_flag=True, help="Take it in: all or nothing.")
-@common
-def apply(folder: Path, yes: bool, db: Path | None, as_json: bool) -> None:
+@options.common
+def apply(folder: Path, yes: bool) -> None:
     """Show what a folder of `wayfare export` would change, and with --yes take it in. It adds and replaces what it names: a server, a
     price, a client. What it does not name stays. The same folder changes nothing a second time.
 
     Example: wayfare apply catalogs --yes
     """
-    with opened(db) as app:
+    with apps.opened() as app:
         found, skipped = app.exchange.apply(folder, dry=not yes), app.exchange.skipped
     counts = {file: [sum(line[0] == sign for line in lines) for sign in "+-"] for file, lines in found.items()}
-    if as_json:
+    if output.wants_json():
         rows = [{"file": file, "added": added, "removed": removed} for file, (added, removed) in counts.items()]
-        print_json({"applied": yes, "changes": rows, "skipped": skipped})
+        output.document({"applied": yes, "changes": rows, "skipped": skipped})
         return
     for file, lines in found.items():
-        click.echo(f"{printable(file)}: {counts[file][0]:,} lines added, {counts[file][1]:,} removed")
+        click.echo(f"{output.printable(file)}: {counts[file][0]:,} lines added, {counts[file][1]:,} removed")
         for line in lines[:SHOWN]:
             text = line[1:].lstrip(" ")
-            click.echo(f"  {line[: len(line) - len(text)]}{printable(text, 160)}")
+            click.echo(f"  {line[: len(line) - len(text)]}{output.printable(text, 160)}")
         if len(lines) > SHOWN:
             click.echo(f"  and {len(lines) - SHOWN:,} more")
     for why in skipped[:SHOWN]:
-        click.echo(f"left out: {printable(why, 200)}")
+        click.echo(f"left out: {output.printable(why, 200)}")
     done = "It is taken in." if yes else "Nothing is changed yet; --yes takes it in."
     click.echo(done if found else "The store has all of it already.")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from core.app import App, Settings, open_app
-from core.cli.options import db_option, json_option, print_json, print_table, printable
+from core.cli import apps, options, output
 from core.domain.errors import CatalogError, ParameterError
 from core.domain.progress import Step
 from core.store.connection import COMMAND
@@ -30,16 +30,10 @@ FORM = "CATALOG=TASKS"
 @click.option("--train", metavar="CATALOG[=TASKS]", multiple=True, help="Train also on this catalog; may be repeated.")
 @click.option("--judge", metavar=FORM, multiple=True, help="Measure the gain on these tasks; may be repeated.")
 @click.option("--steps", type=click.IntRange(min=1), help="Stop after this many steps: a trial, not a training.")
-@db_option
-@json_option
+@options.db
+@options.as_json
 def train_encoder(
-    out: Path | None,
-    seed: int,
-    train: tuple[str, ...],
-    judge: tuple[str, ...],
-    steps: int | None,
-    db: Path | None,
-    as_json: bool,
+    out: Path | None, seed: int, train: tuple[str, ...], judge: tuple[str, ...], steps: int | None
 ) -> None:
     """Tune the encoder that estimates fit; about 15 minutes on two cores.
 
@@ -48,14 +42,14 @@ def train_encoder(
 
     Example: wayfare train-encoder --train mine.json=labelled.jsonl --judge other.json=tasks.jsonl
     """
-    settings = Settings.from_environment(db=db)
+    settings = apps.settings()
     file = _writable(out or settings.tuned_encoder)
     more, judged = _labelled(train, judge, settings)
     started = time.perf_counter()
     catalogs = _train(file, more, seed=seed, steps=steps or 0)
     elapsed_s = time.perf_counter() - started
     judgements = _judgements(file, catalogs, judged)
-    if as_json:
+    if output.wants_json():
         _print_document(file, elapsed_s, judgements)
     else:
         _print_judgements(judgements)
@@ -111,7 +105,7 @@ def _judgements(file: Path, trained: Sequence[LabelledCatalog], judged: Sequence
             OnnxEncoder(Path(root), model) for model in (model_folder(), tuned_folder(model_folder(), file))
         )
         for place, catalog in enumerate(judged):
-            _tell(Step(f"Judging by {printable(catalog.name)}", place + 1, len(judged)))
+            _tell(Step(f"Judging by {output.printable(catalog.name)}", place + 1, len(judged)))
             found += judge(catalog, frozen.encode, tuned.encode, known)
     return found
 
@@ -124,14 +118,14 @@ def _print_document(file: Path, elapsed_s: float, judgements: Sequence[Judgement
     from core.relevance.tuning.judging import conclusion
 
     document = {"file": str(file), "elapsed_s": elapsed_s, "judged": [asdict(item) for item in judgements]}
-    print_json(document | {"conclusion": conclusion(judgements)})
+    output.document(document | {"conclusion": conclusion(judgements)})
 
 
 def _print_judgements(judgements: Sequence[Judgement]) -> None:
     from core.relevance.tuning.judging import conclusion
 
     if judgements:
-        print_table(
+        output.table(
             ("tasks", "trained on", "queries", "view", "MRR frozen", "tuned", "gain", "95 %", "hit@1", "hit@3"),
             [_row(judgement) for judgement in judgements],
         )

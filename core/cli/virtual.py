@@ -7,18 +7,7 @@ from typing import Any
 
 import click
 
-from core.cli.options import (
-    catalog_option,
-    common,
-    db_option,
-    opened,
-    opened_catalog,
-    print_json,
-    print_list,
-    print_table,
-    read_file,
-    write_file,
-)
+from core.cli import apps, options, output
 from core.importers import read_files, tasks_text
 from core.lab.testbed import Registry, Selection
 from core.virtual.launch import DEFAULT_PROFILE, PROFILES, chosen, opened_recording
@@ -45,11 +34,9 @@ PROFILES_HELP = " ".join(f"{name}: {profile.help}" for name, profile in PROFILES
     type=click.FloatRange(0, 100),
     help="Factor on every wait; 0 never waits.",
 )
-@catalog_option
-@db_option
-def virtual(
-    server: str, port: int | None, profile: str, seed: int | None, speed: float, catalog: str, db: Path | None
-) -> None:
+@options.catalog
+@options.db
+def virtual(server: str, port: int | None, profile: str, seed: int | None, speed: float, catalog: str) -> None:
     """Serve one server of a catalog over real MCP with simulated results, by default on stdio. SERVER may be a file of `wayfare record`: it
     is played at its recorded times, and needs no store.
 
@@ -59,7 +46,7 @@ def virtual(
         found = chosen(read_files([server]).servers, None)
         recording = opened_recording(Path(server), found.name, speed)
     else:
-        with opened(db, alone=True) as app:
+        with apps.opened(alone=True) as app:
             found, recording = app.catalogs.open(catalog).server(server), None
     from core.virtual.server import Behaviour, serve
 
@@ -70,9 +57,9 @@ def virtual(
 @click.argument("server", required=False)
 @click.option("--to", "file", type=click.Path(path_type=Path), help="Record into this JSON file from now on.")
 @click.option("--stop", is_flag=True, help="Record no further answer; the file stays.")
-@catalog_option
-@common
-def record(server: str | None, file: Path | None, stop: bool, catalog: str, db: Path | None, as_json: bool) -> None:
+@options.catalog
+@options.common
+def record(server: str | None, file: Path | None, stop: bool, catalog: str) -> None:
     """Record the real answers of a server, with times and failures and without secrets, into a file; or list what is recorded.
 
     `wayfare virtual FILE` plays the file to any client, and `wayfare import FILE` makes a catalog of it.
@@ -81,12 +68,12 @@ def record(server: str | None, file: Path | None, stop: bool, catalog: str, db: 
     """
     if (server is None) is not (file is None and not stop) or (file is not None and stop):
         raise click.UsageError("record takes a SERVER with --to FILE or --stop, or nothing.")
-    with opened(db) as app:
+    with apps.opened() as app:
         if server is not None:
             app.recordings.record(app.catalogs.open(catalog).name, server, file)
         found = [{**one._asdict(), "file": str(at)} for one, at in app.recordings.files.items()]
     lines = [tuple(one.values()) for one in found]
-    print_list({"recordings": found}, ("catalog", "server", "file"), lines, as_json, none="No server is recorded.")
+    output.listing({"recordings": found}, ("catalog", "server", "file"), lines, none="No server is recorded.")
 
 
 @click.command()
@@ -99,29 +86,19 @@ def record(server: str | None, file: Path | None, stop: bool, catalog: str, db: 
     help="Largest factor, up or down, on the declared times, prices and odds.",
 )  # fmt: skip
 @click.option("--replace", is_flag=True, help="Leave the original server out.")
-@catalog_option
-@common
-def multiply(
-    server: str,
-    copies: int,
-    name: str,
-    seed: int,
-    spread: float,
-    replace: bool,
-    catalog: str,
-    db: Path | None,
-    as_json: bool,
-) -> None:
+@options.catalog
+@options.common
+def multiply(server: str, copies: int, name: str, seed: int, spread: float, replace: bool, catalog: str) -> None:
     """Make a new catalog with virtual copies of one server: other names, words and numbers.
 
     Example: wayfare multiply unit-exchange --copies 4 --name exchanges
     """
-    with opened_catalog(db, catalog) as (app, source):
+    with apps.opened_catalog(catalog) as (app, source):
         made = app.catalog_editor.multiply(source, server, Recipe(copies, seed, spread, not replace), name=name)
         known = app.catalogs.catalog(source).server_row
     fresh = [one for one in made.servers if one.name not in known]
-    if as_json:
-        print_json({
+    if output.wants_json():
+        output.document({
             "catalog": made.name, "servers": len(made.servers), "tools": len(made.tools), "copied": server,
             "copies": [{"name": one.name, "description": one.description, "tools": len(one.tools)} for one in fresh],
         })  # fmt: skip
@@ -129,7 +106,7 @@ def multiply(
     click.echo(
         f"Catalog {made.name}: {len(made.servers)} servers with {len(made.tools)} tools, {copies} of them virtual copies of {server}."
     )
-    print_table(("copy", "description"), [(one.name, one.description) for one in fresh])
+    output.table(("copy", "description"), [(one.name, one.description) for one in fresh])
 
 
 @click.command()
@@ -181,32 +158,32 @@ def multiply(
 )
 @click.option("--tasks-out", type=click.Path(path_type=Path), help="Write the drawn tasks to this file, JSON Lines.")
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Seed of the copies and the tasks.")
-@common
+@options.common
 def testbed(
     name: str,
     catalogs: tuple[str, ...],
     files: tuple[Path, ...],
     task_file: Path | None,
     tasks_out: Path | None,
-    db: Path | None,
-    as_json: bool,
     **selected: Any,
 ) -> None:
     """Draw a testbed: servers whose texts contain any of the WORDS, and tasks that their tools can do.
 
     Example: wayfare testbed search weather --name search-bed --copies 2 --tasks-out bed.jsonl
     """
-    with opened(db) as app:
-        registries = [Registry(file.name, app.catalog_editor.read(read_file(file), str(file))) for file in files]
+    with apps.opened() as app:
+        registries = [
+            Registry(file.name, app.catalog_editor.read(options.read_file(file), str(file))) for file in files
+        ]
         names = [app.catalogs.open(one).name for one in catalogs or (() if files else ("sample",))]
         labelled = None if task_file is None else app.lab.read_tasks(task_file)
         drawn = app.testbeds.draw(names, Selection(**selected), registries=registries, tasks=labelled)
         app.testbeds.keep(drawn, name, registries=registries)
     if tasks_out is not None:
-        write_file(tasks_out, tasks_text(drawn.tasks))
+        options.write_file(tasks_out, tasks_text(drawn.tasks))
     made = drawn.catalog(name)
-    if as_json:
-        print_json({
+    if output.wants_json():
+        output.document({
             "catalog": name, "matching": drawn.matching, "servers": len(made.servers), "tools": len(made.tools), "tasks": len(drawn.tasks),
             "chosen": [
                 {"server": one.server.name, "from": one.source, "tools": len(one.server.tools), "found": one.found,
@@ -219,7 +196,7 @@ def testbed(
         f"Catalog {name}: {len(made.servers):,} servers with {len(made.tools):,} tools from {drawn.matching:,} that match; "
         f"{len(drawn.tasks):,} tasks."
     )
-    print_table(
+    output.table(
         ("server", "from", "tools", "copies", "found"),
         [
             (one.server.name, one.source, str(len(one.server.tools)), str(len(one.copies)), ", ".join(one.found) or "–")

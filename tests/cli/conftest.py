@@ -19,7 +19,7 @@ import pytest
 
 from core.app import App, Settings, build_app
 from core.cli import main
-from core.cli.options import working_on
+from core.cli.apps import working_on
 from core.store import Store
 from core.store.connection import Sharing
 from tests.forking import FORKS

@@ -47,7 +47,7 @@ def test_the_document_and_the_text(wayfare: Command, bad: Path) -> None:
 
 def test_a_terminal_is_told_how_far_it_is(wayfare: Command, bad: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[Step | None] = []
-    monkeypatch.setattr("core.cli.options.terminal_progress", lambda: told.append)
+    monkeypatch.setattr("core.cli.apps.terminal_progress", lambda: told.append)
     assert wayfare("lint", "--catalog", bad).out
     first, *further = (step for step in told if step is not None and step.what == "Looking for flaws")
     assert (first.total, told[-1]) == (0, None)

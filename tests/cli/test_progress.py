@@ -7,7 +7,7 @@ from contextlib import suppress
 
 import pytest
 
-from core.cli.options import EVERY_S, PATIENCE_S, TerminalProgress
+from core.cli.output import EVERY_S, PATIENCE_S, TerminalProgress
 from core.domain.progress import Step, reported
 
 

@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 from core.app import App
 from core.catalogs.background_jobs import Job
 from core.cli import main
-from core.cli.options import working_on
+from core.cli.apps import working_on
 from core.domain.errors import WayfareError
 from tests.cli.conftest import wait_for
 from tests.dashboard.harness import TIMEOUT_S, app_with, checked, open_page, press, text_of

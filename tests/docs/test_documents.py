@@ -13,8 +13,8 @@ import pytest
 
 from core.app import open_app
 from core.cli import main
+from core.cli.apps import working_on
 from core.cli.main import COMMANDS, wayfare
-from core.cli.options import working_on
 from tests.cases import each
 from tests.docs.markdown import (
     DECISIONS,

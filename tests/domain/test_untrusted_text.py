@@ -5,7 +5,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.cli.options import printable
+from core.cli.output import printable
 from core.cli.routing import block_text
 from core.domain.outcome import ContentBlock
 from core.domain.untrusted_text import one_line, visible

@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click import Context
 from mcp import Client
 
 from core.app import App
-from core.cli.catalogs import print_report
+from core.cli.catalogs import import_, print_report
 from core.lint import lint
 from dashboard.pages.catalog.connection_job import report_frame
 from tests.gateway.conftest import talk
@@ -42,10 +43,14 @@ def test_strict_clients_list_the_mirror_and_every_report_names_the_odd_tools(
         report = app.catalog_editor.discover_file(file, "world")
         (found,) = report.discoveries
         named = {*found.notes, *found.refused}
-        print_report(report, as_json=True)
+        with Context(import_) as command:
+            command.meta["as_json"] = True
+            print_report(report)
         said = json.loads(capsys.readouterr().out)
         assert {one["text"] for one in said["notes"]} | {one["error"] for one in said["refused"]} == named
-        print_report(report, as_json=False)
+        with Context(import_) as command:
+            command.meta["as_json"] = False
+            print_report(report)
         text = capsys.readouterr().out
         assert all(f" {one['name']} with " in text for one in (*LACKING, *LEFT_OUT))
         assert odd_findings(app) == named

@@ -1,0 +1,136 @@
+"""The app of a command, over its store, with the progress of a first start on standard error."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Generator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextvars import ContextVar
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlencode
+
+import click
+
+from core.app import App, Settings, build_app, open_app
+from core.cli.output import TerminalProgress
+from core.domain.errors import StoreBusyError, StoreError
+from core.domain.progress import Report, Step, reported, silent
+
+if TYPE_CHECKING:
+    from core.catalogs.background_jobs import Job
+    from core.lab.cluster import RaySpread
+
+_held: ContextVar[App | None] = ContextVar("held", default=None)
+
+
+@contextmanager
+def working_on(app: App) -> Generator[None]:
+    """Makes commands of this thread use an open app until the end of the block."""
+    token = _held.set(app)
+    try:
+        yield
+    finally:
+        _held.reset(token)
+
+
+def terminal_progress() -> Report:
+    """Returns what reports steps on standard error if that is a terminal, else nothing."""
+    return TerminalProgress() if sys.stderr.isatty() else silent
+
+
+def settings(context: click.Context | None = None) -> Settings:
+    """Returns the settings of the environment, with the store of --db."""
+    return Settings.from_environment(db=(context or click.get_current_context()).meta["db"])
+
+
+def opened(*, alone: bool = False, existing: bool = False) -> AbstractContextManager[App]:
+    """Returns the app over the store of the command, which may have to be an `existing` one. Raises StoreError, and
+    StoreBusyError if a console serves the store: the command runs there then. A command that runs `alone` shares the store with the console."""
+    held = _held.get()
+    if held is not None:
+        return nullcontext(held)
+    from core.domain.console import owner_of
+    from core.store.connection import COMMAND
+
+    given = settings()
+    if existing and not Path(given.db).exists():
+        raise StoreError(f"There is no store {given.db}; name one with --db.")
+    if not alone and (owner := owner_of(given.db)) is not None:
+        raise StoreBusyError(
+            f"The store {given.db} is in use by the console on {owner.url}; stop it with `wayfare stop`."
+        )
+    return open_app(given, report=terminal_progress(), sharing=COMMAND)
+
+
+@contextmanager
+def opened_catalog(catalog: str) -> Generator[tuple[App, str]]:
+    """Yields the app, and the name of a catalog that is given by its name or as a file."""
+    with opened() as app:
+        yield app, app.catalogs.open(catalog).name
+
+
+def opened_even_if_busy() -> AbstractContextManager[App]:
+    """Returns the app. If a process other than a console has the store for itself, returns an app that stores no runs, and says
+    so."""
+    try:
+        return opened()
+    except StoreBusyError as error:
+        from core.domain.console import owner_of
+        from core.store import Store
+
+        if owner_of(settings().db) is not None:
+            raise
+        click.echo(f"The runs are not stored. {error}", err=True)
+        return build_app(Store(), settings())
+
+
+@dataclass(frozen=True, slots=True)
+class ListedRun:
+    """A long command among the runs of the console. It is called with its finished steps and their number."""
+
+    app: App
+    job: Job
+    what: str
+    tell: Report
+
+    def __call__(self, done: int, of: int) -> None:
+        """Takes over the progress. Raises Stopped if a person stopped the run."""
+        self.tell(Step(self.what, done, of))
+        self.job.report(done, of)
+
+    def shows(self, view: str, /, **texts: str) -> None:
+        """Names the view of the console that shows the result. There is none for a catalog that was read from a file."""
+        if "catalog" not in texts or texts["catalog"] in {info.name for info in self.app.catalogs.infos()}:
+            self.job.link = f"/{view}?{urlencode({name: text for name, text in texts.items() if text})}"
+
+
+@contextmanager
+def listed_run(app: App, what: str) -> Generator[ListedRun]:
+    """Lists the command among the runs of the console, with its progress, until the block ends, and stores how it ended. `what` it
+    does is the progress on standard error."""
+    from core.catalogs.background_jobs import Stopped
+
+    title = shlex.join(["wayfare", *click.get_current_context().obj])
+    try:
+        with reported(tell := terminal_progress(), Step(what)), app.background.command(title) as job:
+            yield ListedRun(app, job, what, tell)
+    except Stopped:
+        click.echo("The command was stopped in the console.", err=True)
+        raise click.Abort from None
+
+
+@contextmanager
+def spread_over(address: str, app: App) -> Generator[RaySpread | None]:
+    """Yields the Ray cluster of `--ray`, with a copy of the app's store, or None without the option. Prints the number
+    of workers on standard error. Raises WayfareError."""
+    if not address:
+        yield None
+        return
+    from core.lab.cluster import RaySpread
+
+    with RaySpread(address, app.store.tables(), opened=build_app) as spread:
+        yield spread
+        click.echo(f"{spread.hired} workers of the cluster took part, {spread.lost} of them were lost.", err=True)
