@@ -35,7 +35,6 @@ function slider(spec, panel, id, head, row) {
   range.setAttribute("aria-label", spec.title);
   const field = numberField(spec, `${spec.title}: type a value`);
   const track = trackOf(range);
-  const strip = track.querySelector(".wayfare-strip");
   head.append(field, element("span", { className: "wayfare-unit", textContent: spec.unit }));
   row.append(track);
   const say = (value, winner = "") =>
@@ -53,24 +52,7 @@ function slider(spec, panel, id, head, row) {
     if (moved) panel.turn(spec.name, next);
   };
   const shown = () => panel.values()[spec.name];
-  let grip = 0; // px from the middle of the needle to the pointer
-  const pull = ({ clientX }) => {
-    const { left, width } = strip.getBoundingClientRect();
-    turn(valueAt(spec, (clientX - grip - left) / width));
-  };
-  track.addEventListener("pointerdown", (event) => {
-    if (event.button) return;
-    event.preventDefault(); // the focus goes to the slider
-    range.focus({ preventScroll: true });
-    track.setPointerCapture(event.pointerId);
-    const { left, width } = strip.getBoundingClientRect();
-    grip = event.clientX - left - width * shareOf(spec, shown());
-    if (Math.abs(grip) > NEEDLE_PX / 2) grip = 0;
-    panel.hold(true);
-    pull(event);
-  });
-  track.addEventListener("pointermove", (event) => track.hasPointerCapture(event.pointerId) && pull(event));
-  for (const end of ["pointerup", "pointercancel"]) track.addEventListener(end, () => panel.held && panel.hold(false));
+  dragged(track, spec, panel, show);
   range.addEventListener("input", () => turn(range.valueAsNumber));
   range.addEventListener("keydown", (event) => {
     const next = keyed(event, spec, Number(shown()));
@@ -84,6 +66,32 @@ function slider(spec, panel, id, head, row) {
   typed(field, spec, panel, show);
   if (spec.name === panel.data.plays) head.prepend(player(spec, panel, () => turn(shown() + spec.step)));
   return { show, readOut: (winner) => say(shown(), winner) };
+}
+
+// Let the pointer turn a knob along its track and `show` its values.
+function dragged(track, spec, panel, show) {
+  const strip = track.querySelector(".wayfare-strip");
+  let grip = 0; // px from the middle of the needle to the pointer
+  const pull = ({ clientX }) => {
+    const { left, width } = strip.getBoundingClientRect();
+    const next = snapped(spec, valueAt(spec, (clientX - grip - left) / width));
+    if (next === panel.values()[spec.name]) return;
+    show(next);
+    panel.turn(spec.name, next);
+  };
+  track.addEventListener("pointerdown", (event) => {
+    if (event.button) return;
+    event.preventDefault(); // the focus goes to the slider
+    track.querySelector("input")?.focus({ preventScroll: true });
+    track.setPointerCapture(event.pointerId);
+    const { left, width } = strip.getBoundingClientRect();
+    grip = event.clientX - left - width * shareOf(spec, panel.values()[spec.name] ?? spec.high);
+    if (Math.abs(grip) > NEEDLE_PX / 2) grip = 0;
+    panel.hold(true);
+    pull(event);
+  });
+  track.addEventListener("pointermove", (event) => track.hasPointerCapture(event.pointerId) && pull(event));
+  for (const end of ["pointerup", "pointercancel"]) track.addEventListener(end, () => panel.held && panel.hold(false));
 }
 
 // A button that moves a slider on, a step a frame, until it is pressed again or the end is reached. The last value is stored.
@@ -164,13 +172,15 @@ function typed(field, spec, panel, show) {
 function limit(spec, panel, id, head, row) {
   const field = Object.assign(numberField(spec, spec.title), { id, placeholder: "off" });
   head.append(field, element("span", { className: "wayfare-unit", textContent: spec.unit }));
-  row.append(trackOf());
+  const track = trackOf();
+  row.append(track);
   const show = (value) => {
     if (document.activeElement !== field || (value ?? "") !== (field.value === "" ? "" : Number(field.value))) {
       field.value = value === null ? "" : value.toFixed(spec.digits);
     }
     strips.point(row, spec, value);
   };
+  dragged(track, spec, panel, show);
   typed(field, spec, panel, show);
   return { show };
 }

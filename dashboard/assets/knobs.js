@@ -2,6 +2,7 @@
 // sent to the page host, which stores it. `control` makes one knob; `Lane` asks.
 
 const panels = new Map(); // by their element
+const ranked = new Map(); // by prefix: a question and the names of the knobs that stand first, for when the view is drawn again
 const FEW = 4;
 const MOST_NEAR = 4;
 const UNHEARD_MS = 5000; // then a message is sent again; the time doubles
@@ -52,6 +53,8 @@ class Panel {
     this.data = data;
     if (shape !== this.shape) this.build(data.groups);
     this.shape = shape;
+    const [question, names] = (data.at && ranked.get(data.prefix)) || [null, []];
+    if (question !== this.question) this.putFirst(question, names);
     this.host.inert = data.locked; // a person whose role may not turn knobs
     this.count = Math.max(this.count, data.heard);
     this.told = this.told.filter(({ count }) => count > data.heard);
@@ -83,23 +86,50 @@ class Panel {
     this.controls.clear();
     this.wrong = "";
     this.status = element("div", { className: "wayfare-unseen", role: "status" });
-    const folds = groups.map((group) => {
-      const fold = element("details", { className: "wayfare-group", open: group.open });
-      fold.dataset.group = group.name;
-      fold.append(element("summary", {}, group.title, element("span", { className: "wayfare-changed" })));
-      for (const part of group.parts) {
-        if (part.title) fold.append(element("div", { className: "wayfare-part-title", textContent: part.title }));
-        for (const spec of part.knobs) {
-          const made = control(spec, this);
-          this.controls.set(spec.name, made);
-          fold.append(made.row);
-        }
-      }
-      return fold;
+    this.homes = groups.map((group) => {
+      const inside = group.parts.flatMap(({ title, knobs }) => [
+        ...(title ? [element("div", { className: "wayfare-part-title", textContent: title })] : []),
+        ...knobs.map((spec) => this.made(spec)),
+      ]);
+      const summary = element("summary", {}, group.title, element("span", { className: "wayfare-changed" }));
+      const fold = element("details", { className: "wayfare-group", open: group.open }, summary, ...inside);
+      return { fold, inside };
     });
-    this.influence = influenceList(this);
+    const folds = this.homes.map(({ fold }) => fold);
+    this.near = element("section", { className: "wayfare-group" }, element("div", { className: "wayfare-part-title" }));
     const few = this.controls.size < FEW; // all are in sight
-    this.host.replaceChildren(...(few ? [] : [...(this.data.at ? [this.influence.box] : []), searchField(this, folds)]), ...folds, this.status);
+    this.host.replaceChildren(...(few ? [] : [searchField(this, folds)]), ...folds, this.status);
+    this.question = null; // whose knobs stand first
+  }
+
+  made(spec) {
+    const made = control(spec, this);
+    this.controls.set(spec.name, made);
+    return made.row;
+  }
+
+  // The strips of a question are there, or it is null and there are none. A knob that changes nothing of the decision is faint. Those that
+  // change the winner stand first until another question is decided, and while a knob is in use.
+  rank(question) {
+    for (const { row } of this.controls.values()) {
+      const idle = strips.known.get(row)?.ticks.length === 0;
+      row.classList.toggle("wayfare-idle", idle);
+      row.title = idle ? "No value of this knob changes this decision." : "";
+    }
+    if (question === this.question || this.controls.size < FEW || this.held || this.host.contains(document.activeElement)) return;
+    ranked.set(this.data.prefix, [question, nearest(this)]);
+    this.putFirst(...ranked.get(this.data.prefix));
+  }
+
+  putFirst(question, names) {
+    this.question = question;
+    const rows = names.map((name) => this.controls.get(name).row);
+    for (const { fold, inside } of this.homes) fold.append(...inside.filter((one) => !rows.includes(one)));
+    this.near.ariaLabel = this.near.firstChild.textContent = rows.length ? "Changes the winner" : "No knob alone changes the winner";
+    this.near.append(...rows);
+    question === null ? this.near.remove() : this.host.prepend(this.near);
+    this.find();
+    this.mark();
   }
 
   // Set a knob back to its default, and store it at once.
@@ -210,20 +240,16 @@ class Panel {
   // Mark the knobs that differ from their defaults, and count them by group.
   mark() {
     const values = this.values();
-    for (const group of this.data.groups) {
-      let changed = 0;
-      for (const spec of group.parts.flatMap((part) => part.knobs)) {
-        const differs = values[spec.name] !== spec.default;
-        this.controls.get(spec.name).mark(differs);
-        changed += differs;
-      }
-      const count = this.host.querySelector(`[data-group="${group.name}"] > summary > span`);
-      const said = changed ? `${changed} ●` : ""; // it needs no extra line, so that the knob does not move
+    const changed = [...this.controls.values()].filter(({ spec }) => values[spec.name] !== spec.default);
+    for (const made of this.controls.values()) made.mark(changed.includes(made));
+    for (const { fold } of this.homes) {
+      const inside = changed.filter(({ row }) => fold.contains(row)).length;
+      const count = fold.querySelector("summary > span");
+      const said = inside ? `${inside} ●` : ""; // it needs no extra line, so that the knob does not move
       if (count.textContent === said) continue;
       count.textContent = said;
-      count.title = changed ? `${changed} of these knobs ${changed > 1 ? "are" : "is"} not at the default` : "";
+      count.title = inside ? `${inside} of these knobs ${inside > 1 ? "are" : "is"} not at the default` : "";
     }
-    const changed = [...this.controls.values()].filter(({ spec }) => values[spec.name] !== spec.default);
     const detail = { prefix: this.data.prefix, names: [...this.controls.keys()], chips: changed.map(({ spec }) => chip(spec, values[spec.name])) };
     document.dispatchEvent(new CustomEvent("wayfare-differs", { detail })); // to state.js
   }
@@ -248,66 +274,46 @@ function chip({ name, title, unit, default: usual }, value) {
   return { name, text: `${title.split(", ").pop()} ${shown}`, about: `${title}: ${written(usual)} → ${shown}` };
 }
 
-// The knobs that change the winner of this question, the nearest change first, each as a button that leads to it. A knob that changes
-// nothing of this decision is faint.
-function influenceList(panel) {
-  const box = element("div", { className: "wayfare-influence" }); // of one height, so that no knob moves
-  const show = (values) => {
-    const near = [];
-    for (const { row, spec } of panel.controls.values()) {
-      const strip = strips.known.get(row);
-      const idle = Boolean(strip) && !strip.ticks.length;
-      row.classList.toggle("wayfare-idle", idle);
-      row.title = idle ? "No value of this knob changes this decision." : "";
-      if (!strip || strip.bands.length < 2) continue;
-      const now = shareOf(spec, values[spec.name] ?? spec.high);
-      const away = Math.min(...strip.bands.slice(1).map(([from]) => Math.abs(shareOf(spec, from) - now)));
-      near.push({ row, spec, away });
-    }
-    near.sort((one, other) => one.away - other.away);
-    const links = near.slice(0, MOST_NEAR).map(({ row, spec }) => {
-      const link = element("button", { type: "button", textContent: spec.title.split(", ").pop(), title: spec.title });
-      link.setAttribute("aria-label", spec.title);
-      link.addEventListener("click", () => {
-        row.closest("details").open = true;
-        (row.querySelector("input[type=range]:not([disabled])") ?? row.querySelector("input"))?.focus();
-        row.scrollIntoView({ block: "nearest" });
-      });
-      return link;
-    });
-    const known = [...panel.controls.values()].some(({ row }) => strips.known.get(row));
-    const said = links.length ? "Changes the winner:" : known ? "No knob alone changes the winner" : "";
-    box.replaceChildren(element("span", {}, said), ...links);
-  };
-  return { box, show };
+// The names of the knobs that can change the winner, the nearest change first.
+function nearest(panel) {
+  const values = panel.values(), away = new Map();
+  for (const [name, { row, spec }] of panel.controls) {
+    const changes = (strips.known.get(row)?.bands ?? []).slice(1).map(([from]) => shareOf(spec, from));
+    const now = shareOf(spec, values[name] ?? spec.high);
+    if (changes.length) away.set(name, Math.min(...changes.map((at) => Math.abs(at - now))));
+  }
+  return [...away.keys()].sort((one, other) => away.get(one) - away.get(other)).slice(0, MOST_NEAR);
 }
 
 // Shows the knobs whose name, letter, unit or help has all typed words, advanced ones, too.
 function searchField(panel, folds) {
   const field = element("input", { type: "search", className: "wayfare-find", placeholder: "Find a knob" });
   field.setAttribute("aria-label", "Find a knob by its name, letter or help");
-  const open = new Map(folds.map((fold) => [fold, fold.open]));
-  const find = () => {
+  let open; // the folds, as they were before the search
+  panel.find = () => {
     const wanted = field.value.toLowerCase().split(/\s+/).filter(Boolean);
     for (const { row, spec } of panel.controls.values()) {
       const text = `${spec.title} ${spec.name} ${spec.unit} ${spec.help}`.toLowerCase();
       row.hidden = !wanted.every((word) => text.includes(word));
     }
+    if (wanted.length) open ??= new Map(folds.map((fold) => [fold, fold.open]));
+    const isEmpty = (box) => [...box.querySelectorAll(".wayfare-knob")].every((row) => row.hidden);
+    panel.near.hidden = wanted.length > 0 && isEmpty(panel.near);
     for (const fold of folds) {
-      const rows = [...fold.querySelectorAll(".wayfare-knob")];
-      fold.hidden = rows.every((row) => row.hidden);
-      fold.open = wanted.length ? true : open.get(fold);
+      fold.hidden = isEmpty(fold);
+      if (open) fold.open = wanted.length > 0 || open.get(fold);
       for (const title of fold.querySelectorAll(".wayfare-part-title")) title.hidden = wanted.length > 0;
     }
-    const found = folds.some((fold) => !fold.hidden);
+    if (!wanted.length) open = undefined;
+    const found = [panel.near, ...folds].some((box) => !box.hidden);
     panel.status.textContent = found ? "" : "No knob has these words.";
     field.classList.toggle("wayfare-not-found", !found);
   };
-  field.addEventListener("input", find);
+  field.addEventListener("input", panel.find);
   field.addEventListener("keydown", (event) => {
     if (event.key !== "Escape") return;
     field.value = "";
-    find();
+    panel.find();
   });
   return field;
 }

@@ -35,9 +35,9 @@ const strips = {
     try {
       const found = await panel.lane.fetched("strips", values, PATIENT_MS);
       if (epoch !== panel.lane.epoch || asked !== JSON.stringify(panel.values()) || found.error) return;
-      for (const [name, { row, spec }] of panel.controls) strips.draw(row, spec, found[name]);
+      for (const [name, { row, spec }] of panel.controls) strips.draw(row, spec, found.strips[name]);
       panel.host.classList.remove("wayfare-stale");
-      panel.influence.show(values);
+      panel.rank(found.question);
     } catch (error) {
       console.info("The winner strips could not be had yet.", error);
       strips.refresh(panel, 2 * wait);
@@ -48,8 +48,9 @@ const strips = {
   clear(panel) {
     const { token, shows } = panel.data;
     const shown = shows && partBox(shows);
-    if (shown && shown.dataset.lane !== token) for (const { row, spec } of panel.controls.values()) strips.draw(row, spec, null);
-    panel.influence.show(panel.values());
+    if (!shown || shown.dataset.lane === token) return;
+    for (const { row, spec } of panel.controls.values()) strips.draw(row, spec, null);
+    panel.rank(null);
   },
 
   draw(row, spec, strip) {

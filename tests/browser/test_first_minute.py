@@ -109,11 +109,14 @@ def test_a_demonstration_needs_no_mouse(console: ConsoleProgram, visitor: Visito
     visit.open("", q=played()["question"])
     keys, step = visit.page.keyboard, visit.page.get_by_role("toolbar", name="The decision, step by step").locator("b")
     winner, focused = visit.main.locator(".wayfare-winner strong"), visit.page.locator(":focus")
+    calls = visit.main.get_by_role("button", name="Call", exact=True)
+    expect(calls).to_have_count(3)
+    expect(visit.main.get_by_role("note", name="The first minute")).to_be_visible()
+    expect(calls.last).to_be_in_viewport(ratio=1)
     visit.page.get_by_role("button", name="Present").press("Enter")
     for _ in range(9):
         keys.press("PageDown")
-    expect(focused).to_have_text("αt")
-    keys.press("Enter")
+    expect(focused).to_have_attribute("aria-label", "Time matters, αt")
     for way, tool in (("ArrowRight", SECOND), ("ArrowLeft", FIRST)):
         for _ in range(10):
             keys.press(way)

@@ -27,8 +27,12 @@ def test_dragged_over_a_breakpoint_the_winner_and_all_that_names_it_change_there
     route.decided()
     before, _ = route.headline()
     strip = strip_loaded(route)
-    visit.page.locator(".wayfare-influence").get_by_role("button", name="Time matters, αt").click()
-    expect(route.slider("αt")).to_be_focused()
+    nearest, focused = visit.page.locator(".wayfare-knobs > section .wayfare-knob"), visit.page.locator(":focus")
+    visit.page.locator("summary").filter(has_text="Network").focus()
+    visit.page.keyboard.press("Tab")
+    expect(focused).to_have_attribute("aria-label", "Help on Time matters, αt")
+    order = nearest.all_inner_texts()
+    assert len(order) == 4
     share = strip.locator(".wayfare-break").first.evaluate("tick => parseFloat(tick.style.left) / 100")
     at = TIMES.low + share**3 * (TIMES.high - TIMES.low)
     colours = "track => track.style.background.match(/rgb\\([^)]*\\)|#\\w+/g).slice(0, 2)"
@@ -50,6 +54,7 @@ def test_dragged_over_a_breakpoint_the_winner_and_all_that_names_it_change_there
     expect(why).not_to_have_class(re.compile("wayfare-ahead"), timeout=LIMIT_MS)
     expect(visit.page.locator(".wayfare-knobs.wayfare-stale")).to_have_count(0, timeout=LIMIT_MS)
     assert strip_loaded(route).evaluate(colours) == first_two  # each tool keeps its own
+    assert nearest.all_inner_texts() == order, "a turned knob stays where it is"
     frames = visit.page.evaluate("frames")
     assert len(frames) > 3
     visit.see(re.compile("questions get another first tool than at the defaults"))
@@ -63,6 +68,10 @@ def test_dragged_over_a_breakpoint_the_winner_and_all_that_names_it_change_there
     visit.page.reload(wait_until="domcontentloaded")  # decided without the lane
     route.decided()
     assert route.headline() == after
+
+    # another question has its own knobs that change the winner
+    route.ask("convert 300 miles to kilometres")
+    expect(nearest).to_have_count(2, timeout=LIMIT_MS)
 
     # the knobs of another router ask nothing before its page is there
     strip_loaded(route)

@@ -93,6 +93,7 @@ def test_a_knob_by_its_track_by_keys_by_typing_and_among_the_changes(console: Co
     for steps in ("Split into 3 steps", "One decision"):
         visit.show(steps)
         expect(coloured).to_have_count(int(steps == "One decision"), timeout=LIMIT_MS)
+        expect(panel.locator("section")).to_have_count(int(steps == "One decision"))
 
 
 def test_a_preset_is_exported_imported_or_refused_whole_and_saved_for_all_windows_until_it_is_deleted(

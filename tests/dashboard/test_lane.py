@@ -156,8 +156,9 @@ def test_tasks_that_cannot_be_scored_say_so_in_place_of_their_score(app: App) ->
 def test_winner_strips_have_a_colour_for_each_winner_and_say_who_wins_where(app: App) -> None:
     panel = knob_panel_of(visit())
     before = recorded(app)
-    status, strips = asked({"token": panel["token"], "kind": "strips", "values": panel["values"]})
-    assert status == 200
+    status, answer = asked({"token": panel["token"], "kind": "strips", "values": panel["values"]})
+    assert (status, answer["question"]) == (200, '["small", "read a file", ""]')
+    strips = answer["strips"]
     assert {"alpha_t", "kappa", "k"} <= set(strips)
     strip, found = strips["alpha_t"], app.what_if.strips(
         Asked("read a file", app.routing.parameters("ehrr"), "small")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from math import isinf
@@ -360,11 +361,12 @@ def lane_answers(app: App, asked: Asked, colours: WinnerColours) -> Mapping[str,
         turned = replace(asked, parameters=chosen)
         found = app.what_if.strips(turned)
         if not found:
-            return {}
+            return {"question": None, "strips": {}}
         winner = app.routing.preview(turned).winner
-        return strips_json(
+        drawn = strips_json(
             found, chosen.knobs(), chosen.values(), winner.tool if winner else None, colours,
             in_usd=isinstance(chosen, ExpectedValueParameters),
         )  # fmt: skip
+        return {"question": json.dumps([asked.catalog, asked.query, asked.hint]), "strips": drawn}
 
     return {"decision": decision, "strips": strips, NETWORK: network}
