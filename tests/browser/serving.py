@@ -122,12 +122,6 @@ class ConsoleProgram:
             program.kill()
 
 
-def unit_server(port: int, log: Path) -> Program:
-    """The sample's unit exchange on http://127.0.0.1:PORT/mcp."""
-    module = "sample_catalog.runnable.unit_exchange"
-    return Program(["-m", module, "--http", str(port)], f"http://127.0.0.1:{port}/mcp", log, {})
-
-
 def _answers(url: str) -> bool:
     """Whether a GET gives an answer of any kind."""
     try:

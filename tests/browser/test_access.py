@@ -27,7 +27,12 @@ VIEWS = (
     "Setup",
     "Catalog",
     "Network",
+    "Replay",
 )
+LINKED: dict[str, tuple[str, dict[str, object]]] = {
+    "Network": ("network", {"steps": 20}),
+    "Replay": ("activity", {"view": "replay"}),
+}
 ASKING = ("What if", "Compare", "Map", "Call")
 NEED = "search the web for news about volcanoes"
 KNOBS_AND_CHARTS = ".wayfare-knobs, .js-plotly-plot"  # as on the first page of the walk
@@ -41,8 +46,9 @@ def test_no_view_has_a_fault_or_a_silent_refusal_and_the_question_goes_along(
     winner, _ = Route(visit).headline()
     found = [f"Decision: {one}" for one in (*faults(visit, RULES), *in_the_dark(visit), *mute(offered(visit)))]
     for name in VIEWS:
-        if name == "Network":
-            visit.open("network", steps=20)
+        if name in LINKED:
+            path, query = LINKED[name]
+            visit.open(path, **query)
         else:
             visit.go(name)
         seen = faults(visit, RULES, KNOBS_AND_CHARTS) + mute(offered(visit))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -46,15 +45,7 @@ def test_what_ends_badly_is_an_outcome_said_once(wayfare: Command, write) -> Non
     assert (run.code, run.err, run.out.count("no luck")) == (1, "", 1)
     assert "tool error" in run.out
     d = wayfare("call", "gremlin", "hang", "--timeout", "0.2", "--json").json_with(1)
-    assert (d["outcome"], d["price_usd"]) == ("timeout", 0)
-    assert "0.2 s" in d["error"]
-    assert d["latency_s"] > 0.1  # the limit counts from before the call is sent
-    d = wayfare("call", "gremlin", "crash", "--json").json_with(1)
-    assert (d["outcome"], d["price_usd"], d["content"]) == ("crash", 0, [])
-    assert "connection was lost" in d["error"]
-    lost = server("lost", tool("find"), connection={"type": "stdio", "command": "no-such-command-here"})
-    d = wayfare("call", "lost", "find", "--catalog", write("c.json", {"servers": [lost]}), "--json").json_with(1)
-    assert (d["outcome"], "no-such-command-here was not found" in d["error"]) == ("not_connected", True)
+    assert (d["outcome"], d["price_usd"], "0.2 s" in d["error"]) == ("timeout", 0, True)
     odd = server("odd", tool("odd"), connection=stdio(str(ROOT / "tests" / "cli" / "servers" / "odd.py")))
     d = wayfare("call", "odd", "odd", "--catalog", write("c.json", {"servers": [odd]}), "--json").json()
     assert (d["outcome"], d["structured"]) == ("ok", {"nan": None, "far": [None]})  # numbers that JSON does not have
@@ -93,18 +84,6 @@ def test_simulate_calls_nothing_says_so_and_teaches_nothing(
     assert starts.exists()
 
 
-def test_a_call_in_one_process_changes_the_next_decision_in_another(wayfare: Command, own: str, db: Path) -> None:
-    def echo() -> dict[str, Any]:
-        d = wayfare("route", "say it again", "--catalog", own, "--json").json()
-        return next(row for row in d["tools"] if row["tool"] == "raw::echo")
-
-    before = echo()
-    for calls in (0, 1):
-        call = wayfare("call", "raw", "echo", "--catalog", own, "--json").json()
-        assert call["statistics"]["server_before"]["calls"] == calls
-    assert echo()["time_cost_s"] < before["time_cost_s"]
-
-
 @pytest.fixture
 def policy(wayfare: Command, write):
     """Puts a policy in force."""
@@ -137,24 +116,12 @@ def test_a_call_leaves_its_budget_settled(wayfare: Command, db: Path, policy) ->
 
 def test_each_tool_of_a_job_says_why_it_cannot_be_called(wayfare: Command, app: App, write) -> None:
     locked = server("locked", tool("open"), connection=stdio("x.py", env={"KEY": "${secret:locked/KEY}"}))
-    ready = server("ready", tool("go", price_usd=0.002), virtual=True)
-    wayfare("import", write("c.json", {"servers": [ready, locked, server("bare", tool("sit"))]}), "--name", "mine")
-    job = write("job.txt", "# all\nready::go\nready::nope\n\nlocked::open\nbare::sit\n")
-    found = wayfare("check", job, "--catalog", "mine", "--json").json_with(1)
-    assert [(one["tool"], one["ok"], one["price_usd"]) for one in found["tools"]] == [
-        ("ready::go", True, 0.002), ("ready::nope", False, None), ("locked::open", False, None), ("bare::sit", False, None)
-    ]  # fmt: skip
-    said = wayfare("check", job, "--catalog", "mine")
+    wayfare("import", write("c.json", {"servers": [server("off", tool("go"), virtual=True), locked]}), "--name", "mine")
+    app.servers.disable("mine", "off")
+    said = wayfare("check", write("job.txt", "# all\noff::go\n\nlocked::open\n"), "--catalog", "mine")
     assert (said.code, said.err) == (1, "")
-    for words in (
-        "could be called now (2 m$)",
-        "has no tool 'nope'",
-        "lacks the value KEY",
-        "no command and no address",
-    ):
-        assert words in said.out
-    app.servers.disable("mine", "ready")
-    assert "is switched off" in wayfare("check", job, "--catalog", "mine").out
+    assert "is switched off" in said.out
+    assert "lacks the value KEY" in said.out
 
 
 def test_a_client_and_its_number_of_calls_decide(wayfare: Command, write, policy) -> None:

@@ -10,7 +10,7 @@ from core.app import App
 from core.domain.catalog import Connection, Server
 from core.importers.shipped_catalogs import SHIPPED_CATALOGS
 from tests.cases import each
-from tests.cli.conftest import RAW, ROOT, Command, Run, refused, server, stdio, tool
+from tests.cli.conftest import RAW, ROOT, Command, Run, refused, server, tool
 
 KEYS = {
     "catalog", "format", "servers", "tools", "left_out", "notes", "refused", "needs_discovery", "needs_values", "lint_errors",
@@ -136,14 +136,6 @@ def test_servers_that_need_values_are_kept_without_tools(wayfare: Command, write
     assert "took 1 server with 0 tools" in run.out
     assert "needs a value for ${input:key}; enter it to connect. It is kept without tools." in run.out
     assert wayfare("secrets", "list", "--catalog", "mcp", "--json").json()["values"][0]["state"] == "missing"
-
-
-def test_prices_that_the_catalog_declares_stay(wayfare: Command, write) -> None:
-    priced = server("raw", tool("echo", price_usd=0.002), tool("vanished"), connection=stdio("-S", RAW))
-    assert wayfare("discover", write("c.json", {"servers": [priced]}), "--json").json()["tools"] == 10
-    rows = wayfare("call", "raw", "echo", "--catalog", "c", "--json").json()
-    assert (rows["outcome"], rows["price_usd"]) == ("ok", 0.002)
-    assert wayfare("call", "raw", "vanished", "--catalog", "c").code == 2
 
 
 def test_wayfare_itself_is_left_out_and_named_by_every_command(wayfare: Command, write, app: App) -> None:

@@ -52,10 +52,6 @@ app = app_with()
 visit = partial(open_page, "activity")
 
 
-def figures(page: AppTest) -> dict[str, tuple[str, str]]:
-    return {metric.label: (metric.value, metric.delta) for metric in page.metric}
-
-
 def table(page: AppTest, number: int = 0) -> Any:
     return page.dataframe[number].value
 
@@ -65,17 +61,6 @@ def test_an_empty_store_says_what_the_page_is_for_and_where_to_begin(app: App) -
     assert "No activity yet" in text_of(page)
     assert [button.label for button in page.button] == ["Make the first decision"]
     assert not page.metric
-
-
-def test_figures_keep_simulated_calls_apart_and_count_unpriced_ones(busy: App) -> None:
-    shown = figures(visit())
-    assert shown["Decisions"][0] == "1"
-    assert shown["Calls"] == ("1", "real · 1 simulated")
-    assert shown["Success"][0] == "0 %"
-    assert shown["Spent"][0] == "–"
-    assert shown["Unpriced calls"] == ("1", "real · 0 simulated")
-    assert figures(visit(simulated="yes"))["Calls"] == ("1", "simulated")
-    assert figures(visit(simulated="no"))["Calls"] == ("1", "")
 
 
 def test_calls_are_listed_newest_first_with_texts_of_strangers_as_text(busy: App) -> None:

@@ -89,10 +89,6 @@ def test_each_tool_that_is_left_out_says_what_it_lacks_and_where_it_would_stand(
     assert "would be candidate 1" in text
 
 
-def test_a_tool_that_would_not_be_among_the_k_is_no_candidate() -> None:
-    assert "would be outranked" in markdown_of(visit(**NOTHING, n="1", q="finds letters sent"))
-
-
 def test_a_link_opens_the_state_that_it_carries_as_text_and_granting_adds_what_a_tool_lacks() -> None:
     page = visit(scopes="chat:write,<b>**x**</b>", outputs="none", milestones="none")
     assert state(page) == {"scopes": ["<b>**x**</b>", "chat:write"], "outputs": [], "milestones": []}

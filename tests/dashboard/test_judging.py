@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from functools import partial
 
 from streamlit.testing.v1 import AppTest
 
 from core.app import App
 from core.domain.feedback import MOST_NOTE_CHARACTERS
-from core.lab.lab_runs import Experiment
-from dashboard.ui.calling import SET
 from tests.dashboard.harness import app_with, checked, open_page, press, text_of
 from tests.importing import import_text
 
@@ -33,28 +30,8 @@ CATALOG = {
         },
     ]
 }
-TASKS = "\n".join(
-    json.dumps(task)
-    for task in (
-        {"id": "r", "subtask": ASKED, "server_hint": "files", "relevant": ["files::read"]},
-        {"id": "gone", "subtask": "write a tool that left", "relevant": ["moon::fly"]},
-        {"id": "none", "subtask": "fly to the moon", "relevant": []},
-    )
-)
-
 app = app_with({"small": CATALOG})
 lab = partial(open_page, "lab", catalog="small")
-
-
-def stored(app: App, *routers: str) -> str:
-    """Runs over the tasks; what the link calls these."""
-    tasks = app.lab.parse_tasks(TASKS.encode(), source="mine.jsonl")
-    for router in routers:
-        parameters = app.routing.parameters(router, {"n": 10})
-        asked = Experiment(tasks, source="mine.jsonl", catalog="small", router=router, parameters=parameters)
-        made = app.measuring.measure(asked, resumable=False)
-        app.lab_runs.keep(made.conditions, tasks, made.entry)
-    return f"stored:{app.lab_runs.runs()[0].tasks_fingerprint}"
 
 
 def said(app: App, set_name: str = "my judgments") -> dict[tuple[str, str, str], int | None]:
@@ -93,16 +70,6 @@ def test_a_tool_is_graded_on_the_route_page_and_the_grade_taken_back(app: App) -
     assert "Taken back: files::read has no grade of ann." in text_of(page)
 
 
-def test_on_compare_any_candidate_is_graded_into_a_set_of_another_name(app: App) -> None:
-    page = opened(
-        open_page("compare", q=ASKED, catalog="small", remembered={SET: "trip"}, **{"with": "rag_mcp,ehrr"}), "compare"
-    )
-    checked(page.selectbox(key="judging:compare:tool").set_value("mail::send").run())
-    page = checked(page.radio[0].set_value(0).run())
-    press(page, "judging:compare:store")
-    assert said(app, "trip") == {(ASKED, "mail::send", "operator"): 0}
-
-
 def test_what_cannot_be_stored_is_one_sentence(app: App) -> None:
     page = opened(open_page("route", q=ASKED, catalog="small"), "why")
     page = checked(page.radio[0].set_value(3).run())
@@ -111,15 +78,6 @@ def test_what_cannot_be_stored_is_one_sentence(app: App) -> None:
     page = press(page, "judging:why:store")
     assert "There is no tool 'files::read'" in text_of(page)
     assert app.judgments.sets("small") == {}
-
-
-def test_a_set_of_two_judges_is_measured_with(app: App) -> None:
-    for who in ("ann", "bob"):
-        app.judgments.judge(ASKED, "files::write", 1, judge=who, set_name="trip", catalog="small")
-        app.judgments.judge("fly", "mail::send", 0, judge=who, set_name="trip", catalog="small")
-    page = lab(tasks="judgments: trip")
-    assert "1 task, 1 router" in text_of(page)
-    assert "1 judged sub-task has no tool above grade 0 and is left out" in text_of(page)
 
 
 def test_a_file_is_taken_in_or_refused_whole(app: App) -> None:
@@ -135,17 +93,3 @@ def test_a_file_is_taken_in_or_refused_whole(app: App) -> None:
     page = press(checked(page.run()), "lab:judgments-import")
     assert "1 judgments added, 0 known." in text_of(page)
     assert said(app) == {(ASKED, "files::read", "operator"): 3}
-
-
-def test_failed_tasks_are_grouped_by_why_with_a_link_to_the_decision(app: App) -> None:
-    page = lab(tasks=stored(app, "rag_mcp"))
-    groups = next(control for control in page.button_group if control.key == "lab.group")
-    assert {str(option).rsplit(" ", 1)[0] for option in groups.options} == {"not in the index", "not refused"}
-    page = lab(tasks=stored(app, "rag_mcp"), group="not in the index")
-    (row,) = next(frame.value for frame in page.dataframe if "stage" in frame.value.columns).to_dict("records")
-    assert (row["sub-task"], row["right"], row["stage"]) == (
-        "write a tool that left",
-        "moon::fly",
-        "not in the catalog",
-    )
-    assert row["decision"] == "./?q=write+a+tool+that+left&catalog=small&router=rag_mcp&n=10"

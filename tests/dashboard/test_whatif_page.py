@@ -249,19 +249,6 @@ def test_the_numbers_satisfy_the_equations_beside_the_curves(app: App) -> None:
         assert left == pytest.approx(right, rel=2e-3, abs=2e-4), curve.filled
 
 
-def test_the_curves_agree_with_the_decision(app: App) -> None:
-    now = asked(app)
-    case, strips, decision = app.what_if.case(now), app.what_if.strips(now), app.what_if.decision(now)
-    assert case is not None
-    assert decision.winner is not None
-    lines = {line.name: line for line in utilities(case, strips["alpha_t"]).lines}
-    won = lines[decision.winner.tool]
-    at = won.x.index(now.parameters.alpha_t)
-    assert won.y[at] == pytest.approx(decision.winner.utility)
-    server = next(line for line in curves.posted(case).lines if line.kind == "chosen")
-    assert server.name.startswith(f"posted to {decision.winner.server}")
-
-
 def test_a_new_question_begins_with_its_own_other_tool() -> None:
     page = visit(q="list all units", catalog="small", tool="slow::convert_miles")
     assert page.selectbox(key="whatif.tool").value == "slow::convert_miles"

@@ -58,20 +58,6 @@ def test_a_simulated_call_teaches_nothing_and_a_label_on_it_is_a_persons(bench: 
     assert (moved.tool, moved.by) == ("files::stat", "label")
 
 
-def test_a_grade_is_stored_with_the_decision_of_the_call(bench: Bench) -> None:
-    page = called(bench)
-    page.session_state["judging:call:open"] = True  # as a click opens it
-    page.run()
-    field = next(one for one in page.radio if one.label.startswith("How well"))
-    field.set_value(1).run()
-    press(page, "judging:call:store")
-    (one,) = bench.app.judgments.judgments("small", "my judgments")
-    assert (one.subtask, one.tool, one.grade) == ("read a file", "files::stat", 1)
-    assert one.decision_id is not None
-    assert "files::stat has grade **1** in my judgments, by operator." in text_of(page)
-    assert bench.app.feedback.labels("small") == ()
-
-
 def policy(bench: Bench, **rules: Any) -> None:
     governance = bench.app.governance
     governance.set_policy(replace(governance.policy, **rules), origin="test")
