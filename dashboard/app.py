@@ -24,7 +24,7 @@ from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, R
 from starlette.routing import Match, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from core.cli.joining import CommandDoor
+from core.cli.command_door import CommandDoor
 from core.domain.console import PATH as DOOR_PATH
 from core.domain.errors import StoreError, WayfareError
 from core.domain.settings import launched

@@ -11,7 +11,7 @@ from starlette.applications import Starlette
 from starlette.routing import Route
 
 from core.app import App
-from core.cli.joining import CommandDoor
+from core.cli.command_door import CommandDoor
 from core.domain.console import PATH as DOOR_PATH
 from core.gateway.entrance import Uses
 from core.gateway.http_app import PATH, EndpointApp, status_routes
