@@ -31,7 +31,8 @@ def test_dragged_over_a_breakpoint_the_winner_and_all_that_names_it_change_there
     visit.page.locator("summary").filter(has_text="Network").focus()
     visit.page.keyboard.press("Tab")
     expect(focused).to_have_attribute("aria-label", "Help on Time matters, αt")
-    order = nearest.all_inner_texts()
+    names = "rows => rows.map(row => row.dataset.knob)"
+    order = nearest.evaluate_all(names)
     assert len(order) == 4
     share = strip.locator(".wayfare-break").first.evaluate("tick => parseFloat(tick.style.left) / 100")
     at = TIMES.low + share**3 * (TIMES.high - TIMES.low)
@@ -54,7 +55,7 @@ def test_dragged_over_a_breakpoint_the_winner_and_all_that_names_it_change_there
     expect(why).not_to_have_class(re.compile("wayfare-ahead"), timeout=LIMIT_MS)
     expect(visit.page.locator(".wayfare-knobs.wayfare-stale")).to_have_count(0, timeout=LIMIT_MS)
     assert strip_loaded(route).evaluate(colours) == first_two  # each tool keeps its own
-    assert nearest.all_inner_texts() == order, "a turned knob stays where it is"
+    assert nearest.evaluate_all(names) == order, "a turned knob stays where it is"
     frames = visit.page.evaluate("frames")
     assert len(frames) > 3
     visit.see(re.compile("questions get another first tool than at the defaults"))

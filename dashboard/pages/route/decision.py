@@ -73,7 +73,7 @@ STEPS = (
     Step("route", FLOW, "From all servers and tools to the candidates"),
     Step("route", WHY_PANEL, "Why"),
     Step("route", "route:scoreboard", "The same knobs over labelled tasks"),
-    Step("route", "", "Turn a knob: another winner takes over", (".wayfare-knobs > section input",)),
+    Step("route", "", "Turn a knob: another winner takes over", (".wayfare-knobs > section input[type=range]",)),
     Step("call", "call:form", "The call. A time limit that is too short lets it fail", (".st-key-call-run-timeout input",)),
     Step("call", "call:outcome", "The outcome. After a failure the next candidate is called", (".st-key-call-next-candidate button",)),
     Step("call", "call:learned", "What the call taught"),
