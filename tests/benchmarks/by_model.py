@@ -27,7 +27,7 @@ from core.domain.significance import interval
 from core.domain.tasks import Task
 from core.lab.levels import node_set_f1, node_set_precision, node_set_recall
 from core.papers import RESULTS, netmcp
-from core.papers.etom import FILES
+from core.papers.etom import FILES, ORCHESTRATORS, levels, scores
 from core.papers.report import FILE, KEPT, SAMPLE, SEARCH, Kind, Material, Row, kept_rows, pair
 from core.planning.base import Action, Attempt, Planner, Turn
 from core.planning.model import ModelPlanner
@@ -243,7 +243,7 @@ def solved(task: Task, done: Sequence[str]) -> bool:
     return True
 
 
-def played(material: Material, model: Planner) -> Row:
+def played(material: Material, model: ModelPlanner) -> Row:
     """EHRR's row of Table VI by Algorithm 1 and a model: the share of solved tasks, and what its judge says."""
     every = material.tasks("ehrr_categories")
     tasks, rng = material.asked_of_model(every), np.random.default_rng(material.seed)
@@ -267,32 +267,53 @@ def _judged(model: ModelPlanner, task: Task, trace: Trace) -> bool:
         return False
 
 
-# ETOM: ReAct without retrieval, its best of N trajectories
+# ETOM: ReAct without retrieval, its best of N trajectories; and orchestrators whose model rewrites, expands and reranks
+
+
+def of_levels(material: Material) -> tuple[dict[str, list[Task]], int]:
+    """A few tasks of each level, at least one, and the number of all tasks."""
+    few_each = replace(material, model_tasks=max(1, material.model_tasks // len(FILES)))
+    every = {level: material.tasks(name) for level, name in FILES.items()}
+    return {level: few_each.asked_of_model(of) for level, of in every.items()}, sum(map(len, every.values()))
 
 
 def reacted(material: Material, model: ModelPlanner, attempts: int) -> Row:
-    """ReAct's row of Table 3: a few tasks of each level, at least one."""
-    every = [task for name in FILES.values() for task in material.tasks(name)]
-    few_each = replace(material, model_tasks=max(1, material.model_tasks // len(FILES)))
-    catalog, scores = material.context(SAMPLE).catalog, dict[str, list[float]]()
-    errors = Counter[str]()
-    for level in FILES:
-        for task in few_each.asked_of_model([task for task in every if task.level == level]):
+    """ReAct's row of Table 3."""
+    tasks, of = of_levels(material)
+    catalog, found, errors = material.context(SAMPLE).catalog, dict[str, list[float]](), Counter[str]()
+    for level, asked in tasks.items():
+        for task in asked:
             made = [react(catalog, model, task.question or task.subtask, way) for way in WAYS[:attempts]]
-            scores.setdefault(level, []).append(max(one.score(task) for one in made))
+            found.setdefault(level, []).append(max(one.score(task) for one in made))
             for one in made:
                 errors.update(one.errors)
     kinds = ", ".join(f"{kind} {count}" for kind, count in errors.items()) or "none"
-    asked = [score for of in scores.values() for score in of]
-    why = f"Tasks: {few(asked, len(every), 'score')} At most {CYCLES} cycles, {SERVERS} servers each. Errors: {kinds}."
-    name = "ReAct, by a model" if attempts == 1 else f"ReAct@{attempts}, by a model"
-    return Row(
-        name,
-        Kind.MODEL,
-        {level: pair(None, 100 * fmean(of)) for level, of in scores.items()},
-        why=why,
-        model=model.name,
-    )
+    why = f"At most {CYCLES} cycles, {SERVERS} servers each. Errors: {kinds}."
+    return _by_level("ReAct" if attempts == 1 else f"ReAct@{attempts}", found, of, why, model)
+
+
+def orchestrated(material: Material, model: ModelPlanner, router: str) -> Row:
+    """An orchestrator's row of Table 3, all of its questions answered by the model, beside rules on the same tasks."""
+    tasks, of = of_levels(material)
+    found, failed = dict[str, list[float]](), 0
+    for level, asked in tasks.items():
+        for task in asked:
+            try:
+                score = scores(levels(material, router, [task], {"planner": "model"}))[level] / 100
+            except PlannerError:
+                score, failed = 0.0, failed + 1
+            found.setdefault(level, []).append(score)
+    by_rules = scores(levels(material, router, [task for asked in tasks.values() for task in asked], {}))
+    said = ", ".join(f"{level} {score:.0f}" for level, score in by_rules.items())
+    why = f"By rules, on the same tasks: {said}. Without a readable answer: {failed}."
+    return _by_level(ORCHESTRATORS[router], found, of, why, model)
+
+
+def _by_level(name: str, found: Mapping[str, list[float]], of: int, why: str, model: ModelPlanner) -> Row:
+    every = [score for scores in found.values() for score in scores]
+    values = {level: pair(None, 100 * fmean(scores)) for level, scores in found.items()}
+    why = f"Tasks: {few(every, of, 'score')} {why}"
+    return Row(f"{name}, by a model", Kind.MODEL, values, why=why, model=model.name)
 
 
 # All experiments
@@ -310,6 +331,9 @@ EXPERIMENTS: Mapping[str, Mapping[str, tuple[str, Experiment]]] = {
         "react": ("3", partial(reacted, attempts=1)),
         "react3": ("3", partial(reacted, attempts=3)),
         "react5": ("3", partial(reacted, attempts=5)),
+        "toolshed": ("3", partial(orchestrated, router="toolshed")),
+        "mcp_zero": ("3", partial(orchestrated, router="mcp_zero")),
+        "hybrid": ("3", partial(orchestrated, router="hybrid")),
     },
     "ehrr": {"play": ("ablation", played)},
 }
