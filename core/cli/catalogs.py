@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 @click.command("import")
-@click.argument("files", nargs=-1, type=click.Path(path_type=Path))
+@click.argument("files", nargs=-1, type=options.PATH)
 @click.option(
     "--find", is_flag=True, help="List the configurations of known clients in the home folder, and import none."
 )
@@ -57,7 +57,7 @@ def import_(files: tuple[Path, ...], find: bool, name: str | None, follow: Follo
 
 
 @click.command()
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=options.PATH)
 @click.option("--name", help="The catalog's name (default: the file's name).")
 @options.follow
 @options.common

@@ -140,7 +140,7 @@ POLICY_ACTIONS = ("show", "import", "export")
 
 @click.command()
 @click.argument("action", type=click.Choice(POLICY_ACTIONS), default="show")
-@click.argument("file", type=click.Path(path_type=Path), required=False)
+@click.argument("file", type=options.PATH, required=False)
 @options.common
 def policy(action: str, file: Path | None) -> None:
     """Show the policy for agents as TOML, import one, or export it to a file: approvals, budgets, rates, breakers,

@@ -50,9 +50,7 @@ def tasks() -> None:
 @click.option(
     "--seed", default=0, show_default=True, type=click.IntRange(0), help="The same seed writes the same tasks."
 )
-@click.option(
-    "--out", type=click.Path(path_type=Path), help="Write the tasks to this file, for `wayfare bench --tasks`."
-)
+@click.option("--out", type=options.PATH, help="Write the tasks to this file, for `wayfare bench --tasks`.")
 @options.catalog
 @options.common
 def write(count: int, seed: int, out: Path | None, catalog: str) -> None:
@@ -90,7 +88,7 @@ def write(count: int, seed: int, out: Path | None, catalog: str) -> None:
     "--judgments", default="", metavar="NAME", help="Instead of --tasks: a judgment set, see `wayfare judgments`."
 )
 @click.option(
-    "--baseline", type=click.Path(path_type=Path),
+    "--baseline", type=options.PATH,
     help="The output of an earlier `bench --json`: exit 1 if quality fell. Missing options are taken from it.",
 )  # fmt: skip
 @click.option(

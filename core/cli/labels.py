@@ -24,21 +24,16 @@ MEASURES = {"mrr": "MRR", "hit@1": "hit@1", "hit@3": "hit@3", "log_loss": "log l
 
 
 @click.command()
-@click.option(
-    "--tasks", type=click.Path(path_type=Path), help="Labelled tasks, JSON Lines (default: the catalog's labels)."
-)
+@click.option("--tasks", type=options.PATH, help="Labelled tasks, JSON Lines (default: the catalog's labels).")
 @click.option("--name", default="", help="The calibration's name (default: the next number).")
 @click.option("--apply", "applied", is_flag=True, help="Switch it on.")
 @click.option("--use", default=None, metavar="NAME", help='Switch on a kept calibration; "" is the shipped one.')
 @click.option("--undo", is_flag=True, help="Go back to the previous calibration.")
 @click.option("--list", "listed", is_flag=True, help="List the calibrations of the catalog.")
 @click.option(
-    "--export",
-    "exported",
-    type=click.Path(path_type=Path),
-    help="Write the calibration of --name, or the active one, to a file.",
+    "--export", "exported", type=options.PATH, help="Write the calibration of --name, or the active one, to a file."
 )
-@click.option("--import", "imported", type=click.Path(path_type=Path), help="Import a calibration from a file.")
+@click.option("--import", "imported", type=options.PATH, help="Import a calibration from a file.")
 @options.settings
 @options.preset
 @options.catalog
@@ -170,10 +165,8 @@ def _line(calibration: Calibration) -> dict[str, Any]:
 @click.option("--hint", default="", help="The server hint of the sub-task.")
 @click.option("--retract", default="", metavar="ID", help="Retract a label.")
 @click.option("--list", "listed", is_flag=True, help="List the labels of the catalog, newest first.")
-@click.option(
-    "--import", "imported", type=click.Path(path_type=Path), help="Import labels from labelled tasks, JSON Lines."
-)
-@click.option("--export", "exported", type=click.Path(path_type=Path), help="Write the labels as labelled tasks.")
+@click.option("--import", "imported", type=options.PATH, help="Import labels from labelled tasks, JSON Lines.")
+@click.option("--export", "exported", type=options.PATH, help="Write the labels as labelled tasks.")
 @options.catalog
 @options.common
 def label(
@@ -251,7 +244,7 @@ FORMATS: tuple[Format, ...] = get_args(Format)
 
 @click.command()
 @click.argument("action", type=click.Choice(ACTIONS), default=LIST)
-@click.argument("file", type=click.Path(path_type=Path), required=False)
+@click.argument("file", type=options.PATH, required=False)
 @click.option("--set", "set_name", default=FIRST_SET, show_default=True, metavar="NAME", help="The set of judgments.")
 @click.option("--judge", default="", metavar="NAME", help="import: the judge, if the file names none.")
 @click.option("--format", "form", type=click.Choice(FORMATS), help="export: jsonl unless FILE ends with .csv.")

@@ -15,6 +15,7 @@ from core.domain.params import MEASURED, NetworkMoment
 from core.routers.presets import DEFAULT_PRESET, PRESETS
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+PATH = click.Path(path_type=Path)
 
 
 def kept(context: click.Context, option: click.Parameter, value: object) -> None:
@@ -23,7 +24,7 @@ def kept(context: click.Context, option: click.Parameter, value: object) -> None
 
 
 db = click.option(
-    "--db", type=click.Path(path_type=Path), expose_value=False, callback=kept,
+    "--db", type=PATH, expose_value=False, callback=kept,
     help="The store's file (default: WAYFARE_DB, or the user's data directory).",
 )  # fmt: skip
 catalog = click.option("--catalog", default="sample", show_default=True, help="A catalog by name, or a catalog file.")

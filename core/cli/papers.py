@@ -48,9 +48,7 @@ LIVE_NOTE = "Live: every call was made over MCP, with the network injected. AL a
 @click.option(
     "--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of traces, order and random draws."
 )
-@click.option(
-    "--tasks", type=click.Path(path_type=Path), help="Labelled tasks, JSON Lines (default: the catalog's own)."
-)
+@click.option("--tasks", type=options.PATH, help="Labelled tasks, JSON Lines (default: the catalog's own).")
 @click.option(
     "--predict", "predicted", default="", help="A fixed tool prediction for every query, in place of the planner's."
 )
@@ -163,7 +161,7 @@ def _setting(text: str) -> Setting:
     help="Poisoned servers, JSON Lines, for Tool Attention's section 7.6.",
 )
 @click.option(
-    "--db", type=click.Path(path_type=Path), expose_value=False, callback=options.kept,
+    "--db", type=options.PATH, expose_value=False, callback=options.kept,
     help="A store whose prices and labels count. [default: none, so that results are reproducible]",
 )  # fmt: skip
 @options.as_json

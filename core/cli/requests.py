@@ -39,7 +39,7 @@ def requests() -> None:
 
 
 @requests.command(name="import")
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=options.PATH)
 @click.option(
     "--source", default=OPERATOR, show_default=True, metavar="NAME", help=f"Who wrote them: {', '.join(GIVEN_BY)}."
 )

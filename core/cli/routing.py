@@ -324,7 +324,7 @@ def block_text(block: ContentBlock) -> str:
 
 
 @click.command()
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=options.PATH)
 @click.option("--client", default="", help="The client that does the job (default: the one of FILE, else you).")
 @options.catalog
 @options.common

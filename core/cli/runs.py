@@ -30,7 +30,7 @@ LISTED = 20
 
 
 @click.command()
-@click.option("--tasks", required=True, type=click.Path(path_type=Path), help="Labelled tasks, JSON Lines.")
+@click.option("--tasks", required=True, type=options.PATH, help="Labelled tasks, JSON Lines.")
 @click.option(
     "--axis", "axes", multiple=True, required=True, metavar="NAME=LOW:HIGH:STEP",
     help="A parameter and its values; or NAME=VALUE,VALUE. May be repeated.",

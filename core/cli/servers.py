@@ -41,9 +41,7 @@ ADD, REMOVE, ENABLE, DISABLE, RESTART, DISCOVER = ACTIONS = (
 @click.option("--url", default="", help="add: the address of a server over HTTP, in place of a command.")
 @click.option("--env", "variables", multiple=True, metavar="NAME=VALUE", help="add: a variable; may be repeated.")
 @click.option("--header", "headers", multiple=True, metavar="NAME=VALUE", help="add: a header; may be repeated.")
-@click.option(
-    "--cwd", type=click.Path(path_type=Path), help="add: the command's working directory (default: this one)."
-)
+@click.option("--cwd", type=options.PATH, help="add: the command's working directory (default: this one).")
 @options.catalog
 @options.common
 def server(

@@ -190,7 +190,7 @@ def _time(text: str) -> str:
 
 
 @click.command()
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=options.PATH)
 @click.option("--force", is_flag=True, help="Replace FILE.")
 @options.common
 def backup(file: Path, force: bool) -> None:

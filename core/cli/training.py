@@ -25,7 +25,7 @@ FORM = "CATALOG=TASKS"
 
 
 @click.command("train-encoder")
-@click.option("--out", type=click.Path(path_type=Path), help="The file to write (default: beside the store).")
+@click.option("--out", type=options.PATH, help="The file to write (default: beside the store).")
 @click.option("--seed", type=click.IntRange(min=0), default=11, show_default=True, help="Seed of all random draws.")
 @click.option("--train", metavar="CATALOG[=TASKS]", multiple=True, help="Train also on this catalog; may be repeated.")
 @click.option("--judge", metavar=FORM, multiple=True, help="Measure the gain on these tasks; may be repeated.")

@@ -55,7 +55,7 @@ def virtual(server: str, port: int | None, profile: str, seed: int | None, speed
 
 @click.command()
 @click.argument("server", required=False)
-@click.option("--to", "file", type=click.Path(path_type=Path), help="Record into this JSON file from now on.")
+@click.option("--to", "file", type=options.PATH, help="Record into this JSON file from now on.")
 @click.option("--stop", is_flag=True, help="Record no further answer; the file stays.")
 @options.catalog
 @options.common
@@ -118,9 +118,7 @@ def multiply(server: str, copies: int, name: str, seed: int, spread: float, repl
     multiple=True,
     help="A catalog by name or file; may be repeated. [default: sample]",
 )
-@click.option(
-    "--registry", "files", multiple=True, type=click.Path(path_type=Path), help="A server.json file, or a list of them."
-)
+@click.option("--registry", "files", multiple=True, type=options.PATH, help="A server.json file, or a list of them.")
 @click.option("--category", "categories", multiple=True, help="Only servers of this category; may be repeated.")
 @click.option(
     "--least-tools",
@@ -148,15 +146,12 @@ def multiply(server: str, copies: int, name: str, seed: int, spread: float, repl
     help="Largest factor on the copies' figures.",
 )
 @click.option(
-    "--tasks",
-    "task_file",
-    type=click.Path(path_type=Path),
-    help="Labelled tasks of the first catalog. [default: the shipped ones]",
+    "--tasks", "task_file", type=options.PATH, help="Labelled tasks of the first catalog. [default: the shipped ones]"
 )
 @click.option(
     "--draw", "tasks", default=100, show_default=True, type=click.IntRange(0), help="The largest number of tasks."
 )
-@click.option("--tasks-out", type=click.Path(path_type=Path), help="Write the drawn tasks to this file, JSON Lines.")
+@click.option("--tasks-out", type=options.PATH, help="Write the drawn tasks to this file, JSON Lines.")
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Seed of the copies and the tasks.")
 @options.common
 def testbed(

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from core.papers import ehrr, ehrr_runs, etom, netmcp, pa_rag, tool_attention
-from core.papers.report import ATTENTION, SAMPLE, SEARCH, Chart, Material, Table
+from core.papers.material import ATTENTION, SAMPLE, SEARCH, Material
+from core.papers.report import Chart, Table
 from core.routers import base as titles
 
 RESULTS = Path(__file__).parent / "results"

@@ -9,14 +9,13 @@ import numpy as np
 
 from core.domain.decision import Decision
 from core.domain.tasks import Task
+from core.papers.material import SAMPLE, Material
 from core.papers.report import (
     AS_IT_IS,
-    SAMPLE,
     Chart,
     Column,
     Kind,
     Link,
-    Material,
     Row,
     Series,
     Settings,

@@ -21,23 +21,8 @@ from core.lab.execution import ROUNDS, ExecutionRun, Playing, play, sub_tasks
 from core.lab.execution import Routed as Played
 from core.lab.recovery import CURES, drawn_world, recover, summary
 from core.papers.ehrr import CATEGORIES, INVALID_CALLS, SPENT, SUCCESS_RATES, bounds, mechanisms
-from core.papers.report import (
-    SAMPLE,
-    Chart,
-    Column,
-    Kind,
-    Link,
-    Material,
-    Row,
-    Series,
-    Settings,
-    Table,
-    Value,
-    bars,
-    ours,
-    pair,
-    rounded,
-)
+from core.papers.material import SAMPLE, Material
+from core.papers.report import Chart, Column, Kind, Link, Row, Series, Settings, Table, Value, bars, ours, pair, rounded
 from core.routers.ehrr import EhrrParameters
 from core.routers.presets import DEFAULT_PRESET, applied
 

@@ -14,22 +14,8 @@ from core.lab.execution import predicted_tools
 from core.lab.levels import LEVELS, LevelRun, run_levels
 from core.papers import etom_figures as figures
 from core.papers.etom_figures import meteor
-from core.papers.report import (
-    SAMPLE,
-    Chart,
-    Column,
-    Kind,
-    Link,
-    Material,
-    Row,
-    Series,
-    Settings,
-    Table,
-    bars,
-    number,
-    ours,
-    pair,
-)
+from core.papers.material import SAMPLE, Material
+from core.papers.report import Chart, Column, Kind, Link, Row, Series, Settings, Table, bars, number, ours, pair
 
 # Tables 3 and 6 as printed
 

@@ -10,7 +10,8 @@ from core.domain.catalog import words
 from core.domain.english import stem
 from core.domain.tasks import Task
 from core.lab.levels import LevelRun, by_steps, node_set_f1, sequence_match
-from core.papers.report import SAMPLE, Chart, Column, Kind, Link, Material, Row, Series, Table, pair, rounded
+from core.papers.material import SAMPLE, Material
+from core.papers.report import Chart, Column, Kind, Link, Row, Series, Table, pair, rounded
 
 Predictions = Mapping[str, Sequence[str]]  # predicted tools by question
 PLANNED = ("L3", "L4")

@@ -9,20 +9,8 @@ import numpy as np
 
 from core.lab.scenarios.measures import SETTINGS, ScenarioRun, Setting, measured, parameters_under
 from core.lab.scenarios.simulation import World, walk
-from core.papers.report import (
-    Chart,
-    Column,
-    Kind,
-    Link,
-    Material,
-    Row,
-    Series,
-    Table,
-    Value,
-    ours,
-    pair,
-    rounded,
-)
+from core.papers.material import Material
+from core.papers.report import Chart, Column, Kind, Link, Row, Series, Table, Value, ours, pair, rounded
 from core.planning.base import Planner
 from core.routers import ROUTERS
 from core.routers.parameters import VIEW_WEIGHTS

@@ -8,13 +8,12 @@ from statistics import fmean
 from core.domain.tasks import Task
 from core.lab.benchmark import percentile
 from core.lab.levels import node_set_f1, node_set_precision, node_set_recall
+from core.papers.material import SAMPLE, Material
 from core.papers.report import (
-    SAMPLE,
     Chart,
     Column,
     Kind,
     Link,
-    Material,
     Row,
     Series,
     Settings,

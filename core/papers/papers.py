@@ -21,7 +21,8 @@ from core.lab.lab_runs import COMPUTING
 from core.lab.scenario_runs import ScenarioService
 from core.lab.scenarios.simulation import World
 from core.papers import PAPERS, RESULTS
-from core.papers.report import ATTENTION, SEARCH, Material, Report, kept_rows, with_kept
+from core.papers.material import ATTENTION, SEARCH, Material
+from core.papers.report import Report, kept_rows, with_kept
 from core.planning.base import Planner
 from core.routers.parameters import VIEW_WEIGHTS
 from core.routers.presets import DEFAULT_PRESET

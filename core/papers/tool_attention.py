@@ -17,22 +17,8 @@ from core.domain.trace import DROPS, KEPT, Drop
 from core.importers import read_document
 from core.importers.token_meter import BREAKING_POINT, Context, Counted, token_meter, utilisation
 from core.lab.calibrations import THETAS, ThresholdSweep, calibrate
-from core.papers.report import (
-    ATTENTION,
-    SAMPLE,
-    Chart,
-    Column,
-    Kind,
-    Link,
-    Material,
-    Row,
-    Series,
-    Settings,
-    Table,
-    ours,
-    pair,
-    rounded,
-)
+from core.papers.material import ATTENTION, SAMPLE, Material
+from core.papers.report import Chart, Column, Kind, Link, Row, Series, Settings, Table, ours, pair, rounded
 from core.papers.tool_attention_parts import TURNS, by_words, preconditions, session
 from sample_catalog.testbeds import CURATED
 

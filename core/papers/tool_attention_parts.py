@@ -13,7 +13,8 @@ from core.domain.catalog import Catalog, Server
 from core.domain.decision import Decision
 from core.domain.tasks import Task
 from core.importers.token_meter import Context
-from core.papers.report import ATTENTION, Column, Kind, Material, Row, Table, ours, pair
+from core.papers.material import ATTENTION, Material
+from core.papers.report import Column, Kind, Row, Table, ours, pair
 from core.planning.words import content
 from core.routers.attention import MAX_TOKENS, pool
 from core.routers.ranked_result import top

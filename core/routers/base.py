@@ -17,7 +17,7 @@ import numpy as np
 from core.domain.decision import Decision, Explored, Exposure, NetworkTrace, Stage, SubDecision, TryPlan
 from core.domain.errors import WayfareError
 from core.domain.params import Parameters
-from core.domain.trace import DROPS, KEPT, Drop, ServerTrace, ToolTrace
+from core.domain.trace import DROPS, KEPT, Array, Drop, ServerTrace, ToolTrace
 from core.routers.context import Query, RoutingContext
 from core.routers.parameters import FIT, PlanningParameters, RefusingParameters
 from core.routers.side_effects import asks_to_know, writes
@@ -61,7 +61,7 @@ P = TypeVar("P", bound=Parameters)
 
 @dataclass(frozen=True, slots=True)
 class RoutingResult:
-    """The result of the hook: the trace, the candidates best first, and the reason in one sentence.
+    """The result of the hook: the trace, the candidates best first, and the reason in one sentence; "" is the lead of the first.
 
     Without an `exposure` the candidates' definitions are what is put before the model. `remarks` are phrases on single
     tools, by row.
@@ -108,7 +108,7 @@ class Router(ABC, Generic[P]):
     """The first line of the docstring."""
     parameters: ClassVar[type[Parameters]]
     """Taken from the brackets of `Router[...]`."""
-    score: ClassVar[str]
+    score: ClassVar[str] = "similarity"
     """The ranking score in words."""
     fit_alone: ClassVar[bool] = False
     """Whether it compares texts by nothing else if similarity is the probability of fit."""
@@ -144,6 +144,9 @@ class Router(ABC, Generic[P]):
         name = chosen.planner if isinstance(chosen, PlanningParameters) else "rules"
         asked = Query(text, server_hint.strip(), context.matcher, self._planner(name), self._clock)
         result = self.decide(asked, context, chosen)
+        if result.candidates and not result.reason:
+            reason = winning_reason(context.tool_ids, result.tools.utility, result.candidates, self.score)
+            result = replace(result, reason=reason)
         if result.candidates and (reason := refusal(asked, chosen)):
             result = result.refused(reason)
         writing = _writing(text, context, result.candidates)
@@ -224,6 +227,19 @@ def checked_query(query: str) -> str:
     if len(text) > SUBTASK_LIMIT_CHARS:
         raise WayfareError(f"The sub-task has {len(text):,} characters; shorten it to at most {SUBTASK_LIMIT_CHARS:,}.")
     return text
+
+
+def winning_reason(ids: Sequence[str], scores: Array, candidates: Sequence[int], score: str) -> str:
+    """Why the first candidate is first, in one sentence; `score` names what `scores` (T,) are.
+
+    >>> winning_reason(["a::x", "a::y"], np.array([0.5, 0.75]), (1, 0), "cosine")
+    'a::y has the highest cosine, 0.750, 0.250 ahead of a::x.'
+    """
+    first = candidates[0]
+    lead = f"{ids[first]} has the highest {score}, {scores[first]:z.3f}"
+    if len(candidates) == 1:
+        return f"{lead}, and is the only candidate."
+    return f"{lead}, {scores[first] - scores[candidates[1]]:z.3f} ahead of {ids[candidates[1]]}."
 
 
 def _writing(text: str, context: RoutingContext, candidates: Sequence[int]) -> tuple[int, ...]:

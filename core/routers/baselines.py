@@ -30,7 +30,6 @@ class FullCatalog(Router[MatchingParameters]):
     id = "full_catalog"
     title = "Full catalog"
     paper = f"The baseline of: {EHRR}"
-    score = "similarity"
     fit_alone = True
 
     def decide(self, query: Query, context: RoutingContext, parameters: MatchingParameters) -> RoutingResult:
@@ -41,7 +40,6 @@ class FullCatalog(Router[MatchingParameters]):
             Scored(match.servers, match.servers),
             Scored(match.tools, match.tools),
             n=parameters.n,
-            score=self.score,
             stages=(
                 Stage("exposed", "servers", servers, servers, "Every definition is put before the model."),
                 Stage("candidates", "tools", min(parameters.n, tools), tools, "Highest similarity."),
@@ -69,7 +67,6 @@ class RagMcp(Router[RagMcpParameters]):
     id = "rag_mcp"
     title = "RAG-MCP"
     paper = f"RAG-MCP, as the benchmark of: {EHRR}"
-    score = "similarity"
     fit_alone = True
 
     def decide(self, query: Query, context: RoutingContext, parameters: RagMcpParameters) -> RoutingResult:
@@ -82,7 +79,6 @@ class RagMcp(Router[RagMcpParameters]):
             Scored(match.tools, query.fit().relevance if parameters.similarity == FIT else match.tools),
             n=parameters.n,
             shortlisted=listed,
-            score=self.score,
             stages=(
                 Stage("short-list", "servers", int(listed.sum()), len(listed), "Highest similarity."),
                 Stage("candidates", "tools", min(parameters.n, within), within, "Highest similarity."),
@@ -117,7 +113,6 @@ class StaticPruning(Router[StaticPruningParameters]):
     id = "static_pruning"
     title = "Static pruning"
     paper = f"The baseline B2 of: {TOOL_ATTENTION}"
-    score = "similarity"
     fit_alone = True
 
     def decide(self, query: Query, context: RoutingContext, parameters: StaticPruningParameters) -> RoutingResult:
@@ -132,7 +127,6 @@ class StaticPruning(Router[StaticPruningParameters]):
             n=parameters.n,
             shortlisted=servers_of(context, rows),
             dropped=dropped,
-            score=self.score,
             stages=(
                 Stage("curated list", "tools", len(rows), len(cosine), _kept_note(len(names) - len(rows))),
                 Stage("candidates", "tools", min(parameters.n, len(rows)), len(rows), "Highest cosine."),
@@ -184,7 +178,6 @@ class SimpleRetrieval(Router[SimpleRetrievalParameters]):
     id = "simple_retrieval"
     title = "Simple retrieval"
     paper = f"The baseline B3 of: {TOOL_ATTENTION}"
-    score = "similarity"
     fit_alone = True
 
     def decide(self, query: Query, context: RoutingContext, parameters: SimpleRetrievalParameters) -> RoutingResult:
@@ -194,7 +187,6 @@ class SimpleRetrieval(Router[SimpleRetrievalParameters]):
             context,
             *cosine_layers(context, cosine),
             n=parameters.n,
-            score=self.score,
             stages=(Stage("retrieved", "tools", found, len(cosine), "Highest cosine; their schemas are exposed."),),
         )
 
@@ -233,7 +225,6 @@ class CliLazy(Router[CliLazyParameters]):
     id = "cli_lazy"
     title = "CLI lazy discovery"
     paper = f"The baseline B4 of: {TOOL_ATTENTION}"
-    score = "similarity"
     fit_alone = True
 
     def decide(self, query: Query, context: RoutingContext, parameters: CliLazyParameters) -> RoutingResult:
@@ -246,7 +237,6 @@ class CliLazy(Router[CliLazyParameters]):
             n=parameters.n,
             shortlisted=servers_of(context, found),
             dropped=np.where(found, KEPT, DROPS.index(Drop.NOT_RETRIEVED)).astype(np.int8),
-            score=self.score,
             no_candidate="No tool has a word in common with the sub-task; say it in other words.",
         )
         tools, servers, lines = context.catalog.tools, len(context.server_names), np.flatnonzero(found)

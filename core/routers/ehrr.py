@@ -20,7 +20,7 @@ from core.domain.decision import Decision, Explored, Fit, Stage
 from core.domain.params import CUBE_ROOT, Range, knob
 from core.domain.trace import DROPS, KEPT, Array, Drop, ServerEstimates, ServerTrace, ToolEstimates, ToolTrace, columns
 from core.routers import auction, utility
-from core.routers.base import EHRR, Router, RoutingResult
+from core.routers.base import EHRR, Router, RoutingResult, winning_reason
 from core.routers.context import Match, Query, RoutingContext
 from core.routers.estimates import (
     Beliefs,
@@ -41,7 +41,7 @@ from core.routers.parameters import (
     LearningParameters,
     MatchingParameters,
 )
-from core.routers.ranked_result import NO_TOOLS, winning_reason
+from core.routers.ranked_result import NO_TOOLS
 from core.routers.side_effects import asks_to_know, writing_tools
 from core.routers.utility import Mask, Rows
 

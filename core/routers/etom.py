@@ -79,7 +79,6 @@ class React(Router[ReactParameters]):
         return joined_result(
             context,
             parts,
-            score=self.score,
             notes=RetrievalNotes(
                 "tools", "Chosen by name and description.", "Names and descriptions of all their tools are read."
             ),
@@ -172,7 +171,7 @@ class FusionRouter(Router[FusionParameters]):
             "Flat: every server is looked into.",
             _tools_note(sum(found.wordings for found in lookups), parameters),
         )
-        return joined_result(context, parts, score=self.score, notes=notes, planner=query.planner.name)
+        return joined_result(context, parts, notes=notes, planner=query.planner.name)
 
 
 def fused(query: Query, context: RoutingContext, match: Match, wordings: tuple[str, ...], p: FusionParameters) -> Fused:
@@ -262,7 +261,6 @@ class McpZero(Router[McpZeroParameters]):
         return joined_result(
             context,
             parts,
-            score=self.score,
             notes=RetrievalNotes(
                 "tools", f"Nearest to the request's server. {'; '.join(requests)}", "(s·t)·max(s, t), MCP-Zero."
             ),

@@ -83,7 +83,6 @@ class ExpectedValue(Router[ExpectedValueParameters]):
             Scored(fit.tools, value),
             n=parameters.n,
             dropped=dropped,
-            score=self.score,
         )
         rank = np.zeros(len(value), dtype=np.int64)
         rank[list(rows)] = np.arange(1, len(rows) + 1)

@@ -86,7 +86,6 @@ def joined_result(
     context: RoutingContext,
     parts: Sequence[Part],
     *,
-    score: str,
     notes: RetrievalNotes,
     planner: str,
     exposure: Exposure | None = None,
@@ -131,7 +130,6 @@ def joined_result(
         ),
         steps=_steps(parts, cut),
         exposure=exposure,
-        score=score,
         no_candidate=_why_none(context, parts, retrieved),
     )
 

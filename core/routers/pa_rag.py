@@ -270,7 +270,7 @@ class PaRag(Router[PaRagParameters]):
         remarks = _remarks(query, context, parts, total.kept if parameters.check_arguments else ())
         checked = (_check_stage(context, total.kept, remarks),) if parameters.check_arguments else ()
         result = joined_result(
-            context, parts, score=self.score, notes=_notes(parameters), planner=query.planner.name, before=before,
+            context, parts, notes=_notes(parameters), planner=query.planner.name, before=before,
             after=(*total.stages[:1], *checked, *total.stages[1:]), cut=total.cut,
         )  # fmt: skip
         reason = result.reason if total.kept or not total.cut else "No tool fits into the budget of tokens; raise it."

@@ -92,14 +92,13 @@ class NaiveRag(Router[RetrievalParameters]):
     id = "naive_rag"
     title = "Naive RAG"
     paper = f"The baseline B1 of: {PA_RAG}"
-    score = "similarity"
 
     def decide(self, query: Query, context: RoutingContext, parameters: RetrievalParameters) -> RoutingResult:
-        return retrieved_once(query, context, parameters, self.score)
+        return retrieved_once(query, context, parameters)
 
 
 def retrieved_once(
-    query: Query, context: RoutingContext, p: RetrievalParameters, score: str, before: tuple[Stage, ...] = ()
+    query: Query, context: RoutingContext, p: RetrievalParameters, before: tuple[Stage, ...] = ()
 ) -> RoutingResult:
     """Naive RAG as a path: by itself, or where a query is simple."""
     match, found = flat(query, context, query.text, p)
@@ -107,7 +106,7 @@ def retrieved_once(
     notes = RetrievalNotes(
         "retrieval", "Flat: every server is looked into.", f"The {p.m} most similar to the whole question."
     )
-    return joined_result(context, (part,), score=score, notes=notes, planner=query.planner.name, before=before)
+    return joined_result(context, (part,), notes=notes, planner=query.planner.name, before=before)
 
 
 # Agentic RAG, PA-RAG's second baseline: ReAct over flat retrieval, with a context that grows step by step.
@@ -135,14 +134,13 @@ class AgenticRag(Router[AgenticParameters]):
     id = "agentic_rag"
     title = "Agentic RAG (ReAct)"
     paper = f"The baseline B2 of: {PA_RAG}"
-    score = "similarity"
 
     def decide(self, query: Query, context: RoutingContext, parameters: AgenticParameters) -> RoutingResult:
-        return stepwise(query, context, parameters, self.score)
+        return stepwise(query, context, parameters)
 
 
 def stepwise(
-    query: Query, context: RoutingContext, p: AgenticParameters, score: str, before: tuple[Stage, ...] = ()
+    query: Query, context: RoutingContext, p: AgenticParameters, before: tuple[Stage, ...] = ()
 ) -> RoutingResult:
     """Agentic RAG as a path: by itself, or where a query is complex."""
     thoughts = query.planner.decompose(query.text, MAX_PARTS)
@@ -166,7 +164,7 @@ def stepwise(
         "All were come to." if len(steps) == len(thoughts) else "An early end: a step brought no new action.",
     )  # fmt: skip
     return joined_result(
-        context, steps, score=score, notes=notes, planner=query.planner.name, before=(*before, end),
+        context, steps, notes=notes, planner=query.planner.name, before=(*before, end),
         exposure=Exposure(int(context.tool_tokens[shown].sum())),
     )  # fmt: skip
 
@@ -203,11 +201,10 @@ class AdaptiveRag(Router[AgenticParameters]):
     id = "adaptive_rag"
     title = "Adaptive RAG"
     paper = f"The baseline B3 of: {PA_RAG}"
-    score = "similarity"
 
     def decide(self, query: Query, context: RoutingContext, parameters: AgenticParameters) -> RoutingResult:
         complexity = query.planner.complexity(query.text, ())
         before = (complexity_stage(complexity, query.planner.name),)
         if complexity.label == "simple":
-            return retrieved_once(query, context, parameters, self.score, before)
-        return stepwise(query, context, parameters, self.score, before)
+            return retrieved_once(query, context, parameters, before)
+        return stepwise(query, context, parameters, before)

@@ -40,7 +40,6 @@ def ranked_result(
     stages: tuple[Stage, ...] = (),
     steps: tuple[SubDecision, ...] = (),
     exposure: Exposure | None = None,
-    score: str = "score",
     no_candidate: str = "Nothing came up.",
 ) -> RoutingResult:
     """The n best tools by score that are not dropped. Ties go by similarity, then by name.
@@ -63,7 +62,7 @@ def ranked_result(
         servers=_servers(context, servers, of_servers, on_list),
         tools=_tools(context, tools, of_tools, rank, codes),
         candidates=candidates,
-        reason=winning_reason(context.tool_ids, tools.score, candidates, score) if candidates else reason,
+        reason="" if candidates else reason,
         stages=stages,
         steps=steps,
         exposure=exposure,
@@ -79,19 +78,6 @@ def cosine_layers(context: RoutingContext, cosine: Floats) -> tuple[Scored, Scor
 def servers_of(context: RoutingContext, tools: Mask | Sequence[int]) -> Mask:
     """(S,) the servers that have at least one of these tools, given by row or as a mask (T,)."""
     return np.isin(np.arange(len(context.server_names)), context.tool_server[tools])
-
-
-def winning_reason(ids: Sequence[str], scores: Floats, candidates: Sequence[int], score: str) -> str:
-    """Why the first candidate is first, in one sentence; `score` names what `scores` (T,) are.
-
-    >>> winning_reason(["a::x", "a::y"], np.array([0.5, 0.75]), (1, 0), "cosine")
-    'a::y has the highest cosine, 0.750, 0.250 ahead of a::x.'
-    """
-    first = candidates[0]
-    lead = f"{ids[first]} has the highest {score}, {scores[first]:z.3f}"
-    if len(candidates) == 1:
-        return f"{lead}, and is the only candidate."
-    return f"{lead}, {scores[first] - scores[candidates[1]]:z.3f} ahead of {ids[candidates[1]]}."
 
 
 def top(score: Floats, similarity: Floats, order: NDArray[np.int64], count: int) -> Mask:

@@ -104,7 +104,6 @@ class TwoStageRouter(Router[T]):
             shortlisted=found.listed,
             dropped=_dropped(context, found),
             stages=(*before, *found.stages, *scores.stages, last),
-            score=self.score,
             no_candidate=NO_TOOLS,
         )
         return replace(result, network_trace=scores.network_trace)

@@ -96,7 +96,6 @@ class ToolAttention(Router[ToolAttentionParameters]):
             n=parameters.n,
             shortlisted=servers_of(context, above),
             dropped=dropped,
-            score=self.score,
             no_candidate="" if KEPT in dropped else _why_none(context, iso, remarks, by_fit=by_fit),
         )
         phase_2 = int(context.tool_tokens[list(result.candidates)].sum()) if parameters.lazy_loading else 0

@@ -28,7 +28,8 @@ from core.domain.tasks import Task
 from core.lab.levels import node_set_f1, node_set_precision, node_set_recall
 from core.papers import RESULTS, netmcp
 from core.papers.etom import FILES, ORCHESTRATORS, levels, scores
-from core.papers.report import FILE, KEPT, SAMPLE, SEARCH, Kind, Material, Row, kept_rows, pair
+from core.papers.material import SAMPLE, SEARCH, Material
+from core.papers.report import FILE, KEPT, Kind, Row, kept_rows, pair
 from core.planning.base import Action, Attempt, Planner, Turn
 from core.planning.model import ModelPlanner
 from tests.benchmarks.asking import grade, judge

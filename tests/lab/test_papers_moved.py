@@ -11,7 +11,8 @@ import pytest
 from core.app import Settings, open_app
 from core.domain.settings import IN_MEMORY
 from core.papers import RESULTS, etom, pa_rag, tool_attention
-from core.papers.report import ATTENTION, Material, Report, moved
+from core.papers.material import ATTENTION, Material
+from core.papers.report import Report, moved
 from tests.cases import each
 
 
