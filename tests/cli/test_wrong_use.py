@@ -118,9 +118,11 @@ def test_limits_of_a_call(wayfare: Command, limit: str) -> None:
     refused(wayfare("call", "gremlin", "hang", "--timeout", limit), "--timeout", limit)
 
 
-def test_what_would_not_work_on_a_page_stops_the_console_from_starting(process: Command, tmp_path: Path) -> None:
-    refused(process("up", "--port", free_port(), "--db", tmp_path), "directory", "--db")
-    refused(process("up", "--port", free_port(), "--catalog", "nope"), "nope", "wayfare catalogs")
+def test_what_would_not_work_on_a_page_stops_the_console_from_starting(
+    wayfare: Command, tmp_path: Path, db: Path
+) -> None:
+    refused(wayfare("up", "--port", free_port(), "--db", tmp_path), "directory", "--db")
+    refused(wayfare("up", "--port", free_port(), "--catalog", "nope"), "nope", "wayfare catalogs")
 
 
 def test_the_store_is_no_database(wayfare: Command, write, db: Path) -> None:

@@ -65,6 +65,9 @@ def test_an_empty_store_says_what_the_page_is_for_and_where_to_begin(app: App) -
 
 def test_calls_are_listed_newest_first_with_texts_of_strangers_as_text(busy: App) -> None:
     page = visit()
+    shown = [{one.label: (one.value, one.delta) for one in of.metric} for of in (page, visit(simulated="yes"))]
+    assert [figures["Calls"] for figures in shown] == [("1", "real · 1 simulated"), ("1", "simulated")]
+    assert (shown[0]["Spent"][0], shown[0]["Unpriced calls"]) == ("–", ("1", "real · 0 simulated"))
     rows = table(page)
     assert rows["source"].tolist() == ["simulated", "real"]
     assert rows["server"].iloc[1] == HOSTILE

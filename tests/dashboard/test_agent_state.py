@@ -87,6 +87,7 @@ def test_each_tool_that_is_left_out_says_what_it_lacks_and_where_it_would_stand(
     assert f":orange-badge[{escaped('milestone confirmed')}]" in text
     assert f"**{escaped('mail::reply')}** lacks :orange-badge[{escaped('output of find')}]" in text
     assert "would be candidate 1" in text
+    assert "would be outranked" in markdown_of(visit(**NOTHING, n="1", q="finds letters sent"))
 
 
 def test_a_link_opens_the_state_that_it_carries_as_text_and_granting_adds_what_a_tool_lacks() -> None:

@@ -1,17 +1,23 @@
-"""Every chart of a decision: valid for Plotly, finite, labelled with units, and free of strangers' markup."""
+"""Charts: what is sent to the browser and comes back from a click; valid for Plotly, finite, and free of strangers' markup."""
 
 from __future__ import annotations
 
 import inspect
 import math
 import re
+from pathlib import Path
+
+import plotly.graph_objects as go
+from streamlit.testing.v1 import AppTest
 
 import dashboard.pages.compare.charts
 import dashboard.pages.route.charts
 import dashboard.ui.charts.shared
+from dashboard.pages.lab.charts import importance_bars, intervals, sweep_lines, sweep_map
 from tests.cases import each
 from tests.dashboard.chart_texts import texts
 from tests.dashboard.decision_charts import CASES, CHARTS, chart, decision, marks, numbers
+from tests.dashboard.harness import charts
 
 OUR_TAGS = re.compile(r'<br>|<b>-?\d+\.\d{3}</b>|<span style="color:#[0-9A-F]{6}">[◆a-z]+</span>')
 
@@ -54,25 +60,6 @@ def test_plotly_takes_the_chart_and_every_number_is_finite_and_every_column_as_l
         assert len(lengths) == 1
 
 
-@each(
-    ("name", "title", "x", "y"),
-    [
-        ("server_ranking", "1 · Servers by utility", "U = Sim − αs·C", None),
-        ("auction", "2 · Auction: ask ● ≤ posted |", "m$ per call", None),
-        ("tool_breakdown", "3 · Tools: ◆ = similarity − time − money", "U = Sim − αt·(time + κ·price)", None),
-        (
-            "curve_chart posted", "Price posted to alpha", "expected time to success C (s)", "m$ per call",
-        ),
-        ("curve_chart alpha_t", "Utility against αt", "αt (1/s)", "U"),
-        ("curve_chart kappa", "Utility against κ", "κ (s/$)", "U"),
-    ],
-)  # fmt: skip
-def test_titles_say_what_is_drawn_and_axes_carry_units(name, title, x, y) -> None:
-    layout = chart("typical", name).layout
-    assert re.sub(r"<[^>]+>", "", layout.title.text) == title
-    assert (layout.xaxis.title.text, layout.yaxis.title.text) == (x, y)
-
-
 @each("case", ["hostile names", "endless names"])
 @each("name", CHARTS)
 def test_strangers_names_are_text(case, name) -> None:
@@ -100,3 +87,97 @@ def test_long_catalogs_are_cut_to_what_fits() -> None:
     assert rows == {"server_ranking": 9, "auction": 9, "tool_breakdown": 8}
     assert len(chart("50 servers, k = 50", "curve_chart kappa").data) == 8
     assert len(chart("50 servers, k = 50", "curve_chart posted").data) == 2 + 2 * 50
+
+
+WIDGETS = Path(__file__).parent.parent.parent / "dashboard"
+
+
+def drawing() -> None:
+    import streamlit as st
+
+    from dashboard.ui.chart import chart, point_chosen
+    from dashboard.ui.charts.base import figure
+
+    if "chosen" in st.session_state:
+        st.session_state["sent"] = {"chosen": st.session_state["chosen"]}
+        point_chosen("sent", lambda name: st.session_state.update(target=name))
+    bars = {"type": "bar", "x": [1, 2], "customdata": ["files::read", "mail"]}
+    chart(figure([bars], title="<b>Two</b> &amp; one", height=200), key="bars", choose=print)
+
+
+def test_a_figure_is_sent_whole_and_without_a_look_of_its_own() -> None:
+    page = AppTest.from_function(drawing).run()
+    assert not page.exception
+    (sent,) = charts(page)
+    assert sent["data"] == [{"type": "bar", "x": [1, 2], "customdata": ["files::read", "mail"]}]
+    assert sent["layout"]["height"] == 200
+    assert sent["layout"]["template"] == {}  # the page's colours and fonts are given to it in the browser
+    assert '"about": "Two & one"' in page.get("bidi_component")[0].proto.json
+
+
+@each(
+    ("chosen", "target"),
+    [
+        ({"count": 4, "name": "files::read"}, "files::read"),
+        ({"count": 4, "name": ""}, ""),
+        ({"count": 3, "name": "told again"}, "before"),
+        ({"count": "4", "name": "mail"}, "before"),
+        ({"count": 4, "name": ["mail"]}, "before"),
+        ("mail", "before"),
+        (None, "before"),
+    ],
+)
+def test_a_click_chooses_the_points_name_and_nothing_else_is_believed(chosen: object, target: str) -> None:
+    page = AppTest.from_function(drawing)
+    page.session_state["chosen"], page.session_state["target"] = chosen, "before"
+    page.session_state["sent.clicks"] = 3
+    assert not page.run().exception
+    assert page.session_state["target"] == target
+
+
+def test_there_is_one_way_to_draw_a_chart() -> None:
+    found = [file.name for file in WIDGETS.rglob("*.py") if ".plotly_chart(" in file.read_text(encoding="utf-8")]
+    assert found == []
+
+
+def valid(made: go.Figure) -> dict:
+    """The chart as a document, which Plotly takes."""
+    document = made.to_dict()
+    go.Figure(**document)
+    return document
+
+
+def test_the_best_run_is_on_top_with_its_own_interval() -> None:
+    made = valid(intervals(["<b>a</b>", "b"], [0.8, 0.5], [(0.6, 0.9), (0.4, 0.7)], measure="RR"))
+    points, texts = made["data"]
+    assert list(points["x"]) == [0.5, 0.8]
+    assert [round(one, 9) for one in points["error_x"]["arrayminus"]] == [0.1, 0.2]
+    assert list(texts["text"]) == ["b", "&lt;b&gt;a&lt;/b&gt;"]
+
+
+def test_a_swept_knob_is_a_line_with_the_chosen_point_and_the_knob_now() -> None:
+    made = valid(sweep_lines([0.0, 0.1, 0.2], [1.0, 3.0, 2.0], [0, 1, 2], axis="x", measure="RR", chosen=1, now=0.05))
+    assert list(made["data"][0]["marker"]["symbol"]) == ["circle", "star", "circle"]
+    assert made["layout"]["shapes"][0]["x0"] == 0.05
+    off = valid(sweep_lines([0.0, 0.1], [1.0, 3.0], [0, 1], axis="x", measure="RR", chosen=1, now=None))
+    assert not off["layout"].get("shapes")
+    switch = valid(sweep_lines([False, True], [1.0, 3.0], [0, 1], axis="x", measure="RR", chosen=1, now=True))
+    assert (switch["layout"]["xaxis"]["type"], switch["layout"]["shapes"][0]["x0"]) == ("category", "True")
+
+
+def test_two_swept_knobs_are_a_map_that_is_dark_where_it_is_better() -> None:
+    points = [{"a": one, "b": other} for one in (0.0, 0.5) for other in (1, 2, 3)]
+    for less in (True, False):
+        made = valid(
+            sweep_map(points, [1, 2, 3, 4, 5, 6], list(range(6)), axes=("a", "b"), measure="USD", chosen=4, less_is_better=less)
+        )  # fmt: skip
+        squares, star = made["data"]
+        assert [list(row) for row in squares["z"]] == [[1, 4], [2, 5], [3, 6]]
+        assert squares["reversescale"] is less
+        assert (star["x"], star["y"]) == (["0.5"], ["2"])
+
+
+def test_the_parameter_that_matters_most_is_on_top_with_its_share_in_percent() -> None:
+    bars, names, shares = valid(importance_bars({"<i>kappa</i>": 0.75, "n": 0.25}, objective="success"))["data"]
+    assert (list(bars["x"]), list(bars["y"])) == ([25.0, 75.0], [0, 1])
+    assert (list(names["text"]), list(shares["text"])) == (["n", "&lt;i&gt;kappa&lt;/i&gt;"], ["25 %", "75 %"])

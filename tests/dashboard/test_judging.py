@@ -8,6 +8,7 @@ from streamlit.testing.v1 import AppTest
 
 from core.app import App
 from core.domain.feedback import MOST_NOTE_CHARACTERS
+from dashboard.ui.calling import SET
 from tests.dashboard.harness import app_with, checked, open_page, press, text_of
 from tests.importing import import_text
 
@@ -68,6 +69,19 @@ def test_a_tool_is_graded_on_the_route_page_and_the_grade_taken_back(app: App) -
     page = press(page, "judging:why:back")
     assert said(app) == {}
     assert "Taken back: files::read has no grade of ann." in text_of(page)
+
+
+def test_on_compare_any_candidate_is_graded_into_a_set_that_the_lab_measures_with(app: App) -> None:
+    asked = {"q": ASKED, "catalog": "small", "with": "rag_mcp,ehrr"}
+    for tool, grade in (("mail::send", 0), ("files::write", 1)):
+        page = opened(open_page("compare", remembered={SET: "trip"}, **asked), "compare")
+        checked(page.selectbox(key="judging:compare:tool").set_value(tool).run())
+        press(checked(page.radio[0].set_value(grade).run()), "judging:compare:store")
+    assert said(app, "trip") == {(ASKED, "mail::send", "operator"): 0, (ASKED, "files::write", "operator"): 1}
+    app.judgments.judge("fly", "mail::send", 0, judge="ann", set_name="trip", catalog="small")
+    page = lab(tasks="judgments: trip")
+    assert "1 task, 1 router" in text_of(page)
+    assert "1 judged sub-task has no tool above grade 0 and is left out" in text_of(page)
 
 
 def test_what_cannot_be_stored_is_one_sentence(app: App) -> None:

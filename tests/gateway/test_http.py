@@ -60,12 +60,6 @@ def test_content_of_every_kind_is_passed_on_and_a_long_text_is_cut_and_read_on(c
 
 def test_whatever_a_server_does_is_an_error_to_act_on(console: Console) -> None:
     async def script(client: Client) -> None:
-        failed = await refused(client, "execute_tool", tool="gremlin::fail_politely", arguments={"message": "no luck"})
-        assert failed["error"] == "tool_error"
-        assert "no luck" in failed["why"]
-        assert (await refused(client, "execute_tool", tool="gremlin::hang"))["error"] == "timeout"
-        broken = await ask(client, "execute_tool", tool="gremlin::break_promise")
-        assert broken["note"].startswith("The tool has run, but its result does not fit its output schema: celsius")
         lost = await refused(client, "execute_tool", tool="gremlin::crash")
         assert lost["error"] == "connection_lost"
         assert "call it again only if it just reads" in lost["try"]

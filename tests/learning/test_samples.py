@@ -1,12 +1,17 @@
-"""Estimates over many requests, and fits to many labels, take a sample drawn by chance, and say so."""
+"""Estimates over many requests and fits to many labels take a sample, and say so; requests of a small catalog refuse what it lacks and no more."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 
-from core.app import App
+import sample_catalog
+from core.app import App, Settings, open_app
+from core.domain.catalog import Catalog
 from core.domain.feedback import LabelledQuery
 from core.lab.findable import drawn_tools, findable, first_place, same_tools
 from core.relevance.calibration import LEAST_LABELS, sampled
@@ -63,3 +68,42 @@ def test_labels_are_drawn_by_whole_questions() -> None:
     groups = [one.group for one in few[:-1]]
     assert all(groups.count(group) == 4 for group in groups)
     assert len(sampled(queries, {"a::x": 0}, cells=1)) == LEAST_LABELS + 1
+
+
+CATALOGS = (
+    ("calendar-desk", "mail-room"), ("larder", "sheet-grid", "pdf-tools"), ("weather-now", "street-maps", "flight-search"),
+)  # fmt: skip
+REQUESTS = slice(4, 7)  # of each tool: three of those in people's words
+EVERY = 80  # of the questions for other servers
+
+
+def share(refused: Sequence[bool]) -> float:
+    return sum(refused) / len(refused)
+
+
+def test_requests_of_a_small_catalog_refuse_what_it_lacks_and_nothing_else(encoder_cache: Path) -> None:
+    answerable, impossible = list[bool](), list[bool]()
+    with open_app(Settings(db=":memory:", cache=encoder_cache)) as app:
+        sample = app.catalogs.catalog("sample")
+        tasks = [
+            task
+            for name in ("everyday", "l2_context")
+            for task in app.lab.read_tasks(sample_catalog.TASKS_DIR / f"{name}.jsonl")
+        ]
+        for number, names in enumerate(CATALOGS):
+            servers = [
+                replace(server, tools=tuple(replace(tool, requests=tool.requests[REQUESTS]) for tool in server.tools))
+                for server in sample.servers
+                if server.name in names
+            ]
+            app.catalogs.save(Catalog(f"own-{number}", tuple(servers)), "test")
+            own = {tool.id for server in servers for tool in server.tools}
+            for place, task in enumerate(tasks):
+                right = own.intersection(task.relevant)
+                if right or place % EVERY == 5 * number:
+                    fit = app.routing.route(task.question or task.subtask, catalog=f"own-{number}", record=False).fit
+                    assert fit is not None
+                    (answerable if right else impossible).append(fit.confidence == "nothing")
+    assert len(answerable) >= 40
+    assert share(answerable) <= 0.08  # a fifth before small catalogs had an offset of their own
+    assert share(impossible) >= 0.65

@@ -1,11 +1,18 @@
+"""The words of a query against those of tools, and the signals of a query over a small catalog."""
+
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.domain.catalog import Server, Tool
+from core.domain.catalog import Catalog, Server, Tool
+from core.relevance.encoder import CachedEncoder, EncoderSource, MemoryVectorStore
 from core.relevance.lexical import K1, B, LexicalIndex, terms
+from core.relevance.relevance_index import SIGNALS, RelevanceIndex
 from core.relevance.text_views import (
     FULL_CHARACTERS,
     SERVER_VIEWS,
@@ -15,6 +22,7 @@ from core.relevance.text_views import (
     summary,
 )
 from tests.cases import each
+from tests.relevance.toy_encoders import WordEncoder
 
 vocabulary = ["alpha", "beta", "gamma", "delta", "eps", "the", "搜索关键", "camelCase", "snake_case"]
 texts = st.lists(st.lists(st.sampled_from(vocabulary), max_size=12).map(" ".join), max_size=12)
@@ -112,3 +120,53 @@ def test_long_texts_are_cut() -> None:
     assert len(TOOL_VIEWS["full"](tools[0])) == FULL_CHARACTERS
     assert len(summary(Server("s", tools=tools))) == SUMMARY_CHARACTERS
     assert len(profile(Server("s", tools=tools))) == SUMMARY_CHARACTERS
+
+
+CATALOG = Catalog(
+    "toy",
+    (
+        Server("bare", "Nothing yet"),
+        Server("inn", "Beds for the night", tools=(Tool("inn", "find_stays", "Finds a hotel room"), Tool("inn", "cancel", "Cancels"))),
+        Server("mail", "Post", tools=(Tool("mail", "send", "Sends a letter"),)),
+    ),
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def encoder() -> CachedEncoder:
+    return CachedEncoder(EncoderSource.of(WordEncoder()), MemoryVectorStore())
+
+
+@pytest.fixture(scope="module")
+def index(encoder: CachedEncoder) -> RelevanceIndex:
+    return RelevanceIndex.build(CATALOG, encoder)
+
+
+def test_every_signal_has_a_number_for_every_tool(index: RelevanceIndex, encoder: CachedEncoder) -> None:
+    for text in ("find a hotel room", "", "zzz", "酒店"):
+        found = index.signals(text, encoder.encode_query(text))
+        assert set(found) == set(SIGNALS)
+        assert all(x.shape == (3,) and np.isfinite(x).all() for x in found.values())
+
+
+def test_tools_are_told_apart_by_meaning_and_words_and_share_their_server(
+    index: RelevanceIndex, encoder: CachedEncoder
+) -> None:
+    found = index.signals("find hotel room", encoder.encode_query("find hotel room"))
+    assert found["dense"].argmax() == found["words"].argmax() == 0
+    assert found["profile"][0] == found["profile"][1] != found["profile"][2]
+    assert index.server_of.tolist() == [1, 1, 2]
+
+
+def test_everyday_words_find_what_tools_call_it(index: RelevanceIndex, encoder: CachedEncoder) -> None:
+    text = "somewhere to sleep"
+    found = index.signals(text, encoder.encode_query(text))
+    assert not found["words"].any()
+    assert found["everyday"].argmax() == 0
+
+
+def test_a_moved_vector_moves_the_dense_signal_alone(index: RelevanceIndex, encoder: CachedEncoder) -> None:
+    vector, other = encoder.encode_query("find hotel room"), encoder.encode_query("send letter")
+    plain, moved = index.signals("x", vector), index.signals("x", vector, other)
+    assert moved["dense"].argmax() == 2 != plain["dense"].argmax()
+    assert all((moved[name] == plain[name]).all() for name in SIGNALS if name != "dense")

@@ -1,15 +1,23 @@
-"""A process that is killed: its decision stays, there is no half outcome, and every call that it answered is found."""
+"""Processes that are killed, many threads, a full disk: what was answered is found, and there is no half outcome."""
 
 from __future__ import annotations
 
 import subprocess
 import time
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
+from io import BytesIO
 from pathlib import Path
+from types import SimpleNamespace
+
+from pyarrow import parquet
 
 from core.app import App
+from core.domain.catalog import Catalog, Server
+from core.domain.errors import StoreError
 from core.domain.outcome import OutcomeKind
 from core.store import Store
+from core.store.connection import Database
 from tests.forking import FORKS
 from tests.store.victim import changed, large
 from tests.world import ROOT, call, figures, open_test_app
@@ -86,3 +94,130 @@ def assert_gone(pid: int) -> None:
     while Path(f"/proc/{pid}").exists() and " Z " not in Path(f"/proc/{pid}/stat").read_text():
         assert time.monotonic() < deadline, f"process {pid} was left behind"
         time.sleep(0.02)
+
+
+WRITER = """
+import sys
+from datetime import UTC, datetime
+from core.domain.events import OutcomeEvent
+from core.store import Store
+
+store = Store(sys.argv[1])
+number = 0
+while True:
+    ids = [f"{number}.{part}" for part in range(1 + number % 3)]
+    now, text = datetime.now(UTC), "x" * 5000
+    events = [OutcomeEvent(i, now, None, "demo", "s", "t", "ok", 0.1, None, 1, None, False, text, "cli") for i in ids]
+    if number % 4:
+        store.events.append(*events)
+    else:
+        store.events.append_later(*events)
+        store.events.flush()
+    print(*ids, flush=True)
+    number += 1
+"""
+
+
+def test_a_killed_process_loses_no_committed_event(tmp_path: Path) -> None:
+    path = tmp_path / "db"
+    with subprocess.Popen([FORKS.python, "-c", WRITER, str(path)], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        seen = [process.stdout.readline() for _ in range(60)]
+        FORKS.kill(process)
+        seen += process.stdout.readlines()
+    printed = [id_ for line in seen if line.endswith("\n") for id_ in line.split()]
+    with Store(path) as store:
+        kept = [event.id for event in store.events.outcomes("demo")]
+        assert kept[: len(printed)] == printed
+        assert len(kept) - len(printed) in (0, 1, 2, 3)  # committed, killed before it was printed
+        assert store.activity.latest_sequence() == len(kept)
+
+
+def sequences(store: Store, table: str) -> list[int]:
+    return parquet.read_table(BytesIO(store.activity.export(table, "parquet")))["sequence"].to_pylist()
+
+
+def test_eight_writers(tmp_path: Path, make: SimpleNamespace) -> None:
+    batches = [[make.outcome(server=f"s{w}") for _ in range(4)] for w in range(8)]
+    with Store(tmp_path / "db") as store, ThreadPoolExecutor(8) as threads:
+
+        def write(events: list[object]) -> None:
+            for n, event in enumerate(events):
+                (store.events.append if n % 2 else store.events.append_later)(event)
+                store.catalogs.save_catalog(Catalog("c", (Server("s"),)), "test")
+                store.catalogs.set_override(make.override())
+            store.events.flush()
+
+        list(threads.map(write, batches))
+        kept = list(store.events.outcomes("demo"))
+        assert len(kept) == 32
+        assert sorted(sequences(store, "outcomes") + sequences(store, "overrides")) == list(range(1, 65))
+        assert store.activity.latest_sequence() == 64
+        for number, batch in enumerate(batches):
+            assert [event for event in kept if event.server == f"s{number}"] == batch
+    with Store(tmp_path / "db") as store:
+        assert list(store.events.outcomes("demo")) == kept
+
+
+def test_a_close_waits_for_the_reads_under_way() -> None:
+    def read(database: Database) -> str:
+        try:
+            while True:
+                database.read("SELECT 1")
+        except StoreError as error:
+            return str(error)
+
+    with ThreadPoolExecutor(4) as threads:
+        for _ in range(20):
+            database = Database()
+            readers = [threads.submit(read, database) for _ in range(4)]
+            database.read("SELECT 2")
+            database.close()
+            assert {reader.result() for reader in readers} == {"The store in memory is closed; open it again."}
+
+
+FULL_DISK = """
+import logging, resource, sys, time
+from pathlib import Path
+
+from core.store import Store
+from tests.store.conftest import DECISION, OUTCOME, maker
+
+sys.dont_write_bytecode = True  # a limit of the size would cut it
+path, decision, outcome, most = Path(sys.argv[1]), maker(DECISION), maker(OUTCOME), resource.RLIM_INFINITY
+logging.basicConfig(stream=sys.stdout, level=logging.ERROR, format="%(message)s")
+
+
+def until(is_storing):
+    deadline = time.monotonic() + 30
+    while (not store.problem) != is_storing:  # as /readyz asks
+        assert time.monotonic() < deadline
+    return store.problem
+
+
+with Store(path) as store:
+    store.events.append(outcome())
+    resource.setrlimit(resource.RLIMIT_FSIZE, (path.with_name(f"{path.name}.wal").stat().st_size, most))
+    store.events.append_later(decision(id="waits"))
+    store.events.append_later(outcome(id="waits, too", decision_id="waits"))
+    print(until(False))
+    try:
+        store.events.flush()
+    except Exception as error:
+        print("flush:", error)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+    until(True)
+    store.events.flush()
+    print(store.activity.decision("waits").id, [event.id for event in store.activity.decision_outcomes("waits")])
+"""
+
+
+def test_what_a_full_disk_refuses_is_said_and_written_when_there_is_room(tmp_path: Path) -> None:
+    line = [FORKS.python, "-c", FULL_DISK, str(tmp_path / "db")]
+    ended = subprocess.run(line, capture_output=True, text=True, timeout=120, check=False)
+    assert ended.returncode == 0, ended.stderr
+    logged, why, flushed, kept = ended.stdout.splitlines()
+    assert "File too large" in why
+    assert why in logged
+    assert why in flushed
+    assert kept == "waits ['waits, too']"

@@ -1,8 +1,10 @@
-"""Two steps of a training on toy data: seeded, undone in the model, told step by step."""
+"""A training on toy data: seeded, undone in the model, told step by step; its change as low-rank factors and as a file."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,8 +12,10 @@ import pytest
 
 from core.domain.progress import Step
 from core.relevance.encoder import EncoderError
+from core.relevance.onnx_encoder import changes, read_difference
 from core.relevance.tuning.judging import TuningSettings
-from core.relevance.tuning.weights import Change, low_rank
+from core.relevance.tuning.weights import Change, low_rank, write_difference
+from tests.cases import each
 
 from .toys import CATALOG, toy_transformer
 
@@ -77,3 +81,45 @@ def test_a_model_without_such_layers_is_one_sentence() -> None:
 
 def _fields(settings: TuningSettings) -> dict[str, object]:
     return {name: getattr(settings, name) for name in TuningSettings.__slots__}
+
+
+def drawn_change(rows: int = 12, columns: int = 8, rank: int = 3) -> Change:
+    draw = np.random.default_rng(3)
+    matrix = draw.normal(size=(rows, rank)) @ draw.normal(size=(rank, columns)) * 1e-2
+    inputs = draw.normal(size=(columns, columns))
+    return Change(
+        {"layer.weight": matrix.astype(np.float32), "layer.bias": draw.normal(size=rows).astype(np.float32)},
+        {"layer.weight": (inputs @ inputs.T).astype(np.float32)},
+    )
+
+
+@each("inputs", [True, False])
+def test_factors_of_enough_rank_give_the_change_back(inputs: bool) -> None:
+    whole = drawn_change() if inputs else replace(drawn_change(), inputs={})
+    found = changes(low_rank(whole, 3))
+    assert found.keys() == whole.weights.keys()
+    for name, values in found.items():
+        assert np.allclose(values, whole.weights[name], rtol=1e-2, atol=1e-4), name
+
+
+def test_the_truncation_errs_least_on_the_inputs_that_a_matrix_sees() -> None:
+    whole = drawn_change(rank=6)
+    matrix, moment = whole.weights["layer.weight"], whole.inputs["layer.weight"]
+
+    def error(of: Change) -> float:
+        gap = changes(low_rank(of, 2))["layer.weight"] - matrix
+        return float(np.trace(gap @ moment @ gap.T))
+
+    assert error(whole) < error(replace(whole, inputs={}))
+
+
+def test_a_file_is_read_as_it_was_written_and_equal_content_is_an_equal_file(tmp_path: Path) -> None:
+    factors = low_rank(drawn_change().scaled(0.5), 2)
+    first, second = tmp_path / "new folder" / "a", tmp_path / "b.npz"
+    for file in (first, second):
+        write_difference(file, factors, {"base": "toy", "seed": 1})
+    assert first.read_bytes() == second.read_bytes()
+    assert [path.name for path in first.parent.iterdir()] == ["a"]
+    found, about = read_difference(first)
+    assert about == {"base": "toy", "seed": 1}
+    assert {name: values.tolist() for name, values in found.items()} == {k: v.tolist() for k, v in factors.items()}

@@ -41,6 +41,8 @@ def test_a_click_is_stored_with_its_decision_and_the_decision_below_follows(benc
     assert "Stored: files::stat is **wrong**" in text_of(page)
     rows = page.dataframe[-1].value.set_index("statistic")
     assert rows.loc["called tool: fits", "change"].startswith("▼")
+    page.session_state["judging:call:open"] = True  # as a click opens it
+    assert [one for one in checked(page.run()).radio if one.label.startswith("How well")]
     press(page, WRONG)
     assert bench.app.feedback.labels("small") == ()
     assert (
