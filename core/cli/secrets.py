@@ -6,6 +6,7 @@ import sys
 import time
 import webbrowser
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,9 @@ from core.domain.errors import StoreBusyError, WayfareError
 from core.domain.settings import Settings, launched, own_url
 from core.servers.secrets import SecretVault, client_secret_name, vault_of
 
+for_option = click.option(
+    "--for", "person", default="", metavar="NAME", help="A person or client, for a server to which each has their own."
+)
 LIST, SET, REMOVE, HIDE, SHOW, HEADER = ACTIONS = ("list", "set", "remove", "hide", "show", "header")
 STATES = {
     "kept": "kept",
@@ -40,32 +44,43 @@ STATES = {
 @click.argument("action", type=click.Choice(ACTIONS), default=LIST)
 @click.argument("server", required=False)
 @click.argument("name", required=False)
+@for_option
 @catalog_option
 @common
-def secrets(action: str, server: str | None, name: str | None, catalog: str, db: Path | None, as_json: bool) -> None:
+def secrets(
+    action: str, server: str | None, name: str | None, person: str, catalog: str, db: Path | None, as_json: bool
+) -> None:
     """List the values that the servers of a catalog need, set or remove one, hide a written one, or show one that is no secret.
 
     `set` asks for the value, or reads it from standard input. No command prints a secret. `header` makes the connection send the header
-    Authorization, or one that it leaves empty; `set` does that by itself.
+    Authorization, or one that it leaves empty; `set` does that by itself. `remove --for NAME` alone removes everything that a person has.
 
     Example: wayfare secrets set github GITHUB_TOKEN --catalog mine
     """
     if action == LIST:
         if server is not None:
             raise click.UsageError("list takes neither SERVER nor NAME.")
-        _list(catalog, db, as_json)
+        _list(catalog, person, db, as_json)
+        return
+    if action == REMOVE and person and server is None:
+        with opened_catalog(db, catalog) as (app, _):
+            app.values.forget_person(person)
+        print_outcome({"person": person, "done": action}, f"The values and sign-ins of {person} are removed.", as_json)
         return
     if server is None or name is None:
         raise click.UsageError(f"{action} needs a SERVER and a NAME.")
-    said = _set(catalog, server, name, db) if action == SET else _changed(action, catalog, server, name, db)
+    if person and action not in {SET, REMOVE}:
+        raise click.UsageError(f"{action} is for all; --for goes with list, set and remove.")
+    change = partial(_set if action == SET else _changed, catalog=catalog, server=server, name=name, person=person)
+    said = change(db=db) if action == SET else change(action=action, db=db)
     print_outcome({"server": server, "name": name, "done": action}, f"{name} of {server} is {said}", as_json)
 
 
-def _changed(action: str, catalog: str, server: str, name: str, db: Path | None) -> str:
+def _changed(action: str, catalog: str, server: str, name: str, person: str, db: Path | None) -> str:
     with opened_catalog(db, catalog) as (app, chosen):
         values = app.values
         work, done = {
-            REMOVE: (values.remove, "removed."),
+            REMOVE: (partial(values.remove, person=person), "removed."),
             HEADER: (values.send_header, "sent with a value that is kept."),
             HIDE: (values.hide, "a secret now."),
             SHOW: (values.show, "written in the catalog now, as it is."),
@@ -74,29 +89,33 @@ def _changed(action: str, catalog: str, server: str, name: str, db: Path | None)
         return f"{done} {app.vault.where}" if action == HIDE else done
 
 
-def _set(catalog: str, server: str, name: str, db: Path | None) -> str:
+def _set(catalog: str, server: str, name: str, person: str, db: Path | None) -> str:
     """The value never becomes a word of a command: a running console reads the file of values, which it shares with this process."""
     value = asked_value(f"Value of {name}")
     try:
         with opened_catalog(db, catalog) as (app, chosen):
-            app.values.put(chosen, server, name, value)
+            app.values.put(chosen, server, name, value, person)
             return f"kept. {_where(app.vault)}"
     except StoreBusyError as error:
         settings = Settings.from_environment(db=db)
         console_said(["secrets", HEADER, server, name, "--catalog", catalog], settings, error)
-        document = console_said(["secrets", LIST, "--catalog", catalog], settings, error)
-        vault, reference = vault_of(settings), _reference(document["values"], server, name)
-        vault.put(ServerId(document["catalog"], server), reference, with_scheme(name, value))
+        whose = ["--for", person] if person else []
+        document = console_said(["secrets", LIST, "--catalog", catalog, *whose], settings, error)
+        vault, reference = vault_of(settings), _reference(document["values"], server, name, person)
+        vault.put(ServerId(document["catalog"], server, person), reference, with_scheme(name, value))
         return f"kept. The console that runs uses it with the next call. {_where(vault)}"
 
 
-def _reference(values: list[dict[str, str | None]], server: str, name: str) -> str:
-    of_server = [one for one in values if one["server"] == server and one["reference"]]
+def _reference(values: list[dict[str, str | None]], server: str, name: str, person: str) -> str:
+    of_server = [
+        one for one in values if one["server"] == server and one["reference"] and one["person"] == (person or None)
+    ]
     for one in of_server:
         if name in {one["name"], one["reference"]}:
             return str(one["reference"])
     known = ", ".join(str(one["name"]) for one in of_server)
-    raise WayfareError(f"Server {server!r} refers to no value {name!r}; it refers to: {known or 'none'}.")
+    own = " of each person's own" if person else ""
+    raise WayfareError(f"Server {server!r} refers to no value {name!r}{own}; it refers to: {known or 'none'}.")
 
 
 def _where(vault: SecretVault) -> str:
@@ -113,13 +132,14 @@ def asked_value(what: str) -> str:
     return sys.stdin.readline().rstrip("\r\n")
 
 
-def _list(catalog: str, db: Path | None, as_json: bool) -> None:
+def _list(catalog: str, person: str, db: Path | None, as_json: bool) -> None:
     with opened_catalog(db, catalog) as (app, chosen):
-        found = app.values.list(chosen)
+        found = app.values.list(chosen, person)
+        whose = [_whose(app.vault, ServerId(chosen, one.server, one.person), person) for one in found]
         where, note = app.vault.where, app.vault.note
     print_list(
         {"catalog": chosen, "where": where, "note": note or None, "values": list(map(_document, found))},
-        ("server", "name", "state", "about"), list(map(_row, found)), as_json, none=f"No server of {catalog} needs a value.",
+        ("server", "name", "state", "whose", "about"), list(map(_row, found, whose)), as_json, none=f"No server of {catalog} needs a value.",
     )  # fmt: skip
     if not as_json:
         click.echo(note or where)
@@ -128,13 +148,17 @@ def _list(catalog: str, db: Path | None, as_json: bool) -> None:
 def _document(one: ServerValue) -> dict[str, object]:
     return {
         "server": one.server, "name": one.short_name, "reference": one.reference or None, "state": one.state, "set_at": one.set_at and one.set_at.isoformat(),
-        "kind": one.kind or None,
+        "kind": one.kind or None, "person": one.person or None,
     }  # fmt: skip
 
 
-def _row(one: ServerValue) -> tuple[str, str, str, str]:
+def _whose(vault: SecretVault, holder: ServerId, person: str) -> str:
+    return "shared" if person and not holder.person else vault.whose(holder)
+
+
+def _row(one: ServerValue, whose: str) -> tuple[str, ...]:
     about = f"set on {one.set_at:%Y-%m-%d}" if one.set_at else one.kind
-    return one.server, one.short_name, STATES[one.state], about
+    return one.server, one.short_name, STATES[one.state], whose, about
 
 
 POLL_S = 1.0
@@ -150,10 +174,12 @@ POLL_S = 1.0
 @click.option(
     "--no-wait", is_flag=True, help="Print the address and return. A console has to run: it takes the answer."
 )
+@for_option
 @catalog_option
 @common
 def signin(
     server: str | None,
+    person: str,
     out: bool,
     client_id: str,
     client_secret: bool,
@@ -175,10 +201,10 @@ def signin(
     if server is None:
         if out or client_id or no_wait:
             raise click.UsageError("Name the SERVER.")
-        _list_sign_ins(catalog, db, as_json)
+        _list_sign_ins(catalog, person, db, as_json)
     elif out:
         with opened_catalog(db, catalog) as (app, name):
-            app.sign_ins.sign_out(name, server)
+            app.sign_ins.sign_out(name, server, person)
         print_outcome({"server": server, "state": "signed out"}, f"{server}: signed out.", as_json)
     elif no_wait:
         with opened_catalog(db, catalog) as (app, name):
@@ -186,19 +212,20 @@ def signin(
                 raise WayfareError(
                     "No console runs that could take the answer; leave --no-wait out, or start `wayfare up`."
                 )
-            app.sign_ins.begin(name, server, own_url(), client_id=client_id)
-            found = _sign_in_document(app.sign_ins.of(name, server))
+            app.sign_ins.begin(name, server, own_url(), client_id=client_id, person=person)
+            found = _sign_in_document(app.sign_ins.of(name, server, person))
         print_outcome(found, f"Open {found['address']}", as_json)
     else:
         secret = asked_value(f"Secret of client {client_id}") if client_secret else ""
-        found = _signed_in(server, catalog, client_id, secret, Settings.from_environment(db=db), quiet=as_json)
+        settings = Settings.from_environment(db=db)
+        found = _signed_in(server, person, catalog, client_id, secret, settings, quiet=as_json)
         print_outcome(found, f"{server}: {_words(found)}.", as_json)
         if found["state"] != "signed in":
             sys.exit(1)
 
 
 def _signed_in(
-    server: str, catalog: str, client_id: str, secret: str, settings: Settings, *, quiet: bool
+    server: str, person: str, catalog: str, client_id: str, secret: str, settings: Settings, *, quiet: bool
 ) -> dict[str, Any]:
     """The console runs the sign-in and takes the answer; this process shows the address and asks how it went. A secret never becomes a
     word of a command: the console reads it from the file of values."""
@@ -207,9 +234,10 @@ def _signed_in(
     console_of(settings)
     ended = StoreBusyError("The console has ended, and the sign-in with it; begin it again.")
     of_catalog, of_client = ["--catalog", catalog], ["--client-id", client_id] if client_id else []
+    of_catalog += ["--for", person] if person else []
     if secret:
         name = str(console_said(["signin", *of_catalog], settings, ended)["catalog"])
-        vault_of(settings).put(ServerId(name, server), client_secret_name(client_id), secret)
+        vault_of(settings).put(ServerId(name, server, person), client_secret_name(client_id), secret)
     found = console_said(["signin", server, "--no-wait", *of_client, *of_catalog], settings, ended)
     click.echo(f"Sign in at {found['address']}", err=quiet)
     webbrowser.open(found["address"])
@@ -220,11 +248,13 @@ def _signed_in(
     return found
 
 
-def _list_sign_ins(catalog: str, db: Path | None, as_json: bool) -> None:
+def _list_sign_ins(catalog: str, person: str, db: Path | None, as_json: bool) -> None:
     with opened_catalog(db, catalog) as (app, name):
-        found = [_sign_in_document(one) for one in app.sign_ins.list(name)]
+        found = [_sign_in_document(one) for one in app.sign_ins.list(name, person)]
+        whose = [app.vault.whose(ServerId(name, one["server"], one["person"])) for one in found]
+    rows = [(one["server"], of, printable(_words(one), 300)) for one, of in zip(found, whose, strict=True)]
     print_list(
-        {"catalog": name, "servers": found}, ("server", "sign-in"), [(one["server"], printable(_words(one), 300)) for one in found],
+        {"catalog": name, "servers": found}, ("server", "whose", "sign-in"), rows,
         as_json, none=f"No server of {catalog} is reached over HTTP without a header of its own.",
     )  # fmt: skip
 
