@@ -327,8 +327,10 @@ class LinkedResources:
     def read(self, link: ResourceLink, client: str, *, limit_s: float) -> tuple[Contents, ...]:
         """The current content from its server; it counts as one call. Raises Refusal, WayfareError."""
         load_protocol()
+        from core.governance.sanitising import sanitised_contents
         from core.servers.discovery import read_resource
 
         self.governance.request(client, link.catalog, Tool(link.server, READ), linked_by=self.tool(link))
         connection = self.requests.connection(link.server_id)
-        return read_resource(self.requests.sessions(), link.server_id, connection, link.uri, limit_s=limit_s)
+        found = read_resource(self.requests.sessions(), link.server_id, connection, link.uri, limit_s=limit_s)
+        return sanitised_contents(found, self.governance.policy.sanitising(link.server))
