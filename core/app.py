@@ -97,7 +97,10 @@ class App:
     def vault(self):
         from core.servers.secrets import vault_of
 
-        return vault_of(self.settings)
+        return vault_of(self.settings, self._is_per_person)
+
+    def _is_per_person(self, server: str) -> bool:
+        return self.governance.policy.is_per_person(server)
 
     @built
     def values(self):
@@ -327,7 +330,12 @@ class App:
             redact=self.vault.redact,
             announce=Webhook(self.settings.notify_url, f"{own_url()}/govern"),
             lint_errors=self.lint_reports.errors,
+            forget=self._forget_person,
         )
+
+    def _forget_person(self, person: str) -> None:
+        self.vault.forget_person(person)
+        self.pool.forget_person(person)
 
     @built
     def agent_knobs(self):

@@ -29,6 +29,7 @@ from core.domain.events import OutcomeEvent, StatisticsEvent
 from core.domain.execution import SESSION_OWNER, TURN_ENDS, Progress, ToolCaller
 from core.domain.leaks import MASK, masked, masked_value, without_marked
 from core.domain.outcome import CallMode, ContentBlock, Outcome, OutcomeKind, ToolCall
+from core.domain.people import act_for, person
 from core.network.traces import OUTAGE_S, Fault, FaultKind, Injection
 from core.routers.ema import Running
 from core.store import Store
@@ -131,8 +132,10 @@ class CallHandle:
         return report
 
     def start(self, pool: ThreadPoolExecutor, run: Callable[[CallHandle], CallReport]) -> None:
-        """Run on the pool, in the context of the caller, so that its trace continues."""
-        self.future = pool.submit(copy_context().run, run, self)
+        """Run on the pool, in the context of the caller, so that its trace continues, and for its person."""
+        context = copy_context()
+        context.run(act_for, person())
+        self.future = pool.submit(context.run, run, self)
 
     def on_progress(self, progress: Progress) -> None:
         self.progress = progress
@@ -350,7 +353,7 @@ class Recordings:
                 files[one] = self._begun(one, file.expanduser().absolute())
             elif one not in self.files:
                 raise CatalogError(f"Server {server!r} of catalog {catalog!r} is not recorded.")
-            self._store.set_setting(SETTING, [[*of, str(path)] for of, path in files.items()])
+            self._store.set_setting(SETTING, [[of.catalog, of.server, str(path)] for of, path in files.items()])
             self.files = files
 
     def _begun(self, one: ServerId, file: Path) -> Path:

@@ -9,13 +9,15 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import CancelledError, Future
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import parse_qs, urlsplit
 
 from core.domain.catalog import ConnectionState, Server, ServerId
 from core.domain.errors import CatalogError, UnknownNameError, WayfareError
-from core.domain.people import actions
+from core.domain.people import actions, person
 from core.domain.untrusted_text import one_line
+from core.servers.lacking import lacks_sign_in, may_sign_in
 from core.servers.lazy_pool import load_protocol
 from core.servers.secrets import GRANT, Launch, MissingReferenceError, SecretVault, client_secret_name
 
@@ -33,7 +35,7 @@ SignInState = Literal["signed in", "waiting", "refused", "needed", "unknown"]
 @dataclass(frozen=True, slots=True)
 class ServerSignIn:
     """The sign-in to one server. `until` is the end of its token; with `renews` a new one is fetched without a person. `about` says
-    why a person has to sign in, `address` is where, while a sign-in waits for the person."""
+    why a person has to sign in, `address` is where, while a sign-in waits for the person. `person` is whose it is, "" for all."""
 
     server: str
     state: SignInState
@@ -41,10 +43,13 @@ class ServerSignIn:
     renews: bool = False
     about: str = ""
     address: str = ""
+    person: str = ""
 
 
 @dataclass(eq=False)
 class _Attempt:
+    by: str
+    """The person who has to come back with the answer, "" for any."""
     answer: Future[Any] = field(default_factory=Future[Any])
     address: str = ""
     problem: str = ""
@@ -57,6 +62,7 @@ class _Attempt:
         return parse_qs(urlsplit(self.address).query).get("state", [""])[0]
 
 
+@actions("call", begin_own="sign in to a server", sign_out_own="sign out of a server")
 @actions("administer", begin="sign in to a server", sign_out="sign out of a server")
 @dataclass(eq=False)
 class ServerSignIns:
@@ -75,27 +81,38 @@ class ServerSignIns:
         self._lock = threading.Lock()
         self._attempts: dict[ServerId, _Attempt] = {}
 
-    def list(self, catalog: str) -> tuple[ServerSignIn, ...]:
-        """The sign-in to every server over HTTP that gets no Authorization header from its catalog."""
-        asked = {one.server for one in self.connections() if one.catalog == catalog and one.needs_sign_in}
-        known = self.catalogs.catalog(catalog)
-        return tuple(
-            self._state(catalog, server, asked=server.name in asked) for server in known.servers if may_sign_in(server)
-        )
+    def list(self, catalog: str, person: str = "") -> tuple[ServerSignIn, ...]:
+        """The sign-in to every server over HTTP that gets no Authorization header from its catalog, as calls of a person or client use
+        it."""
+        asked = {ServerId(one.catalog, one.server, one.person) for one in self.connections() if one.needs_sign_in}
+        found = [server for server in self.catalogs.catalog(catalog).servers if may_sign_in(server.connection)]
+        holders = [self.vault.holder(ServerId(catalog, server.name), person) for server in found]
+        return tuple(self._state(key, server, asked=key in asked) for key, server in zip(holders, found, strict=True))
 
-    def of(self, catalog: str, server: str) -> ServerSignIn:
+    def of(self, catalog: str, server: str, person: str = "") -> ServerSignIn:
         self._server(catalog, server)
-        return next(one for one in self.list(catalog) if one.server == server)
+        return next(one for one in self.list(catalog, person) if one.server == server)
 
-    def begin(self, catalog: str, server: str, console: str, *, client_id: str = "") -> str:
-        """Begin a sign-in, and return the address where the operator goes on in a browser.
+    def begin_own(self, catalog: str, server: str, console: str) -> str:
+        """Begin the sign-in of the person of this thread, whose browser has to bring the answer: nobody can be led to give away theirs.
+        Raises as `begin`."""
+        own = self.vault.own_holder(ServerId(catalog, server), person().name)
+        return self._begin(own, console, by=own.person)
+
+    def begin(self, catalog: str, server: str, console: str, *, client_id: str = "", person: str = "") -> str:
+        """Begin a sign-in, for all or for one person, and return the address where the operator goes on in a browser.
 
         `console` is the address of ours that the browser can reach. A server whose authorization server registers no clients
         needs the `client_id` of one; its secret, if it has one, is in the vault. Raises UnknownNameError, CatalogError, WayfareError.
         """
-        key, launch = ServerId(catalog, server), self._launch(catalog, self._server(catalog, server))
+        one = ServerId(catalog, server)
+        return self._begin(self.vault.own_holder(one, person) if person else one, console, client_id)
+
+    def _begin(self, key: ServerId, console: str, client_id: str = "", by: str = "") -> str:
+        server = key.server
+        launch = self._launch(key, self._server(key.catalog, server))
         load_protocol()
-        attempt = _Attempt()
+        attempt = _Attempt(by)
         with self._lock:
             before, self._attempts[key] = self._attempts.get(key), attempt
         if before is not None:
@@ -109,16 +126,24 @@ class ServerSignIns:
             raise WayfareError(attempt.problem)
         return attempt.address
 
-    def answered(self, parameters: Mapping[str, str]) -> bool:
-        """Take what an authorization server sent with the operator's browser. Returns whether a sign-in waited for it."""
+    def wants(self, state: str) -> str:
+        """Returns the person whose browser has to bring the answer with this `state`, "" if any may."""
+        return next((one.by for one in self._waiting(state)), "")
+
+    def _waiting(self, state: str) -> tuple[_Attempt, ...]:
+        with self._lock:
+            known = tuple(self._attempts.values())
+        return tuple(one for one in known if state and one.key == state and not one.answer.done())
+
+    def answered(self, parameters: Mapping[str, str], by: str = "") -> bool:
+        """Take what an authorization server sent with the browser of a person. Returns whether a sign-in waited for it."""
         from mcp.client.auth import AuthorizationCodeResult
 
         from core.servers.oauth_flow import SignInError
 
         state = parameters.get("state", "")
-        with self._lock:
-            waiting = [one for one in self._attempts.values() if state and one.key == state and not one.answer.done()]
-        if not waiting:
+        waiting = self._waiting(state)
+        if not waiting or waiting[0].by not in {"", by}:
             return False
         answer, code = waiting[0].answer, parameters.get("code", "")
         if code and "error" not in parameters:
@@ -129,24 +154,32 @@ class ServerSignIns:
             answer.set_exception(SignInError(f"the sign-in was refused ({reason})"))
         return True
 
-    def wait(self, catalog: str, server: str, limit_s: float) -> ServerSignIn:
+    def wait(self, catalog: str, server: str, limit_s: float, person: str = "") -> ServerSignIn:
         """The state of a sign-in once it ended, or after the limit."""
-        attempt = self._attempts.get(ServerId(catalog, server))
+        attempt = self._attempts.get(ServerId(catalog, server, person))
         if attempt is not None:
             attempt.ended.wait(limit_s)
-        return self.of(catalog, server)
+        return self.of(catalog, server, person)
 
-    def sign_out(self, catalog: str, server: str) -> None:
+    def sign_out_own(self, catalog: str, server: str) -> None:
+        self._sign_out(self.vault.own_holder(ServerId(catalog, server), person().name))
+
+    def sign_out(self, catalog: str, server: str, person: str = "") -> None:
         """Forget the tokens and the registered client of a server, and revoke the tokens where that is possible.
 
         Raises UnknownNameError.
         """
-        key = ServerId(catalog, server)
+        self._sign_out(ServerId(catalog, server, person))
+
+    def _sign_out(self, key: ServerId) -> None:
         attempt = self._attempts.pop(key, None)
         if attempt is not None:
             attempt.answer.cancel()
         if self.vault.grant(key) is None:
-            raise UnknownNameError(f"Nobody is signed in to server {server!r} of catalog {catalog!r}.")
+            who = key.person or "Nobody"
+            raise UnknownNameError(
+                f"{who} is{' not' if key.person else ''} signed in to server {key.server!r} of catalog {key.catalog!r}."
+            )
         load_protocol()
         from core.servers.oauth import kept_grant
         from core.servers.oauth_flow import revoke
@@ -201,27 +234,28 @@ class ServerSignIns:
     def _connect(self, key: ServerId) -> None:
         """Opens a session with the new token, and takes the tools that the server lists now."""
         try:
-            self.discover(*key)
+            self.discover(key.catalog, key.server)
         except CatalogError:
             _log.debug("Catalog %s is only read from its file", key.catalog)
         except Exception as error:  # noqa: BLE001  the sign-in is done; the next call says what is wrong
             _log.warning("Server %s: signed in, but %s", key.server, self.vault.redact(str(error)))
 
-    def _state(self, catalog: str, server: Server, *, asked: bool) -> ServerSignIn:
-        key = ServerId(catalog, server.name)
+    def _state(self, key: ServerId, server: Server, *, asked: bool) -> ServerSignIn:
+        made = partial(ServerSignIn, server.name, person=key.person)
         attempt = self._attempts.get(key)
         if attempt is not None and attempt.address and not attempt.ended.is_set():
-            return ServerSignIn(server.name, "waiting", address=attempt.address)
+            return made("waiting", address=attempt.address)
         grant = self._grant(key, server)
         if grant is not None and grant.token is not None and not grant.wanted:
             until = None if grant.expires_at is None else datetime.fromtimestamp(grant.expires_at, UTC)
-            return ServerSignIn(server.name, "signed in", until, renews=grant.token.refresh_token is not None)
+            return made("signed in", until, renews=grant.token.refresh_token is not None)
         if attempt is not None and attempt.problem:
-            return ServerSignIn(server.name, "refused", about=attempt.problem)
+            return made("refused", about=attempt.problem)
         if grant is not None or asked:
             lacks = "" if grant is None or not grant.wanted else f"its token lacks the scope {grant.wanted}"
-            return ServerSignIn(server.name, "needed", about=lacks or ("" if grant is None else grant.problem))
-        return ServerSignIn(server.name, "unknown")
+            return made("needed", about=lacks or ("" if grant is None else grant.problem))
+        needed = server.connection is not None and lacks_sign_in(self.vault, key, server.connection)
+        return made("needed" if needed else "unknown")
 
     def _grant(self, key: ServerId, server: Server) -> Grant | None:
         if self.vault.grant(key) is None:
@@ -230,30 +264,22 @@ class ServerSignIns:
         from core.servers.oauth import ServerGrant
 
         try:
-            return ServerGrant(self.vault, key, self._launch(key.catalog, server).url).read()
+            return ServerGrant(self.vault, key, self._launch(key, server).url).read()
         except CatalogError:
             return None
 
     def _server(self, catalog: str, name: str) -> Server:
         server = self.catalogs.catalog(catalog).server(name)
-        if not may_sign_in(server):
+        if not may_sign_in(server.connection):
             raise CatalogError(
                 f"Server {name!r} needs no sign-in: it is no server over HTTP, or its catalog has a header Authorization."
             )
         return server
 
-    def _launch(self, catalog: str, server: Server) -> Launch:
+    def _launch(self, key: ServerId, server: Server) -> Launch:
         if server.connection is None:
             raise CatalogError(f"Server {server.name!r} has no connection.")
         try:
-            return self.vault.resolve(ServerId(catalog, server.name), server.connection)
+            return self.vault.resolve(key, server.connection)
         except MissingReferenceError as error:
             raise CatalogError(f"Server {server.name!r}: {error}.") from None
-
-
-def may_sign_in(server: Server) -> bool:
-    """Whether a server is reached over HTTP without a header Authorization of its catalog."""
-    connection = server.connection
-    if connection is None or connection.transport == "stdio" or not connection.url:
-        return False
-    return not any(name.lower() == "authorization" for name in connection.headers)

@@ -15,14 +15,14 @@ from core.catalogs.catalogs import CatalogService
 from core.domain.catalog import Catalog, Connection, Discovery, Imported, Note, Server, ServerId
 from core.domain.errors import CatalogError, UnknownNameError
 from core.domain.leaks import looks_secret, plain_value, telling
-from core.domain.people import actions
+from core.domain.people import actions, person
 from core.domain.settings import OFFICIAL_REGISTRY
 from core.importers import read_document
 from core.importers.reading import MAX_BYTES
 from core.importers.secrets import secret_name
 from core.importers.shipped_catalogs import check_name
 from core.servers.lazy_pool import load_protocol
-from core.servers.secrets import SecretVault, names_in, reference_names
+from core.servers.secrets import SecretVault, names_in, personal_names, reference_names
 
 if TYPE_CHECKING:
     from core.servers.pool import SessionPool
@@ -74,7 +74,7 @@ class ServerEditor:
         self.catalogs.edit(catalog, lambda known: without(known, name))
         self.sessions().end(ServerId(catalog, name))
         for server, value in list(self.vault.names()):
-            if server == ServerId(catalog, name):
+            if server[:2] == (catalog, name):
                 self.vault.remove(server, value)
 
     def disable(self, catalog: str, name: str) -> None:
@@ -186,7 +186,7 @@ class ServerValue:
     """One value of a server. `state`: kept in the file of values, missing, taken from the environment, or written in the catalog.
 
     `name` is the one that references use, or that of a variable which is written out. `written` is then the value itself, and `kind`
-    is what it is, as "a path"; "" if no rule tells.
+    is what it is, as "a path"; "" if no rule tells. `person` is whose it is, "" for all.
     """
 
     server: str
@@ -195,6 +195,7 @@ class ServerValue:
     set_at: datetime | None = None
     written: str = ""
     kind: str = ""
+    person: str = ""
 
     @property
     def reference(self) -> str:
@@ -205,7 +206,8 @@ class ServerValue:
         return self.name.removeprefix(secret_name(self.server, ""))
 
 
-@actions("administer", put="set a secret", send_header="set a header", remove="remove a secret", hide="hide a value in results", show="show a value in results")  # fmt: skip
+@actions("call", put_own="set a secret of their own", remove_own="remove a secret of their own")
+@actions("administer", put="set a secret", send_header="set a header", remove="remove a secret", hide="hide a value in results", show="show a value in results", forget_person="remove the values of a person")  # fmt: skip
 @dataclass(eq=False)
 class ServerValues:
     """The values of the servers of a catalog. Thread-safe. A secret is never returned."""
@@ -213,20 +215,37 @@ class ServerValues:
     catalogs: CatalogService
     vault: SecretVault
 
-    def list(self, catalog: str) -> tuple[ServerValue, ...]:
-        """Every value that the connections of a catalog refer to or have in their variables, server by server."""
+    def list(self, catalog: str, person: str = "") -> tuple[ServerValue, ...]:
+        """Every value that the connections of a catalog refer to or have in their variables, server by server, as calls of a person
+        or client use them."""
         known = self.catalogs.catalog(catalog)
-        return tuple(value for server in known.servers for value in self._of_server(catalog, server))
+        return tuple(value for server in known.servers for value in self._of_server(catalog, server, person))
 
-    def put(self, catalog: str, server: str, name: str, value: str) -> None:
-        """Keep a value under the name that the server's references use. A header that its connection leaves empty, or Authorization,
-        is made a reference first. Raises UnknownNameError, CatalogError."""
+    def put(self, catalog: str, server: str, name: str, value: str, person: str = "") -> None:
+        """Keep a value under the name that the server's references use, for all or for one person. A header that its connection leaves
+        empty, or Authorization, is made a reference first. Raises UnknownNameError, WayfareError."""
+        self.send_header(catalog, server, name)
+        self._put(catalog, server, name, value, person)
+
+    def put_own(self, catalog: str, server: str, name: str, value: str) -> None:
+        """Keep a value for the person of this thread alone. Raises UnknownNameError, WayfareError."""
+        self._put(catalog, server, name, value, self._own(catalog, server).person)
+
+    def _put(self, catalog: str, server: str, name: str, value: str, person: str) -> None:
         if not value:
             raise CatalogError(f"The value of {name} is empty; give one, or remove it.")
-        self.send_header(catalog, server, name)
         found = self.catalogs.catalog(catalog).server(server)
-        key = self._key(found, name)
-        self.vault.put(ServerId(catalog, server), key, with_scheme(name, value))
+        key, holder = self._key(found, name), self._holder(catalog, server, person)
+        if person and key not in personal_names(holder, found.connection):
+            raise CatalogError(f"{name} of server {server!r} is no secret: it is the same for all.")
+        self.vault.put(holder, key, with_scheme(name, value))
+
+    def _holder(self, catalog: str, server: str, person: str) -> ServerId:
+        one = ServerId(catalog, server)
+        return self.vault.own_holder(one, person) if person else one
+
+    def _own(self, catalog: str, server: str) -> ServerId:
+        return self.vault.own_holder(ServerId(catalog, server), person().name)
 
     def send_header(self, catalog: str, server: str, name: str) -> None:
         """Make a connection over HTTP send a header whose value is a secret, if it leaves this one empty, or is Authorization and
@@ -242,12 +261,23 @@ class ServerValues:
             headers = {**connection.headers, header: f"${{secret:{secret_name(server, header)}}}"}
             self._save(catalog, found, replace(connection, headers=headers))
 
-    def remove(self, catalog: str, server: str, name: str) -> None:
-        kept = {own for own in self.vault.names() if own[0] == ServerId(catalog, server)}
+    def remove_own(self, catalog: str, server: str, name: str) -> None:
+        self._remove(self._own(catalog, server), name)
+
+    def remove(self, catalog: str, server: str, name: str, person: str = "") -> None:
+        self._remove(ServerId(catalog, server, person), name)
+
+    def forget_person(self, person: str) -> None:
+        """Remove all that a person or client has given, of every catalog: of one whom an identity provider no longer knows."""
+        self.vault.forget_person(person)
+
+    def _remove(self, holder: ServerId, name: str) -> None:
+        catalog, server, _ = holder
+        kept = {own for own in self.vault.names() if own[0] == holder}
         key = next((own for _, own in kept if own in {name, secret_name(server, name)}), None)
         if key is None:
             raise UnknownNameError(f"No value {name!r} is kept for server {server!r} of catalog {catalog!r}.")
-        self.vault.remove(ServerId(catalog, server), key)
+        self.vault.remove(holder, key)
 
     def hide(self, catalog: str, server: str, name: str) -> None:
         """Keep a variable as a secret that was written in the catalog. Raises UnknownNameError."""
@@ -274,17 +304,23 @@ class ServerValues:
         self._save(catalog, found, replace(connection, env={**connection.env, name: value}, shown=shown))
         self.vault.remove(ServerId(catalog, server), key)
 
-    def _of_server(self, catalog: str, server: Server) -> list[ServerValue]:
+    def _of_server(self, catalog: str, server: Server, person: str) -> list[ServerValue]:
         connection = server.connection
         if connection is None:
             return []
-        key, kept = ServerId(catalog, server.name), self.vault.names()
-        missing = names_in(*self.vault.missing(key, connection))
+        shared, kept = ServerId(catalog, server.name), self.vault.names()
+        holder = self.vault.holder(shared, person)
+        missing, own = names_in(*self.vault.missing(holder, connection)), personal_names(holder, connection)
+        keys = {name: holder if name in own else shared for name in sorted(names_in(*connection.texts()))}
         rows = [
             ServerValue(
-                server.name, name, state=_state(name, missing, (key, name) in kept), set_at=kept.get((key, name))
+                server.name,
+                name,
+                state=_state(name, missing, (key, name) in kept),
+                set_at=kept.get((key, name)),
+                person=key.person,
             )
-            for name in sorted(names_in(*connection.texts()))
+            for name, key in keys.items()
         ]
         written = {name: text for name, text in connection.env.items() if text and not names_in(text)}
         return rows + [

@@ -6,6 +6,7 @@ import sys
 import time
 import webbrowser
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 import click
@@ -19,6 +20,9 @@ from core.domain.errors import StoreBusyError, WayfareError
 from core.domain.settings import Settings, launched, own_url
 from core.servers.secrets import SecretVault, client_secret_name, vault_of
 
+for_option = click.option(
+    "--for", "person", default="", metavar="NAME", help="A person or client, for a server to which each has their own."
+)
 LIST, SET, REMOVE, HIDE, SHOW, HEADER = ACTIONS = ("list", "set", "remove", "hide", "show", "header")
 STATES = {
     "kept": "kept",
@@ -32,32 +36,40 @@ STATES = {
 @click.argument("action", type=click.Choice(ACTIONS), default=LIST)
 @click.argument("server", required=False)
 @click.argument("name", required=False)
+@for_option
 @options.catalog
 @options.common
-def secrets(action: str, server: str | None, name: str | None, catalog: str) -> None:
+def secrets(action: str, server: str | None, name: str | None, person: str, catalog: str) -> None:
     """List the values that the servers of a catalog need, set or remove one, hide a written one, or show one that is no secret.
 
     `set` asks for the value, or reads it from standard input. No command prints a secret. `header` makes the connection send the header
-    Authorization, or one that it leaves empty; `set` does that by itself.
+    Authorization, or one that it leaves empty; `set` does that by itself. `remove --for NAME` alone removes everything that a person has.
 
     Example: wayfare secrets set github GITHUB_TOKEN --catalog mine
     """
     if action == LIST:
         if server is not None:
             raise click.UsageError("list takes neither SERVER nor NAME.")
-        _list(catalog)
+        _list(catalog, person)
+        return
+    if action == REMOVE and person and server is None:
+        with apps.opened_catalog(catalog) as (app, _):
+            app.values.forget_person(person)
+        output.outcome({"person": person, "done": action}, f"The values and sign-ins of {person} are removed.")
         return
     if server is None or name is None:
         raise click.UsageError(f"{action} needs a SERVER and a NAME.")
-    said = _set(catalog, server, name) if action == SET else _changed(action, catalog, server, name)
+    if person and action not in {SET, REMOVE}:
+        raise click.UsageError(f"{action} is for all; --for goes with list, set and remove.")
+    said = _set(catalog, server, name, person) if action == SET else _changed(action, catalog, server, name, person)
     output.outcome({"server": server, "name": name, "done": action}, f"{name} of {server} is {said}")
 
 
-def _changed(action: str, catalog: str, server: str, name: str) -> str:
+def _changed(action: str, catalog: str, server: str, name: str, person: str) -> str:
     with apps.opened_catalog(catalog) as (app, chosen):
         values = app.values
         work, done = {
-            REMOVE: (values.remove, "removed."),
+            REMOVE: (partial(values.remove, person=person), "removed."),
             HEADER: (values.send_header, "sent with a value that is kept."),
             HIDE: (values.hide, "a secret now."),
             SHOW: (values.show, "written in the catalog now, as it is."),
@@ -66,29 +78,33 @@ def _changed(action: str, catalog: str, server: str, name: str) -> str:
         return f"{done} {app.vault.where}" if action == HIDE else done
 
 
-def _set(catalog: str, server: str, name: str) -> str:
+def _set(catalog: str, server: str, name: str, person: str) -> str:
     """The value never becomes a word of a command: a running console reads the file of values, which it shares with this process."""
     value = asked_value(f"Value of {name}")
     try:
         with apps.opened_catalog(catalog) as (app, chosen):
-            app.values.put(chosen, server, name, value)
+            app.values.put(chosen, server, name, value, person)
             return f"kept. {_where(app.vault)}"
     except StoreBusyError as error:
         settings = apps.settings()
         console_said(["secrets", HEADER, server, name, "--catalog", catalog], error)
-        document = console_said(["secrets", LIST, "--catalog", catalog], error)
-        vault, reference = vault_of(settings), _reference(document["values"], server, name)
-        vault.put(ServerId(document["catalog"], server), reference, with_scheme(name, value))
+        whose = ["--for", person] if person else []
+        document = console_said(["secrets", LIST, "--catalog", catalog, *whose], error)
+        vault, reference = vault_of(settings), _reference(document["values"], server, name, person)
+        vault.put(ServerId(document["catalog"], server, person), reference, with_scheme(name, value))
         return f"kept. The console that runs uses it with the next call. {_where(vault)}"
 
 
-def _reference(values: list[dict[str, str | None]], server: str, name: str) -> str:
-    of_server = [one for one in values if one["server"] == server and one["reference"]]
+def _reference(values: list[dict[str, str | None]], server: str, name: str, person: str) -> str:
+    of_server = [
+        one for one in values if one["server"] == server and one["reference"] and one["person"] == (person or None)
+    ]
     for one in of_server:
         if name in {one["name"], one["reference"]}:
             return str(one["reference"])
     known = ", ".join(str(one["name"]) for one in of_server)
-    raise WayfareError(f"Server {server!r} refers to no value {name!r}; it refers to: {known or 'none'}.")
+    own = " of each person's own" if person else ""
+    raise WayfareError(f"Server {server!r} refers to no value {name!r}{own}; it refers to: {known or 'none'}.")
 
 
 def _where(vault: SecretVault) -> str:
@@ -105,13 +121,14 @@ def asked_value(what: str) -> str:
     return sys.stdin.readline().rstrip("\r\n")
 
 
-def _list(catalog: str) -> None:
+def _list(catalog: str, person: str) -> None:
     with apps.opened_catalog(catalog) as (app, chosen):
-        found = app.values.list(chosen)
+        found = app.values.list(chosen, person)
+        whose = [_whose(app.vault, ServerId(chosen, one.server, one.person), person) for one in found]
         where, note = app.vault.where, app.vault.note
     output.listing(
         {"catalog": chosen, "where": where, "note": note or None, "values": list(map(_document, found))},
-        ("server", "name", "state", "about"), list(map(_row, found)), none=f"No server of {catalog} needs a value."
+        ("server", "name", "state", "whose", "about"), list(map(_row, found, whose)), none=f"No server of {catalog} needs a value."
     )  # fmt: skip
     if not output.wants_json():
         click.echo(note or where)
@@ -120,13 +137,17 @@ def _list(catalog: str) -> None:
 def _document(one: ServerValue) -> dict[str, object]:
     return {
         "server": one.server, "name": one.short_name, "reference": one.reference or None, "state": one.state, "set_at": one.set_at and one.set_at.isoformat(),
-        "kind": one.kind or None,
+        "kind": one.kind or None, "person": one.person or None,
     }  # fmt: skip
 
 
-def _row(one: ServerValue) -> tuple[str, str, str, str]:
+def _whose(vault: SecretVault, holder: ServerId, person: str) -> str:
+    return "shared" if person and not holder.person else vault.whose(holder)
+
+
+def _row(one: ServerValue, whose: str) -> tuple[str, ...]:
     about = f"set on {one.set_at:%Y-%m-%d}" if one.set_at else one.kind
-    return one.server, one.short_name, STATES[one.state], about
+    return one.server, one.short_name, STATES[one.state], whose, about
 
 
 POLL_S = 1.0
@@ -142,9 +163,12 @@ POLL_S = 1.0
 @click.option(
     "--no-wait", is_flag=True, help="Print the address and return. A console has to run: it takes the answer."
 )
+@for_option
 @options.catalog
 @options.common
-def signin(server: str | None, out: bool, client_id: str, client_secret: bool, no_wait: bool, catalog: str) -> None:
+def signin(
+    server: str | None, person: str, out: bool, client_id: str, client_secret: bool, no_wait: bool, catalog: str
+) -> None:
     """Sign in to a server over HTTP in the browser, sign out, or list the servers that may need it.
 
     The address is printed, and opened in the browser of this machine. The console takes the answer; without one, one is started in the
@@ -158,10 +182,10 @@ def signin(server: str | None, out: bool, client_id: str, client_secret: bool, n
     if server is None:
         if out or client_id or no_wait:
             raise click.UsageError("Name the SERVER.")
-        _list_sign_ins(catalog)
+        _list_sign_ins(catalog, person)
     elif out:
         with apps.opened_catalog(catalog) as (app, name):
-            app.sign_ins.sign_out(name, server)
+            app.sign_ins.sign_out(name, server, person)
         output.outcome({"server": server, "state": "signed out"}, f"{server}: signed out.")
     elif no_wait:
         with apps.opened_catalog(catalog) as (app, name):
@@ -169,18 +193,20 @@ def signin(server: str | None, out: bool, client_id: str, client_secret: bool, n
                 raise WayfareError(
                     "No console runs that could take the answer; leave --no-wait out, or start `wayfare up`."
                 )
-            app.sign_ins.begin(name, server, own_url(), client_id=client_id)
-            found = _sign_in_document(app.sign_ins.of(name, server))
+            app.sign_ins.begin(name, server, own_url(), client_id=client_id, person=person)
+            found = _sign_in_document(app.sign_ins.of(name, server, person))
         output.outcome(found, f"Open {found['address']}")
     else:
         secret = asked_value(f"Secret of client {client_id}") if client_secret else ""
-        found = _signed_in(server, catalog, client_id, secret, apps.settings())
+        found = _signed_in(server, person, catalog, client_id, secret, apps.settings())
         output.outcome(found, f"{server}: {_words(found)}.")
         if found["state"] != "signed in":
             sys.exit(1)
 
 
-def _signed_in(server: str, catalog: str, client_id: str, secret: str, settings: Settings) -> dict[str, Any]:
+def _signed_in(
+    server: str, person: str, catalog: str, client_id: str, secret: str, settings: Settings
+) -> dict[str, Any]:
     """The console runs the sign-in and takes the answer; this process shows the address and asks how it went. A secret never becomes a
     word of a command: the console reads it from the file of values."""
     from core.gateway.door import console_of
@@ -188,9 +214,10 @@ def _signed_in(server: str, catalog: str, client_id: str, secret: str, settings:
     console_of(settings)
     ended = StoreBusyError("The console has ended, and the sign-in with it; begin it again.")
     of_catalog, of_client = ["--catalog", catalog], ["--client-id", client_id] if client_id else []
+    of_catalog += ["--for", person] if person else []
     if secret:
         name = str(console_said(["signin", *of_catalog], ended)["catalog"])
-        vault_of(settings).put(ServerId(name, server), client_secret_name(client_id), secret)
+        vault_of(settings).put(ServerId(name, server, person), client_secret_name(client_id), secret)
     found = console_said(["signin", server, "--no-wait", *of_client, *of_catalog], ended)
     click.echo(f"Sign in at {found['address']}", err=output.wants_json())
     webbrowser.open(found["address"])
@@ -201,11 +228,13 @@ def _signed_in(server: str, catalog: str, client_id: str, secret: str, settings:
     return found
 
 
-def _list_sign_ins(catalog: str) -> None:
+def _list_sign_ins(catalog: str, person: str) -> None:
     with apps.opened_catalog(catalog) as (app, name):
-        found = [_sign_in_document(one) for one in app.sign_ins.list(name)]
+        found = [_sign_in_document(one) for one in app.sign_ins.list(name, person)]
+        whose = [app.vault.whose(ServerId(name, one["server"], one["person"])) for one in found]
+    rows = [(one["server"], of, output.printable(_words(one), 300)) for one, of in zip(found, whose, strict=True)]
     output.listing(
-        {"catalog": name, "servers": found}, ("server", "sign-in"), [(one["server"], output.printable(_words(one), 300)) for one in found], none=f"No server of {catalog} is reached over HTTP without a header of its own."
+        {"catalog": name, "servers": found}, ("server", "whose", "sign-in"), rows, none=f"No server of {catalog} is reached over HTTP without a header of its own."
     )  # fmt: skip
 
 

@@ -96,10 +96,12 @@ def is_wayfare(name: str, connection: Connection | None) -> bool:
 
 
 class ServerId(NamedTuple):
-    """One server of one catalog: what its sessions and the values that its connection refers to are kept by."""
+    """One server of one catalog: what its sessions and the values that its connection refers to are kept by. Those of a server that each
+    person signs in to have the `person`, too."""
 
     catalog: str
     server: str
+    person: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,7 +269,8 @@ class ConnectionState:
 
     `last_error` stays after a recovery: `state` says whether it still matters. `stderr_lines` are the newest lines that the
     server wrote to its standard error. `retry_s` is the wait before the next connection. `needs_sign_in`: it asked for a sign-in last.
-    `owner` is the client that the session belongs to; its `owner_key` is "" if any client may have the session.
+    `owner` is the client that the session belongs to; its `owner_key` is "" if any client may have the session. `person` is whose values and
+    sign-in it has, "" for the shared ones.
     """
 
     server: str
@@ -287,6 +290,7 @@ class ConnectionState:
     owner: str = ""
     owner_key: str = ""
     connection: Connection | None = None
+    person: str = ""
 
 
 # What an import gives: servers, notes, and secrets that must not reach the store; and what a server listed when it was asked.

@@ -8,13 +8,14 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from contextlib import suppress
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, Protocol
 
 from core.domain.catalog import Connection, Tool
 from core.domain.outcome import Outcome, OutcomeKind, ToolCall
 from core.domain.params import NOTHING
+from core.domain.people import person
 
 APPROVAL_NEEDED, APPROVAL_DENIED = "approval_needed", "approval_denied"
 """Reasons of refusals that only a person can lift."""
@@ -107,17 +108,27 @@ TURN_ENDS: ContextVar[Callable[[], object]] = ContextVar("TURN_ENDS", default=la
 class SessionOwner:
     """The client that a session with a server belongs to. `key` tells it from all others, `name` is for people. Without a key it is
     Wayfare itself, whose requests leave no state behind: it lists tools, and uses the sessions that all clients share. The session
-    declares the client's `abilities` to the server. A `passing` client may not be known again: only its next request tells."""
+    declares the client's `abilities` to the server. A `passing` client may not be known again: only its next request tells. `person` is the
+    person or client by name, for servers that each one signs in to."""
 
     key: str = ""
     name: str = ""
     abilities: frozenset[str] = NOBODY
     passing: bool = field(default=False, compare=False)
+    person: str = field(default="", compare=False)
 
 
+ANONYMOUS = "anonymous"
+"""The client of a request without a token, if there are clients or budgets. Its own name does not count."""
 WAYFARE = SessionOwner()
 SESSION_OWNER: ContextVar[SessionOwner] = ContextVar("SESSION_OWNER", default=WAYFARE)
 """Set while a request of a client is answered; threads that work for it have it, too."""
+
+
+def session_owner() -> SessionOwner:
+    """Returns the owner in this context; without a client its person is the one for whom this thread works."""
+    owner = SESSION_OWNER.get()
+    return owner if owner.person else replace(owner, person=person().name)
 
 
 # What servers list, by the protocol's methods.

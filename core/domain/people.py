@@ -31,7 +31,7 @@ ROLES: Mapping[Role, frozenset[Right]] = {
     "admin": frozenset(RIGHTS),
 }
 """Every role sees every view. A person with several roles has the rights of each."""
-ABOUT = {"catalog", "server", "tool", "tool_id", "place", "name", "router", "id_"}
+ABOUT = {"catalog", "server", "tool", "tool_id", "place", "name", "router", "id_", "person"}
 """The parameters of an action that are noted. Values of secrets are not among them."""
 P = ParamSpec("P")
 T = TypeVar("T")

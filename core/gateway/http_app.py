@@ -15,6 +15,7 @@ from collections import defaultdict
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
+from html import escape
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio
@@ -349,6 +350,10 @@ CALLBACK_PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><meta na
 TAKEN = CALLBACK_PAGE.format(
     title="You can close this window", text="Wayfare has the answer. Its Catalog page shows the result."
 )
+AGAIN = "wayfare_again"
+ASK_AGAIN = (
+    '<!doctype html><meta http-equiv="refresh" content="0;url=?{0}"><title>Wayfare</title><a href="?{0}">Go on</a>'
+)
 UNKNOWN = CALLBACK_PAGE.format(
     title="No sign-in waits for this", text="It has ended, or was begun again. Begin it on Wayfare's Catalog page."
 )
@@ -361,8 +366,14 @@ def callback_route(app: Callable[[], App | None]) -> Route:
         given, opened = dict(request.query_params), app()
         if not given:
             return HTMLResponse(TAKEN, 200, CALLBACK_HEADERS)
-        small = len(request.url.query) <= MOST_CALLBACK_CHARS
-        if opened is None or not small or not await anyio.to_thread.run_sync(opened.sign_ins.answered, given):
+        if opened is None or len(request.url.query) > MOST_CALLBACK_CHARS:
+            return HTMLResponse(UNKNOWN, 400, CALLBACK_HEADERS)
+        people = opened.governance.sign_ins
+        by = people.operator(request.cookies.get(people.cookie, ""))
+        if not by and AGAIN not in given and opened.sign_ins.wants(given.get("state", "")):
+            # the strict cookie comes with a request of a page of ours
+            return HTMLResponse(ASK_AGAIN.format(escape(f"{request.url.query}&{AGAIN}=1")), 200, CALLBACK_HEADERS)
+        if not await anyio.to_thread.run_sync(opened.sign_ins.answered, given, by):
             return HTMLResponse(UNKNOWN, 400, CALLBACK_HEADERS)
         return RedirectResponse(CALLBACK, 303, CALLBACK_HEADERS)  # the code stays in no history
 

@@ -30,6 +30,7 @@ from core.gateway.describe import shown_description, small
 from core.gateway.mirror import chosen, names
 from core.gateway.passing_on import MOST_BINARY_CHARS, beside, servers_own, text_of
 from core.governance.governed_calls import READ
+from core.governance.sanitising import sanitised_part
 
 _log = logging.getLogger(__name__)
 LIST_S = 10.0
@@ -176,6 +177,8 @@ class MirroredParts:
         answer = await _in_thread(
             lambda: app.server_requests.send(id_, request.method, request.params, limit_s=options.timeout_s)
         )
+        rule = app.governance.policy.sanitising(server)
+        answer = await _in_thread(lambda: sanitised_part(answer, rule))
         texts, size = _texts(answer)
         if meta := servers_own(getattr(answer, "meta", None)):
             texts += compact(meta)

@@ -26,7 +26,7 @@ from opentelemetry.context import attach, detach
 from opentelemetry.propagate import extract
 
 from core.domain.errors import Refusal, WayfareError
-from core.domain.execution import CLIENT_SIDE, NOBODY, SESSION_OWNER, WAYFARE, ClientSide, SessionOwner
+from core.domain.execution import ANONYMOUS, CLIENT_SIDE, NOBODY, SESSION_OWNER, WAYFARE, ClientSide, SessionOwner
 from core.domain.untrusted_text import one_line
 from core.gateway.base import Answer, EndpointOptions, PartRequest, Request, no_progress, refused
 from core.gateway.changes import TellsClients
@@ -78,12 +78,12 @@ def _owner(client_of: Callable[[Context], str], context: Context) -> SessionOwne
     of its own, until it sends the cookie that this request gives it."""
     request: Any = context.request
     if request is None:
-        return WAYFARE
+        return replace(WAYFARE, person=ANONYMOUS)
     if known := client_of(context):
-        return SessionOwner(f"token {known}", known)
+        return SessionOwner(f"token {known}", known, person=known)
     id_ = request.cookies.get(COOKIE) or _session(context)
     key = session_key(id_ or request.scope[NEW_ID])
-    return SessionOwner(key, f"{client_name(context)} ({key[8:14]})", passing=not id_)
+    return SessionOwner(key, f"{client_name(context)} ({key[8:14]})", passing=not id_, person=ANONYMOUS)
 
 
 def _abilities(context: Context) -> frozenset[str]:

@@ -18,6 +18,7 @@ from itsdangerous import BadData, URLSafeSerializer
 from core.domain.documents import digest
 from core.domain.errors import UnknownNameError, WayfareError
 from core.domain.events import OPERATOR, ClientChange, PersonAction
+from core.domain.execution import ANONYMOUS
 from core.domain.limits import Breaker, BreakerRules
 from core.domain.people import Person, Role, actions
 from core.domain.untrusted_text import one_line
@@ -28,8 +29,6 @@ MOST_NAME_CHARS = 80
 TOKEN_START = "wf_"  # noqa: S105 - how tokens begin, so that people and scanners know one
 MADE, CHANGED, REVOKED = "made", "changed", "revoked"
 AGENT_LOOP = "wayfare agent"
-ANONYMOUS = "anonymous"
-"""The client of a request without a token, if there are clients or budgets. Its own name does not count."""
 OWN_NAMES = {OPERATOR: "the person at its pages", AGENT_LOOP: "its agent loop"}
 """The names under which calls of a person and of the agent loop are governed. A client cannot have them."""
 
@@ -52,6 +51,8 @@ class ClientRegister:
 
     store: Store
     now: Callable[[], datetime]
+    gone: Callable[[str], None] = lambda _: None
+    """Removes the values and sign-ins of a person or client that is revoked."""
 
     def __post_init__(self) -> None:
         self._lock = threading.Lock()
@@ -141,6 +142,7 @@ class ClientRegister:
             revoked = ClientChange(self.now(), name, REVOKED, "", client.scope.to_json(), origin)
             self.store.governance.append(revoked)
             self._take(revoked)
+        self.gone(name)
 
     def _known(self, name: str) -> Client:
         """A client that is not revoked; it may be expired. Raises UnknownNameError."""

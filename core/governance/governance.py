@@ -62,7 +62,7 @@ class _Weighed(NamedTuple):
 class GovernanceService:
     """Thread-safe. Reading `ledger` or `breakers` requires `lock`. `clock` is monotonic, `now` the time of day; `redact` masks known
     secrets, `announce` is told of each call that begins to wait for a person, `lint_errors` gives the tools of a catalog with
-    an error."""
+    an error, `forget` removes the values of a revoked person or client."""
 
     def __init__(
         self,
@@ -74,6 +74,7 @@ class GovernanceService:
         redact: Callable[[str], str],
         announce: Callable[[ApprovalChange], None],
         lint_errors: Callable[[str], Mapping[str, str]],
+        forget: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._store = store
         self._catalogs = catalogs
@@ -81,7 +82,7 @@ class GovernanceService:
         self._clock = clock
         self.lock = threading.RLock()
         self._breakers: dict[ServerId, Breaker] = {}
-        self.clients = ClientRegister(store, now)
+        self.clients = ClientRegister(store, now, forget)
         self.visits = ClientVisits(store, now)
         self.sign_ins = SignIns(store, self.clients, lambda: self._policy.people, now=now, clock=clock)
         self.approvals = ApprovalQueue(store, now, redact, announce)
@@ -175,7 +176,11 @@ class GovernanceService:
             self._breaker(wanted.call.server_id)
         except Refusal as error:
             return Outlook(refusal=error, price_usd=priced)
-        ledger.add(Usage(day_of(self._now()), wanted.client, *wanted.call.server_id), weighed.amount, self._now())
+        ledger.add(
+            Usage(day_of(self._now()), wanted.client, wanted.call.catalog, wanted.call.server),
+            weighed.amount,
+            self._now(),
+        )
         found = self.approvals.state(binding(wanted.client, wanted.call, wanted.tool, self._policy.digest))
         reasons = () if found is not None and _covers(found, weighed) else weighed.reasons
         return Outlook(reasons=reasons, price_usd=priced)
@@ -188,7 +193,7 @@ class GovernanceService:
             approval = self._approved(wanted, weighed) if weighed.reasons else None
             id_ = uuid.uuid4().hex
             breaker = self._breaker(call.server_id, entering=id_)
-            usage = Usage(day_of(self._now()), wanted.client, *call.server_id)
+            usage = Usage(day_of(self._now()), wanted.client, call.catalog, call.server)
             reservation = Reservation(id_, usage, weighed.amount, over=weighed.over)
             self.ledger.reserve(reservation, self._now())
             permit = Permit(reservation.id, wanted, reservation)
@@ -211,7 +216,7 @@ class GovernanceService:
         known = self.admission.check(wanted.client, call.catalog, tool)
         priced = self._priced(wanted)
         usd = policy.unpriced_usd if priced is None else priced
-        usage = Usage(day_of(self._now()), wanted.client, *call.server_id)
+        usage = Usage(day_of(self._now()), wanted.client, call.catalog, call.server)
         tokens = ledger.tokens_left(policy.budgets, usage, wanted.result_tokens)
         short = ledger.short(policy.budgets, usage, Amount(usd * times, times, tokens * times))
         if short and short[0].budget.at_limit != "ask":
@@ -260,7 +265,7 @@ class GovernanceService:
     def read_on(self, client: str, source: ServerId, tokens: int, *, whole: bool = False) -> int:
         """The number of tokens of a server's text that a client may get; they count against the budgets of that server. A `whole` text
         must fit. Raises Refusal."""
-        here = Usage(day_of(self._now()), client, *source)
+        here = Usage(day_of(self._now()), client, source.catalog, source.server)
         with self.refused.recorded(client, source.catalog, f"{source.server}::{READ_ON}", AGENT), self.lock:
             budgets = [replace(one, usd=None, calls=None) for one in self._policy.budgets if one.tokens is not None]
             given = tokens if whole else min(tokens, self.ledger.tokens_left(budgets, here, tokens))

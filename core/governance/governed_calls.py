@@ -29,6 +29,7 @@ from core.domain.execution import Progress, SessionOwner, Settle
 from core.domain.outcome import CallMode, Outcome, OutcomeKind, ToolCall
 from core.domain.people import actions, person
 from core.governance.budgets import LEAST_TOKENS
+from core.governance.clients import OWN_NAMES
 from core.governance.governance import GovernanceService
 from core.governance.refusals import Outlook, Permit, Wanted
 from core.servers.lazy_pool import load_protocol
@@ -208,7 +209,7 @@ class Preflight:
     def checked(self, wanted: Sequence[Wanted]) -> list[ToolCheck]:
         """Checks calls of one catalog as if they were made one after the other."""
         outlooks = self.governance.outlooks(wanted)
-        ill = self._ill(wanted[0].call.catalog) if wanted else dict[str, list[str]]()
+        ill = self._ill(wanted[0].call.catalog, wanted[0].client) if wanted else dict[str, list[str]]()
         return [
             ToolCheck(one.tool.id, outlook.price_usd, (*outlook.obstacles, *ill.get(one.call.server, ())))
             for one, outlook in zip(wanted, outlooks, strict=True)
@@ -227,17 +228,18 @@ class Preflight:
         apart = server.connection is None and not server.virtual
         return "Its server cannot be reached." if apart or (down is not None and down.next_check is not None) else ""
 
-    def _ill(self, catalog: str) -> Mapping[str, list[str]]:
+    def _ill(self, catalog: str, client: str) -> Mapping[str, list[str]]:
+        whose = person().name if client in OWN_NAMES else client
         now, ill = self.now(), defaultdict[str, list[str]](list)
         for name, down in self.health.down(catalog).items():
             ill[name].append(f"Its server is {down.words(now)}.")
         for server in self.catalogs.catalog(catalog).servers:
             if server.connection is None and not server.virtual:
                 ill[server.name].append("Its server has no command and no address.")
-        for value in self.values.list(catalog):
+        for value in self.values.list(catalog, whose):
             if value.state == "missing":
                 ill[value.server].append(f"Its server lacks the value {value.short_name}.")
-        for one in self.sign_ins.list(catalog):
+        for one in self.sign_ins.list(catalog, whose):
             if one.state in {"needed", "refused", "waiting"}:
                 ill[one.server].append("A person has to sign in to its server.")
         return ill
@@ -325,8 +327,10 @@ class LinkedResources:
     def read(self, link: ResourceLink, client: str, *, limit_s: float) -> tuple[Contents, ...]:
         """The current content from its server; it counts as one call. Raises Refusal, WayfareError."""
         load_protocol()
+        from core.governance.sanitising import sanitised_contents
         from core.servers.discovery import read_resource
 
         self.governance.request(client, link.catalog, Tool(link.server, READ), linked_by=self.tool(link))
         connection = self.requests.connection(link.server_id)
-        return read_resource(self.requests.sessions(), link.server_id, connection, link.uri, limit_s=limit_s)
+        found = read_resource(self.requests.sessions(), link.server_id, connection, link.uri, limit_s=limit_s)
+        return sanitised_contents(found, self.governance.policy.sanitising(link.server))

@@ -195,6 +195,7 @@ HEADING = """\
 # new_with_lint_errors: true holds back a new tool with a Lint error until a person approves it, once there is a client.
 # lint_errors and paused_servers: where a search lists tools with a Lint error, and tools of paused servers:
 #   "last", with the reason, or "hidden".
+# per_person: servers, by name or pattern, to which each person and client has a sign-in and secrets of their own. Others are shared.
 # approvals: above_usd makes dearer calls wait for approval. Without it no price does. The request of an agent stays open for
 #   hold_s while its call waits; many clients give up after 60 s. client_may_approve asks the person at the agent's client, too
 #   (MCP elicitation). It is off by default, because that client could answer by itself: it is the program that wants the call.
@@ -208,7 +209,7 @@ HEADING = """\
 #   fit) or "ask" (a person decides). The strictest exceeded budget decides. An approved call counts in all budgets.
 """
 PLAIN = (
-    "tokens", "unpriced_usd", "per_minute", "changed_definitions", "new_with_lint_errors", "allow", "deny", "lint_errors", "paused_servers",
+    "tokens", "unpriced_usd", "per_minute", "changed_definitions", "new_with_lint_errors", "allow", "deny", "lint_errors", "paused_servers", "per_person",
 )  # fmt: skip
 EXAMPLE = """
 # [[budgets]]
@@ -261,10 +262,14 @@ class Policy:
     people: People = field(default_factory=People, hash=False)
     pinned: tuple[Pin, ...] = ()
     sanitise: tuple[Sanitise, ...] = ()
+    per_person: tuple[str, ...] = ()
 
     def sanitising(self, server: str) -> Sanitise:
         """Returns the first rule for the results of a server, by default none of them changes."""
         return next((one for one in self.sanitise if fnmatchcase(server, one.server)), Sanitise())
+
+    def is_per_person(self, server: str) -> bool:
+        return matches(server, self.per_person)
 
     def refusal(self, tool: Tool) -> str:
         """Returns why no client may use a tool, or "".

@@ -92,7 +92,7 @@ def clients_today(governance: GovernanceService, now: Callable[[], datetime]) ->
 def servers(governance: GovernanceService) -> tuple[ServerStatus, ...]:
     with governance.lock:
         found = [
-            ServerStatus(*server, breaker.state(now_s), breaker.wait_s(now_s), breaker.failures)
+            ServerStatus(server.catalog, server.server, breaker.state(now_s), breaker.wait_s(now_s), breaker.failures)
             for now_s, server, breaker in governance.breakers()
             if breaker.failures
         ]

@@ -15,13 +15,12 @@ from mcp import MCPError
 from mcp_types import INVALID_PARAMS
 
 from core.domain.catalog import Connection, Tool
-from core.domain.execution import CLIENT_SIDE, SESSION_OWNER, ClientSide, Progress
+from core.domain.execution import CLIENT_SIDE, ClientSide, Progress, session_owner
 from core.domain.json_schema import arguments_fit
 from core.domain.outcome import SIMULATED_MARK, CallMode, Outcome, OutcomeKind, ToolCall
 from core.servers.asking_back import called
 from core.servers.pool import SessionPool
 from core.servers.results import Redact, decode_block, result_without_secrets, without_secrets
-from core.servers.secrets import how_to_enter
 from core.servers.session import Lease
 from core.servers.threads import (
     BusyError,
@@ -127,8 +126,6 @@ class McpCaller:
         if connection is None or not (connection.command if connection.transport == "stdio" else connection.url):
             where = f"catalog {call.catalog}" if call.catalog else "the catalog"
             return f"Server {call.server} has no command or URL in {where}; add a connection to call it."
-        if missing := self.pool.vault.missing(call.server_id, connection):
-            return f"Server {call.server} needs a value for {', '.join(missing)}. {how_to_enter(call.server_id, missing[0])}"
         return ""
 
     def _attempted(
@@ -143,7 +140,7 @@ class McpCaller:
                 limit_s=call.timeout_s,
                 inbox=work.inbox,
                 cancel=cancel,
-                owner=SESSION_OWNER.get(),
+                owner=session_owner(),
             )
         except tuple(error for error, _, _ in _ENDINGS) as error:
             kind, text = next((kind, text) for one, kind, text in _ENDINGS if isinstance(error, one))

@@ -26,12 +26,12 @@ from core.domain.execution import (
     ITEMS,
     PROMPTS,
     RESOURCES,
-    SESSION_OWNER,
     TEMPLATES,
     TOOLS,
     WAYFARE,
     ClientSide,
     SessionOwner,
+    session_owner,
 )
 from core.domain.json_schema import TOO_LARGE, too_large
 from core.domain.outcome import ToolCall
@@ -198,7 +198,7 @@ def answer_of(
         with lease.session.asking.under_way(side, pool.vault.redact):
             return await answered(lease.client, side, method, params)
 
-    answer = _used(pool, server, connection, work, limit_s, SESSION_OWNER.get())
+    answer = _used(pool, server, connection, work, limit_s, session_owner())
     return result_without_secrets(answer, pool.vault.in_results)
 
 
@@ -234,7 +234,7 @@ def read_resource(
         return tuple((await lease.client.read_resource(uri)).contents)
 
     try:
-        found = pool.use(server, connection, work, limit_s=limit_s, owner=SESSION_OWNER.get())
+        found = pool.use(server, connection, work, limit_s=limit_s, owner=session_owner())
     except MCPError as error:
         raise WayfareError(f"{server.server} does not give {uri}: {pool.vault.redact(str(error))}") from None
     return tuple(result_without_secrets(one, pool.vault.in_results) for one in found)

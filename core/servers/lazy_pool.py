@@ -84,6 +84,10 @@ class LazyPool:
         if self._pool is not None:
             self._pool.forget(owner)
 
+    def forget_person(self, person: str) -> None:
+        if self._pool is not None:
+            self._pool.forget_person(person)
+
     def close(self) -> None:
         if self._pool is not None:
             self._pool.close()

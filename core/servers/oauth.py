@@ -16,9 +16,10 @@ from pydantic import ValidationError
 
 from core.domain.catalog import Connection, ServerId
 from core.domain.untrusted_text import one_line
+from core.servers.lacking import how_to_enter, how_to_sign_in
 from core.servers.messages import REFUSED, Refused
 from core.servers.oauth_flow import MOST_CHARS, Grant, SignInError, renewal
-from core.servers.secrets import Launch, SecretVault, how_to_enter, how_to_sign_in
+from core.servers.secrets import Launch, SecretVault
 from core.servers.threads import UnauthorizedError
 
 AUTHORIZATION = "authorization"

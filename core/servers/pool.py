@@ -23,6 +23,7 @@ from core.domain.catalog import Connection, ConnectionState, ServerId
 from core.domain.execution import WAYFARE, SessionOwner
 from core.network.traces import Injection
 from core.servers import transports
+from core.servers.lacking import lack
 from core.servers.messages import REFUSED, Refused
 from core.servers.oauth import BUSY
 from core.servers.pooled_connection import PoolConfig, PooledConnection, Surroundings
@@ -37,6 +38,7 @@ from core.servers.threads import (
     LoopThread,
     NotConnectedError,
     ThreadInbox,
+    UnauthorizedError,
     said,
 )
 from core.servers.transports import OpenTarget, injected, quiet_sdk_log
@@ -160,6 +162,9 @@ class SessionPool:
         Raises NotConnectedError (UnauthorizedError for a 401), ConnectionLostError, CallTimeoutError, CancelledCallError, InvalidResponseError, and
         the errors of the work, such as MCPError for an error that the server returned.
         """
+        server = self.vault.holder(server, owner.person)
+        if lacks := lack(self.vault, server, connection):
+            raise UnauthorizedError(lacks, challenged=False)
 
         async def done() -> T:
             try:
@@ -196,20 +201,29 @@ class SessionPool:
 
     def hears(self, server: ServerId, connection: Connection, uri: str, owner: SessionOwner) -> bool:
         """Whether a session hears of changes of a resource now. After a loss it does not, until its server is used again."""
-        pooled = self._connections.get(self._keys(server, connection, owner)[0])
+        keys = self._keys(self.vault.holder(server, owner.person), connection, owner)
+        pooled = self._connections.get(keys[0])
         return pooled is not None and pooled.hears(uri)
 
     def forget(self, owner: str) -> None:
+        self._forget(lambda pooled: pooled.owner.key == owner)
+
+    def forget_person(self, person: str) -> None:
+        """Ends the sessions with a person's values."""
+        self._forget(lambda pooled: pooled.server.person == person)
+
+    def _forget(self, whether: Callable[[PooledConnection], bool]) -> None:
         with self._closing:
             if not self._closed and self._loop.started:
-                self._loop.submit(self._forget(owner))
+                self._loop.submit(self._forgotten(whether))
 
     def end(self, server: ServerId) -> None:
         """Ends the sessions of a server and its processes, and calls in progress with them. The next use opens a new session."""
         with self._closing:
             if self._closed or not self._loop.started:
                 return
-            future = self._loop.submit(self._end([one for one in self._connections.values() if one.server == server]))
+            found = [one for one in self._connections.values() if one.server[:2] == server[:2]]
+            future = self._loop.submit(self._end(found))
         ThreadInbox().wait_for(future, None)
 
     def states(self) -> tuple[ConnectionState, ...]:
@@ -227,8 +241,8 @@ class SessionPool:
                 self._loop.submit(self._end(list(self._connections.values()))).result(CLOSE_S + 1)
             self._loop.stop(limit_s=2.0)
 
-    async def _forget(self, owner: str) -> None:
-        gone = {key: pooled for key, pooled in self._connections.items() if pooled.owner.key == owner}
+    async def _forgotten(self, whether: Callable[[PooledConnection], bool]) -> None:
+        gone = {key: pooled for key, pooled in self._connections.items() if whether(pooled)}
         for key in gone:
             del self._connections[key]
         await self._end(list(gone.values()))

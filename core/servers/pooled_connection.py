@@ -241,7 +241,8 @@ class PooledConnection:
             needs_sign_in=self._needs_sign_in,
             connection=self.connection,
             owner_key=self.owner.key,
-            owner=self.owner.name or ("all clients" if self.shared else "Wayfare"),
+            owner=self.owner.name or self.server.person or ("all clients" if self.shared else "Wayfare"),
+            person=self.server.person,
         )
 
     async def _open(self) -> tuple[Session, float | None]:
@@ -358,7 +359,7 @@ class PooledConnection:
 
     def _told(self, tell: Callable[[ServerId, str], None], kind: str) -> None:
         self.told_s = self._pool.clock()
-        tell(self.server, kind)
+        tell(self.server._replace(person=""), kind)
 
     def _start_idle_timer(self) -> None:
         if self._idle_timer is not None:

@@ -128,8 +128,8 @@ class SecretFile:
 
         source, salt = self.source(), self._salt or secrets.token_bytes(16)
         rows = [
-            [server.catalog, server.server, name, secret.value, secret.set_at.isoformat()]
-            for (server, name), secret in known.items()
+            [catalog, server, name, secret.value, secret.set_at.isoformat(), *([person] if person else [])]
+            for ((catalog, server, person), name), secret in known.items()
         ]
         sealed = Fernet(self._key(source, salt, make=True)).encrypt(json.dumps(rows).encode())
         document = {"format": 1, "key": source, "salt": base64.b64encode(salt).decode(), "values": sealed.decode()}
@@ -158,8 +158,8 @@ class SecretFile:
                 "and enter them again."
             ) from None
         return {
-            (ServerId(catalog, server), name): Secret(value, datetime.fromisoformat(set_at))
-            for catalog, server, name, value, set_at in rows
+            (ServerId(catalog, server, *person), name): Secret(value, datetime.fromisoformat(set_at))
+            for catalog, server, name, value, set_at, *person in rows
         }
 
     def _key(self, source: KeySource, salt: bytes, *, make: bool) -> bytes:

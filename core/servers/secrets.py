@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-import shlex
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from types import MappingProxyType
@@ -51,7 +50,8 @@ class MissingReferenceError(WayfareError):
 
 
 class SecretVault:
-    """Secrets, each for one server of one catalog. Thread-safe, and nothing shows a value.
+    """Secrets, each for one server of one catalog, and for one person if `per_person` says so of the server. Thread-safe, and nothing shows
+    a value.
 
     They stay in the `file` of values; without one, or while it cannot be used (`note` says why), in memory alone.
 
@@ -70,9 +70,15 @@ class SecretVault:
     python = sys.executable
     """The command that `${python}` stands for."""
 
-    def __init__(self, environ: Mapping[str, str] = MappingProxyType({}), file: SecretFile | None = None) -> None:
+    def __init__(
+        self,
+        environ: Mapping[str, str] = MappingProxyType({}),
+        file: SecretFile | None = None,
+        per_person: Callable[[str], bool] = lambda _: False,
+    ) -> None:
         self._environ = environ
         self._file = file
+        self._per_person = per_person
         self._lock = threading.Lock()
         self._in_memory: dict[tuple[ServerId, str], Secret] = {}
         self._note = ""
@@ -117,8 +123,38 @@ class SecretVault:
         self._change(lambda known: known.pop((server, name), None))
         return True
 
+    def holder(self, server: ServerId, person: str) -> ServerId:
+        """Returns the key of the values and the sign-in that a person uses: of their own, or of those that all share."""
+        return server._replace(person=person if person and self._per_person(server.server) else "")
+
+    def own_holder(self, server: ServerId, person: str) -> ServerId:
+        """Returns the key of a person's own values and sign-in. Raises WayfareError if all share those of the server."""
+        holder = self.holder(server, person)
+        if not holder.person:
+            raise WayfareError(
+                f"All people share the values and the sign-in of server {server.server}. An admin lets each have their own with "
+                "`per_person` in the policy."
+            )
+        return holder
+
+    def persons(self, server: ServerId) -> tuple[str, ...]:
+        """The people and clients with a value or a sign-in of their own."""
+        return tuple(sorted({key.person for key, _ in self._known() if key[:2] == server[:2] and key.person}))
+
+    def whose(self, holder: ServerId) -> str:
+        """Whose values and sign-in these are, in words."""
+        if holder.person or not self._per_person(holder.server):
+            return f"{holder.person}'s own" if holder.person else "shared"
+        return f"Wayfare's own, for lists; each person's own: {', '.join(self.persons(holder)) or 'none yet'}"
+
     def forget(self, catalog: str) -> None:
-        gone = [key for key in self._known() if key[0].catalog == catalog]
+        self._forget(lambda key: key.catalog == catalog)
+
+    def forget_person(self, person: str) -> None:
+        self._forget(lambda key: key.person == person)
+
+    def _forget(self, whether: Callable[[ServerId], bool]) -> None:
+        gone = [key for key in self._known() if whether(key[0])]
         if gone:
             self._change(lambda known: [known.pop(key, None) for key in gone])
 
@@ -184,14 +220,15 @@ class SecretVault:
             with self._lock:
                 self._servers |= {server.server}
         texts = connection.texts() if connection else ()
+        own = personal_names(server, connection)
         outer = (match for text in texts for match in _REFERENCE.finditer(text))
-        return tuple(dict.fromkeys(match[0] for match in outer if self._value(server, match) is None))
+        return tuple(dict.fromkeys(match[0] for match in outer if self._value(server, match, own) is None))
 
     def replaceable(self, server: ServerId, connection: Connection | None) -> tuple[str, ...]:
         """The references whose value was put here, as written, in order, each once: another can be put in its place."""
-        kept = self._known()
+        kept, own = self._known(), personal_names(server, connection)
         found = (match for match in _references(connection) if (server, _name(match)) in kept)
-        used = (match[0] for match in found if not (match["kind"] in _ENVIRONMENT and _name(match) in self._environ))
+        used = (match[0] for match in found if _name(match) in own or not self._in_environment(match))
         return tuple(dict.fromkeys(used))
 
     def resolve(self, server: ServerId, connection: Connection) -> Launch:
@@ -199,13 +236,13 @@ class SecretVault:
         if missing := self.missing(server, connection):
             raise MissingReferenceError(f"no value for {', '.join(missing)}")
 
-        judged = _secret_names(connection)
+        judged, own = _secret_names(connection), personal_names(server, connection)
         for match in _references(connection):
-            if _name(match) in judged and (value := self._value(server, match)):
+            if _name(match) in judged and (value := self._value(server, match, own)):
                 self._remember(_name(match), value, secret=True)
 
         def expand(text: str) -> str:
-            return self._expanded(server, text) or ""
+            return self._expanded(server, text, own) or ""
 
         return Launch(
             transport=connection.transport,
@@ -248,22 +285,27 @@ class SecretVault:
     def _masked_tokens(self) -> list[str]:
         return [token for tokens in tuple(self._tokens.values()) for token in tokens]
 
-    def _value(self, server: ServerId, match: re.Match[str]) -> str | None:
-        kind, name, default = match["kind"], _name(match), match["default"]
-        if name == "python" and kind is None:
+    def _in_environment(self, match: re.Match[str]) -> bool:
+        name = _name(match)  # no server gets the key to the others' values
+        return match["kind"] in _ENVIRONMENT and name != PASSPHRASE and name in self._environ
+
+    def _value(self, server: ServerId, match: re.Match[str], own: Set[str]) -> str | None:
+        """The value of a reference. That of a name in `own` is the person's, never the environment's or a shared one."""
+        name, default = _name(match), match["default"]
+        if name == "python" and match["kind"] is None:
             return self.python
-        looked_up = kind in _ENVIRONMENT and name != PASSPHRASE  # no server gets the key to the others' values
-        value = self._environ.get(name) if looked_up else None
-        if value is None and (secret := self._known().get((server, name))) is not None:
+        value = self._environ[name] if name not in own and self._in_environment(match) else None
+        keeper = server if name in own else server._replace(person="")
+        if value is None and (secret := self._known().get((keeper, name))) is not None:
             value = secret.value
         if default is not None and not value:
-            return self._expanded(server, default)
+            return self._expanded(server, default, own)
         if value is not None:
             self._remember(name, value)
         return value
 
-    def _expanded(self, server: ServerId, text: str) -> str | None:
-        values = {match[0]: self._value(server, match) for match in _REFERENCE.finditer(text)}
+    def _expanded(self, server: ServerId, text: str, own: Set[str]) -> str | None:
+        values = {match[0]: self._value(server, match, own) for match in _REFERENCE.finditer(text)}
         return None if None in values.values() else _REFERENCE.sub(lambda match: values[match[0]] or "", text)
 
     def _remember(self, name: str, value: str, *, secret: bool = False) -> None:
@@ -280,9 +322,9 @@ def client_secret_name(client_id: str) -> str:
     return f"{{oauth client secret of {client_id}}}"
 
 
-def vault_of(settings: Settings) -> SecretVault:
+def vault_of(settings: Settings, per_person: Callable[[str], bool] = lambda _: False) -> SecretVault:
     path, environment = settings.secrets_path, settings.environment
-    return SecretVault(environment, None if path is None else SecretFile(path, environment))
+    return SecretVault(environment, None if path is None else SecretFile(path, environment), per_person)
 
 
 def _is_secret(name: str, value: str, known: bool) -> bool:
@@ -331,27 +373,11 @@ def _secret_names(connection: Connection) -> set[str]:
     return secret
 
 
-def how_to_sign_in(server: ServerId) -> str:
-    """What an operator does about a server that asks for a sign-in.
-
-    >>> how_to_sign_in(ServerId("mine", "web"))
-    'The operator signs in on the Catalog page, or with `wayfare signin web --catalog mine`.'
-    """
-    command = f"wayfare signin {shlex.quote(server.server)} --catalog {shlex.quote(server.catalog)}"
-    return f"The operator signs in on the Catalog page, or with `{command}`."
-
-
-def how_to_enter(server: ServerId, reference: str) -> str:
-    """What an operator does about a missing value.
-
-    >>> how_to_enter(ServerId("mine", "web"), "${secret:web/KEY}")
-    'The operator enters it on the Catalog page, or with `wayfare secrets set web KEY --catalog mine`.'
-    """
-    name = next(iter(names_in(reference)), reference).removeprefix(f"{server.server}/")
-    command = (
-        f"wayfare secrets set {shlex.quote(server.server)} {shlex.quote(name)} --catalog {shlex.quote(server.catalog)}"
-    )
-    return f"The operator enters it on the Catalog page, or with `{command}`."
+def personal_names(server: ServerId, connection: Connection | None) -> Set[str]:
+    """The references that a person gives a value of their own, if the values are a person's: those to secrets."""
+    if not server.person or connection is None:
+        return frozenset()
+    return {_name(match) for match in _references(connection) if match["kind"] == "secret"} | _secret_names(connection)
 
 
 def _name(match: re.Match[str]) -> str:

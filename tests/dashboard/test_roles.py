@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 
@@ -12,9 +13,10 @@ from starlette.testclient import TestClient
 from streamlit.testing.v1 import AppTest
 
 from core.app import App
+from core.domain.catalog import ServerId
 from core.domain.people import ROLES, Role
 from core.domain.settings import Launch, set_launch
-from core.governance.policy import Scope
+from core.governance.policy import Policy, Scope
 from dashboard.app import pages as console
 from dashboard.lane import PATH as LANE
 from dashboard.sign_in import SIGN_IN, SignInGate
@@ -22,6 +24,7 @@ from tests.cases import each
 from tests.dashboard.harness import app_with, knob_panel_of, open_page, press, text_of
 from tests.gateway.conftest import status
 from tests.gateway.serving import served
+from tests.importing import import_text
 
 TOOL = {"name": "send", "description": "Send a letter.", "inputSchema": {"type": "object", "properties": {}}}
 POST = {"servers": [{"name": "mail", "description": "Mail.", "tools": [TOOL]}]}
@@ -68,6 +71,30 @@ def test_what_a_viewer_forges_past_a_page_is_refused_and_noted(app: App, visit: 
     assert "Your role (viewer) may not" in text_of(page)
     ((*_, person, did, about, refused),) = [*csv.reader(_actions(app))][1:]
     assert (person, did, about, refused) == ("person-viewer", "revoke a token", "crab", "true")
+
+
+def test_an_operator_gives_their_own_value_of_a_server_and_not_the_shared_one(
+    app: App, visit: Callable[[Role], None]
+) -> None:
+    mail = {"mcpServers": {"mail": {"command": "mail", "env": {"MAIL_TOKEN": "${env:MAIL_TOKEN}"}}}}
+    import_text(app.catalog_editor, json.dumps(mail), "mine")
+    query = {"catalog": "mine", "view": "servers", "server": "mail"}
+    keep, field = "catalog.detail.value.mine::mail.keep", "catalog.detail.value.mine::mail.0"
+    visit("operator")
+    page = open_page("catalog", **query)
+    assert page.button(key=keep).disabled
+    assert "Sign-in and secrets: shared." in text_of(page)
+    app.governance.set_policy(Policy(per_person=("mail",)), origin="test")
+    page = open_page("catalog", **query)
+    page.text_input(key=field).set_value("the-secret-of-the-operator")
+    press(page, keep)
+    assert set(app.vault.names()) == {(ServerId("mine", "mail", "person-operator"), "MAIL_TOKEN")}
+    visit("admin")
+    page = open_page("catalog", **query)
+    assert "These are yours alone. So have person-operator." in text_of(page)
+    assert "1 value to enter." in text_of(page)  # not the operator's
+    visit("viewer")
+    assert open_page("catalog", **query).button(key=keep).disabled
 
 
 def _actions(app: App) -> list[str]:

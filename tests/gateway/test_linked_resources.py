@@ -11,6 +11,7 @@ from mcp import Client
 
 from core.app import App
 from core.governance.budgets import Budget
+from core.governance.policy import Sanitise
 from tests.gateway.conftest import ask, refused, served, talk
 from tests.governance.conftest import policy
 from tests.importing import import_text
@@ -22,10 +23,13 @@ from mcp_types import ResourceLink, ToolAnnotations
 server = MCPServer("linker")
 @server.tool(annotations=ToolAnnotations(read_only_hint=True))
 def links() -> list[ResourceLink]:
-    return [ResourceLink(type="resource_link", uri=f"note://{name}", name=name) for name in ("long", "bytes", "gone")]
+    return [ResourceLink(type="resource_link", uri=f"note://{name}", name=name) for name in ("long", "bytes", "gone", "key")]
 @server.resource("note://long")
 def long() -> str:
     return "word " * 700
+@server.resource("note://key")
+def key() -> str:
+    return "password: hunter2024, for all"
 @server.resource("note://bytes", mime_type="application/octet-stream")
 def some_bytes() -> bytes:
     return bytes(3)
@@ -53,7 +57,11 @@ def test_a_linked_text_is_read_on_and_counts(linking: App) -> None:
     policy(linking, budgets=(Budget(tokens=100_000),))
 
     async def script(client: Client) -> str:
-        handle, parts, offset = (await handles(client))["long"], list[str](), 0
+        found = await handles(client)
+        policy(linking, sanitise=(Sanitise(secrets="remove"),))
+        key = (await ask(client, "read_result", handle=found["key"]))["text"]
+        assert key.startswith("password: [removed: a secret], for all\n[Sanitised: 1 x a secret in part 1, removed.")
+        handle, parts, offset = found["long"], list[str](), 0
         while offset is not None:
             part = await ask(client, "read_result", handle=handle, offset=offset)
             parts.append(part["text"])
@@ -65,7 +73,7 @@ def test_a_linked_text_is_read_on_and_counts(linking: App) -> None:
     day = linking.settings.now().date().isoformat()
     spent = [one for one in linking.store.governance.spending(day) if one.tool in {"read_result", "resources/read"}]
     assert {(one.catalog, one.server) for one in spent} == {("world", "linker")}
-    assert (sum(one.calls for one in spent), sum(one.tokens for one in spent) >= 700) == (1, True)
+    assert (sum(one.calls for one in spent), sum(one.tokens for one in spent) >= 700) == (2, True)
 
 
 def test_what_is_read_on_is_of_the_budgets_of_its_server(linking: App) -> None:

@@ -15,7 +15,7 @@ from core.app import App
 from core.domain.catalog import ServerId
 from core.gateway.mirrored_parts import fits_template
 from core.governance.budgets import Budget, day_of
-from core.governance.policy import Scope
+from core.governance.policy import Mode, Sanitise, Scope
 from tests.benchmarks.measuring import free_port, running
 from tests.cases import each
 from tests.gateway.conformance_server import (
@@ -103,6 +103,29 @@ def test_two_servers_a_dead_one_and_what_nobody_has(app: App) -> None:
 
     names = talk(served(world, mirror=("*",)), script)
     assert names == [f"{server}__{name}" for server in ("one", "two") for name in PROMPTS]
+
+
+def test_resources_and_prompts_are_cleaned_as_the_policy_says(app: App) -> None:
+    world, key = world_of(app, one=STDIO), "AKIA" + "IOSFODNN7EXAMPLE"
+
+    async def given(client: Client) -> str:
+        read = await client.read_resource(f"test://template/{key}/data")
+        said = await client.get_prompt("test_prompt_with_arguments", {"arg1": key, "arg2": "b"})
+        return "\n".join([*(str(one) for one in read.contents), *(str(one.content) for one in said.messages)])
+
+    async def script(client: Client) -> dict[Mode, str]:
+        found = dict[Mode, str]()
+        for mode in ("off", "mark", "remove", "block"):
+            policy(world, sanitise=(Sanitise(secrets=mode),))
+            found[mode] = await given(client)
+        return found
+
+    found = talk(served(world, mirror=("one",)), script)
+    assert {mode: (text.count("1 x an AWS key"), "arg2='b'" in text) for mode, text in found.items()} == {
+        "off": (0, True), "mark": (2, True), "remove": (2, True), "block": (2, False)
+    }  # fmt: skip
+    assert f"arg1='{key}'" in found["mark"]
+    assert "arg1='[removed: an AWS key]'" in found["remove"]
 
 
 def test_requests_are_governed_and_counted(app: App) -> None:

@@ -55,7 +55,7 @@ needs = {
     "caller": app.pool.caller,
     "list": lambda: app.server_requests.list(server, "tools/list", limit_s=1),
     "send": lambda: app.server_requests.send(server, "tools/list", None, limit_s=1),
-    "read": lambda: app.linked.read(ResourceLink(*server, "", ""), "a client", limit_s=1),
+    "read": lambda: app.linked.read(ResourceLink(server.catalog, server.server, "", ""), "a client", limit_s=1),
     "discover": lambda: app.catalog_editor.discover(Imported("none", ()), "found", "nothing"),
     "definitions": lambda: app.attention.definitions("own", ["nobody::nothing"], live=True),
     "endpoint": EndpointApp(lambda: app)._made,

@@ -17,6 +17,7 @@ from core.catalogs.background_jobs import Job
 from core.catalogs.catalog_editor import OWN, ImportReport
 from core.domain.catalog import Connection, Discovery, Imported, Server, ServerId
 from core.domain.errors import WayfareError
+from core.domain.people import Right, person
 from core.importers.shipped_catalogs import SHIPPED_CATALOGS
 from dashboard.pages.catalog import state
 from dashboard.session import known_job, only, start_job
@@ -241,17 +242,19 @@ class Wanted(NamedTuple):
     lacking: tuple[str, ...]
 
 
-def wanted_values(app: App, catalog: str, imported: Imported) -> tuple[Wanted, ...]:
-    """Returns the references without a value, and those with a value that was entered for this catalog."""
+def wanted_values(app: App, catalog: str, imported: Imported, holder: ServerId | None = None) -> tuple[Wanted, ...]:
+    """Returns the references without a value, and those with a value that was entered for this catalog; of a `holder` those that are a
+    person's own."""
     descriptions = {prompt.id: prompt.description for prompt in imported.prompts}
+    own = {one.name for one in app.values.list(catalog, holder.person) if one.person} if holder else set[str]()
     users: dict[str, list[str]] = {}
     lacking: dict[str, list[str]] = {}
     for server in imported.servers:
-        key = ServerId(catalog, server.name)
+        key = holder or ServerId(catalog, server.name)
         missing = [reference_name(reference) for reference in app.vault.missing(key, server.connection)]
         known = [reference_name(reference) for reference in app.vault.replaceable(key, server.connection)]
         for name in dict.fromkeys((*missing, *known)):
-            if name not in imported.secrets:
+            if name not in imported.secrets and (name in own or not key.person):
                 users.setdefault(name, []).append(server.name)
                 lacking.setdefault(name, []).extend([server.name] if name in missing else [])
     return tuple(
@@ -283,23 +286,46 @@ def values_given(wanted: tuple[Wanted, ...], prefix: str = PREFIX) -> dict[str, 
 
 
 def own_values(app: App, catalog: str, server: Server) -> None:
-    """Draw a form for the values of one server, if it has any, and the list of those that are kept or written out."""
+    """Draw a form for the values of one server that calls of this person use, and the list of those that are kept or written out."""
+    holder = app.vault.holder(ServerId(catalog, server.name), person().name)
     _known_values(app, catalog, server)
-    wanted = wanted_values(app, catalog, Imported("catalog", (server,)))
+    wanted = wanted_values(app, catalog, Imported("catalog", (server,)), holder)
+    _whose(app, holder)
     if not wanted:
         return
+
+    def keep() -> None:
+        given = values_given(wanted, prefix)
+        if not holder.person:
+            app.catalog_editor.keep_secrets(catalog, [server], given)
+        for name, value in given.items() if holder.person else ():
+            app.values.put_own(catalog, server.name, name, value)
+
     prefix = f"{OWN_PREFIX}{catalog}::{server.name}."
     with st.form(f"{prefix}form", clear_on_submit=True):
         value_fields(app, wanted, prefix)
         st.form_submit_button(
-            "Keep them", key=f"{prefix}keep", **only("administer"), icon=":material/key:", 
-            on_click=lambda: app.catalog_editor.keep_secrets(catalog, [server], values_given(wanted, prefix)),
+            "Keep them", key=f"{prefix}keep", **only("call" if holder.person else "administer"), icon=":material/key:", 
+            on_click=state.toasted, args=(keep,),
         )  # fmt: skip
     st.caption("The next call uses the new value. A session with the old value is closed.")
 
 
+def _whose(app: App, holder: ServerId) -> None:
+    """Say whose sign-in and values calls use. Without a sign-in to the pages there is one person, and nothing to tell apart."""
+    if holder.person:
+        others = [one for one in app.vault.persons(holder) if one != holder.person]
+        more = f" So have {escaped(', '.join(others), 300)}." if others else ""
+        st.caption(
+            f":material/person: Each person has their own sign-in and secrets here. These are yours alone.{more}"
+        )
+    elif person().name or app.governance.policy.is_per_person(holder.server):
+        st.caption(f":material/group: Sign-in and secrets: {escaped(app.vault.whose(holder), 300)}.")
+
+
 def _known_values(app: App, catalog: str, server: Server) -> None:
-    known = [one for one in app.values.list(catalog) if one.server == server.name and one.state in {"kept", "written"}]
+    found = [one for one in app.values.list(catalog, person().name) if one.server == server.name]
+    known = [one for one in found if one.state in {"kept", "written"}]
     if not known or catalog in SHIPPED_CATALOGS:
         return
     with st.expander(f"{counted(len(known), 'value')} kept or written out"):
@@ -313,6 +339,11 @@ def _known_values(app: App, catalog: str, server: Server) -> None:
                 else:
                     since = f"kept since {value.set_at:%Y-%m-%d}" if value.set_at else "kept"
                     st.markdown(f"**{escaped(name, 80)}** Secret, {since}", width="stretch")
+                    if value.person:
+                        _value_button(
+                            app.values.remove_own, "Remove", f"{prefix}.remove", catalog, server.name, name, "call"
+                        )
+                        continue
                     if name in (server.connection.env if server.connection else {}):
                         _value_button(app.values.show, "No secret", f"{prefix}.show", catalog, server.name, name)
                     _value_button(app.values.remove, "Remove", f"{prefix}.remove", catalog, server.name, name)
@@ -322,9 +353,15 @@ def _known_values(app: App, catalog: str, server: Server) -> None:
 
 
 def _value_button(
-    work: Callable[[str, str, str], None], label: str, key: str, catalog: str, server: str, name: str
+    work: Callable[[str, str, str], None],
+    label: str,
+    key: str,
+    catalog: str,
+    server: str,
+    name: str,
+    right: Right = "administer",
 ) -> None:
-    st.button(label, key=key, **only("administer"), on_click=state.toasted, args=(lambda: work(catalog, server, name),))
+    st.button(label, key=key, **only(right), on_click=state.toasted, args=(lambda: work(catalog, server, name),))
 
 
 def _field(item: Wanted, key: str) -> None:

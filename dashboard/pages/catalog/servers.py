@@ -14,6 +14,7 @@ from core.app import App
 from core.catalogs.server_sign_ins import ServerSignIn
 from core.domain.catalog import FOLLOW, Catalog, Discovery, Follow, Server
 from core.domain.errors import CatalogError, WayfareError
+from core.domain.people import person
 from core.domain.settings import launched, own_url
 from core.importers.shipped_catalogs import SHIPPED_CATALOGS
 from dashboard.pages.catalog import state
@@ -202,7 +203,7 @@ LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
 def waiting_sign_ins(app: App, catalog: str) -> None:
-    found = [one for one in app.sign_ins.list(catalog) if one.state in {"needed", "waiting", "refused"}]
+    found = [one for one in app.sign_ins.list(catalog, person().name) if one.state in {"needed", "waiting", "refused"}]
     if not found:
         return
     with st.container(border=True):
@@ -215,7 +216,7 @@ def waiting_sign_ins(app: App, catalog: str) -> None:
 
 def sign_in_panel(app: App, catalog: str, server: str) -> None:
     """Draw the sign-in of one server, if it is reached over HTTP without a header of its own."""
-    one = next((one for one in app.sign_ins.list(catalog) if one.server == server), None)
+    one = next((one for one in app.sign_ins.list(catalog, person().name) if one.server == server), None)
     if one is not None:
         _row(app, catalog, one, "catalog.detail.sign_in")
 
@@ -227,17 +228,17 @@ def _row(app: App, catalog: str, one: ServerSignIn, prefix: str) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown(f"**{escaped(one.server, 80)}** {_words(one)}", width="stretch")
         if one.state == "signed in":
-            _button(app, catalog, one.server, prefix, "Sign out", ":material/logout:")
+            _button(app, catalog, one, prefix, "Sign out", ":material/logout:")
         else:
             kind = "Sign in" if one.state in {"needed", "unknown"} and not one.about else "Sign in again"
-            _button(app, catalog, one.server, prefix, kind, ":material/login:")
-            _button(app, catalog, one.server, prefix, "Use a token", ":material/key:")
+            _button(app, catalog, one, prefix, kind, ":material/login:")
+            _button(app, catalog, one, prefix, "Use a token", ":material/key:")
 
 
 @st.fragment(run_every=1)
 def _waiting(app: App, catalog: str, server: str, key: str) -> None:
     """Draw the link to the server's page until the sign-in has ended."""
-    one = app.sign_ins.of(catalog, server)
+    one = app.sign_ins.of(catalog, server, person().name)
     if one.state != "waiting":
         st.rerun()
     host = urlsplit(one.address).netloc
@@ -256,16 +257,18 @@ def _words(one: ServerSignIn) -> str:
     return f"{':red[Not signed in.]' if one.state == 'refused' else ':orange[Sign-in needed.]'}{about}"
 
 
-def _button(app: App, catalog: str, server: str, prefix: str, label: str, icon: str) -> None:
+def _button(app: App, catalog: str, one: ServerSignIn, prefix: str, label: str, icon: str) -> None:
+    server, sign_ins = one.server, app.sign_ins
+    begin, sign_out = (sign_ins.begin_own, sign_ins.sign_out_own) if one.person else (sign_ins.begin, sign_ins.sign_out)
     work: dict[str, Callable[[], object]] = {
-        "Sign out": lambda: app.sign_ins.sign_out(catalog, server),
+        "Sign out": lambda: sign_out(catalog, server),
         "Use a token": lambda: app.values.send_header(catalog, server, "Authorization"),
     }
     about = "For a server that takes a token in its header Authorization: a field for it appears in its details."
     st.button(
         label, key=f"{prefix}.{label}.{server}", icon=icon, on_click=state.toasted,
-        args=(work.get(label, lambda: app.sign_ins.begin(catalog, server, _console())),),
-        **only("administer", help=about if label == "Use a token" else None),
+        args=(work.get(label, lambda: begin(catalog, server, _console())),),
+        **only("call" if one.person and label != "Use a token" else "administer", help=about if label == "Use a token" else None),
     )  # fmt: skip
 
 
