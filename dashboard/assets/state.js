@@ -56,7 +56,7 @@ function build(host) {
     reset: make("button", { textContent: "Reset", ariaLabel: "Reset all knobs", onclick: () => bar.send({ reset: true }) }),
     undo: icon("undo", { onclick: () => go(-1) }),
     redo: icon("redo", { onclick: () => go(1) }),
-    history: opener(icon("history", { ariaLabel: "History of the knobs" }), past, "Values of the knobs during this visit"),
+    history: opener(icon("history", { ariaLabel: "History" }), past, "States during this visit"),
     compare: opener(make("button", { textContent: "Compare with ▾" }), menu, "What to compare this state with"),
     used: make("span", { className: "wayfare-state-used", tabIndex: 0 }),
     give: make("button", { textContent: "Give to agents", onclick: () => bar.send({ agents: true }) }),

@@ -8,9 +8,9 @@ not the whole page.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Self
+from typing import Any
 
 import streamlit as st
 
@@ -31,6 +31,10 @@ _panel = component(
     "knobs", '<div class="wayfare-knobs"></div>',
     "tips.css", "knobs.css", "tips.js", "strips.js", "lane.js", "control.js", "knobs.js",
 )  # fmt: skip
+
+
+Moved = Callable[[Mapping[str, Any]], bool]
+"""Takes a message of the browser whose values are set, and returns whether it led through the history of the console."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +88,7 @@ def knob_panel(
     *,
     elsewhere: Collection[str] = (),
     lane: LaneLink | None = None,
+    moved: Moved | None = None,
 ) -> None:
     """Draw every knob, group by group, the advanced ones last. Leaves out groups and knobs that the page draws `elsewhere`.
 
@@ -91,7 +96,7 @@ def knob_panel(
     """
     infos = [info for info in defaults.knobs() if not {info.group, info.name} & set(elsewhere)]
     key = f"{prefix}:knobs"
-    st.fragment(draw_knobs, key=key)(infos, prefix, [*redraws, key] if redraws else "app", lane)
+    st.fragment(draw_knobs, key=key)(infos, prefix, [*redraws, key] if redraws else "app", lane, moved)
 
 
 def reset_knobs(defaults: Parameters, prefix: str) -> None:
@@ -120,6 +125,7 @@ def draw_knobs(
     prefix: str,
     redraws: list[str] | str,
     lane: LaneLink | None,
+    moved: Moved | None = None,
     *,
     title: str = "",
     plays: str = "",
@@ -140,40 +146,45 @@ def draw_knobs(
             "plays": plays,
             "locked": bool(locked),
             "values": {info.name: session.get(f"{prefix}.{info.name}", info.default) for info in infos},
-            "heard": session.get(f"{prefix}:heard", 0),
+            "heard": session.get(heard_key(prefix), 0),
             "said": session.get(f"{prefix}:said", ""),
             **({} if lane is None else asdict(lane)),
         },
-        on_turned_change=lambda: _turned(st.session_state.get(key, {}).get("turned"), infos, prefix, redraws),
+        on_turned_change=lambda: _turned(st.session_state.get(key, {}).get("turned"), infos, prefix, redraws, moved),
     )
 
 
-def _turned(said: object, infos: Sequence[Knob], prefix: str, redraws: list[str] | str) -> None:
-    take_turned(said, infos, prefix)
+def heard_key(prefix: str) -> str:
+    """Returns the session key of the newest message's count. A link to the page does not clear it: messages may be on the way."""
+    return f"heard:{prefix}"
+
+
+def _turned(said: object, infos: Sequence[Knob], prefix: str, redraws: list[str] | str, moved: Moved | None) -> None:
+    redrawn = "app" if take_turned(said, infos, prefix, moved) else redraws
     try:
-        st.rerun(redraws)
+        st.rerun(redrawn)
     except StreamlitAPIException:  # a run was interrupted above these fragments, so the host does not know them
         st.rerun("app")
 
 
-def take_turned(said: object, infos: Sequence[Knob], prefix: str) -> None:
-    """Apply the browser's messages `{"count", "values", "step" or "to"}`, the oldest first, and skip those applied before.
+def take_turned(said: object, infos: Sequence[Knob], prefix: str, moved: Moved | None = None) -> bool:
+    """Apply the browser's messages `{"count", "values", "step" or "to"}`, the oldest first, and skip those applied before. Returns whether
+    one led through the history.
 
-    A message sets values and moves through the history. Its content may be anything: an unusable value changes nothing and gives a
-    sentence.
+    A message sets values and is passed to `moved`. Its content may be anything: an unusable value changes nothing and gives a sentence.
     """
+    stepped = False
     for one in said if isinstance(said, list) else []:
         message: dict[str, Any] = one if isinstance(one, dict) else {}
         count, values = message.get("count"), message.get("values")
-        if not isinstance(count, int) or count <= st.session_state.get(f"{prefix}:heard", 0):
+        if not isinstance(count, int) or count <= st.session_state.get(heard_key(prefix), 0):
             continue
         locked = person().refusal("tune")
         problems = [locked] if locked else _set(values if isinstance(values, dict) else {}, infos, prefix)
-        st.session_state[f"{prefix}:heard"], st.session_state[f"{prefix}:said"] = count, " ".join(problems)
-        if locked:
-            continue
-        note(infos, prefix)
-        step(prefix, by=message.get("step"), to=message.get("to"))
+        st.session_state[heard_key(prefix)], st.session_state[f"{prefix}:said"] = count, " ".join(problems)
+        if moved is not None and not locked:
+            stepped = moved(message) or stepped
+    return stepped
 
 
 def _set(values: Mapping[str, object], infos: Sequence[Knob], prefix: str) -> list[str]:
@@ -243,106 +254,9 @@ def _digits(info: Knob) -> int:
     return max(1, len(f"{info.step:.6f}".rstrip("0").split(".")[1])) if info.step else 2
 
 
-MOST = 50
-NAMED = 3  # knobs in the title of a step
-Values = Mapping[str, Value]
-
-
-@dataclass(frozen=True, slots=True)
-class History:
-    """The values of the knobs, the oldest first, and the place of the current ones.
-
-    >>> history = History(({"k": 5},)).noted({"k": 7}).noted({"k": 9})
-    >>> history.stepped(-2).values, history.stepped(-2).stepped(1).values, history.stepped(9).values
-    ({'k': 5}, {'k': 7}, {'k': 9})
-    >>> history.stepped(-1).noted({"k": 1}).states
-    ({'k': 5}, {'k': 7}, {'k': 1})
-    """
-
-    states: tuple[Values, ...]
-    at: int = 0
-
-    @property
-    def values(self) -> Values:
-        return self.states[self.at]
-
-    def noted(self, values: Values) -> Self:
-        """Returns the history with a new step, without undone steps. Equal values add no step."""
-        if values == self.values:
-            return self
-        states = (*self.states[: self.at + 1], values)[-MOST:]
-        return type(self)(states, len(states) - 1)
-
-    def stepped(self, by: int) -> Self:
-        """Returns the history `by` steps later, or earlier if negative, within its ends."""
-        return self.returned(self.at + by)
-
-    def returned(self, to: int) -> Self:
-        """Returns the history at step `to`, counted from 0."""
-        return type(self)(self.states, min(max(to, 0), len(self.states) - 1))
-
-
-def note(infos: Sequence[Knob], prefix: str) -> None:
-    """Add the current values to the history of the page, if it has one."""
-    history: History | None = st.session_state.get(_key(prefix))
-    if history is not None:
-        st.session_state[_key(prefix)] = history.noted({**history.values, **_now(infos, prefix)})
-
-
-def step(prefix: str, *, by: object = None, to: object = None) -> None:
-    """Set the knobs to their values `by` steps later, or earlier if negative, or at step `to`. Ignores values that are no integers."""
-    history: History | None = st.session_state.get(_key(prefix))
-    if history is None:
-        return
-    if isinstance(by, int):
-        history = history.stepped(by)
-    if isinstance(to, int):
-        history = history.returned(to)
-    st.session_state[_key(prefix)] = history
-    for name, value in history.values.items():
-        st.session_state[f"{prefix}.{name}"] = value
-
-
-def history_of(infos: Sequence[Knob], prefix: str) -> dict[str, Any]:
-    """Returns the steps of this visit for undo, redo and their list."""
-    if _key(prefix) not in st.session_state:
-        st.session_state[_key(prefix)] = History((_now(infos, prefix),))
-    note(infos, prefix)
-    history: History = st.session_state[_key(prefix)]
-    steps = [_said(infos, *pair) for pair in zip(history.states, history.states[1:], strict=False)]
-    return {"steps": steps, "at": history.at, "heard": st.session_state.get(f"{prefix}:heard", 0)}
-
-
-def _now(infos: Sequence[Knob], prefix: str) -> Values:
-    session = st.session_state.to_dict()
-    return {info.name: session.get(f"{prefix}.{info.name}", info.default) for info in infos}
-
-
-def _said(infos: Sequence[Knob], before: Values, after: Values) -> str:
-    """Returns the changes of one step, with old and new values.
-
-    >>> from core.routers.ehrr import EhrrParameters
-    >>> infos = EhrrParameters.knobs()
-    >>> _said(infos, EhrrParameters().values(), EhrrParameters(alpha_t=0.5, budget_usd=0.1).values())
-    'αt 0.02 → 0.5 1/s, B off → 0.1 $'
-    """
-    changed = [info for info in infos if before[info.name] != after[info.name]]
-    words = [
-        f"{info.symbol} {value_text(before[info.name])} → {value_text(after[info.name])} {info.unit}".strip()
-        for info in changed[:NAMED]
-    ]
-    rest = len(changed) - len(words)
-    return ", ".join([*words, *([f"{rest} more"] if rest else [])])
-
-
 def value_text(value: Value) -> str:
     if value is None:
         return "off"
     if isinstance(value, bool):
         return "on" if value else "off"
     return one_line(value, 24) if isinstance(value, str) else f"{value:g}"
-
-
-def _key(prefix: str) -> str:
-    """Returns a key that a link to the page does not clear, because following a link is a step, too."""
-    return f"history:{prefix}"

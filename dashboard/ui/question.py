@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import streamlit as st
 
@@ -19,7 +20,16 @@ from dashboard.session import current_app, first_catalog, visitor
 from dashboard.theme import WinnerColours
 from dashboard.ui.knobs import LaneLink, knob_panel, read_knobs, start_knobs
 from dashboard.ui.presets import DEFAULT_ROUTER, preset_choice
-from dashboard.ui.setting import BAR, chosen_network, network_choice, network_texts, start_network, state_bar, supposed
+from dashboard.ui.setting import (
+    BAR,
+    chosen_network,
+    moved,
+    network_choice,
+    network_texts,
+    start_network,
+    state_bar,
+    supposed,
+)
 from dashboard.ui.text import escaped
 from dashboard.ui.url_state import OF_WORDS, SHARED, UrlState, open_page
 
@@ -230,8 +240,9 @@ def ask(asks: Asks) -> Question | None:
     with st.sidebar:
         st.fragment(preset_choice, key=PRESET)(defaults, prefix)
         if not asks.measures:
-            network_choice(app, (*asks.redraws, BAR) if asks.redraws else (), lane)
-        knob_panel(defaults, prefix, redraws, elsewhere={"n"} if asks.measures else {STATE}, lane=lane)
+            network_choice(question, (*asks.redraws, BAR) if asks.redraws else (), lane)
+        elsewhere = {"n"} if asks.measures else {STATE}
+        knob_panel(defaults, prefix, redraws, elsewhere=elsewhere, lane=lane, moved=partial(moved, question))
     return question
 
 

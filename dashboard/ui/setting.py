@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from html import escape
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
@@ -21,19 +23,20 @@ from core.domain.params import AS_MEASURED, MEASURED, WITH_SIMULATED, NetworkMom
 from core.domain.people import person
 from core.domain.untrusted_text import one_line, visible
 from core.routers.presets import PRESETS, applied
+from dashboard.session import first_catalog
 from dashboard.ui.chart import component
+from dashboard.ui.history import keep, noted, step_words
 from dashboard.ui.knobs import (
     LaneLink,
     draw_knobs,
-    history_of,
+    heard_key,
     knob_title,
     read_knobs,
     reset_knobs,
     start_knobs,
-    step,
     value_text,
 )
-from dashboard.ui.presets import offered, without_n
+from dashboard.ui.presets import DEFAULT_ROUTER, offered, without_n
 from dashboard.ui.text import escaped
 from dashboard.ui.url_state import ask_with, open_page, variant_text
 
@@ -125,19 +128,20 @@ def start_network(app: App, linked: Mapping[str, str]) -> None:
         st.warning(f"A part of the link was not used: {escaped(problem, 300)}", icon=":material/link_off:")
 
 
-def network_choice(app: App, redraws: Sequence[str], lane: LaneLink | None) -> None:
+def network_choice(question: Question, redraws: Sequence[str], lane: LaneLink | None) -> None:
     """Draw the choice, and the moment of a simulated network. A change redraws the fragments with these keys, or the whole page."""
     key = f"{NETWORK}:knobs"
     lane = None if lane is None else replace(lane, kind=KIND)
-    st.fragment(_choice, key=key)(app, [*redraws, key] if redraws else "app", lane)
+    st.fragment(_choice, key=key)(question, [*redraws, key] if redraws else "app", lane)
 
 
-def _choice(app: App, redraws: list[str] | str, lane: LaneLink | None) -> None:
+def _choice(question: Question, redraws: list[str] | str, lane: LaneLink | None) -> None:
     choice, moment = AS_MEASURED.knobs()
-    choice = replace(choice, choices=(MEASURED, WITH_SIMULATED, *app.networks.names()))
+    choice = replace(choice, choices=(MEASURED, WITH_SIMULATED, *question.app.networks.names()))
     name = chosen_network().network
     infos = [choice] if name in {MEASURED, WITH_SIMULATED} else [choice, moment]
-    draw_knobs(infos, NETWORK, redraws, lane, title=f"Network: {name}", plays="" if lane is None else moment.name)
+    plays = "" if lane is None else moment.name
+    draw_knobs(infos, NETWORK, redraws, lane, partial(moved, question), title=f"Network: {name}", plays=plays)
 
 
 BAR = "state:bar"
@@ -153,7 +157,7 @@ def state_bar(question: Question) -> None:
 
 
 def _bar(question: Question) -> None:
-    defaults, prefix, router, state = question.defaults, question.prefix, question.form.router, question.setting
+    prefix, router, state = question.prefix, question.form.router, question.setting
     titles = {one.id: one.title for one in question.app.routing.routers()}
     fixed = {"catalog": state.get("catalog", ""), "router": titles[router] if "router" in state else ""}
     said = _shown(
@@ -162,7 +166,8 @@ def _bar(question: Question) -> None:
             "locked": bool(person().refusal("tune")), "view": question.view, "prefix": prefix, "state": dict(sorted(state.items())), "ignored": question.ignored,
             "fixed": [_chip(name, f"{name} {text}", f"{name} {text}") for name, text in fixed.items() if text],
             "knobs": {prefix: _chips(question.parameters), NETWORK: _chips(chosen_network())},
-            "agents": _agents(question, titles[router]), **_beside(question), **history_of(defaults.knobs(), prefix),
+            "agents": _agents(question, titles[router]), **_beside(question),
+            "heard": st.session_state.get(heard_key(prefix), 0), **_steps(question, titles),
         },
         on_asked_change=lambda: None,
     )  # fmt: skip
@@ -178,7 +183,7 @@ def _act(question: Question, asked: Mapping[str, Any]) -> None:
         case {"reset": True}:
             reset_knobs(question.defaults, question.prefix)
         case {"step": int()} | {"to": int()}:
-            step(question.prefix, by=asked.get("step"), to=asked.get("to"))
+            moved(question, asked)
         case {"drop": str(name)}:
             gone = {name, "at_s"} if name == "network" else {name}
             ask_with({one: text for one, text in question.setting.items() if one not in gone})
@@ -191,6 +196,36 @@ def _act(question: Question, asked: Mapping[str, Any]) -> None:
         case _:
             return
     st.rerun()
+
+
+def moved(question: Question, message: Mapping[str, Any]) -> bool:
+    """Note the state if the message `{"values", "step" or "to"}` has set values, and take the state that it leads to. Returns whether it
+    leads to one."""
+    history = noted(question.setting if message.get("values") else None)
+    match message:
+        case {"step": int(by)}:
+            history = keep(history.stepped(by))
+        case {"to": int(to)}:
+            history = keep(history.returned(to))
+        case _:
+            return False
+    ask_with(history.state)
+    start_knobs(question.defaults, history.state, question.prefix)  # for further messages
+    start_knobs(AS_MEASURED, history.state, NETWORK)
+    return True
+
+
+def _steps(question: Question, titles: Mapping[str, str]) -> dict[str, Any]:
+    """Returns the steps of this visit for undo, redo and their list."""
+    history, usual = noted(question.setting), {"catalog": first_catalog(), "router": DEFAULT_ROUTER}
+
+    def words(before: Mapping[str, str], after: Mapping[str, str]) -> str:
+        knobs, router = AS_MEASURED.knobs(), after.get("router", DEFAULT_ROUTER)
+        if router == before.get("router", DEFAULT_ROUTER):  # another router has other knobs
+            knobs = (*question.app.routing.parameters(router).knobs(), *knobs)
+        return step_words(knobs, usual, titles, before, after)
+
+    return {"steps": [words(*pair) for pair in pairwise(history.states)], "at": history.at}
 
 
 def _chips(parameters: Parameters) -> list[dict[str, str]]:

@@ -25,7 +25,10 @@ def ask_with(setting: Mapping[str, str]) -> None:
     asked = st.session_state.get(QUESTION, {})
     st.session_state[QUESTION] = {**setting, **{name: asked[name] for name in OF_WORDS if name in asked}}
     st.session_state[CHANGED] = True
-    _forget(SHARED)
+    words = {f"{SHARED}.{name}" for name in OF_WORDS}
+    for key in map(str, list(st.session_state)):
+        if key.startswith(f"{SHARED}.") and ":" not in key and key not in words:
+            del st.session_state[key]
 
 
 def variant_text(router: str, changed: Mapping[str, object]) -> str:
@@ -100,7 +103,7 @@ class UrlState:
                 st.session_state.pop(f"{self._page}{SEEN}", None)
             st.session_state[LAST_WRITTEN] = (self._page, arrived)
         elif self._asks and (st.session_state.pop(CHANGED, False) or writer != self._page):
-            self._follow()
+            self._follow(here=writer == self._page)
         return dict(self._texts)
 
     def end(self, values: Mapping[str, str], question: Mapping[str, str] | None = None) -> None:
@@ -119,20 +122,22 @@ class UrlState:
             st.query_params.from_dict(texts)
         st.session_state[LAST_WRITTEN] = (self._page, texts)
 
-    def follow(self, question: Mapping[str, str]) -> dict[str, str]:
-        """Returns the texts with this question. Drops the texts `of_answer` if the page last saw another question."""
+    def follow(self, question: Mapping[str, str], *, here: bool = False) -> dict[str, str]:
+        """Returns the texts with this question. Drops the texts `of_answer` if the page last saw another question. If it was changed
+        `here`, on this page, another catalog drops them."""
         seen = st.session_state.get(f"{self._page}{SEEN}")
         if seen is not None and _without_empty(question) != seen:
-            gone = {*seen, *self._of_answer}
+            stays = here and seen.get("catalog") == question.get("catalog")
+            gone = {*seen, *(() if stays else self._of_answer)}
             own = {name: text for name, text in self._texts.items() if name not in gone}
             self._take({**own, **_without_empty(question)})
         return dict(self._texts)
 
-    def _follow(self) -> None:
-        """Take over a question that another page asked since this page was left."""
+    def _follow(self, *, here: bool) -> None:
+        """Take over a question that another page asked since this page was left, or a setting that was changed `here`."""
         if QUESTION in st.session_state:
             st.session_state.setdefault(f"{self._page}{SEEN}", {})
-            self.follow(self.question)
+            self.follow(self.question, here=here)
 
     def _take(self, texts: Mapping[str, str]) -> None:
         self._texts.clear()

@@ -201,3 +201,5 @@ def test_a_network_plays_until_it_is_stopped_and_the_decision_follows_each_momen
     reached = f"{float(moment.input_value()):g}"
     visit.until_query(at_s=reached)
     expect(headline).to_contain_text(f"network fluctuating at {reached} s", timeout=LIMIT_MS)
+    visit.page.get_by_role("button", name="Undo").click()
+    visit.until_query(at_s="900")

@@ -169,11 +169,11 @@ def turning() -> None:
 @each(
     ("said", "taken", "sentence"),
     [
-        ([{"count": 3, "values": {"alpha_t": 0.5, "nobody": 1}}], {"p.alpha_t": 0.5, "p:heard": 3}, ""),
-        ([{"count": 3, "values": {"alpha_t": 99, "k": 7}}], {"p.k": 7, "p:heard": 3}, "alpha_t = 99.0 is outside"),
-        ([{"count": 3, "values": {"kappa": HOSTILE + "\u202e"}}], {"p:heard": 3}, "is not a number"),
-        ([{"count": 2, "values": {"k": 7}}, {"count": 2, "values": {"k": 8}}], {"p.k": 7, "p:heard": 2}, ""),
-        ([{"count": 3, "values": [1]}], {"p:heard": 3}, ""),
+        ([{"count": 3, "values": {"alpha_t": 0.5, "nobody": 1}}], {"p.alpha_t": 0.5, "heard:p": 3}, ""),
+        ([{"count": 3, "values": {"alpha_t": 99, "k": 7}}], {"p.k": 7, "heard:p": 3}, "alpha_t = 99.0 is outside"),
+        ([{"count": 3, "values": {"kappa": HOSTILE + "\u202e"}}], {"heard:p": 3}, "is not a number"),
+        ([{"count": 2, "values": {"k": 7}}, {"count": 2, "values": {"k": 8}}], {"p.k": 7, "heard:p": 2}, ""),
+        ([{"count": 3, "values": [1]}], {"heard:p": 3}, ""),
         ([{"values": {"k": 7}}, 5, "nothing"], {}, ""),
         ({"count": 3, "values": {"k": 7}}, {}, ""),
         ("nothing", {}, ""),
@@ -184,7 +184,7 @@ def test_what_the_browser_says_is_taken_as_far_as_it_can_be(said, taken, sentenc
     page = AppTest.from_function(turning)
     page.session_state["said"] = said
     checked(page.run())
-    keys = [f"p.{info.name}" for info in ROUTERS["ehrr"].parameters.knobs()] + ["p:heard", "p:said"]
+    keys = [f"p.{info.name}" for info in ROUTERS["ehrr"].parameters.knobs()] + ["heard:p", "p:said"]
     found = {key: page.session_state[key] for key in keys if key in page.session_state}
     problem = found.pop("p:said", "")
     assert found == taken
@@ -194,13 +194,24 @@ def test_what_the_browser_says_is_taken_as_far_as_it_can_be(said, taken, sentenc
 
 
 def stepping() -> None:
+    from functools import partial
+
     import streamlit as st
 
     from core.routers.ehrr import EhrrParameters
-    from dashboard.ui.knobs import history_of, take_turned
+    from dashboard.ui.history import noted
+    from dashboard.ui.knobs import read_knobs, take_turned
+    from dashboard.ui.setting import moved
 
-    history_of(EhrrParameters.knobs(), "p")
-    take_turned(st.session_state["messages"], EhrrParameters.knobs(), "p")
+    class Asked:
+        defaults, prefix = EhrrParameters(), "ask.knob.ehrr"
+
+        @property
+        def setting(self) -> dict[str, str]:
+            return {name: str(value) for name, value in read_knobs(self.defaults, self.prefix).changed().items()}
+
+    noted(Asked().setting)
+    take_turned(st.session_state["messages"], EhrrParameters.knobs(), Asked.prefix, partial(moved, Asked()))
 
 
 def test_a_step_goes_back_through_gestures_and_one_that_was_not_stored_is_a_step_too() -> None:
@@ -212,7 +223,7 @@ def test_a_step_goes_back_through_gestures_and_one_that_was_not_stored_is_a_step
     def after(*messages: dict[str, Any]) -> tuple[object, ...]:
         page.session_state["messages"] = list(messages)
         checked(page.run())
-        return tuple(page.session_state[f"p.{name}"] for name in ("alpha_t", "k", "n", "kappa"))
+        return tuple(page.session_state[f"{EHRR}.{name}"] for name in ("alpha_t", "k", "n", "kappa"))
 
     assert after({"count": 3, "step": -1}) == (0.5, 5, 3, 100.0)
     heard, turned = {"count": 3, "step": -1}, {"count": 4, "values": {"kappa": 3.0}, "step": -1}

@@ -33,6 +33,7 @@ from dashboard.ui.knobs import knob_panel
 from dashboard.ui.long_work import job_progress, share_of
 from dashboard.ui.presets import preset_choice, read_variant, variant_text
 from dashboard.ui.question import DEFAULT_ROUTER, Question, standing_question
+from dashboard.ui.setting import moved
 from dashboard.ui.table import Column, table
 from dashboard.ui.text import counted, errors_shown, escaped, origin_words, outcome_words
 from dashboard.ui.url_state import ASKED, UrlState, ask_with, select
@@ -102,7 +103,7 @@ def _question(app: App, state: UrlState, linked: Mapping[str, str]) -> Question:
     with st.sidebar:
         st.selectbox("Router", list(titles), key=key, format_func=titles.__getitem__, on_change=other_router)
         preset_choice(question.defaults, question.prefix)
-        knob_panel(question.defaults, question.prefix, ())
+        knob_panel(question.defaults, question.prefix, (), moved=partial(moved, question))
     return question
 
 
