@@ -196,7 +196,7 @@ def label(
             _print_labels(app.feedback.labels(name))
         elif imported is not None:
             found = app.feedback.import_tasks(options.read_file(imported), source=str(imported), catalog=name)
-            said = {"added": found.added, "known": found.known, "passed_over": found.passed_over}
+            said = asdict(found)
             output.outcome(said, f"{found.added} labels added, {found.known} known, {found.passed_over} passed over.")
         elif exported is not None:
             lines = app.feedback.export(name)
@@ -227,15 +227,12 @@ def _print_labels(labels: Sequence[Label]) -> None:
         }
         for one in labels
     ]  # fmt: skip
-    lines = [(one.id, _word(one), one.tool, one.subtask) for one in labels]
+    lines = [
+        (one.id, "taken back" if one.retracts else "right" if one.right else "wrong", one.tool, one.subtask)
+        for one in labels
+    ]
     header = ("id", "", "tool", "sub-task")
     output.listing({"labels": rows}, header, lines, none="There is no label yet.")
-
-
-def _word(label: Label) -> str:
-    if label.retracts:
-        return "taken back"
-    return "right" if label.right else "wrong"
 
 
 LIST, IMPORT, EXPORT = ACTIONS = ("list", "import", "export")

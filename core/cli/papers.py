@@ -165,9 +165,7 @@ def _setting(text: str) -> Setting:
     help="A store whose prices and labels count. [default: none, so that results are reproducible]",
 )  # fmt: skip
 @options.as_json
-def papers_command(
-    chosen: tuple[str, ...], folder: Path | None, seed: int, model_tasks: int, poisoned: Path | None
-) -> None:
+def papers_command(chosen: tuple[str, ...], folder: Path | None, **given: Any) -> None:
     """Recompute the tables of the papers, as far as possible without a model, and write the files of the Papers page.
 
     Uses the shipped catalogs and tasks. Takes a few minutes on two cores. With WAYFARE_LLM_MODEL set, the rows that
@@ -178,10 +176,10 @@ def papers_command(
     rows: list[tuple[str, ...]] = []
     documents: list[dict[str, object]] = []
     with _app() as app:
-        say = _elapsed()
+        material = app.papers.material(**given, say=_elapsed())
         for paper in dict.fromkeys(chosen or papers()):
             stored = app.papers.report(paper)
-            report = app.papers.make(paper, seed=seed, model_tasks=model_tasks, poisoned=poisoned, say=say)
+            report = app.papers.make(paper, material)
             file = app.papers.write(report, folder)
             counts, changed = _counts(report), [] if stored is None else moved_cells(stored, report)
             for cell in changed:

@@ -54,7 +54,8 @@ def train_encoder(
     else:
         _print_judgements(judgements)
         click.echo(f"{file}, {file.stat().st_size / 1e6:.1f} MB, made in {elapsed_s:,.0f} s.")
-        click.echo("This was a trial of a few steps: train without --steps before you use it." if steps else _use(file))
+        use = f"To use it, set WAYFARE_ENCODER_DIFFERENCE={file}"
+        click.echo("This was a trial of a few steps: train without --steps before you use it." if steps else use)
 
 
 def _train(file: Path, more: Sequence[LabelledCatalog], *, seed: int, steps: int) -> list[LabelledCatalog]:
@@ -108,10 +109,6 @@ def _judgements(file: Path, trained: Sequence[LabelledCatalog], judged: Sequence
             _tell(Step(f"Judging by {output.printable(catalog.name)}", place + 1, len(judged)))
             found += judge(catalog, frozen.encode, tuned.encode, known)
     return found
-
-
-def _use(file: Path) -> str:
-    return f"To use it, set WAYFARE_ENCODER_DIFFERENCE={file}"
 
 
 def _print_document(file: Path, elapsed_s: float, judgements: Sequence[Judgement]) -> None:

@@ -136,11 +136,28 @@ class ScenarioService:
 
         Raises Stopped once `cancel` is set.
         """
+        steps, every = len(world.order), 1 if live else REPORTED_EVERY
         runs: list[ScenarioRun] = []
+
+        def watched(number: int, entry: Entry, call: Call | None) -> Iterator[Step]:
+            """The steps of a run. Every so often, and after every real call, it reports the progress of all runs and looks at `cancel`."""
+            for done, step in enumerate(walk(world, entry.router, entry.parameters, call)):
+                if done % every == 0:
+                    if cancel is not None and cancel.is_set():
+                        raise Stopped
+                    if progress is not None:
+                        progress(number * steps + done, len(plan) * steps)
+                if watch is not None:
+                    watch(number, step)
+                yield step
+            if progress is not None:
+                progress((number + 1) * steps, len(plan) * steps)
+
         for number, entry in enumerate(plan):
             with self._calls(world, cancel) if live else nullcontext() as call:
-                steps = _watched(world, entry, number, len(plan), progress, cancel, watch, call)
-                run = measured(world, entry.router, entry.setting, entry.parameters.values(), steps)
+                run = measured(
+                    world, entry.router, entry.setting, entry.parameters.values(), watched(number, entry, call)
+                )
             runs.append(replace(run, mode=LIVE) if live else run)
         return tuple(runs)
 
@@ -234,31 +251,6 @@ def _parameters(router: str, setting: Setting, values: Mapping[str, object], pre
     names = [knob.name for knob in parameters.knobs()]
     by_words = {"similarity": VIEW_WEIGHTS} if issubclass(parameters, TwoStageParameters) else {}
     return applied(parameters, preset, {**by_words, **parameters_under(setting, names), **values})
-
-
-def _watched(
-    world: World,
-    entry: Entry,
-    number: int,
-    of: int,
-    progress: Progress | None,
-    cancel: threading.Event | None,
-    watch: Callable[[int, Step], None] | None,
-    call: Call | None,
-) -> Iterator[Step]:
-    """The steps of a run. Every so often, and after every real call, it reports the progress of all runs and looks at `cancel`."""
-    steps, every = len(world.order), 1 if call is not None else REPORTED_EVERY
-    for done, step in enumerate(walk(world, entry.router, entry.parameters, call)):
-        if done % every == 0:
-            if cancel is not None and cancel.is_set():
-                raise Stopped
-            if progress is not None:
-                progress(number * steps + done, of * steps)
-        if watch is not None:
-            watch(number, step)
-        yield step
-    if progress is not None:
-        progress((number + 1) * steps, of * steps)
 
 
 def conditions_of(world: World, profile: Profile, source: str, *, seed: int, predicted: str) -> Conditions:

@@ -5,6 +5,7 @@ A stored run is its entry in `wayfare bench --json`. Its measures by task are co
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -211,11 +212,7 @@ def compared_tools(decisions: Sequence[Decision]) -> tuple[ComparedTool, ...]:
 
 def winners(decisions: Sequence[Decision]) -> dict[str, int]:
     """The number of decisions that each winner has, most first. "" stands for no candidate."""
-    counts: dict[str, int] = {}
-    for decision in decisions:
-        name = decision.winner.tool if decision.winner else ""
-        counts[name] = counts.get(name, 0) + 1
-    return dict(sorted(counts.items(), key=lambda item: -item[1]))
+    return dict(Counter(decision.winner.tool if decision.winner else "" for decision in decisions).most_common())
 
 
 def _placing(decision: Decision, tool: str) -> Placing:

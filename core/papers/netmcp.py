@@ -108,7 +108,7 @@ def _expertise(*tables: Table) -> Table:
     rows: list[Row] = []
     for table, name in ((table, name) for table in tables for name in PAIR):
         of = [row.values for row in table.rows if row.name.startswith(name.upper())]
-        sides = [[_share(v["ee"][side], v["ssr"][side]) for v in of] for side in (0, 1)]
+        sides = [[(float(v["ee"][side] or 0.0) / float(v["ssr"][side] or 1.0)) for v in of] for side in (0, 1)]
         values = {key: pair(*(pick(side) for side in sides)) for key, pick in (("least", min), ("most", max))}
         rows.append(Row(f"{name.upper()}, {table.title.partition(' · ')[2]}", Kind.OURS, values))
     return Table(
@@ -118,10 +118,6 @@ def _expertise(*tables: Table) -> Table:
         "its servers have together 1.24, and shares of one softmax have at most 1. The paper prints no formula for the figure. Ours is the BM25 score of the server's "
         "right tool over the best score, averaged over the questions, so that only the ratio of two routers compares.",
     )  # fmt: skip
-
-
-def _share(one: Value, of: Value) -> float:
-    return float(one or 0.0) / float(of or 1.0)
 
 
 def _ideal(material: Material) -> Table:

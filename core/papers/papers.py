@@ -41,22 +41,11 @@ class PaperService:
     _: KW_ONLY
     folder: Path = RESULTS
 
-    def make(
-        self,
-        paper: str,
-        *,
-        seed: int = 0,
-        model_tasks: int = MODEL_TASKS,
-        poisoned: Path | None = None,
-        say: Callable[[str], None] = lambda _: None,
-    ) -> Report:
-        """Recompute one paper, in seconds to minutes. `say` gets the step under way. A set model is asked at most `model_tasks` questions
-        for each row that needs it. Raises UnknownNameError.
-        """
+    def make(self, paper: str, material: Material) -> Report:
+        """Recompute one paper, in seconds to minutes. Raises UnknownNameError."""
         if paper not in PAPERS:
             raise UnknownNameError(f"There is no paper {paper!r}; choose one of: {', '.join(PAPERS)}.")
         of = PAPERS[paper]
-        material = self.material(seed=seed, model_tasks=model_tasks, poisoned=poisoned, say=say)
         tables, charts = of.results(material)
         return Report(
             id=paper,
@@ -64,7 +53,7 @@ class PaperService:
             title=of.title,
             about=of.about,
             catalogs={name: self._fingerprint(name) for name in of.catalogs},
-            seed=seed,
+            seed=material.seed,
             versions={name: version(name) for name in COMPUTING},
             code=code_version(),
             model="" if material.model is None else material.model.name,
@@ -80,6 +69,8 @@ class PaperService:
         poisoned: Path | None = None,
         say: Callable[[str], None] = lambda _: None,
     ) -> Material:
+        """What papers are computed over. `say` gets the step under way. A set model is asked at most `model_tasks` questions for each row
+        that needs it."""
         return Material(
             context=self.catalogs.context,
             tasks=self._tasks,

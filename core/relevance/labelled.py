@@ -41,29 +41,19 @@ def fit_weights(
     """
     from scipy.optimize import minimize  # takes a third of a second to load
 
+    def loss(factors: Floats) -> tuple[float, Floats]:
+        logits = slope * (features @ (shipped * factors).astype(np.float32)).astype(np.float64)
+        chance = np.exp(logits - logits.max(axis=1, keepdims=True))
+        chance /= chance.sum(axis=1, keepdims=True)
+        hit = np.where(right, chance, 0.0)
+        total = np.maximum(hit.sum(axis=1, keepdims=True), 1e-12)
+        missed = (chance - hit / total).astype(np.float32)
+        lost = float(-np.log(total).sum()) + strength * float(((factors - 1) ** 2).sum())
+        gradient = slope * shipped * np.einsum("qc,qcn->n", missed, features) + 2 * strength * (factors - 1)
+        return lost, gradient
+
     start, bounds = np.ones(len(shipped)), [(0.0, None)] * len(shipped)
-    given = (features, right, shipped, strength, slope)
-    found = minimize(_loss, start, given, jac=True, method="L-BFGS-B", bounds=bounds)
-    return shipped * found.x
-
-
-def _loss(
-    factors: Floats,
-    features: NDArray[np.float32],
-    right: NDArray[np.bool_],
-    shipped: Floats,
-    strength: float,
-    slope: float,
-) -> tuple[float, Floats]:
-    logits = slope * (features @ (shipped * factors).astype(np.float32)).astype(np.float64)
-    chance = np.exp(logits - logits.max(axis=1, keepdims=True))
-    chance /= chance.sum(axis=1, keepdims=True)
-    hit = np.where(right, chance, 0.0)
-    total = np.maximum(hit.sum(axis=1, keepdims=True), 1e-12)
-    missed = (chance - hit / total).astype(np.float32)
-    loss = float(-np.log(total).sum()) + strength * float(((factors - 1) ** 2).sum())
-    gradient = slope * shipped * np.einsum("qc,qcn->n", missed, features) + 2 * strength * (factors - 1)
-    return loss, gradient
+    return shipped * minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds).x
 
 
 # The line that makes logits of p_fit mean what they say (Platt scaling, shrunk to none), and how far they are from it. Rows are sub-tasks,

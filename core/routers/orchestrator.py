@@ -78,8 +78,24 @@ def orchestrate(
     sub_queries = query.planner.decompose(query.text, MAX_PARTS) if parameters.decompose else ()
     if len(sub_queries) < 2:
         sub_queries = (SubQuery(query.text),)
-    share = max(1, parameters.n // len(sub_queries))
-    return tuple(_part(query, context, parameters, retrieve, sub_query, share) for sub_query in sub_queries)
+    share, tools = max(1, parameters.n // len(sub_queries)), context.catalog.tools
+
+    def part(sub_query: SubQuery) -> Part:
+        match = query.match(SHOWN[parameters.similarity], sub_query.text)
+        retrieved = retrieve(sub_query.text, match)
+        best = list(map(int, retrieved.rows))
+        if parameters.planner == "rules" and not parameters.refuse:
+            return Part(sub_query, match, retrieved, tuple(best[:share]), "The best by score.")
+        fit = query.cosines("tools", "full", sub_query.text)  # what a planner's limit on the fit is calibrated on
+        cards = [Card(tools[row].id, full(tools[row]), float(np.clip(fit[row], 0, 1))) for row in best]
+        selection = query.planner.select(sub_query.text, cards, share)
+        if not selection.ids and parameters.refuse:
+            return Part(sub_query, match, retrieved, (), selection.reason)
+        named = selection.ids if parameters.planner == "model" else ()
+        rows = dict.fromkeys((*(context.catalog.tool_row[name] for name in named), *best))
+        return Part(sub_query, match, retrieved, tuple(rows)[:share], selection.reason)
+
+    return tuple(map(part, sub_queries))
 
 
 def joined_result(
@@ -132,30 +148,6 @@ def joined_result(
         exposure=exposure,
         no_candidate=_why_none(context, parts, retrieved),
     )
-
-
-def _part(
-    query: Query,
-    context: RoutingContext,
-    parameters: OrchestratorParameters,
-    retrieve: Retrieve,
-    sub_query: SubQuery,
-    share: int,
-) -> Part:
-    match = query.match(SHOWN[parameters.similarity], sub_query.text)
-    retrieved = retrieve(sub_query.text, match)
-    best = list(map(int, retrieved.rows))
-    if parameters.planner == "rules" and not parameters.refuse:
-        return Part(sub_query, match, retrieved, tuple(best[:share]), "The best by score.")
-    fit = query.cosines("tools", "full", sub_query.text)  # what a planner's limit on the fit is calibrated on
-    tools = context.catalog.tools
-    cards = [Card(tools[row].id, full(tools[row]), float(np.clip(fit[row], 0, 1))) for row in best]
-    selection = query.planner.select(sub_query.text, cards, share)
-    if not selection.ids and parameters.refuse:
-        return Part(sub_query, match, retrieved, (), selection.reason)
-    named = selection.ids if parameters.planner == "model" else ()
-    rows = dict.fromkeys((*(context.catalog.tool_row[name] for name in named), *best))
-    return Part(sub_query, match, retrieved, tuple(rows)[:share], selection.reason)
 
 
 def _joined_scores(parts: Sequence[Part], servers: int, tools: int) -> tuple[Scored, Scored]:

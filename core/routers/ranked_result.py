@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.domain.decision import Exposure, Stage, SubDecision
-from core.domain.trace import DROPS, KEPT, Drop, ServerEstimates, ServerTrace, ToolEstimates, ToolTrace, columns
+from core.domain.trace import DROPS, KEPT, Drop, ServerTrace, ToolTrace, columns
 from core.routers.base import RoutingResult
 from core.routers.context import RoutingContext
 from core.routers.estimates import estimates
@@ -59,8 +59,28 @@ def ranked_result(
     reason = no_candidate if context.tool_ids else NO_TOOLS
     of_servers, of_tools = estimates(context)
     return RoutingResult(
-        servers=_servers(context, servers, of_servers, on_list),
-        tools=_tools(context, tools, of_tools, rank, codes),
+        servers=ServerTrace(
+            **columns(of_servers),
+            names=context.server_names,
+            similarity=servers.similarity,
+            utility=servers.score,
+            posted_price_usd=np.full(len(on_list), np.nan),
+            ask_usd=context.statistics.servers.ask_usd,
+            rank=np.argsort(ranking(servers.score, servers.similarity, context.server_order)) + 1,
+            shortlisted=on_list,
+            accepted=on_list.copy(),
+        ),
+        tools=ToolTrace(
+            **columns(of_tools),
+            ids=context.tool_ids,
+            server_row=context.tool_server,
+            similarity=tools.similarity,
+            utility=tools.score,
+            payment_usd=of_tools.price_usd,
+            affordable=np.ones(len(codes), dtype=np.bool_),
+            rank=rank,
+            dropped=codes,
+        ),
         candidates=candidates,
         reason="" if candidates else reason,
         stages=stages,
@@ -96,37 +116,3 @@ def best_tool(context: RoutingContext, scores: Floats) -> Floats:
     best = np.full(len(context.server_names), scores.min(initial=0.0))
     np.maximum.at(best, context.tool_server, scores)
     return best
-
-
-def _servers(context: RoutingContext, scored: Scored, known: ServerEstimates[Floats], on_list: Mask) -> ServerTrace:
-    return ServerTrace(
-        **columns(known),
-        names=context.server_names,
-        similarity=scored.similarity,
-        utility=scored.score,
-        posted_price_usd=np.full(len(on_list), np.nan),
-        ask_usd=context.statistics.servers.ask_usd,
-        rank=np.argsort(ranking(scored.score, scored.similarity, context.server_order)) + 1,
-        shortlisted=on_list,
-        accepted=on_list.copy(),
-    )
-
-
-def _tools(
-    context: RoutingContext,
-    scored: Scored,
-    known: ToolEstimates[Floats, Floats],
-    rank: NDArray[np.int64],
-    codes: NDArray[np.int8],
-) -> ToolTrace:
-    return ToolTrace(
-        **columns(known),
-        ids=context.tool_ids,
-        server_row=context.tool_server,
-        similarity=scored.similarity,
-        utility=scored.score,
-        payment_usd=known.price_usd,
-        affordable=np.ones(len(codes), dtype=np.bool_),
-        rank=rank,
-        dropped=codes,
-    )
