@@ -29,8 +29,8 @@ from core.domain.console import PATH as DOOR_PATH
 from core.domain.errors import StoreError, WayfareError
 from core.domain.settings import launched
 from core.domain.untrusted_text import one_line
-from core.gateway.entrance import Uses
-from core.gateway.http_app import PATH, EndpointApp, callback_route, status_routes
+from core.gateway.entrance import PATH, Uses
+from core.gateway.http_app import EndpointApp, callback_route, status_routes
 from dashboard import page_host, session
 from dashboard.lane import PATH as LANE_PATH
 from dashboard.lane import lanes

@@ -36,8 +36,8 @@ from core.domain.people import act_for
 from core.domain.settings import Oidc
 from core.domain.untrusted_text import one_line
 from core.gateway.entrance import ALGORITHMS, BASE_PATH, foreign_origin, own_address, stranger
+from core.gateway.entrance import PATH as MCP
 from core.gateway.http_app import METADATA_PATH
-from core.gateway.http_app import PATH as MCP
 from core.governance.clients import LASTS, SignIns
 from dashboard.lane import read_body
 

@@ -344,7 +344,7 @@ def mcp(
     Example: wayfare mcp --catalog mine --router expected_value
     """
     from core.gateway.base import EndpointOptions
-    from core.gateway.joining import serve_stdio
+    from core.gateway.server import serve_stdio
 
     catalog, *further = catalogs or (FIRST_CATALOG,)
     if Path(catalog).is_file():

@@ -43,7 +43,9 @@ LARGE_BYTES = 1024 * 1024
 WITHOUT_TURN = ("ping", "subscriptions/listen")
 NAME_CHARS = 80
 CLIENT_INFO = "io.modelcontextprotocol/clientInfo"
-TOO_MANY = -32029
+TOO_MANY, ENDING = -32029, -32028
+PATH, COOKIE = "/mcp", "wayfare-client"
+"""The cookie tells clients without a token and without a session apart: from 2026-07-28 on the protocol has no sessions."""
 """A code from the range of JSON-RPC for server errors; the codes that MCP names mean something else."""
 Asgi = Callable[[Scope, Receive, Send], Awaitable[None]]
 

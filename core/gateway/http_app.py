@@ -30,7 +30,7 @@ from starlette.types import Message, Receive, Scope, Send
 from core.catalogs.server_sign_ins import CALLBACK
 from core.domain.errors import InsufficientScopeError, WayfareError
 from core.domain.settings import FIRST_CATALOG, Oidc
-from core.gateway.entrance import TOO_MANY, Asgi, Entrance, Uses, own_address, stranger
+from core.gateway.entrance import COOKIE, ENDING, PATH, TOO_MANY, Asgi, Entrance, Uses, own_address, stranger
 
 if TYPE_CHECKING:
     from core.app import App
@@ -41,11 +41,10 @@ if TYPE_CHECKING:
     from core.governance.clients import Client
     from core.governance.governance import GovernanceService
 
-PATH = "/mcp"
 METADATA_PATH = "/.well-known/oauth-protected-resource"
 _log = logging.getLogger(__name__)
 CLIENT = "wayfare.client"  # key in the scope of a request: the client of its token
-INVALID_REQUEST, ENDING = -32600, -32028
+INVALID_REQUEST = -32600
 """Codes of JSON-RPC. The last is from its range for server errors; the codes that MCP names mean something else."""
 SESSION_IDLE_S = 86_400.0
 """A session of a client lasts longer than those with servers that belong to it."""
@@ -147,7 +146,7 @@ class EndpointApp:
 
     async def _known(self, scope: Scope, send: Send) -> Send:
         """Returns `send` with a cookie for a client that nothing else tells from others. Ends the sessions of a client that leaves."""
-        from core.gateway.server import COOKIE, NEW_ID, session_key
+        from core.gateway.server import NEW_ID, session_key
 
         request, scope[NEW_ID] = HttpRequest(scope), secrets.token_urlsafe(16)
         ids = [id_ for id_ in (request.cookies.get(COOKIE), request.headers.get(SESSION_ID)) if id_]

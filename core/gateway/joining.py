@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import secrets
-import signal
-import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
-from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 from urllib.parse import urlencode, urlsplit
 
@@ -21,20 +17,16 @@ from mcp import MCPError
 from mcp.client import Transport
 from mcp.client.streamable_http import streamable_http_client
 from mcp.client.subscriptions import Subscription
-from mcp.server.stdio import stdio_server
 
 from core.domain.console import CONNECT_S, Owner, owner_of
 from core.domain.errors import Refusal, WayfareError
 from core.domain.execution import CLIENT_SIDE, NOBODY, TOOLS
-from core.domain.settings import IN_MEMORY, Settings
+from core.domain.settings import Settings
 from core.gateway.base import Answer, EndpointOptions, PartRequest, Request, no_progress, refused
-from core.gateway.changes import JoinedChanges
-from core.gateway.door import IN_A_FILE, TOKEN, console_of
+from core.gateway.door import TOKEN, console_of
 from core.gateway.endpoint import DEFINITIONS, IMPROVING_DEFINITIONS
-from core.gateway.entrance import TOO_MANY
-from core.gateway.http_app import ENDING, PATH
+from core.gateway.entrance import COOKIE, ENDING, PATH, TOO_MANY
 from core.gateway.report import MOST_TRIES
-from core.gateway.server import COOKIE, mcp_server
 from core.governance.governed_calls import own_session
 from core.governance.policy import LONGEST_HOLD_S
 
@@ -284,48 +276,3 @@ class StdioBackend:
         async with self._lock:
             if self._joined is lost:
                 self._joined = None
-
-
-# The stdio server, for clients that start a command: standard output carries only the protocol.
-
-
-def serve_stdio(settings: Settings, options: EndpointOptions) -> None:
-    """Speaks MCP on standard input and output until the input ends. Raises WayfareError if it cannot serve."""
-    options.parameters()  # wrong options fail at the start, not at the first search
-    if str(settings.db) == IN_MEMORY:
-        raise WayfareError(IN_A_FILE)
-    backend = StdioBackend(settings, options)
-
-    def leave(*_: object) -> None:
-        os._exit(0)  # a thread may block on the input, and native code may still run in another
-
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, leave)
-
-    async def begin(tasks: TaskGroup) -> None:
-        """Finds or starts the console while the client says hello. Ends the process with a sentence if that fails."""
-        try:
-            await backend.joined(tasks)
-        except WayfareError as error:
-            sys.stderr.write(f"{error}\n")
-            sys.stderr.flush()
-            os._exit(2)
-
-    async def run() -> None:
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(begin, tasks)
-            served = mcp_server(
-                partial(backend.call, tasks),
-                lambda _: options,
-                listing=partial(backend.listed, tasks),
-                part=partial(backend.part, tasks),
-                changes=JoinedChanges(backend, tasks),
-                mirror=bool(options.mirror),
-            )
-            async with stdio_server() as (reader, writer):
-                await served.run(reader, writer, served.create_initialization_options())
-            await backend.goodbye()
-            tasks.cancel_scope.cancel()
-
-    anyio.run(run)
-    leave()

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import os
+import signal
+import sys
 from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import Future
 from dataclasses import replace
@@ -11,7 +14,9 @@ from functools import partial
 from importlib.metadata import version
 from typing import Any
 
+import anyio
 import mcp_types
+from anyio.abc import TaskGroup
 from cachetools import LRUCache
 from mcp import MCPError
 from mcp.server.caching import CacheHint
@@ -19,6 +24,7 @@ from mcp.server.context import CallNext, HandlerResult, ServerMiddleware, Server
 from mcp.server.lowlevel import NotificationOptions
 from mcp.server.lowlevel import Server as McpServer
 from mcp.server.models import InitializationOptions
+from mcp.server.stdio import stdio_server
 from mcp.shared.message import ServerMessageMetadata
 from mcp_types import LOG_LEVEL_META_KEY
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
@@ -27,10 +33,13 @@ from opentelemetry.propagate import extract
 
 from core.domain.errors import Refusal, WayfareError
 from core.domain.execution import ANONYMOUS, CLIENT_SIDE, NOBODY, SESSION_OWNER, WAYFARE, ClientSide, SessionOwner
+from core.domain.settings import IN_MEMORY, Settings
 from core.domain.untrusted_text import one_line
 from core.gateway.base import Answer, EndpointOptions, PartRequest, Request, no_progress, refused
-from core.gateway.changes import TellsClients
+from core.gateway.changes import JoinedChanges, TellsClients
+from core.gateway.door import IN_A_FILE
 from core.gateway.endpoint import DEFINITIONS, IMPROVING_DEFINITIONS, INSTRUCTIONS
+from core.gateway.entrance import COOKIE
 
 # Trace context of a client: the protocol's package reads `_meta`; here are the HTTP headers.
 
@@ -49,9 +58,8 @@ async def traced(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> Ha
 # Whose sessions with servers a request uses: each client has its own, because servers keep state in them.
 
 Context = ServerRequestContext[Any, Any]
-COOKIE, NEW_ID = "wayfare-client", "wayfare.new_id"
-"""The cookie tells clients without a token and without a session apart: from 2026-07-28 on the protocol has no sessions. The other is the
-key in the scope of a request for the cookie that it gets."""
+NEW_ID = "wayfare.new_id"
+"""The key in the scope of a request for the cookie that it gets."""
 
 
 def session_key(id_: str) -> str:
@@ -320,3 +328,50 @@ def client_name(context: Context) -> str:
     """Returns the name that the client gives itself, in one line without invisible characters, or "unknown"."""
     params = context.session.client_params
     return one_line(params.client_info.name if params is not None else "", CLIENT_CHARS) or "unknown"
+
+
+# The stdio server, for clients that start a command: standard output carries only the protocol.
+
+
+def serve_stdio(settings: Settings, options: EndpointOptions) -> None:
+    """Speaks MCP on standard input and output until the input ends. Raises WayfareError if it cannot serve."""
+    from core.gateway.joining import StdioBackend  # the client of the console
+
+    options.parameters()  # wrong options fail at the start, not at the first search
+    if str(settings.db) == IN_MEMORY:
+        raise WayfareError(IN_A_FILE)
+    backend = StdioBackend(settings, options)
+
+    def leave(*_: object) -> None:
+        os._exit(0)  # a thread may block on the input, and native code may still run in another
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, leave)
+
+    async def begin(tasks: TaskGroup) -> None:
+        """Finds or starts the console while the client says hello. Ends the process with a sentence if that fails."""
+        try:
+            await backend.joined(tasks)
+        except WayfareError as error:
+            sys.stderr.write(f"{error}\n")
+            sys.stderr.flush()
+            os._exit(2)
+
+    async def run() -> None:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(begin, tasks)
+            served = mcp_server(
+                partial(backend.call, tasks),
+                lambda _: options,
+                listing=partial(backend.listed, tasks),
+                part=partial(backend.part, tasks),
+                changes=JoinedChanges(backend, tasks),
+                mirror=bool(options.mirror),
+            )
+            async with stdio_server() as (reader, writer):
+                await served.run(reader, writer, served.create_initialization_options())
+            await backend.goodbye()
+            tasks.cancel_scope.cancel()
+
+    anyio.run(run)
+    leave()

@@ -14,7 +14,8 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from core.app import App
-from core.gateway.http_app import PATH, EndpointApp, status_routes
+from core.gateway.entrance import PATH
+from core.gateway.http_app import EndpointApp, status_routes
 
 
 def asgi(app: Callable[[], App], catalog: str = "world", **options: Any) -> Starlette:

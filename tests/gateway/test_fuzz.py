@@ -13,8 +13,8 @@ from starlette.routing import Route
 from core.app import App
 from core.cli.command_door import CommandDoor
 from core.domain.console import PATH as DOOR_PATH
-from core.gateway.entrance import Uses
-from core.gateway.http_app import PATH, EndpointApp, status_routes
+from core.gateway.entrance import PATH, Uses
+from core.gateway.http_app import EndpointApp, status_routes
 from core.routers.ehrr import EhrrParameters
 from core.routers.presets import DEFAULT_PRESET, applied
 from dashboard.lane import PATH as LANE_PATH
