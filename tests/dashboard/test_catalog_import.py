@@ -140,6 +140,8 @@ def test_a_command_is_shown_as_it_will_run() -> None:
 def test_connecting_warns_asks_for_values_and_reports(app: App) -> None:
     page = visit(catalog="mine")
     button(page, "Connect a client configuration…").click().run()
+    paste(page, '{"mcpServers": {"units": {"type": "http", "url": "https://units.example/mcp"}}}')
+    assert "1 address will be contacted over the network" in text_of(page)
     paste(page, json.dumps(CONFIG))
     plan = page.dataframe[-1].value.iloc[0]
     assert (plan["command or address"], plan["needs"]) == ("no-such-command-anywhere", "token")
@@ -149,6 +151,7 @@ def test_connecting_warns_asks_for_values_and_reports(app: App) -> None:
     button(page, "Connect and discover").click().run()
     assert not page.exception
     job: Job = page.session_state[JOB]
+    assert job.about.name == "live"  # typed right before the press: not the name that was drawn
     with pytest.raises(CatalogError):
         job.future.result(timeout=30)
     page.run()
