@@ -19,7 +19,7 @@ from html import escape
 from pathlib import Path
 from string import Template
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qs, quote, urlsplit
+from urllib.parse import parse_qs, quote, urlencode, urlsplit
 
 import anyio.to_thread
 from starlette.datastructures import Headers
@@ -163,8 +163,9 @@ def _kept(answer: Response, sign_ins: SignIns, cookie: str, request: Request) ->
 
 async def _answer(sign_ins: SignIns, oidc: Oidc | None, request: Request) -> Response:
     if request.url.path == SIGN_OUT:
-        sign_ins.end(request.cookies.get(sign_ins.cookie, ""))
-        done = RedirectResponse(SIGN_IN, 303, HEADERS)
+        at_provider = sign_ins.end(request.cookies.get(sign_ins.cookie, ""))
+        there = await signed_out_at(oidc, f"{own_address(request.scope)}{SIGN_IN}") if at_provider and oidc else ""
+        done = RedirectResponse(there or SIGN_IN, 303, HEADERS)
         done.delete_cookie(sign_ins.cookie, httponly=True, samesite="strict")
         return done
     if request.method != "POST":
@@ -277,6 +278,19 @@ async def came_back(oidc: Oidc, request: Request) -> tuple[Mapping[str, Any], st
     except (AuthlibBaseError, JoseError, HTTPError, ValueError, KeyError, RuntimeError) as error:
         _log.warning("a sign-in at the identity provider failed: %s", one_line(str(error), 300))
         raise WayfareError(f"The identity provider did not sign you in ({type(error).__name__}).") from None
+
+
+async def signed_out_at(oidc: Oidc, back: str) -> str:
+    """Returns the address at which the provider ends its own session (RP-Initiated Logout 1.0), "" if it has none or cannot be reached. It
+    has the client's id in place of the ID token, which is personal and would stay in logs."""
+    from httpx2 import HTTPError
+
+    try:
+        ends = (await _client(oidc).load_server_metadata()).get("end_session_endpoint", "")
+    except (HTTPError, ValueError, KeyError, RuntimeError):
+        return ""
+    query = urlencode({"client_id": oidc.client_id, "post_logout_redirect_uri": back})
+    return f"{ends}{'&' if '?' in ends else '?'}{query}" if ends else ""
 
 
 _COOKIE_PATH = re.compile(rb"(; *path=)(?=/)", re.IGNORECASE)

@@ -334,11 +334,13 @@ class SignIns:
     def _note(self, name: str, did: str, about: str, refused: bool) -> None:
         self._store.governance.append(PersonAction(self._now(), name, did, about, refused))
 
-    def end(self, cookie: str) -> None:
+    def end(self, cookie: str) -> bool:
+        """Ends a session. Returns whether it was begun at an identity provider."""
         session = self._session(cookie)
         if session:
             with self._lock:
                 self._ended[session["id"]] = None
+        return "groups" in session
 
     def _session(self, cookie: str) -> dict[str, Any]:
         try:

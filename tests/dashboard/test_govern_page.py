@@ -7,18 +7,20 @@ from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
+import pyarrow as pa
 import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from core.app import App
-from core.domain.errors import Refusal
+from core.domain.errors import Refusal, WayfareError
 from core.domain.limits import BreakerRules
 from core.domain.outcome import OutcomeKind, ToolCall
 from core.domain.settings import Launch, set_launch
 from core.governance.budgets import Budget
-from core.governance.policy import ApprovalRules, Scope
+from core.governance.policy import ApprovalRules, Pin, Policy, Sanitise, Scope
 from core.governance.refusals import Wanted
+from dashboard.pages.govern.lists import with_rows
 from tests.dashboard.harness import app_with, labelled, open_page, press, text_of, words_of
 from tests.importing import import_text
 
@@ -183,3 +185,21 @@ def test_a_policy_that_cannot_be_read_is_said_and_changes_nothing(app: App) -> N
     page.text_area(key="govern:policy-text").set_value("deny = ['mail::*']").run()
     press(page, "govern:policy-apply")
     assert app.governance.policy.deny == ("mail::*",)
+
+
+def test_the_lists_of_the_policy_are_tables_and_a_wrong_row_is_said(app: App) -> None:
+    rows = (Pin("post/mail::send"),), (Sanitise("web-*", "remove"),)
+    app.governance.set_policy(Policy(pinned=rows[0], sanitise=rows[1], per_person=("web-*",)), origin="test")
+    page = open_page("govern", view="Policy")
+    shown = [pa.ipc.open_stream(one.proto.arrow_data.data).read_all().to_pydict() for one in page.data_editor]
+    assert [(one.get("tool"), one.get("server"), one.get("secrets")) for one in shown] == [
+        (["post/mail::send"], None, None),
+        (None, ["web-*"], ["remove"]),
+    ]
+    page.multiselect(key="govern:policy-per_person").set_value(["web-*", "mail"]).run()
+    assert app.governance.policy.per_person == ("web-*", "mail")
+    known = app.governance.policy
+    assert with_rows(known, "pinned", [{"tool": "post/mail::send", "client": "*"}]) == known
+    assert with_rows(known, "pinned", []).pinned == ()
+    with pytest.raises(WayfareError, match="catalog/server::tool"):
+        with_rows(known, "pinned", [{"tool": "send", "client": None}])

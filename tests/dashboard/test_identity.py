@@ -17,7 +17,7 @@ from core.app import App
 from core.domain.settings import Oidc
 from core.governance.policy import People, Policy, Scope
 from dashboard.app import pages as console
-from dashboard.sign_in import CAME_BACK, PROVIDER, SIGN_IN, SIGN_OUT, SignInGate
+from dashboard.sign_in import CAME_BACK, PROVIDER, SIGN_IN, SIGN_OUT, BasePath, SignInGate
 from tests.dashboard.harness import app_with
 from tests.gateway.serving import listening
 from tests.identity_provider import Provider
@@ -85,6 +85,11 @@ def test_groups_become_roles_and_signing_out_ends_it(app: App, url: str, caplog:
         app.governance.set_policy(Policy(people=People(groups={"ops": "admin"})), origin="test")
         assert app.governance.sign_ins.person(kept).roles == ("admin",)  # at once
         assert vic.get("/").status_code == 401
+        out = ann.get(SIGN_OUT).headers["location"]  # the provider ends its own session, and sends the browser back
+        asked = parse_qs(urlsplit(out).query)
+        assert out.startswith(f"http://localhost:{server.server_port}/oauth2/end_session?")
+        assert asked == {"client_id": ["wayfare"], "post_logout_redirect_uri": [f"{url}{SIGN_IN}"]}
+        assert "redirect_uri" in httpx2.get(out).text
         assert ann.get(SIGN_OUT).headers["location"] == SIGN_IN
         assert ann.get("/", headers={"cookie": f"{name}={kept}"}).status_code == 401  # a copy of the cookie, too
     assert SECRET not in caplog.text
@@ -123,6 +128,24 @@ def test_an_answer_that_this_browser_did_not_begin_is_refused(app: App, url: str
         assert visitor.get(f"{CAME_BACK}?error=access_denied&error_description=%3Cb%3Eno").status_code == 401
         assert visitor.get(where).status_code == 200
         assert visitor.get(where).status_code == 401  # once
+
+
+def test_below_a_base_path_the_provider_sends_the_browser_back_there(app: App) -> None:
+    gate = SignInGate(console, needed=lambda: True, app=lambda: app)
+    app.governance.set_policy(Policy(people=People(groups={"ops": "viewer"})), origin="test")
+    with Provider().served() as issuer, listening(BasePath(gate, "https://tools.example.com/wayfare")) as address:
+        trust(app, issuer)
+        with browser(address) as ann:
+            left = urlsplit(ann.get(f"/wayfare{PROVIDER}?next=/govern").headers["location"])
+            assert parse_qs(left.query)["redirect_uri"] == [f"{address}/wayfare{CAME_BACK}"]
+            back = ann.get(httpx2.get(left.geturl()).headers["location"])
+            assert (back.status_code, "0;url=./govern" in back.text) == (200, True)
+            assert {one.path for one in ann.cookies.jar} == {"/wayfare/"}
+            assert ann.get("/wayfare/").status_code == 200
+            assert (
+                ann.get(f"/wayfare{SIGN_OUT}").headers["location"] == f"/wayfare{SIGN_IN}"
+            )  # this provider has no sign-out
+            assert ann.get("/wayfare/").status_code == 401
 
 
 WRONG: dict[str, Callable[[], dict[str, object]]] = {

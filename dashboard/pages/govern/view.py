@@ -19,6 +19,7 @@ from core.governance.definitions import HeldDefinition
 from core.governance.policy import Policy, from_toml, to_toml
 from core.governance.status import BudgetStatus, budgets, clients_today, servers
 from dashboard.pages.govern.budgets import budgets_view, clients_view, do, said
+from dashboard.pages.govern.lists import lists
 from dashboard.session import current_app, only, origin
 from dashboard.ui.calling import held_words, what_changed
 from dashboard.ui.table import table
@@ -224,6 +225,7 @@ def policy_view(app: App) -> None:
             f"After {policy.breaker.failures} lost calls in a row a server is paused for {policy.breaker.open_s:g} s, then one call tries it. "
             "A failed try doubles the pause."
         )
+    lists(app)
     _text(app, policy)
 
 
