@@ -71,10 +71,6 @@ class Approval:
     state: State
     decided: str = ""
 
-    @property
-    def binding(self) -> Binding:
-        return Binding(**{one.name: getattr(self.change, one.name) for one in fields(Binding)})
-
 
 @dataclass(eq=False)
 class ApprovalQueue:
@@ -206,7 +202,8 @@ class ApprovalQueue:
             for waiting in self._watched.get(change.id, ()):
                 if not waiting.done():
                     waiting.set_result(None)
-        self._by_key[Approval(change, WAITING).binding.key] = change.id
+        bound = Binding(**{one.name: getattr(change, one.name) for one in fields(Binding)})
+        self._by_key[bound.key] = change.id
 
 
 def _bounded(arguments_json: str) -> str:
