@@ -65,7 +65,7 @@ def test_what_a_small_model_said_is_understood(endpoint, planner, one):
         case "needed":
             assert understood == (words["kind"] == "TOOLS")
         case "nextaction":
-            assert understood == (words["next_action"] if words["status"] == "continue" else "")
+            assert understood == (words["next_action"].strip() if words["status"] == "continue" else "")
         case "wanted":
             assert (understood.server, understood.tool) == (words["server"], words["tool"])
         case kind:
