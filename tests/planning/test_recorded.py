@@ -13,6 +13,7 @@ from core.domain.catalog import Tool
 from core.domain.errors import PlannerError
 from core.planning.base import Card, Turn
 from core.planning.model import ModelPlanner
+from tests.benchmarks.asking import grade, needs_tools, next_action
 
 RECORDED: list[dict[str, Any]] = json.loads(Path(__file__).with_name("recorded.json").read_text(encoding="utf-8"))
 ASK: Mapping[str, Callable[[ModelPlanner, dict[str, Any]], Any]] = {
@@ -22,10 +23,19 @@ ASK: Mapping[str, Callable[[ModelPlanner, dict[str, Any]], Any]] = {
     ),
     "complexityreply": lambda planner, one: planner.complexity(one["question"], ["stocks", "news", "sheets"]),
     "description": lambda planner, one: planner.predict_tool(one["question"]),
+    "grade": lambda planner, one: grade(planner, one["question"], one["answer"], one["truth"]),
+    "needed": lambda planner, one: needs_tools(planner, one["question"]),
+    "nextaction": lambda planner, one: next_action(planner, one["question"], one["done"]),
     "parts": lambda planner, one: planner.decompose(one["question"]),
     "question": lambda planner, one: planner.rewrite(one["question"]),
     "questions": lambda planner, one: planner.expand(one["question"]),
     "wanted": lambda planner, one: planner.request(one["question"]),
+}
+
+OF_BENCHMARKS: Mapping[str, Callable[[dict[str, Any]], Any]] = {
+    "grade": lambda words: words["score"] / 10,
+    "needed": lambda words: words["kind"] == "TOOLS",
+    "nextaction": lambda words: words["next_action"].strip() if words["status"] == "continue" else "",
 }
 
 
@@ -56,6 +66,8 @@ def test_what_a_small_model_said_is_understood(endpoint, planner, one):
             assert len(understood) == len(set(understood) - {one["question"]})
         case "complexityreply":
             assert (understood.label == "complex") == words["complex"]
+        case "grade" | "needed" | "nextaction" as kind:
+            assert understood == OF_BENCHMARKS[kind](words)
         case "wanted":
             assert (understood.server, understood.tool) == (words["server"], words["tool"])
         case kind:
