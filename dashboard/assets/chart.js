@@ -12,6 +12,8 @@ const NARROW_PX = 480;
 const FEW_NAMES = 4;
 const ROW_PX = 18;
 
+const MOVES = new Set(["x", "text", "hovertext", "customdata"]);
+
 const SETTLED_MS = 250; // after a zoom or a move
 
 let loading;
@@ -56,7 +58,22 @@ function turned(box, { part, seen }) {
   if (!chart || !given(chart, part)) return;
   if (!window.Plotly || !chart.size || !seen || document.fullscreenElement) return ask(box);
   due.delete(box);
-  draw(window.Plotly, box, chart);
+  if (chart.frame && chart.frame === frameOf(chart.figure)) slide(window.Plotly, box, chart);
+  else draw(window.Plotly, box, chart);
+}
+
+// Move bars, points and texts within their axes: half the work of a new drawing, which lays out axes and margins again.
+async function slide(plotly, box, chart) {
+  delete box.dataset.due;
+  const { data } = chart.figure;
+  const atOnce = { transition: { duration: 0 }, frame: { duration: 0, redraw: false }, mode: "immediate" };
+  await plotly.animate(box, { data, traces: [...data.keys()] }, atOnce).catch(() => {}); // a newer figure ends it
+}
+
+// All of a figure that does not move with its numbers. "" if its axes depend on them.
+function frameOf({ data, layout }) {
+  if (!layout.xaxis?.range || !layout.yaxis?.range) return "";
+  return JSON.stringify([layout, JSON.stringify(data, (key, value) => (MOVES.has(key) ? value.length : value))]);
 }
 
 function begin(box) {
@@ -154,6 +171,7 @@ async function drawn(plotly, box) {
 // Draw a chart with the last measured size and colours. Returns whether it could be drawn.
 async function draw(plotly, box, chart) {
   const { data, layout } = chart.figure;
+  chart.frame = frameOf(chart.figure); // before Plotly writes into it
   box.dataset.due = "";
   try {
     await plotly.react(box, data, { ...layout, ...chart.drawnWith }, chart.config);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from itertools import pairwise
 from textwrap import wrap
@@ -53,7 +54,12 @@ def auction(decision: Decision, *, height: int = 330) -> go.Figure:
         title="2 · Auction: ask ● ≤ posted |",
         height=height,
         xaxis2=EDGES,
-        xaxis={"title": {"text": "m$ per call", "font": {"size": 11}}, "rangemode": "tozero"},
+        xaxis={
+            "title": {"text": "m$ per call", "font": {"size": 11}},
+            "range": _range(
+                [1e3 * price for row in rows for price in (row.posted_price_usd, row.ask_usd) if price is not None]
+            ),
+        },
         yaxis=rows_axis(len(rows), shown=5),
     )
 
@@ -213,7 +219,7 @@ def server_ranking(decision: Decision, *, height: int = 330) -> go.Figure:
         xaxis2=EDGES,
         xaxis={
             "title": {"text": "U = Sim − αs·C" if decision.economic else label(decision.score), "font": {"size": 11}},
-            "range": _range([row.utility for row in rows]),
+            "range": _range([row.utility for row in rows], room=0.28, least=0.05),
         },
         yaxis=rows_axis(len(rows), shown=SERVERS_SHOWN),
     )
@@ -225,11 +231,20 @@ def _names(names: Sequence[str], faded: Sequence[bool]) -> list[dict[str, object
     return [row_texts([names[place] for place in of], of, faded=kind) for kind, of in places.items()]
 
 
-def _range(utilities: list[float]) -> list[float]:
-    """Returns a range with room for the numbers behind the bars."""
-    low, high = min([0.0, *utilities]), max([0.0, *utilities])
-    room = 0.28 * max(high - low, 0.05)
-    return [low - (room if low < 0 else 0.0), high + room]
+def _range(values: Sequence[float], *, room: float = 0.06, least: float = 1e-3) -> list[float]:
+    """Returns a range from 0 to all values, and `room` times their span more: for numbers behind bars. Its ends are steps of an eighth, so
+    that it stays while a knob is turned.
+
+    >>> _range([0.91, 0.85]), _range([0.93]), _range([0.4, -0.3]), _range([])
+    ([0, 1.0], [0, 1.0], [-0.375, 0.5], [0, 0.0001220703125])
+    """
+    low, high = min([0.0, *values]), max([0.0, *values])
+    span = max(high - low, least)
+    step = 2.0 ** (math.floor(math.log2(span)) - 3)
+    return [
+        math.floor((low - room * span) / step) * step if low else 0,
+        math.ceil((high + room * span) / step) * step,
+    ]
 
 
 def _mark(row: ServerRow, chosen: str | None) -> tuple[str, str]:
@@ -295,6 +310,7 @@ def tool_breakdown(decision: Decision, *, height: int = 330) -> go.Figure:
         [*bars, utility],
         title=title,
         score="U = Sim − αt·(time + κ·price)",
+        ends=[*parts[0][2], *(time + money for time, money in zip(parts[1][2], parts[2][2], strict=True))],
         height=height,
         barmode="relative",
     )
@@ -314,14 +330,22 @@ def tool_scores(decision: Decision, *, height: int = 330) -> go.Figure:
         [bars],
         title=f"{2 if decision.tries is None else 3} · Tools by {label(decision.score, 30)}",
         score=label(decision.score),
+        ends=[row.utility for row in rows],
         height=height,
     )
 
 
 def _tools(
-    decision: Decision, traces: list[dict[str, object]], *, title: str, score: str, height: int, **layout: object
+    decision: Decision,
+    traces: list[dict[str, object]],
+    *,
+    title: str,
+    score: str,
+    ends: Sequence[float],
+    height: int,
+    **layout: object,
 ) -> go.Figure:
-    """Draws traces over the rivals, with their names and figures. The axis says under which condition the tools fit."""
+    """Draws traces over the rivals, with their names and figures. `ends` are those of the bars. The axis says under which condition the tools fit."""
     shown = decision.rivals(TOOLS_SHOWN)[::-1]
     rows = decision.tools_at(shown)
     names = [f"{sign(row)} {label(row.tool, NAME_CHARS)}" for row in rows]
@@ -336,7 +360,7 @@ def _tools(
             row_texts(_figures(decision, shown), range(len(rows)), right=True),
         ],
         title=title, height=height, xaxis2=EDGES, yaxis=rows_axis(len(rows), shown=TOOLS_SHOWN),
-        xaxis={"title": {"text": axis, "font": {"size": 11}}}, **layout,
+        xaxis={"title": {"text": axis, "font": {"size": 11}}, "range": _range(ends)}, **layout,
     )  # fmt: skip
 
 
