@@ -13,7 +13,8 @@ from types import ModuleType
 import streamlit as st
 
 from dashboard.page_host import StreamlitPage
-from dashboard.ui.question import Question, ask
+from dashboard.ui.frame import ask
+from dashboard.ui.question import Question
 from dashboard.ui.url_state import page_of, register
 
 LAST = "navigation:last"  # the view that was seen last, by group

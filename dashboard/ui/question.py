@@ -1,10 +1,9 @@
-"""The frame of a question: its text, catalog, router, preset and knobs, the same over every view that asks."""
+"""A question: its text, catalog, router and knobs, the same over every view that asks, and its decision."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 import streamlit as st
 
@@ -14,24 +13,18 @@ from core.decisions.strips import Strip
 from core.domain.decision import Decision
 from core.domain.params import Parameters
 from core.importers.shipped_catalogs import starting_queries
-from core.routers.tool_attention import STATE
 from dashboard.page_host import DeltaGenerator
-from dashboard.session import current_app, first_catalog, visitor
+from dashboard.session import first_catalog, visitor
 from dashboard.theme import WinnerColours
-from dashboard.ui.knobs import LaneLink, knob_panel, read_knobs, start_knobs
-from dashboard.ui.presets import DEFAULT_ROUTER, preset_choice
+from dashboard.ui.knobs import LaneLink, read_knobs
+from dashboard.ui.presets import DEFAULT_ROUTER
 from dashboard.ui.setting import (
-    BAR,
     chosen_network,
-    moved,
-    network_choice,
     network_texts,
-    start_network,
-    state_bar,
     supposed,
 )
 from dashboard.ui.text import escaped
-from dashboard.ui.url_state import OF_WORDS, SHARED, UrlState, open_page
+from dashboard.ui.url_state import OF_WORDS, SHARED, UrlState
 
 LONGEST = 20_000  # characters of a sub-task
 
@@ -122,7 +115,7 @@ def _warn_if_missing(kind: str, shown: str, options: Sequence[str], linked: Mapp
         )
 
 
-PRESET, COLOURS = "ask:preset", "ask:colours"
+COLOURS = "ask:colours"
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,65 +205,6 @@ def strip_colours(asked: Asked, winner: str, strips: Mapping[str, Strip]) -> Map
     )
 
 
-def ask(asks: Asks) -> Question | None:
-    """Draw the frame above a view. Returns the question, or None if its catalog has no tools: then the frame says so and has no knobs."""
-    app, state = current_app(), UrlState(asks.view, asks=True, of_answer=asks.of_answer)
-    linked = state.begin()
-    bar = st.container(key="state")
-    query, row = query_row(app, state, linked, first_catalog(), measures=asks.measures)
-    before = linked.get("q", "").strip(), linked.get("hint", "").strip(), linked.get("catalog", first_catalog())
-    if before != (query.query, query.hint, query.catalog):
-        for name in asks.of_answer:
-            linked.pop(name, None)
-            st.session_state.pop(state.key(name), None)
-    defaults, prefix = app.routing.parameters(query.router), knob_prefix(query.router)
-    for problem in start_knobs(defaults, linked, prefix):
-        st.warning(f"A part of the link was not used: {escaped(problem)}", icon=":material/link_off:")
-    start_network(app, linked)
-    ignored = ("n", "network", "at_s") if asks.measures else ()
-    question = Question(app, state, linked, query, defaults, prefix, asks.view, row, ignored)
-    with bar:
-        state_bar(question)
-    if _no_tools(question):
-        kept = {name: text for name, text in linked.items() if name not in asks.of_answer}  # for when a tool is there
-        state.end({**kept, **query.texts(first_catalog())}, question=question.texts)
-        return None
-    redraws = (*asks.redraws, PRESET, BAR) if asks.redraws else ()
-    lane = None if asks.lane is None else asks.lane(prefix)
-    with st.sidebar:
-        st.fragment(preset_choice, key=PRESET)(defaults, prefix)
-        if not asks.measures:
-            network_choice(question, (*asks.redraws, BAR) if asks.redraws else (), lane)
-        elsewhere = {"n"} if asks.measures else {STATE}
-        knob_panel(defaults, prefix, redraws, elsewhere=elsewhere, lane=lane, moved=partial(moved, question))
-    return question
-
-
-def standing_question(app: App, view: str, ignored: tuple[str, ...]) -> Question:
-    """Draw the bar above a view with choices of its own. Returns the question of the other views."""
-    state = UrlState(view)
-    asked, routers = state.question, {known.id for known in app.routing.routers()}
-    router = name if (name := asked.get("router", DEFAULT_ROUTER)) in routers else DEFAULT_ROUTER
-    query = QueryForm(asked.get("q", ""), asked.get("hint", ""), asked.get("catalog", first_catalog()), router)
-    defaults, prefix, place = app.routing.parameters(router), knob_prefix(router), st.container(key="state")
-    start_knobs(defaults, asked, prefix)
-    start_network(app, asked)
-    question = Question(app, state, asked, query, defaults, prefix, view, place, ignored)
-    with place:
-        state_bar(question)
-    return question
-
-
 def knob_prefix(router: str) -> str:
     """Returns the prefix of a router's knobs in the session, the same on all views."""
     return f"{SHARED}.knob.{router}"
-
-
-def _no_tools(question: Question) -> bool:
-    """Tells whether the catalog has no tools. If so, draws why, and a button to the Catalog page."""
-    why = question.app.catalogs.without_tools(question.form.catalog)
-    if why:
-        st.info(escaped(why), icon=":material/inventory_2:")
-        if st.button("Open the Catalog page", key="ask:no tools"):
-            open_page("catalog", catalog=question.form.catalog)
-    return bool(why)

@@ -199,9 +199,9 @@ def stepping() -> None:
     import streamlit as st
 
     from core.routers.ehrr import EhrrParameters
+    from dashboard.ui.frame import moved
     from dashboard.ui.history import noted
     from dashboard.ui.knobs import read_knobs, take_turned
-    from dashboard.ui.setting import moved
 
     class Asked:
         defaults, prefix = EhrrParameters(), "ask.knob.ehrr"

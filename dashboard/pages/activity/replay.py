@@ -29,11 +29,11 @@ from dashboard.pages.activity.totals import Listing
 from dashboard.session import first_catalog, job_about, known_job, start_job
 from dashboard.theme import REJECTED
 from dashboard.ui.chart import chart
+from dashboard.ui.frame import moved, standing_question
 from dashboard.ui.knobs import knob_panel
 from dashboard.ui.long_work import job_progress, share_of
 from dashboard.ui.presets import preset_choice, read_variant, variant_text
-from dashboard.ui.question import DEFAULT_ROUTER, Question, standing_question
-from dashboard.ui.setting import moved
+from dashboard.ui.question import DEFAULT_ROUTER, Question
 from dashboard.ui.table import Column, table
 from dashboard.ui.text import counted, errors_shown, escaped, origin_words, outcome_words
 from dashboard.ui.url_state import ASKED, UrlState, ask_with, select

@@ -23,8 +23,9 @@ from dashboard.pages.network.tables import SIGNS, events_table, measures_table, 
 from dashboard.session import current_app
 from dashboard.ui.calling import MODES
 from dashboard.ui.chart import chart
+from dashboard.ui.frame import standing_question
 from dashboard.ui.knobs import knob_panel, read_knobs, reset_knobs, start_knobs
-from dashboard.ui.question import Question, standing_question
+from dashboard.ui.question import Question
 from dashboard.ui.text import escaped
 from dashboard.ui.url_state import UrlState
 

@@ -1,0 +1,241 @@
+"""The frame above a view: the bar with the state of the console, the question with its catalog and router, and the sidebar with preset, network and knobs.
+
+The bar tells what differs from the defaults, who decides with the state and what to compare it with, and has its history. The network is as calls measured
+it, or a profile at a moment that can be dragged or played.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import pairwise
+from typing import Any
+
+import streamlit as st
+
+from core.app import App
+from core.domain.params import AS_MEASURED, MEASURED, WITH_SIMULATED, Parameters
+from core.domain.people import person
+from core.domain.untrusted_text import one_line
+from core.routers.presets import PRESETS, applied
+from core.routers.tool_attention import STATE
+from dashboard.session import current_app, first_catalog
+from dashboard.ui.chart import component
+from dashboard.ui.history import keep, noted, step_words
+from dashboard.ui.knobs import (
+    LaneLink,
+    draw_knobs,
+    heard_key,
+    knob_panel,
+    knob_title,
+    reset_knobs,
+    start_knobs,
+    value_text,
+)
+from dashboard.ui.presets import DEFAULT_ROUTER, offered, preset_choice, without_n
+from dashboard.ui.question import Asks, QueryForm, Question, knob_prefix, query_row
+from dashboard.ui.setting import KIND, NETWORK, chosen_network, start_network
+from dashboard.ui.text import escaped
+from dashboard.ui.url_state import UrlState, ask_with, open_page, variant_text
+
+
+def network_choice(question: Question, redraws: Sequence[str], lane: LaneLink | None) -> None:
+    """Draw the choice, and the moment of a simulated network. A change redraws the fragments with these keys, or the whole page."""
+    key = f"{NETWORK}:knobs"
+    lane = None if lane is None else replace(lane, kind=KIND)
+    st.fragment(_choice, key=key)(question, [*redraws, key] if redraws else "app", lane)
+
+
+def _choice(question: Question, redraws: list[str] | str, lane: LaneLink | None) -> None:
+    choice, moment = AS_MEASURED.knobs()
+    choice = replace(choice, choices=(MEASURED, WITH_SIMULATED, *question.app.networks.names()))
+    name = chosen_network().network
+    infos = [choice] if name in {MEASURED, WITH_SIMULATED} else [choice, moment]
+    plays = "" if lane is None else moment.name
+    draw_knobs(infos, NETWORK, redraws, lane, partial(moved, question), title=f"Network: {name}", plays=plays)
+
+
+PRESET, BAR = "ask:preset", "state:bar"
+DEFAULTS = "the defaults"
+NAMED_KNOBS = 2  # knobs of agents by name
+HTML = '<div class="wayfare-state" role="group" aria-label="State of the console"></div>'
+_shown = component("state", HTML, "tips.css", "state.css", "tips.js", "state.js")
+
+
+def state_bar(question: Question) -> None:
+    """Draw the bar. It is drawn again when a knob is stored; while one is dragged, the browser keeps it up to date."""
+    st.fragment(_bar, key=BAR)(question)
+
+
+def _bar(question: Question) -> None:
+    prefix, router, state = question.prefix, question.form.router, question.setting
+    titles = {one.id: one.title for one in question.app.routing.routers()}
+    fixed = {"catalog": state.get("catalog", ""), "router": titles[router] if "router" in state else ""}
+    said = _shown(
+        key=f"{BAR}:shown",  # the same for all routers and views
+        data={
+            "locked": bool(person().refusal("tune")), "view": question.view, "prefix": prefix, "state": dict(sorted(state.items())), "ignored": question.ignored,
+            "fixed": [_chip(name, f"{name} {text}", f"{name} {text}") for name, text in fixed.items() if text],
+            "knobs": {prefix: _chips(question.parameters), NETWORK: _chips(chosen_network())},
+            "agents": _agents(question, titles[router]), **_beside(question),
+            "heard": st.session_state.get(heard_key(prefix), 0), **_steps(question, titles),
+        },
+        on_asked_change=lambda: None,
+    )  # fmt: skip
+    if isinstance(said.asked, dict) and not person().refusal("tune"):
+        _act(question, said.asked)
+
+
+def _act(question: Question, asked: Mapping[str, Any]) -> None:
+    """Do what was pressed. The message may be anything."""
+    match asked:
+        case {"agents": True}:
+            question.app.agent_knobs.put(question.form.router, question.parameters)
+        case {"reset": True}:
+            reset_knobs(question.defaults, question.prefix)
+        case {"step": int()} | {"to": int()}:
+            moved(question, asked)
+        case {"drop": str(name)}:
+            gone = {name, "at_s"} if name == "network" else {name}
+            ask_with({one: text for one, text in question.setting.items() if one not in gone})
+        case {"take": dict(texts)}:
+            ask_with({str(name): str(text) for name, text in texts.items()})
+        case {"beside": str(other), "view": "Compare" | "Lab" as view}:
+            own = variant_text(question.form.router, question.parameters.changed())
+            beside = {"with": f"{own},{other}"} if view == "Compare" else {"also": other}
+            open_page(view.lower(), **{**question.texts, **beside})
+        case _:
+            return
+    st.rerun()
+
+
+def moved(question: Question, message: Mapping[str, Any]) -> bool:
+    """Note the state if the message `{"values", "step" or "to"}` has set values, and take the state that it leads to. Returns whether it
+    leads to one."""
+    history = noted(question.setting if message.get("values") else None)
+    match message:
+        case {"step": int(by)}:
+            history = keep(history.stepped(by))
+        case {"to": int(to)}:
+            history = keep(history.returned(to))
+        case _:
+            return False
+    ask_with(history.state)
+    start_knobs(question.defaults, history.state, question.prefix)  # for further messages
+    start_knobs(AS_MEASURED, history.state, NETWORK)
+    return True
+
+
+def _steps(question: Question, titles: Mapping[str, str]) -> dict[str, Any]:
+    """Returns the steps of this visit for undo, redo and their list."""
+    history, usual = noted(question.setting), {"catalog": first_catalog(), "router": DEFAULT_ROUTER}
+
+    def words(before: Mapping[str, str], after: Mapping[str, str]) -> str:
+        knobs, router = AS_MEASURED.knobs(), after.get("router", DEFAULT_ROUTER)
+        if router == before.get("router", DEFAULT_ROUTER):  # another router has other knobs
+            knobs = (*question.app.routing.parameters(router).knobs(), *knobs)
+        return step_words(knobs, usual, titles, before, after)
+
+    return {"steps": [words(*pair) for pair in pairwise(history.states)], "at": history.at}
+
+
+def _chips(parameters: Parameters) -> list[dict[str, str]]:
+    """Returns the changed parameters, as the panel of the knobs tells them while they are turned."""
+    found = list[dict[str, str]]()
+    for info in parameters.knobs():
+        value, unit = getattr(parameters, info.name), f" {info.unit}" if info.unit else ""
+        if value != info.default:
+            title = knob_title(info)
+            about = f"{title}: {value_text(info.default)} → {value_text(value)}{unit}"
+            found.append(_chip(info.name, f"{title.rpartition(', ')[2]} {value_text(value)}{unit}", about))
+    return found
+
+
+def _chip(name: str, text: str, about: str) -> dict[str, str]:
+    return {"name": name, "text": one_line(text, 60), "about": one_line(about, 200)}
+
+
+def _beside(question: Question) -> dict[str, Any]:
+    """Returns the preset with these values, and what the state can be compared with: names and routers with their knobs."""
+    kind, router, own = type(question.defaults), question.form.router, without_n(question.parameters)
+    named = {DEFAULTS: question.defaults} | {PRESETS[name].title: applied(kind, name) for name in offered(kind)[1:]}
+    named |= {one_line(name, 40): one.parameters for name, one in question.app.saved_presets.of(router).items()}
+    same = [name for name, one in named.items() if without_n(one) == own]
+    others = [(name, variant_text(router, one.changed())) for name, one in named.items() if name not in same]
+    return {"preset": same[0] if same and own != without_n(question.defaults) else "", "others": others}
+
+
+def _agents(question: Question, title: str) -> dict[str, Any]:
+    """Returns who decides with this state, in short and at length."""
+    theirs = question.app.agent_knobs.of(question.form.router)
+    chips = _chips(question.defaults.replaced(theirs))
+    words = ", ".join(chip["text"] for chip in chips[:NAMED_KNOBS]) + (
+        f" and {len(chips) - NAMED_KNOBS} more" if len(chips) > NAMED_KNOBS else ""
+    )
+    about = "; ".join(chip["about"] for chip in chips) or DEFAULTS
+    return {
+        "same": theirs == question.parameters.changed(),
+        "words": words or DEFAULTS,
+        "about": f"This window and its links decide with this state. Agents that ask {title} through /mcp decide with its knobs at: {about}; "
+        "unless their address names a preset or a knob. Those that you give them count from the next search on, also after a restart.",
+    }  # fmt: skip
+
+
+def ask(asks: Asks) -> Question | None:
+    """Draw the frame above a view. Returns the question, or None if its catalog has no tools: then the frame says so and has no knobs."""
+    app, state = current_app(), UrlState(asks.view, asks=True, of_answer=asks.of_answer)
+    linked = state.begin()
+    bar = st.container(key="state")
+    query, row = query_row(app, state, linked, first_catalog(), measures=asks.measures)
+    before = linked.get("q", "").strip(), linked.get("hint", "").strip(), linked.get("catalog", first_catalog())
+    if before != (query.query, query.hint, query.catalog):
+        for name in asks.of_answer:
+            linked.pop(name, None)
+            st.session_state.pop(state.key(name), None)
+    defaults, prefix = app.routing.parameters(query.router), knob_prefix(query.router)
+    for problem in start_knobs(defaults, linked, prefix):
+        st.warning(f"A part of the link was not used: {escaped(problem)}", icon=":material/link_off:")
+    start_network(app, linked)
+    ignored = ("n", "network", "at_s") if asks.measures else ()
+    question = Question(app, state, linked, query, defaults, prefix, asks.view, row, ignored)
+    with bar:
+        state_bar(question)
+    if _no_tools(question):
+        kept = {name: text for name, text in linked.items() if name not in asks.of_answer}  # for when a tool is there
+        state.end({**kept, **query.texts(first_catalog())}, question=question.texts)
+        return None
+    redraws = (*asks.redraws, PRESET, BAR) if asks.redraws else ()
+    lane = None if asks.lane is None else asks.lane(prefix)
+    with st.sidebar:
+        st.fragment(preset_choice, key=PRESET)(defaults, prefix)
+        if not asks.measures:
+            network_choice(question, (*asks.redraws, BAR) if asks.redraws else (), lane)
+        elsewhere = {"n"} if asks.measures else {STATE}
+        knob_panel(defaults, prefix, redraws, elsewhere=elsewhere, lane=lane, moved=partial(moved, question))
+    return question
+
+
+def standing_question(app: App, view: str, ignored: tuple[str, ...]) -> Question:
+    """Draw the bar above a view with choices of its own. Returns the question of the other views."""
+    state = UrlState(view)
+    asked, routers = state.question, {known.id for known in app.routing.routers()}
+    router = name if (name := asked.get("router", DEFAULT_ROUTER)) in routers else DEFAULT_ROUTER
+    query = QueryForm(asked.get("q", ""), asked.get("hint", ""), asked.get("catalog", first_catalog()), router)
+    defaults, prefix, place = app.routing.parameters(router), knob_prefix(router), st.container(key="state")
+    start_knobs(defaults, asked, prefix)
+    start_network(app, asked)
+    question = Question(app, state, asked, query, defaults, prefix, view, place, ignored)
+    with place:
+        state_bar(question)
+    return question
+
+
+def _no_tools(question: Question) -> bool:
+    """Tells whether the catalog has no tools. If so, draws why, and a button to the Catalog page."""
+    why = question.app.catalogs.without_tools(question.form.catalog)
+    if why:
+        st.info(escaped(why), icon=":material/inventory_2:")
+        if st.button("Open the Catalog page", key="ask:no tools"):
+            open_page("catalog", catalog=question.form.catalog)
+    return bool(why)
