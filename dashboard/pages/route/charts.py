@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from itertools import pairwise
 from textwrap import wrap
+from typing import Any
 
 import plotly.graph_objects as go
 
@@ -32,6 +33,7 @@ from dashboard.theme import (
 from dashboard.ui.charts.base import EDGES, figure, label, row_texts, rows_axis
 
 SERVERS_SHOWN = 9
+OUT = set(Drop) - {Drop.OUTRANKED}
 
 
 def auction(decision: Decision, *, height: int = 330) -> go.Figure:
@@ -47,8 +49,9 @@ def auction(decision: Decision, *, height: int = 330) -> go.Figure:
         for place, (row, colour) in enumerate(zip(rows, colours, strict=True))
         if row.ask_usd is not None and row.posted_price_usd is not None
     ]  # fmt: skip
-    posted = _points(rows, colours, [row.posted_price_usd for row in rows], "line-ns-open", 14)
-    asks = _points(rows, colours, [row.ask_usd for row in rows], "circle", 10)
+    prices = [row.posted_price_usd for row in rows], [row.ask_usd for row in rows]
+    posted = _points(rows, colours, prices[0], "line-ns-open", 14)
+    asks = _points(rows, colours, prices[1], "circle", 10)
     return figure(
         [*spans, posted, asks, row_texts(names, range(len(rows)))],
         title="2 · Auction: ask ● ≤ posted |",
@@ -56,9 +59,7 @@ def auction(decision: Decision, *, height: int = 330) -> go.Figure:
         xaxis2=EDGES,
         xaxis={
             "title": {"text": "m$ per call", "font": {"size": 11}},
-            "range": _range(
-                [1e3 * price for row in rows for price in (row.posted_price_usd, row.ask_usd) if price is not None]
-            ),
+            "range": _range([1e3 * price for each in prices for price in each if price is not None]),
         },
         yaxis=rows_axis(len(rows), shown=5),
     )
@@ -282,7 +283,7 @@ def tool_breakdown(decision: Decision, *, height: int = 330) -> go.Figure:
     rows = decision.tools_at(shown)
     alpha = _alpha(decision)
     places = list(range(len(rows)))
-    opacity = [0.35 if _is_out(row) else 1.0 for row in rows]
+    opacity = [0.35 if row.dropped_by in OUT else 1.0 for row in rows]
     hover = [_breakdown_hover(decision, place, row, alpha) for place, row in zip(shown, rows, strict=True)]
     parts = (
         ("similarity", SIMILARITY, [row.similarity for row in rows]),
@@ -302,13 +303,11 @@ def tool_breakdown(decision: Decision, *, height: int = 330) -> go.Figure:
         "marker": {"symbol": "diamond", "size": 9, "color": CHOSEN, "line": {"width": 1, "color": "white"}},
         "customdata": [row.tool for row in rows], "hoverinfo": "skip",
     }  # fmt: skip
-    title = (
-        f"3 · Tools: {_in(CHOSEN, '◆')} = {_in(SIMILARITY, 'similarity')} − {_in(TIME, 'time')} − {_in(MONEY, 'money')}"
-    )
+    words = _in(SIMILARITY, "similarity"), _in(TIME, "time"), _in(MONEY, "money")
     return _tools(
         decision,
         [*bars, utility],
-        title=title,
+        title=f"3 · Tools: {_in(CHOSEN, '◆')} = {' − '.join(words)}",
         score="U = Sim − αt·(time + κ·price)",
         ends=[*parts[0][2], *(time + money for time, money in zip(parts[1][2], parts[2][2], strict=True))],
         height=height,
@@ -320,9 +319,10 @@ def tool_scores(decision: Decision, *, height: int = 330) -> go.Figure:
     """Draws bars of the score, best on top: the winner, the other candidates, and dropped tools."""
     shown = decision.rivals(TOOLS_SHOWN)[::-1]
     rows = decision.tools_at(shown)
+    colours = [MUTED if row.dropped_by else CHOSEN if row.rank == 1 else SIMILARITY for row in rows]
     bars = {
         "type": "bar", "orientation": "h", "x": [row.utility for row in rows], "y": list(range(len(rows))), "width": 0.34,
-        "marker": {"color": [_colour(row) for row in rows]}, "customdata": [row.tool for row in rows],
+        "marker": {"color": colours}, "customdata": [row.tool for row in rows],
         "hovertext": [_score_hover(decision, place, row) for place, row in zip(shown, rows, strict=True)], "hoverinfo": "text",
     }  # fmt: skip
     return _tools(
@@ -336,14 +336,7 @@ def tool_scores(decision: Decision, *, height: int = 330) -> go.Figure:
 
 
 def _tools(
-    decision: Decision,
-    traces: list[dict[str, object]],
-    *,
-    title: str,
-    score: str,
-    ends: Sequence[float],
-    height: int,
-    **layout: object,
+    decision: Decision, traces: list[dict[str, object]], *, score: str, ends: Sequence[float], **layout: Any
 ) -> go.Figure:
     """Draws traces over the rivals, with their names and figures. `ends` are those of the bars. The axis says under which condition the tools fit."""
     shown = decision.rivals(TOOLS_SHOWN)[::-1]
@@ -356,16 +349,12 @@ def _tools(
     return figure(
         [
             *traces,
-            *_names(names, [_is_out(row) for row in rows]),
+            *_names(names, [row.dropped_by in OUT for row in rows]),
             row_texts(_figures(decision, shown), range(len(rows)), right=True),
         ],
-        title=title, height=height, xaxis2=EDGES, yaxis=rows_axis(len(rows), shown=TOOLS_SHOWN),
+        xaxis2=EDGES, yaxis=rows_axis(len(rows), shown=TOOLS_SHOWN),
         xaxis={"title": {"text": axis, "font": {"size": 11}}, "range": _range(ends)}, **layout,
     )  # fmt: skip
-
-
-def _is_out(row: ToolRow) -> bool:
-    return row.dropped_by not in {None, Drop.OUTRANKED}
 
 
 def _in(colour: str, word: str) -> str:
@@ -402,12 +391,6 @@ def _breakdown_hover(decision: Decision, place: int, row: ToolRow, alpha: float)
         f"<br>time {units.seconds(row.time_cost_s)} × αt {alpha:g} = {alpha * row.time_cost_s:z.3f}"
         f"<br>price {units.price(row.price_usd)} → {alpha * row.money_cost_s:.4f}"
     )
-
-
-def _colour(row: ToolRow) -> str:
-    if row.dropped_by is None:
-        return CHOSEN if row.rank == 1 else SIMILARITY
-    return MUTED
 
 
 def _score_hover(decision: Decision, place: int, row: ToolRow) -> str:
