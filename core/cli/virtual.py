@@ -71,7 +71,9 @@ def record(server: str | None, file: Path | None, stop: bool, catalog: str) -> N
     with apps.opened() as app:
         if server is not None:
             app.recordings.record(app.catalogs.open(catalog).name, server, file)
-        found = [{**one._asdict(), "file": str(at)} for one, at in app.recordings.files.items()]
+        found = [
+            {"catalog": one.catalog, "server": one.server, "file": str(at)} for one, at in app.recordings.files.items()
+        ]
     lines = [tuple(one.values()) for one in found]
     output.listing({"recordings": found}, ("catalog", "server", "file"), lines, none="No server is recorded.")
 

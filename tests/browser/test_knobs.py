@@ -72,7 +72,7 @@ def test_dragged_over_a_breakpoint_the_winner_and_all_that_names_it_change_there
 
     # another question has its own knobs that change the winner
     route.ask("convert 300 miles to kilometres")
-    expect(nearest).to_have_count(2, timeout=LIMIT_MS)
+    visit.until(lambda: nearest.evaluate_all(names) != order)
 
     # the knobs of another router ask nothing before its page is there
     strip_loaded(route)
@@ -85,7 +85,8 @@ def test_dragged_over_a_breakpoint_the_winner_and_all_that_names_it_change_there
     visit.until_query(router="pa_rag")
     visit.settled()
     expect(visit.main.locator(".wayfare-live[data-part='route:headline'][data-lane$=pa_rag]")).to_be_attached()
-    assert all(".pa_rag" in body for body in bodies)
+    # a score of the router before may still be on its way
+    assert all(".pa_rag" in body for body in bodies if '"score"' not in body)
 
 
 def test_the_next_step_of_a_key_is_foreseen_and_a_lost_lane_leaves_a_knob_that_acts_when_it_is_let_go(

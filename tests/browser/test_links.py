@@ -42,8 +42,9 @@ def as_linked(visit: Visit) -> None:
     for symbol in ("k", "αt", "κ", "B"):
         expect(route.knob(symbol).locator(".wayfare-dot")).to_be_visible()
     expect(route.knob("αs").locator(".wayfare-dot")).to_be_hidden()
+    # B stands with the knobs that change the winner
     groups = visit.page.get_by_test_id("stSidebar")
-    for title in ("Similarity1 ●", "Budget2 ●", "Advanced2 ●"):
+    for title in ("Similarity1 ●", "Budget1 ●", "Advanced2 ●"):
         expect(groups).to_contain_text(title)
     visit.until_query(**LINK)
 
