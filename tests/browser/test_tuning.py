@@ -127,8 +127,10 @@ def test_a_preset_is_exported_imported_or_refused_whole_and_saved_for_all_window
     expect(visit.select("Preset")).to_have_value("<b>mine</b>", timeout=LIMIT_MS)
     visit.see("for *now*", within=visit.page.get_by_test_id("stSidebar"))
 
+    visit.settled()
     files.click()
     visit.fill("Name", "noon")
+    visit.settled()  # a redraw of the page may come between the name and the button
     visit.press("Save")
     expect(visit.select("Preset")).to_have_value("noon", timeout=LIMIT_MS)
     other = visitor(console)
