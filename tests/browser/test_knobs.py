@@ -75,6 +75,8 @@ def test_dragged_over_a_breakpoint_the_winner_and_all_that_names_it_change_there
     visit.until(lambda: nearest.evaluate_all(names) != order)
 
     # the knobs of another router ask nothing before its page is there
+    visit.page.reload(wait_until="domcontentloaded")  # no slider has been used: none foresees its next step
+    route.decided()
     strip_loaded(route)
     bodies: list[str] = []
     visit.on(

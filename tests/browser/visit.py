@@ -19,7 +19,9 @@ LOCAL = re.compile(r"(https?|wss?)://(127\.0\.0\.1|localhost)(:\d+)?/|data:|blob
 UNSEEN = re.compile("[\u2060\u200d]")  # joiners: put into addresses so that they do not become links, left out of emoji
 NOT_FOUND = re.compile(r"Failed to load resource: .* 404")
 # a request that is under way when the console is stopped is answered with 500
-LOST = re.compile(r"net::ERR_|WebSocket|[Cc]onnection|server endpoint|server is not responding|status of 500")
+LOST = re.compile(
+    r"net::ERR_|WebSocket|[Cc]onnection|server endpoint|server is not responding|status of 500|disconnected from server"
+)
 SETTLED = "[data-testid=stApp][data-test-script-state=notRunning][data-test-connection-state=CONNECTED]"
 
 
