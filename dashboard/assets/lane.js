@@ -101,8 +101,6 @@ class Lane {
     if (this.scoring) return;
     this.scoring = true;
     try {
-      // the first score embeds the tasks: until the page is drawn, it would slow that down
-      for (let wait = partBox(SCORE).querySelector(".wayfare-faint"); wait; wait = drawing()) await pause(SCORE_PAUSE_MS);
       while (this.toScore && this.open) {
         this.toScore = false;
         const { parts } = await this.fetched("score", this.panel.values(), SCORE_LIMIT_MS);
