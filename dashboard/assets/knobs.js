@@ -28,7 +28,7 @@ class Panel {
     this.lane = new Lane(this);
     document.addEventListener("wayfare-shown", ({ detail }) => {
       if (!this.host.isConnected) return;
-      if (detail === SCORE) this.lane.score();
+      if (detail === SCORE || detail === this.data.shows) this.lane.score(); // it needs both, and either may come last
       if (detail !== this.data.shows) return;
       this.lane.forget();
       strips.refresh(this);

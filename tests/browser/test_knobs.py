@@ -34,6 +34,9 @@ def test_dragged_over_a_breakpoint_the_winner_and_all_that_names_it_change_there
     names = "rows => rows.map(row => row.dataset.knob)"
     order = nearest.evaluate_all(names)
     assert len(order) == 4
+    # the headline may be drawn after the scoreboard, and asks for the score as well
+    with visit.page.expect_request(lambda request: '"score"' in (request.post_data or "")):
+        visit.page.evaluate("document.dispatchEvent(new CustomEvent('wayfare-shown', {detail: 'route:headline'}))")
     share = strip.locator(".wayfare-break").first.evaluate("tick => parseFloat(tick.style.left) / 100")
     at = TIMES.low + share**3 * (TIMES.high - TIMES.low)
     colours = "track => track.style.background.match(/rgb\\([^)]*\\)|#\\w+/g).slice(0, 2)"
