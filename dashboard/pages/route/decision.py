@@ -177,7 +177,8 @@ def decision_body(question: Question, token: str) -> None:
     show(parts, FLOW)
     with st.container(key=WHY_PANEL):
         why_panel(known, WHY)
-    changed_answers(question, score)
+    with st.container():  # drawn in every run: charts below an element that comes and goes would be made anew
+        changed_answers(question, score)
     refusing(app, decision, parameters)
     _cost_curves(app, asked, decision.winner.tool if decision.winner else "")
     folded_meter(app, question.state, read_meter(question.state), decision)
