@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from importlib import import_module
 from importlib.metadata import version
 from inspect import signature
 from pathlib import Path
+from pkgutil import resolve_name
 
 import dashboard
 
@@ -21,11 +21,8 @@ INSIDE = (
 def test_the_installed_release_has_all_that_is_taken_from_inside_it() -> None:
     installed = f"Streamlit {version('streamlit')}"
     for module, path in INSIDE:
-        found: object = None
         try:
-            found = import_module(module)
-            for name in path.split("."):
-                found = getattr(found, name)
+            resolve_name(f"{module}:{path}")
         except (ImportError, AttributeError):
             raise AssertionError(f"{installed} has no {module}.{path} any more: see dashboard/page_host.py") from None
     from streamlit.config import get_config_options

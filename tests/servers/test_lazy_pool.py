@@ -6,10 +6,10 @@ import json
 import re
 import subprocess
 import sys
-from importlib import import_module
 from importlib.metadata import version
 from inspect import iscoroutinefunction
 from pathlib import Path
+from pkgutil import resolve_name
 
 import core
 
@@ -97,11 +97,8 @@ INSIDE = (
 
 def test_the_installed_release_has_all_that_is_taken_from_inside_it() -> None:
     for module, path in INSIDE:
-        found: object = None
         try:
-            found = import_module(module)
-            for name in path.split("."):
-                found = getattr(found, name)
+            found = resolve_name(f"{module}:{path}")
         except (ImportError, AttributeError):
             raise AssertionError(
                 f"mcp {version('mcp')} has no {module}.{path} any more: see core/servers/sdk.py"

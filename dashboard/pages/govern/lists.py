@@ -28,7 +28,7 @@ def lists(app: App) -> None:
     policy = app.governance.policy
     pinned, cleaning = st.columns(2, gap="medium")
     with pinned.container(border=True, height="stretch"):
-        st.markdown("**Tools that lists have beside search_tools**")
+        st.markdown("**Tools listed directly, beside search_tools**")
         _edited(app, policy, "pinned", {
             "tool": TextColumn("tool", width=240, help="As catalog/server::tool."),
             "client": TextColumn("client", width=90, default="*", help="A client's name, or * for all."),

@@ -341,11 +341,11 @@ def _tools(
     """Draws traces over the rivals, with their names and figures. `ends` are those of the bars. The axis says under which condition the tools fit."""
     shown = decision.rivals(TOOLS_SHOWN)[::-1]
     rows = decision.tools_at(shown)
-    names = [f"{sign(row)} {label(row.tool, NAME_CHARS)}" for row in rows]
+    fifths = [lessened(decision, row) for row in shown]  # "÷ 5" stands beside the name
+    names = [f"{sign(row)} {label(row.tool, NAME_CHARS - 4 * fifth)}" for row, fifth in zip(rows, fifths, strict=True)]
     beside = "" if decision.fit is None else condition(decision.fit)
     axis = f"{score} · fits{beside}" if beside else score
-    if any(lessened(decision, row) for row in shown):
-        axis += "<br>÷ 5: it writes, and the question asks to know"
+    axis += "<br>÷ 5: it writes, and the question asks to know" if any(fifths) else ""
     return figure(
         [
             *traces,
