@@ -466,7 +466,7 @@ class App:
     def task_writing(self):
         from core.lab.task_writing import TaskWritingService
 
-        return TaskWritingService(self.store, self.catalogs, self._learnt, self.equal_sets)
+        return TaskWritingService(self.store, self.catalogs, self._learnt, self.equal_sets, self._planners)
 
     @built
     def sweeps(self):

@@ -1,4 +1,4 @@
-"""Labelled tasks: written by rules, and routers measured on them and compared with a baseline."""
+"""Labelled tasks: written by rules or a model, and routers measured on them and compared with a baseline."""
 
 from __future__ import annotations
 
@@ -33,11 +33,12 @@ from core.lab.execution import S_PER_USD, VALUE_USD, Playing
 from core.lab.gate import Baseline, Gate, read_baseline
 from core.lab.lab import RANKED
 from core.lab.lab_runs import STORED, Experiment, Measured, missing_labels
+from core.planning.base import Watch, watched
 
 
 @click.group()
 def tasks() -> None:
-    """Write labelled tasks for any catalog, by rules: direct and contextual questions, chains, impossible ones.
+    """Write labelled tasks for any catalog: direct and contextual questions, chains, impossible ones.
 
     Example: wayfare tasks write --catalog mine --out tasks.jsonl
     """
@@ -50,17 +51,22 @@ def tasks() -> None:
 @click.option(
     "--seed", default=0, show_default=True, type=click.IntRange(0), help="The same seed writes the same tasks."
 )
+@click.option(
+    "--planner", type=click.Choice(["rules", "model"]), default="rules", show_default=True,
+    help="Words of the tasks: those of rules, or of the model in WAYFARE_LLM_MODEL, which takes long.",
+)  # fmt: skip
 @click.option("--out", type=options.PATH, help="Write the tasks to this file, for `wayfare bench --tasks`.")
 @options.catalog
 @options.common
-def write(count: int, seed: int, out: Path | None, catalog: str) -> None:
+def write(count: int, seed: int, planner: str, out: Path | None, catalog: str) -> None:
     """Write tasks of ETOM's five levels from example requests and definitions, as JSON Lines. Without --out they go to standard
     output, and the summary to standard error. Each task says in `provenance` how it was made. The Lab lists the last ones of a catalog.
 
     Example: wayfare tasks write --catalog mine --count 50 --out tasks.jsonl
     """
     with apps.opened_catalog(catalog) as (app, name), apps.listed_run(app, "Writing tasks") as run:
-        written = app.task_writing.write(name, count=count, seed=seed, progress=run)
+        with watched(Watch(run.job.stop)):
+            written = app.task_writing.write(name, count=count, seed=seed, planner=planner, progress=run)
         if written.tasks and name == catalog:  # not one of a file
             run.shows("lab", catalog=name, tasks=f"{STORED}{app.task_writing.keep(name, written.tasks)}")
     text = tasks_text(written.tasks)

@@ -1,4 +1,4 @@
-"""Labelled tasks written for any catalog by rules: ETOM's five levels (section 3.3, appendix B), without a model.
+"""Labelled tasks written for any catalog by rules: ETOM's five levels (section 3.3, appendix B). A model may put them into the words of a person.
 
     L1 direct          an example request of a tool, or its definition as a request, with the server named
     L2 context-aware   the same without the server; every tool of the equal set is right
@@ -7,7 +7,8 @@
 
 A task is ambiguous if another tool fits about as well, by a relevance that has not seen the task's own example request. Its label is
 widened if the other tool does the same by its words; otherwise it is dropped. A tool that fits clearly better than that of an example
-request stays wrong: the request was written for its tool. `provenance` says how a task was made: its label is never a person's.
+request stays wrong: the request was written for its tool. The words of a model are checked in the same way. `provenance` says how a task
+was made: its label is never a person's.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ import numpy as np
 from core.catalogs.catalogs import CatalogService
 from core.domain.catalog import Catalog, words
 from core.domain.english import leading_verb
-from core.domain.errors import CatalogError
+from core.domain.errors import CatalogError, PlannerError
 from core.domain.findings import Confused
 from core.domain.lab_runs import fingerprint
 from core.domain.people import actions
@@ -36,6 +37,8 @@ from core.importers import tasks_text
 from core.lab.equal_sets import EqualSetsService
 from core.lab.lab_runs import written_tasks
 from core.lab.tool_texts import ACTING, ANYWHERE, DataFlow, Link, joined, on_server, step_of
+from core.planning.base import Planner
+from core.planning.rules import RulesPlanner, chosen_planner
 from core.relevance.fit_matcher import FitMatcher
 from core.relevance.learnt import Learnt, LearntModels
 from core.relevance.packaged_vectors import TEXTS, shipped_examples
@@ -56,6 +59,7 @@ NEAREST_LINKS, LEAST_RELATED, MOST_CHAINS = 12, 0.25, 4  # cosine of two servers
 FAR = 0.4  # cosine of a general kind's definition with the nearest tool's, below which the kind is a gap
 TYPICAL = 4  # questions of a kind that are nearest to its mean; the longest of them has most context
 ASKED, LEAST_COSINE, CONFUSED = 20_000, 0.5, 0.25
+MOST_UNUSABLE = 3  # answers of a model in a row
 Progress = Callable[[int, int], object]
 
 
@@ -81,7 +85,9 @@ class WrittenTasks:
         said += [f"Dropped because {why}: {count:,}." for why, count in self.dropped.items()]
         if self.widened:
             said.append(f"Widened by tools that do the same by their words: {self.widened:,}.")
-        if known := sum("example request" in task.provenance["rule"] for task in self.tasks):
+        if known := sum(
+            "example request" in task.provenance["rule"] for task in self.tasks if "was" not in task.provenance
+        ):
             said.append(f"{known:,} tasks begin with an example request. Decisions know it: new questions are harder.")
         if pairs := self.proposals:
             said.append(
@@ -100,12 +106,20 @@ class TaskWritingService:
     catalogs: CatalogService
     learnt: LearntModels
     equal_sets: EqualSetsService
+    planners: Mapping[str, Planner]
 
     def write(
-        self, catalog: str, *, count: int, seed: int = 0, progress: Progress = lambda _done, _of: None
+        self,
+        catalog: str,
+        *,
+        count: int,
+        seed: int = 0,
+        planner: str = RulesPlanner.name,
+        progress: Progress = lambda _done, _of: None,
     ) -> WrittenTasks:
-        """`count` tasks of each level at most. The same catalog, requests, equal sets and seed give the same tasks. `progress` gets
-        the levels that are done; its exceptions end the work. Raises CatalogError for a catalog without tools."""
+        """`count` tasks of each level at most, in the words of the planner. With rules, the same catalog, requests, equal sets and seed
+        give the same tasks. `progress` gets the tasks that are done; its exceptions end the work. Raises CatalogError for a catalog without
+        tools, and PlannerError if no model is set or its answers cannot be used."""
         opened = self.catalogs.catalog(catalog)
         if not opened.tools:
             raise CatalogError(f"Catalog {catalog!r} lists no tool, so no task can be written for it.")
@@ -114,17 +128,17 @@ class TaskWritingService:
         writer = _Writer(
             opened, FitMatcher.of(scorer.index, scorer.encoder), self.learnt.requests.given(opened), self.equal_sets.sets(catalog),
             frozenset(one.pair for one in judged if one.says == "different"), random.Random(seed), count,  # noqa: S311
+            chosen_planner(self.planners, planner),
         )  # fmt: skip
         tasks: list[Task] = []
         for done, (level, make) in enumerate(writer.makers.items()):
-            progress(done, len(LEVELS))
-            made = writer.take(make)
+            made = writer.take(make, lambda taken, done=done: progress(done * count + taken, len(LEVELS) * count))
             if len(made) < count and not any(one.startswith(level) for one in writer.remarks):
                 writer.remarks.append(f"{level}: {len(made)} of {count} tasks; no further one passed.")
             tasks += [replace(task, id=f"{level.lower()}-{at:03d}", level=level) for at, task in enumerate(made, 1)]
         known = {ordered(one, other) for tools in writer.sets for one in tools for other in tools} | writer.different
         proposals = () if writer.given is None else confused(opened.tool_ids, writer.given, known)
-        progress(len(LEVELS), len(LEVELS))
+        progress(len(LEVELS) * count, len(LEVELS) * count)
         wide = sum(bool({task.subtask, *(step.subtask for step in task.plan)} & writer.widened) for task in tasks)
         return WrittenTasks(tuple(tasks), writer.dropped, wide, proposals, tuple(writer.remarks))
 
@@ -147,6 +161,8 @@ class _Writer:
     different: frozenset[tuple[str, str]]
     rng: random.Random
     count: int
+    planner: Planner
+    unusable: int = 0
     dropped: Counter[str] = field(default_factory=Counter[str])
     widened: set[str] = field(default_factory=set[str])
     remarks: list[str] = field(default_factory=list[str])
@@ -162,10 +178,11 @@ class _Writer:
             "L3": lambda: self._chains(across=False), "L4": lambda: self._chains(across=True), "L5": self._impossible,
         }  # fmt: skip
 
-    def take(self, make: Callable[[], Iterator[Task | None]]) -> list[Task]:
+    def take(self, make: Callable[[], Iterator[Task | None]], progress: Callable[[int], object]) -> list[Task]:
         """The first tasks that pass. A candidate that does not is None."""
         made: dict[object, Task] = {}
         for tried, task in enumerate(make()):
+            progress(len(made))
             if task is not None:
                 made.setdefault(frozenset(step.tool for step in task.plan) or task.subtask, task)
             if len(made) == self.count or tried >= self.count * TRIES:
@@ -207,20 +224,43 @@ class _Writer:
     def _single(self, *, named: bool) -> Iterator[Task | None]:
         for row in self._shuffled(range(len(self.tools))):
             tool, (text, rule) = self.tools[row], self._request(row)
-            mentions = re.search(rf"\b{re.escape(words(tool.server).lower())}\b", words(text).lower())
-            if not text or (mentions and not named):
+            if not text or (not named and _names(text, tool.server)):
                 yield self._drop("the request names the server" if text else "the definition says too little")
                 continue
             asked, hint = (on_server(text, tool.server), tool.server) if named else (text, "")
             right = self._right(asked, hint, row, wide=not named, strict=rule == DEFINITION)
-            yield None if right is None else self._task(asked, right, hint, row, rule)
+            said = "" if right is None else self._reworded(asked, [tool.description], hint)
+            if not named and _names(said, tool.server):
+                right = self._drop("the model named the server")
+            elif said and said != asked:
+                right = self._right(said, hint, row, wide=not named, strict=rule == DEFINITION)
+            yield self._task(asked, said, right, hint, row, rule) if said and right else None
 
-    def _task(self, text: str, right: tuple[str, ...], hint: str, row: int, rule: str, **more: Any) -> Task:
-        tool, edge = self.tools[row], more.pop("edge", "")
-        origin = {"by": "rules", "rule": rule, "source": tool.id} | ({"edge": edge} if edge else {})
+    def _reworded(self, text: str, definitions: Sequence[str], server: str) -> str:
+        """A request in the planner's words. "" if they cannot be used. Raises PlannerError after a few in a row."""
+        try:
+            said = self.planner.reword(text, definitions, server)
+            self.unusable = 0
+        except PlannerError:
+            self.unusable += 1
+            if self.unusable == MOST_UNUSABLE:
+                raise
+            self._drop("the model gave no usable answer")
+            return ""
+        return on_server(said, server) if server else said
+
+    def _task(
+        self, text: str, said: str, right: tuple[str, ...], hint: str, row: int, rule: str, edge: str = "", **more: Any
+    ) -> Task:
+        tool = self.tools[row]
+        origin = self._origin(text, said, rule, tool.id) | ({"edge": edge} if edge else {})
         return Task(
-            "", text, hint, right, category=self.catalog.server(tool.server).category, provenance=origin, **more
+            "", said, hint, right, category=self.catalog.server(tool.server).category, provenance=origin, **more
         )
+
+    def _origin(self, text: str, said: str, rule: str, source: str) -> dict[str, str]:
+        """The provenance of a task that was `text` before the planner `said` it."""
+        return {"by": self.planner.name, "rule": rule, "source": source} | ({} if said == text else {"was": text})
 
     def _drop(self, why: str) -> None:
         self.dropped[why] += 1
@@ -319,11 +359,13 @@ class _Writer:
                 return None
             plan.append(Step(right[0], () if link is None else (order.index(link.source),), right[1:], text))
         question, hint = joined([step.subtask for step in plan]), "" if across else self.tools[order[0]].server
+        question = question if across else on_server(question, hint)
         relevant = tuple(dict.fromkeys(tool for step in plan for tool in (step.tool, *step.equal)))
-        return self._task(
-            question if across else on_server(question, hint), relevant, hint, order[0], f"chain from {rule}",
-            plan=tuple(plan), edge="; ".join(link.words(self.tools) for link in chain),
-        )  # fmt: skip
+        said = self._reworded(question, [self.tools[row].description for row in order], hint)
+        if not said:
+            return None
+        edge = "; ".join(link.words(self.tools) for link in chain)
+        return self._task(question, said, relevant, hint, order[0], f"chain from {rule}", edge, plan=tuple(plan))
 
     # Level 5
 
@@ -341,11 +383,27 @@ class _Writer:
         for at in gaps:
             likeness = examples.questions[at].astype(np.float32) @ examples.centres[at] / examples.lengths[at]
             text = max((kinds[at]["questions"][place] for place in np.argsort(-likeness)[:TYPICAL]), key=len)
-            if not self.matcher.fit(text, "")[0].doubtful:
-                yield self._drop("some tool may do what should be impossible")
+            said = self._reworded(text, [kinds[at]["description"]], "") if self._no_tool_fits(text) else ""
+            if not said or (said != text and not self._no_tool_fits(said)):
+                yield None
                 continue
-            origin = {"by": "rules", "rule": "gap of the catalog", "source": f"general kind {kinds[at]['tool']}"}
-            yield Task("", text, gap=kinds[at]["description"], provenance=origin | {"nearest": f"{near[at]:.2f}"})
+            origin = self._origin(text, said, "gap of the catalog", f"general kind {kinds[at]['tool']}")
+            yield Task("", said, gap=kinds[at]["description"], provenance=origin | {"nearest": f"{near[at]:.2f}"})
+
+    def _no_tool_fits(self, text: str) -> bool:
+        doubtful = self.matcher.fit(text, "")[0].doubtful
+        if not doubtful:
+            self._drop("some tool may do what should be impossible")
+        return doubtful
+
+
+def _names(text: str, server: str) -> bool:
+    """Whether a text has a server's name.
+
+    >>> _names("Ask star-chart for Mars", "starChart"), _names("chart a star", "starChart")
+    (True, False)
+    """
+    return bool(re.search(rf"\b{re.escape(words(server).lower())}\b", words(text).lower()))
 
 
 def _end(link: Link, row: int) -> int:

@@ -243,6 +243,11 @@ class Planner(Protocol):
         """Returns the purpose of a server from its extracted text (PA-RAG's functional summary). Rules return the text."""
         ...
 
+    def reword(self, request: str, tools: Sequence[str], server: str = "") -> str:
+        """Returns a request that was written from the texts of `tools`, in the words of a person, with the server if one is given. Rules
+        return the request."""
+        ...
+
     def select(self, question: str, cards: Sequence[Card], count: int) -> Selection:
         """Returns at most `count` of the cards, best first; none if no card fits."""
         ...

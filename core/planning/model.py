@@ -95,6 +95,12 @@ Say in at most 60 words what the server is for: what can be done with it, on wha
 "server" holds its name, its description and its tools' names. Put it into "description".
 """
 
+REWORD = """\
+"request" was made from the definitions of "tools". Write it as a person would say it who needs exactly that and knows no tool: one
+to three sentences, a direct request. Keep every step, in order, and every value; where one is missing, make up a plausible one. Name
+the "server" if there is one, and no tool. Put it into "question".
+"""
+
 SELECT = """\
 Choose at most "count" of the tools that can do what the question asks, best first. Put their "id" into "tools" exactly as given;
 an id that is not listed is worth nothing. Where none of them can do it, give an empty list. Give the "reason" in at most 12 words.
@@ -174,6 +180,11 @@ class ModelPlanner:
     def summarise(self, server: str) -> str:
         reply = self.ask(replies.Description, SUMMARISE, {"server": server[:SERVER_SUMMARY_CHARACTERS]})
         return one_line(reply.description, PART_CHARACTERS) or server
+
+    def reword(self, request: str, tools: Sequence[str], server: str = "") -> str:
+        texts = [text[:CARD_CHARACTERS] for text in tools]
+        reply = self.ask(replies.Question, REWORD, {"tools": texts, "server": server, "request": _cut(request)})
+        return one_line(reply.question, PART_CHARACTERS) or request
 
     def select(self, question: str, cards: Sequence[Card], count: int) -> Selection:
         if not cards or count < 1:

@@ -192,6 +192,9 @@ class RulesPlanner:
     def summarise(self, server: str) -> str:
         return server
 
+    def reword(self, request: str, tools: Sequence[str], server: str = "") -> str:  # noqa: ARG002 - of the port
+        return request
+
 
 NO_MODEL = (
     f"No model is set; set {MODEL}, with {BASE_URL} and {KEY} if the endpoint needs them, or choose planner=rules."

@@ -21,6 +21,7 @@ def test_each_question_is_answered_with_what_the_model_says(endpoint, planner):
         ({"description": "weather forecast"}, lambda p: p.predict_tool("q"), "weather forecast"),
         ({"description": "reads files"}, lambda p: p.summarise("files: Tools: read"), "reads files"),
         ({"question": "list files"}, lambda p: p.rewrite("q"), "list files"),
+        ({"question": "what is in\nthere"}, lambda p: p.reword("q", ["Lists files."], "files"), "what is in there"),
         ({"questions": ["a", "q", "a", "b", "c"]}, lambda p: p.expand("q", 2), ("a", "b")),
         ({"server": "weather", "tool": "forecast"}, lambda p: p.request("q"), ToolRequest("weather", "forecast")),
         (

@@ -1,4 +1,4 @@
-"""The Lab page: the choice of catalog, tasks, router and view; tasks of every origin, judgments, and tasks written by rules."""
+"""The Lab page: the choice of catalog, tasks, router and view; tasks of every origin, judgments, and written tasks."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from core.importers import tasks_text
 from core.lab.judgments import Format
 from core.lab.lab import RANKED
 from core.lab.lab_runs import STORED
+from core.planning.base import Watch, watched
 from dashboard.page_host import DeltaGenerator
 from dashboard.pages.lab.leaderboard import EXAMPLE, example_runs, leaderboard
 from dashboard.pages.lab.run import (
@@ -231,7 +232,7 @@ def _export(app: App, catalog: str, set_name: str) -> None:
 
 
 WRITE, SAID = "write tasks", "lab:written"
-LEVELS = "ETOM's five levels by rules, from what tools are asked and say: direct, in context, chains on one server and across, impossible."
+LEVELS = "ETOM's five levels, from what tools are asked and say: direct, in context, chains on one server and across, impossible."
 
 
 def choose_written(state: UrlState, catalog: str) -> None:
@@ -248,7 +249,12 @@ def write_tasks(app: App, where: DeltaGenerator, catalog: str, chosen: TaskSet |
         st.caption(LEVELS)
         count = int(st.number_input("Tasks of each level", 1, 1000, 20, key="lab:write-count"))
         seed = int(st.number_input("Seed", 0, 10_000, 0, key="lab:write-seed"))
-        start = partial(_start, app, catalog, count, seed)
+        planners = app.routing.planners()
+        planner = str(
+            st.selectbox("Words of", list(planners), format_func=planners.__getitem__, key="lab:write-planner",
+                         help="Rules, or the model of WAYFARE_LLM_MODEL: about an answer for each task, each checked as the rules' own.")
+        )  # fmt: skip
+        start = partial(_start, app, catalog, count, seed, planner)
         start_button(st.container(), "Write tasks for this catalog", start, key="lab:write", type="primary")
     generated = () if chosen is None else tuple(task for task in chosen.tasks if task.provenance)
     if chosen is None or not generated:
@@ -265,9 +271,10 @@ def write_tasks(app: App, where: DeltaGenerator, catalog: str, chosen: TaskSet |
     )  # fmt: skip
 
 
-def _start(app: App, catalog: str, count: int, seed: int) -> None:
+def _start(app: App, catalog: str, count: int, seed: int, planner: str) -> None:
     def work(job: Job) -> tuple[str, str, list[str]]:
-        written = app.task_writing.write(catalog, count=count, seed=seed, progress=job.report)
+        with watched(Watch(job.stop)):
+            written = app.task_writing.write(catalog, count=count, seed=seed, planner=planner, progress=job.report)
         if not written.tasks:
             raise WayfareError(f"No task could be written. {' '.join(written.remarks)}")
         return catalog, f"{STORED}{app.task_writing.keep(catalog, written.tasks)}", written.summary()
