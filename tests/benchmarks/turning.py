@@ -42,6 +42,18 @@ TIMED = """() => {
     requestAnimationFrame(look);
   });
 }"""
+# from now on: ms until the score over labelled tasks is drawn anew
+SCORED = """() => {
+  const began = performance.now();
+  window.scored = new Promise(resolve => {
+    new MutationObserver((changes, watch) => {
+      if (!changes.some(one => one.target.closest?.('[data-part="route:score"]'))) return;
+      watch.disconnect();
+      resolve(performance.now() - began);
+    }).observe(document.body, {childList: true, subtree: true});
+    setTimeout(() => resolve(8000), 8000);
+  });
+}"""
 COUNTED = """() => {
   window.answers = 0;
   new MutationObserver(() => window.answers += 1)
@@ -70,6 +82,8 @@ def turning() -> None:
             report("all drawn, floor of six", _both(drawn["floor of six"]), "ms")
             ratio = percentile(rest, 0.5) / percentile(drawn["floor of six"], 0.5)
             report("of the floor with six charts", {"p50": ratio}, "", "1.3")
+            scored = sorted(_scored(pages["ours"], number) for number in range(PRESSES))
+            report("key press to changed score", _both(scored), "ms", "150 ms, complete in 1 s")
             report("while dragging", {"answers": _dragged(pages["ours"])}, "1/s", "12")
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -116,6 +130,15 @@ def _press(page: Page, number: int) -> tuple[float, float]:
     changed, drawn = page.evaluate("timed")
     page.wait_for_timeout(200)
     return float(changed), float(drawn)
+
+
+def _scored(page: Page, number: int) -> float:
+    page.get_by_role("slider", name="αt").focus()
+    page.evaluate(SCORED)
+    page.keyboard.press("ArrowRight" if number % 40 < 20 else "ArrowLeft")
+    scored = page.evaluate("scored")
+    page.wait_for_timeout(1_000)
+    return float(scored)
 
 
 def _dragged(page: Page) -> float:

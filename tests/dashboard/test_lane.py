@@ -139,7 +139,7 @@ def test_labelled_tasks_are_scored_under_the_turned_values_and_then_drawn_with_t
     panel = knob_panel_of(page)
     status, answer = asked({"token": panel["token"], "kind": "score", "values": {**panel["values"], "alpha_t": 2.0}})
     assert status == 200
-    assert "▲ from" in answer["parts"][SCORE]
+    assert 'title="better">▼ from' in answer["parts"][SCORE], "less money or time"
     drawn = live_of(turn(page, KNOBS, alpha_t=2.0))
     assert drawn[SCORE] == answer["parts"][SCORE]
 

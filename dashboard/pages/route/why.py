@@ -185,7 +185,7 @@ FIGURES = (
     (SECONDS, "time a task", units.seconds, -1, "Expected time of the calls of one task, with connecting."),
     (INVALID, "wrong calls", lambda value: units.plain(value, 2), -1, "Expected calls of tools, for each task, that cannot do its next step."),
 )  # fmt: skip
-PROJECTED = "Projected from labels and declared figures. “from”: at the defaults of this router; ▲ is better, ▼ is worse. Nothing of it is recorded."
+PROJECTED = "Projected from labels and declared figures. “from”: at the defaults of this router; green is better, orange is worse. Nothing of it is recorded."
 MOST_SHOWN = 50
 
 
@@ -290,8 +290,8 @@ def _html(score: Score, asked: Asked) -> str:
 
 
 def _beside(before: float, now: float, shown: Callable[[float], str], sign: int) -> str:
-    """Returns the figure at the defaults with an arrow for better or worse, "" if the shown figures are the same."""
+    """Returns the figure at the defaults with an arrow up or down, coloured for better or worse, "" if the shown figures are the same."""
     if shown(before) == shown(now):
         return ""
-    better = (now - before) * sign > 0
-    return f' <small class="{"wayfare-better" if better else "wayfare-worse"}">{"▲" if better else "▼"} from {as_html(shown(before))}</small>'
+    kind = "better" if (now - before) * sign > 0 else "worse"
+    return f' <small class="wayfare-{kind}" title="{kind}">{"▲" if now > before else "▼"} from {as_html(shown(before))}</small>'
