@@ -101,6 +101,8 @@ class EndpointApp:
                 tasks.cancel_scope.cancel()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        # httptools leaves blanks after a value (RFC 9110, 5.5), and the SDK compares values
+        scope["headers"] = [(name, value.strip(b" \t")) for name, value in scope["headers"]]
         if refused := await self.refused(scope):
             return await refused(scope, receive, send)
         if self._served is None:

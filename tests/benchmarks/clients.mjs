@@ -78,7 +78,9 @@ const steps = {
   },
   content: async () => {
     const { content } = await call("execute_readonly_tool", { tool: "gremlin::every_content" });
-    const types = content.map((block) => block.type).join();
+    // a client without a token and a cookie gets a note that its server keeps no state for it
+    const own = content.filter((block) => !block.text?.startsWith("[What this call has set in its server is gone"));
+    const types = own.map((block) => block.type).join();
     if (types !== "text,image,audio,resource,resource_link") throw new Error(types);
     return types;
   },

@@ -91,6 +91,24 @@ def test_a_client_that_leaves_before_its_request_is_read_is_one_quiet_line(
     assert [record.message for record in caplog.records if record.levelno >= logging.WARNING] == []
 
 
+def test_blanks_around_the_value_of_a_header_do_not_count(url: str) -> None:
+    where = urlsplit(url)
+    meta = {"protocolVersion": "2026-07-28", "clientInfo": {"name": "t", "version": "1"}, "clientCapabilities": {}}
+    params = {"name": "search_tools", "arguments": {"task": "read a file"}}
+    params["_meta"] = {f"io.modelcontextprotocol/{name}": value for name, value in meta.items()}
+    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params})
+    head = {
+        "Host": where.netloc, "Accept": "application/json, text/event-stream", "Content-Type": "application/json",
+        "MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call", "Mcp-Name": "  search_tools  ",
+        "Content-Length": len(body), "Connection": "close",
+    }  # fmt: skip
+    with socket.create_connection((where.hostname, where.port)) as client:
+        lines = [f"{name}: {value}" for name, value in head.items()]
+        client.sendall("\r\n".join(["POST /mcp HTTP/1.1", *lines, "", body]).encode())
+        with client.makefile("rb") as answer:
+            assert b"200 OK" in answer.readline()
+
+
 def test_an_address_that_cannot_be_served_is_said_with_each_call(console: Console) -> None:
     async def script(client: Client) -> dict[str, Any]:
         return await refused(client, "search_tools", task="anything")
