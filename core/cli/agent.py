@@ -11,7 +11,6 @@ from core.agents.agent import ROUNDS, AgentRun, AgentTask
 from core.cli import apps, options, output
 from core.domain import units
 from core.domain.errors import PlannerError, WayfareError
-from core.domain.params import ALIASES
 from core.domain.untrusted_text import visible
 from core.planning.base import MAY_WRITE
 from core.planning.plans import AgentEvent, Executed, Routed, Stopped
@@ -22,10 +21,7 @@ CANDIDATES_SHOWN = 3
 
 @click.command()
 @click.argument("question", metavar="TEXT")
-@click.option(
-    "--planner", type=click.Choice(["rules", "model", *ALIASES]), default="rules", show_default=True, metavar="rules|model",
-    help="Splits the question, chooses tools and fills arguments: rules, or the model in WAYFARE_LLM_MODEL.",
-)  # fmt: skip
+@options.planner("Splits the question, chooses tools and fills arguments")
 @click.option("--router", default="ehrr", show_default=True, help="The routing algorithm.")
 @options.settings
 @options.preset
@@ -70,7 +66,7 @@ def agent(
             catalog=name,
             router=router,
             parameters=app.routing.parameters(router, options.settings_of(settings), preset=preset),
-            planner=ALIASES.get(planner, planner),
+            planner=planner,
             live=live,
             may_write=may_write,
             network=options.moment(network, at),

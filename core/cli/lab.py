@@ -51,10 +51,7 @@ def tasks() -> None:
 @click.option(
     "--seed", default=0, show_default=True, type=click.IntRange(0), help="The same seed writes the same tasks."
 )
-@click.option(
-    "--planner", type=click.Choice(["rules", "model"]), default="rules", show_default=True,
-    help="Words of the tasks: those of rules, or of the model in WAYFARE_LLM_MODEL, which takes long.",
-)  # fmt: skip
+@options.planner("Words the tasks")
 @click.option("--out", type=options.PATH, help="Write the tasks to this file, for `wayfare bench --tasks`.")
 @options.catalog
 @options.common

@@ -38,7 +38,7 @@ COMMANDS = {
     "override": ("catalogs", "override", "Describe a tool or a server in your own words, without touching the server, or take its own words back."),
     "findable": ("requests", "findable", "Estimate from example requests how often each tool would be found, the worst first, and what it is taken for."),
     "lint": ("requests", "lint", "Find poor descriptions, colliding names, broken schemas and text that tries to instruct a model."),
-    "tasks": ("lab", "tasks", "Write labelled tasks for any catalog, by rules: direct and contextual questions, chains, impossible ones."),
+    "tasks": ("lab", "tasks", "Write labelled tasks for any catalog: direct and contextual questions, chains, impossible ones."),
     "bench": ("lab", "bench", "Measure how well routers rank the right tools."),
     "sweep": ("runs", "sweep", "Measure a router under many parameters."),
     "runs": ("runs", "runs", "List the stored runs and sweeps, newest first."),

@@ -11,7 +11,7 @@ import click
 
 from core.domain.catalog import FOLLOW
 from core.domain.errors import CatalogError, ParameterError, WayfareError
-from core.domain.params import MEASURED, NetworkMoment
+from core.domain.params import ALIASES, MEASURED, NetworkMoment
 from core.routers.presets import DEFAULT_PRESET, PRESETS
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -69,6 +69,17 @@ ray = click.option(
     "--ray", default="", metavar="auto|ADDRESS",
     help="Spread the work over a Ray cluster; needs `pip install wayfare[ray]`. Same results, in the same order.",
 )  # fmt: skip
+
+
+def _without_alias(_context: click.Context, _option: click.Parameter, given: str) -> str:
+    return ALIASES.get(given, given)
+
+
+def planner(about: str) -> Callable[[Command], Command]:
+    return click.option(
+        "--planner", type=click.Choice(["rules", "model", *ALIASES]), default="rules", show_default=True, metavar="rules|model",
+        callback=_without_alias, help=f"{about}: rules, or the model in WAYFARE_LLM_MODEL.",
+    )  # fmt: skip
 
 
 def common(command: Command) -> Command:
