@@ -150,7 +150,9 @@ class ModelPlanner:
 
     def complexity(self, question: str, servers: Sequence[str]) -> Complexity:
         shown = [server[:SERVER_CHARACTERS] for server in servers[:SERVERS_SHOWN]]
-        reply = self.ask(replies.ComplexityReply, COMPLEXITY, {"question": _cut(question), "servers": shown})
+        reply = self.ask(
+            replies.ComplexityReply, COMPLEXITY, {"question": _cut(question), "servers": shown}, most={"evidence": 4}
+        )
         certainty = replies.share(reply.confidence) / 2
         evidence = tuple(line for text in reply.evidence[:4] if (line := one_line(text, 120)))
         if reply.complex:
@@ -158,7 +160,7 @@ class ModelPlanner:
         return Complexity("simple", min(0.499, 0.5 - certainty), evidence)
 
     def decompose(self, question: str, limit: int = 8) -> tuple[SubQuery, ...]:
-        reply = self.ask(replies.Parts, DECOMPOSE, {"question": _cut(question), "limit": limit})
+        reply = self.ask(replies.Parts, DECOMPOSE, {"question": _cut(question), "limit": limit}, most={"parts": limit})
         return replies.ordered(reply.parts, max(1, limit), PART_CHARACTERS) or (SubQuery(question.strip()),)
 
     def rewrite(self, question: str) -> str:
@@ -168,7 +170,9 @@ class ModelPlanner:
     def expand(self, question: str, count: int = 3) -> tuple[str, ...]:
         if count < 1:
             return ()
-        reply = self.ask(replies.Questions, EXPAND, {"question": _cut(question), "count": count})
+        reply = self.ask(
+            replies.Questions, EXPAND, {"question": _cut(question), "count": count}, most={"questions": count}
+        )
         ways = dict.fromkeys(one_line(text, PART_CHARACTERS) for text in reply.questions)
         return tuple(way for way in ways if way and way != question.strip())[:count]
 
@@ -194,7 +198,7 @@ class ModelPlanner:
         offered = [card.id for card in shown]
         named_only = {"tools": {"type": "array", "items": {"type": "string", "enum": offered}}}
         data = {"tools": tools, "count": count, "question": _cut(question)}
-        reply = self.ask(replies.Chosen, SELECT, data, only=named_only)
+        reply = self.ask(replies.Chosen, SELECT, data, only=named_only, most={"tools": count})
         named = tuple(dict.fromkeys(reply.tools))
         ids = tuple(name for name in named if name in offered)[:count]
         invented = sum(name not in offered for name in named)
@@ -237,10 +241,14 @@ class ModelPlanner:
         rules: str = RULES,
         *,
         only: Mapping[str, Any] | None = None,
+        most: Mapping[str, int] | None = None,
     ) -> R:
-        """Returns a reply to a task. `only` replaces properties of its schema by narrower ones. Raises PlannerError."""
+        """Returns a reply to a task. `only` replaces properties of its schema by narrower ones, `most` bounds lists: small models
+        write on and on. Raises PlannerError."""
         schema = kind.model_json_schema()
         schema["properties"] |= only or {}
+        for name, count in (most or {}).items():
+            schema["properties"][name] = {**schema["properties"][name], "maxItems": count}
         message = Message(rules, with_data(task, data), schema, kind.__name__.lower())
         key = hashlib.sha256(f"{kind.__name__}\0{message.user}".encode()).hexdigest()
         with self._lock:

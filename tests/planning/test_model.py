@@ -101,6 +101,7 @@ def test_the_schema_has_the_names_that_are_offered_and_no_call_without_any(endpo
     endpoint.reactions = [endpoint.answer({"tools": [], "reason": ""})]
     planner.select("q", CARDS, 5)
     assert schema_of(endpoint)["tools"]["items"]["enum"] == ["mail::send", "files::list"]
+    assert schema_of(endpoint)["tools"]["maxItems"] == 5, "a small model goes on and on"
     act = {"action": "stop", "tool": "", "arguments_json": "", "subtask": "", "words": ""}
     for offered, actions in (((Tool("a", "b"),), ["route", "execute", "stop"]), ((), ["route", "stop"])):
         endpoint.reactions = [endpoint.answer(act)]
