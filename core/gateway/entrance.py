@@ -9,6 +9,7 @@ import asyncio
 import ipaddress
 import json
 import math
+import os
 import threading
 import time
 from collections import Counter, deque
@@ -32,9 +33,9 @@ from core.domain.settings import Oidc, utc_now
 if TYPE_CHECKING:
     import jwt
 
-MOST_INSIDE, MOST_WAITING, AT_ONCE = 128, 40, 4
-"""Requests that are not answered yet; those of them that wait for a turn, less than a second at 60 a second; turns at a time, more of
-which would only take the interpreter from the event loop."""
+MOST_INSIDE, MOST_WAITING, AT_ONCE = 128, 40, min(4, max(2, os.cpu_count() or 2))
+"""Requests that are not answered yet; those of them that wait for a turn, less than a second at 60 a second; turns at a time, one a
+processor: more would only take the interpreter from the event loop."""
 TURN_S = 1.0
 """A request that has its turn for longer waits for a person or a server."""
 SHARE = 0.1
