@@ -41,6 +41,9 @@ PUBLIC_URL = re.compile(
     r"(https?://(?:[\w.-]+|\[[\da-f:]+\])(?::\d{1,5})?)((?!/(?:mcp|door)(?:/|$))(?:/[\w.~-]+)*)/?",
     re.ASCII | re.IGNORECASE,
 )
+IDLE_CONNECTION_S = (
+    75  # longer than proxies and clients keep it: who uses a connection that has just ended gets an error
+)
 STARTS_S = 60.0
 COMMANDLINE = click.core.ParameterSource.COMMANDLINE
 OTHER_OPTIONS = 4
@@ -126,8 +129,9 @@ def up(context: click.Context, background: bool, **given: Any) -> None:
         )
         public = urlsplit(options.public_url).netloc
         config = uvicorn.Config(  # it parses HTTP with httptools
-            CONSOLE, log_level="warning", access_log=False, timeout_graceful_shutdown=3, forwarded_allow_ips=proxies
-        )
+            CONSOLE, log_level="warning", access_log=False, timeout_graceful_shutdown=3, forwarded_allow_ips=proxies,
+            timeout_keep_alive=IDLE_CONNECTION_S,
+        )  # fmt: skip
         server = uvicorn.Server(config)
         set_launch(
             Launch(
