@@ -57,7 +57,7 @@ def fault(place: str) -> str:
         return "its link leads nowhere, because a router or a knob is gone"
     target = urlsplit(place)
     try:
-        page = open_page(target.path.strip("/") or FIRST, **dict(parse_qsl(target.query)))
+        page = open_page(target.path.strip("./") or FIRST, **dict(parse_qsl(target.query)))
     except (AssertionError, RuntimeError) as error:  # an exception on the page, or none in time
         return f"it ends with an exception, see above ({type(error).__name__})"
     return " ".join(shown.value for shown in page.error)
