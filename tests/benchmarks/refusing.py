@@ -128,7 +128,7 @@ def _translated(app: App) -> None:
     context = labelled.context(app, SAMPLE)
     asked = {task.id: task for task in labelled.tasks(app, "everyday")}
     lines = [line.split(" : ", 2) for line in TRANSLATED.read_text("utf-8").splitlines()]
-    questions = [*lines, *([number, "en", asked[number].query] for number in sorted({line[0] for line in lines}))]
+    questions = [*lines, *([number, "en", asked[number].subtask] for number in sorted({line[0] for line in lines}))]
     for language in ("en", "de", "fr", "es"):
         places = []
         for number, _, text in (line for line in questions if line[1] == language):
