@@ -36,6 +36,7 @@ from core.domain.tasks import Step, Task, ordered
 from core.importers import tasks_text
 from core.lab.equal_sets import EqualSetsService
 from core.lab.lab_runs import written_tasks
+from core.lab.levels import LEVELS
 from core.lab.tool_texts import ACTING, ANYWHERE, DataFlow, Link, joined, on_server, step_of
 from core.planning.base import Planner
 from core.planning.rules import RulesPlanner, chosen_planner
@@ -47,7 +48,6 @@ from core.relevance.scoring import SAME_HIGH
 from core.relevance.vectors import nearest_above
 from core.store import Store
 
-LEVELS = ("L1", "L2", "L3", "L4", "L5")
 REQUEST, DEFINITION = "example request", "definition"
 SHOWN = 10  # pairs in a summary
 VALUES = frozenset(ANYWHERE.values())

@@ -24,6 +24,7 @@ from core.lab.execution import ABSENT, ROUNDS, Playing
 from core.lab.lab import RANKED
 from core.lab.lab_runs import Experiment
 from core.lab.stored_runs import NOT_FIRST, NOT_REFUSED, UNKNOWN
+from core.planning.base import Watch
 from core.routers.presets import DEFAULT_PRESET, PRESETS, preset_of
 from dashboard.page_host import DeltaGenerator
 from dashboard.session import job_about, known_job, only, start_job
@@ -188,10 +189,7 @@ def job_panel() -> None:
     if job.under_way:
         job_progress(job, _told, stop="lab:stop")
     elif isinstance(job.error, Stopped):
-        st.info(
-            "Stopped. Finished steps are stored, and the same button continues from there.",
-            icon=":material/stop_circle:",
-        )
+        st.info("Stopped. The same button goes on with the rest.", icon=":material/stop_circle:")
     elif isinstance(job.error, WayfareError):
         st.error(escaped(str(job.error), 600), icon=":material/error:")
     elif job.error is not None:
@@ -199,7 +197,8 @@ def job_panel() -> None:
 
 
 def _told(job: Job) -> tuple[float, str]:
-    words = f"{job.title}: {job.done:,} of {job.of:,}{units.time_left(job.left_s)}. You can leave this page meanwhile."
+    model = "".join(f"; {one.words()}" for one in job.reported if isinstance(one, Watch) and one.words())
+    words = f"{job.title}: {job.done:,} of {job.of:,}{units.time_left(job.left_s)}{model}. You can leave this page meanwhile."
     return share_of(job), words
 
 

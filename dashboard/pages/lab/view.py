@@ -15,6 +15,7 @@ from core.importers import tasks_text
 from core.lab.judgments import Format
 from core.lab.lab import RANKED
 from core.lab.lab_runs import STORED
+from core.lab.levels import LEVELS
 from core.planning.base import Watch, watched
 from dashboard.page_host import DeltaGenerator
 from dashboard.pages.lab.leaderboard import EXAMPLE, example_runs, leaderboard
@@ -232,7 +233,7 @@ def _export(app: App, catalog: str, set_name: str) -> None:
 
 
 WRITE, SAID = "write tasks", "lab:written"
-LEVELS = "ETOM's five levels, from what tools are asked and say: direct, in context, chains on one server and across, impossible."
+ABOUT = "ETOM's five levels, from what tools are asked and say: direct, in context, chains on one server and across, impossible."
 
 
 def choose_written(state: UrlState, catalog: str) -> None:
@@ -246,7 +247,7 @@ def choose_written(state: UrlState, catalog: str) -> None:
 def write_tasks(app: App, where: DeltaGenerator, catalog: str, chosen: TaskSet | None) -> None:
     """Draw the button, and below it what is known of generated tasks."""
     with where.popover("Write tasks", icon=":material/edit_note:"):
-        st.caption(LEVELS)
+        st.caption(ABOUT)
         count = int(st.number_input("Tasks of each level", 1, 1000, 20, key="lab:write-count"))
         seed = int(st.number_input("Seed", 0, 10_000, 0, key="lab:write-seed"))
         planners = app.routing.planners()
@@ -273,10 +274,11 @@ def write_tasks(app: App, where: DeltaGenerator, catalog: str, chosen: TaskSet |
 
 def _start(app: App, catalog: str, count: int, seed: int, planner: str) -> None:
     def work(job: Job) -> tuple[str, str, list[str]]:
-        with watched(Watch(job.stop)):
+        job.reported.append(watch := Watch(job.stop))
+        with watched(watch):
             written = app.task_writing.write(catalog, count=count, seed=seed, planner=planner, progress=job.report)
         if not written.tasks:
             raise WayfareError(f"No task could be written. {' '.join(written.remarks)}")
         return catalog, f"{STORED}{app.task_writing.keep(catalog, written.tasks)}", written.summary()
 
-    begin(WRITE, "Writing tasks", 1, work)
+    begin(WRITE, "Writing tasks", len(LEVELS) * count, work)
