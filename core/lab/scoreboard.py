@@ -11,7 +11,7 @@ from cachetools import LRUCache
 from core.catalogs.catalogs import CatalogService
 from core.decisions.routing import RoutingService
 from core.domain.errors import UnknownNameError
-from core.domain.params import Parameters
+from core.domain.params import AS_MEASURED, NetworkMoment, Parameters
 from core.domain.tasks import Task
 from core.lab.lab import LabService
 from core.lab.lab_runs import LabRunService, asked_tasks
@@ -63,7 +63,7 @@ class ScoreboardService:
     lab_runs: LabRunService
     feedback: FeedbackService
     requests: RequestService
-    _boards: LRUCache[tuple[str, str, str, str], _Board] = field(default_factory=lambda: LRUCache(BOARDS))
+    _boards: LRUCache[tuple[object, ...], _Board] = field(default_factory=lambda: LRUCache(BOARDS))
     _guard: threading.Lock = field(default_factory=threading.Lock)
 
     def task_sets(self, catalog: str) -> Sequence[str]:
@@ -73,10 +73,12 @@ class ScoreboardService:
         asked = [REQUESTS] if self.requests.of_catalog(catalog) else []
         return list(dict.fromkeys([*self.lab.task_sets(catalog), *own, *stored, *asked]))
 
-    def score(self, task_set: str, *, catalog: str, router: str, parameters: Parameters) -> Score:
+    def score(
+        self, task_set: str, *, catalog: str, router: str, parameters: Parameters, network: NetworkMoment = AS_MEASURED
+    ) -> Score:
         """Scores a setting. Raises WayfareError if the set is unknown or none of its tasks names a tool that can do it."""
         with self._guard:
-            board = self._board(task_set, catalog, router)
+            board = self._board(task_set, catalog, router, network)
             rows, now = board.asked.first_and_measures(parameters)
         first, before = board.before
         ids = board.context.tool_ids
@@ -89,27 +91,28 @@ class ScoreboardService:
         means = [{name: float(values[name].mean()) for name in MEASURES} for values in (before, now)]
         return Score(len(rows), means[0], means[1], tuple(changed))
 
-    def ready(self, task_set: str, catalog: str, router: str) -> bool:
+    def ready(self, task_set: str, catalog: str, router: str, network: NetworkMoment = AS_MEASURED) -> bool:
         """Whether the tasks are embedded, so that a score takes milliseconds with EHRR. False while another set is embedded."""
         if not self._guard.acquire(timeout=SOON_S):
             return False
         try:
-            board = self._boards.get(self._key(task_set, catalog, router))
+            board = self._boards.get(self._key(task_set, catalog, router, network))
         finally:
             self._guard.release()
         return board is not None and board.context is self.catalogs.context(catalog)
 
-    def _board(self, task_set: str, catalog: str, router: str) -> _Board:
-        key, context = self._key(task_set, catalog, router), self.catalogs.context(catalog)
+    def _board(self, task_set: str, catalog: str, router: str, network: NetworkMoment) -> _Board:
+        key, context = self._key(task_set, catalog, router, network), self.catalogs.context(catalog)
         known = self._boards.get(key)
         defaults = self.routing.parameters(router)
         if known is None or known.context is not context or known.defaults != defaults:
-            asked = TasksAsked(self.catalogs, self.routing, self._tasks(task_set, catalog), catalog, router, hints=True)
+            tasks = self._tasks(task_set, catalog)
+            asked = TasksAsked(self.catalogs, self.routing, tasks, catalog, router, hints=True, network=network)
             known = self._boards[key] = _Board(context, defaults, asked, asked.first_and_measures(defaults))
         return known
 
-    def _key(self, task_set: str, catalog: str, router: str) -> tuple[str, str, str, str]:
-        return task_set, self._stored(catalog).get(task_set, ""), catalog, router
+    def _key(self, task_set: str, catalog: str, router: str, network: NetworkMoment) -> tuple[object, ...]:
+        return task_set, self._stored(catalog).get(task_set, ""), catalog, router, network
 
     def _stored(self, catalog: str) -> Mapping[str, str]:
         """The fingerprint of the newest stored tasks of each name."""

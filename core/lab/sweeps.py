@@ -14,7 +14,7 @@ from core.catalogs.catalogs import CatalogService
 from core.decisions.case import ManyTasks, families
 from core.decisions.routing import RoutingService
 from core.domain.lab_runs import OPTUNA, Sweep, SweepPoint, lab_id
-from core.domain.params import Parameters
+from core.domain.params import AS_MEASURED, NetworkMoment, Parameters
 from core.domain.people import actions
 from core.domain.tasks import Task
 from core.lab.cluster import RaySpread, Work
@@ -39,8 +39,9 @@ from core.planning.rules import RulesPlanner
 from core.relevance.fit_matcher import FitMatcher
 from core.relevance.relevance_index import asked_text
 from core.routers.base import checked_query
-from core.routers.context import Query
+from core.routers.context import Query, RoutingContext
 from core.routers.ehrr import EhrrParameters
+from core.routers.parameters import LearningParameters
 from core.store import Store
 
 BLOCK = 64  # points of EHRR computed and committed together; other routers have one
@@ -178,7 +179,7 @@ class SweepService:
 
 @dataclass(eq=False)
 class TasksAsked:
-    """A router over labelled tasks, under one set of parameters after another. Raises WayfareError if no task names a right tool."""
+    """A router over labelled tasks, under one set of parameters after another, on a network. Raises WayfareError if no task names a right tool."""
 
     catalogs: CatalogService
     routing: RoutingService
@@ -186,16 +187,21 @@ class TasksAsked:
     catalog: str
     router: str
     hints: bool
+    network: NetworkMoment = AS_MEASURED
 
     def __post_init__(self) -> None:
-        self._scorer = PointScorer(self.tasks, self.catalogs.context(self.catalog))
-        matcher, planner = self.catalogs.context(self.catalog).matcher, RulesPlanner()
+        context = self._context()
+        self._scorer, matcher, planner = PointScorer(self.tasks, context), context.matcher, RulesPlanner()
         queries = [
             Query(checked_query(task.subtask), self._hint(task), matcher, planner) for task in self._scorer.queries
         ]
         if isinstance(matcher.fitting, FitMatcher):
             matcher.fitting.encoder.encode_queries([asked_text(query.text, query.hint) for query in queries])
-        self._ehrr = ManyTasks(queries, lambda parameters: self.catalogs.context(self.catalog, parameters))
+        self._ehrr = ManyTasks(queries, self._context)
+
+    def _context(self, learning: LearningParameters | None = None) -> RoutingContext:
+        measured = self.catalogs.context(self.catalog, learning, with_simulated=self.network.with_simulated)
+        return self.routing.networks.context(measured, self.network)
 
     def results(self, points: Sequence[Parameters]) -> list[Result]:
         found = self._candidates(points)
@@ -233,7 +239,7 @@ class TasksAsked:
         for row, task in zip(found, self._scorer.queries, strict=True):
             candidates = self.routing.route(
                 task.subtask, catalog=self.catalog, router=self.router, parameters=point, server_hint=self._hint(task),
-                record=False,
+                record=False, network=self.network,
             ).candidates[: len(row)]  # fmt: skip
             row[: len(candidates)] = candidates
         return found

@@ -7,10 +7,12 @@ import pytest
 from core.app import App
 from core.domain.errors import UnknownNameError
 from core.domain.feedback import By
+from core.domain.params import NetworkMoment
 from core.domain.tasks import Task
 from core.lab.lab_runs import WRITTEN
 from core.lab.scoreboard import LABELS, MEASURES, REQUESTS
-from core.lab.sweep import USD
+from core.lab.sweep import SECONDS, USD
+from core.lab.sweeps import TasksAsked
 from tests.cases import each
 from tests.dashboard.harness import app_with
 
@@ -36,6 +38,20 @@ def test_a_score_is_that_of_a_sweep_and_names_each_question_with_another_first_t
     now = app.routing.route(task.subtask, catalog=TESTBED, parameters=parameters, server_hint=task.server_hint)
     assert first.now == (now.winner.tool if now.winner else None)
     assert first.before != first.now
+
+
+def test_under_a_simulated_network_its_figures_count_and_the_measured_ones_come_back(app: App) -> None:
+    defaults = app.routing.parameters("ehrr")
+    asked: dict[str, object] = {"catalog": TESTBED, "router": "ehrr", "parameters": defaults}
+    measured = app.scoreboard.score(TASKS, **asked)
+    moments = [NetworkMoment("fluctuating", at_s) for at_s in (0.0, 600.0)]
+    simulated = [app.scoreboard.score(TASKS, **asked, network=moment) for moment in moments]
+    assert len({score.now[SECONDS] for score in (measured, *simulated)}) == 3
+    task = app.lab.read_tasks(app.lab.task_sets(TESTBED)[TASKS])[0]
+    decision = app.routing.route(task.subtask, catalog=TESTBED, server_hint=task.server_hint, network=moments[1])
+    asked_tasks = TasksAsked(app.catalogs, app.routing, [task], TESTBED, "ehrr", hints=True, network=moments[1])
+    assert asked_tasks.first_and_measures(defaults)[0].tolist() == [*decision.candidates[:1]]
+    assert app.scoreboard.score(TASKS, **asked) == measured
 
 
 def test_an_own_catalog_is_scored_over_its_labels_and_example_requests(app: App) -> None:

@@ -190,9 +190,9 @@ MOST_SHOWN = 50
 
 
 def task_sets(question: Question) -> Sequence[str]:
-    """Returns the task sets of the catalog. It is empty under a simulated network or supposed figures: tasks are not measured with them."""
+    """Returns the task sets of the catalog. It is empty under supposed figures: tasks are not measured with them."""
     asked = question.asked
-    return [] if asked.hypothetical or asked.network.simulated else question.app.scoreboard.task_sets(asked.catalog)
+    return [] if asked.supposed else question.app.scoreboard.task_sets(asked.catalog)
 
 
 def scores(question: Question, sets: Sequence[str]) -> Mapping[str, Answer]:
@@ -216,11 +216,15 @@ def scoreboard(question: Question, token: str, sets: Sequence[str]) -> Score | N
     if not (chosen := _chosen(question, sets)):
         return None
     known = None
-    if isinstance(asked.parameters, EhrrParameters) and app.scoreboard.ready(chosen, asked.catalog, asked.router):
+    if isinstance(asked.parameters, EhrrParameters) and app.scoreboard.ready(
+        chosen, asked.catalog, asked.router, asked.network
+    ):
         known = _score(app, asked, chosen, {})
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="route:scoreboard"):
         flatters = " Example requests are written for their tools, so they flatter the routers that use them."
-        st.markdown("Scored over", help=PROJECTED + flatters * (chosen == REQUESTS), width="content")
+        st.markdown(
+            f"Scored{', simulated,' * asked.network.simulated} over", help=PROJECTED + flatters * (chosen == REQUESTS), width="content"
+        )  # fmt: skip
         st.selectbox("Scored over", sets, key=_key(question), width=190, label_visibility="collapsed")
         waits = '<small class="wayfare-faint">Scoring the labelled tasks: the first time takes a few seconds.</small>'
         with st.container(width="stretch"):
@@ -273,7 +277,9 @@ def _chosen(question: Question, sets: Sequence[str]) -> str:
 
 def _score(app: App, asked: Asked, chosen: str, values: Values) -> Score:
     parameters = asked.parameters.replaced(values)
-    return app.scoreboard.score(chosen, catalog=asked.catalog, router=asked.router, parameters=parameters)
+    return app.scoreboard.score(
+        chosen, catalog=asked.catalog, router=asked.router, parameters=parameters, network=asked.network
+    )
 
 
 def _html(score: Score, asked: Asked) -> str:
