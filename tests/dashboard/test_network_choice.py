@@ -7,7 +7,9 @@ import pytest
 from core.app import App
 from core.domain.params import MEASURED, WITH_SIMULATED
 from dashboard.lane import lanes
+from dashboard.pages.route.drawing import STILL
 from dashboard.pages.route.view import TOKEN
+from dashboard.pages.route.why import SCORE
 from dashboard.ui.setting import KIND, NETWORK
 from tests.dashboard.harness import (
     knob_panel_of,
@@ -49,6 +51,7 @@ def test_the_lane_draws_any_moment_as_the_page_does(app: App) -> None:
     assert (panel["kind"], panel["plays"]) == (KIND, "at_s")
     assert panel["token"] == knob_panel_of(page)["token"] == f"{page.session_state[TOKEN]}:ask.knob.ehrr"
     answer = lanes._lanes[panel["token"]].answers[KIND]({"network": "fluctuating", "at_s": 2700.0})
+    assert answer["parts"][SCORE] == STILL, "it is that of another moment"
     parts = live_of(turn(page, NETWORK, at_s=2700.0))
     (said,) = {part for part in parts if part == "route:headline"}
     drop = [line for line in parts[said].split("<dt>") if "Decided in" not in line]

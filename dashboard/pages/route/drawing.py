@@ -28,6 +28,7 @@ from core.routers.presets import PRESETS
 from core.routers.why import IF_ANYTHING, condition, fit_sentence, network_note, parts_note
 from dashboard.lane import Answer, Values
 from dashboard.pages.route.charts import auction, server_ranking, tool_breakdown, tool_scores
+from dashboard.pages.route.why import SCORE
 from dashboard.theme import WinnerColours
 from dashboard.ui.chart import chart, flow, live, noted
 from dashboard.ui.charts.base import figure_json
@@ -336,6 +337,9 @@ def _fit(decision: Decision, row: int) -> str:
     return f" · fits {units.share(float(decision.fit.tools[row]))}{condition(decision.fit)}"
 
 
+STILL = '<small class="wayfare-faint">Scored when the network stands still.</small>'
+
+
 def lane_answers(app: App, asked: Asked, colours: WinnerColours) -> Mapping[str, Answer]:
     """Returns the fast-lane answers of this query. Its parameters have the values that are not in the panel."""
 
@@ -346,9 +350,10 @@ def lane_answers(app: App, asked: Asked, colours: WinnerColours) -> Mapping[str,
         return answer(replace(asked, parameters=chosen))
 
     def network(values: Values) -> Mapping[str, object]:
-        return answer(replace(asked, network=AS_MEASURED.replaced(values)))
+        drawn = answer(replace(asked, network=AS_MEASURED.replaced(values)))
+        return {**drawn, "parts": {**drawn["parts"], SCORE: STILL}}
 
-    def answer(asked: Asked) -> Mapping[str, object]:
+    def answer(asked: Asked) -> dict[str, Any]:
         decision = app.routing.preview(asked)
         parts = drawing(decision, asked.supposed)
         return {
