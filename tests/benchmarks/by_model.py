@@ -59,6 +59,7 @@ def few(values: Sequence[float], of: int, what: str) -> str:
     if set(values) <= {0.0, 1.0}:  # Wilson
         half = Z * math.sqrt(share * (1 - share) / count + Z * Z / (4 * count * count))
         low, high = ((share + Z * Z / (2 * count) + side * half) / (1 + Z * Z / count) for side in (-1, 1))
+        low = max(low, 0.0)  # rounding
     else:
         low, high = interval(np.array(values))
     return f"{count} of {of}; {what}, 95 %: {100 * low:.0f} to {100 * high:.0f}."
