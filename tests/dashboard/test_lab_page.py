@@ -156,7 +156,7 @@ def test_tasks_are_compared_with_a_baseline_and_open_both_decisions(app: App) ->
     assert "Choose another one" in text_of(failed)
 
 
-def test_a_sweep_is_drawn_and_a_point_that_loses_is_not_offered_to_apply(app: App) -> None:
+def test_a_sweep_is_drawn_and_a_point_that_loses_says_so_before_it_is_applied(app: App) -> None:
     page = given(visit(view="Sweep", axis1="budget_usd:0:0.01:2"))
     assert "2 points over 5 tasks" in text_of(page)
     page = finished(press(page, "lab:sweep"))
