@@ -41,9 +41,8 @@ PUBLIC_URL = re.compile(
     r"(https?://(?:[\w.-]+|\[[\da-f:]+\])(?::\d{1,5})?)((?!/(?:mcp|door)(?:/|$))(?:/[\w.~-]+)*)/?",
     re.ASCII | re.IGNORECASE,
 )
-IDLE_CONNECTION_S = (
-    75  # longer than proxies and clients keep it: who uses a connection that has just ended gets an error
-)
+IDLE_CONNECTION_S = 75
+"""Longer than proxies and clients keep a connection: a request over one that has just ended is lost."""
 STARTS_S = 60.0
 COMMANDLINE = click.core.ParameterSource.COMMANDLINE
 OTHER_OPTIONS = 4

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Annotated
@@ -16,16 +17,19 @@ from core.domain import documents
 from core.domain.catalog import Tool
 from core.domain.documents import Wanted
 from core.domain.errors import CatalogError, UnknownNameError
+from core.domain.findings import Confused
 from core.domain.people import actions
 from core.domain.tasks import EqualJudgment, Proposal, Says, Sets, Step, Task, contradictions, joined, ordered
 from core.relevance.encoder import Vectors
 from core.relevance.learnt import LearntModels
+from core.relevance.requests import Given
 from core.relevance.scoring import SAME_HIGH
 from core.relevance.vectors import Progress, nearest_above
 from core.store import Store
 
 NEAREST, LEAST_COSINE = 10, SAME_HIGH
 MOST_PROPOSED = 10_000  # pairs: more than anybody judges
+MOST_REQUESTS, LEAST_NEAR, CONFUSED = 20_000, 0.5, 0.25
 
 
 def proposed(
@@ -40,6 +44,31 @@ def proposed(
     pairs = [(*ordered(tools[int(low[at])].id, tools[int(high[at])].id), float(cosine[at])) for at in first[:most]]
     pairs.sort(key=lambda pair: (-pair[2], pair[:2]))
     return tuple(Proposal(*names, cosine=min(1.0, near)) for *names, near in pairs), max(0, len(first) - most)
+
+
+def confused(tools: Sequence[str], given: Given, known: Container[tuple[str, str]] = ()) -> tuple[Confused, ...]:
+    """Pairs of tools that may do the same by their questions (ETOM, 3.2, top-down): of each tool's example requests a quarter, and at
+    least two, are nearest to one of the other's. Pairs that are `known` are left out. Most often mistaken first.
+
+    Of more than 20,000 requests those of so many drawn tools are compared.
+    """
+    sizes = np.bincount(given.owners, minlength=len(tools))
+    if len(given.owners) > MOST_REQUESTS:
+        order = np.random.default_rng(0).permutation(len(tools))
+        drawn = order[np.cumsum(sizes[order]) <= MOST_REQUESTS]
+        given = given.some(np.isin(given.owners, drawn))
+    asked, nearest, _ = nearest_above(given.vectors, 1, LEAST_NEAR)
+    times: Counter[tuple[int, int]] = Counter(
+        zip(given.owners[asked].tolist(), given.owners[nearest].tolist(), strict=True)
+    )
+    often = {pair for pair, count in times.items() if pair[0] != pair[1] and count >= max(2, CONFUSED * sizes[pair[0]])}
+    mutual = [
+        Confused(tools[a], tools[b], times[a, b], int(sizes[a]), times[b, a], int(sizes[b]))
+        for a, b in often
+        if (b, a) in often and tools[a] < tools[b]
+    ]
+    found = [pair for pair in mutual if pair.kind != "opposite" and (pair.one, pair.other) not in known]
+    return tuple(sorted(found, key=lambda pair: (-pair.both, pair.one, pair.other)))
 
 
 def widened(tasks: Sequence[Task], sets: Sets) -> tuple[Task, ...]:

@@ -18,7 +18,7 @@ import math
 import random
 import re
 from collections import Counter
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from graphlib import TopologicalSorter
 from typing import Any
@@ -34,31 +34,27 @@ from core.domain.lab_runs import fingerprint
 from core.domain.people import actions
 from core.domain.tasks import Step, Task, ordered
 from core.importers import tasks_text
-from core.lab.equal_sets import EqualSetsService
+from core.lab.equal_sets import EqualSetsService, confused
 from core.lab.lab_runs import written_tasks
 from core.lab.levels import LEVELS
-from core.lab.tool_texts import ACTING, ANYWHERE, DataFlow, Link, joined, on_server, step_of
+from core.lab.task_chains import VALUES, Chains
+from core.lab.tool_texts import ACTING, DataFlow, Link, joined, names_server, on_server, step_of
 from core.planning.base import Planner
 from core.planning.rules import RulesPlanner, chosen_planner
 from core.relevance.fit_matcher import FitMatcher
 from core.relevance.learnt import Learnt, LearntModels
 from core.relevance.packaged_vectors import TEXTS, shipped_examples
 from core.relevance.requests import Given, RequestIndex
-from core.relevance.scoring import SAME_HIGH
-from core.relevance.vectors import nearest_above
 from core.store import Store
 
 REQUEST, DEFINITION = "example request", "definition"
 SHOWN = 10  # pairs in a summary
-VALUES = frozenset(ANYWHERE.values())
 ALIKE = 0.85  # cosine of the own texts of two tools that do the same, if their names begin with the same verb
 TRIES = 6  # candidates for one task
 CLOSE = math.log(2)  # logits: the odds of fit of two tools differ by less than a factor of 2
-STEPS, ROUNDS = (2, 3, 4), 4  # lengths of chains, and how many of them may end in one tool
-NEAREST_LINKS, LEAST_RELATED, MOST_CHAINS = 12, 0.25, 4  # cosine of two servers' tools; chains that one tool joins
+ROUNDS = 4  # chains that may end in one tool
 FAR = 0.4  # cosine of a general kind's definition with the nearest tool's, below which the kind is a gap
 TYPICAL = 4  # questions of a kind that are nearest to its mean; the longest of them has most context
-ASKED, LEAST_COSINE, CONFUSED = 20_000, 0.5, 0.25
 MOST_UNUSABLE = 3  # answers of a model in a row
 Progress = Callable[[int, int], object]
 
@@ -170,9 +166,8 @@ class _Writer:
     def __post_init__(self) -> None:
         self.tools, self.own = self.catalog.tools, self.matcher.index.own
         self.set_of = {tool: tools for tools in self.sets for tool in tools}
-        self.drawn, self.used = self._drawn(), Counter[tuple[int, bool]]()
-        self.flow = DataFlow.of(self.tools)
-        self.related: dict[tuple[int, bool], list[Link]] = {}
+        self.drawn = self._drawn()
+        self.chains = Chains(DataFlow.of(self.tools), self.own, self.rng)
         self.makers: Mapping[str, Callable[[], Iterator[Task | None]]] = {
             "L1": lambda: self._single(named=True), "L2": lambda: self._single(named=False),
             "L3": lambda: self._chains(across=False), "L4": lambda: self._chains(across=True), "L5": self._impossible,
@@ -224,13 +219,13 @@ class _Writer:
     def _single(self, *, named: bool) -> Iterator[Task | None]:
         for row in self._shuffled(range(len(self.tools))):
             tool, (text, rule) = self.tools[row], self._request(row)
-            if not text or (not named and _names(text, tool.server)):
+            if not text or (not named and names_server(text, tool.server)):
                 yield self._drop("the request names the server" if text else "the definition says too little")
                 continue
             asked, hint = (on_server(text, tool.server), tool.server) if named else (text, "")
             right = self._right(asked, hint, row, wide=not named, strict=rule == DEFINITION)
             said = "" if right is None else self._reworded(asked, [tool.description], hint)
-            if not named and _names(said, tool.server):
+            if not named and names_server(said, tool.server):
                 right = self._drop("the model named the server")
             elif said and said != asked:
                 right = self._right(said, hint, row, wide=not named, strict=rule == DEFINITION)
@@ -292,56 +287,13 @@ class _Writer:
 
     def _chains(self, *, across: bool) -> Iterator[Task | None]:
         linked = False
-        for row in self._shuffled(list(self.flow.asked)) * ROUNDS:
-            if chain := self._chain(row, across):
+        for row in self._shuffled(list(self.chains.flow.asked)) * ROUNDS:
+            if chain := self.chains.chain(row, across=across):
                 linked = True
                 yield self._chained(chain, across)
         if not linked:
             where = "of another server" if across else "of its own server"
             self.remarks.append(f"{'L4' if across else 'L3'}: no tool's result fits another tool's arguments {where}.")
-
-    def _chain(self, row: int, across: bool) -> list[Link]:
-        """Links that join a tool and others to one plan, as many as drawn or as the graph allows. Each tool, and across each server, is
-        in it once; tools that few chains have, come first."""
-        chain, steps, wanted = list[Link](), [row], self.rng.choice(STEPS) - 1
-        while len(chain) < wanted:
-            fresh = self._fresh(chain, steps, across)
-            if not fresh:
-                break
-            sources = [link.source for link in chain]  # one result for two steps once at most, and if no path is longer
-            cost = [(sources.count(link.source), self.used[end, across]) for link, end in fresh]
-            if min(cost)[0] and len(set(sources)) < len(sources):
-                break
-            link, end = self.rng.choice([one for one, of in zip(fresh, cost, strict=True) if of == min(cost)])
-            chain.append(link)
-            steps.append(end)
-        self.used.update((one, across) for one in steps if chain)
-        return chain
-
-    def _fresh(self, chain: Sequence[Link], steps: Sequence[int], across: bool) -> list[tuple[Link, int]]:
-        """Links that take a further tool into a plan, with the tool: one that does nothing like the others. The first link leads to
-        the first step."""
-        place: Sequence[object] = self.flow.servers if across else range(len(self.tools))
-        taken, fed = {place[one] for one in steps}, {link.target for link in chain}
-        ends = [(link, _end(link, one)) for one in steps for link in self._related(one, across)]
-        return [
-            (link, end)
-            for link, end in ends
-            if (chain or link.source == end) and link.target not in fed and place[end] not in taken
-            if self.used[end, across] < MOST_CHAINS
-            if link.thing not in VALUES or float((self.own[list(steps)] @ self.own[end]).max()) < SAME_HIGH
-        ]
-
-    def _related(self, row: int, across: bool) -> list[Link]:
-        """The links of a tool with the tools that are most related to it by their words."""
-        if (row, across) not in self.related:
-            links = self.flow.links(row, across=across)
-            near = self.own[np.array([_end(link, row) for link in links], dtype=np.int64)] @ self.own[row]
-            most = [SAME_HIGH if link.thing in VALUES else 1.0 for link in links]
-            least = LEAST_RELATED if across else -1.0
-            order = np.argsort(-near, kind="stable").tolist()
-            self.related[row, across] = [links[at] for at in order if least <= near[at] < most[at]][:NEAREST_LINKS]
-        return self.related[row, across]
 
     def _chained(self, chain: Sequence[Link], across: bool) -> Task | None:
         into = {link.target: link for link in chain}
@@ -397,19 +349,6 @@ class _Writer:
         return doubtful
 
 
-def _names(text: str, server: str) -> bool:
-    """Whether a text has a server's name.
-
-    >>> _names("Ask star-chart for Mars", "starChart"), _names("chart a star", "starChart")
-    (True, False)
-    """
-    return bool(re.search(rf"\b{re.escape(words(server).lower())}\b", words(text).lower()))
-
-
-def _end(link: Link, row: int) -> int:
-    return link.source if link.target == row else link.target
-
-
 def _thing(link: Link) -> str:
     """What a later step says that it works on."""
     said = words(link.argument).lower()
@@ -423,28 +362,3 @@ def _acts(description: str) -> bool:
     [True, False, False, False]
     """
     return description.split(" ", 1)[0].lower() in ACTING and not re.match(r"\w+ \w+,", description)
-
-
-def confused(tools: Sequence[str], given: Given, known: Container[tuple[str, str]] = ()) -> tuple[Confused, ...]:
-    """Pairs of tools that may do the same by their questions (ETOM, 3.2, top-down): of each tool's example requests a quarter, and at
-    least two, are nearest to one of the other's. Pairs that are `known` are left out. Most often mistaken first.
-
-    Of more than 20,000 requests those of so many drawn tools are compared.
-    """
-    sizes = np.bincount(given.owners, minlength=len(tools))
-    if len(given.owners) > ASKED:
-        order = np.random.default_rng(0).permutation(len(tools))
-        drawn = order[np.cumsum(sizes[order]) <= ASKED]
-        given = given.some(np.isin(given.owners, drawn))
-    asked, nearest, _ = nearest_above(given.vectors, 1, LEAST_COSINE)
-    times: Counter[tuple[int, int]] = Counter(
-        zip(given.owners[asked].tolist(), given.owners[nearest].tolist(), strict=True)
-    )
-    often = {pair for pair, count in times.items() if pair[0] != pair[1] and count >= max(2, CONFUSED * sizes[pair[0]])}
-    mutual = [
-        Confused(tools[a], tools[b], times[a, b], int(sizes[a]), times[b, a], int(sizes[b]))
-        for a, b in often
-        if (b, a) in often and tools[a] < tools[b]
-    ]
-    found = [pair for pair in mutual if pair.kind != "opposite" and (pair.one, pair.other) not in known]
-    return tuple(sorted(found, key=lambda pair: (-pair.both, pair.one, pair.other)))

@@ -91,6 +91,10 @@ class Link:
     path: str
     declared: bool
 
+    def end(self, row: int) -> int:
+        """The other tool of the two."""
+        return self.source if self.target == row else self.target
+
     def words(self, tools: Sequence[Tool]) -> str:
         """The edge as provenance has it."""
         how = "declared" if self.declared else "guessed from name and description"
@@ -379,5 +383,14 @@ def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
+def names_server(text: str, server: str) -> bool:
+    """Whether a text has a server's name.
+
+    >>> names_server("Ask star-chart for Mars", "starChart"), names_server("chart a star", "starChart")
+    (True, False)
+    """
+    return bool(re.search(rf"\b{re.escape(words(server).lower())}\b", words(text).lower()))
+
+
 def on_server(request: str, server: str) -> str:
-    return request if server.lower() in request.lower() else f"With {server}: {_capital(request)}"
+    return request if names_server(request, server) else f"With {server}: {_capital(request)}"

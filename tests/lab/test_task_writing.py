@@ -13,8 +13,9 @@ from core.domain.catalog import Catalog, Server, Tool
 from core.domain.errors import PlannerError, WayfareError
 from core.domain.tasks import Task
 from core.importers import read_tasks, tasks_text
+from core.lab.equal_sets import confused
 from core.lab.levels import run_levels
-from core.lab.task_writing import WrittenTasks, confused
+from core.lab.task_writing import WrittenTasks
 from core.lab.tool_texts import DataFlow, returned_things
 from core.relevance.requests import Given
 
