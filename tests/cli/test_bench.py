@@ -175,6 +175,8 @@ def test_written_tasks_measure_routers_and_are_named_generated(wayfare: Command,
     document = wayfare(*line, "--json").json()
     assert document["tasks"] == [json.loads(line) for line in tasks.read_text().splitlines()]
     assert wayfare(*line).out == tasks.read_text()
+    refused = wayfare(*line, "--planner", "llm")
+    assert (refused.code, "No model is set" in refused.err) == (2, True)
     bench = wayfare("bench", "--tasks", tasks, "--catalog", catalog, "--json").json()
     assert bench["generated"] == len(document["tasks"]) == sum(document["levels"].values())
     assert {one["level"]: one["n"] for one in bench["levels"]} == {k: n for k, n in document["levels"].items() if n}

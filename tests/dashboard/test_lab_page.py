@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from functools import partial
 from urllib.parse import parse_qs, urlsplit
 
@@ -193,6 +194,28 @@ def test_the_labels_of_a_catalog_are_tasks_too(app: App) -> None:
     finished(press(page, "lab:run"))
     (run,) = app.lab_runs.runs()
     assert [task.relevant for task in app.lab_runs.tasks(run)] == [("files::read",)]
+
+
+class Model:
+    """A planner that says everything twice."""
+
+    name = "small"
+
+    def reword(self, request: str, _tools: Sequence[str], _server: str = "") -> str:
+        return f"{request}, {request}"
+
+
+def test_a_model_that_is_chosen_words_the_tasks(app: App) -> None:
+    app.task_writing.planners["model"] = Model()
+    try:
+        page = checked(visit().selectbox(key="lab:write-planner").set_value("model").run())
+        finished(press(page, "lab:write"))
+    finally:
+        del app.task_writing.planners["model"]
+    ((key, source),) = app.lab_runs.task_sets("small").items()
+    tasks = app.lab_runs.stored_tasks(key, source)
+    assert {task.provenance["by"] for task in tasks} == {"small"}
+    assert all(task.subtask.count(task.provenance["was"]) == 2 for task in tasks)
 
 
 def test_written_tasks_are_chosen_and_named_generated(app: App) -> None:
