@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -15,6 +16,7 @@ from core.domain.tasks import Task
 from core.importers import read_tasks, tasks_text
 from core.lab.equal_sets import confused
 from core.lab.levels import run_levels
+from core.lab.task_chains import Chains
 from core.lab.task_writing import WrittenTasks
 from core.lab.tool_texts import DataFlow, returned_things
 from core.relevance.requests import Given
@@ -112,6 +114,18 @@ def test_a_model_that_cannot_answer_ends_the_work_with_its_sentence(app: App) ->
     assert not list(answers), "one answer that can be used, and it goes on"
     with pytest.raises(PlannerError, match="No model is set"):
         app.task_writing.write("mine", count=1, planner="model")
+
+
+def test_chains_share_out_the_tools() -> None:
+    verbs = ("cancel", "archive", "ship", "print", "refund")
+    takers = [
+        Tool("shop", f"{verb}_order", f"{verb.title()}s an order.", input_schema=taking("order_id")) for verb in verbs
+    ]
+    flow = DataFlow.of((SHOP[0], *takers))
+    chains = Chains(flow, np.eye(len(takers) + 1, dtype=np.float32), random.Random(0))
+    drawn = [chains.chain(1, across=False) for _ in range(6)]
+    assert sorted(chain[1].target for chain in drawn[:4]) == [2, 3, 4, 5], "those that few chains have come first"
+    assert drawn[4:] == [[], []], "the tool that gives has had its share"
 
 
 def test_an_example_request_is_the_question_and_its_tool_the_label(app: App) -> None:
