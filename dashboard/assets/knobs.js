@@ -42,6 +42,7 @@ class Panel {
         act.call(this, event.detail);
       });
     }
+    document.addEventListener("click", (event) => this.pressedElsewhere(event), true);
     document.addEventListener("wayfare-try", ({ detail }) => this.data.locked || this.try(detail));
     document.addEventListener("wayfare-turn", ({ detail }) => this.data.locked || this.turnTo(detail));
   }
@@ -228,7 +229,20 @@ class Panel {
   tell(wait) {
     clearTimeout(this.again);
     this.send(this.told);
+    this.toldAt = performance.now();
     this.again = setTimeout(() => this.host.isConnected && this.tell(2 * wait), wait);
+  }
+
+  // A link or button may lead to another view. The turned values go first: after it they would lead back.
+  pressedElsewhere(event) {
+    const pressed = event.target.closest?.("a, button");
+    const opensTab = event.ctrlKey || event.metaKey || event.shiftKey;
+    const onTheWay = this.turned.size || performance.now() - this.toldAt < SOON_MS; // the page host's script sends a little later
+    if (!onTheWay || !pressed || !event.isTrusted || opensTab || !this.host.isConnected || this.host.contains(pressed)) return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+    this.settle();
+    setTimeout(() => pressed.click(), SOON_MS);
   }
 
   // Values on their way to the page host are a step, too. The clicked history may be older than the present state.

@@ -5,6 +5,7 @@ const QUIET_MS = 300;
 const TYPING_MS = 1200; // "0." is on the way to "0.3"
 const LIMIT_MS = 5000;
 const SOON_MS = 50;
+const PRESS_MS = 1000;
 const SCORE = "route:score";
 const SCORE_LIMIT_MS = 60000; // the first time, tasks are embedded
 const SCORE_PAUSE_MS = 150; // the decision under the hand comes first
@@ -108,7 +109,7 @@ class Lane {
         if (parts) box?.dispatchEvent(new CustomEvent("wayfare-part", { detail: { part: parts[SCORE] } }));
         // the page host draws the changed questions, which it can do at once from now on
         const choosing = document.querySelector("[role=listbox]"); // a redraw would close it
-        if (waited && !choosing && box.querySelector(".wayfare-score:not([data-slow])")) this.panel.send(this.panel.told);
+        if (waited && !choosing && box.querySelector(".wayfare-score:not([data-slow])") && (await atRest(), this.open)) this.panel.send(this.panel.told);
         await pause(SCORE_PAUSE_MS);
       }
     } catch (error) {
@@ -134,6 +135,14 @@ class Lane {
 }
 
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+let pressed = -Infinity; // when the visitor last pressed something
+for (const kind of ["pointerdown", "click"]) document.addEventListener(kind, () => (pressed = performance.now()), true);
+
+// A message to the page host that comes while a press leads to another view would lead back.
+async function atRest() {
+  while (performance.now() - pressed < PRESS_MS || !document.querySelector("[data-test-script-state=notRunning]")) await pause(SOON_MS);
+}
+
 const drawing = () => document.querySelector(".wayfare-chart[data-due]");
 const partBox = (key) => document.querySelector(`[data-part="${key}"]`);
 const inView = (box) => {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 from playwright.sync_api import expect
@@ -156,6 +157,46 @@ def test_the_next_step_of_a_key_is_foreseen_and_a_lost_lane_leaves_a_knob_that_a
     visit.until_query(alpha_t="0.0")
     assert len(stored(visit)) > asked
     route.until_winner(before)
+
+
+def test_what_a_knob_tells_the_page_host_never_leads_back_from_a_view_that_was_pressed(
+    console: ConsoleProgram, visitor: Visitor
+) -> None:
+    visit = visitor(console)
+    route, told = Route(visit), list[bool]()
+    visit.on("websocket", lambda socket: socket.on("framesent", lambda sent: told.append(b'"turned"' in sent)))
+    visit.open("", q=AIR)
+    route.decided()
+
+    # values on the way go before the press
+    route.slider("αt").focus()
+    there = visit.page.get_by_role("link", name=re.compile("What if")).first.bounding_box()
+    assert there is not None
+    told.clear()
+    visit.page.keyboard.press("ArrowRight")
+    visit.page.mouse.click(there["x"] + there["width"] / 2, there["y"] + there["height"] / 2)
+    visit.page.wait_for_url("**/whatif?*alpha_t=0.03*")
+    visit.settled()
+    assert told[0]
+
+    # and a first score that comes just after it has nothing to say
+    visit.page.route(
+        LANE, lambda asked: held.append(asked) if '"score"' in asked.request.post_data else asked.continue_()
+    )
+    held: list[Any] = []
+    visit.open("", q="convert 300 miles to kilometres")
+    route.decided()
+    visit.until(lambda: bool(held))
+    answer = held[-1].fetch()
+    visit.page.locator("[data-part='route:score']").evaluate(
+        "box => box.append(Object.assign(document.createElement('i'), {className: 'wayfare-faint'}))"
+    )
+    told.clear()
+    route.page.get_by_role("button", name="Call", exact=True).first.click(no_wait_after=True)
+    held.pop().fulfill(response=answer)
+    visit.page.wait_for_url("**/call?*")
+    visit.settled()
+    assert not any(told)
 
 
 def test_on_a_phone_nothing_is_too_wide_and_the_knob_in_use_stays_in_sight_with_its_chart(
