@@ -75,6 +75,9 @@ class Panel {
     this.say(data.said);
     if (!this.turned.size && !this.told.length) {
       ahead(false, data.waits);
+      const { waiting } = this;
+      this.waiting = null;
+      if (waiting) setTimeout(() => buttonAt(waiting)?.click(), SOON_MS);
       if (this.drawnOnTheWay && this.lane.open) this.lane.ask();
       this.drawnOnTheWay = false;
       this.lane.score();
@@ -188,6 +191,7 @@ class Panel {
     }
     this.turned.set(name, value);
     this.latest = name;
+    this.waiting = null; // a pressed button that waits is meant for the values of then
     document.dispatchEvent(new CustomEvent("wayfare-turned", { detail: { name, value } }));
     this.host.classList.toggle("wayfare-stale", this.data.kind === "decision"); // others have no strips
     for (const [each, { row }] of this.controls) row.classList.toggle("wayfare-turned", each === name);
@@ -202,6 +206,7 @@ class Panel {
   // Without the lane, the knob acts as soon as it is released.
   laneLost() {
     ahead(false, this.data.waits);
+    this.waiting = null;
     if (!this.held) this.settle();
   }
 
@@ -233,16 +238,19 @@ class Panel {
     this.again = setTimeout(() => this.host.isConnected && this.tell(2 * wait), wait);
   }
 
-  // A link or button may lead to another view. The turned values go first: after it they would lead back.
+  // A link or button may lead to another view. The turned values go first: after it they would lead back. A button that waits for
+  // them is pressed when they are stored.
   pressedElsewhere(event) {
-    const pressed = event.target.closest?.("a, button");
-    const opensTab = event.ctrlKey || event.metaKey || event.shiftKey;
+    if (!event.isTrusted || event.ctrlKey || event.metaKey || event.shiftKey || !this.host.isConnected) return;
+    const waiting = (this.turned.size || this.told.length) && waitingButton(event);
+    const pressed = waiting || event.target.closest?.("a, button");
     const onTheWay = this.turned.size || performance.now() - this.toldAt < SOON_MS; // the page host's script sends a little later
-    if (!onTheWay || !pressed || !event.isTrusted || opensTab || !this.host.isConnected || this.host.contains(pressed)) return;
+    if (!pressed || this.host.contains(pressed) || !(waiting || onTheWay)) return;
     event.preventDefault();
     event.stopImmediatePropagation();
     this.settle();
-    setTimeout(() => pressed.click(), SOON_MS);
+    if (waiting) this.waiting = placeOf(waiting);
+    else setTimeout(() => pressed.click(), SOON_MS);
   }
 
   // Values on their way to the page host are a step, too. The clicked history may be older than the present state.
@@ -280,6 +288,22 @@ class Panel {
     this.winner = tool;
   }
 }
+
+// The button under the pointer that waits for the shown decision. It is inert, so the press reached an element around it.
+function waitingButton({ target, clientX, clientY }) {
+  return [...document.querySelectorAll("[inert] button")].find((button) => {
+    const { left, right, top, bottom } = button.getBoundingClientRect();
+    return target.contains?.(button) && left <= clientX && clientX <= right && top <= clientY && clientY <= bottom;
+  });
+}
+
+// Where a button stands: at the same place the stored decision has the button of the card that was seen.
+function placeOf(button) {
+  const box = button.closest("[inert]");
+  return { box: [...box.classList].find((name) => name.startsWith("st-key-")), at: [...box.querySelectorAll("button")].indexOf(button) };
+}
+
+const buttonAt = ({ box, at }) => document.querySelector(`.${CSS.escape(box)}`)?.querySelectorAll("button")[at];
 
 // A changed knob, as `_chips` of state_bar.py tells it.
 function chip({ name, title, unit, default: usual }, value) {

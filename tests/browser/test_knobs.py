@@ -159,7 +159,7 @@ def test_the_next_step_of_a_key_is_foreseen_and_a_lost_lane_leaves_a_knob_that_a
     route.until_winner(before)
 
 
-def test_what_a_knob_tells_the_page_host_never_leads_back_from_a_view_that_was_pressed(
+def test_a_press_while_a_turned_knob_is_on_its_way_leads_where_it_should(
     console: ConsoleProgram, visitor: Visitor
 ) -> None:
     visit = visitor(console)
@@ -179,7 +179,23 @@ def test_what_a_knob_tells_the_page_host_never_leads_back_from_a_view_that_was_p
     visit.settled()
     assert told[0]
 
-    # and a first score that comes just after it has nothing to say
+    # a button that waits for them is pressed when they are stored, for the tool that is seen
+    visit.open("", q=AIR)
+    route.decided()
+    before, _ = route.headline()
+    slider = route.slider("αt")
+    slider.fill("0.16")
+    slider.press("ArrowRight")
+    expect(visit.main.locator(".wayfare-winner strong")).not_to_have_text(before, timeout=LIMIT_MS)
+    there = visit.page.get_by_role("button", name="Call", exact=True, include_hidden=True).first.bounding_box()
+    assert there is not None
+    seen = str(visit.main.locator(".wayfare-winner strong").inner_text())
+    assert "alpha_t" not in visit.query
+    visit.page.mouse.click(there["x"] + there["width"] / 2, there["y"] + there["height"] / 2)
+    visit.page.wait_for_url("**/call?*alpha_t=*")
+    assert visit.query["tool"] == seen
+
+    # and a first score that comes just after a press has nothing to say
     visit.page.route(
         LANE, lambda asked: held.append(asked) if '"score"' in asked.request.post_data else asked.continue_()
     )
