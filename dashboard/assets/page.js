@@ -64,6 +64,26 @@ if (!window.wayfareBar) {
   begin([], window.wayfareBar);
 }
 
+// The page host gets a typed text a little after the press that left its field. After a link to another view it would lead back, so
+// the link waits for it. Knobs see to themselves.
+
+if (!window.wayfareTyped) {
+  const LATER_MS = 150;
+  const typed = (window.wayfareTyped = { field: null, leftAt: -Infinity });
+  const isText = (field) => field.matches?.("input:not([type=range], [type=checkbox], [type=radio]), textarea") && !field.closest(".wayfare-knobs");
+  document.addEventListener("input", ({ target }) => (typed.field = isText(target) ? target : null), true);
+  document.addEventListener("keydown", ({ key }) => key === "Enter" && (typed.field = null), true);
+  document.addEventListener("focusout", ({ target }) => {
+    if (target === typed.field) Object.assign(typed, { field: null, leftAt: performance.now() });
+  }, true);
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest?.("a[href]");
+    if (!link || !event.isTrusted || event.ctrlKey || event.metaKey || event.shiftKey || performance.now() - typed.leftAt > LATER_MS) return;
+    (event.preventDefault(), event.stopImmediatePropagation());
+    setTimeout(() => link.click(), LATER_MS);
+  }, true);
+}
+
 // In a narrow window the knobs are folded away at first. On a phone the page host does so.
 
 if (!window.wayfareFold) {

@@ -141,3 +141,16 @@ def step(visit: Visit, way: str, path: str, **query: str | None) -> None:
     visit.page.wait_for_function("path => location.pathname === path", arg=path)
     visit.until_query(**query)
     visit.settled()
+
+
+def test_a_link_that_is_pressed_out_of_a_typed_question_takes_it_along(
+    console: ConsoleProgram, visitor: Visitor
+) -> None:
+    visit = visitor(console)
+    visit.open("", q=NEED)
+    Route(visit).decided()
+    visit.field("What is needed?").fill("show the weather in Oslo")
+    visit.page.get_by_role("link", name=re.compile("What if")).first.click()  # the field is left by this press alone
+    visit.page.wait_for_url("**/whatif?q=show+the+weather+in+Oslo*")
+    visit.settled()
+    assert visit.field("What is needed?").input_value() == "show the weather in Oslo"
