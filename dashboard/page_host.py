@@ -81,3 +81,9 @@ def moved_in_history() -> bool:
     """Tells whether Back or Forward led to this run of a page."""
     run = get_script_run_ctx(suppress_warning=True)
     return run is not None and run.is_history_navigation
+
+
+def draws_whole_page() -> bool:
+    """Tells whether this run draws the whole page, not fragments alone."""
+    run = get_script_run_ctx(suppress_warning=True)
+    return run is not None and not run.fragment_ids_this_run

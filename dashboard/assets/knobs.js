@@ -63,6 +63,7 @@ class Panel {
     const values = this.values();
     if (Object.entries(values).some(([name, value]) => before?.[name] !== value)) {
       this.lane.epoch += 1; // set by something else: a reset, a preset, a link
+      this.drawnOnTheWay ||= Boolean(before); // the page host draws no part again that is as it drew it before the lane did
       this.winner = "";
     }
     for (const [name, control] of this.controls) {

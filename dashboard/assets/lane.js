@@ -136,7 +136,7 @@ class Lane {
 
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 let pressed = -Infinity; // when the visitor last pressed something
-for (const kind of ["pointerdown", "click"]) document.addEventListener(kind, () => (pressed = performance.now()), true);
+for (const kind of ["pointerdown", "click", "keydown", "input"]) document.addEventListener(kind, () => (pressed = performance.now()), true);
 
 // A message to the page host that comes while a press leads to another view would lead back.
 async function atRest() {

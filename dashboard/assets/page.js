@@ -84,6 +84,15 @@ if (!window.wayfareTyped) {
   }, true);
 }
 
+// A double click is one press: its second half would call, approve or remove once more.
+
+if (!window.wayfareOnce) {
+  window.wayfareOnce = true;
+  document.addEventListener("click", (event) => {
+    if (event.detail > 1 && event.target.closest?.("[data-testid=stButton]")) (event.preventDefault(), event.stopImmediatePropagation());
+  }, true);
+}
+
 // In a narrow window the knobs are folded away at first. On a phone the page host does so.
 
 if (!window.wayfareFold) {

@@ -18,7 +18,7 @@ from core.domain.errors import ParameterError
 from core.domain.params import TEXT_LIMIT, Knob, Parameters, Value
 from core.domain.people import person
 from core.domain.untrusted_text import one_line
-from dashboard.page_host import StreamlitAPIException
+from dashboard.page_host import StreamlitAPIException, draws_whole_page
 from dashboard.ui.chart import component
 
 ADVANCED = "advanced"
@@ -161,6 +161,8 @@ def heard_key(prefix: str) -> str:
 
 def _turned(said: object, infos: Sequence[Knob], prefix: str, redraws: list[str] | str, moved: Moved | None) -> None:
     redrawn = "app" if take_turned(said, infos, prefix, moved) else redraws
+    if draws_whole_page():  # it came with another change, such as a question: fragments alone would lose that
+        return
     try:
         st.rerun(redrawn)
     except StreamlitAPIException:  # a run was interrupted above these fragments, so the host does not know them
