@@ -4,12 +4,13 @@ The public world has both: many servers for one service, in other words and with
 everything else. Server k is drawn from a generator of its own, so a smaller catalog is the beginning of a larger one. Servers are
 yielded one by one: memory does not grow with their number.
 
-    python -m tests.benchmarks.large_testbed 10000 catalog.json tasks.jsonl
+    python -m tests.benchmarks.large_testbed 10000 catalog.json tasks.jsonl        # and the number of servers, if it matters
 """
 
 from __future__ import annotations
 
 import json
+import math
 import random
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -20,8 +21,9 @@ from typing import Any
 from core.domain.catalog import Server, Tool, first_sentence, tool_id, words
 from core.domain.english import base_form
 from core.domain.tasks import Task
-from core.importers import tasks_text
+from core.importers import read_tasks, tasks_text
 from core.importers.shipped_catalogs import SHIPPED_CATALOGS, shipped
+from core.lab.lab import TASK_SETS
 from core.lab.testbed import Source, fitting_tasks
 from core.virtual.multiply import Recipe, copies
 from tests.benchmarks.invented_servers import (
@@ -46,6 +48,7 @@ _NEW: Same = {}
 
 class LargeTestbed:
     """Servers with so many tools together: those of the sources first, then varied and new ones. Iterated once; `tasks` after that.
+    With a number of `servers` each varied or new one keeps at most an equal share of the tools that are left.
 
     >>> source = Source("one", (Server("files", tools=(Tool("files", "read", "Read a file."),)),))
     >>> bed = LargeTestbed([source], 25)
@@ -53,9 +56,9 @@ class LargeTestbed:
     (25, 25)
     """
 
-    def __init__(self, sources: Sequence[Source], tools: int, seed: int = 0) -> None:
+    def __init__(self, sources: Sequence[Source], tools: int, seed: int = 0, servers: int = 0) -> None:
         self.tools, self.servers = 0, 0
-        self._sources, self._wanted, self._seed = sources, tools, seed
+        self._sources, self._wanted, self._seed, self._servers = sources, tools, seed, servers
         self._same: dict[tuple[str, str], list[str]] = {}  # tool of a source -> those that stand for it here
         self._exact: list[Task] = []
 
@@ -70,7 +73,9 @@ class LargeTestbed:
                 server, same = _varied(*rng.choice(originals), rng, taken)
             else:
                 server, same = invented_server(rng, taken), _NEW
-            server = replace(server, tools=server.tools[: self._wanted - self.tools])
+            left = max(1, self._servers - self.servers) if self.servers >= len(originals) else 1
+            most = math.ceil((self._wanted - self.tools) / left)
+            server = replace(server, tools=server.tools[:most])
             self._notice(server, same, rng)
             taken.add(server.name)
             yield server
@@ -159,11 +164,17 @@ def _same(source: str, originals: Iterable[Tool], tools: Iterable[Tool]) -> Same
     return {(source, one.id): tool_id(other.server, other.name) for one, other in zip(originals, tools, strict=True)}
 
 
-def main(tools: str, catalog: str, tasks: str) -> None:
+def main(tools: str, catalog: str, tasks: str, servers: str = "0") -> None:
     """Write a catalog of so many tools, made of the shipped ones, and its labelled tasks."""
-    bed = LargeTestbed([Source(name, shipped(name).servers) for name in SHIPPED_CATALOGS], int(tools))
+    sources = [Source(name, shipped(name).servers, _labelled(name)) for name in SHIPPED_CATALOGS]
+    bed = LargeTestbed(sources, int(tools), servers=int(servers))
     write_catalog(Path(catalog), bed)
     Path(tasks).write_text(tasks_text(bed.tasks()), "utf-8")
+
+
+def _labelled(catalog: str) -> tuple[Task, ...]:
+    files = TASK_SETS.get(catalog, {}).values()
+    return tuple(task for file in files for task in read_tasks(file.read_bytes(), source=file.name))
 
 
 if __name__ == "__main__":
