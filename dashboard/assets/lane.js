@@ -107,9 +107,7 @@ class Lane {
         const { parts } = await this.fetched("score", this.panel.values(), SCORE_LIMIT_MS);
         const box = partBox(SCORE), waited = box?.querySelector(".wayfare-faint");
         if (parts) box?.dispatchEvent(new CustomEvent("wayfare-part", { detail: { part: parts[SCORE] } }));
-        // the page host draws the changed questions, which it can do at once from now on
-        const choosing = document.querySelector("[role=listbox]"); // a redraw would close it
-        if (waited && !choosing && box.querySelector(".wayfare-score:not([data-slow])") && (await atRest(), this.open)) this.panel.send(this.panel.told);
+        if (waited && box.querySelector(".wayfare-score:not([data-slow])")) this.redrawAtRest(); // a turned knob waits for nothing
         await pause(SCORE_PAUSE_MS);
       }
     } catch (error) {
@@ -117,6 +115,13 @@ class Lane {
     } finally {
       this.scoring = false;
     }
+  }
+
+  // The page host draws the changed questions, which it can do at once from now on.
+  async redrawAtRest() {
+    await atRest();
+    const choosing = document.querySelector("[role=listbox]"); // a redraw would close it
+    if (this.open && !choosing) this.panel.send(this.panel.told);
   }
 
   // Draw all parts of one answer in one frame, then let the browser show it and handle input.

@@ -35,6 +35,19 @@ twice. If all that the question asks is done, or nothing can do the rest, "statu
 """
 
 
+TRUTHS = {
+    "search-007": "Marie Tharp mapped the ocean floor.",
+    "search-012": "In 1990, when the federal court ordered it for Appenzell Innerrhoden.",
+    "search-022": "12,262 metres, the Kola borehole in Russia; the heat of about 180 degrees stopped it.",
+    "search-026": "It ends in an inland delta in Botswana, where most of the water evaporates.",
+    "search-070": "The New Testament in the translation of Oddur Gottskalksson, printed in Roskilde in 1540.",
+    "search-081": "17 to 20 kilograms; the granite comes from Ailsa Craig in Scotland and from Trefor in Wales.",
+    "search-085": "One million, from at least seven member states.",
+    "search-093": "On 1 January 2027, because the term is 70 years after the author's death.",
+}
+"""Right answers by question of search-15."""
+
+
 class Verdict(ModelReply):
     why: str
     solved: bool

@@ -10,7 +10,7 @@ import json
 import math
 import os
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -32,7 +32,7 @@ from core.papers.material import SAMPLE, SEARCH, Material
 from core.papers.report import FILE, KEPT, Kind, Row, kept_rows, pair
 from core.planning.base import Action, Attempt, Planner, Turn
 from core.planning.model import ModelPlanner
-from tests.benchmarks.asking import grade, judge, next_action
+from tests.benchmarks.asking import TRUTHS, grade, judge, next_action
 from tests.benchmarks.measuring import report
 from tests.benchmarks.model import served
 from tests.benchmarks.reacting import CYCLES, SERVERS, WAYS, react
@@ -83,18 +83,6 @@ def asked(material: Material, model: Planner, name: str, router: str, **settings
 # NetMCP's step 5: the model answers with what the chosen tool returned, and judges the answer against the truth. The paper's scale
 # and prompt are not printed: ours is 0 to 10. A right tool returns the truth, because the paper's servers are not public.
 
-TRUTHS = {
-    "search-007": "Marie Tharp mapped the ocean floor.",
-    "search-012": "In 1990, when the federal court ordered it for Appenzell Innerrhoden.",
-    "search-022": "12,262 metres, the Kola borehole in Russia; the heat of about 180 degrees stopped it.",
-    "search-026": "It ends in an inland delta in Botswana, where most of the water evaporates.",
-    "search-070": "The New Testament in the translation of Oddur Gottskalksson, printed in Roskilde in 1540.",
-    "search-081": "17 to 20 kilograms; the granite comes from Ailsa Craig in Scotland and from Trefor in Wales.",
-    "search-085": "One million, from at least seven member states.",
-    "search-093": "On 1 January 2027, because the term is 70 years after the author's death.",
-}
-"""Right answers by question of search-15."""
-
 
 def answered(material: Material, model: ModelPlanner) -> Row:
     """Questions with a known answer, routed by SONAR: SSR, and what the judge says of the answers and, as a check, of swapped ones."""
@@ -134,69 +122,56 @@ def answered(material: Material, model: ModelPlanner) -> Row:
 # PA-RAG: the model takes complex questions apart, the cascade finds the tools of each part, rules select
 
 
-def decomposed(material: Material, model: Planner) -> Row:
-    """Precision, recall and F1 over the tools of all parts."""
-    every = material.tasks("pa_rag_complex")
-    tasks = material.asked_of_model(every)
-    returned, by_rules = list[list[str]](), list[float]()
-    failed = 0
-    for task in tasks:
-        text = task.question or task.subtask
-        whole = material.decide(text, SAMPLE, "pa_rag")
-        by_rules.append(node_set_recall([whole.tools.ids[row] for row in whole.candidates], task))
-        try:
-            parts = [part.text for part in model.decompose(text)]
-        except PlannerError:
-            parts, failed = [text], failed + 1
-        made = [material.decide(part, SAMPLE, "pa_rag", {"path": "simple"}) for part in parts]
-        returned.append(list(dict.fromkeys(d.tools.ids[row] for d in made for row in d.candidates)))
-    return _measured("PA-RAG, taken apart by a model", returned, tasks, len(every), by_rules, failed, model)
+def decomposed(material: Material, model: ModelPlanner) -> Row:
+    def found(text: str) -> Iterator[list[str]]:
+        for part in model.decompose(text):
+            yield _tools(material, part.text, "pa_rag", path="simple")
+
+    return _complex(material, model, "PA-RAG, taken apart by a model", "pa_rag", found)
 
 
 def reasoned(material: Material, model: ModelPlanner) -> Row:
     """B2 with free reasoning: the model says what comes next after the tools that it saw, flat retrieval finds tools for that. It ends
     early if a thought brings no new tool (section 5.2)."""
-    every = material.tasks("pa_rag_complex")
-    tasks = material.asked_of_model(every)
-    returned, by_rules = list[list[str]](), list[float]()
-    failed = 0
-    for task in tasks:
-        text = task.question or task.subtask
-        by_rules.append(node_set_recall(_tools(material, text), task))
-        done, found = list[tuple[str, str]](), list[str]()
-        while len(done) < CYCLES:
-            try:
-                thought = next_action(model, text, done)
-            except PlannerError:
-                failed += 1
-                break
-            tools = _tools(material, thought) if thought else []
-            if set(tools) <= set(found):
-                break
-            found += [tool for tool in tools if tool not in found]
+
+    def found(text: str) -> Iterator[list[str]]:
+        done, seen = list[tuple[str, str]](), set[str]()
+        while len(done) < CYCLES and (thought := next_action(model, text, done)):
+            tools = _tools(material, thought, "agentic_rag")
+            if seen.issuperset(tools):
+                return
+            yield tools
+            seen.update(tools)
             done.append((thought, ", ".join(tools)))
-        returned.append(found)
-    return _measured("Agentic RAG (B2), reasoned by a model", returned, tasks, len(every), by_rules, failed, model)
+
+    return _complex(material, model, "Agentic RAG (B2), reasoned by a model", "agentic_rag", found)
 
 
-def _tools(material: Material, text: str) -> list[str]:
-    made = material.decide(text, SAMPLE, "agentic_rag")
+def _tools(material: Material, text: str, router: str, **settings: object) -> list[str]:
+    made = material.decide(text, SAMPLE, router, settings)
     return [made.tools.ids[row] for row in made.candidates]
 
 
-def _measured(
-    name: str,
-    returned: Sequence[list[str]],
-    tasks: Sequence[Task],
-    of: int,
-    by_rules: list[float],
-    failed: int,
-    model: Planner,
+def _complex(
+    material: Material, model: ModelPlanner, name: str, router: str, found: Callable[[str], Iterator[list[str]]]
 ) -> Row:
+    """Precision, recall and F1 of the tools that a model finds for complex questions, until an answer cannot be read."""
+    every = material.tasks("pa_rag_complex")
+    tasks = material.asked_of_model(every)
+    returned, by_rules, failed = list[list[str]](), list[float](), 0
+    for task in tasks:
+        text = task.question or task.subtask
+        by_rules.append(node_set_recall(_tools(material, text, router), task))
+        returned.append([])
+        try:
+            for tools in found(text):
+                returned[-1] += [tool for tool in tools if tool not in returned[-1]]
+        except PlannerError:
+            failed += 1
     measures = {"p": node_set_precision, "r": node_set_recall, "f": node_set_f1}
-    found = {key: list(map(measure, returned, tasks)) for key, measure in measures.items()}
-    why = f"Complex questions: {few(found['r'], of, 'recall')} By rules, on the same questions: {100 * fmean(by_rules):.0f}. Without a readable answer: {failed}."
-    values = {"c" + key: pair(None, 100 * fmean(scores)) for key, scores in found.items()}
+    scores = {key: list(map(measure, returned, tasks)) for key, measure in measures.items()}
+    why = f"Complex questions: {few(scores['r'], len(every), 'recall')} By rules, on the same questions: {100 * fmean(by_rules):.0f}. Without a readable answer: {failed}."
+    values = {"c" + key: pair(None, 100 * fmean(of)) for key, of in scores.items()}
     return Row(name, Kind.MODEL, values, why=why, model=model.name)
 
 
@@ -387,8 +362,6 @@ EXPERIMENTS: Mapping[str, Mapping[str, tuple[str, Experiment]]] = {
 
 TASKS = 3
 ALL = [f"{paper}.{name}" for paper, of in EXPERIMENTS.items() for name in of]
-
-
 LONG = ("etom.react3", "etom.react5")  # hours
 
 
