@@ -10,9 +10,9 @@ import pytest
 
 from core.app import Settings, open_app
 from core.domain.settings import IN_MEMORY
-from core.papers import RESULTS, etom, pa_rag, tool_attention
+from core.papers import RESULTS, etom, pa_rag, tool_attention, tool_attention_reference
 from core.papers.material import ATTENTION, Material
-from core.papers.report import Report, moved
+from core.papers.report import Kind, Report, moved
 from tests.cases import each
 
 
@@ -54,3 +54,11 @@ def test_published_cells_are_what_the_code_computes(
     columns = {column.key: column for column in table.columns}
     for key, made in cells(material).items():
         assert not moved(columns[key], stored[key][1], made), f"{table.title}, {row}, {key}: run make papers"
+
+
+def test_the_public_reference_code_of_tool_attention_counts_the_same_to_the_digit(material: Material) -> None:
+    made = tool_attention_reference.reference(material)
+    report = Report.parse((RESULTS / "tool_attention.json").read_bytes(), source="tool_attention")
+    exact = {row.name: row.values["t"] for row in made.rows if row.kind is Kind.EXACT}
+    assert {name: round(float(str(ours))) for name, (_, ours) in exact.items()} == tool_attention_reference.COUNTED
+    assert made in report.tables, "run make papers"
