@@ -8,11 +8,13 @@ catalog: `secrets.py` replaces each by a reference.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
-from core.domain.catalog import Imported
+from core.domain.catalog import Imported, Note
 from core.importers.formats import ClientConfig, Importer, LiveMcpBench, Plain, merge, without_wayfare
-from core.importers.reading import MAX_BYTES, BrokenDocumentError, kind, parse
+from core.importers.reading import MAX_BYTES, BrokenDocumentError, decode, kind, parse
+from core.importers.readme import is_readme, readme_document
 from core.importers.server_json import ServerJson
 from core.importers.streaming import STREAMED_BYTES, NotAListError, Pack, read_large
 from core.importers.tasks import read_tasks, tasks_text
@@ -48,13 +50,26 @@ def read_document(text: str | bytes, *, source: str, folder: Path | None = None)
     Traceback (most recent call last):
     core.importers.reading.BrokenDocumentError: a.json: servers is a number; give a list.
     """
-    document = parse(text, source=source)
+    plain = decode(text, source=source)
+    if is_readme(plain, source):
+        return _read_readme(plain, source)
+    document = parse(plain, source=source)
     importer = detect(document)
     if importer is None:
         known = ", ".join(importer.name for importer in IMPORTERS)
         fault = f"its shape ({kind(document)}) is none of the formats known ({known}); give a document in one of them"
         raise BrokenDocumentError([f"{source}: {fault}."])
     return without_wayfare(importer.read(document, source=source, folder=folder))
+
+
+def _read_readme(text: str, source: str) -> Imported:
+    document = readme_document(text)
+    if not document["tools"]:
+        fault = "it is neither JSON nor TOML, and as a README it lists no tool; give one that does, or a catalog"
+        raise BrokenDocumentError([f"{source}: {fault}."])
+    said = "names and descriptions are those of a README, without parameters; connect to the server for its own definitions"
+    read = Plain().read(document, source=source)
+    return replace(read, format="README", notes=(Note(source, said),))
 
 
 def read_files(paths: Iterable[Path | str], *, pack: Pack = lambda catalog: catalog) -> Imported:

@@ -260,12 +260,16 @@ def parse(text: str | bytes, *, source: str) -> Any:
     """
     plain = decode(text, source=source)
     try:
-        if source.lower().endswith(".toml") or _TOML_LINE.match(plain):
+        if is_toml(plain, source):
             return _toml(plain, source)
         return _json(plain, source)
     except RecursionError:
         fault = "it is nested too deeply to be read; flatten it"
     raise BrokenDocumentError([f"{source}: {fault}."])
+
+
+def is_toml(text: str, source: str) -> bool:
+    return source.lower().endswith(".toml") or _TOML_LINE.match(text) is not None
 
 
 def decode(text: str | bytes, *, source: str) -> str:

@@ -160,7 +160,11 @@ def problems(reading: Reading) -> None:
 
 def _uploaded() -> tuple[Document, ...]:
     files = st.file_uploader(
-        "Files", type=["json", "jsonc", "toml"], accept_multiple_files=True, key=FILES, label_visibility="collapsed"
+        "Files",
+        type=["json", "jsonc", "toml", "md"],
+        accept_multiple_files=True,
+        key=FILES,
+        label_visibility="collapsed",
     )
     return tuple(Document(file.name, file.getvalue()) for file in files)
 
@@ -196,7 +200,7 @@ EXAMPLE = '{"servers": [{"name": "weather", "description": "Forecasts.", "tools"
 def import_dialog(app: App, _shown: str) -> None:
     st.caption(
         "Takes a catalog of servers and tools, a dump of tools/list, a server.json of the MCP Registry, or the "
-        "configuration of a client, as JSON or TOML of at most 64 MB. Several files become one catalog. "
+        "configuration of a client, as JSON or TOML of at most 64 MB, or a server's README with a list of its tools. Several files become one catalog. "
         "A document is imported completely or not at all."
     )
     read = source_widgets(app, EXAMPLE)
