@@ -1,6 +1,6 @@
 """The composition root: settings in, services out. Nothing else chooses an encoder or builds a connection pool.
 
-The app builds each service when it is first used, and imports it only then: a command pays for the services that it calls.
+The app builds each service when it is first used, and imports it only then, so a command pays for the services that it calls.
 
 >>> with open_app(Settings(db=":memory:")) as app:
 ...     sorted(info.name for info in app.catalogs.infos())
@@ -32,7 +32,7 @@ Made = TypeVar("Made")
 
 
 class built(Generic[Made]):
-    """A part of the app, built on first use. Threads that ask at the same time get the same one."""
+    """A part of the app, built on first use. Threads that ask at the same time get the same part."""
 
     def __init__(self, make: Callable[[Any], Made]) -> None:
         self._make = make
@@ -90,7 +90,7 @@ class App:
 
     @built
     def encoders(self):
-        """The tuned encoder, which decisions at the defaults need, and the frozen one of the papers' forms."""
+        """The tuned encoder, which decisions at the defaults need, and the frozen encoder of the papers' forms."""
         return self._opened_encoder(tuned=True), self._opened_encoder(tuned=False)
 
     @built
@@ -118,9 +118,9 @@ class App:
     def pool(self):
         from core.servers.lazy_pool import LazyPool
 
-        chosen = self.settings
-        limits = chosen.max_answer_bytes, chosen.max_sessions
-        return LazyPool(self.vault, *limits, chosen.greetings_file, chosen.inherit, self._list_changed)
+        settings = self.settings
+        limits = settings.max_answer_bytes, settings.max_sessions
+        return LazyPool(self.vault, *limits, settings.greetings_file, settings.inherit, self._list_changed)
 
     def _list_changed(self, server: ServerId, kind: str) -> None:
         self.upkeep.list_changed(server, kind)
@@ -534,14 +534,14 @@ class App:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """One sentence for each shipped file that could not be used: what was done instead."""
-        opened = (encoder.note for encoder in self.encoders)
-        return tuple(dict.fromkeys(note for note in (*opened, *self.packaged.notes) if note))
+        """One sentence for each shipped file that could not be used, with its replacement."""
+        encoder_notes = (encoder.note for encoder in self.encoders)
+        return tuple(dict.fromkeys(note for note in (*encoder_notes, *self.packaged.notes) if note))
 
     def open_the_rest(self) -> None:
-        """Open what a first call needs, and settle the calls of a killed process. Raises WayfareError.
+        """Open all that a first call needs, and settle the calls of a killed process. Raises WayfareError.
 
-        The frozen encoder stays closed until a decision needs it: it opens in 0.1 s and takes 55 MB.
+        The frozen encoder stays closed until a decision needs it. It opens in 0.1 s and takes 55 MB.
         """
         self.governance.refused.write_due()
         self.pool.get()
@@ -551,13 +551,13 @@ class App:
             self.scheduled_backups.start()
 
     def close(self) -> None:
-        """End sessions and calls, commit what is queued and counted."""
-        for part in self._made("health", "upkeep", "trace_removals", "scheduled_backups", "sign_ins"):
-            part.close()
+        """End sessions and calls, and commit queued and counted records."""
+        for service in self._made("health", "upkeep", "trace_removals", "scheduled_backups", "sign_ins"):
+            service.close()
         for background in self._made("background"):
             background.close(CLOSING_LIMIT_S)
-        for part in self._made("calls", "pool"):  # calls that are under way end as cancelled
-            part.close()
+        for service in self._made("calls", "pool"):  # calls that are under way end as cancelled
+            service.close()
         for calls in self._made("calls"):
             calls.wait(CLOSING_LIMIT_S)
         for governance in self._made("governance"):
@@ -566,14 +566,14 @@ class App:
         self.telemetry.close()
 
     def _read_anew(self) -> None:
-        """Take over what another process has written while it had the store: a command that began before this console."""
+        """Take over the changes of another process that had the store, a command that began before this console."""
         for learnt in self._made("_learnt"):
             learnt.forget_all()
-        for part in self._made("catalogs", "governance", "agent_knobs", "recordings"):
-            part.read_anew()
+        for service in self._made("catalogs", "governance", "agent_knobs", "recordings"):
+            service.read_anew()
 
     def _made(self, *names: str) -> Iterator[Any]:
-        """Yields those of these parts that were built."""
+        """Yields the built parts of these names."""
         return (self.__dict__[name] for name in names if name in self.__dict__)
 
     def __enter__(self) -> App:
@@ -583,7 +583,7 @@ class App:
         self.close()
 
     def _opened_encoder(self, *, tuned: bool) -> CachedEncoder:
-        """An encoder that opens for its first text: the one tuned for relevance, or the frozen one of the papers' forms."""
+        """An encoder that opens for its first text, tuned for relevance or frozen as in the papers' forms."""
         if self._encoder is not None:
             return self._encoder
         from core.relevance.encoder import CachedEncoder
@@ -597,14 +597,14 @@ class App:
 
 
 def open_app(settings: Settings | None = None, *, report: Report = silent, sharing: Sharing | None = None) -> App:
-    """An app over the store that the settings name (None: those of the environment), with the default encoder.
+    """An app over the store that the settings name (None: the environment's), with the default encoder.
 
     `report` gets the steps of a first start. Without `sharing` the app has the store alone. Raises StoreError, StoreBusyError.
     """
     from core.store import Store
 
-    chosen = Settings.from_environment() if settings is None else settings
-    return build_app(Store(chosen.db, sharing=sharing), chosen, report=report)
+    app_settings = Settings.from_environment() if settings is None else settings
+    return build_app(Store(app_settings.db, sharing=sharing), app_settings, report=report)
 
 
 def build_app(
@@ -615,5 +615,5 @@ def build_app(
     caller: Callable[[], ToolCaller] | None = None,
     report: Report = silent,
 ) -> App:
-    chosen = Settings.from_environment() if settings is None else settings
-    return App(store, chosen, encoder=encoder, caller=caller, report=report)
+    app_settings = Settings.from_environment() if settings is None else settings
+    return App(store, app_settings, encoder=encoder, caller=caller, report=report)

@@ -44,28 +44,28 @@ def said_of(outcome: Outcome) -> str:
 
 
 def said_tokens(outcome: Outcome, limit: int) -> int:
-    """The tokens that count against a budget: at most those that are passed on."""
-    said = said_of(outcome)
-    return count_tokens(said) if fits(said, limit) else limit
+    """The tokens that count against a budget, at most `limit`."""
+    text = said_of(outcome)
+    return count_tokens(text) if fits(text, limit) else limit
 
 
 def cut(said: str, limit: int) -> str:
-    """The text of a tool, cut to the budgets.
+    """The text of a tool, cut to a limit of tokens.
 
     >>> cut("one two three four", 2)
     'one t [cut: 5 of 18 characters]'
     """
     if fits(said, limit):
         return said
-    part = piece(said, 0, limit)
-    return f"{part} [cut: {len(part):,} of {len(said):,} characters]"
+    head = piece(said, 0, limit)
+    return f"{head} [cut: {len(head):,} of {len(said):,} characters]"
 
 
-# The agent loop, EHRR Algorithm 1: a planner takes a question apart, then routes, executes and stops, sub-task by sub-task.
+# The agent loop, EHRR Algorithm 1: a planner splits a question, then routes, executes and stops for each sub-task.
 
 ROUNDS = 3
 RESULT_TOKENS = 8_000
-"""Of one result, for the planner; budgets may leave less."""
+"""The most tokens of one result for the planner; budgets may leave fewer."""
 UNAVAILABLE, INVALID, OVER_BUDGET = "tool_not_available", "invalid_arguments", "over_budget"
 
 
@@ -81,7 +81,7 @@ class AgentTask:
     """A question and its limits: at most `rounds` actions for a routed sub-task, calls and model within `budget_usd`.
 
     Without `live`, outcomes are drawn and no tool is called. With it, read-only tools are called; with `may_write`, all tools are.
-    Under a simulated `network` decisions are not recorded, and calls meet its delays and outages.
+    Under a simulated `network` decisions are not recorded, and calls have its delays and outages.
     """
 
     question: str
@@ -108,13 +108,13 @@ class AgentService:
     planners: Mapping[str, Planner]
 
     def start(self, task: AgentTask, review: Review = as_planned) -> AgentRun:
-        """A run that has not begun; `review` may put another action in the place of the planner's. Raises PlannerError if there
-        is no model."""
+        """A run that has not begun; `review` may replace the planner's action. Raises PlannerError if there is no
+        model."""
         return AgentRun(self, task, chosen_planner(self.planners, task.planner), review)
 
 
 class AgentRun:
-    """One question. Iterating over `events` runs the loop; leaving the iteration ends it. The totals grow meanwhile."""
+    """One question. Iterating over `events` runs the loop; leaving the iteration ends it. The totals grow during the loop."""
 
     def __init__(self, services: AgentService, task: AgentTask, planner: Planner, review: Review = as_planned) -> None:
         self.planner = planner.name
@@ -122,14 +122,14 @@ class AgentRun:
         self.unpriced = 0
         """Calls without a known price."""
         self.watch = Watch()
-        """Of the model's answers. Setting its `stop` ends the run."""
+        """Watches the model's answers. Setting its `stop` ends the run."""
         self._services = services
         self._task = task
         self._planner = planner
         self._review = review
         self._call: CallHandle | None = None
         self._model = Meter(planner.usage.model)
-        self._results: dict[int, tuple[str, str]] = {}  # of the steps that were done: sub-task and what it brought
+        self._results: dict[int, tuple[str, str]] = {}  # sub-task and result of each done step
         self._seen: list[str] = []
 
     @property
@@ -148,7 +148,7 @@ class AgentRun:
         return self._task.budget_usd - self.calls_usd - (self.model_usd or 0.0)
 
     def events(self) -> Iterator[AgentEvent]:
-        """The loop. Raises PlannerError if the model cannot answer; earlier calls stay done."""
+        """Runs the loop. Raises PlannerError if the model cannot answer; earlier calls stay done."""
         with also_counted(self._model), watched(self.watch):
             parts = self._planner.decompose(self._task.question)
         for step, part in enumerate(parts):
@@ -161,18 +161,18 @@ class AgentRun:
     def _step(self, step: int, part: SubQuery, *, last: bool) -> Iterator[AgentEvent]:
         decision = self._route(part.text)
         yield Routed(step, part.needs, decision)
-        if lacking := [str(need + 1) for need in part.needs if need not in self._results]:
-            yield Stopped(step, False, f"It needs what step {' and '.join(lacking)} should have brought.")
+        if missing := [str(need + 1) for need in part.needs if need not in self._results]:
+            yield Stopped(step, False, f"It needs what step {' and '.join(missing)} should have brought.")
             return
         attempts: list[Attempt] = []
         action, tokens = Action("stop"), 0
-        for left in range(self._task.rounds, -1, -1):
-            before = self.model_tokens
-            action = self._next(self._turn(decision, attempts, left, last=last))
-            tokens = self.model_tokens - before
+        for rounds_left in range(self._task.rounds, -1, -1):
+            tokens_before = self.model_tokens
+            action = self._next(self._turn(decision, attempts, rounds_left, last=last))
+            tokens = self.model_tokens - tokens_before
             if action.kind == "stop":
                 break
-            if not left:
+            if not rounds_left:
                 action = Action("stop", f"Not done within {self._task.rounds} rounds.")
             elif action.kind == "route":
                 decision = self._route(action.query or part.text)
@@ -195,17 +195,17 @@ class AgentRun:
                 origin=AGENT, visitor=AGENT_LOOP, seen=tuple(self._seen), anew=True, network=task.network,
             )  # fmt: skip
 
-    def _turn(self, decision: Decision, attempts: list[Attempt], left: int, *, last: bool) -> Turn:
-        shown = self._services.attention.before_model(decision)
+    def _turn(self, decision: Decision, attempts: list[Attempt], rounds_left: int, *, last: bool) -> Turn:
+        prompt = self._services.attention.before_model(decision)
         return Turn(
             self._task.question,
             decision.query,
-            tuple(schema.tool for schema in shown.schemas),
+            tuple(schema.tool for schema in prompt.schemas),
             decision.reason,
             tuple(attempts),
             tuple(self._results.values()),
-            shown.summaries,
-            left,
+            prompt.summaries,
+            rounds_left,
             last,
         )
 
@@ -217,25 +217,25 @@ class AgentRun:
         return self._review(turn, action)
 
     def _executed(self, decision: Decision, action: Action) -> Executed:
-        """EXECUTE: a recorded call, or the error that says why there is none."""
+        """EXECUTE: a recorded call, or the error of a refused call."""
         arguments = action.arguments or {}
         if objection := self._named_wrong(decision, action) or self._not_allowed(decision, action.tool):
-            error, said = objection
-            return Executed(0, decision.id, action.tool, arguments, said, error)
+            error, text = objection
+            return Executed(0, decision.id, action.tool, arguments, text, error)
         server, _, tool = action.tool.partition("::")
         network = self._task.network
-        recorded = None if network.simulated else decision.id
+        decision_id = None if network.simulated else decision.id
         call = ToolCall(
-            server, tool, arguments, catalog=self._task.catalog, decision_id=recorded, network=network,
+            server, tool, arguments, catalog=self._task.catalog, decision_id=decision_id, network=network,
             payment_usd=decision.agreed_usd(action.tool),
         )  # fmt: skip
         try:
-            outcome, said = self._called(call, approved_by=action.approved_by)
-        except Refusal as refused:
-            said = json.dumps(refused.document, ensure_ascii=False)
-            return Executed(0, decision.id, action.tool, arguments, said, refused.error)
+            outcome, text = self._called(call, approved_by=action.approved_by)
+        except Refusal as denial:
+            text = json.dumps(denial.document, ensure_ascii=False)
+            return Executed(0, decision.id, action.tool, arguments, text, denial.error)
         error = "" if outcome.kind.success else outcome.kind.value
-        return Executed(0, decision.id, action.tool, arguments, said, error, outcome)
+        return Executed(0, decision.id, action.tool, arguments, text, error, outcome)
 
     def _named_wrong(self, decision: Decision, action: Action) -> tuple[str, str] | None:
         if unavailable := self._services.attention.after_model(decision, action.tool):
@@ -247,23 +247,23 @@ class AgentRun:
         if action.arguments is None:
             return INVALID, "The arguments are not one JSON object."
         problems = argument_problems(tool.input_schema, action.arguments)
-        said = "; ".join(f"{name or 'arguments'} {text}" for name, text in problems.items())
-        return (INVALID, said) if said else None
+        faults = "; ".join(f"{name or 'arguments'} {text}" for name, text in problems.items())
+        return (INVALID, faults) if faults else None
 
     def _not_allowed(self, decision: Decision, tool_id: str) -> tuple[str, str] | None:
         catalogs, name = self._services.catalogs, self._task.catalog
-        with catalogs.unchanged():  # one that is replaced meanwhile has other rows
+        with catalogs.unchanged():  # a replaced catalog has other rows
             server, tool = catalogs.catalog(name).find(*tool_id.partition("::")[::2])
-            listed = catalogs.projection(name).price_usd(catalogs.catalog(name).tool_row[tool_id])
-        agreed = decision.agreed_usd(tool_id)
-        price = listed if agreed is None else agreed
+            listed_usd = catalogs.projection(name).price_usd(catalogs.catalog(name).tool_row[tool_id])
+        agreed_usd = decision.agreed_usd(tool_id)
+        price = listed_usd if agreed_usd is None else agreed_usd
         if self._task.live and not (self._task.may_write or _only_reads(server, tool)):
-            said = f"{tool_id} was not called: it does not say that it only reads, and this run calls no other tools."
-            return MAY_WRITE, said
-        left = self.left_usd
-        if left is not None and not price <= left:  # NaN is no price: such a call may cost anything
-            said = f"{tool_id} was not called: {units.price(price)}, of the budget {units.price(left)} are left."
-            return OVER_BUDGET, said
+            text = f"{tool_id} was not called: it does not say that it only reads, and this run calls no other tools."
+            return MAY_WRITE, text
+        budget = self.left_usd
+        if budget is not None and not price <= budget:  # NaN is an unknown price, which may be any
+            text = f"{tool_id} was not called: {units.price(price)}, of the budget {units.price(budget)} are left."
+            return OVER_BUDGET, text
         return None
 
     def _called(self, call: ToolCall, *, approved_by: str) -> tuple[Outcome, str]:
@@ -273,10 +273,10 @@ class AgentRun:
             outcome = self._call.report().outcome
         else:
             _, tool = self._services.catalogs.catalog(call.catalog).find(call.server, call.tool)
-            wanted = Wanted(AGENT_LOOP, call, tool, RESULT_TOKENS, origin=AGENT, approved_by=approved_by)
-            governed = calls.start(wanted, origin=AGENT, counted=said_tokens)
-            self._call, limit = governed.handle, governed.permit.tokens
-            outcome = governed.handle.report().outcome
+            request = Wanted(AGENT_LOOP, call, tool, RESULT_TOKENS, origin=AGENT, approved_by=approved_by)
+            governed_call = calls.start(request, origin=AGENT, counted=said_tokens)
+            self._call, limit = governed_call.handle, governed_call.permit.tokens
+            outcome = governed_call.handle.report().outcome
         self.calls_usd += outcome.price_usd or 0.0
         self.unpriced += outcome.price_usd is None
         return outcome, cut(said_of(outcome), limit)
@@ -289,10 +289,10 @@ def _only_reads(server: Server, tool: Tool) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class ToolPrompt:
-    """The tools of a turn as they are put before a model.
+    """The tools of a turn in a model's prompt.
 
-    `summaries` are phase 1, one line for each tool of the catalog, for the stable prefix; empty if the router has no
-    such phase. `schemas` are phase 2, for right before the user's message.
+    `summaries` are phase 1, a line for each tool of the catalog, for the stable prefix; empty if the router has no such
+    phase. `schemas` are phase 2, right before the user's message.
     """
 
     summaries: tuple[str, ...]
@@ -314,7 +314,7 @@ class AttentionService:
         return self._loader.load(self.catalogs.catalog(catalog), tools, live=live)
 
     def before_model(self, decision: Decision, *, live: bool = False) -> ToolPrompt:
-        """Both phases of a decision; `live` asks the servers themselves for their definitions.
+        """Both phases of a decision; `live` asks the servers for their definitions.
 
         Raises UnknownNameError if the catalog was replaced and has lost a candidate.
         """
@@ -322,33 +322,33 @@ class AttentionService:
         if decision.router != ToolAttention.id:
             return ToolPrompt((), self.definitions(decision.catalog, ids, live=live))
         p = ToolAttentionParameters().replaced(decision.parameters)
-        wanted = ids if p.lazy_loading else []
+        full_ids = ids if p.lazy_loading else []
         catalog = self.catalogs.catalog(decision.catalog)
         return ToolPrompt(
-            summaries(catalog, p.summary_tokens).lines, self.definitions(decision.catalog, wanted, live=live)
+            summaries(catalog, p.summary_tokens).lines, self.definitions(decision.catalog, full_ids, live=live)
         )
 
     def after_model(self, decision: Decision, tool: str) -> dict[str, Any] | None:
-        """The error for a model that calls a tool it was not offered. Returns None if the call may be made."""
+        """The error for a model that calls a tool it was not offered. None if the call is allowed."""
         if decision.parameters.get("hallucination_gate") is False:
             return None
         return refusal([decision.tools.ids[row] for row in decision.candidates], tool)
 
     def agent_state(self, decision: Decision) -> StateView | None:
-        """How the agent's state changed a decision, for a form that edits it; None for a router without a state."""
+        """The agent's state in a decision, for a form that edits it. None for a router without a state."""
         if decision.router != ToolAttention.id:
             return None
         return state_view(decision, self.catalogs.catalog(decision.catalog))
 
     def _listed(self, catalog: str, server: Server) -> tuple[Tool, ...]:
-        """The tools that a server lists now; a virtual one without a connection is started."""
+        """The tools that a server lists now. Starts a virtual server without a connection."""
         load_protocol()
         from core.servers.discovery import discover
 
-        reached = server
+        target = server
         if server.virtual and server.connection is None:
-            reached = replace(server, connection=virtual_connection(server, self.virtual_folder))
-        (found,) = discover(self.sessions(), catalog, (reached,))
-        if found.server is None:
-            raise CatalogError(found.error)
-        return tuple(found.server.tools)
+            target = replace(server, connection=virtual_connection(server, self.virtual_folder))
+        (discovery,) = discover(self.sessions(), catalog, (target,))
+        if discovery.server is None:
+            raise CatalogError(discovery.error)
+        return tuple(discovery.server.tools)

@@ -1,4 +1,4 @@
-"""A run of the agent loop in the background. A person watches it, pauses it, and can act instead of the planner."""
+"""A run of the agent loop in the background. A person watches it, pauses it, and can act for the planner."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class SupervisedAgent:
             self._changed.notify_all()
 
     def answer(self, action: Action) -> None:
-        """Do this in place of the proposal, and wait again before the next action. Does nothing without a waiting proposal."""
+        """Replace the proposal by an action, and wait again before the next one. Does nothing without a waiting proposal."""
         with self._changed:
             if self.proposal is not None:
                 self._answer, self.proposal = action, None
@@ -77,7 +77,7 @@ class SupervisedAgent:
         self.run.cancel_call()
 
     def wait(self, limit_s: float) -> bool:
-        """Wait until the run has ended or a proposal waits. Returns whether that happened in time."""
+        """Wait until the run has ended or a proposal waits. Returns False after `limit_s`."""
         with self._changed:
             return self._changed.wait_for(lambda: self.done or self.proposal is not None, limit_s)
 
@@ -93,7 +93,7 @@ class SupervisedAgent:
             return action if answer is None else answer
 
     def _work(self) -> None:
-        SESSION_OWNER.set(SessionOwner(f"page {self.id}", f"agent {self.id[:6]}"))  # a thread has a context of its own
+        SESSION_OWNER.set(SessionOwner(f"page {self.id}", f"agent {self.id[:6]}"))  # a thread has its own context
         try:
             for event in self.run.events():
                 self._events.append(event)

@@ -1,5 +1,5 @@
-"""Calls: real, virtual or drawn from known success rates and times; their outcomes are committed with the statistics after them, and the
-real answers of a server can be recorded in a file that plays them."""
+"""Calls: real, virtual or drawn from known success rates and times. Outcomes are committed with the statistics after them. The real
+answers of a server can be recorded in a file that plays them."""
 
 from __future__ import annotations
 
@@ -47,10 +47,10 @@ def simulated_outcome(
     fault: Fault | None = None,
     now: Callable[[], datetime] = lambda: datetime.now(UTC),
 ) -> Outcome:
-    """Draw one outcome: a post-accept failure with its probability, else success with probability `success`.
+    """Draws an outcome: a post-accept failure with its probability, else success with probability `success`.
 
-    Latency is the expected one, in s; nothing waits. The result says that no tool was called. The `fault` of a simulated network delays the
-    answer or keeps it away.
+    The latency is the expected latency, in s; nothing waits. The result says that no tool was called. The `fault` of a simulated network
+    delays the answer or keeps it away.
 
     >>> call = ToolCall("files", "read")
     >>> drawn = simulated_outcome(call, success=1, post_accept_failure=0, latency_s=0.5, rng=np.random.default_rng(1))
@@ -81,8 +81,8 @@ def simulated_outcome(
 
 @dataclass(frozen=True, slots=True)
 class CallReport:
-    """An outcome with the running statistics of its server and tool before and after it. A simulated one changes only those that
-    count simulated calls, too: `simulated` has them."""
+    """An outcome with the running statistics of its server and tool before and after it. A simulated outcome changes only the statistics
+    that count simulated calls: `simulated` has them."""
 
     outcome: Outcome
     server_before: Running
@@ -93,7 +93,7 @@ class CallReport:
 
 
 MOST_CALLS = 128
-"""Calls that are made at the same time, as many as the endpoint lets in: no client takes all of them. The others wait."""
+"""The greatest number of simultaneous calls, as many as the endpoint admits. Further calls wait."""
 T = TypeVar("T")
 _log = logging.getLogger(__name__)
 Settle = Callable[[Outcome | None], None]
@@ -109,9 +109,9 @@ class _Before:
 
 @dataclass(eq=False)
 class CallHandle:
-    """A call under way: its progress so far, a way to cancel it, and its report when it is done.
+    """A running call: its progress, a way to cancel it, and its report at the end.
 
-    `listener` is told every progress, in the thread that makes the call.
+    `listener` gets every progress, in the thread that makes the call.
     """
 
     call: ToolCall
@@ -121,7 +121,7 @@ class CallHandle:
     future: Future[CallReport] | None = None  # before `start` or `run`
 
     def run(self, run: Callable[[CallHandle], CallReport]) -> CallReport:
-        """Run in this thread. Returns the report, which others get as well."""
+        """Runs in this thread. Returns the report and sets the future."""
         self.future = Future()
         try:
             report = run(self)
@@ -132,7 +132,7 @@ class CallHandle:
         return report
 
     def start(self, pool: ThreadPoolExecutor, run: Callable[[CallHandle], CallReport]) -> None:
-        """Run on the pool, in the context of the caller, so that its trace continues, and for its person."""
+        """Runs on the pool in the caller's context and for its person, so that the trace continues."""
         context = copy_context()
         context.run(act_for, person())
         self.future = pool.submit(context.run, run, self)
@@ -187,8 +187,8 @@ class CallService:
         listener: Callable[[Progress], None] | None = None,
         settle: Settle = lambda _: None,
     ) -> CallHandle:
-        """Begin a call in the background. `settle` is not told of one that is cancelled before it begins. Raises UnknownNameError
-        for a tool that is not in the catalog."""
+        """Begins a call in the background. `settle` does not get a call that is cancelled before it begins. Raises UnknownNameError
+        if the catalog does not have the tool."""
         self.catalogs.catalog(call.catalog).find(call.server, call.tool)
         handle = CallHandle(call, listener)
         self._begun.add(handle)
@@ -196,19 +196,19 @@ class CallService:
         return handle
 
     def make(self, handle: CallHandle, *, origin: str, client: str, settle: Settle) -> CallReport:
-        """Make a real call in this thread. Raises UnknownNameError for a tool that is not in the catalog."""
+        """Makes a real call in this thread. Raises UnknownNameError if the catalog does not have the tool."""
         self._begun.add(handle)
         return handle.run(lambda h: self._settled(h, settle, mode=CallMode.REAL, origin=origin, client=client))
 
     def in_thread(self, work: Callable[[], T]) -> Future[T]:
-        """Do the work around a call in one of the threads that make calls, in the context of the caller."""
+        """Does the work around a call in a thread of the pool, in the caller's context."""
         return self._pool.submit(copy_context().run, work)
 
     def run(self, call: ToolCall, *, mode: CallMode = CallMode.REAL, origin: str = "console") -> CallReport:
         return self.start(call, mode=mode, origin=origin).report()
 
     def wait(self, limit_s: float) -> None:
-        """Until the calls that have begun are recorded, at most `limit_s`."""
+        """Waits until all begun calls are recorded, at most `limit_s`."""
         wait([handle.future for handle in tuple(self._begun) if handle.future is not None], timeout=limit_s)
 
     def close(self) -> None:
@@ -238,12 +238,12 @@ class CallService:
         return report
 
     def _called(self, handle: CallHandle, server: Server, tool: Tool, mode: CallMode, origin: str) -> Outcome:
-        """A call over MCP, in a session of its origin if no client is known. Every outcome of a virtual server is simulated, a crash as
-        well as a result."""
+        """Makes a call over MCP, in a session of its origin if no client is known. Every outcome of a virtual server counts as simulated,
+        a crash as well as a result."""
         launched = mode is CallMode.VIRTUAL or (server.virtual and server.connection is None)
         connection = virtual_connection(server, self.virtual_folder) if launched else server.connection
-        known, injection = SESSION_OWNER.get(), self._injection(handle.call)
-        owner = SESSION_OWNER.set(known if known.key else replace(known, key=origin, name=origin))
+        session, injection = SESSION_OWNER.get(), self._injection(handle.call)
+        owner = SESSION_OWNER.set(session if session.key else replace(session, key=origin, name=origin))
         TURN_ENDS.get()()
         try:
             with nullcontext(self.caller()) if injection is None else self.caller_under(injection) as caller:
@@ -277,31 +277,31 @@ class CallService:
         call = outcome.call
         with self._learning, self.catalogs.unchanged():  # statistics follow each other as the outcomes do
             try:
-                before = self._before(call)
+                previous = self._before(call)
             except UnknownNameError:
-                before = None  # the catalog was removed or replaced meanwhile; the call counts
-            price = (before or at_start).price_usd if call.payment_usd is None else call.payment_usd
+                previous = None  # the catalog was removed or replaced meanwhile; the call counts
+            price = (previous or at_start).price_usd if call.payment_usd is None else call.payment_usd
             outcome = replace(outcome, id=uuid.uuid4().hex, price_usd=outcome.kind.charged_usd(price))
-            shown = replace(outcome, error=masked(outcome.error, keep=call.server))
-            event = OutcomeEvent.of(shown, origin, client)
+            masked_outcome = replace(outcome, error=masked(outcome.error, keep=call.server))
+            event = OutcomeEvent.of(masked_outcome, origin, client)
             later = origin == AGENT  # an agent is answered while the disk is written
             append = self.store.events.append_later if later else self.store.events.append
-            if before is None:
+            if previous is None:
                 append(event)
                 return CallReport(outcome, at_start.server, at_start.server, at_start.tool, at_start.tool)
-            report = self._report(outcome, event, before)
+            report = self._report(outcome, event, previous)
             append(event, _statistics(event, report.server_after, report.tool_after))
             if outcome.simulated:
-                before = self._before(call, with_simulated=True)
-                report = replace(report, simulated=self._report(outcome, event, before, with_simulated=True))
+                previous = self._before(call, with_simulated=True)
+                report = replace(report, simulated=self._report(outcome, event, previous, with_simulated=True))
             self.catalogs.observe(event)
         return report
 
     def _report(
-        self, outcome: Outcome, event: OutcomeEvent, before: _Before, *, with_simulated: bool = False
+        self, outcome: Outcome, event: OutcomeEvent, previous: _Before, *, with_simulated: bool = False
     ) -> CallReport:
         server, tool = self.catalogs.projection(event.catalog, with_simulated=with_simulated).after(event)
-        return CallReport(outcome, before.server, server, before.tool, tool)
+        return CallReport(outcome, previous.server, server, previous.tool, tool)
 
     def _before(self, call: ToolCall, *, with_simulated: bool = False) -> _Before:
         catalog = self.catalogs.catalog(call.catalog)
@@ -340,60 +340,69 @@ class Recordings:
         self._lock = threading.Lock()
         self.read_anew()
 
-    def read_anew(self) -> None:  # what another process has written
-        known = self._store.get_setting(SETTING, [])
-        self.files = {ServerId(catalog, server): Path(file) for catalog, server, file in known}
+    def read_anew(self) -> None:  # another process may have written
+        setting = self._store.get_setting(SETTING, [])
+        self.files = {ServerId(catalog, server): Path(file) for catalog, server, file in setting}
 
     def record(self, catalog: str, server: str, file: Path | None) -> None:
-        """Record the answers of a server into a file from now on, None: no more. A file that has some goes on. Raises WayfareError."""
+        """Starts to record a server's answers in a file, or stops for None. Appends to an existing recording. Raises WayfareError."""
         with self._lock:
-            one = ServerId(catalog, server)
-            files = {of: path for of, path in self.files.items() if of != one}
+            server_id = ServerId(catalog, server)
+            files = {other: path for other, path in self.files.items() if other != server_id}
             if file is not None:
-                files[one] = self._begun(one, file.expanduser().absolute())
-            elif one not in self.files:
+                files[server_id] = self._begun(server_id, file.expanduser().absolute())
+            elif server_id not in self.files:
                 raise CatalogError(f"Server {server!r} of catalog {catalog!r} is not recorded.")
-            self._store.set_setting(SETTING, [[of.catalog, of.server, str(path)] for of, path in files.items()])
+            self._store.set_setting(SETTING, [[key.catalog, key.server, str(path)] for key, path in files.items()])
             self.files = files
 
-    def _begun(self, one: ServerId, file: Path) -> Path:
-        found, known = self._catalogs.catalog(one.catalog).server(one.server), dict[str, list[Answer]]()
-        if found.connection is None or found.virtual or not found.tools:
+    def _begun(self, server_id: ServerId, file: Path) -> Path:
+        server, answers = self._catalogs.catalog(server_id.catalog).server(server_id.server), dict[str, list[Answer]]()
+        if server.connection is None or server.virtual or not server.tools:
             raise CatalogError(
-                f"Server {one.server!r} has no tools that can really be called: nothing can be recorded."
+                f"Server {server_id.server!r} has no tools that can really be called: nothing can be recorded."
             )
-        if file.exists() and not (known := read_answers(file, one.server)):
-            raise CatalogError(f"{file} is no recording of {one.server!r}; name another file.")
-        write_recording(file, found, known)
+        if file.exists() and not (answers := read_answers(file, server_id.server)):
+            raise CatalogError(f"{file} is no recording of {server_id.server!r}; name another file.")
+        write_recording(file, server, answers)
         return file
 
     def add(self, outcome: Outcome) -> None:
-        """Write the answer of a real call, if its server is recorded. A file that cannot be written harms no call."""
-        one = outcome.call.server_id
+        """Writes the answer of a real call if its server is recorded. Logs an error of the file."""
+        server_id = outcome.call.server_id
         real = outcome.mode is CallMode.REAL and not outcome.injected
-        if one not in self.files or not real or not outcome.kind.counts or outcome.kind is OutcomeKind.NOT_CONNECTED:
+        if (
+            server_id not in self.files
+            or not real
+            or not outcome.kind.counts
+            or outcome.kind is OutcomeKind.NOT_CONNECTED
+        ):
             return
         with self._lock:
             try:
-                file, server = self.files[one], self._catalogs.catalog(one.catalog).server(one.server)
+                file, server = self.files[server_id], self._catalogs.catalog(server_id.catalog).server(server_id.server)
                 tool = next(tool for tool in server.tools if tool.name == outcome.call.tool)
-                known = read_answers(file, one.server) if file.exists() else {}
-                known.setdefault(tool.name, []).append(self._answer(outcome, tool))
-                write_recording(file, server, known)
+                answers = read_answers(file, server_id.server) if file.exists() else {}
+                answers.setdefault(tool.name, []).append(self._answer(outcome, tool))
+                write_recording(file, server, answers)
             except (WayfareError, LookupError, StopIteration) as error:
-                _log.warning("an answer of %s was not recorded: %s", one.server, error)
+                _log.warning("an answer of %s was not recorded: %s", server_id.server, error)
 
     def _answer(self, outcome: Outcome, tool: Tool) -> Answer:
-        given, shown = outcome.call.arguments, without_marked(outcome.call.arguments, tool.input_schema)
-        marked = [re.escape(str(given[name])) for name in given if shown[name] is not given[name] and given[name]]
+        arguments, visible = outcome.call.arguments, without_marked(outcome.call.arguments, tool.input_schema)
+        marked = [
+            re.escape(str(arguments[name]))
+            for name in arguments
+            if visible[name] is not arguments[name] and arguments[name]
+        ]
         hidden = re.compile("|".join(marked) or r"(?!)")
 
         def hide(value: Any) -> Any:
             return masked_value(value, lambda text: self._redact(hidden.sub(MASK, text)))
 
-        answer = {"arguments": hide(shown), "latency_s": round(outcome.latency_s, 4), "outcome": outcome.kind.value}
+        answer = {"arguments": hide(visible), "latency_s": round(outcome.latency_s, 4), "outcome": outcome.kind.value}
         if not isinstance(outcome.original, BaseModel):
             return {**answer, "error": hide(outcome.error)}
         result = outcome.original.model_dump(mode="json", by_alias=True, exclude_none=True)
-        result["content"] = [one for one in result["content"] if one.get("text") != (outcome.note or None)]
+        result["content"] = [block for block in result["content"] if block.get("text") != (outcome.note or None)]
         return {**answer, "result": hide({name: result[name] for name in RESULT if name in result})}

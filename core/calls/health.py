@@ -1,6 +1,6 @@
 """Background checks of servers that are believed to be down: a handshake, or a probe of the open session. No tool is called.
 
-A handshake refutes that a server cannot be reached. It does not refute that a tool hangs or takes its server down: after such losses
+A handshake refutes that a server cannot be reached. It does not refute that a tool hangs or takes its server down. After such losses
 only time (`RunningTable`) and the next call can tell.
 """
 
@@ -68,19 +68,19 @@ class HealthChecks(Rounds):
         self._lock = threading.Lock()
 
     def down(self, catalog: str) -> dict[str, ServerDown]:
-        known, first = self._catalogs.down(catalog), self._now() + timedelta(seconds=wait_s(0))
+        down_servers, first = self._catalogs.down(catalog), self._now() + timedelta(seconds=wait_s(0))
         with self._lock:
-            plans = {server: self._plans.get(ServerId(catalog, server), _Plan(0, first)) for server in known}
+            plans = {server: self._plans.get(ServerId(catalog, server), _Plan(0, first)) for server in down_servers}
         return {
             server: ServerDown(down.since, plans[server].due if down.unreachable else None)
-            for server, down in known.items()
+            for server, down in down_servers.items()
         }
 
     def round(self) -> None:
         self.check_due()
 
     def check_due(self) -> tuple[ServerId, ...]:
-        """Checks every server that is due. Returns those that answer again."""
+        """Checks every server that is due. Returns the servers that answer again."""
         due = self._due(self._now())
         if not due:
             return ()
@@ -108,10 +108,10 @@ class HealthChecks(Rounds):
             return [server for server, plan in self._plans.items() if plan.due <= now]
 
     def _answers(self, server: ServerId) -> bool:
-        """Whether a session with the server can be had, or it asks for a sign-in or for patience: then it is not down."""
-        known = self._catalogs.catalog(server.catalog)
-        row = known.server_row.get(server.server)
-        connection = None if row is None else known.servers[row].connection
+        """Whether the server opens a session or asks for a sign-in or for patience."""
+        catalog = self._catalogs.catalog(server.catalog)
+        row = catalog.server_row.get(server.server)
+        connection = None if row is None else catalog.servers[row].connection
         if connection is None:
             return False
         sessions = self._sessions()
@@ -127,7 +127,7 @@ class HealthChecks(Rounds):
 
 
 def wait_s(failed: int) -> float:
-    """Seconds until the next check after so many that failed.
+    """Seconds until the next check after `failed` checks without an answer.
 
     >>> [wait_s(failed) for failed in (0, 1, 5, 60)]
     [5.0, 10.0, 160.0, 300.0]

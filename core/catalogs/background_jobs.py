@@ -93,7 +93,7 @@ class Job:
         self.ended_s = time.monotonic()
 
     def report(self, done: int, of: int | None = None) -> None:
-        """Take over the progress. Raises Stopped if the job was stopped: the work calls this after each step."""
+        """Take over the progress. Raises Stopped if the job was stopped. The work calls this after each step."""
         if self.stop.is_set():
             raise Stopped
         self.done, self.of = done, self.of if of is None else of
@@ -142,10 +142,10 @@ class BackgroundJobs:
         self, key: str, work: Callable[[Job], object], about: object = None, *, title: str = "", of: int = 0, link: str = "",
         several: bool = False,
     ) -> Job:  # fmt: skip
-        """Start a job. Returns the job of this key that is under way instead, if there is one and not `several` may be."""
+        """Start a job. Returns the running job of this key instead, unless `several` are allowed."""
         with self._lock:
-            if not several and (known := self._under_way(key)) is not None:
-                return known
+            if not several and (current := self._under_way(key)) is not None:
+                return current
             job = Job(about, title, link, of)
             self._jobs[key] = [*self._jobs.get(key, []), job][-KEPT:]
             job.begin(work)
@@ -153,7 +153,7 @@ class BackgroundJobs:
 
     @contextmanager
     def command(self, title: str) -> Generator[Job]:
-        """Lists the work of this thread as a job until the block ends, and stores how it ended."""
+        """Lists the work of this thread as a job until the block ends, and stores its end."""
         job = Job(title=title)
         with self._lock:
             self._jobs[COMMANDS] = [*self._jobs.get(COMMANDS, []), job]
@@ -181,11 +181,11 @@ class BackgroundJobs:
             return [job for jobs in self._jobs.values() for job in jobs if job.under_way]
 
     def listed(self) -> list[Job]:
-        """The jobs with a title: those under way, then those that have ended, with the commands in the store, the newest first."""
+        """The jobs with a title: running jobs, then ended jobs with the commands in the store, the newest first."""
         with self._lock:
-            found = [job for jobs in self._jobs.values() for job in jobs if job.title]
-        found += [_ended(run, self._now()) for run in self._store.command_runs.newest(COMMANDS_LISTED)]
-        return sorted(found, key=lambda job: (not job.under_way, -job.started_s))
+            job_list = [job for jobs in self._jobs.values() for job in jobs if job.title]
+        job_list += [_ended(run, self._now()) for run in self._store.command_runs.newest(COMMANDS_LISTED)]
+        return sorted(job_list, key=lambda job: (not job.under_way, -job.started_s))
 
     @property
     def listed_under_way(self) -> int:
@@ -201,17 +201,17 @@ class BackgroundJobs:
             return next((job for job in reversed(self._jobs.get(key, [])) if job.about == about), None)
 
     def forget(self, job: Job) -> None:
-        """Drop an ended job; one under way is kept."""
+        """Drop an ended job. A running job is kept."""
         with self._lock:
             for key, jobs in self._jobs.items():
-                self._jobs[key] = [one for one in jobs if one is not job or one.under_way]
+                self._jobs[key] = [entry for entry in jobs if entry is not job or entry.under_way]
 
     def close(self, limit_s: float) -> None:
         """Stop the jobs under way, and wait at most `limit_s` for their end."""
-        going = self._all_under_way()
-        for job in going:
+        jobs = self._all_under_way()
+        for job in jobs:
             job.stop.set()
-        wait([job.future for job in going], limit_s)
+        wait([job.future for job in jobs], limit_s)
 
     def _under_way(self, key: str) -> Job | None:
         return next((job for job in self._jobs.get(key, []) if job.under_way), None)

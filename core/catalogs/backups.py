@@ -1,4 +1,4 @@
-"""Backups: one file with the store, the values of its servers and what lies beside it. Made while the store is in use, kept for a time,
+"""Backups: one file with the store, the values of its servers and the files beside it. Made while the store is in use, kept for a time,
 and restored after it was verified.
 
 The file is a zip archive with `backup.json`, which has the SHA-256 of each other member and the result of the log's audit.
@@ -44,7 +44,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """What a backup says of itself: when and by which version it was made, the SHA-256 of each member, and the log's audit."""
+    """The description in a backup: its time and version, the SHA-256 of each member, and the log's audit."""
 
     format: int
     at: str
@@ -70,12 +70,12 @@ class Backups:
         self._making = threading.Lock()
 
     def make(self, file: Path, *, replace: bool = False) -> Backup:
-        """Make a backup; of a folder, a new file in it. Its mode is 0600. Raises WayfareError, and leaves no file then."""
+        """Make a backup. For a folder, make a new file in it. Its mode is 0600. Raises WayfareError, and leaves no file then."""
         copies, db = self._store.copies, self._store.path
         if copies is None or db is None:
             raise WayfareError("A store in memory has no backup; start Wayfare with a file.")
-        at = self._settings.now()
-        file = file / f"{db.stem}-{at.astimezone(UTC):%Y%m%dT%H%M%SZ}.backup" if file.is_dir() else file
+        time = self._settings.now()
+        file = file / f"{db.stem}-{time.astimezone(UTC):%Y%m%dT%H%M%SZ}.backup" if file.is_dir() else file
         if file.exists() and not replace:
             raise WayfareError(f"{file} is there already; name another file, or give --force to replace it.")
         with self._making, _emptied(copies):
@@ -84,7 +84,7 @@ class Backups:
             audit, members = _audited(copy), {STORE: copy, **_beside(self._settings)}
             digests = {name: _digest(member) for name, member in members.items()}
             contents = Contents(
-                FORMAT, at.isoformat(), version("wayfare"), digests, audit.records, audit.hash, audit.problem
+                FORMAT, time.isoformat(), version("wayfare"), digests, audit.records, audit.hash, audit.problem
             )
             _write(file, contents, members)
         return Backup(file, contents)
@@ -101,7 +101,7 @@ def _emptied(folder: Path) -> Generator[None]:
 
 
 def _beside(settings: Settings) -> dict[str, Path | bytes]:
-    """What a store needs beside its file. Raises SecretFileError if the key to the values is gone."""
+    """The files and values that a store needs beside its file. Raises SecretFileError if the key to the values is gone."""
     db, secrets = Path(settings.db).expanduser().absolute(), settings.secrets_path
     portable = {} if secrets is None else SecretFile(secrets, settings.environment).portable()
     files = [*settings.networks_folder.glob("*.json"), *db.parent.glob(settings.tuned_encoder.name)]
@@ -110,7 +110,7 @@ def _beside(settings: Settings) -> dict[str, Path | bytes]:
 
 
 def _place(member: str, db: Path) -> Path:
-    """Raises ValueError for a member that no backup has, such as one with a path."""
+    """Raises ValueError for a member that no backup has, such as a name with a path."""
     if not re.fullmatch(rf"{STORE}(\.secrets(\.key)?)?|encoder-difference\.npz|networks/[^/\\]+\.json", member):
         raise ValueError(f"{member} is no part of a backup")
     return db.with_name(db.name + member.removeprefix(STORE)) if member.startswith(STORE) else db.parent / member
@@ -133,15 +133,15 @@ def _write(file: Path, contents: Contents, members: dict[str, Path | bytes]) -> 
     new.unlink(missing_ok=True)
     try:
         with (
-            os.fdopen(os.open(new, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600), "w+b") as opened,
-            zipfile.ZipFile(opened, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive,
+            os.fdopen(os.open(new, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600), "w+b") as stream,
+            zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive,
         ):
             for name, member in members.items():
                 archive.writestr(name, member) if isinstance(member, bytes) else archive.write(member, name)
             archive.writestr(ABOUT, json.dumps(asdict(contents), indent=1))
             archive.close()
-            opened.flush()
-            os.fsync(opened.fileno())
+            stream.flush()
+            os.fsync(stream.fileno())
         new.replace(file)
     except BaseException:
         new.unlink(missing_ok=True)
@@ -152,7 +152,7 @@ def _write(file: Path, contents: Contents, members: dict[str, Path | bytes]) -> 
 
 
 def restore(file: Path, settings: Settings, *, replace: bool = False) -> Backup:
-    """Put a backup in the place of the store; one that is there is moved into a folder beside it. Raises WayfareError for a damaged
+    """Put a backup in the place of the store. An existing store is moved into a folder beside it. Raises WayfareError for a damaged
     backup and for a store in use, and changes nothing then."""
     if settings.secrets_path is None:
         raise WayfareError("A store in memory cannot be restored; name a file with --db.")
@@ -167,20 +167,20 @@ def restore(file: Path, settings: Settings, *, replace: bool = False) -> Backup:
         _verify(file, Path(folder) / STORE, contents)
         new = {Path(folder) / name: _place(name, db) for name in contents.files}
         old = [db.with_name(db.name + ending) for ending in OF_A_STORE]
-        before = db.with_name(f"{db.name}.before-{settings.now():%Y%m%dT%H%M%S%f}")
-        for there in {*old, *new.values()}:
-            if there.exists():
-                before.mkdir(mode=0o700, exist_ok=True)
-                there.replace(before / there.name)
-        for made, place in sorted(new.items(), key=lambda pair: pair[1] == db):  # the store itself comes last
+        old_folder = db.with_name(f"{db.name}.before-{settings.now():%Y%m%dT%H%M%S%f}")
+        for path in {*old, *new.values()}:
+            if path.exists():
+                old_folder.mkdir(mode=0o700, exist_ok=True)
+                path.replace(old_folder / path.name)
+        for source, place in sorted(new.items(), key=lambda pair: pair[1] == db):  # the store itself comes last
             place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            made.replace(place)
-        return Backup(file, contents, before if before.exists() else None)
+            source.replace(place)
+        return Backup(file, contents, old_folder if old_folder.exists() else None)
 
 
 @contextmanager
 def _alone(db: Path) -> Generator[None]:
-    """No console begins meanwhile. Raises StoreBusyError if one runs, or another process has the file."""
+    """Keeps consoles from starting. Raises StoreBusyError if one runs, or another process has the file."""
     lock = console_lock(db)
     if (owner := owner_of(db)) is not None:
         raise StoreBusyError(f"The console on {owner.url} serves {db}; end it with `wayfare stop`, then restore.")
@@ -200,15 +200,15 @@ def _alone(db: Path) -> Generator[None]:
 
 
 def _unpacked(file: Path, folder: Path, db: Path) -> Contents:
-    """The members of a backup in a folder, each as it was when the backup was made. Raises WayfareError, OSError."""
+    """The members of a backup in a folder, each verified by its checksum. Raises WayfareError, OSError."""
     try:
         with zipfile.ZipFile(file) as archive:
             contents = documents.read(Contents, json.loads(archive.read(ABOUT)), str(file))
             for name in contents.files:
                 _place(name, db)
-                made = Path(archive.extract(name, folder))
-                made.chmod(0o600)
-                if _digest(made) != contents.files[name]:
+                path = Path(archive.extract(name, folder))
+                path.chmod(0o600)
+                if _digest(path) != contents.files[name]:
                     raise ValueError(f"{name} has another checksum")
             if contents.format != FORMAT:
                 raise ValueError("it has another format")
@@ -230,12 +230,12 @@ def _verify(file: Path, store: Path, contents: Contents) -> None:
         )
 
 
-# Scheduled: one backup each time that the newest is old enough; old ones go.
+# Scheduled: a new backup if the newest is old enough. Old backups go.
 
 
 class ScheduledBackups(Rounds):
     """Makes a backup in `settings.backups` every `backup_hours`, and removes its own that are older than `backup_days` or beyond
-    `backup_mb` together. The newest stays. `problem` tells why the last one failed, or is ""."""
+    `backup_mb` together. The newest stays. `problem` is the reason why the last backup failed, or ""."""
 
     def __init__(self, backups: Backups, settings: Settings) -> None:
         super().__init__(pause_s=LOOK_S, name="wayfare-backups")
@@ -245,17 +245,19 @@ class ScheduledBackups(Rounds):
     def made(self) -> list[tuple[datetime, Path]]:
         """The backups of this store in the folder with their times, the newest first."""
         folder, stem, digit = self._settings.backups, escape(Path(self._settings.db).stem), "[0-9]"
-        found = () if folder is None else folder.glob(f"{stem}-{digit * 8}T{digit * 6}Z.backup")
-        return sorted(((datetime.strptime(one.name[-23:-7], "%Y%m%dT%H%M%S%z"), one) for one in found), reverse=True)
+        files = () if folder is None else folder.glob(f"{stem}-{digit * 8}T{digit * 6}Z.backup")
+        return sorted(((datetime.strptime(file.name[-23:-7], "%Y%m%dT%H%M%S%z"), file) for file in files), reverse=True)
 
     @property
     def age_s(self) -> float | None:
-        """Of the newest one, s; None without one."""
-        return (self._settings.now() - made[0][0]).total_seconds() if (made := self.made()) else None
+        """The age of the newest backup, s, or None."""
+        return (self._settings.now() - backups[0][0]).total_seconds() if (backups := self.made()) else None
 
     def round(self) -> None:
-        now, kept = self._settings.now(), self.made()
-        if self._settings.backups is None or (kept and now - kept[0][0] < timedelta(hours=self._settings.backup_hours)):
+        now, backups = self._settings.now(), self.made()
+        if self._settings.backups is None or (
+            backups and now - backups[0][0] < timedelta(hours=self._settings.backup_hours)
+        ):
             return
         try:
             self._settings.backups.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -268,8 +270,8 @@ class ScheduledBackups(Rounds):
 
     def _remove_old(self, now: datetime) -> None:
         total = 0
-        for number, (at, file) in enumerate(self.made()):
+        for number, (time, file) in enumerate(self.made()):
             total += file.stat().st_size
-            old = now - at > timedelta(days=self._settings.backup_days)
+            old = now - time > timedelta(days=self._settings.backup_days)
             if number and (old or total > self._settings.backup_mb * 1e6):
                 file.unlink()

@@ -35,29 +35,29 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ImportReport:
-    """The result of an import: the catalog it made, its notes, and what the servers still need."""
+    """The result of an import: the catalog it made, its notes, and the values that the servers still need."""
 
     catalog: str
     servers: int
     tools: int
     imported: Imported
     lint_errors: int | None
-    """None where the catalog is too large to wait for them."""
+    """None if the catalog is too large to count them at once."""
     discoveries: tuple[Discovery, ...] = ()
 
 
 MOST_LINTED = 20_000
 """Tools whose errors an import counts at once, in some seconds."""
 LONGEST = 10_000
-"""Characters of a wording, as many as clients are given of a description."""
+"""The most characters of a wording. Clients get no more of a description."""
 OWN = "catalog"
-"""The format of an import that has the servers of a stored catalog themselves."""
+"""The format of an import made of the servers of a stored catalog."""
 
 
 @actions("administer", keep="import a catalog", import_files="import files", discover_file="connect to the servers of a file", keep_secrets="set secrets", discover="connect to servers", remove="remove a catalog", multiply="multiply a server", set_figure="set a price")  # fmt: skip
 @dataclass(eq=False)
 class CatalogEditor:
-    """Everything that makes or changes a catalog. Thread-safe, as the catalog service is."""
+    """Makes and changes catalogs. Thread-safe."""
 
     catalogs: CatalogService
     vault: SecretVault
@@ -78,7 +78,7 @@ class CatalogEditor:
         return report
 
     def keep_secrets(self, catalog: str, servers: Iterable[Server], values: Mapping[str, str]) -> None:
-        """Keep values by the name of their reference, for those servers of a catalog that refer to them."""
+        """Keep values by the name of their reference, for the servers of a catalog that refer to them."""
         keep_values(self.vault, catalog, servers, values)
 
     def import_files(
@@ -102,15 +102,15 @@ class CatalogEditor:
         take: Callable[[Imported, str, str], ImportReport],
     ) -> ImportReport:
         imported, name = read_files(files, pack=packed), name or files[0].stem
-        known = self.followed.of(name)
+        file = self.followed.of(name)
         report = take(imported, name, ", ".join(path.name for path in files))
-        self.followed.remember(name, files, imported, follow or (known.follow if known is not None else None))
+        self.followed.remember(name, files, imported, follow or (file.follow if file is not None else None))
         return report
 
     def discover(self, imported: Imported, name: str, source: str) -> ImportReport:
         """Connect to every server of a read document, take its tools live and keep the catalog.
 
-        A server that does not answer stays as it was discovered before, or is left out; one that needs a value or a sign-in is kept
+        A server that does not answer keeps its earlier tools, or is left out. A server that needs a value or a sign-in is kept
         without tools. If no server is left, nothing changes (CatalogError).
         """
         check_name(name)
@@ -119,37 +119,39 @@ class CatalogEditor:
         from core.servers.discovery import discover
 
         stays_off = self.followed.by_operator(self._known(name))
-        found = discover(self.sessions(), name, [one for one in imported.servers if one.name not in stays_off])
-        if found and all(one.server is None for one in found):
-            reasons = "; ".join(d.error for d in found)
-            raise CatalogError(f"{source}: no server answered, so nothing was kept. {reasons}")
-        before, new = self._before(name), {one.name: one for one in imported.servers}
-        found = tuple(
-            replace(one, server=with_known(new[one.name], before[one.name]), kept=True)
-            if one.error and one.name in before
-            else one
-            for one in found
+        discoveries = discover(
+            self.sessions(), name, [server for server in imported.servers if server.name not in stays_off]
         )
-        servers = tuple(d.server for d in found if d.server is not None)
-        report = self._saved(self._with_off(name, servers, imported), source, imported, found)
+        if discoveries and all(discovery.server is None for discovery in discoveries):
+            reasons = "; ".join(d.error for d in discoveries)
+            raise CatalogError(f"{source}: no server answered, so nothing was kept. {reasons}")
+        previous, new = self._before(name), {server.name: server for server in imported.servers}
+        discoveries = tuple(
+            replace(discovery, server=with_known(new[discovery.name], previous[discovery.name]), kept=True)
+            if discovery.error and discovery.name in previous
+            else discovery
+            for discovery in discoveries
+        )
+        servers = tuple(d.server for d in discoveries if d.server is not None)
+        report = self._saved(self._with_off(name, servers, imported), source, imported, discoveries)
         if imported.format != OWN:
             self.followed.forget(name)
         return report
 
     def _known(self, name: str) -> Catalog:
-        there = name in {info.name for info in self.catalogs.infos()}
-        return without_wordings(self.catalogs.catalog(name)) if there else Catalog(name)
+        exists = name in {info.name for info in self.catalogs.infos()}
+        return without_wordings(self.catalogs.catalog(name)) if exists else Catalog(name)
 
     def _before(self, name: str) -> dict[str, Server]:
-        known = self._known(name)
-        return {server.name: server for server in (*known.servers, *known.off) if server.tools}
+        catalog = self._known(name)
+        return {server.name: server for server in (*catalog.servers, *catalog.off) if server.tools}
 
     def _with_off(self, name: str, servers: tuple[Server, ...], imported: Imported) -> Catalog:
         """Returns a catalog of these servers. A server that the import or the operator switched off is off."""
-        stays_off, before = self.followed.by_operator(self._known(name)), self._before(name)
-        on = tuple(one for one in servers if one.name not in stays_off)
-        off = [*imported.off, *(one for one in imported.servers if one.name in stays_off)]
-        return Catalog(name, on, tuple(with_known(one, before.get(one.name)) for one in off))
+        stays_off, previous = self.followed.by_operator(self._known(name)), self._before(name)
+        on = tuple(server for server in servers if server.name not in stays_off)
+        off = [*imported.off, *(server for server in imported.servers if server.name in stays_off)]
+        return Catalog(name, on, tuple(with_known(server, previous.get(server.name)) for server in off))
 
     def remove(self, name: str) -> None:
         """Forget an imported catalog and its servers' secrets. Its events stay."""
@@ -158,35 +160,38 @@ class CatalogEditor:
         self.followed.forget(name)
 
     def copies(self, catalog: str, server: str, recipe: Recipe) -> tuple[Server, ...]:
-        known = self.catalogs.catalog(catalog)
-        return copies(known.server(server), recipe, taken=known.server_row)
+        stored_catalog = self.catalogs.catalog(catalog)
+        return copies(stored_catalog.server(server), recipe, taken=stored_catalog.server_row)
 
     def multiply(self, catalog: str, server: str, recipe: Recipe, *, name: str = "") -> Catalog:
         """Keep a new catalog in which a server is accompanied or replaced by virtual copies of it."""
-        known = self.catalogs.catalog(catalog)
-        made = multiplied(
-            without_wordings(known), server, recipe, name=name or multiplied_name(known.name, server, recipe.copies)
+        stored_catalog = self.catalogs.catalog(catalog)
+        new_catalog = multiplied(
+            without_wordings(stored_catalog),
+            server,
+            recipe,
+            name=name or multiplied_name(stored_catalog.name, server, recipe.copies),
         )
-        source = f"{known.name}, {server} × {recipe.copies}, seed {recipe.seed}, spread {recipe.spread:g}"
-        self.catalogs.save(made, source)
-        return made
+        source = f"{stored_catalog.name}, {server} × {recipe.copies}, seed {recipe.seed}, spread {recipe.spread:g}"
+        self.catalogs.save(new_catalog, source)
+        return new_catalog
 
     def set_figure(self, catalog: str, server: str, tool: str, value: float | None) -> None:
         """Set or clear (None) an operator's price of a tool, or with an empty tool the ask of a server. USD per call."""
         if value is not None and not (np.isfinite(value) and value >= 0):
             raise CatalogError(f"{value} is not a price; give a number of at least 0 in USD per call.")
-        known = self.catalogs.catalog(catalog)
-        if (f"{server}::{tool}" not in known.tool_row) if tool else (server not in known.server_row):
+        stored_catalog = self.catalogs.catalog(catalog)
+        if (f"{server}::{tool}" not in stored_catalog.tool_row) if tool else (server not in stored_catalog.server_row):
             raise UnknownNameError(f"There is no {tool or server!r} to price in catalog {catalog!r}; check the name.")
         field = "price_usd" if tool else "ask_usd"
         self.catalogs.set_override(Override(catalog, server, tool, field, value, datetime.now(UTC)))
 
     def _saved(
-        self, catalog: Catalog, source: str, imported: Imported, found: tuple[Discovery, ...] = ()
+        self, catalog: Catalog, source: str, imported: Imported, discoveries: tuple[Discovery, ...] = ()
     ) -> ImportReport:
         self.catalogs.save(catalog, source)
         errors = self.lint_reports.count_errors(catalog.name) if len(catalog.tools) <= MOST_LINTED else None
-        return ImportReport(catalog.name, len(catalog.servers), len(catalog.tools), imported, errors, found)
+        return ImportReport(catalog.name, len(catalog.servers), len(catalog.tools), imported, errors, discoveries)
 
 
 @actions("tune", put="reword", remove="remove a wording")
@@ -200,16 +205,16 @@ class Wordings:
         self._lock = threading.Lock()
 
     def list(self, catalog: str) -> tuple[Wording, ...]:
-        """The wordings of a catalog, also those that do not count because the server's words changed."""
+        """The wordings of a catalog, including the stale wordings."""
         return stored_wordings(self.store, catalog)
 
     def stale(self, catalog: str) -> tuple[Wording, ...]:
-        """The wordings that do not count: their server says something else now, or has no such tool."""
-        known = self.catalogs.catalog(catalog)
-        own = {(tool.server, tool.name): tool.own_description for tool in known.tools}
-        own |= {(server.name, ""): server.own_description for server in known.servers}
-        found = ((one, own.get((one.server, one.tool))) for one in self.list(catalog))
-        return tuple(one for one, words in found if words is None or words_digest(words) != one.of)
+        """The wordings that do not count because the server changed its description or lost the tool."""
+        stored_catalog = self.catalogs.catalog(catalog)
+        descriptions = {(tool.server, tool.name): tool.own_description for tool in stored_catalog.tools}
+        descriptions |= {(server.name, ""): server.own_description for server in stored_catalog.servers}
+        pairs = ((wording, descriptions.get((wording.server, wording.tool))) for wording in self.list(catalog))
+        return tuple(wording for wording, words in pairs if words is None or words_digest(words) != wording.of)
 
     def put(self, catalog: str, place: str, text: str) -> None:
         """Describes a tool (`server::tool`) or a server anew. Raises UnknownNameError, and CatalogError for an unusable
@@ -220,28 +225,28 @@ class Wordings:
         if len(text) > LONGEST:
             raise CatalogError(f"The description has {len(text):,} characters; at most {LONGEST:,} are taken.")
         server, tool, words = self._found(catalog, place)
-        made = Wording(server, tool, text, words_digest(words), self.now().isoformat())
-        self._write(catalog, server, tool, (made,))
+        wording = Wording(server, tool, text, words_digest(words), self.now().isoformat())
+        self._write(catalog, server, tool, (wording,))
 
     def remove(self, catalog: str, place: str) -> None:
         """Takes the server's own words back. Raises UnknownNameError if there is no wording."""
         server, _, tool = place.partition("::")
-        if not any((one.server, one.tool) == (server, tool) for one in self.list(catalog)):
+        if not any((wording.server, wording.tool) == (server, tool) for wording in self.list(catalog)):
             raise UnknownNameError(f"{place!r} of catalog {catalog!r} has the server's own description already.")
         self._write(catalog, server, tool, ())
 
     def _found(self, catalog: str, place: str) -> tuple[str, str, str]:
         server, colons, tool = place.partition("::")
-        known = self.catalogs.catalog(catalog)
+        stored_catalog = self.catalogs.catalog(catalog)
         if colons:
-            found = known.find(server, tool)[1]
-            return found.server, found.name, found.own_description
-        if server not in known.server_row:
+            stored_tool = stored_catalog.find(server, tool)[1]
+            return stored_tool.server, stored_tool.name, stored_tool.own_description
+        if server not in stored_catalog.server_row:
             raise UnknownNameError(f"There is no server {server!r} in catalog {catalog!r}; check the name.")
-        return server, "", known.servers[known.server_row[server]].own_description
+        return server, "", stored_catalog.servers[stored_catalog.server_row[server]].own_description
 
     def _write(self, catalog: str, server: str, tool: str, fresh: tuple[Wording, ...]) -> None:
         with self._lock:
-            others = [one for one in self.list(catalog) if (one.server, one.tool) != (server, tool)]
-            self.store.set_setting(setting_of(catalog), [asdict(one) for one in (*others, *fresh)])
+            others = [wording for wording in self.list(catalog) if (wording.server, wording.tool) != (server, tool)]
+            self.store.set_setting(setting_of(catalog), [asdict(wording) for wording in (*others, *fresh)])
             self.catalogs.reword(catalog)

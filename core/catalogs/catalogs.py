@@ -60,7 +60,7 @@ class CatalogInfo:
 
 
 class CatalogService:
-    """Catalogs by name. Thread-safe: pages of several sessions share it. `index_files` keeps the indexes of large ones (None: none is kept)."""
+    """Catalogs by name. Thread-safe, because several sessions share it. `index_files` keeps the indexes of large catalogs. None keeps no index."""
 
     def __init__(
         self,
@@ -86,12 +86,14 @@ class CatalogService:
         self._lock = threading.RLock()
 
     def infos(self) -> tuple[CatalogInfo, ...]:
-        own = (CatalogInfo(name, one.about, *shipped_size(name)) for name, one in SHIPPED_CATALOGS.items())
+        shipped_infos = (
+            CatalogInfo(name, entry.about, *shipped_size(name)) for name, entry in SHIPPED_CATALOGS.items()
+        )
         stored = (CatalogInfo(r.name, r.source, r.servers, r.tools) for r in self._store.catalogs.list_catalogs())
-        return (*own, *(info for info in stored if info.name not in SHIPPED_CATALOGS))
+        return (*shipped_infos, *(info for info in stored if info.name not in SHIPPED_CATALOGS))
 
     def without_tools(self, name: str) -> str:
-        """Returns one sentence that tells why a catalog has no tools. Returns "" if it has some, or if there is no such catalog."""
+        """Returns one sentence that says why a catalog has no tools, or "" if it has tools or does not exist."""
         info = next((info for info in self.infos() if info.name == name), None)
         if info is None or info.tools:
             return ""
@@ -108,15 +110,15 @@ class CatalogService:
     def open(self, name_or_path: str) -> Catalog:
         """A catalog by name, or read from a file for this process only. A name comes before a file of that name.
 
-        The file is read each time: it may have changed since an earlier command of this process.
+        The file is read each time, because it may have changed since an earlier command of this process.
         """
         path = Path(name_or_path)
-        kept = {*SHIPPED_CATALOGS, *self.stored()}
-        if name_or_path not in kept and (_is_file(path) or (path.suffix and name_or_path not in self._loaded)):
+        names = {*SHIPPED_CATALOGS, *self.stored()}
+        if name_or_path not in names and (_is_file(path) or (path.suffix and name_or_path not in self._loaded)):
             catalog = Catalog(name_or_path, read_files([path], pack=packed).servers)
             with self._lock:
-                before = self._loaded.get(name_or_path)
-                if before is None or before.catalog != catalog:
+                previous = self._loaded.get(name_or_path)
+                if previous is None or previous.catalog != catalog:
                     self._loaded[name_or_path] = LoadedCatalog(catalog, str(path))
         return self.catalog(name_or_path)
 
@@ -126,27 +128,27 @@ class CatalogService:
             self._loaded[catalog.name] = LoadedCatalog(catalog, source)
 
     def save(self, catalog: Catalog, source: str) -> None:
-        """Keep a catalog, replacing the one of that name; its calls so far stay with it."""
+        """Keep a catalog, and replace a catalog of that name. Its calls so far stay with it."""
         check_name(catalog.name)
         self._save(without_wordings(catalog), source)
 
     def _save(self, catalog: Catalog, source: str) -> None:
         with self._lock:
             catalog = self._store.catalogs.save_catalog(catalog, source)
-            before = self._loaded.get(catalog.name)
-            if before is not None and before.index is not None:
+            previous = self._loaded.get(catalog.name)
+            if previous is not None and previous.index is not None:
                 self._once_prepared.add(catalog.name)
             fresh = self._freshly_loaded(catalog, source)
-            if before is not None:
-                self._take_over(before, fresh)
+            if previous is not None:
+                self._take_over(previous, fresh)
             self._loaded[catalog.name] = fresh
 
-    def _take_over(self, before: LoadedCatalog, fresh: LoadedCatalog) -> None:
-        """Use the index of the catalog as it was before, if no text that it is made of has changed."""
-        if before.relevance is None or not (before.catalog.tools and fresh.catalog.tools):
+    def _take_over(self, previous: LoadedCatalog, fresh: LoadedCatalog) -> None:
+        """Use the previous index if none of its texts has changed."""
+        if previous.relevance is None or not (previous.catalog.tools and fresh.catalog.tools):
             return
-        if made_of(before.catalog, "") == made_of(fresh.catalog, ""):
-            fresh.relevance, fresh.tokens = before.relevance, before.tokens
+        if made_of(previous.catalog, "") == made_of(fresh.catalog, ""):
+            fresh.relevance, fresh.tokens = previous.relevance, previous.tokens
             fresh.index = CatalogIndex(fresh.catalog, self._encoder)
 
     def read_anew(self) -> None:
@@ -162,8 +164,8 @@ class CatalogService:
                     loaded.set_overrides(fresh.overrides)
 
     def edit(self, name: str, change: Callable[[Catalog], Catalog]) -> Catalog:
-        """Change a stored catalog, which `change` gets in its servers' own words, and keep it if it differs. Nobody else changes it meanwhile. Raises for a shipped one and for one of
-        this process only."""
+        """Change a stored catalog, and keep it if it differs. `change` gets it in its servers' own words. Holds the lock. Raises for a shipped
+        catalog and for a catalog of this process only."""
         with self._lock:
             row = next((row for row in self._store.catalogs.list_catalogs() if row.name == name), None)
             if name in SHIPPED_CATALOGS:
@@ -171,14 +173,14 @@ class CatalogService:
             if row is None:
                 self.catalog(name)
                 raise CatalogError(f"{name} is only read from its file; import it to change one of its servers.")
-            before = without_wordings(self.catalog(name))
-            after = without_wordings(change(before))
-            if after != before:
-                self._save(after, row.source)
+            previous = without_wordings(self.catalog(name))
+            edited = without_wordings(change(previous))
+            if edited != previous:
+                self._save(edited, row.source)
             return self.catalog(name)
 
     def remove(self, name: str) -> None:
-        """Forget a stored catalog; its events stay. Raises for a shipped one and for a name that is not there."""
+        """Forget a stored catalog. Its events stay. Raises for a shipped catalog and for an unknown name."""
         if name in SHIPPED_CATALOGS:
             raise CatalogError(f"The catalog {name!r} is part of Wayfare and cannot be removed; choose another one.")
         with self._lock:
@@ -194,14 +196,14 @@ class CatalogService:
             loaded.set_overrides(tuple(self._store.catalogs.overrides(override.catalog)))
 
     def reword(self, name: str) -> None:
-        """Take over the wordings that the store has now: only changed texts are embedded anew."""
+        """Take over the wordings of the store. Only changed texts are embedded anew."""
         with self._lock:
             loaded = self._loaded_catalog(name)
             self._loaded[name] = self._freshly_loaded(without_wordings(loaded.catalog), loaded.source)
 
     @contextmanager
     def unchanged(self) -> Generator[None]:
-        """No catalog is replaced meanwhile: an outcome is folded once, from the store or as it happens."""
+        """Holds the lock, so that an outcome is folded once, from the store or as it happens."""
         with self._lock:
             yield
 
@@ -211,18 +213,20 @@ class CatalogService:
             self._loaded_catalog(outcome.catalog).observe(outcome)
 
     def down(self, name: str) -> Mapping[str, Down]:
-        """The servers of a catalog that are believed to be down: every call since then was lost."""
+        """The servers of a catalog that count as down."""
         with self._lock:
             return {server: down for server, down in self._loaded_catalog(name).down.items() if down.believed}
 
     def down_anywhere(self) -> Mapping[ServerId, Down]:
         with self._lock:
             return {
-                ServerId(name, server): down for name, one in self._loaded.items() for server, down in one.down.items()
+                ServerId(name, server): down
+                for name, loaded in self._loaded.items()
+                for server, down in loaded.down.items()
             }
 
     def answered(self, name: str, server: str) -> None:
-        """A server answers again, as a check has shown: what failures have taught of it ends."""
+        """Forgets the failures of a server after a check has shown that it answers again."""
         with self._lock:
             self._loaded_catalog(name).answered(server, self._now())
 
@@ -231,7 +235,7 @@ class CatalogService:
             return self._loaded_catalog(name).projection(learning, with_simulated=with_simulated)
 
     def statistics(self, name: str, parameters: Parameters | None = None) -> Statistics:
-        """A snapshot of a catalog's statistics, under the priors and rates of the parameters where these have any."""
+        """A snapshot of a catalog's statistics, under the priors and rates of the parameters if these have any."""
         learning = parameters if isinstance(parameters, LearningParameters) else None
         with self._lock:
             return self._loaded_catalog(name).projection(learning).snapshot(self._statistics_at(learning))
@@ -239,8 +243,8 @@ class CatalogService:
     def context(
         self, name: str, learning: LearningParameters | None = None, *, at_once: bool = False, with_simulated: bool = False
     ) -> RoutingContext:  # fmt: skip
-        """The input of a router: catalog, statistics, index and token counts. Builds a missing index, or goes by words without one if
-        it is wanted `at_once`.
+        """The input of a router: catalog, statistics, index and token counts. Builds a missing index, or uses words
+        without an index if `at_once`.
 
         The same context while nothing changes, for each set of priors and rates that is in use.
         """
@@ -261,9 +265,9 @@ class CatalogService:
             return IndexMatcher(index, self._encoder, fit)
 
         with self._lock:
-            at = self._statistics_at(learning)
+            moment = self._statistics_at(learning)
             options = {"by_words": by_words, "with_simulated": with_simulated}
-            return loaded.context(learning, at, learnt, matcher, **options, cross_encoder=self._cross_encoder)
+            return loaded.context(learning, moment, learnt, matcher, **options, cross_encoder=self._cross_encoder)
 
     def part(self, context: RoutingContext, tools: NDArray[np.int64]) -> RoutingContext:
         outcomes = self._loaded_catalog(context.catalog.name).outcomes
@@ -277,7 +281,7 @@ class CatalogService:
         return datetime.fromtimestamp(self._now().timestamp() // step_s * step_s, UTC)
 
     def prepare(self, name: str, progress: Callable[[int, int], None] | None = None) -> None:
-        """Embed the texts and count the tokens where that is still to do. `progress` gets the texts done, and of how many."""
+        """Embed the missing texts and count the tokens. `progress` gets the number of texts done, and of all texts."""
         loaded, encoder = self._loaded_catalog(name), self._relevance_encoder
 
         def told(done: int, of: int) -> None:
@@ -293,11 +297,11 @@ class CatalogService:
             started_s = time.monotonic()
             if loaded.index is None:
                 files = self._index_files
-                made = make() if files is None else files.prepared(loaded.catalog, encoder.model, make)
+                prepared = make() if files is None else files.prepared(loaded.catalog, encoder.model, make)
                 with self._lock:
-                    loaded.relevance, loaded.tokens, loaded.words = made.index, made.tokens, None
+                    loaded.relevance, loaded.tokens, loaded.words = prepared.index, prepared.tokens, None
                     loaded.index = CatalogIndex(loaded.catalog, self._encoder)
-                    loaded.contexts.clear()  # those by words
+                    loaded.contexts.clear()  # contexts by words
 
     def prepare_again(self) -> None:
         """Prepare the catalogs that were prepared before they were changed, so that the next decision does not wait."""
@@ -331,7 +335,7 @@ class CatalogService:
         return loaded.built(loaded.index)
 
     def own(self, name: str) -> tuple[Catalog, Vectors]:
-        """A catalog with the vectors of its tools' names and descriptions, (T, D), by which decisions tell tools that do the same."""
+        """A catalog with the vectors of its tools' names and descriptions, (T, D), by which decisions recognize equal tools."""
         self.prepare(name)
         loaded = self._loaded_catalog(name)
         return loaded.catalog, loaded.built(loaded.relevance).own

@@ -1,10 +1,10 @@
-"""Contexts made of another one: some tools alone, for a client that may see no others, and under a simulated network. Its figures at a moment:
+"""Contexts made of another context: some tools alone, for a client that may see no others, and under a simulated network. Its figures at a moment:
 
     L     = the EWMA of the server's last w = 10 latencies, the L of SONAR's network score        NetMCP (7)
     times = known time of a call or a connect + L
     pfail = 1 - (1 - known pfail) (1 - o),  o = the same EWMA of outages                          EHRR (8): an outage has fail = 1
 
-The chance that an attempt succeeds, (1 - pfail) r, is then the known one times the share of time that the server is up.
+The chance that an attempt succeeds, (1 - pfail) r, is then the known chance times the share of time that the server is up.
 """
 
 from __future__ import annotations
@@ -85,10 +85,10 @@ class CatalogParts:
         return _Part(whole.catalog, catalog, relevance, CatalogIndex(catalog, self.encoder))
 
 
-def _only(catalog: Catalog, chosen: NDArray[np.bool_]) -> Catalog:
-    rows = iter(chosen.tolist())
-    parts = [replace(server, tools=tuple(tool for tool in server.tools if next(rows))) for server in catalog.servers]
-    return Catalog(catalog.name, tuple(server for server in parts if server.tools))
+def _only(catalog: Catalog, mask: NDArray[np.bool_]) -> Catalog:
+    rows = iter(mask.tolist())
+    servers = [replace(server, tools=tuple(tool for tool in server.tools if next(rows))) for server in catalog.servers]
+    return Catalog(catalog.name, tuple(server for server in servers if server.tools))
 
 
 TRACES_KEPT, CONTEXTS_KEPT = 4, 32
@@ -96,7 +96,7 @@ WINDOW = 10
 
 
 def under_network(context: RoutingContext, view: TraceView) -> RoutingContext:
-    """The context whose times, failures and recent latencies are those of the traces, marked as simulated. The traces have the servers of
+    """The context with the times, failures and recent latencies of the traces, marked as simulated. The traces have the servers of
     the context, in its order."""
     latency_s, outage = recent_figures(view.recent_s(WINDOW))
     servers, tools = context.statistics.servers, context.statistics.tools
@@ -136,11 +136,11 @@ class SimulatedNetworks:
         traces = self._traces_of(context.catalog, moment.network)
         key = id(context), id(traces), moment
         with self._lock:
-            known = self._contexts.get(key)
-            if known is None or known[0]() is not context:
-                known = ref(context), under_network(context, TraceView(traces, _step(moment)))
-                self._contexts[key] = known
-            return known[1]
+            cached = self._contexts.get(key)
+            if cached is None or cached[0]() is not context:
+                cached = ref(context), under_network(context, TraceView(traces, _step(moment)))
+                self._contexts[key] = cached
+            return cached[1]
 
     def injection(self, catalog: Catalog, moment: NetworkMoment) -> Injection:
         """The faults of calls at this moment. Raises UnknownNameError, CatalogError for a profile."""

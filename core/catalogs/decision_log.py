@@ -24,7 +24,7 @@ from core.telemetry import OFF, Telemetry
 VISITORS_KEPT = 4096
 REMOVED_EVERY_S = 3600.0
 AGENT = "agent"
-"""The origin of what clients of the endpoint do."""
+"""The origin of events from clients of the endpoint."""
 _log = logging.getLogger(__name__)
 
 
@@ -43,9 +43,9 @@ class ChosenParameters:
 
 @dataclass(eq=False)
 class DecisionLog:
-    """Appends decisions, and before each the parameters that its visitor has changed since the last one. Thread-safe.
+    """Appends decisions, and before each the parameters that its visitor has changed since its last decision. Thread-safe.
 
-    A visitor is one open page, one command, or one client of the MCP endpoint: what one changes, no other has changed.
+    A visitor is one open page, one command, or one client of the MCP endpoint. Changes belong to one visitor.
     """
 
     store: Store
@@ -56,7 +56,7 @@ class DecisionLog:
         self._lock = threading.Lock()
 
     def decision(self, router: AnyRouter, decision: Decision, chosen: ChosenParameters) -> None:
-        """Record a new decision and what its visitor changed. A step of a plan may be decided with more than was chosen."""
+        """Record a new decision and its visitor's changes. A step of a plan may be decided with more than was chosen."""
         changes = self._changes(router, chosen, decision.at)
 
         def events() -> list[ParameterEvent | DecisionEvent]:
@@ -69,21 +69,21 @@ class DecisionLog:
         self.telemetry.decided(decision, chosen.origin)
 
     def repeated(self, router: AnyRouter, chosen: ChosenParameters) -> None:
-        """Record what changed where an earlier decision is shown again: going back to its parameters is a change too."""
+        """Record the changes if an earlier decision is shown again. Going back to its parameters is a change, too."""
         if changes := self._changes(router, chosen, datetime.now(UTC)):
             self.store.events.append_later(*changes)
 
     def _changes(self, router: AnyRouter, chosen: ChosenParameters, at: datetime) -> list[ParameterEvent]:
         values, key = chosen.values.values(), (chosen.origin, chosen.visitor, router.id)
         with self._lock:
-            before = self._last.get(key)
+            previous = self._last.get(key)
             self._last[key] = values
-        before = router.parameters().values() if before is None else before
+        previous = router.parameters().values() if previous is None else previous
         origin = origin_of(chosen.origin, person().name)
         return [
-            ParameterEvent(at, router.id, name, str(before.get(name)), str(value), origin)
+            ParameterEvent(at, router.id, name, str(previous.get(name)), str(value), origin)
             for name, value in values.items()
-            if before.get(name) != value
+            if previous.get(name) != value
         ]
 
 

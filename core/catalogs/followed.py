@@ -1,4 +1,4 @@
-"""Catalogs that follow the files they were read from: what changed there, and taking it or leaving it."""
+"""Catalogs that follow the files they were read from. Changes of a file are shown, taken or ignored."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from core.store import Store
 from core.store.catalogs import from_json
 
 FILE = ""
-"""The values that a file has are kept under this name beside those of its servers, so that a change of one is noticed."""
+"""The values of a file are kept under this name beside the values of its servers, so that changes are noticed."""
 SETTING = "file of catalog "
 Signature = tuple[tuple[int, int, int] | None, ...]
 
@@ -40,7 +40,7 @@ class FileChange:
 
 @dataclass(frozen=True, slots=True)
 class FollowedFile:
-    """The files of a catalog, what is done about changes, and the servers that the files had when they were last taken."""
+    """The files of a catalog, the way to treat changes, and the servers that the files had when they were last taken."""
 
     paths: tuple[str, ...]
     follow: Follow
@@ -53,7 +53,7 @@ class FollowedFile:
 
 @dataclass(frozen=True, slots=True)
 class FileState:
-    """The result of a look at the files of a catalog. `problem` tells why nothing can be taken, or is ""."""
+    """The result of a look at the files of a catalog. `problem` is the reason why nothing can be taken, or ""."""
 
     file: FollowedFile
     changes: tuple[FileChange, ...] = ()
@@ -65,7 +65,7 @@ class FileState:
 @actions("administer", set_follow="follow a file", take="take the changes of a file", ignore="ignore the changes of a file")  # fmt: skip
 @dataclass(eq=False)
 class FollowedFiles:
-    """The files of all catalogs. Thread-safe. A file is only read, and a broken one changes nothing."""
+    """The files of all catalogs. Thread-safe. A file is only read, and a broken file changes nothing."""
 
     store: Store
     catalogs: CatalogService
@@ -79,11 +79,11 @@ class FollowedFiles:
         self._taking = threading.Lock()
 
     def remember(self, catalog: str, paths: Iterable[Path], taken: Imported, follow: Follow | None = None) -> None:
-        """Follow these files from now on, as they were just read. `follow` None keeps what was chosen before."""
-        known = self.of(catalog)
-        mode = follow or (known.follow if known is not None else "show")
-        at = tuple(str(path.expanduser().absolute()) for path in paths)
-        self._keep(catalog, FollowedFile(at, mode, Catalog(catalog, taken.servers, taken.off)), taken.secrets)
+        """Follow these files from now on, as they were just read. `follow` None keeps the earlier choice."""
+        file = self.of(catalog)
+        mode = follow or (file.follow if file is not None else "show")
+        absolute = tuple(str(path.expanduser().absolute()) for path in paths)
+        self._keep(catalog, FollowedFile(absolute, mode, Catalog(catalog, taken.servers, taken.off)), taken.secrets)
 
     def forget(self, catalog: str) -> None:
         if self.of(catalog) is not None:
@@ -92,18 +92,20 @@ class FollowedFiles:
             self._files[catalog] = None
 
     def by_operator(self, catalog: Catalog) -> set[str]:
-        """The servers that are switched off in a catalog, and not because the file says so."""
+        """The servers of a catalog that are switched off, but not by the file."""
         file = self.of(catalog.name)
-        return {one.name for one in catalog.off} - {one.name for one in (file.taken.off if file is not None else ())}
+        return {server.name for server in catalog.off} - {
+            server.name for server in (file.taken.off if file is not None else ())
+        }
 
     def set_follow(self, catalog: str, follow: Follow) -> None:
-        """Choose what is done about changes. Raises UnknownNameError for a catalog that came from no file."""
+        """Choose the way to treat changes. Raises UnknownNameError for a catalog that came from no file."""
         self._keep(catalog, replace(self._known(catalog), follow=follow), {})
 
     def of(self, catalog: str) -> FollowedFile | None:
         if catalog not in self._files:
-            known = self.store.get_setting(SETTING + catalog)
-            self._files[catalog] = None if known is None else self._of_setting(catalog, known)
+            setting = self.store.get_setting(SETTING + catalog)
+            self._files[catalog] = None if setting is None else self._of_setting(catalog, setting)
         return self._files[catalog]
 
     def look(self, catalog: str) -> FileState | None:
@@ -111,19 +113,19 @@ class FollowedFiles:
         file = self.of(catalog)
         if file is None or file.follow == "off":
             return None
-        signature, known = tuple(map(_signature, file.paths)), self._states.get(catalog)
-        if known is None or known.signature != signature or known.file is not file:
-            known = self._states[catalog] = self._read(catalog, file, signature)
+        signature, state = tuple(map(_signature, file.paths)), self._states.get(catalog)
+        if state is None or state.signature != signature or state.file is not file:
+            state = self._states[catalog] = self._read(catalog, file, signature)
         failed_at, why = self._failed.get(catalog, ((), ""))
-        return replace(known, problem=why) if why and failed_at == signature else known
+        return replace(state, problem=why) if why and failed_at == signature else state
 
     def all(self) -> dict[str, FileState]:
-        found = {name: self.look(name) for name in self.catalogs.stored()}
-        return {name: state for name, state in found.items() if state is not None}
+        states = {name: self.look(name) for name in self.catalogs.stored()}
+        return {name: state for name, state in states.items() if state is not None}
 
     def take(self, catalog: str, shown: Sequence[FileChange] | None = None) -> tuple[Discovery, ...]:
-        """Take over the changes: new and changed servers are asked for their tools, the others stay as they are. Raises CatalogError for a
-        file that cannot be read, or has other changes than those that were `shown`."""
+        """Take over the changes. New and changed servers are asked for their tools, the others stay unchanged. Raises CatalogError if the
+        file cannot be read, or if its changes differ from `shown`."""
         with self._taking:
             state = self._changed(catalog)
             if shown is not None and tuple(shown) != state.changes:
@@ -131,73 +133,82 @@ class FollowedFiles:
             return self._take(catalog, state, state.found or Imported("", ()))
 
     def ignore(self, catalog: str) -> None:
-        """Leave the catalog as it is; only later changes of the file are shown. Raises CatalogError."""
+        """Leave the catalog unchanged. Only later changes of the file are shown. Raises CatalogError."""
         with self._taking:
             state = self._changed(catalog)
-            found = state.found or Imported("", ())
-            self._keep(catalog, replace(state.file, taken=Catalog(catalog, found.servers, found.off)), found.secrets)
+            imported = state.found or Imported("", ())
+            self._keep(
+                catalog, replace(state.file, taken=Catalog(catalog, imported.servers, imported.off)), imported.secrets
+            )
 
     def round(self) -> None:
-        """Look at all files, and take changes where that was chosen and the file is quiet since the last round."""
-        before = {name: state.signature for name, state in self._states.items()}
+        """Look at all files. Take the changes if `follow` is "take" and the file has not changed since the last round."""
+        signatures = {name: state.signature for name, state in self._states.items()}
         for name, state in self.all().items():
-            if state.file.follow != "take" or state.problem or not state.changes or before.get(name) != state.signature:
+            if (
+                state.file.follow != "take"
+                or state.problem
+                or not state.changes
+                or signatures.get(name) != state.signature
+            ):
                 continue
             try:
                 with self._taking:
-                    held = _held_back(self._changed(name), self.catalogs.catalog(name))
-                    if held.changes:
-                        self._take(name, held, held.found or Imported("", ()))
+                    safe_state = _held_back(self._changed(name), self.catalogs.catalog(name))
+                    if safe_state.changes:
+                        self._take(name, safe_state, safe_state.found or Imported("", ()))
             except WayfareError as error:
                 self._failed[name] = state.signature, f"{error} Nothing more is taken until the file changes."
 
-    def _take(self, catalog: str, state: FileState, found: Imported) -> tuple[Discovery, ...]:
-        changed = {one.server for one in state.changes}
-        on = [server for server in found.servers if server.name in changed]
-        off = [server for server in found.off if server.name in changed]
-        gone = [one.server for one in state.changes if one.kind == "removed"]
-        values = self._changed_values(catalog, found.secrets)
-        before = {server.name: server for server in (*state.file.taken.servers, *state.file.taken.off)}
-        self._keep_values(catalog, (*on, *off), found.secrets, values)
+    def _take(self, catalog: str, state: FileState, imported: Imported) -> tuple[Discovery, ...]:
+        changed_names = {file_change.server for file_change in state.changes}
+        on = [server for server in imported.servers if server.name in changed_names]
+        off = [server for server in imported.off if server.name in changed_names]
+        removed_names = [file_change.server for file_change in state.changes if file_change.kind == "removed"]
+        values = self._changed_values(catalog, imported.secrets)
+        previous = {server.name: server for server in (*state.file.taken.servers, *state.file.taken.off)}
+        self._keep_values(catalog, (*on, *off), imported.secrets, values)
 
-        def change(known: Catalog) -> Catalog:
-            by_operator = self.by_operator(known)
-            tools = {server.name: server for server in (*known.servers, *known.off)}
-            for name in {*gone, *changed} & tools.keys():
-                known = without(known, name)
+        def change(current: Catalog) -> Catalog:
+            by_operator = self.by_operator(current)
+            tools = {server.name: server for server in (*current.servers, *current.off)}
+            for name in {*removed_names, *changed_names} & tools.keys():
+                current = without(current, name)
             for server in (*on, *off):
-                old, own = before.get(server.name), tools.get(server.name)
-                merged = replace(server, connection=_merged(old, own, server, values))
-                known = known.with_server(with_known(merged, own))
+                old, stored = previous.get(server.name), tools.get(server.name)
+                merged = replace(server, connection=_merged(old, stored, server, values))
+                current = current.with_server(with_known(merged, stored))
                 if server in off or server.name in by_operator:
-                    known = switched_off(known, server.name)
-            return known
+                    current = switched_off(current, server.name)
+            return current
 
-        after = self.catalogs.edit(catalog, change)
-        for name in changed:
+        new_catalog = self.catalogs.edit(catalog, change)
+        for name in changed_names:
             self.servers.sessions().end(ServerId(catalog, name))
         lists = {server.name for server in on if server.connection is not None and not server.tools}
-        asked = self.servers.refresh(catalog, [server for server in after.servers if server.name in lists])
-        self._keep(catalog, replace(state.file, taken=Catalog(catalog, found.servers, found.off)), found.secrets)
-        return asked
+        discoveries = self.servers.refresh(catalog, [server for server in new_catalog.servers if server.name in lists])
+        self._keep(
+            catalog, replace(state.file, taken=Catalog(catalog, imported.servers, imported.off)), imported.secrets
+        )
+        return discoveries
 
     def _keep_values(
-        self, catalog: str, servers: Iterable[Server], values: Mapping[str, str], changed: set[str]
+        self, catalog: str, servers: Iterable[Server], values: Mapping[str, str], changed_names: set[str]
     ) -> None:
-        """Keep the values of the file that are missing or changed there; others were perhaps set by hand."""
-        kept = self.vault.names()
+        """Keep the values of the file that are missing or changed. Other values were perhaps set by hand."""
+        stored = self.vault.names()
         self.vault.put_all(
             (ServerId(catalog, server.name), name, values[name])
             for server in servers
             for name in reference_names(server.connection) & values.keys()
-            if name in changed or (ServerId(catalog, server.name), name) not in kept
+            if name in changed_names or (ServerId(catalog, server.name), name) not in stored
         )
 
     def _changed_values(self, catalog: str, values: Mapping[str, str]) -> set[str]:
-        known, file = self.vault.names(), ServerId(catalog, FILE)
-        seen = {name: f"${{secret:{name}}}" for name in values if (file, name) in known}
-        before = self.vault.resolve(file, Connection("stdio", env=seen)).env
-        return {name for name, value in before.items() if values[name] != value}
+        stored, file = self.vault.names(), ServerId(catalog, FILE)
+        references = {name: f"${{secret:{name}}}" for name in values if (file, name) in stored}
+        old_values = self.vault.resolve(file, Connection("stdio", env=references)).env
+        return {name for name, value in old_values.items() if values[name] != value}
 
     def _keep(self, catalog: str, file: FollowedFile, values: Mapping[str, str]) -> None:
         self.store.catalogs.save_taken(file.taken)
@@ -206,16 +217,16 @@ class FollowedFiles:
         self.vault.put_all((ServerId(catalog, FILE), name, value) for name, value in values.items())
         self._failed.pop(catalog, None)
 
-    def _of_setting(self, catalog: str, known: Mapping[str, Any]) -> FollowedFile:
-        before = known.get("taken")  # until a version kept it as rows
-        taken = from_json(before) if before is not None else self.store.catalogs.load_taken(catalog)
-        return FollowedFile(tuple(known["paths"]), known["follow"], taken)
+    def _of_setting(self, catalog: str, setting: Mapping[str, Any]) -> FollowedFile:
+        legacy = setting.get("taken")  # earlier versions kept it in the setting
+        taken = from_json(legacy) if legacy is not None else self.store.catalogs.load_taken(catalog)
+        return FollowedFile(tuple(setting["paths"]), setting["follow"], taken)
 
     def _known(self, catalog: str) -> FollowedFile:
-        known = self.of(catalog)
-        if known is None:
+        file = self.of(catalog)
+        if file is None:
             raise UnknownNameError(f"Catalog {catalog!r} was not read from a file; import one under its name.")
-        return known
+        return file
 
     def _changed(self, catalog: str) -> FileState:
         self._known(catalog)
@@ -228,49 +239,49 @@ class FollowedFiles:
 
     def _read(self, catalog: str, file: FollowedFile, signature: Signature) -> FileState:
         try:
-            found = read_files(file.paths, pack=packed)
+            imported = read_files(file.paths, pack=packed)
         except BrokenDocumentError as error:
             return FileState(file, problem=f"{error} The catalog stays as it is.", signature=signature)
-        changes = differences(file.taken, found, self._changed_values(catalog, found.secrets))
-        if found.left_out and any(change.kind == "removed" for change in changes):  # by a fault, for all that is known
-            why = next((f"{note.where}: {note.text}" for note in found.notes if "left out" in note.text), "")
+        changes = differences(file.taken, imported, self._changed_values(catalog, imported.secrets))
+        if imported.left_out and any(change.kind == "removed" for change in changes):  # perhaps by a fault
+            why = next((f"{note.where}: {note.text}" for note in imported.notes if "left out" in note.text), "")
             return FileState(file, problem=f"{why}. The catalog stays as it is.", signature=signature)
-        return FileState(file, changes, "", found, signature)
+        return FileState(file, changes, "", imported, signature)
 
 
 def differences(before: Catalog, now: Imported, values: set[str]) -> tuple[FileChange, ...]:
     """Returns the changes of a file. `values` are the names of secrets with other values.
 
     >>> before = Catalog("mine", (Server("git"), Server("mail")))
-    >>> [str(one) for one in differences(before, Imported("", (Server("git", "Commits."), Server("web"))), set())]
+    >>> [str(change) for change in differences(before, Imported("", (Server("git", "Commits."), Server("web"))), set())]
     ['git changed (description)', 'web added', 'mail removed']
     """
-    known = {server.name: server for server in (*before.servers, *before.off)}
+    previous = {server.name: server for server in (*before.servers, *before.off)}
     was_off, is_off = {server.name for server in before.off}, {server.name for server in now.off}
-    found: list[FileChange] = []
+    changes: list[FileChange] = []
     for server in (*now.servers, *now.off):
-        name, old = server.name, known.pop(server.name, None)
+        name, old = server.name, previous.pop(server.name, None)
         words = "" if old is None else difference(old, server, values)
         if old is None:
-            found.append(FileChange(name, "added", "switched off" if name in is_off else _reached(server)))
+            changes.append(FileChange(name, "added", "switched off" if name in is_off else _reached(server)))
         elif (name in is_off) is not (name in was_off):
-            found.append(FileChange(name, "switched off" if name in is_off else "switched on", words))
+            changes.append(FileChange(name, "switched off" if name in is_off else "switched on", words))
         elif words:
-            found.append(FileChange(name, "changed", words))
-    return (*found, *(FileChange(name, "removed") for name in known))
+            changes.append(FileChange(name, "changed", words))
+    return (*changes, *(FileChange(name, "removed") for name in previous))
 
 
 def difference(old: Server, new: Server, values: set[str]) -> str:
     """Returns the differences of two entries of a server in words without values, "" if they are equal."""
-    a, b = (one.connection or Connection("stdio") for one in (old, new))
+    a, b = (server.connection or Connection("stdio") for server in (old, new))
     words = [f"{_reached(old) or 'nothing'} → {_reached(new) or 'nothing'}"] if _reached(old) != _reached(new) else []
-    for what, x, y in (("variables", a.env, b.env), ("headers", a.headers, b.headers)):
+    for label, x, y in (("variables", a.env, b.env), ("headers", a.headers, b.headers)):
         secret = {name for name, text in y.items() if any(f"${{secret:{value}}}" in text for value in values)}
         if names := sorted({name for name in {*x, *y} if x.get(name) != y.get(name)} | secret):
-            words.append(f"{what} {', '.join(names)}")
+            words.append(f"{label} {', '.join(names)}")
     words += ["folder"] if a.cwd and a.cwd != b.cwd else []  # earlier versions kept none
     words += ["tools that are switched off"] if (a.without, a.only) != (b.without, b.only) else []
-    limits = [(one.shared, one.start_s, one.idle_s) for one in (a, b)]
+    limits = [(connection.shared, connection.start_s, connection.idle_s) for connection in (a, b)]
     words += ["limits of its sessions"] if limits[0] != limits[1] else []
     words += ["tools"] if old.tools != new.tools else []
     words += ["description"] if (old.description, old.title) != (new.description, new.title) else []
@@ -288,49 +299,55 @@ def _reached(server: Server) -> str:
 
 
 def with_known(server: Server, known: Server | None) -> Server:
-    """A server of the file with the words that it told itself and those tools that the file allows, unless the file has some."""
+    """A server of the file. Without tools in the file, it gets the known words, and the known tools that the file allows."""
     if known is None or server.tools:
         return server
-    said = {name: getattr(server, name) or getattr(known, name) for name in ("description", "title")}
+    words = {name: getattr(server, name) or getattr(known, name) for name in ("description", "title")}
     reached, tools = server.connection, known.tools
     if reached is not None and not all(reached.allows(tool.name) for tool in tools):
         tools = tuple(tool for tool in tools if reached.allows(tool.name))
-    return replace(server, tools=tools, **said)
+    return replace(server, tools=tools, **words)
 
 
-def _held_back(state: FileState, known: Catalog) -> FileState:
-    """The changes that need no person: a server of the catalog in quarantine stays off, whatever the file says now."""
-    waits = {one.name for one in known.off if one.connection is not None and one.connection.quarantined}
-    held = {one.name: one for one in state.file.taken.off if one.name in waits}
-    if state.found is None or not (released := {one.name for one in state.found.servers} & held.keys()):
+def _held_back(state: FileState, catalog: Catalog) -> FileState:
+    """The changes that need no person. A server in quarantine stays off, even if the file switches it on."""
+    quarantined = {
+        server.name for server in catalog.off if server.connection is not None and server.connection.quarantined
+    }
+    held_servers = {server.name: server for server in state.file.taken.off if server.name in quarantined}
+    if state.found is None or not (released := {server.name for server in state.found.servers} & held_servers.keys()):
         return state
-    stay = tuple(one for one in state.found.servers if one.name not in released)
-    found = replace(state.found, servers=stay, off=(*state.found.off, *(held[name] for name in released)))
-    return replace(state, found=found, changes=tuple(one for one in state.changes if one.server not in released))
+    remaining = tuple(server for server in state.found.servers if server.name not in released)
+    imported = replace(
+        state.found, servers=remaining, off=(*state.found.off, *(held_servers[name] for name in released))
+    )
+    return replace(
+        state, found=imported, changes=tuple(change for change in state.changes if change.server not in released)
+    )
 
 
-def _merged(old: Server | None, own: Server | None, new: Server, values: set[str]) -> Connection | None:
-    """The connection of the file, with the variables and headers that the operator changed and the file did not."""
-    if old is None or own is None or None in (one := (old.connection, own.connection, new.connection)):
+def _merged(old: Server | None, stored: Server | None, new: Server, values: set[str]) -> Connection | None:
+    """The connection of the file, with the variables and headers that only the operator changed."""
+    if old is None or stored is None or None in (connections := (old.connection, stored.connection, new.connection)):
         return new.connection
-    before, known, now = cast("tuple[Connection, Connection, Connection]", one)
+    base, ours, theirs = cast("tuple[Connection, Connection, Connection]", connections)
 
     def pairs(a: Mapping[str, str], b: Mapping[str, str], c: Mapping[str, str]) -> dict[str, str]:
         still = {name for name in b if a.get(name) == c.get(name) and not names_in(c.get(name, "")) & values}
         return {**c, **{name: b[name] for name in still if b[name] != a.get(name)}}
 
-    env, headers = pairs(before.env, known.env, now.env), pairs(before.headers, known.headers, now.headers)
+    env, headers = pairs(base.env, ours.env, theirs.env), pairs(base.headers, ours.headers, theirs.headers)
     return replace(
-        now,
+        theirs,
         env=env,
         headers=headers,
-        shown=tuple(name for name in known.shown if name in env and env[name] == known.env.get(name)),
+        shown=tuple(name for name in ours.shown if name in env and env[name] == ours.env.get(name)),
     )
 
 
 def _signature(path: str) -> tuple[int, int, int] | None:
     try:
-        at = Path(path).stat()
+        stat = Path(path).stat()
     except (OSError, ValueError):
         return None
-    return at.st_mtime_ns, at.st_size, at.st_ino
+    return stat.st_mtime_ns, stat.st_size, stat.st_ino

@@ -59,20 +59,20 @@ class LintReports:
     ) -> LintReport:
         """All findings of a catalog. Rules that need vectors wait for the index, unless `vectors` has it built now. `progress` gets the
         steps that are done and their number, and may raise to stop. A second caller waits for the first."""
-        seen = self._inputs(name, vectors=vectors)
+        inputs = self._inputs(name, vectors=vectors)
         with self._making.setdefault(name, threading.Lock()):
-            report = self._kept(name, seen)
+            report = self._kept(name, inputs)
             if report is None:
                 context = Context(
-                    seen.catalog,
-                    index=seen.index,
+                    inputs.catalog,
+                    index=inputs.index,
                     count_tokens=lambda: self.catalogs.tokens(name),
-                    has_price=np.array(seen.priced, dtype=bool),
-                    findable=seen.findable,
-                    greedy=seen.greedy,
+                    has_price=np.array(inputs.priced, dtype=bool),
+                    findable=inputs.findable,
+                    greedy=inputs.greedy,
                 )
-                report = lint(seen.catalog, context, progress=progress)
-                self._cache[name] = seen, report
+                report = lint(inputs.catalog, context, progress=progress)
+                self._cache[name] = inputs, report
             return report
 
     def known(self, name: str) -> LintReport | None:
@@ -89,12 +89,12 @@ class LintReports:
             self.greedy(name) if ready else {},
         )
 
-    def _kept(self, name: str, seen: _Inputs) -> LintReport | None:
+    def _kept(self, name: str, inputs: _Inputs) -> LintReport | None:
         cached = self._cache.get(name)
-        return cached[1] if cached is not None and cached[0] == seen else None
+        return cached[1] if cached is not None and cached[0] == inputs else None
 
     def errors(self, name: str) -> Mapping[str, str]:
-        """The tools of a catalog that have an error, or whose server has one, each with the title of the rule. Cached until the catalog
+        """The tools of a catalog that have an error themselves or in their server, each with the title of the rule. Cached until the catalog
         changes, because every search asks. Only searches of that catalog wait for it."""
         return self._searched(name)[1]
 
@@ -104,21 +104,21 @@ class LintReports:
     def _searched(self, name: str) -> tuple[int, Mapping[str, str]]:
         catalog = self.catalogs.catalog(name)
         with self._searching.setdefault(name, threading.Lock()):
-            known = self._errors.get(name)
-            if known is None or known[0] is not catalog:
-                found = find_errors(catalog, self.store.vectors)
-                known = self._errors[name] = catalog, len(found), titles_by_tool(catalog, found)
-            return known[1:]
+            cached = self._errors.get(name)
+            if cached is None or cached[0] is not catalog:
+                errors = find_errors(catalog, self.store.vectors)
+                cached = self._errors[name] = catalog, len(errors), titles_by_tool(catalog, errors)
+            return cached[1:]
 
 
 def findings_csv(findings: Sequence[Finding]) -> bytes:
-    """Findings as CSV, with what to do; texts that a spreadsheet would run get an apostrophe."""
+    """Findings as CSV, with advice. Texts that a spreadsheet would run get an apostrophe."""
     names = ("severity", "rule", "server", "tool", "where", "reason", "evidence", "other", "advice")
     columns = {name: [str(getattr(finding, name)) for finding in findings] for name in names}
     return encode(pa.table({name: pa.array(column, pa.string()) for name, column in columns.items()}), "csv")
 
 
-# Errors alone. Those in the texts of a server are kept in the store: only changed servers are searched again.
+# Errors alone. The errors of a server are kept in the store, so that only changed servers are searched again.
 
 SERVERS_AT_ONCE = 500
 """Memory does not grow with the catalog, and a search that was killed goes on from there."""
@@ -136,45 +136,45 @@ class LintError(NamedTuple):
 
 def find_errors(catalog: Catalog, kept: Vectors) -> list[LintError]:
     catalog = catalog if isinstance(catalog.tools, ToolRows) else packed(catalog)  # only rows have a key
-    whole = _digest(catalog.servers, catalog.tools)
-    found = kept.load_lint_errors([whole]).get(whole)
-    if found is None:
+    key = _digest(catalog.servers, catalog.tools)
+    text = kept.load_lint_errors([key]).get(key)
+    if text is None:
         errors = _found(catalog, [rule for rule in SEVERE if rule.compares_servers]) + _of_servers(catalog, kept)
-        found = json.dumps(sorted(errors, key=lambda one: ORDER[one.rule]))
-        kept.save_lint_errors({whole: found})
-    return [LintError(*one) for one in json.loads(found)]
+        text = json.dumps(sorted(errors, key=lambda error: ORDER[error.rule]))
+        kept.save_lint_errors({key: text})
+    return [LintError(*row) for row in json.loads(text)]
 
 
 def titles_by_tool(catalog: Catalog, errors: Iterable[LintError]) -> Mapping[str, str]:
-    """The tools that have an error, or whose server has one, each with the title of the first rule. Titles name no other tool; reasons may."""
-    found = {(one.server, one.tool): RULES[one.rule].title for one in reversed(list(errors))}
-    if not found:
+    """The tools that have an error themselves or in their server, each with the title of the first rule. Titles name no other tool; reasons may."""
+    titles = {(error.server, error.tool): RULES[error.rule].title for error in reversed(list(errors))}
+    if not titles:
         return {}
-    about = ((tool.id, found.get((tool.server, tool.name)) or found.get((tool.server, ""))) for tool in catalog.tools)
-    return {id_: title for id_, title in about if title is not None}
+    pairs = ((tool.id, titles.get((tool.server, tool.name)) or titles.get((tool.server, ""))) for tool in catalog.tools)
+    return {id_: title for id_, title in pairs if title is not None}
 
 
-def _of_servers(catalog: Catalog, kept: Vectors) -> list[LintError]:
+def _of_servers(catalog: Catalog, store: Vectors) -> list[LintError]:
     keys = {_digest([server], server.tools): server for server in catalog.servers}
-    known = kept.load_lint_errors(keys)
-    left = [key for key in keys if key not in known]
-    for at in range(0, len(left), SERVERS_AT_ONCE):
-        fresh = _searched({key: keys[key] for key in left[at : at + SERVERS_AT_ONCE]})
-        kept.save_lint_errors(fresh)
-        known |= fresh
-    return [LintError(*one) for key in keys for one in json.loads(known[key])]
+    stored = store.load_lint_errors(keys)
+    missing = [key for key in keys if key not in stored]
+    for start in range(0, len(missing), SERVERS_AT_ONCE):
+        new_errors = _searched({key: keys[key] for key in missing[start : start + SERVERS_AT_ONCE]})
+        store.save_lint_errors(new_errors)
+        stored |= new_errors
+    return [LintError(*row) for key in keys for row in json.loads(stored[key])]
 
 
 def _searched(servers: Mapping[str, Server]) -> dict[str, str]:
     rules = [rule for rule in SEVERE if not rule.compares_servers]
-    found: dict[str, list[LintError]] = {server.name: [] for server in servers.values()}
-    for one in _found(Catalog("", tuple(servers.values())), rules):
-        found[one.server].append(one)
-    return {key: json.dumps(found[server.name]) for key, server in servers.items()}
+    errors: dict[str, list[LintError]] = {server.name: [] for server in servers.values()}
+    for error in _found(Catalog("", tuple(servers.values())), rules):
+        errors[error.server].append(error)
+    return {key: json.dumps(errors[server.name]) for key, server in servers.items()}
 
 
 def _found(catalog: Catalog, rules: Iterable[type[Rule]]) -> list[LintError]:
-    return [LintError(one.server, one.tool, one.rule) for one in lint(catalog, rules=rules).findings]
+    return [LintError(finding.server, finding.tool, finding.rule) for finding in lint(catalog, rules=rules).findings]
 
 
 def _digest(servers: Sequence[Server], tools: Sequence[Tool]) -> str:

@@ -43,7 +43,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Down:
-    """A server that loses calls without a break since a time: how many, and whether the last one could not even connect."""
+    """A server that loses every call since a time. `lost` counts them. `unreachable`: the last call could not even connect."""
 
     since: datetime
     lost: int
@@ -51,13 +51,13 @@ class Down:
 
     @property
     def believed(self) -> bool:
-        """Whether it is believed to be down: a single call may be lost by chance."""
+        """Whether the server counts as down. A single call may be lost by chance."""
         return self.unreachable or self.lost > 1
 
 
 @dataclass(frozen=True, slots=True)
 class Embedding:
-    """How far the vectors of a catalog are: `done` of `of` texts (0 before they are counted) after `elapsed_s`."""
+    """The progress of a catalog's vectors: `done` of `of` texts (0 before they are counted) after `elapsed_s`."""
 
     done: int = 0
     of: int = 0
@@ -82,7 +82,7 @@ class LoadedCatalog:
     """A catalog with everything computed from it. Its service holds a lock around every call.
 
     The catalog is held as columns. The indexes are built when they are first needed; projections and contexts are cached by priors and rates.
-    `embedding` says how far the vectors are, None before the first is made. `words` decide until all are there.
+    `embedding` is the progress of the vectors, None before the first. `words` decide until all are there.
     """
 
     catalog: Catalog
@@ -121,8 +121,8 @@ class LoadedCatalog:
             return
         kind = OutcomeKind(outcome.kind)
         if kind.post_accept_failure:
-            known = self.down.get(outcome.server)
-            since, lost = (outcome.at, 0) if known is None else (known.since, known.lost)
+            outage = self.down.get(outcome.server)
+            since, lost = (outcome.at, 0) if outage is None else (outage.since, outage.lost)
             self.down[outcome.server] = Down(since, lost + 1, kind is OutcomeKind.NOT_CONNECTED)
         else:
             self.down.pop(outcome.server, None)
@@ -159,9 +159,9 @@ class LoadedCatalog:
         with_simulated: bool = False,
         cross_encoder: str = "",
     ) -> RoutingContext:
-        """The routing context under these priors and rates: the same object while nothing changes. `by_words` is what `matcher` goes by.
+        """The routing context under these priors and rates, the same object while nothing changes. `by_words`: `matcher` uses words.
 
-        Raises CatalogError where the tokens are not counted.
+        Raises CatalogError if the tokens are not counted.
         """
         if learnt is not self.learnt:
             self.learnt = learnt
@@ -170,27 +170,27 @@ class LoadedCatalog:
         statistics = self.projection(learning, with_simulated=with_simulated).snapshot(at)
         context = self.contexts.get(key)
         if context is None or context.statistics is not statistics:
-            made = matcher() if context is None else context.matcher
+            index_matcher = matcher() if context is None else context.matcher
             network = measured_network(self.catalog, self.outcomes)
             if self.latest is None:
                 tokens = self.built(self.tokens)
                 self.latest = RoutingContext.of(
-                    self.catalog, statistics, made, tokens, network, cross_encoder=cross_encoder
+                    self.catalog, statistics, index_matcher, tokens, network, cross_encoder=cross_encoder
                 )
             else:  # names and places are the same in all
-                self.latest = replace(self.latest, statistics=statistics, matcher=made, network=network)
+                self.latest = replace(self.latest, statistics=statistics, matcher=index_matcher, network=network)
             self.latest = replace(self.latest, by_words=by_words)
             self.contexts[key] = context = self.latest
         return context
 
     def built(self, part: T | None) -> T:
-        """Raises CatalogError for a part that is not there: another catalog took the place of this one meanwhile."""
+        """Raises CatalogError if the part is missing, because another catalog took the place of this one."""
         if part is None:
             raise CatalogError(f"Catalog {self.catalog.name!r} was changed while it was opened; try again.")
         return part
 
     def words_fit(self) -> WordsFit:
-        """The fit by words, made once; the words of the tools are those of the index as well."""
+        """The fit by words, made once. It shares the words of the index."""
         with self.reading:
             if self.words is None:
                 self.words = WordsFit(self.catalog, None if self.relevance is None else self.relevance.lexical)
@@ -198,12 +198,12 @@ class LoadedCatalog:
 
 
 def without_names(outcome: OutcomeEvent) -> OutcomeEvent:
-    """The figures of an outcome that statistics are folded from. All outcomes of a catalog stay in memory, without texts."""
+    """Keeps only the figures that statistics need, because all outcomes of a catalog stay in memory."""
     return replace(outcome, id="", decision_id=None, error="", client="")
 
 
 def measured_network(catalog: Catalog, outcomes: Sequence[OutcomeEvent]) -> CallHistory:
-    """The latencies of the real calls so far; one that was never answered counts as an outage."""
+    """The latencies of the real calls so far. A call without an answer counts as an outage."""
     calls = len(outcomes)
 
     def latencies() -> Iterator[tuple[str, float]]:
@@ -218,18 +218,18 @@ def token_counts(catalog: Catalog, store: Store) -> NDArray[np.int64]:
     """(T,) tokens of each tool's definition; each text is counted once and kept in the store."""
     texts = [definition_text(tool) for tool in catalog.tools]
     hashes = [text_hash(text) for text in texts]
-    known = store.vectors.load_token_counts(hashes)
-    fresh = {h: text for h, text in zip(hashes, texts, strict=True) if h not in known}
-    if fresh:
-        counted = dict(zip(fresh, count_many(list(fresh.values())), strict=True))
-        store.vectors.save_token_counts(counted)
-        known = {**known, **counted}
-    return np.array([known[h] for h in hashes], dtype=np.int64)
+    counts = store.vectors.load_token_counts(hashes)
+    missing = {h: text for h, text in zip(hashes, texts, strict=True) if h not in counts}
+    if missing:
+        new_counts = dict(zip(missing, count_many(list(missing.values())), strict=True))
+        store.vectors.save_token_counts(new_counts)
+        counts = {**counts, **new_counts}
+    return np.array([counts[h] for h in hashes], dtype=np.int64)
 
 
 def _key(learning: LearningParameters | None) -> Learning:
-    chosen = learning or DEFAULT_LEARNING
-    return chosen.priors(), chosen.rates()
+    parameters = learning or DEFAULT_LEARNING
+    return parameters.priors(), parameters.rates()
 
 
 DIGEST_CHARACTERS = 16
@@ -247,25 +247,25 @@ class Wording:
 
 
 def reworded(catalog: Catalog, wordings: Iterable[Wording]) -> Catalog:
-    """Returns the catalog with these wordings; one whose server speaks otherwise now is left out."""
-    by_place = {(one.server, one.tool): one for one in wordings}
+    """Returns the catalog with these wordings, except stale wordings."""
+    by_place = {(wording.server, wording.tool): wording for wording in wordings}
     if not by_place:
         return catalog
 
-    def said(one: Server | Tool, server: str, tool: str) -> dict[str, Any]:
-        found = by_place.get((server, tool))
-        if found is None or found.of != words_digest(one.own_description):
+    def said(record: Server | Tool, server: str, tool: str) -> dict[str, Any]:
+        wording = by_place.get((server, tool))
+        if wording is None or wording.of != words_digest(record.own_description):
             return {}
-        return {"description": found.text, "original": one.own_description}
+        return {"description": wording.text, "original": record.own_description}
 
-    spoken_of = {server for server, _ in by_place}
+    names = {server for server, _ in by_place}
     servers = (
         replace(
             server,
             tools=tuple(replace(tool, **said(tool, server.name, tool.name)) for tool in server.tools),
             **said(server, server.name, ""),
         )
-        if server.name in spoken_of
+        if server.name in names
         else server
         for server in catalog.servers
     )
@@ -277,13 +277,13 @@ def words_digest(text: str) -> str:
 
 
 def stored_wordings(store: Store, catalog: str) -> tuple[Wording, ...]:
-    return tuple(Wording(**one) for one in store.get_setting(setting_of(catalog), []))
+    return tuple(Wording(**row) for row in store.get_setting(setting_of(catalog), []))
 
 
 def without_wordings(catalog: Catalog) -> Catalog:
-    servers, off = (tuple(map(original_words, part)) for part in (catalog.servers, catalog.off))
-    same = all(map(operator.is_, (*servers, *off), (*catalog.servers, *catalog.off)))
-    return catalog if same else replace(catalog, servers=servers, off=off)
+    servers, off = (tuple(map(original_words, group)) for group in (catalog.servers, catalog.off))
+    unchanged = all(map(operator.is_, (*servers, *off), (*catalog.servers, *catalog.off)))
+    return catalog if unchanged else replace(catalog, servers=servers, off=off)
 
 
 def setting_of(catalog: str) -> str:

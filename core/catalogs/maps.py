@@ -21,7 +21,7 @@ MAP_METHOD = "map:2"  # the name under which coordinates are stored; a changed m
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Meanings:
-    """What the tools of a catalog do: unit rows (T, D), and the encoder that made them."""
+    """The meanings of a catalog's tools: unit rows (T, D), and the encoder that made them."""
 
     index: CatalogIndex
     rows: Vectors
@@ -44,17 +44,17 @@ class CatalogMaps:
         """All tools in two dimensions; the first time this takes a second for 1,000 tools, seven for 4,000, eight for 100,000."""
         meanings = self._meanings(catalog)
         with self._drawing:
-            drawn = self._maps.get(meanings.index)
-            if drawn is None:
+            catalog_map = self._maps.get(meanings.index)
+            if catalog_map is None:
                 rows, ids = meanings.rows[:], meanings.index.catalog.tool_ids
                 xy = self._coordinates(rows)
-                drawn = CatalogMap(catalog, ids, xy, kept_share(rows, xy), self.landmarks(len(ids)))
-                self._maps[meanings.index] = drawn
-            return drawn
+                catalog_map = CatalogMap(catalog, ids, xy, kept_share(rows, xy), self.landmarks(len(ids)))
+                self._maps[meanings.index] = catalog_map
+            return catalog_map
 
     @staticmethod
     def landmarks(tools: int) -> int | None:
-        """The number of tools that the map of so many arranges. Returns None if it arranges all."""
+        """The number of tools that a map of `tools` tools arranges. Returns None if it arranges all."""
         return LANDMARKS if tools > ALL_ARRANGED else None
 
     def neighbours(self, catalog: str, tool_id: str, count: int = 10) -> tuple[Neighbour, ...]:
@@ -65,17 +65,17 @@ class CatalogMaps:
             raise UnknownNameError(f"There is no tool {tool_id!r} in catalog {catalog!r}; check the name.")
         cosines = meanings.rows @ meanings.rows[row]
         nearest: list[int] = np.argsort(-cosines, kind="stable")[: count + 1].tolist()
-        return tuple(Neighbour(ids[one], float(cosines[one])) for one in nearest if one != row)[:count]
+        return tuple(Neighbour(ids[other], float(cosines[other])) for other in nearest if other != row)[:count]
 
     def place(self, catalog: str, text: str) -> Placement:
-        """Where a text lies on the map: among the tools that are most similar to it."""
+        """The place of a text on the map, among the tools that are most similar to it."""
         meanings = self._meanings(catalog)
         cosine = meanings.rows @ meanings.encoder.encode_query(text)
         x, y = placed(cosine[None, :], self.map(catalog).xy)[0].tolist()
         return Placement(x, y, cosine)
 
     def _meanings(self, catalog: str) -> _Meanings:
-        """Of a large catalog these are the names and descriptions that decisions compare: three more texts of each of 100,000 tools would
+        """For a large catalog, takes the names and descriptions that decisions compare. Three more texts of each of 100,000 tools would
         be embedded for half an hour. They place equal tools as near (docs/decisions/0007-map.md)."""
         index = self.catalogs.index(catalog)
         if len(index.catalog.tools) <= ALL_ARRANGED:
@@ -85,10 +85,10 @@ class CatalogMaps:
 
     def _coordinates(self, vectors: Vectors) -> Vectors:
         content = hashlib.sha256(np.ascontiguousarray(vectors).data).hexdigest()[:32]
-        found = self.kept.load_vectors(MAP_METHOD, [content]).get(content)
-        if found is None or found.size != 2 * len(vectors):
-            found = coordinates(vectors).reshape(-1)
-            self.kept.save_vectors(MAP_METHOD, {content: found})
-        xy = found.reshape(len(vectors), 2)
+        stored = self.kept.load_vectors(MAP_METHOD, [content]).get(content)
+        if stored is None or stored.size != 2 * len(vectors):
+            stored = coordinates(vectors).reshape(-1)
+            self.kept.save_vectors(MAP_METHOD, {content: stored})
+        xy = stored.reshape(len(vectors), 2)
         xy.flags.writeable = False
         return xy

@@ -1,4 +1,4 @@
-"""Sign-ins to servers that ask for one (OAuth): which servers do, the operator's sign-in in the browser, and its end."""
+"""Sign-ins to servers that need OAuth: their states, the operator's sign-in in the browser, and its end."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ SignInState = Literal["signed in", "waiting", "refused", "needed", "unknown"]
 
 @dataclass(frozen=True, slots=True)
 class ServerSignIn:
-    """The sign-in to one server. `until` is the end of its token; with `renews` a new one is fetched without a person. `about` says
-    why a person has to sign in, `address` is where, while a sign-in waits for the person. `person` is whose it is, "" for all."""
+    """The sign-in to one server. `until` is the end of its token. With `renews` a new token is fetched without a person. `about` says
+    why a person has to sign in. `address` is the page for it, while a sign-in waits. `person` is the owner, "" for all."""
 
     server: str
     state: SignInState
@@ -84,29 +84,35 @@ class ServerSignIns:
     def list(self, catalog: str, person: str = "") -> tuple[ServerSignIn, ...]:
         """The sign-in to every server over HTTP that gets no Authorization header from its catalog, as calls of a person or client use
         it."""
-        asked = {ServerId(one.catalog, one.server, one.person) for one in self.connections() if one.needs_sign_in}
-        found = [server for server in self.catalogs.catalog(catalog).servers if may_sign_in(server.connection)]
-        holders = [self.vault.holder(ServerId(catalog, server.name), person) for server in found]
-        return tuple(self._state(key, server, asked=key in asked) for key, server in zip(holders, found, strict=True))
+        asking_ids = {
+            ServerId(connection.catalog, connection.server, connection.person)
+            for connection in self.connections()
+            if connection.needs_sign_in
+        }
+        servers = [server for server in self.catalogs.catalog(catalog).servers if may_sign_in(server.connection)]
+        holders = [self.vault.holder(ServerId(catalog, server.name), person) for server in servers]
+        return tuple(
+            self._state(key, server, asked=key in asking_ids) for key, server in zip(holders, servers, strict=True)
+        )
 
     def of(self, catalog: str, server: str, person: str = "") -> ServerSignIn:
         self._server(catalog, server)
-        return next(one for one in self.list(catalog, person) if one.server == server)
+        return next(sign_in for sign_in in self.list(catalog, person) if sign_in.server == server)
 
     def begin_own(self, catalog: str, server: str, console: str) -> str:
-        """Begin the sign-in of the person of this thread, whose browser has to bring the answer: nobody can be led to give away theirs.
+        """Begin the sign-in of the person of this thread. Only their browser may bring the answer, so nobody else can be tricked into it.
         Raises as `begin`."""
-        own = self.vault.own_holder(ServerId(catalog, server), person().name)
-        return self._begin(own, console, by=own.person)
+        holder = self.vault.own_holder(ServerId(catalog, server), person().name)
+        return self._begin(holder, console, by=holder.person)
 
     def begin(self, catalog: str, server: str, console: str, *, client_id: str = "", person: str = "") -> str:
         """Begin a sign-in, for all or for one person, and return the address where the operator goes on in a browser.
 
-        `console` is the address of ours that the browser can reach. A server whose authorization server registers no clients
-        needs the `client_id` of one; its secret, if it has one, is in the vault. Raises UnknownNameError, CatalogError, WayfareError.
+        `console` is the address of ours that the browser can reach. If the server's authorization server registers no
+        clients, `client_id` is needed. Its secret, if any, is in the vault. Raises UnknownNameError, CatalogError, WayfareError.
         """
-        one = ServerId(catalog, server)
-        return self._begin(self.vault.own_holder(one, person) if person else one, console, client_id)
+        server_id = ServerId(catalog, server)
+        return self._begin(self.vault.own_holder(server_id, person) if person else server_id, console, client_id)
 
     def _begin(self, key: ServerId, console: str, client_id: str = "", by: str = "") -> str:
         server = key.server
@@ -114,9 +120,9 @@ class ServerSignIns:
         load_protocol()
         attempt = _Attempt(by)
         with self._lock:
-            before, self._attempts[key] = self._attempts.get(key), attempt
-        if before is not None:
-            before.answer.cancel()
+            previous, self._attempts[key] = self._attempts.get(key), attempt
+        if previous is not None:
+            previous.answer.cancel()
         work = (key, launch, f"{console.rstrip('/')}{CALLBACK}", client_id, attempt)
         threading.Thread(target=self._run, args=work, name="wayfare-sign-in", daemon=True).start()
         if not attempt.shown.wait(BEGIN_LIMIT_S):
@@ -128,29 +134,29 @@ class ServerSignIns:
 
     def wants(self, state: str) -> str:
         """Returns the person whose browser has to bring the answer with this `state`, "" if any may."""
-        return next((one.by for one in self._waiting(state)), "")
+        return next((attempt.by for attempt in self._waiting(state)), "")
 
     def _waiting(self, state: str) -> tuple[_Attempt, ...]:
         with self._lock:
-            known = tuple(self._attempts.values())
-        return tuple(one for one in known if state and one.key == state and not one.answer.done())
+            attempts = tuple(self._attempts.values())
+        return tuple(attempt for attempt in attempts if state and attempt.key == state and not attempt.answer.done())
 
     def answered(self, parameters: Mapping[str, str], by: str = "") -> bool:
-        """Take what an authorization server sent with the browser of a person. Returns whether a sign-in waited for it."""
+        """Take the answer that an authorization server sent with a person's browser. Returns whether a sign-in waited for it."""
         from mcp.client.auth import AuthorizationCodeResult
 
         from core.servers.oauth_flow import SignInError
 
         state = parameters.get("state", "")
-        waiting = self._waiting(state)
-        if not waiting or waiting[0].by not in {"", by}:
+        attempts = self._waiting(state)
+        if not attempts or attempts[0].by not in {"", by}:
             return False
-        answer, code = waiting[0].answer, parameters.get("code", "")
+        answer, code = attempts[0].answer, parameters.get("code", "")
         if code and "error" not in parameters:
             answer.set_result(AuthorizationCodeResult(code=code, state=state, iss=parameters.get("iss")))
         else:
-            given = (parameters.get("error", "no code"), parameters.get("error_description", ""))
-            reason = one_line(": ".join(text for text in given if text), 300)
+            texts = (parameters.get("error", "no code"), parameters.get("error_description", ""))
+            reason = one_line(": ".join(text for text in texts if text), 300)
             answer.set_exception(SignInError(f"the sign-in was refused ({reason})"))
         return True
 
@@ -165,7 +171,7 @@ class ServerSignIns:
         self._sign_out(self.vault.own_holder(ServerId(catalog, server), person().name))
 
     def sign_out(self, catalog: str, server: str, person: str = "") -> None:
-        """Forget the tokens and the registered client of a server, and revoke the tokens where that is possible.
+        """Forget the tokens and the registered client of a server, and revoke the tokens if possible.
 
         Raises UnknownNameError.
         """
@@ -184,7 +190,7 @@ class ServerSignIns:
         from core.servers.oauth import kept_grant
         from core.servers.oauth_flow import revoke
 
-        with self.vault.renewing(key):  # what is renewed right now is removed, too
+        with self.vault.renewing(key):  # a token that is renewed right now is removed, too
             grant = kept_grant(self.vault, key)
             self.vault.remove(key, GRANT)
         if grant is not None:
@@ -210,13 +216,15 @@ class ServerSignIns:
         timer.daemon = True
         timer.start()
         try:
-            client = None if (known := grant.read()) is None else known.client
+            client = None if (stored_grant := grant.read()) is None else stored_grant.client
             if client_id:
                 client = client_of(client_id, redirect_uri, self.vault.client_secret(key, client_id))
-            scopes = "" if known is None else known.scopes
-            given = sign_in(launch, redirect_uri, client=client, scopes=scopes, on_address=shown, answer=attempt.answer)
+            scopes = "" if stored_grant is None else stored_grant.scopes
+            new_grant = sign_in(
+                launch, redirect_uri, client=client, scopes=scopes, on_address=shown, answer=attempt.answer
+            )
             with self.vault.renewing(key):
-                grant.keep(given)
+                grant.keep(new_grant)
         except (CancelledError, asyncio.CancelledError):
             attempt.problem = f"Server {key.server}: nobody signed in in time"
         except WayfareError as error:
@@ -241,21 +249,21 @@ class ServerSignIns:
             _log.warning("Server %s: signed in, but %s", key.server, self.vault.redact(str(error)))
 
     def _state(self, key: ServerId, server: Server, *, asked: bool) -> ServerSignIn:
-        made = partial(ServerSignIn, server.name, person=key.person)
+        sign_in = partial(ServerSignIn, server.name, person=key.person)
         attempt = self._attempts.get(key)
         if attempt is not None and attempt.address and not attempt.ended.is_set():
-            return made("waiting", address=attempt.address)
+            return sign_in("waiting", address=attempt.address)
         grant = self._grant(key, server)
         if grant is not None and grant.token is not None and not grant.wanted:
             until = None if grant.expires_at is None else datetime.fromtimestamp(grant.expires_at, UTC)
-            return made("signed in", until, renews=grant.token.refresh_token is not None)
+            return sign_in("signed in", until, renews=grant.token.refresh_token is not None)
         if attempt is not None and attempt.problem:
-            return made("refused", about=attempt.problem)
+            return sign_in("refused", about=attempt.problem)
         if grant is not None or asked:
             lacks = "" if grant is None or not grant.wanted else f"its token lacks the scope {grant.wanted}"
-            return made("needed", about=lacks or ("" if grant is None else grant.problem))
+            return sign_in("needed", about=lacks or ("" if grant is None else grant.problem))
         needed = server.connection is not None and lacks_sign_in(self.vault, key, server.connection)
-        return made("needed" if needed else "unknown")
+        return sign_in("needed" if needed else "unknown")
 
     def _grant(self, key: ServerId, server: Server) -> Grant | None:
         if self.vault.grant(key) is None:

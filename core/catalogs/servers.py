@@ -1,4 +1,4 @@
-"""One server of a catalog alone: added, removed, switched off and on, asked again for its tools; and the values that it needs."""
+"""Adds, removes, switches and restarts single servers of a catalog, and keeps their values."""
 
 from __future__ import annotations
 
@@ -52,39 +52,41 @@ class ServerEditor:
         return self.discover(catalog, imported.servers[0].name)
 
     def hold(self, catalog: str, name: str) -> Imported:
-        """Add a server by its name in the MCP Registry, switched off: it is not started before a person has looked at it and switches
-        it on. The notes say what it starts and needs. Raises CatalogError."""
+        """Add a server by its name in the MCP Registry, switched off. It does not start before a person has looked at it and switches
+        it on. The notes name its command and needs. Raises CatalogError."""
         imported = published(self.registry, name)
         (server,) = imported.servers
-        reached = server.connection or Connection("http")
-        self._keep(catalog, imported, replace(server, connection=replace(reached, quarantined=True)), off=True)
-        starts = Note(name, f"it starts or is reached as {' '.join((reached.url or reached.command, *reached.args))}")
-        needs = (Note(name, f"it needs {one.id}: {one.description}") for one in imported.prompts)
+        connection = server.connection or Connection("http")
+        self._keep(catalog, imported, replace(server, connection=replace(connection, quarantined=True)), off=True)
+        starts = Note(
+            name, f"it starts or is reached as {' '.join((connection.url or connection.command, *connection.args))}"
+        )
+        needs = (Note(name, f"it needs {prompt.id}: {prompt.description}") for prompt in imported.prompts)
         return replace(imported, notes=(starts, *needs, *imported.notes))
 
     def _keep(self, catalog: str, imported: Imported, server: Server, *, off: bool = False) -> None:
         if not any(info.name == catalog for info in self.catalogs.infos()):
             check_name(catalog)
             self.catalogs.save(Catalog(catalog), SOURCE)
-        self.catalogs.edit(catalog, lambda known: _added(known, server, off=off))
+        self.catalogs.edit(catalog, lambda current: _added(current, server, off=off))
         keep_values(self.vault, catalog, [server], imported.secrets)
 
     def remove(self, catalog: str, name: str) -> None:
         """Remove a server, its values and its sessions. Its statistics come back with a server of that name. Raises UnknownNameError."""
-        self.catalogs.edit(catalog, lambda known: without(known, name))
+        self.catalogs.edit(catalog, lambda current: without(current, name))
         self.sessions().end(ServerId(catalog, name))
         for server, value in list(self.vault.names()):
             if server[:2] == (catalog, name):
                 self.vault.remove(server, value)
 
     def disable(self, catalog: str, name: str) -> None:
-        """Switch a server off: it is neither offered nor called, and keeps its statistics and values. Raises UnknownNameError."""
-        self.catalogs.edit(catalog, lambda known: switched_off(known, name))
+        """Switch a server off. It is neither offered nor called, but keeps its statistics and values. Raises UnknownNameError."""
+        self.catalogs.edit(catalog, lambda current: switched_off(current, name))
         self.sessions().end(ServerId(catalog, name))
 
     def enable(self, catalog: str, name: str) -> Discovery | None:
-        """Switch a server on again. Returns what it listed if its tools were not known. Raises UnknownNameError."""
-        server = self.catalogs.edit(catalog, lambda known: switched_on(known, name)).server(name)
+        """Switch a server on again. Returns its discovery if its tools were unknown. Raises UnknownNameError."""
+        server = self.catalogs.edit(catalog, lambda current: switched_on(current, name)).server(name)
         return self.discover(catalog, name) if server.connection is not None and not server.tools else None
 
     def restart(self, catalog: str, name: str) -> None:
@@ -97,7 +99,7 @@ class ServerEditor:
         self.sessions().check(ServerId(catalog, name), server.connection)
 
     def discover(self, catalog: str, name: str) -> Discovery:
-        """Take the tools of one server live. If it does not answer, it stays as it is. Raises UnknownNameError."""
+        """Take the tools of one server live. If it does not answer, nothing changes. Raises UnknownNameError."""
         return self.refresh(catalog, [self.catalogs.catalog(catalog).server(name)])[0]
 
     def refresh(self, catalog: str, servers: Sequence[Server]) -> tuple[Discovery, ...]:
@@ -105,19 +107,26 @@ class ServerEditor:
         load_protocol()
         from core.servers.discovery import discover
 
-        found = discover(self.sessions(), catalog, servers)
+        discoveries = discover(self.sessions(), catalog, servers)
 
-        def change(known: Catalog) -> Catalog:
-            for one in found:
-                has_tools = one.name in known.server_row and bool(known.server(one.name).tools)
-                if one.server is not None and one.name in known.server_row and not (one.error and has_tools):
-                    known = known.with_server(one.server)
-            return known
+        def change(current: Catalog) -> Catalog:
+            for discovery in discoveries:
+                has_tools = discovery.name in current.server_row and bool(current.server(discovery.name).tools)
+                if (
+                    discovery.server is not None
+                    and discovery.name in current.server_row
+                    and not (discovery.error and has_tools)
+                ):
+                    current = current.with_server(discovery.server)
+            return current
 
         self.catalogs.edit(catalog, change)
-        kept = {server.name: server for server in servers if server.tools}
+        stored = {server.name: server for server in servers if server.tools}
         return tuple(
-            replace(one, server=kept[one.name], kept=True) if one.error and one.name in kept else one for one in found
+            replace(discovery, server=stored[discovery.name], kept=True)
+            if discovery.error and discovery.name in stored
+            else discovery
+            for discovery in discoveries
         )
 
 
@@ -135,7 +144,7 @@ def published(registry: str, name: str) -> Imported:
                 continue
             why = f"{getattr(error, 'code', '')} {getattr(error, 'reason', error)}".strip()
             raise CatalogError(f"The registry {registry} does not answer ({why}); see WAYFARE_REGISTRY.") from None
-        if [one.name for one in imported.servers] != [name]:
+        if [server.name for server in imported.servers] != [name]:
             raise CatalogError(f"The registry {registry} answers with another server than {name}.")
         return imported
     raise CatalogError(f"The registry {registry} has no server {name}; check the name.")
@@ -156,14 +165,14 @@ def switched_off(catalog: Catalog, name: str) -> Catalog:
 
 
 def switched_on(catalog: Catalog, name: str) -> Catalog:
-    server = next((one for one in catalog.off if one.name == name), None)
+    server = next((candidate for candidate in catalog.off if candidate.name == name), None)
     if server is None:
         return catalog.with_server(catalog.server(name))
     return without(catalog, name).with_server(server)
 
 
 def _added(catalog: Catalog, server: Server, *, off: bool) -> Catalog:
-    if any(server.name == known.name for known in (*catalog.servers, *catalog.off)):
+    if any(server.name == other.name for other in (*catalog.servers, *catalog.off)):
         raise CatalogError(
             f"Catalog {catalog.name!r} has a server {server.name!r}; remove it first, or give another name."
         )
@@ -172,7 +181,9 @@ def _added(catalog: Catalog, server: Server, *, off: bool) -> Catalog:
 
 def without(catalog: Catalog, name: str) -> Catalog:
     """The catalog without a server, on or off. Raises UnknownNameError."""
-    servers, off = (tuple(one for one in part if one.name != name) for part in (catalog.servers, catalog.off))
+    servers, off = (
+        tuple(server for server in group if server.name != name) for group in (catalog.servers, catalog.off)
+    )
     if len(servers) + len(off) == len(catalog.servers) + len(catalog.off):
         raise UnknownNameError(f"There is no server {name!r} in catalog {catalog.name!r}; check the name.")
     return replace(catalog, servers=servers, off=off)
@@ -185,8 +196,8 @@ State = Literal["kept", "missing", "environment", "written"]
 class ServerValue:
     """One value of a server. `state`: kept in the file of values, missing, taken from the environment, or written in the catalog.
 
-    `name` is the one that references use, or that of a variable which is written out. `written` is then the value itself, and `kind`
-    is what it is, as "a path"; "" if no rule tells. `person` is whose it is, "" for all.
+    `name` is the name in references, or the name of a variable that is written out. `written` is then the value itself, and `kind`
+    is its kind, as "a path", or "" if no rule matches. `person` is the owner, "" for all.
     """
 
     server: str
@@ -218,8 +229,8 @@ class ServerValues:
     def list(self, catalog: str, person: str = "") -> tuple[ServerValue, ...]:
         """Every value that the connections of a catalog refer to or have in their variables, server by server, as calls of a person
         or client use them."""
-        known = self.catalogs.catalog(catalog)
-        return tuple(value for server in known.servers for value in self._of_server(catalog, server, person))
+        stored_catalog = self.catalogs.catalog(catalog)
+        return tuple(value for server in stored_catalog.servers for value in self._of_server(catalog, server, person))
 
     def put(self, catalog: str, server: str, name: str, value: str, person: str = "") -> None:
         """Keep a value under the name that the server's references use, for all or for one person. A header that its connection leaves
@@ -234,15 +245,15 @@ class ServerValues:
     def _put(self, catalog: str, server: str, name: str, value: str, person: str) -> None:
         if not value:
             raise CatalogError(f"The value of {name} is empty; give one, or remove it.")
-        found = self.catalogs.catalog(catalog).server(server)
-        key, holder = self._key(found, name), self._holder(catalog, server, person)
-        if person and key not in personal_names(holder, found.connection):
+        stored_server = self.catalogs.catalog(catalog).server(server)
+        key, holder = self._key(stored_server, name), self._holder(catalog, server, person)
+        if person and key not in personal_names(holder, stored_server.connection):
             raise CatalogError(f"{name} of server {server!r} is no secret: it is the same for all.")
         self.vault.put(holder, key, with_scheme(name, value))
 
     def _holder(self, catalog: str, server: str, person: str) -> ServerId:
-        one = ServerId(catalog, server)
-        return self.vault.own_holder(one, person) if person else one
+        server_id = ServerId(catalog, server)
+        return self.vault.own_holder(server_id, person) if person else server_id
 
     def _own(self, catalog: str, server: str) -> ServerId:
         return self.vault.own_holder(ServerId(catalog, server), person().name)
@@ -250,16 +261,16 @@ class ServerValues:
     def send_header(self, catalog: str, server: str, name: str) -> None:
         """Make a connection over HTTP send a header whose value is a secret, if it leaves this one empty, or is Authorization and
         missing. Raises UnknownNameError, CatalogError."""
-        found = self.catalogs.catalog(catalog).server(server)
-        connection = found.connection
+        stored_server = self.catalogs.catalog(catalog).server(server)
+        connection = stored_server.connection
         if connection is None or connection.transport == "stdio":
             return
-        header = next((given for given in connection.headers if given.lower() == name.lower()), "")
+        header = next((key for key in connection.headers if key.lower() == name.lower()), "")
         missing = not header and name.lower() == "authorization"
         if missing or (header and connection.headers[header].strip().lower() in {"", "bearer", "basic"}):
             header = header or "Authorization"
             headers = {**connection.headers, header: f"${{secret:{secret_name(server, header)}}}"}
-            self._save(catalog, found, replace(connection, headers=headers))
+            self._save(catalog, stored_server, replace(connection, headers=headers))
 
     def remove_own(self, catalog: str, server: str, name: str) -> None:
         self._remove(self._own(catalog, server), name)
@@ -268,78 +279,84 @@ class ServerValues:
         self._remove(ServerId(catalog, server, person), name)
 
     def forget_person(self, person: str) -> None:
-        """Remove all that a person or client has given, of every catalog: of one whom an identity provider no longer knows."""
+        """Remove all values of a person or client in every catalog, because an identity provider no longer knows them."""
         self.vault.forget_person(person)
 
     def _remove(self, holder: ServerId, name: str) -> None:
         catalog, server, _ = holder
-        kept = {own for own in self.vault.names() if own[0] == holder}
-        key = next((own for _, own in kept if own in {name, secret_name(server, name)}), None)
+        stored = {entry for entry in self.vault.names() if entry[0] == holder}
+        key = next((candidate for _, candidate in stored if candidate in {name, secret_name(server, name)}), None)
         if key is None:
             raise UnknownNameError(f"No value {name!r} is kept for server {server!r} of catalog {catalog!r}.")
         self.vault.remove(holder, key)
 
     def hide(self, catalog: str, server: str, name: str) -> None:
-        """Keep a variable as a secret that was written in the catalog. Raises UnknownNameError."""
-        found = self.catalogs.catalog(catalog).server(server)
-        connection = _connection(found)
+        """Turn a variable that is written in the catalog into a secret. Raises UnknownNameError."""
+        stored_server = self.catalogs.catalog(catalog).server(server)
+        connection = _connection(stored_server)
         if name not in connection.env or names_in(connection.env[name]):
             raise UnknownNameError(f"Server {server!r} has no variable {name!r} that is written out.")
         key = secret_name(server, name)
         self.vault.put(ServerId(catalog, server), key, connection.env[name])
-        shown = tuple(one for one in connection.shown if one != name)
-        self._save(catalog, found, replace(connection, env={**connection.env, name: f"${{secret:{key}}}"}, shown=shown))
+        shown_names = tuple(variable for variable in connection.shown if variable != name)
+        self._save(
+            catalog,
+            stored_server,
+            replace(connection, env={**connection.env, name: f"${{secret:{key}}}"}, shown=shown_names),
+        )
 
     def show(self, catalog: str, server: str, name: str) -> None:
-        """Write a variable into the catalog as it is, because it is no secret. Raises UnknownNameError, CatalogError."""
-        found = self.catalogs.catalog(catalog).server(server)
-        connection, key = _connection(found), secret_name(server, name)
+        """Write a variable that is no secret into the catalog. Raises UnknownNameError, CatalogError."""
+        stored_server = self.catalogs.catalog(catalog).server(server)
+        connection, key = _connection(stored_server), secret_name(server, name)
         if connection.env.get(name) != f"${{secret:{key}}}":
             raise UnknownNameError(f"Server {server!r} has no variable {name!r} that is a secret as a whole.")
         launch = self.vault.resolve(ServerId(catalog, server), Connection("stdio", env={name: connection.env[name]}))
         value = launch.env[name]
         if telling(name) or looks_secret(value):
             raise CatalogError(f"{name} of server {server!r} looks like a secret, so it stays hidden.")
-        shown = (*connection.shown, name)
-        self._save(catalog, found, replace(connection, env={**connection.env, name: value}, shown=shown))
+        shown_names = (*connection.shown, name)
+        self._save(catalog, stored_server, replace(connection, env={**connection.env, name: value}, shown=shown_names))
         self.vault.remove(ServerId(catalog, server), key)
 
     def _of_server(self, catalog: str, server: Server, person: str) -> list[ServerValue]:
         connection = server.connection
         if connection is None:
             return []
-        shared, kept = ServerId(catalog, server.name), self.vault.names()
+        shared, stored = ServerId(catalog, server.name), self.vault.names()
         holder = self.vault.holder(shared, person)
-        missing, own = names_in(*self.vault.missing(holder, connection)), personal_names(holder, connection)
-        keys = {name: holder if name in own else shared for name in sorted(names_in(*connection.texts()))}
+        missing, personal = names_in(*self.vault.missing(holder, connection)), personal_names(holder, connection)
+        keys = {name: holder if name in personal else shared for name in sorted(names_in(*connection.texts()))}
         rows = [
             ServerValue(
                 server.name,
                 name,
-                state=_state(name, missing, (key, name) in kept),
-                set_at=kept.get((key, name)),
+                state=_state(name, missing, (key, name) in stored),
+                set_at=stored.get((key, name)),
                 person=key.person,
             )
             for name, key in keys.items()
         ]
-        written = {name: text for name, text in connection.env.items() if text and not names_in(text)}
+        literals = {name: text for name, text in connection.env.items() if text and not names_in(text)}
         return rows + [
             ServerValue(server.name, name, "written", written=text, kind=plain_value(name, text))
-            for name, text in written.items()
+            for name, text in literals.items()
         ]
 
     def _key(self, server: Server, name: str) -> str:
-        """The name that references use, from it or from that of the variable alone."""
-        used = names_in(*_connection(server).texts())
+        """Returns the name in references, from this name or from the variable's name."""
+        used_names = names_in(*_connection(server).texts())
         for key in (name, secret_name(server.name, name)):
-            if key in used:
+            if key in used_names:
                 return key
-        known = ", ".join(sorted(key.removeprefix(secret_name(server.name, "")) for key in used))
-        raise UnknownNameError(f"Server {server.name!r} refers to no value {name!r}; it refers to: {known or 'none'}.")
+        choices = ", ".join(sorted(key.removeprefix(secret_name(server.name, "")) for key in used_names))
+        raise UnknownNameError(
+            f"Server {server.name!r} refers to no value {name!r}; it refers to: {choices or 'none'}."
+        )
 
     def _save(self, catalog: str, server: Server, connection: Connection) -> None:
-        changed = replace(server, connection=connection)
-        self.catalogs.edit(catalog, lambda known: known.with_server(changed))
+        new_server = replace(server, connection=connection)
+        self.catalogs.edit(catalog, lambda current: current.with_server(new_server))
 
 
 def with_scheme(name: str, value: str) -> str:
@@ -351,8 +368,8 @@ def with_scheme(name: str, value: str) -> str:
     return f"Bearer {value}" if name.lower() == "authorization" and " " not in value else value
 
 
-def _state(name: str, missing: set[str], kept: bool) -> State:
-    return "missing" if name in missing else "kept" if kept else "environment"
+def _state(name: str, missing: set[str], stored: bool) -> State:
+    return "missing" if name in missing else "kept" if stored else "environment"
 
 
 def _connection(server: Server) -> Connection:

@@ -1,8 +1,7 @@
-"""Catalogs are kept up to date in the background: files that they follow, servers that say their lists changed, a look now and then.
+"""Keeps catalogs up to date in the background: followed files, servers whose lists changed, regular looks at all servers; and makes them
+ready for searches, so that words can decide meanwhile.
 
-No tool is called. A definition that another one replaced is held back by `core.governance.definitions`.
-
-Making a catalog ready for searches in the background, so that words can decide meanwhile.
+No tool is called. A replaced definition is held back by `core.governance.definitions`.
 """
 
 from __future__ import annotations
@@ -25,7 +24,6 @@ from core.domain.limits import Bucket
 
 if TYPE_CHECKING:
     from core.catalogs.background_jobs import BackgroundJobs, Job
-    from core.catalogs.catalogs import CatalogService
     from core.relevance.encoder import CachedEncoder
 
 
@@ -51,8 +49,8 @@ class Readiness:
         return catalog in self._loaded and self.catalogs.is_ready(catalog)
 
     def begin(self, catalog: str, *, link: str = "") -> Job | None:
-        """Begin to make a catalog ready. Returns the job, None if the catalog is ready. One that failed within the last minute is not begun
-        again."""
+        """Begin to make a catalog ready. Returns the job, None if the catalog is ready. A job that failed within the last minute is not
+        begun again."""
         if self.is_ready(catalog):
             return None
         key = f"decisions of {catalog}"
@@ -68,12 +66,12 @@ class Readiness:
         job = None if self.catalogs.is_ready(catalog) else self.begin(catalog, link=link)
         left_s = 0.0 if job is None else max(0.0, self.words_after_s - job.elapsed_s)
         if job is not None and job.wait(left_s) and self.catalogs.is_ready(catalog):
-            self.jobs.forget(job)  # what took a moment is in no list
+            self.jobs.forget(job)  # short jobs are not listed
             return None
         return job
 
     def make(self, catalog: str, progress: Callable[[int, int], None] | None = None) -> None:
-        """Embed, open and load what a search at the defaults needs. `progress` is that of `CatalogService.prepare`. Raises WayfareError."""
+        """Embed, open and load all that a search at the defaults needs. `progress` goes to `CatalogService.prepare`. Raises WayfareError."""
         self.catalogs.prepare(catalog, progress)
         self.encoder.encode_query("warm up")
         self.load_rest(catalog)
@@ -82,7 +80,7 @@ class Readiness:
 
 ROUND_S = 2.0
 AGAIN_S, AT_ONCE, PER_MINUTE = 0.5, 10.0, 6.0
-"""A server that says all the time that its list has changed is asked after this pause, and so often."""
+"""A server that reports changes all the time is asked after this pause, and so often."""
 FIRST_LOOK_S = 600.0
 """The first look waits, so that a start is not slowed down by servers."""
 _log = logging.getLogger(__name__)
@@ -114,7 +112,7 @@ class Upkeep(Rounds):
         self._lock = threading.Lock()
 
     def list_changed(self, server: ServerId, kind: str = "tools") -> None:
-        """A server says that it lists other tools, resources or prompts now, or that the resource of an address changed. Returns at once. The next round, which
+        """Called when a server reports changed tools, resources or prompts, or a change of the resource at an address. Returns at once. The next round, which
         begins now, asks for the tools; resources and prompts are asked for when a client wants them."""
         with self._lock:
             if kind == "tools":
@@ -134,9 +132,9 @@ class Upkeep(Rounds):
 
     def round(self) -> None:
         self._followed.round()
-        for catalog, servers in groupby(sorted(self._due()), key=lambda one: one.catalog):
+        for catalog, servers in groupby(sorted(self._due()), key=lambda server: server.catalog):
             try:
-                self._refresh(catalog, {one.server for one in servers})
+                self._refresh(catalog, {server.server for server in servers})
             except WayfareError as error:
                 _log.info("the servers of %s were not asked: %s", catalog, error)
         self._catalogs.prepare_again()
@@ -144,7 +142,7 @@ class Upkeep(Rounds):
     def _due(self) -> Iterable[ServerId]:
         now_s = self._clock()
         with self._lock:
-            due = {one for one in self._told if self._may_ask(one, now_s)}
+            due = {server for server in self._told if self._may_ask(server, now_s)}
             self._told -= due
         if self._look_s and now_s >= self._next_look_s:
             self._next_look_s = now_s + self._look_s
@@ -157,14 +155,16 @@ class Upkeep(Rounds):
         return due
 
     def _may_ask(self, server: ServerId, now_s: float) -> bool:
-        asked = self._asked.setdefault(server, Bucket(AT_ONCE))
-        paused = asked.level is not None and now_s < asked.at_s + AGAIN_S
-        return not paused and not asked.wait_s(PER_MINUTE, now_s)
+        bucket = self._asked.setdefault(server, Bucket(AT_ONCE))
+        paused = bucket.level is not None and now_s < bucket.at_s + AGAIN_S
+        return not paused and not bucket.wait_s(PER_MINUTE, now_s)
 
     def _refresh(self, catalog: str, names: set[str]) -> None:
         if catalog not in self._catalogs.stored():
-            return  # a shipped one stays as it is
-        known = self._catalogs.catalog(catalog)
-        for found in self._servers.refresh(catalog, [one for one in known.servers if one.name in names]):
-            if found.error:
-                _log.info("%s", found.error)
+            return  # a shipped catalog does not change
+        stored_catalog = self._catalogs.catalog(catalog)
+        for discovery in self._servers.refresh(
+            catalog, [server for server in stored_catalog.servers if server.name in names]
+        ):
+            if discovery.error:
+                _log.info("%s", discovery.error)

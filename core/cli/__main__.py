@@ -1,4 +1,4 @@
-"""`python -m core.cli`: the same as `wayfare`."""
+"""`python -m core.cli` runs `wayfare`."""
 
 from core.cli.main import main
 

@@ -112,8 +112,8 @@ def _document(
 
 
 def _line(event: AgentEvent, planner: str) -> str:
-    """Returns one event for the terminal. Results of tools are indented and marked by >, the planner's words have its
-    name."""
+    """Returns one event for the terminal. Results of tools are indented and marked by >, and the planner's words begin with
+    its name."""
     match event:
         case Routed():
             return _routed(event, planner)
@@ -127,14 +127,14 @@ def _routed(event: Routed, planner: str) -> str:
     decision = event.decision
     tools = [output.printable(decision.tools.ids[row]) for row in decision.candidates]
     more = f", {len(tools) - CANDIDATES_SHOWN} more" if len(tools) > CANDIDATES_SHOWN else ""
-    found = (
+    candidates = (
         f"{', '.join(tools[:CANDIDATES_SHOWN])}{more}" if tools else output.printable(decision.reason, SAID_CHARACTERS)
     )
     needs = f" (needs step {', '.join(str(need + 1) for need in event.needs)})" if event.needs else ""
     tokens = decision.tokens
     return (
         f"{event.step + 1}. {output.printable(decision.query, SAID_CHARACTERS)}{needs}{_words(event.words, planner)}\n"
-        f"  ROUTE    {found}\n"
+        f"  ROUTE    {candidates}\n"
         f"           decision {decision.id}, {units.seconds(decision.timings_ms['total'] / 1e3)}, "
         f"{tokens['exposed']:,} tokens shown, {tokens['cached']:,} cached, of {tokens['baseline']:,}"
     )
@@ -144,14 +144,14 @@ def _executed(event: Executed, planner: str) -> str:
     outcome = event.outcome
     if outcome is None:
         way = "; --allow-writes lets it be called" if event.error == MAY_WRITE else ""
-        what = f"not called: {event.error.replace('_', ' ')}{way}"
+        result = f"not called: {event.error.replace('_', ' ')}{way}"
     else:
         mark = ", simulated" if outcome.simulated else ""
-        what = f"{outcome.kind.replace('_', ' ')}{mark}, {units.price(outcome.price_usd)}, {units.seconds(outcome.latency_s)}"
-    said = visible(event.said)
-    shown = said if len(said) <= SAID_CHARACTERS else f"{said[:SAID_CHARACTERS]}… [{len(said):,} characters]"
-    quoted = "\n".join(f"           > {line}" for line in shown.splitlines())
-    return f"  EXECUTE  {output.printable(event.tool)}: {what}{_words(event.words, planner)}\n{quoted}"
+        result = f"{outcome.kind.replace('_', ' ')}{mark}, {units.price(outcome.price_usd)}, {units.seconds(outcome.latency_s)}"
+    answer = visible(event.said)
+    excerpt = answer if len(answer) <= SAID_CHARACTERS else f"{answer[:SAID_CHARACTERS]}… [{len(answer):,} characters]"
+    quoted = "\n".join(f"           > {line}" for line in excerpt.splitlines())
+    return f"  EXECUTE  {output.printable(event.tool)}: {result}{_words(event.words, planner)}\n{quoted}"
 
 
 def _words(words: str, planner: str) -> str:

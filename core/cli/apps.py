@@ -37,7 +37,7 @@ def working_on(app: App) -> Generator[None]:
 
 
 def terminal_progress() -> Report:
-    """Returns what reports steps on standard error if that is a terminal, else nothing."""
+    """Returns a report on standard error if that is a terminal, else a silent report."""
     return TerminalProgress() if sys.stderr.isatty() else silent
 
 
@@ -47,22 +47,22 @@ def settings(context: click.Context | None = None) -> Settings:
 
 
 def opened(*, alone: bool = False, existing: bool = False) -> AbstractContextManager[App]:
-    """Returns the app over the store of the command, which may have to be an `existing` one. Raises StoreError, and
-    StoreBusyError if a console serves the store: the command runs there then. A command that runs `alone` shares the store with the console."""
-    held = _held.get()
-    if held is not None:
-        return nullcontext(held)
+    """Returns the app over the store of the command, which has to exist if `existing`. Raises StoreError, and
+    StoreBusyError if a console serves the store, which then runs the command. A command that runs `alone` shares the store with the console."""
+    current = _held.get()
+    if current is not None:
+        return nullcontext(current)
     from core.domain.console import owner_of
     from core.store.connection import COMMAND
 
-    given = settings()
-    if existing and not Path(given.db).exists():
-        raise StoreError(f"There is no store {given.db}; name one with --db.")
-    if not alone and (owner := owner_of(given.db)) is not None:
+    command_settings = settings()
+    if existing and not Path(command_settings.db).exists():
+        raise StoreError(f"There is no store {command_settings.db}; name one with --db.")
+    if not alone and (owner := owner_of(command_settings.db)) is not None:
         raise StoreBusyError(
-            f"The store {given.db} is in use by the console on {owner.url}; stop it with `wayfare stop`."
+            f"The store {command_settings.db} is in use by the console on {owner.url}; stop it with `wayfare stop`."
         )
-    return open_app(given, report=terminal_progress(), sharing=COMMAND)
+    return open_app(command_settings, report=terminal_progress(), sharing=COMMAND)
 
 
 @contextmanager
@@ -73,8 +73,8 @@ def opened_catalog(catalog: str) -> Generator[tuple[App, str]]:
 
 
 def opened_even_if_busy() -> AbstractContextManager[App]:
-    """Returns the app. If a process other than a console has the store for itself, returns an app that stores no runs, and says
-    so."""
+    """Returns the app. If a process other than a console has locked the store, reports that and returns an app that stores no
+    runs."""
     try:
         return opened()
     except StoreBusyError as error:
@@ -109,8 +109,8 @@ class ListedRun:
 
 @contextmanager
 def listed_run(app: App, what: str) -> Generator[ListedRun]:
-    """Lists the command among the runs of the console, with its progress, until the block ends, and stores how it ended. `what` it
-    does is the progress on standard error."""
+    """Lists the command among the runs of the console, with its progress, until the block ends, and stores the result. `what` names
+    the progress on standard error."""
     from core.catalogs.background_jobs import Stopped
 
     title = shlex.join(["wayfare", *click.get_current_context().obj])

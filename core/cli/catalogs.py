@@ -71,7 +71,7 @@ def discover(file: Path, name: str | None, follow: Follow | None) -> None:
     with apps.opened() as app:
         report = app.catalog_editor.discover_file(file, name, follow=follow)
     print_report(report)
-    if any(one.error or one.refused for one in report.discoveries):
+    if any(discovery.error or discovery.refused for discovery in report.discoveries):
         sys.exit(1)
 
 
@@ -103,8 +103,8 @@ def print_report(report: ImportReport) -> None:
         click.echo(f"  note: {output.printable(note.where)}: {output.printable(note.text, 200)}")
     for discovery, why in refused:
         waits = " It is kept without tools." if discovery.error and discovery.server is not None else ""
-        kept = " It stays as it was discovered before." if discovery.kept else waits
-        click.echo(f"  refused: {output.printable(discovery.name)}: {output.printable(why, 300)}{kept}")
+        remark = " It stays as it was discovered before." if discovery.kept else waits
+        click.echo(f"  refused: {output.printable(discovery.name)}: {output.printable(why, 300)}{remark}")
     if imported.needs_discovery and not report.discoveries:
         click.echo("  These servers list their tools themselves: run `wayfare discover` on the same file.")
     click.echo(f"  {_lint_line(report)}")
@@ -112,9 +112,9 @@ def print_report(report: ImportReport) -> None:
 
 def _lint_line(report: ImportReport) -> str:
     count = report.lint_errors
-    found = f"{count} error{'' if count == 1 else 's'}" if count else "no errors" if count == 0 else "not yet looked at"
+    words = f"{count} error{'' if count == 1 else 's'}" if count else "no errors" if count == 0 else "not yet looked at"
     return (
-        f"lint: {found}; `wayfare lint --catalog {shlex.quote(output.printable(report.catalog))}` shows every finding."
+        f"lint: {words}; `wayfare lint --catalog {shlex.quote(output.printable(report.catalog))}` shows every finding."
     )
 
 
@@ -147,16 +147,26 @@ def override(place: str | None, description: str | None, remove: bool, catalog: 
 
 def _list_wordings(catalog: str) -> None:
     with apps.opened_catalog(catalog) as (app, chosen):
-        found, stale = app.wordings.list(chosen), app.wordings.stale(chosen)
-    rows = [(f"{one.server}::{one.tool}" if one.tool else one.server, one, one not in stale) for one in found]
+        wordings, stale = app.wordings.list(chosen), app.wordings.stale(chosen)
+    rows = [
+        (f"{wording.server}::{wording.tool}" if wording.tool else wording.server, wording, wording not in stale)
+        for wording in wordings
+    ]
     if output.wants_json():
         output.document(
-            {"overrides": [{"place": at, "description": one.text, "counts": counts} for at, one, counts in rows]}
+            {
+                "overrides": [
+                    {"place": place, "description": wording.text, "counts": counts} for place, wording, counts in rows
+                ]
+            }
         )
         return
     output.table(
         ("place", "counts", "description"),
-        [(at, "yes" if counts else "no, the server's words changed", one.text) for at, one, counts in rows],
+        [
+            (place, "yes" if counts else "no, the server's words changed", wording.text)
+            for place, wording, counts in rows
+        ],
     )
 
 
@@ -219,19 +229,19 @@ def _one_client(app: App, client: SetupClient, over: Way | None, token_client: s
 
 
 def _import(app: App, client: SetupClient) -> None:
-    found = (one for one in found_configurations(app.catalogs, Path.home()) if one.client is client)
-    chosen = next((one.path for one in found if one.others is not None), None)
-    if chosen is None:
+    configs = (config for config in found_configurations(app.catalogs, Path.home()) if config.client is client)
+    path = next((config.path for config in configs if config.others is not None), None)
+    if path is None:
         raise WayfareError(
             f"No configuration of {client.title} with servers was found in the home folder; see `wayfare setup`."
         )
-    print_report(app.catalog_editor.discover_file(chosen, client.id))
+    print_report(app.catalog_editor.discover_file(path, client.id))
 
 
 def _came(client: SetupClient, visits: tuple[Visit, ...]) -> str:
     if not visits:
         return f"No request of {client.title} has come yet; run `wayfare setup {client.id}` again after it started."
-    first, last = min(one.first for one in visits), visits[0].last
+    first, last = min(visit.first for visit in visits), visits[0].last
     latest = f", its latest at {last:%Y-%m-%d %H:%M:%S}" if last else ""
     return f"Its first request came at {first:%Y-%m-%d %H:%M:%S} UTC, as {output.printable(visits[0].name)!r}{latest}."
 
@@ -239,19 +249,19 @@ def _came(client: SetupClient, visits: tuple[Visit, ...]) -> str:
 def _first(visits: tuple[Visit, ...]) -> dict[str, Any] | None:
     if not visits:
         return None
-    first = min(visits, key=lambda one: one.first)
+    first = min(visits, key=lambda visit: visit.first)
     latest = visits[0].last.isoformat() if visits[0].last else None
     return {"name": first.name, "at": first.first.isoformat(), "latest": latest}
 
 
 def _overview(app: App) -> None:
     if output.wants_json():
-        clients = [{"client": one.id, "title": one.title, "over": one.ways, "first_request": _first(visits_of(app.governance.visits, one))} for one in CLIENTS.values()]  # fmt: skip
+        clients = [{"client": client.id, "title": client.title, "over": client.ways, "first_request": _first(visits_of(app.governance.visits, client))} for client in CLIENTS.values()]  # fmt: skip
         print_found(app, clients=clients)
         return
     rows = [
-        (one.id, one.title, ", ".join(one.ways), _short(visits_of(app.governance.visits, one)))
-        for one in CLIENTS.values()
+        (client.id, client.title, ", ".join(client.ways), _short(visits_of(app.governance.visits, client)))
+        for client in CLIENTS.values()
     ]
     output.table(("client", "", "over", "first request"), rows)
     click.echo()
@@ -260,33 +270,33 @@ def _overview(app: App) -> None:
 
 def print_found(app: App, **beside: Any) -> None:
     """Prints the client configurations of this machine, and the command that imports each."""
-    found = found_configurations(app.catalogs, Path.home())
+    configs = found_configurations(app.catalogs, Path.home())
     if output.wants_json():
-        output.document({**beside, "configurations": [_as_json(one) for one in found]})
+        output.document({**beside, "configurations": [_as_json(config) for config in configs]})
         return
-    for one in found:
-        click.echo(f"{one.client.title}: {one.path}\n  {_found_words(one)}")
-        if not one.problem and len(one.known) < len(one.servers):
-            click.echo(f"  wayfare setup {one.client.id} --import")
-    if not found:
+    for config in configs:
+        click.echo(f"{config.client.title}: {config.path}\n  {_found_words(config)}")
+        if not config.problem and len(config.known) < len(config.servers):
+            click.echo(f"  wayfare setup {config.client.id} --import")
+    if not configs:
         click.echo("No client configuration with servers was found in the home folder.")
 
 
 def _short(visits: tuple[Visit, ...]) -> str:
-    return f"{min(one.first for one in visits):%Y-%m-%d %H:%M} UTC" if visits else "none yet"
+    return f"{min(visit.first for visit in visits):%Y-%m-%d %H:%M} UTC" if visits else "none yet"
 
 
-def _found_words(found: FoundConfiguration) -> str:
+def _found_words(config: FoundConfiguration) -> str:
     """Returns the cost of a configuration, now and with Wayfare, in sentences."""
-    if found.problem:
-        return output.printable(found.problem, 300)
-    count, beside = len(found.servers), " beside Wayfare" if found.has_wayfare else ""
+    if config.problem:
+        return output.printable(config.problem, 300)
+    count, beside = len(config.servers), " beside Wayfare" if config.has_wayfare else ""
     servers = f"{count} server{'s' * (count != 1)}{beside}"
-    if not found.known:
+    if not config.known:
         return f"{servers}. Their tools are counted once they are imported."
-    meter = found.meter(own_tokens())
+    meter = config.meter(own_tokens())
     counted, projected = meter.counted, meter.projected
-    rest = len(found.servers) - len(found.known)
+    rest = len(config.servers) - len(config.known)
     more = f" The tools of {rest} more are not known." if rest else ""
     return (
         f"{servers}. Counted: {counted.tools} tools, {counted.definitions:,} tokens a turn; with Wayfare {own_tokens():,} and the "
@@ -294,15 +304,15 @@ def _found_words(found: FoundConfiguration) -> str:
     )
 
 
-def _as_json(found: FoundConfiguration) -> dict[str, Any]:
+def _as_json(config: FoundConfiguration) -> dict[str, Any]:
     return {
-        "client": found.client.id,
-        "file": str(found.path),
-        "problem": found.problem or None,
-        "servers": list(found.servers),
-        "known": list(found.known),
-        "tools": found.tools,
-        "tokens": found.tokens if found.known else None,
+        "client": config.client.id,
+        "file": str(config.path),
+        "problem": config.problem or None,
+        "servers": list(config.servers),
+        "known": list(config.known),
+        "tools": config.tools,
+        "tokens": config.tokens if config.known else None,
         "tokens_with_wayfare": own_tokens(),
-        "has_wayfare": found.has_wayfare,
+        "has_wayfare": config.has_wayfare,
     }

@@ -106,8 +106,8 @@ def clients(
         else:
             register.revoke(name, origin="cli")
             anonymous = name == ANONYMOUS
-            said = app.governance.admission.without_token_words() if anonymous else "its token is no longer accepted."
-            output.outcome({"client": name, "revoked": True}, f"{name} is revoked: {said}")
+            remark = app.governance.admission.without_token_words() if anonymous else "its token is no longer accepted."
+            output.outcome({"client": name, "revoked": True}, f"{name} is revoked: {remark}")
 
 
 def _made(name: str, token: str, about: str, *, person: bool) -> str:
@@ -117,14 +117,19 @@ def _made(name: str, token: str, about: str, *, person: bool) -> str:
     return "\n".join(filter(None, (line, about)))
 
 
-def _list(found: tuple[Client, ...]) -> None:
+def _list(client_list: tuple[Client, ...]) -> None:
     rows = [
-        {"client": one.name, "revoked": one.revoked, "since": one.since.isoformat(), **json.loads(one.scope.to_json())}
-        for one in found
+        {
+            "client": client.name,
+            "revoked": client.revoked,
+            "since": client.since.isoformat(),
+            **json.loads(client.scope.to_json()),
+        }
+        for client in client_list
     ]
     output.listing(
         {"clients": rows}, ("client", "", "since", "may use"),
-        [(one.name, _state(one), f"{one.since:%Y-%m-%d %H:%M}", one.scope.words()) for one in found],
+        [(client.name, _state(client), f"{client.since:%Y-%m-%d %H:%M}", client.scope.words()) for client in client_list],
         none="There is no client with a token; this machine needs none. `wayfare clients add NAME` makes one."
     )  # fmt: skip
 
@@ -185,15 +190,15 @@ def pin(tool: str | None, client: str, remove: bool, catalog: str) -> None:
     with apps.opened() as app:
         governance = app.governance
         if tool is not None:
-            wanted = Pin(f"{app.catalogs.open(catalog).name}/{tool}", client)
-            if remove and wanted not in governance.policy.pinned:
+            target = Pin(f"{app.catalogs.open(catalog).name}/{tool}", client)
+            if remove and target not in governance.policy.pinned:
                 raise WayfareError(f"{tool} is not pinned for {client}; `wayfare pin` lists what is.")
             if not remove:
-                app.catalogs.catalog(wanted.tool.partition("/")[0]).find(*tool.partition("::")[::2])
-            governance.pin(wanted, on=not remove, origin="cli")
-        found = [(one, app.preflight.gone(one.tool, one.client)) for one in governance.policy.pinned]
-    rows = [{"tool": one.tool, "client": one.client, "left_out": why} for one, why in found]
-    lines = [(one.tool, one.client, f"left out: {why}" if why else "listed") for one, why in found]
+                app.catalogs.catalog(target.tool.partition("/")[0]).find(*tool.partition("::")[::2])
+            governance.pin(target, on=not remove, origin="cli")
+        pins = [(pin, app.preflight.gone(pin.tool, pin.client)) for pin in governance.policy.pinned]
+    rows = [{"tool": pin.tool, "client": pin.client, "left_out": why} for pin, why in pins]
+    lines = [(pin.tool, pin.client, f"left out: {why}" if why else "listed") for pin, why in pins]
     output.listing({"pinned": rows}, ("tool", "client", ""), lines, none="No tool is pinned.")
 
 
@@ -216,7 +221,7 @@ def approvals(action: str, number: str | None) -> None:
         raise click.UsageError(f"{action} {'takes no NUMBER' if number else 'needs a NUMBER'}.")
     with apps.opened() as app:
         if number is None:
-            calls = [one.change for one in app.governance.waiting()]
+            calls = [call.change for call in app.governance.waiting()]
             _waiting(calls, app.governance.definitions.held())
             return
         approve = action == "approve"
@@ -229,31 +234,34 @@ def approvals(action: str, number: str | None) -> None:
         output.outcome({"number": number, "decided": done}, f"{number} is {done}.")
 
 
-def _waiting(calls: Sequence[ApprovalChange], held: Sequence[HeldDefinition]) -> None:
+def _waiting(calls: Sequence[ApprovalChange], held_tools: Sequence[HeldDefinition]) -> None:
     """Prints everything that waits for a person, with the full arguments of each call."""
     if output.wants_json():
         rows = [
-            {"number": one.id, "client": one.client, "catalog": one.catalog, "tool": f"{one.server}::{one.tool}",
-             "arguments": visible(one.arguments_json), "price_usd": one.price_usd, "reasons": one.reasons,
-             "expires_at": one.expires_at.isoformat()}
-            for one in calls
+            {"number": call.id, "client": call.client, "catalog": call.catalog, "tool": f"{call.server}::{call.tool}",
+             "arguments": visible(call.arguments_json), "price_usd": call.price_usd, "reasons": call.reasons,
+             "expires_at": call.expires_at.isoformat()}
+            for call in calls
         ]  # fmt: skip
-        definitions = {f"{one.catalog}/{one.tool.id}": one.why for one in held}
+        definitions = {f"{definition.catalog}/{definition.tool.id}": definition.why for definition in held_tools}
         changes = {
-            f"{one.catalog}/{one.tool.id}": {part.part: _marked(part) for part in one.differences} for one in held
+            f"{definition.catalog}/{definition.tool.id}": {
+                difference.part: _marked(difference) for difference in definition.differences
+            }
+            for definition in held_tools
         }
         output.document(
             {"calls": rows, "definitions": list(definitions), "held_because": definitions, "differences": changes}
         )
-    elif calls or held:
-        lines = [(one.id, one.client, f"{one.server}::{one.tool}", one.reasons) for one in calls]
-        lines += [(f"{one.catalog}/{one.tool.id}", "", "", one.why) for one in held]
+    elif calls or held_tools:
+        lines = [(call.id, call.client, f"{call.server}::{call.tool}", call.reasons) for call in calls]
+        lines += [(f"{definition.catalog}/{definition.tool.id}", "", "", definition.why) for definition in held_tools]
         output.table(("number", "client", "tool", "waits because"), lines)
-        for one in calls:
-            click.echo(f"\nArguments of {one.id}: {visible(one.arguments_json)}")
-        for one in held:
-            for part in one.differences:
-                click.echo(f"\n{one.catalog}/{one.tool.id}, {part.part}: {_marked(part)}")
+        for item in calls:
+            click.echo(f"\nArguments of {item.id}: {visible(item.arguments_json)}")
+        for item in held_tools:
+            for difference in item.differences:
+                click.echo(f"\n{item.catalog}/{item.tool.id}, {difference.part}: {_marked(difference)}")
     else:
         click.echo("Nothing waits for a person.")
 
@@ -261,8 +269,8 @@ def _waiting(calls: Sequence[ApprovalChange], held: Sequence[HeldDefinition]) ->
 MARKS = {"removed": "[-{}-]", "added": "{{+{}+}}"}
 
 
-def _marked(part: PartDifference) -> str:
-    return "".join(MARKS.get(piece.change, "{}").format(visible(piece.text)) for piece in part.pieces)
+def _marked(difference: PartDifference) -> str:
+    return "".join(MARKS.get(piece.change, "{}").format(visible(piece.text)) for piece in difference.pieces)
 
 
 @click.command()
@@ -284,20 +292,20 @@ def audit(file: Path | None, head: str) -> None:
     Example: wayfare audit --export log.jsonl
     """
     with apps.opened() as app, options.written(file) as write:
-        found = app.store.events.audit(lambda line: write(f"{line}\n"))
-    problem = found.problem
-    if not problem and head and head.lower() != found.hash:
-        problem = f"The newest hash is {found.hash}, not {head}."
+        report = app.store.events.audit(lambda line: write(f"{line}\n"))
+    problem = report.problem
+    if not problem and head and head.lower() != report.hash:
+        problem = f"The newest hash is {report.hash}, not {head}."
     if output.wants_json():
-        output.document({"ok": not problem, **asdict(found), "problem": problem})
+        output.document({"ok": not problem, **asdict(report), "problem": problem})
     elif problem:
         click.echo(problem, err=True)
     else:
-        older = f"; {found.older:,} older ones were written before there were seals" if found.older else ""
-        lost = found.without_traces
+        older = f"; {report.older:,} older ones were written before there were seals" if report.older else ""
+        lost = report.without_traces
         traces = f" Records up to {lost:,} have lost their traces, whose time is over." if lost else ""
         click.echo(
-            f"{found.records:,} records in {found.seals:,} writes are unchanged{older}.{traces}\nNewest hash: {found.hash}"
+            f"{report.records:,} records in {report.seals:,} writes are unchanged{older}.{traces}\nNewest hash: {report.hash}"
         )
     if problem:
         sys.exit(1)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 CALLS_END_S, TELLS_S = 30.0, 0.3
-"""How long a console that is told to end lets calls of agents end, and tells others that it ends."""
+"""How long an ending console waits for calls of agents, and how long it tells other calls that it ends."""
 _log = logging.getLogger(__name__)
 _given = threading.local()
 
@@ -56,9 +56,9 @@ class CommandDoor:
 
     async def serve(self, request: Request) -> Response:
         """Answers 403 to other machines and to requests without the key, 400 to a POST without a command."""
-        given = request.headers.get("authorization", "").removeprefix("Bearer ")
-        here = launched().hosts & {urlsplit(launched().url).netloc}  # the address of --host
-        if stranger(request.scope, here) or not secrets.compare_digest(given.encode(), self.key.encode()):
+        key = request.headers.get("authorization", "").removeprefix("Bearer ")
+        own_hosts = launched().hosts & {urlsplit(launched().url).netloc}  # the address of --host
+        if stranger(request.scope, own_hosts) or not secrets.compare_digest(key.encode(), self.key.encode()):
             return JSONResponse({"error": "Only commands with the key of this store are accepted."}, status_code=403)
         if request.method == "GET":
             return JSONResponse({"uses": self._uses.users(), "idle_s": self._uses.idle_s})
@@ -77,7 +77,7 @@ class CommandDoor:
         return JSONResponse(asdict(done))
 
     async def _end(self) -> None:
-        """Ends the console when no call of an agent is under way, or after the limit. Calls that come then are told to go to the next."""
+        """Ends the console when no call of an agent is under way, or after the limit. Later calls are sent to the next console."""
         with anyio.move_on_after(CALLS_END_S):
             while self._uses.active("agent"):
                 await anyio.sleep(0.02)

@@ -14,12 +14,12 @@ from core.domain.console import OwnerLeftError, asked, owner_of
 from core.domain.errors import StoreBusyError
 
 ALONE = {"up", "status", "stop", "mcp", "virtual", "train-encoder", "restore"}
-"""Commands that serve or train, and those about the console, always run in their own process."""
+"""Commands that serve or train, and commands about the console, always run in their own process."""
 
 
 def joined(command: click.Command, name: str, words: Sequence[str], error: StoreBusyError) -> int | None:
     """Runs the command in the console of its store. Returns its exit code, or None if the console ended before it took the
-    command. Raises the error if no console takes it."""
+    command. Raises the error if no console takes the command."""
     if name in ALONE:
         raise error
     context = _context(command, name, words)
@@ -27,13 +27,13 @@ def joined(command: click.Command, name: str, words: Sequence[str], error: Store
     if owner is None or not owner.key:
         raise error
     try:
-        done = asked(owner, "POST", {"arguments": [name, *_from_anywhere(command, name, words)]})
+        result = asked(owner, "POST", {"arguments": [name, *_from_anywhere(command, name, words)]})
     except OwnerLeftError:
         return None
-    sys.stdout.write(done["out"])
+    sys.stdout.write(result["out"])
     sys.stdout.flush()
-    sys.stderr.write(done["err"])
-    return int(done["code"])
+    sys.stderr.write(result["err"])
+    return int(result["code"])
 
 
 def _from_anywhere(command: click.Command, name: str, words: Sequence[str]) -> list[str]:

@@ -64,7 +64,7 @@ def write(count: int, seed: int, planner: str, out: Path | None, catalog: str) -
     with apps.opened_catalog(catalog) as (app, name), apps.listed_run(app, "Writing tasks") as run:
         with watched(Watch(run.job.stop)):
             written = app.task_writing.write(name, count=count, seed=seed, planner=planner, progress=run)
-        if written.tasks and name == catalog:  # not one of a file
+        if written.tasks and name == catalog:  # not a catalog file
             run.shows("lab", catalog=name, tasks=f"{STORED}{app.task_writing.keep(name, written.tasks)}")
     text = tasks_text(written.tasks)
     if out is not None:
@@ -174,68 +174,70 @@ def bench(
     Example: wayfare bench --tasks tasks.jsonl --catalog catalog.json --router ehrr --json
     """
     earlier = None if baseline is None else read_baseline(options.read_file(baseline), source=str(baseline))
-    asked = BenchOptions(settings=options.settings_of(settings), **given)
-    if asked.tasks and asked.judgments:
+    bench_options = BenchOptions(settings=options.settings_of(settings), **given)
+    if bench_options.tasks and bench_options.judgments:
         raise click.UsageError("Give one of --tasks and --judgments.")
     if earlier is not None:
-        asked = _completed(ctx, asked, earlier)
-    if asked.network != MEASURED and (ray or live):
+        bench_options = _completed(ctx, bench_options, earlier)
+    if bench_options.network != MEASURED and (ray or live):
         raise WayfareError("--network is simulated in this process alone; leave out --ray and --live.")
-    if not asked.tasks and not asked.judgments:
+    if not bench_options.tasks and not bench_options.judgments:
         raise click.MissingParameter(param_hint="'--tasks'", param_type="option", ctx=ctx)
     with (
         apps.opened_even_if_busy() as app,
         apps.listed_run(app, "Routing") as listed,
         apps.spread_over(ray, app) as spread,
     ):
-        name = asked.opened(app)
-        labelled, source = asked.labelled(app, name)
+        name = bench_options.opened(app)
+        labelled, source = bench_options.labelled(app, name)
         storing = store and app.store.path is not None
-        deep = [int(parameters.values()["n"] or 0) for _, parameters in asked.chosen(app)]
+        deep = [int(parameters.values()["n"] or 0) for _, parameters in bench_options.chosen(app)]
         experiments = [
             Experiment(
-                labelled, source=source, catalog=name, router=router, preset=asked.preset, parameters=parameters, hints=asked.hints,
+                labelled, source=source, catalog=name, router=router, preset=bench_options.preset, parameters=parameters, hints=bench_options.hints,
                 seed=seed, playing=Playing(n, seeds, value_usd, s_per_usd, live, split) if execute else None,
             )
-            for (router, parameters), n in zip(asked.chosen(app, RANKED), deep, strict=True)
+            for (router, parameters), n in zip(bench_options.chosen(app, RANKED), deep, strict=True)
         ]  # fmt: skip
         each = experiments[0].decisions
-        made = [
+        results = [
             app.measuring.measure(
                 experiment, resumable=storing, spread=spread,
-                progress=lambda done, before=at * each: listed(before + done, each * len(deep)),
+                progress=lambda done, offset=position * each: listed(offset + done, each * len(deep)),
             )
-            for at, experiment in enumerate(experiments)
+            for position, experiment in enumerate(experiments)
         ]  # fmt: skip
-        runs = [one.run for one in made]
-        levelled = [
+        runs = [result.run for result in results]
+        level_runs = [
             run
-            for experiment, one in zip(experiments, made, strict=True)
+            for experiment, result in zip(experiments, results, strict=True)
             for run in app.lab.levels(
-                labelled, catalog=name, router=experiment.router, parameters=experiment.parameters, known=one.asked
+                labelled, catalog=name, router=experiment.router, parameters=experiment.parameters, known=result.asked
             )
         ]
         digest = app.lab_runs.digest(name)
         generated = sum(bool(task.provenance) for task in labelled)
         missing = missing_labels(labelled, app.catalogs.catalog(name).tool_row)
-        entries = [one.entry for one in made]
+        entries = [result.entry for result in results]
         if storing:
-            _keep(app, made, labelled, entries)
+            _keep(app, results, labelled, entries)
             listed.shows(
-                "lab", **app.lab_runs.place(made[0].conditions), runs=",".join(one.get("id", "") for one in entries)
+                "lab",
+                **app.lab_runs.place(results[0].conditions),
+                runs=",".join(entry.get("id", "") for entry in entries),
             )
     pairs = compared([run.scores[MEASURES[measure]] for run in runs], measure, seed=seed)
     gate = None if earlier is None else Gate.of(earlier, runs, digest, tolerance)
     if output.wants_json():
         document = {"runs": entries, "comparisons": [pair.to_json() for pair in pairs], "missing_labels": missing}
-        document |= {"made_with": asdict(asked), "catalog": digest.to_json(), "generated": generated}
-        document |= {"levels": [one.to_json() for one in levelled]}
+        document |= {"made_with": asdict(bench_options), "catalog": digest.to_json(), "generated": generated}
+        document |= {"levels": [run.to_json() for run in level_runs]}
         output.document(document if gate is None else document | {"gate": gate.to_json()})
     else:
         print_measures(runs)
         print_comparisons(runs, pairs)
-        print_played([one.played for one in made if one.played is not None])
-        print_levels(levelled)
+        print_played([result.played for result in results if result.played is not None])
+        print_levels(level_runs)
         print_generated(generated, len(labelled))
         print_missing(missing)
         if gate is not None:
@@ -261,14 +263,14 @@ class BenchOptions:
 
     def opened(self, app: App) -> str:
         """Returns the name of the catalog, with its prices and its network. Raises WayfareError."""
-        name, under = app.lab_runs.open(self.catalog), options.moment(self.network, self.at)
-        if under.with_simulated:
+        name, moment = app.lab_runs.open(self.catalog), options.moment(self.network, self.at)
+        if moment.with_simulated:
             raise WayfareError(
                 "A benchmark measures a catalog without its calls: give --network the name of a profile."
             )
         if self.prices == "tiers":
             name = app.lab.priced_by_tiers(name)
-        return app.lab.under_network(name, under) if under.simulated else name
+        return app.lab.under_network(name, moment) if moment.simulated else name
 
     def labelled(self, app: App, catalog: str) -> tuple[tuple[Task, ...], str]:
         """Returns the tasks of the file or the judgment set, and their source. Raises WayfareError."""
@@ -285,27 +287,29 @@ class BenchOptions:
         return [(router, app.routing.parameters(router, values, preset=self.preset)) for router in self.routers]
 
 
-def _completed(ctx: click.Context, asked: BenchOptions, earlier: Baseline) -> BenchOptions:
+def _completed(ctx: click.Context, bench_options: BenchOptions, earlier: Baseline) -> BenchOptions:
     """Takes missing options from the baseline. Settings are merged."""
-    then = {
+    missing = {
         name: earlier.made_with[name]
         for name in BenchOptions.__match_args__
         if name != "settings"
         and name in earlier.made_with
         and ctx.get_parameter_source(name) is ParameterSource.DEFAULT
     }
-    if asked.tasks:  # the baseline may have used a judgment set
-        then.pop("judgments", None)
-    if "routers" in then:
-        then["routers"] = tuple(then["routers"])
-    return replace(asked, **then, settings={**earlier.made_with.get("settings", {}), **asked.settings})
+    if bench_options.tasks:  # the baseline may have used a judgment set
+        missing.pop("judgments", None)
+    if "routers" in missing:
+        missing["routers"] = tuple(missing["routers"])
+    return replace(
+        bench_options, **missing, settings={**earlier.made_with.get("settings", {}), **bench_options.settings}
+    )
 
 
-def _keep(app: App, made: Sequence[Measured], tasks: Sequence[Task], entries: Sequence[dict[str, Any]]) -> None:
-    """Stores each run. If the store cannot be written, says so and goes on."""
-    for one, entry in zip(made, entries, strict=True):
+def _keep(app: App, results: Sequence[Measured], tasks: Sequence[Task], entries: Sequence[dict[str, Any]]) -> None:
+    """Stores each run. If the store cannot be written, reports it and returns."""
+    for result, entry in zip(results, entries, strict=True):
         try:
-            entry["id"] = app.lab_runs.keep(one.conditions, tasks, entry)
+            entry["id"] = app.lab_runs.keep(result.conditions, tasks, entry)
         except StoreError as error:
             click.echo(f"The runs are not stored. {error}", err=True)
             return

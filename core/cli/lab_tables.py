@@ -44,16 +44,16 @@ def print_comparisons(runs: Sequence[BenchmarkRun], found: Sequence[Compared]) -
         ("pair", found[0].measure, "95 %", "p", "p (Holm)", "effect d", "won/lost/same", "tasks needed"),
         [
             (
-                f"{runs[one.b].router} - {runs[one.a].router}",
-                f"{one.difference:+.3f}",
-                f"{one.low:+.3f} to {one.high:+.3f}",
-                f"{one.p:.4f}",
-                f"{one.p_holm:.4f}",
-                "–" if one.effect_size is None else f"{one.effect_size:+.2f}",
-                f"{one.won}/{one.lost}/{one.same}",
-                "–" if one.tasks_needed is None else f"{one.tasks_needed:,}",
+                f"{runs[pair.b].router} - {runs[pair.a].router}",
+                f"{pair.difference:+.3f}",
+                f"{pair.low:+.3f} to {pair.high:+.3f}",
+                f"{pair.p:.4f}",
+                f"{pair.p_holm:.4f}",
+                "–" if pair.effect_size is None else f"{pair.effect_size:+.2f}",
+                f"{pair.won}/{pair.lost}/{pair.same}",
+                "–" if pair.tasks_needed is None else f"{pair.tasks_needed:,}",
             )
-            for one in found
+            for pair in found
         ],
     )
 
@@ -74,7 +74,7 @@ def print_played(played: Sequence[ExecutionRun]) -> None:
             "invalid tools",
             "value m$",
         ),
-        [_outcome(one) for one in played],
+        [_outcome(run) for run in played],
     )
 
 
@@ -98,7 +98,9 @@ def print_levels(levelled: Sequence[LevelRun]) -> None:
     )
     for run in levelled:
         if len(run.by_steps) > 1:
-            decay = ", ".join(f"{steps} steps {of['f1']:.3f} (n = {n})" for steps, (n, of) in run.by_steps.items())
+            decay = ", ".join(
+                f"{steps} steps {scores['f1']:.3f} (n = {n})" for steps, (n, scores) in run.by_steps.items()
+            )
             click.echo(f"{run.router} {run.level}, F1 by steps: {decay}")
 
 
@@ -121,14 +123,14 @@ def print_gate(gate: Gate) -> None:
     """Prints the measures that fell, every lost and won task, the changes of the catalog, and the tasks that they
     affect."""
     for result in gate.runs:
-        fell = ", ".join(f"{one.measure} from {one.was:.3f} to {one.now:.3f}" for one in result.fell)
+        fell = ", ".join(f"{fall.measure} from {fall.was:.3f} to {fall.now:.3f}" for fall in result.fell)
         click.echo()
         click.echo(
             f"{result.router}: {f'quality fell: {fell}' if fell else f'no measure fell by more than {gate.tolerance:g}'}"
             f" ({result.tasks} tasks, lost {len(result.lost)}, won {len(result.won)})."
         )
-        for name, moved in (("lost", result.lost), ("won", result.won)):
-            for task in moved:
+        for name, tasks in (("lost", result.lost), ("won", result.won)):
+            for task in tasks:
                 click.echo(
                     f"  {name} {output.printable(task.id)}: {_place(task.was, task)}, now {_place(task.now, task)}"
                 )

@@ -76,11 +76,12 @@ def calibrate(
             options.write_file(exported, service.export(chosen, name))
             output.outcome({"file": str(exported)}, f"Written to {exported}.")
         elif imported is not None:
-            found = service.import_file(
+            calibration = service.import_file(
                 options.read_file(imported), source=str(imported), catalog=chosen, name=name, apply=applied, by=CLI
             )
             output.outcome(
-                _line(found), f"Calibration {output.printable(found.name)} kept{' and switched on' if applied else ''}."
+                _line(calibration),
+                f"Calibration {output.printable(calibration.name)} kept{' and switched on' if applied else ''}.",
             )
         else:
             _fit(app, chosen, tasks, name, applied=applied, attention=attention)
@@ -90,25 +91,29 @@ def _fit(
     app: App, catalog: str, tasks: Path | None, name: str, *, applied: bool, attention: ToolAttentionParameters
 ) -> None:
     labelled = None if tasks is None else app.lab.read_tasks(tasks)
-    kept = None
+    calibration = None
     with apps.listed_run(app, "Fitting") as run:
         run.shows("catalog", view="calibration", catalog=catalog)
         result = app.calibrations.fit(catalog, labelled, attention=attention, progress=run)
         if result.accepted:
-            kept = app.calibrations.save(result, name, apply=applied, by=CLI)
+            calibration = app.calibrations.save(result, name, apply=applied, by=CLI)
     if output.wants_json():
         output.document(
-            {**result.report(), "name": kept.name if kept else None, "applied": applied and kept is not None}
+            {
+                **result.report(),
+                "name": calibration.name if calibration else None,
+                "applied": applied and calibration is not None,
+            }
         )
     else:
-        _print_result(result, kept, applied=applied)
-    if applied and kept is None:
+        _print_result(result, calibration, applied=applied)
+    if applied and calibration is None:
         if output.wants_json():
             sys.exit(2)
         raise WayfareError(result.refused)
 
 
-def _print_result(result: CalibrationResult, kept: Calibration | None, *, applied: bool) -> None:
+def _print_result(result: CalibrationResult, calibration: Calibration | None, *, applied: bool) -> None:
     changes = [(MEASURES[name], change) for name, change in result.fit.measures.items()]
     changes.append((f"Tool Attention F1, theta {result.threshold.today:.2f} or fitted", result.threshold.f1))
     click.echo(f"{result.fit.labels} labelled sub-tasks, measured on held-back folds:")
@@ -117,34 +122,41 @@ def _print_result(result: CalibrationResult, kept: Calibration | None, *, applie
     output.table(
         ("measure", "before", "after", "change", "95 % interval"),
         [
-            (what, f"{c.before:.3f}", f"{c.after:.3f}", f"{c.gain:+.3f}", f"{c.low:+.3f} to {c.high:+.3f}")
-            for what, c in changes
+            (measure, f"{c.before:.3f}", f"{c.after:.3f}", f"{c.gain:+.3f}", f"{c.low:+.3f} to {c.high:+.3f}")
+            for measure, c in changes
         ],
     )
     click.echo()
     if result.fit.remark:
         click.echo(result.fit.remark)
-    if kept is None:
+    if calibration is None:
         click.echo("Nothing was kept.")
         return
     parts = ", ".join(result.accepted)
-    end = "switched on" if applied else f"switch it on with `wayfare calibrate --use {output.printable(kept.name)}`"
-    click.echo(f"Kept as {output.printable(kept.name)} ({parts}); {end}.")
+    end = (
+        "switched on"
+        if applied
+        else f"switch it on with `wayfare calibrate --use {output.printable(calibration.name)}`"
+    )
+    click.echo(f"Kept as {output.printable(calibration.name)} ({parts}); {end}.")
 
 
 def _print_calibrations(app: App, catalog: str) -> None:
     active = app.calibrations.active(catalog)
-    found = app.calibrations.of_catalog(catalog)
-    rows: list[dict[str, Any]] = [_line(one) | {"active": active is not None and one.id == active.id} for one in found]
+    calibrations = app.calibrations.of_catalog(catalog)
+    rows: list[dict[str, Any]] = [
+        _line(calibration) | {"active": active is not None and calibration.id == active.id}
+        for calibration in calibrations
+    ]
     lines = [(row["name"], str(row["labels"]), row["at"][:16], "in force" if row["active"] else "") for row in rows]
     header = ("name", "labels", "fitted", "")
     output.listing({"calibrations": rows}, header, lines, none="There is no calibration yet.")
 
 
 def _print_active(active: Calibration | None, catalog: str) -> None:
-    what = "The shipped calibration" if active is None else f"Calibration {output.printable(active.name)}"
+    subject = "The shipped calibration" if active is None else f"Calibration {output.printable(active.name)}"
     output.outcome(
-        {"active": None if active is None else active.name}, f"{what} is in force for {output.printable(catalog)}."
+        {"active": None if active is None else active.name}, f"{subject} is in force for {output.printable(catalog)}."
     )
 
 
@@ -188,16 +200,18 @@ def label(
     options.one_of({"TEXT": text, "--retract": retract, "--list": listed, "--import": imported, "--export": exported})
     with apps.opened_catalog(catalog) as (app, name):
         if text is not None:
-            made = _labelled(app, name, text, tool, right=right, instead_of=instead_of, hint=hint)
-            _print_labels(made)
+            labels = _labelled(app, name, text, tool, right=right, instead_of=instead_of, hint=hint)
+            _print_labels(labels)
         elif retract:
             _print_labels([app.feedback.retract(retract, by=CLI)])
         elif listed:
             _print_labels(app.feedback.labels(name))
         elif imported is not None:
-            found = app.feedback.import_tasks(options.read_file(imported), source=str(imported), catalog=name)
-            said = asdict(found)
-            output.outcome(said, f"{found.added} labels added, {found.known} known, {found.passed_over} passed over.")
+            report = app.feedback.import_tasks(options.read_file(imported), source=str(imported), catalog=name)
+            document = asdict(report)
+            output.outcome(
+                document, f"{report.added} labels added, {report.known} known, {report.passed_over} passed over."
+            )
         elif exported is not None:
             lines = app.feedback.export(name)
             options.write_file(exported, lines)
@@ -222,14 +236,14 @@ def _labelled(
 def _print_labels(labels: Sequence[Label]) -> None:
     rows = [
         {
-            "id": one.id, "at": one.at.isoformat(), "catalog": one.catalog, "subtask": one.subtask, "server_hint": one.server_hint,
-            "tool": one.tool, "right": one.right, "origin": one.origin, "retracts": one.retracts or None,
+            "id": label.id, "at": label.at.isoformat(), "catalog": label.catalog, "subtask": label.subtask, "server_hint": label.server_hint,
+            "tool": label.tool, "right": label.right, "origin": label.origin, "retracts": label.retracts or None,
         }
-        for one in labels
+        for label in labels
     ]  # fmt: skip
     lines = [
-        (one.id, "taken back" if one.retracts else "right" if one.right else "wrong", one.tool, one.subtask)
-        for one in labels
+        (label.id, "taken back" if label.retracts else "right" if label.right else "wrong", label.tool, label.subtask)
+        for label in labels
     ]
     header = ("id", "", "tool", "sub-task")
     output.listing({"labels": rows}, header, lines, none="There is no label yet.")
@@ -261,12 +275,14 @@ def judgments(action: str, file: Path | None, set_name: str, judge: str, form: F
         if file is None:
             _list_sets(app, name)
         elif action == IMPORT:
-            found = app.judgments.import_(
+            report = app.judgments.import_(
                 options.read_file(file), source=str(file), catalog=name, set_name=set_name, judge=judge
             )
-            absent = f" {found.not_in_catalog} are of tools that {name} does not have." if found.not_in_catalog else ""
+            absent = (
+                f" {report.not_in_catalog} are of tools that {name} does not have." if report.not_in_catalog else ""
+            )
             output.outcome(
-                asdict(found), f"{found.added} judgments added to {set_name!r}, {found.known} known.{absent}"
+                asdict(report), f"{report.added} judgments added to {set_name!r}, {report.known} known.{absent}"
             )
         else:
             text = app.judgments.export(name, set_name, form or ("csv" if file.suffix.lower() == ".csv" else "jsonl"))

@@ -98,7 +98,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run one command. Exits 0 on success, 2 on wrong use or bad input with one sentence on standard error."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a character that the terminal does not have is no reason to fail
+            stream.reconfigure(errors="replace")  # a character that the terminal lacks is no reason to fail
     words = sys.argv[1:] if arguments is None else list(arguments)
     try:
         _run(words)
@@ -123,7 +123,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _run(words: list[str]) -> None:
-    """Runs one command: in the console that serves the store, if there is one. A console that ends meanwhile leaves it here."""
+    """Runs one command: in the console that serves the store, if there is one. If that console ends meanwhile, the command runs here."""
     error: StoreBusyError | None = None
     for _ in range(TRIES):
         try:

@@ -1,4 +1,4 @@
-"""Options that several commands share, and what they are read as."""
+"""Options that several commands share, and the parsing of their values."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PATH = click.Path(path_type=Path)
 
 
 def kept(context: click.Context, option: click.Parameter, value: object) -> None:
-    """Keeps --db and --json for `apps.settings` and `output.wants_json`: no command has to pass them on."""
+    """Stores --db and --json for `apps.settings` and `output.wants_json`, so that no command has to pass them on."""
     context.meta[str(option.name)] = value
 
 
@@ -71,8 +71,8 @@ ray = click.option(
 )  # fmt: skip
 
 
-def _without_alias(_context: click.Context, _option: click.Parameter, given: str) -> str:
-    return ALIASES.get(given, given)
+def _without_alias(_context: click.Context, _option: click.Parameter, value: str) -> str:
+    return ALIASES.get(value, value)
 
 
 def planner(about: str) -> Callable[[Command], Command]:
@@ -103,9 +103,9 @@ def settings_of(pairs: Sequence[str]) -> dict[str, str]:
 
 def one_of(given: dict[str, object], *, least: int = 1) -> None:
     """Raises WayfareError if more than one of these options is given, or fewer than `least`."""
-    named = [name for name, value in given.items() if value]
-    if len(named) > 1 or len(named) < least:
-        raise WayfareError(f"Give one of {', '.join(given)}, not {' and '.join(named) or 'none'}.")
+    names = [name for name, value in given.items() if value]
+    if len(names) > 1 or len(names) < least:
+        raise WayfareError(f"Give one of {', '.join(given)}, not {' and '.join(names) or 'none'}.")
 
 
 def read_file(path: Path) -> bytes:

@@ -35,7 +35,7 @@ def document(made: Any) -> None:
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Prints aligned columns; the last one is not padded."""
+    """Prints aligned columns; the last column is not padded."""
     cells = [list(header), *([printable(cell) for cell in row] for row in rows)]
     widths = [max(len(row[column]) for row in cells) for column in range(len(header))]
     for row in cells:
@@ -44,7 +44,7 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 def printable(text: str, limit: int = 100) -> str:
     """Returns a foreign text for a table or a sentence in the terminal: one line, no invisible characters, bounded
-    length. The end of a longer one stays, because it may be the reason.
+    length. The end of a longer text stays, because it may be the reason.
 
     >>> printable("a\\x1b[31mred\\nline"), printable("The name abcdefghijklmnop is too long", 24)
     ('a⟨U+001B⟩[31mred line', 'The name abcdef…too long')
@@ -92,7 +92,7 @@ def _print(line: str) -> None:
 
 @dataclass
 class TerminalProgress:
-    """A `Report` for people: a line for each step that lasts longer than a second, and another one every few seconds.
+    """A `Report` for people: a line for each step that lasts longer than a second, and another line every few seconds.
 
     It writes to standard error. `later` and `clock` are the timers; tests give their own.
     """

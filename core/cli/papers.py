@@ -103,9 +103,9 @@ def scenario(
 
 
 def _keep_runs(app: App, world: World, runs: Sequence[ScenarioRun]) -> list[str]:
-    """Stores the runs and returns their ids. If the store cannot be written, says so."""
+    """Stores the runs and returns their ids. If the store cannot be written, reports it."""
     try:
-        return [kept.id for kept in app.scenarios.keep(world, runs)]
+        return [stored.id for stored in app.scenarios.keep(world, runs)]
     except StoreError as error:
         click.echo(f"The runs are not stored. {error}", err=True)
         return []
@@ -126,12 +126,12 @@ def _row(run: ScenarioRun) -> tuple[str, ...]:
 
 
 def _setting(text: str) -> Setting:
-    found = re.fullmatch(r"s(\d{1,3})t(\d{1,3})", text.strip())
-    if found is None:
+    match = re.fullmatch(r"s(\d{1,3})t(\d{1,3})", text.strip())
+    if match is None:
         raise ParameterError(
             f"--setting {text[:40]!r} is not of the form s3t6; give the numbers of kept servers and tools."
         )
-    return Setting(int(found[1]), int(found[2]))
+    return Setting(int(match[1]), int(match[2]))
 
 
 @click.command("papers")
@@ -204,7 +204,7 @@ def papers_command(chosen: tuple[str, ...], folder: Path | None, **given: Any) -
 
 
 def _app() -> AbstractContextManager[App]:
-    """Returns the app over a store. Without a store returns one in memory, with the shipped encoders."""
+    """Returns the app over a store. Without a store, returns an app in memory with the shipped encoders."""
     if click.get_current_context().meta["db"] is not None:
         return apps.opened()
     return open_app(replace(Settings.from_environment(db=IN_MEMORY), encoder_difference="", reranker=""))
@@ -222,7 +222,7 @@ def _counts(report: Report) -> dict[str, int]:
     agreeing = [
         row for table, row in exact if all(agrees(c, *row.values[c.key]) for c in table.columns if c.key in row.values)
     ]
-    made = [
+    our_rows = [
         row
         for _, row in every
         if row.kind is not Kind.EXACT and any(ours is not None for _, ours in row.values.values())
@@ -230,6 +230,6 @@ def _counts(report: Report) -> dict[str, int]:
     return {
         "exact": len(exact),
         "agreeing": len(agreeing),
-        "ours": len(made),
-        "unmade": len(every) - len(exact) - len(made),
+        "ours": len(our_rows),
+        "unmade": len(every) - len(exact) - len(our_rows),
     }

@@ -51,19 +51,19 @@ def import_(file: Path, source: str, catalog: str) -> None:
     Example: wayfare requests import requests.jsonl --catalog work --source model
     """
     with apps.opened_catalog(catalog) as (app, name):
-        taken = app.requests.import_file(
+        report = app.requests.import_file(
             options.read_file(file), source_file=str(file), catalog=name, source=source, by=CLI
         )
     if output.wants_json():
         output.document({
-            "tools": taken.tools, "requests": taken.requests, "skipped": [asdict(one) for one in taken.skipped],
+            "tools": report.tools, "requests": report.requests, "skipped": [asdict(skip) for skip in report.skipped],
         })  # fmt: skip
         return
-    click.echo(f"{taken.requests:,} requests of {taken.tools:,} tools were taken.")
-    for one in taken.skipped[:SHOWN]:
-        click.echo(f"line {one.line}: {one.why}")
-    if len(taken.skipped) > SHOWN:
-        click.echo(f"and {len(taken.skipped) - SHOWN:,} more; --json names all.")
+    click.echo(f"{report.requests:,} requests of {report.tools:,} tools were taken.")
+    for skip in report.skipped[:SHOWN]:
+        click.echo(f"line {skip.line}: {skip.why}")
+    if len(report.skipped) > SHOWN:
+        click.echo(f"and {len(report.skipped) - SHOWN:,} more; --json names all.")
 
 
 @requests.command()
@@ -92,16 +92,16 @@ def undo(catalog: str) -> None:
     Example: wayfare requests undo --catalog work
     """
     with apps.opened_catalog(catalog) as (app, name):
-        done = app.requests.undo(name, CLI)
-    at = done.at.isoformat(timespec="seconds")
+        change = app.requests.undo(name, CLI)
+    time = change.at.isoformat(timespec="seconds")
     output.outcome(
-        {"tools": done.tools, "requests": done.requests, "source": done.source, "at": at},
-        f"{done.requests:,} requests of {done.tools:,} tools are as they were before {at}."
+        {"tools": change.tools, "requests": change.requests, "source": change.source, "at": time},
+        f"{change.requests:,} requests of {change.tools:,} tools are as they were before {time}."
     )  # fmt: skip
 
 
-# `wayfare requests write`: a model writes what is missing. The store is open while requests are read or kept, not while
-# the model is asked; each batch is kept at once.
+# `wayfare requests write`: a model writes missing requests. The store is open while requests are read or stored, not while
+# the model answers; each batch is stored at once.
 
 
 @requests.command()
@@ -143,7 +143,7 @@ def write(
 
 @dataclass
 class _Keeper:
-    """Reads and keeps requests in the store, or through the console that serves it."""
+    """Reads and stores requests in the store, or through the console that serves it."""
 
     catalog: str
 
@@ -154,16 +154,18 @@ class _Keeper:
         except StoreBusyError as busy:
             return self._by_owner(["export", "--missing"], busy)["tools"]
 
-    def keep(self, found: Mapping[str, Sequence[str]]) -> dict[str, Any]:
-        """Keeps the requests of some tools. Returns how many tools and requests were taken, and what was not."""
+    def keep(self, texts_by_tool: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+        """Stores the requests of some tools. Returns the numbers of taken tools and requests, and the skipped lines."""
         try:
             with apps.opened_catalog(self.catalog) as (app, name):
-                given = [(line, tool, texts) for line, (tool, texts) in enumerate(found.items(), 1)]
-                return asdict(app.requests.add(name, given, source=MODEL, by=CLI))
+                rows = [(line, tool, texts) for line, (tool, texts) in enumerate(texts_by_tool.items(), 1)]
+                return asdict(app.requests.add(name, rows, source=MODEL, by=CLI))
         except StoreBusyError as busy:
             with tempfile.TemporaryDirectory() as folder:
                 file = Path(folder) / "requests.jsonl"
-                options.write_file(file, lines({"tool": tool, "requests": texts} for tool, texts in found.items()))
+                options.write_file(
+                    file, lines({"tool": tool, "requests": texts} for tool, texts in texts_by_tool.items())
+                )
                 try:
                     return self._by_owner(["import", str(file), "--source", MODEL], busy)
                 except WayfareError as error:
@@ -214,18 +216,18 @@ def findable(least: float | None, catalog: str) -> None:
     """
     with apps.opened_catalog(catalog) as (app, name), apps.listed_run(app, "Ranking requests") as run:
         run.shows("catalog", view="findable", catalog=name)
-        found = app.findable.estimate(name, run)
+        estimate = app.findable.estimate(name, run)
     if output.wants_json():
-        output.document(document(found))
+        output.document(document(estimate))
     else:
-        _print_found(found)
-    if least is not None and found.hit_3 < least:
-        click.echo(f"About {units.share(found.hit_3)} found among three is less than --min {least:g}.", err=True)
+        _print_found(estimate)
+    if least is not None and estimate.hit_3 < least:
+        click.echo(f"About {units.share(estimate.hit_3)} found among three is less than --min {least:g}.", err=True)
         sys.exit(1)
 
 
 def document(found: Findable) -> dict[str, object]:
-    """The estimate as JSON: shares in [0, 1]; `found` counts the first three places."""
+    """Returns the estimate as JSON: shares in [0, 1]; `found` counts the first three places."""
     return {
         "hit@1": round(found.hit_1, 4),
         "hit@3": round(found.hit_3, 4),
@@ -236,36 +238,36 @@ def document(found: Findable) -> dict[str, object]:
         "requests": found.requests,
         "tools": [
             {
-                "tool": one.tool, "first": one.first, "found": one.found, "of": one.of,
-                "taken_for": [{"tool": other, "times": times} for other, times in one.taken_for],
+                "tool": row.tool, "first": row.first, "found": row.found, "of": row.of,
+                "taken_for": [{"tool": other, "times": times} for other, times in row.taken_for],
             }
-            for one in found.tools
+            for row in found.tools
         ],
     }  # fmt: skip
 
 
-def _print_found(found: Findable) -> None:
+def _print_found(estimate: Findable) -> None:
     for name, share, (low, high), left_out in (
-        ("first", found.hit_1, found.interval_1, found.left_out_1),
-        ("among three", found.hit_3, found.interval_3, found.left_out_3),
+        ("first", estimate.hit_1, estimate.interval_1, estimate.left_out_1),
+        ("among three", estimate.hit_3, estimate.interval_3, estimate.left_out_3),
     ):
         click.echo(
             f"About {units.share(share)} of requests would find their tool {name} (95 %: {units.share(low)} to {units.share(high)}); "
             f"{units.share(left_out)} of those left out did."
         )
-    if found.sampled:
-        click.echo(found.sampled)
-    if found.without:
-        one = found.without == 1
+    if estimate.sampled:
+        click.echo(estimate.sampled)
+    if estimate.without:
+        single = estimate.without == 1
         click.echo(
-            f"{found.without:,} {'tool has' if one else 'tools have'} no requests, so nothing is known of {'it' if one else 'them'}."
+            f"{estimate.without:,} {'tool has' if single else 'tools have'} no requests, so nothing is known of {'it' if single else 'them'}."
         )
     rows = [
         (
-            output.printable(one.tool), f"{one.first} of {one.of}", f"{one.found} of {one.of}",
-            ", ".join(f"{output.printable(other)} ({times})" for other, times in one.taken_for[:NAMED]),
+            output.printable(row.tool), f"{row.first} of {row.of}", f"{row.found} of {row.of}",
+            ", ".join(f"{output.printable(other)} ({times})" for other, times in row.taken_for[:NAMED]),
         )
-        for one in found.tools[:LISTED_TOOLS] if one.first < one.of
+        for row in estimate.tools[:LISTED_TOOLS] if row.first < row.of
     ]  # fmt: skip
     if not rows:
         click.echo("Every request that was left out finds its tool first.")
@@ -273,7 +275,7 @@ def _print_found(found: Findable) -> None:
     output.table(("tool", "first", "among three", "taken for"), rows)
 
 
-SHOWN_FINDINGS = 10  # findings of one rule, unless rules are asked for by name
+SHOWN_FINDINGS = 10  # findings of one rule, unless rules are named
 
 
 @click.command()
@@ -300,8 +302,8 @@ def lint(rules: tuple[str, ...], severity: str, strict: bool, catalog: str) -> N
             app.catalogs.prepare(name, _report_once())
         with apps.listed_run(app, "Looking for flaws") as run:
             run.shows("catalog", view="lint", catalog=name)
-            found = app.lint_reports.report(name, vectors=vectors, progress=run)
-        report = found.only(rules, least)
+            full_report = app.lint_reports.report(name, vectors=vectors, progress=run)
+        report = full_report.only(rules, least)
     if output.wants_json():
         output.document(report.to_json())
     else:
@@ -315,12 +317,12 @@ def _needs_vectors(rules: tuple[str, ...], least: Severity) -> bool:
     for rule in rules:
         if rule not in RULES:
             raise UnknownNameError(f"There is no rule {rule!r}; choose among: {', '.join(RULES)}.")
-    asked = (rule for name, rule in RULES.items() if not rules or name in rules)
-    return any(rule.needs_vectors and rule.severity.rank <= least.rank for rule in asked)
+    chosen_rules = (rule for name, rule in RULES.items() if not rules or name in rules)
+    return any(rule.needs_vectors and rule.severity.rank <= least.rank for rule in chosen_rules)
 
 
 def _report_once() -> Callable[[int, int], None]:
-    """Returns a progress callback that says once, on standard error, that texts have to be embedded first."""
+    """Returns a progress callback that reports once, on standard error, that texts are embedded first."""
     reported: list[bool] = []
 
     def report(done: int, total: int) -> None:  # noqa: ARG001 - the library's signature
@@ -350,6 +352,6 @@ def print_report_of_linting(report: LintReport, *, everything: bool) -> None:
 
 
 def _finding(finding: Finding) -> str:
-    place = "::".join(part for part in (finding.server, finding.tool) if part)
+    place = "::".join(name for name in (finding.server, finding.tool) if name)
     line = output.printable(f"{place}: {finding.reason}" if place else finding.reason, 300)
     return f"{line} “{output.printable(finding.evidence)}”" if finding.evidence and finding.where != "name" else line

@@ -96,8 +96,8 @@ def _print_decision(decision: Decision) -> None:
     if decision.planner != "none":
         click.echo(f"Planner: {output.printable(decision.planner)}.")
     if decision.stages:
-        kept = [f"{stage.name} {stage.kept:,} of {stage.of:,} {stage.what}" for stage in decision.stages]
-        click.echo(f"Stages: {', '.join(kept)}.")
+        stages = [f"{stage.name} {stage.kept:,} of {stage.of:,} {stage.what}" for stage in decision.stages]
+        click.echo(f"Stages: {', '.join(stages)}.")
     for number, step in enumerate(decision.steps):
         tools = ", ".join(output.printable(decision.tools.ids[row]) for row in step.candidates) or "no tool"
         needs = f" (needs {', '.join(map(str, step.needs))})" if step.needs else ""
@@ -194,21 +194,21 @@ def call(
     if (approve or dry_run) and (mode is not CallMode.REAL or (approve and dry_run)):
         raise WayfareError("--approve and --dry-run are for real calls, and exclude each other.")
     with apps.opened_catalog(catalog) as (app, name):
-        _, known = app.catalogs.catalog(name).find(server, tool)
-        if fault := arguments_fault(known.input_schema, values):
+        _, definition = app.catalogs.catalog(name).find(server, tool)
+        if fault := arguments_fault(definition.input_schema, values):
             raise WayfareError(f"--args does not fit the schema of {server}::{tool}: {fault}.")
         request = ToolCall(server, tool, values, timeout_s=timeout, catalog=name)
         if dry_run:
-            found = app.preflight.checked([Wanted(OPERATOR, request, known, 0)])[0]
+            verdict = app.preflight.checked([Wanted(OPERATOR, request, definition, 0)])[0]
             output.outcome(
-                {"dry_run": True, **found.to_json()}, output.printable(f"{found.words} Nothing was called.", 2000)
+                {"dry_run": True, **verdict.to_json()}, output.printable(f"{verdict.words} Nothing was called.", 2000)
             )
-            sys.exit(1 if found.why else 0)
+            sys.exit(1 if verdict.why else 0)
         try:
             approved_by = "cli" if approve else ""
             report = app.governed.by_person(request, mode=mode, origin="cli", approved_by=approved_by).report()
-        except Refusal as refused:
-            raise WayfareError(_refused(refused, request)) from None
+        except Refusal as refusal:
+            raise WayfareError(_refused(refusal, request)) from None
     if output.wants_json():
         output.document(_document(report))
     else:
@@ -223,19 +223,19 @@ def _mode(*, virtual: bool, simulate: bool) -> CallMode:
     return CallMode.VIRTUAL if virtual else CallMode.DRAWN if simulate else CallMode.REAL
 
 
-def _refused(refused: Refusal, call: ToolCall) -> str:
+def _refused(refusal: Refusal, call: ToolCall) -> str:
     """Returns why the call was refused, with advice for the command line."""
-    shown = (
+    accept_hint = (
         "See the page Govern, and accept it there or with `wayfare approvals approve "
         f"{call.catalog}/{call.server}::{call.tool}`."
     )
     advice = {
         APPROVAL_NEEDED: "Add --approve to approve exactly this call, once.",
         APPROVAL_DENIED: "Add --approve to approve it after all.",
-        DEFINITION_CHANGED: shown,
-        DEFINITION_WAITS: shown,
-    }.get(refused.error, refused.advice)
-    return f"{refused.why} {advice}"
+        DEFINITION_CHANGED: accept_hint,
+        DEFINITION_WAITS: accept_hint,
+    }.get(refusal.error, refusal.advice)
+    return f"{refusal.why} {advice}"
 
 
 def _object(text: str) -> dict[str, Any]:
@@ -293,10 +293,10 @@ def _block(block: ContentBlock) -> dict[str, Any]:
         "uri": block.uri,
         "name": block.name,
     }
-    shown = {key: value for key, value in fields.items() if value}
+    document = {key: value for key, value in fields.items() if value}
     if block.data:
-        shown["data_base64"] = base64.b64encode(block.data).decode()
-    return shown
+        document["data_base64"] = base64.b64encode(block.data).decode()
+    return document
 
 
 def _print_report(report: CallReport) -> None:
@@ -338,19 +338,25 @@ def check(file: Path, client: str, catalog: str) -> None:
     """
     job = read_job(options.read_file(file).decode(errors="replace"), str(file))
     with apps.opened() as app:
-        name, who = app.catalogs.open(catalog).name, client or job.client
+        name, caller = app.catalogs.open(catalog).name, client or job.client
         clients = app.governance.clients
-        known = clients.in_force(who) is not None
-        if who and clients.any_client and not known and who != ANONYMOUS:
-            raise UnknownNameError(f"There is no client {who!r} in force; `wayfare clients` lists them.")
-        who = app.governance.admission.identified(who, known=known) if who else OPERATOR
-        found = app.preflight.check(name, dict.fromkeys(job.tools, job.calls), who)
-    ok = not any(one.why for one in found)
+        is_client = clients.in_force(caller) is not None
+        if caller and clients.any_client and not is_client and caller != ANONYMOUS:
+            raise UnknownNameError(f"There is no client {caller!r} in force; `wayfare clients` lists them.")
+        caller = app.governance.admission.identified(caller, known=is_client) if caller else OPERATOR
+        verdicts = app.preflight.check(name, dict.fromkeys(job.tools, job.calls), caller)
+    ok = not any(verdict.why for verdict in verdicts)
     if output.wants_json():
         output.document(
-            {"catalog": name, "client": who, "ok": ok, "calls": job.calls, "tools": [one.to_json() for one in found]}
+            {
+                "catalog": name,
+                "client": caller,
+                "ok": ok,
+                "calls": job.calls,
+                "tools": [verdict.to_json() for verdict in verdicts],
+            }
         )
     else:
-        click.echo("\n".join(output.printable(one.words, 2000) for one in found))
+        click.echo("\n".join(output.printable(verdict.words, 2000) for verdict in verdicts))
     if not ok:
         sys.exit(1)

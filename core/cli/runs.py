@@ -82,8 +82,8 @@ def sweep(
         apps.spread_over(ray, app) as spread,
     ):
         parameters = app.routing.parameters(router, {"n": RANKED, **options.settings_of(settings)}, preset=preset)
-        read = tuple(read_axis(text, type(parameters)) for text in axes)
-        if len({axis.name for axis in read}) < len(read):
+        sweep_axes = tuple(read_axis(text, type(parameters)) for text in axes)
+        if len({axis.name for axis in sweep_axes}) < len(sweep_axes):
             raise ParameterError("Two --axis options name the same parameter; give its values in one.")
         method = RANDOM if drawn else OPTUNA if searched else GRID
         document = app.sweeps.run(
@@ -91,7 +91,7 @@ def sweep(
                 app.lab.read_tasks(tasks), source=str(tasks), catalog=app.lab_runs.open(catalog), router=router, preset=preset,
                 parameters=parameters, **seed_and_hints,
             ),
-            SweepPlan(read, method, drawn or searched or 0),
+            SweepPlan(sweep_axes, method, drawn or searched or 0),
             progress=run,
             spread=spread,
         )  # fmt: skip
@@ -99,7 +99,7 @@ def sweep(
     if output.wants_json():
         output.document({"router": router, "preset": preset, **document})
         return
-    print_points(document, [axis.name for axis in read], measure)
+    print_points(document, [axis.name for axis in sweep_axes], measure)
 
 
 def print_points(document: Mapping[str, Any], axes: Sequence[str], measure: str) -> None:
@@ -107,15 +107,15 @@ def print_points(document: Mapping[str, Any], axes: Sequence[str], measure: str)
     points, front = document["points"], set(document["front"])
     down = OBJECTIVES.get(measure) == "minimize"
     best = sorted(points, key=lambda point: (point[measure] if down else -point[measure], point["number"]))
-    shown = (SOLVED, USD, SECONDS, "mrr", "hit@1", "recall@10", "rejection")
-    header = [f"{name} *" if name == measure else name for name in shown]
+    measures = (SOLVED, USD, SECONDS, "mrr", "hit@1", "recall@10", "rejection")
+    header = [f"{name} *" if name == measure else name for name in measures]
     output.table(
         ("front", *axes, *header),
         [
             (
                 "*" if point["number"] in front else "",
                 *(_number(point["values"][name]) for name in axes),
-                *("–" if point[name] is None else f"{point[name]:.4f}" for name in shown),
+                *("–" if point[name] is None else f"{point[name]:.4f}" for name in measures),
             )
             for point in best[:LISTED]
         ],
@@ -159,47 +159,47 @@ def runs(run_id: str, repeat: bool, limit: int) -> None:
 
 
 def _list(app: App, limit: int) -> None:
-    kept, sweeps = app.lab_runs.runs(limit), app.lab_runs.sweeps(limit)
+    stored, sweeps = app.lab_runs.runs(limit), app.lab_runs.sweeps(limit)
     if output.wants_json():
-        output.document({"runs": [_head(run) for run in kept], "sweeps": [_head(sweep) for sweep in sweeps]})
+        output.document({"runs": [_head(run) for run in stored], "sweeps": [_head(sweep) for sweep in sweeps]})
         return
-    if not kept and not sweeps:
+    if not stored and not sweeps:
         click.echo("Nothing is stored yet; `wayfare bench` and `wayfare sweep` store what they measure.")
-    if kept:
+    if stored:
         output.table(
             ("run", "at", "router", "preset", "catalog", "tasks", *SHOWN),
-            [(*_named(run), *(_figure(run.result.get(name)) for name in SHOWN)) for run in kept],
+            [(*_named(run), *(_figure(run.result.get(name)) for name in SHOWN)) for run in stored],
         )
     if sweeps:
         click.echo()
         output.table(
             ("sweep", "at", "router", "preset", "catalog", "tasks", "axes", "points"),
-            [(*_named(one), ", ".join(_plan(one)["axes"]), f"{_plan(one)['points']:,}") for one in sweeps],
+            [(*_named(sweep), ", ".join(_plan(sweep)["axes"]), f"{_plan(sweep)['points']:,}") for sweep in sweeps],
         )
 
 
-def _show(app: App, found: LabRun | Sweep) -> None:
-    result = found.result if isinstance(found, LabRun) else app.sweeps.document(found.id)
+def _show(app: App, stored: LabRun | Sweep) -> None:
+    result = stored.result if isinstance(stored, LabRun) else app.sweeps.document(stored.id)
     if output.wants_json():
-        output.document({**_head(found), "result": result})
+        output.document({**_head(stored), "result": result})
         return
-    for name, value in found.to_json().items():
+    for name, value in stored.to_json().items():
         click.echo(f"{name:<20} {output.printable(value if isinstance(value, str) else json.dumps(value), 2000)}")
-    if isinstance(found, Sweep):
+    if isinstance(stored, Sweep):
         click.echo()
-        print_points(result, [text.partition("=")[0].strip() for text in _plan(found)["axes"]], SOLVED)
+        print_points(result, [text.partition("=")[0].strip() for text in _plan(stored)["axes"]], SOLVED)
         return
     for name, value in result.items():
         if isinstance(value, int | float):
             click.echo(f"{name:<20} {value:.4g}")
 
 
-def _repeat(app: App, found: LabRun | Sweep) -> bool:
-    if isinstance(found, Sweep):
+def _repeat(app: App, stored: LabRun | Sweep) -> bool:
+    if isinstance(stored, Sweep):
         raise WayfareError("To repeat a sweep, give its command again; stored points are not computed twice.")
-    again = app.measuring.repeat(found)
+    again = app.measuring.repeat(stored)
     if output.wants_json():
-        output.document({"run": _head(found), "result": again.made.entry, **again.to_json()})
+        output.document({"run": _head(stored), "result": again.made.entry, **again.to_json()})
         return not again.moved
     print_measures([again.made.run])
     print_played([] if again.made.played is None else [again.made.played])
@@ -211,17 +211,17 @@ def _repeat(app: App, found: LabRun | Sweep) -> bool:
     return not again.moved
 
 
-def _head(found: LabRun | Sweep) -> dict[str, Any]:
-    plan = {"plan": _plan(found)} if isinstance(found, Sweep) else {}
-    return {"id": found.id, "at": found.at.isoformat(), **found.to_json(), **plan}
+def _head(stored: LabRun | Sweep) -> dict[str, Any]:
+    plan = {"plan": _plan(stored)} if isinstance(stored, Sweep) else {}
+    return {"id": stored.id, "at": stored.at.isoformat(), **stored.to_json(), **plan}
 
 
 def _plan(sweep: Sweep) -> dict[str, Any]:
     return json.loads(sweep.plan_json)
 
 
-def _named(found: LabRun | Sweep) -> Sequence[str]:
-    return (found.id, f"{found.at:%Y-%m-%d %H:%M}", found.router, found.preset, found.catalog, found.tasks)
+def _named(stored: LabRun | Sweep) -> Sequence[str]:
+    return (stored.id, f"{stored.at:%Y-%m-%d %H:%M}", stored.router, stored.preset, stored.catalog, stored.tasks)
 
 
 def _figure(value: float | None) -> str:
@@ -252,13 +252,13 @@ def replay(
     """
     with apps.opened_catalog(catalog) as (app, name), apps.listed_run(app, "Deciding again") as run:
         run.shows("activity", view="replay", catalog=name)
-        again, given = app.replay, options.settings_of(settings)
+        service, values = app.replay, options.settings_of(settings)
         if file is None:
-            rows = again.replay(name, router=router, preset=preset, settings=given, decisions=last, progress=run)
+            rows = service.replay(name, router=router, preset=preset, settings=values, decisions=last, progress=run)
         else:
-            parameters = app.routing.parameters(router or "ehrr", given, preset=preset or DEFAULT_PRESET)
+            parameters = app.routing.parameters(router or "ehrr", values, preset=preset or DEFAULT_PRESET)
             recorded = read_calls(file.read_bytes(), source=str(file), catalog=name)
-            rows = again.replay_calls(recorded, router or "ehrr", parameters, decisions=last, progress=run)
+            rows = service.replay_calls(recorded, router or "ehrr", parameters, decisions=last, progress=run)
     totals = ReplayTotals.of(rows)
     if output.wants_json():
         output.document({"totals": asdict(totals), "decisions": [row.to_json() for row in rows]})
@@ -280,7 +280,7 @@ def _print_changed(changed: Sequence[Replayed]) -> None:
         ("sub-task", "winner then", "winner now", "price", "expected s"),
         [
             (
-                output.printable(row.subtask, 60), *(output.printable(one.tool or "none") for one in (row.then, row.now)),
+                output.printable(row.subtask, 60), *(output.printable(winner.tool or "none") for winner in (row.then, row.now)),
                 *map(" -> ".join, zip(_cost(row.then), _cost(row.now), strict=True)),
             )
             for row in changed[:LISTED_CHANGES]

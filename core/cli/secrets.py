@@ -1,4 +1,4 @@
-"""The values that servers need, such as tokens and passwords, and sign-ins to servers over HTTP that ask for one."""
+"""The values that servers need, such as tokens and passwords, and sign-ins to servers over HTTP."""
 
 from __future__ import annotations
 
@@ -61,8 +61,8 @@ def secrets(action: str, server: str | None, name: str | None, person: str, cata
         raise click.UsageError(f"{action} needs a SERVER and a NAME.")
     if person and action not in {SET, REMOVE}:
         raise click.UsageError(f"{action} is for all; --for goes with list, set and remove.")
-    said = _set(catalog, server, name, person) if action == SET else _changed(action, catalog, server, name, person)
-    output.outcome({"server": server, "name": name, "done": action}, f"{name} of {server} is {said}")
+    state = _set(catalog, server, name, person) if action == SET else _changed(action, catalog, server, name, person)
+    output.outcome({"server": server, "name": name, "done": action}, f"{name} of {server} is {state}")
 
 
 def _changed(action: str, catalog: str, server: str, name: str, person: str) -> str:
@@ -79,7 +79,7 @@ def _changed(action: str, catalog: str, server: str, name: str, person: str) -> 
 
 
 def _set(catalog: str, server: str, name: str, person: str) -> str:
-    """The value never becomes a word of a command: a running console reads the file of values, which it shares with this process."""
+    """Sets a value, which never becomes a word of a command. A running console reads the file of values, which it shares with this process."""
     value = asked_value(f"Value of {name}")
     try:
         with apps.opened_catalog(catalog) as (app, chosen):
@@ -88,8 +88,8 @@ def _set(catalog: str, server: str, name: str, person: str) -> str:
     except StoreBusyError as error:
         settings = apps.settings()
         console_said(["secrets", HEADER, server, name, "--catalog", catalog], error)
-        whose = ["--for", person] if person else []
-        document = console_said(["secrets", LIST, "--catalog", catalog, *whose], error)
+        person_option = ["--for", person] if person else []
+        document = console_said(["secrets", LIST, "--catalog", catalog, *person_option], error)
         vault, reference = vault_of(settings), _reference(document["values"], server, name, person)
         vault.put(ServerId(document["catalog"], server, person), reference, with_scheme(name, value))
         return f"kept. The console that runs uses it with the next call. {_where(vault)}"
@@ -97,14 +97,16 @@ def _set(catalog: str, server: str, name: str, person: str) -> str:
 
 def _reference(values: list[dict[str, str | None]], server: str, name: str, person: str) -> str:
     of_server = [
-        one for one in values if one["server"] == server and one["reference"] and one["person"] == (person or None)
+        value
+        for value in values
+        if value["server"] == server and value["reference"] and value["person"] == (person or None)
     ]
-    for one in of_server:
-        if name in {one["name"], one["reference"]}:
-            return str(one["reference"])
-    known = ", ".join(str(one["name"]) for one in of_server)
-    own = " of each person's own" if person else ""
-    raise WayfareError(f"Server {server!r} refers to no value {name!r}{own}; it refers to: {known or 'none'}.")
+    for value in of_server:
+        if name in {value["name"], value["reference"]}:
+            return str(value["reference"])
+    names = ", ".join(str(value["name"]) for value in of_server)
+    suffix = " of each person's own" if person else ""
+    raise WayfareError(f"Server {server!r} refers to no value {name!r}{suffix}; it refers to: {names or 'none'}.")
 
 
 def _where(vault: SecretVault) -> str:
@@ -123,21 +125,21 @@ def asked_value(what: str) -> str:
 
 def _list(catalog: str, person: str) -> None:
     with apps.opened_catalog(catalog) as (app, chosen):
-        found = app.values.list(chosen, person)
-        whose = [_whose(app.vault, ServerId(chosen, one.server, one.person), person) for one in found]
+        values = app.values.list(chosen, person)
+        owners = [_whose(app.vault, ServerId(chosen, value.server, value.person), person) for value in values]
         where, note = app.vault.where, app.vault.note
     output.listing(
-        {"catalog": chosen, "where": where, "note": note or None, "values": list(map(_document, found))},
-        ("server", "name", "state", "whose", "about"), list(map(_row, found, whose)), none=f"No server of {catalog} needs a value."
+        {"catalog": chosen, "where": where, "note": note or None, "values": list(map(_document, values))},
+        ("server", "name", "state", "whose", "about"), list(map(_row, values, owners)), none=f"No server of {catalog} needs a value."
     )  # fmt: skip
     if not output.wants_json():
         click.echo(note or where)
 
 
-def _document(one: ServerValue) -> dict[str, object]:
+def _document(value: ServerValue) -> dict[str, object]:
     return {
-        "server": one.server, "name": one.short_name, "reference": one.reference or None, "state": one.state, "set_at": one.set_at and one.set_at.isoformat(),
-        "kind": one.kind or None, "person": one.person or None,
+        "server": value.server, "name": value.short_name, "reference": value.reference or None, "state": value.state, "set_at": value.set_at and value.set_at.isoformat(),
+        "kind": value.kind or None, "person": value.person or None,
     }  # fmt: skip
 
 
@@ -145,9 +147,9 @@ def _whose(vault: SecretVault, holder: ServerId, person: str) -> str:
     return "shared" if person and not holder.person else vault.whose(holder)
 
 
-def _row(one: ServerValue, whose: str) -> tuple[str, ...]:
-    about = f"set on {one.set_at:%Y-%m-%d}" if one.set_at else one.kind
-    return one.server, one.short_name, STATES[one.state], whose, about
+def _row(value: ServerValue, owner: str) -> tuple[str, ...]:
+    about = f"set on {value.set_at:%Y-%m-%d}" if value.set_at else value.kind
+    return value.server, value.short_name, STATES[value.state], owner, about
 
 
 POLL_S = 1.0
@@ -194,21 +196,21 @@ def signin(
                     "No console runs that could take the answer; leave --no-wait out, or start `wayfare up`."
                 )
             app.sign_ins.begin(name, server, own_url(), client_id=client_id, person=person)
-            found = _sign_in_document(app.sign_ins.of(name, server, person))
-        output.outcome(found, f"Open {found['address']}")
+            status = _sign_in_document(app.sign_ins.of(name, server, person))
+        output.outcome(status, f"Open {status['address']}")
     else:
         secret = asked_value(f"Secret of client {client_id}") if client_secret else ""
-        found = _signed_in(server, person, catalog, client_id, secret, apps.settings())
-        output.outcome(found, f"{server}: {_words(found)}.")
-        if found["state"] != "signed in":
+        status = _signed_in(server, person, catalog, client_id, secret, apps.settings())
+        output.outcome(status, f"{server}: {_words(status)}.")
+        if status["state"] != "signed in":
             sys.exit(1)
 
 
 def _signed_in(
     server: str, person: str, catalog: str, client_id: str, secret: str, settings: Settings
 ) -> dict[str, Any]:
-    """The console runs the sign-in and takes the answer; this process shows the address and asks how it went. A secret never becomes a
-    word of a command: the console reads it from the file of values."""
+    """The console runs the sign-in and takes the answer; this process shows the address and polls the state. A secret never becomes a
+    word of a command; the console reads it from the file of values."""
     from core.gateway.door import console_of
 
     console_of(settings)
@@ -218,34 +220,37 @@ def _signed_in(
     if secret:
         name = str(console_said(["signin", *of_catalog], ended)["catalog"])
         vault_of(settings).put(ServerId(name, server, person), client_secret_name(client_id), secret)
-    found = console_said(["signin", server, "--no-wait", *of_client, *of_catalog], ended)
-    click.echo(f"Sign in at {found['address']}", err=output.wants_json())
-    webbrowser.open(found["address"])
-    while found["state"] == "waiting":
+    status = console_said(["signin", server, "--no-wait", *of_client, *of_catalog], ended)
+    click.echo(f"Sign in at {status['address']}", err=output.wants_json())
+    webbrowser.open(status["address"])
+    while status["state"] == "waiting":
         time.sleep(POLL_S)
-        listed = console_said(["signin", *of_catalog], ended)
-        found = next(one for one in listed["servers"] if one["server"] == server)
-    return found
+        document = console_said(["signin", *of_catalog], ended)
+        status = next(row for row in document["servers"] if row["server"] == server)
+    return status
 
 
 def _list_sign_ins(catalog: str, person: str) -> None:
     with apps.opened_catalog(catalog) as (app, name):
-        found = [_sign_in_document(one) for one in app.sign_ins.list(name, person)]
-        whose = [app.vault.whose(ServerId(name, one["server"], one["person"])) for one in found]
-    rows = [(one["server"], of, output.printable(_words(one), 300)) for one, of in zip(found, whose, strict=True)]
+        sign_ins = [_sign_in_document(sign_in) for sign_in in app.sign_ins.list(name, person)]
+        owners = [app.vault.whose(ServerId(name, sign_in["server"], sign_in["person"])) for sign_in in sign_ins]
+    rows = [
+        (sign_in["server"], owner, output.printable(_words(sign_in), 300))
+        for sign_in, owner in zip(sign_ins, owners, strict=True)
+    ]
     output.listing(
-        {"catalog": name, "servers": found}, ("server", "whose", "sign-in"), rows, none=f"No server of {catalog} is reached over HTTP without a header of its own."
+        {"catalog": name, "servers": sign_ins}, ("server", "whose", "sign-in"), rows, none=f"No server of {catalog} is reached over HTTP without a header of its own."
     )  # fmt: skip
 
 
-def _sign_in_document(one: ServerSignIn) -> dict[str, Any]:
-    return {**asdict(one), "until": one.until and one.until.isoformat(timespec="seconds")}
+def _sign_in_document(sign_in: ServerSignIn) -> dict[str, Any]:
+    return {**asdict(sign_in), "until": sign_in.until and sign_in.until.isoformat(timespec="seconds")}
 
 
-def _words(found: dict[str, Any]) -> str:
-    until = f" until {found['until']}" if found["until"] and not found["renews"] else ""
-    about = f": {found['about']}" if found["about"] else ""
-    return f"{WORDS[found['state']]}{until}{about}"
+def _words(status: dict[str, Any]) -> str:
+    until = f" until {status['until']}" if status["until"] and not status["renews"] else ""
+    about = f": {status['about']}" if status["about"] else ""
+    return f"{WORDS[status['state']]}{until}{about}"
 
 
 WORDS = {

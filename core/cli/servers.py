@@ -1,4 +1,4 @@
-"""`wayfare catalogs` and `wayfare server`: what a catalog follows; one server of a catalog is added, removed, switched off and on, restarted, or asked again for its tools."""
+"""`wayfare catalogs` and `wayfare server`: the files of catalogs; one server of a catalog is added, removed, switched off and on, restarted, or asked again for its tools."""
 
 from __future__ import annotations
 
@@ -85,8 +85,8 @@ def server(
             RESTART: edit.restart,
             DISCOVER: edit.discover,
         }
-        found = work[action](chosen, name)
-    _report(action, chosen, name, found)
+        discovery = work[action](chosen, name)
+    _report(action, chosen, name, discovery)
 
 
 def pairs(texts: tuple[str, ...]) -> dict[str, str]:
@@ -102,7 +102,7 @@ def pairs(texts: tuple[str, ...]) -> dict[str, str]:
 def imported_server(
     name: str, command: tuple[str, ...], url: str, variables: dict[str, str], headers: dict[str, str], folder: Path
 ) -> Imported:
-    """Returns a server as the entry of a client configuration in a folder is read. Raises BrokenDocumentError."""
+    """Reads a server like an entry of a client configuration in a folder. Raises BrokenDocumentError."""
     entry = {"url": url, "headers": headers} if url else {"command": command[0], "args": command[1:], "env": variables}
     if url and variables:
         raise CatalogError("A server over HTTP has no variables; give --header.")
@@ -117,11 +117,11 @@ def imported_server(
 def _add(name: str, imported: Imported, catalog: str) -> None:
     try:
         with apps.opened() as app:
-            found = app.servers.add(catalog, imported)
+            discovery = app.servers.add(catalog, imported)
     except StoreBusyError as error:
         _add_in_owner(name, imported, catalog, error)
         return
-    _report(ADD, catalog, name, found, imported)
+    _report(ADD, catalog, name, discovery, imported)
 
 
 def _add_in_owner(name: str, imported: Imported, catalog: str, error: StoreBusyError) -> None:
@@ -130,8 +130,8 @@ def _add_in_owner(name: str, imported: Imported, catalog: str, error: StoreBusyE
     from core.cli.joining import joined
 
     settings = apps.settings()
-    vault, own = vault_of(settings), ServerId(catalog, name)
-    if imported.secrets and any(kept == own for kept, _ in vault.names()):
+    vault, server_id = vault_of(settings), ServerId(catalog, name)
+    if imported.secrets and any(holder == server_id for holder, _ in vault.names()):
         raise CatalogError(f"Values are kept for a server {name!r} of catalog {catalog!r}; remove it first.")
     keep_values(vault, catalog, imported.servers, imported.secrets)
     connection = imported.servers[0].connection or Connection("stdio")
@@ -140,12 +140,15 @@ def _add_in_owner(name: str, imported: Imported, catalog: str, error: StoreBusyE
     words += [word for pair in connection.env.items() for word in ("--env", "=".join(pair))]
     words += [word for pair in connection.headers.items() for word in ("--header", "=".join(pair))]
     words += ["--", connection.command, *connection.args] if connection.command else []
-    code = joined(server, "server", words, error)
+    try:
+        code = joined(server, "server", words, error)
+    except StoreBusyError:
+        code = None
+    if code in {None, 2}:  # no console took the command, or it refused all of it
+        for value in imported.secrets:
+            vault.remove(server_id, value)
     if code is None:
         raise error
-    if code == 2:  # refused as a whole
-        for value in imported.secrets:
-            vault.remove(own, value)
     sys.exit(code)
 
 
@@ -160,18 +163,21 @@ DONE = {
 }
 
 
-def _report(action: str, catalog: str, name: str, found: Discovery | None, imported: Imported | None = None) -> None:
+def _report(action: str, catalog: str, name: str, result: Discovery | None, imported: Imported | None = None) -> None:
     """Prints the result. Exits 1 if the server or one of its tools was refused."""
-    refused = [] if found is None else [*([found.error] if found.error else []), *found.refused]
-    tools = len(found.server.tools) if found is not None and found.server is not None else None
-    notes = [*(() if imported is None else (note.text for note in imported.notes)), *(found.notes if found else ())]
+    refused = [] if result is None else [*([result.error] if result.error else []), *result.refused]
+    tools = len(result.server.tools) if result is not None and result.server is not None else None
+    notes = [
+        *(() if imported is None else (note.text for note in imported.notes)),
+        *(result.notes if result else ()),
+    ]
     if output.wants_json():
         output.document(
             {"catalog": catalog, "server": name, "done": action, "tools": tools, "notes": notes, "refused": refused}
         )
     else:
-        listed = "" if found is None else f" with {tools} tools" if not found.error else ", without new tools"
-        click.echo(f"{output.printable(name)} of catalog {output.printable(catalog)} {DONE[action]}{listed}.")
+        suffix = "" if result is None else f" with {tools} tools" if not result.error else ", without new tools"
+        click.echo(f"{output.printable(name)} of catalog {output.printable(catalog)} {DONE[action]}{suffix}.")
         for word, texts in (("note", notes), ("refused", refused)):
             for text in texts:
                 click.echo(f"  {word}: {output.printable(text, 300)}")
@@ -200,9 +206,9 @@ def catalogs(action: str, name: str | None, follow: Follow | None) -> None:
         raise click.UsageError(f"{action} needs {NEEDED[action]}.")
     with apps.opened() as app:
         if name is not None:
-            found = _followed(app, action, app.catalogs.open(name).name, follow)
-            output.outcome(found, _followed_words(found))
-            if found["refused"]:
+            document = _followed(app, action, app.catalogs.open(name).name, follow)
+            output.outcome(document, _followed_words(document))
+            if document["refused"]:
                 sys.exit(1)
             return
         infos, files = app.catalogs.infos(), app.followed.all()
@@ -226,9 +232,9 @@ def catalogs(action: str, name: str | None, follow: Follow | None) -> None:
         if state.problem:
             click.echo(f"{output.printable(catalog)}: {output.printable(state.problem, 300)}")
         elif state.changes:
-            said, quoted = "; ".join(map(str, state.changes)), shlex.quote(output.printable(catalog))
+            summary, quoted = "; ".join(map(str, state.changes)), shlex.quote(output.printable(catalog))
             click.echo(
-                f"{output.printable(catalog)}: {output.printable(state.file.where, 200)} has changed: {output.printable(said, 1000)}. "
+                f"{output.printable(catalog)}: {output.printable(state.file.where, 200)} has changed: {output.printable(summary, 1000)}. "
                 f"`wayfare catalogs take {quoted}` takes this over, `wayfare catalogs ignore {quoted}` leaves it."
             )
 
@@ -242,7 +248,7 @@ NEEDED = {
 
 
 def _followed(app: App, action: str, name: str, follow: Follow | None) -> dict[str, Any]:
-    """Does one action about the file of a catalog, and returns what was done as a document."""
+    """Carries out one action on the file of a catalog. Returns the result as a document."""
     state, refused = None, list[str]()
     if action == SET and follow is not None:
         app.followed.set_follow(name, follow)
@@ -250,7 +256,9 @@ def _followed(app: App, action: str, name: str, follow: Follow | None) -> dict[s
         state = app.followed.look(name)
         if action == TAKE:
             refused = [
-                why for one in app.followed.take(name) for why in (*([one.error] if one.error else []), *one.refused)
+                why
+                for discovery in app.followed.take(name)
+                for why in (*([discovery.error] if discovery.error else []), *discovery.refused)
             ]
         else:
             app.followed.ignore(name)
@@ -259,14 +267,14 @@ def _followed(app: App, action: str, name: str, follow: Follow | None) -> dict[s
 
 
 def _followed_words(done: Mapping[str, Any]) -> str:
-    said = output.printable("; ".join(done["changes"]) or "nothing has changed", 1000)
+    summary = output.printable("; ".join(done["changes"]) or "nothing has changed", 1000)
     words = {
-        TAKE: f"taken: {said}.",
-        IGNORE: f"left as it was: {said}.",
+        TAKE: f"taken: {summary}.",
+        IGNORE: f"left as it was: {summary}.",
         SET: f"changes of its file: {done['follow']}.",
     }
     return "\n".join([
-        f"{output.printable(done['catalog'])}: {words[done['done']]}", *(f"  refused: {output.printable(one, 300)}" for one in done["refused"])
+        f"{output.printable(done['catalog'])}: {words[done['done']]}", *(f"  refused: {output.printable(reason, 300)}" for reason in done["refused"])
     ])  # fmt: skip
 
 

@@ -42,13 +42,13 @@ PUBLIC_URL = re.compile(
     re.ASCII | re.IGNORECASE,
 )
 IDLE_CONNECTION_S = 75
-"""Longer than proxies and clients keep a connection: a request over one that has just ended is lost."""
+"""Longer than proxies and clients keep a connection, because a request over a connection that has just ended is lost."""
 STARTS_S = 60.0
 COMMANDLINE = click.core.ParameterSource.COMMANDLINE
 OTHER_OPTIONS = 4
 """The exit code of `wayfare up` if another operator's console serves the store with other options."""
 EVERY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - possible options of an operator, not a binding
-"""Hosts that stand for all addresses, with the one that this machine uses."""
+"""Hosts that stand for all addresses, with the address that this machine uses."""
 
 
 @click.command()
@@ -116,15 +116,15 @@ def up(context: click.Context, background: bool, **given: Any) -> None:
 
         _keep_memory_small()
         port = listener.getsockname()[1]
-        url, own = _address(host, port), _address(EVERY_ADDRESS.get(host, host), port)
+        url, local_url = _address(host, port), _address(EVERY_ADDRESS.get(host, host), port)
         click.echo(f"Wayfare is starting on {url} (stop with Ctrl-C)")
         guarded = bool(options.sign_in or options.public_url) or not _is_loopback(host)
         if guarded:
-            click.echo(_how_to_sign_in(options.public_url or own, host, operators=operators))
+            click.echo(_how_to_sign_in(options.public_url or local_url, host, operators=operators))
         names = (
             options.mcp_hosts
             if host in {*EVERY_ADDRESS, *EVERY_ADDRESS.values()}
-            else (*options.mcp_hosts, urlsplit(own).netloc)
+            else (*options.mcp_hosts, urlsplit(local_url).netloc)
         )
         public = urlsplit(options.public_url).netloc
         config = uvicorn.Config(  # it parses HTTP with httptools
@@ -134,7 +134,7 @@ def up(context: click.Context, background: bool, **given: Any) -> None:
         server = uvicorn.Server(config)
         set_launch(
             Launch(
-                settings, output.TerminalProgress(), own, options.public_url, frozenset(name.lower() for name in (*names, public) if name), guarded,
+                settings, output.TerminalProgress(), local_url, options.public_url, frozenset(name.lower() for name in (*names, public) if name), guarded,
                 started_by=BY_AGENT if background else "wayfare up",
                 idle_s=settings.idle_s if background else 0.0,
                 stop=partial(setattr, server, "should_exit", True),
@@ -156,13 +156,13 @@ def _public_url(text: str) -> str:
     >>> _public_url(" https://Tools.example.com:8443/wayfare/ ")
     'https://tools.example.com:8443/wayfare'
     """
-    found = PUBLIC_URL.fullmatch(text.strip())
-    if found is None:
+    match = PUBLIC_URL.fullmatch(text.strip())
+    if match is None:
         raise WayfareError(
             f"--public-url: {text!r} is no address of a console behind a proxy; give one such as https://tools.example.com/wayfare. "
             "Its path may not begin with /mcp or /door, which the console has itself."
         )
-    return found[1].lower() + found[2]
+    return match[1].lower() + match[2]
 
 
 def _networks(texts: Iterable[str]) -> list[str]:
@@ -175,8 +175,8 @@ def _networks(texts: Iterable[str]) -> list[str]:
 
 
 def _taken(lock: FileLock | None, db: Path | str, *, over: bool) -> Owner | None:
-    """Takes the lock of a store's console. Returns the console that has it instead, once that answers. With `over`, a console that
-    an agent started ends for it. Raises WayfareError."""
+    """Takes the lock of a store's console. If another console has it, returns that console once it answers. With `over`, ends a console
+    that an agent started. Raises WayfareError."""
     if lock is None:
         return None
     deadline, ending = time.monotonic() + STARTS_S, ""
@@ -197,11 +197,17 @@ def _taken(lock: FileLock | None, db: Path | str, *, over: bool) -> Owner | None
     )
 
 
-def _check_options(context: click.Context, given: UpOptions, running: LastUp | None) -> None:
-    """Exits with `OTHER_OPTIONS` if an option on the command line differs from that of the console that runs."""
+def _check_options(context: click.Context, chosen: UpOptions, running: LastUp | None) -> None:
+    """Exits with `OTHER_OPTIONS` if an option on the command line differs from the running console's option."""
     options: dict[str, Any] = {} if running is None else asdict(running.options)
-    wanted = [one for one in context.command.params if context.get_parameter_source(one.name or "") is COMMANDLINE]
-    other = [one.opts[-1] for one in wanted if one.name in options and options[one.name] != getattr(given, one.name)]
+    explicit = [
+        option for option in context.command.params if context.get_parameter_source(option.name or "") is COMMANDLINE
+    ]
+    other = [
+        option.opts[-1]
+        for option in explicit
+        if option.name in options and options[option.name] != getattr(chosen, option.name)
+    ]
     if other:
         click.echo(
             f"It has another {' and another '.join(other)}: end it and start again, or leave that out.", err=True
@@ -211,7 +217,7 @@ def _check_options(context: click.Context, given: UpOptions, running: LastUp | N
 
 def _keep_memory_small() -> None:
     """With glibc: uses two memory arenas for all threads, and returns free memory to the system every minute. With one
-    arena for each thread, no thread can use what another one freed, and a busy console grows by 20 MB a minute."""
+    arena for each thread, no thread can use memory that another thread freed, and a busy console grows by 20 MB a minute."""
     with suppress(AttributeError, OSError, TypeError):  # another system or C library
         library = ctypes.CDLL(None)
         library.mallopt(M_ARENA_MAX, 2)
@@ -227,14 +233,14 @@ def _every_minute(work: Callable[[], object]) -> None:
 
 def _how_to_sign_in(url: str, host: str, *, operators: bool) -> str:
     where = ", or that page on another address of this machine," if host in EVERY_ADDRESS else ""
-    said = (
+    sentence = (
         f"Its pages require a sign-in: open {url}/sign-in{where} and enter a token, or go on at your identity provider."
     )
     if not operators:
-        said += " Nobody can yet; `wayfare clients add NAME --role admin` makes a token, at any time."
+        sentence += " Nobody can yet; `wayfare clients add NAME --role admin` makes a token, at any time."
     if not _is_loopback(host):
-        said += " HTTP is not encrypted: on a network you do not trust, put a proxy with TLS before it."
-    return said
+        sentence += " HTTP is not encrypted: on a network you do not trust, put a proxy with TLS before it."
+    return sentence
 
 
 def _check_store(settings: Settings, options: UpOptions, *, remembered: bool) -> bool:
@@ -277,16 +283,16 @@ def _is_loopback(host: str) -> bool:
 
 
 def _leave(*_: object) -> None:
-    """Exits with status 0 at once: native code may still run in a thread, where the interpreter would abort."""
+    """Exits with status 0 at once. Native code may still run in a thread and would make the interpreter abort."""
     os._exit(0)
 
 
 def listening(host: str, port: int, *, otherwise_free: bool) -> socket.socket:
-    """Returns a socket that listens on this port, or, with `otherwise_free`, on a free one if a stranger has it. Raises WayfareError."""
+    """Returns a socket that listens on this port, or, with `otherwise_free`, on a free port if another program has it. Raises WayfareError."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         listener = socket.create_server((host, port), family=family)
-        # of its connections, too: an answer is sent in two parts, and the second one waited 40 ms for the client's sign of the first
+        # also set on its connections: an answer is sent in two parts, and the second part waited 40 ms for the client's ACK of the first
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         return listener
     except OSError as error:

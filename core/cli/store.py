@@ -1,7 +1,7 @@
-"""Commands about the store: the console that serves it, its backups, and what it has as a folder of files.
+"""Commands about the store: the console that serves it, its backups, and its content as a folder of files.
 
-The options of the last `wayfare up` are kept beside it. A console that `wayfare mcp` starts has these options and their environment, not those of an
-agent.
+The options of the last `wayfare up` are kept beside it. A console that `wayfare mcp` starts has these options and this environment, not an
+agent's.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from core.servers.secret_file import PASSPHRASE, Secret, SecretFile, SecretFileE
 
 OURS, NEVER = ("WAYFARE_", "OTEL_"), frozenset({PASSPHRASE, TOKEN, "WAYFARE_DB"})
 KEPT = ServerId("", "wayfare up"), "environment"
-"""Where variables that may be secrets are in the encrypted file of values."""
+"""The place of variables that may be secrets, in the encrypted file of values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +55,8 @@ FILE = TypeAdapter(LastUp)
 
 
 def remember(settings: Settings, options: UpOptions, referred: Collection[str]) -> None:
-    """Keeps the options, and of the environment our own variables, those of the machine, and those that catalogs refer to: if they
-    may be secrets, encrypted. Raises WayfareError."""
+    """Stores the options and some variables: our own, the machine's, and variables that catalogs refer to. Variables that may be secrets
+    are encrypted. Raises WayfareError."""
     file = beside(settings.db, "up.json")
     if file is None or settings.secrets_path is None:
         return
@@ -70,7 +70,7 @@ def remember(settings: Settings, options: UpOptions, referred: Collection[str]) 
         file.touch(mode=0o600)
         file.write_bytes(FILE.dump_json(LastUp(options, plain)))
         if _secret(values) != secret:
-            values.change(lambda known: known.update({KEPT: Secret(secret, settings.now())}))
+            values.change(lambda stored: stored.update({KEPT: Secret(secret, settings.now())}))
     except OSError as error:
         raise WayfareError(f"{file} cannot be written ({error.strerror}).") from None
 
@@ -85,19 +85,19 @@ def last_up(settings: Settings) -> LastUp | None:
 
 
 def with_its_environment(settings: Settings, last: LastUp) -> Settings:
-    """Returns the settings of the last `wayfare up`, whose variables this process takes for those of the agent that started it."""
+    """Returns the settings of the last `wayfare up`. Its variables replace the variables of the agent that started this process."""
     for name in [name for name in os.environ if name.startswith(OURS) and name not in NEVER]:
         del os.environ[name]
     os.environ.update(last.environment)
     if settings.secrets_path is not None:
-        with suppress(SecretFileError):  # pages and `wayfare secrets list` say so
+        with suppress(SecretFileError):  # pages and `wayfare secrets list` report it
             os.environ.update(json.loads(_secret(SecretFile(settings.secrets_path, os.environ))))
     return Settings.from_environment(db=settings.db)
 
 
 def _secret(values: SecretFile) -> str:
-    found = values.read().get(KEPT)
-    return "{}" if found is None else found.value
+    secret = values.read().get(KEPT)
+    return "{}" if secret is None else secret.value
 
 
 ENDS_S = 60.0
@@ -113,27 +113,27 @@ def status() -> None:
     settings = apps.settings()
     owner = owner_of(settings.db)
     if owner is None:
-        said = f"No console serves the store {settings.db}; start one with `wayfare up`."
-        output.outcome({"running": False, "store": str(settings.db)}, said)
+        sentence = f"No console serves the store {settings.db}; start one with `wayfare up`."
+        output.outcome({"running": False, "store": str(settings.db)}, sentence)
         return
-    told = asked(owner, "GET")
-    ends_in_s = max(0.0, owner.idle_s - told["idle_s"]) if owner.idle_s else None
+    usage = asked(owner, "GET")
+    ends_in_s = max(0.0, owner.idle_s - usage["idle_s"]) if owner.idle_s else None
     if output.wants_json():
-        known = {name: value for name, value in asdict(owner).items() if name not in {"key", "idle_s"}}
+        fields = {name: value for name, value in asdict(owner).items() if name not in {"key", "idle_s"}}
         output.document({
-            "running": True, "store": str(settings.db), **known, "ends_after_idle_s": owner.idle_s or None,
-            "ends_in_s": ends_in_s, "uses": told["uses"],
+            "running": True, "store": str(settings.db), **fields, "ends_after_idle_s": owner.idle_s or None,
+            "ends_in_s": ends_in_s, "uses": usage["uses"],
         })  # fmt: skip
         return
     click.echo(
         f"{described(owner)} It was started by `{owner.started_by}` and has version {owner.version}. {_end(ends_in_s)}"
     )
-    if told["uses"]:
+    if usage["uses"]:
         output.table(
             ("who", "name", "now", "uses", "last use"),
             [
                 (use["kind"], use["name"], str(use["active"] or ""), str(use["uses"]), _time(use["last"]))
-                for use in told["uses"]
+                for use in usage["uses"]
             ],
         )
 
@@ -168,10 +168,10 @@ def console_said(words: list[str], error: StoreBusyError) -> Any:
     owner = owner_of(apps.settings().db)
     if owner is None or not owner.key:
         raise error
-    done = asked(owner, "POST", {"arguments": [*words, "--json"]})
-    if done["code"]:
-        raise WayfareError(str(done["err"]).strip())
-    return json.loads(done["out"])
+    result = asked(owner, "POST", {"arguments": [*words, "--json"]})
+    if result["code"]:
+        raise WayfareError(str(result["err"]).strip())
+    return json.loads(result["out"])
 
 
 def described(owner: Owner) -> str:
@@ -202,12 +202,12 @@ def backup(file: Path, force: bool) -> None:
     Example: wayfare backup wayfare.backup
     """
     with apps.opened(existing=True) as app:
-        made = app.backups.make(file, replace=force)
-    records, size = made.contents.records, made.file.stat().st_size
-    broken = f" The log does not verify: {made.contents.problem}" if made.contents.problem else ""
+        archive = app.backups.make(file, replace=force)
+    records, size = archive.contents.records, archive.file.stat().st_size
+    broken = f" The log does not verify: {archive.contents.problem}" if archive.contents.problem else ""
     output.outcome(
-        {"file": str(made.file), "bytes": size, "records": records, "hash": made.contents.hash, "problem": made.contents.problem or None},
-        f"{made.file} has the store with {records:,} records of its log, {size / 1e6:.1f} MB. It holds secrets.{broken}"
+        {"file": str(archive.file), "bytes": size, "records": records, "hash": archive.contents.hash, "problem": archive.contents.problem or None},
+        f"{archive.file} has the store with {records:,} records of its log, {size / 1e6:.1f} MB. It holds secrets.{broken}"
     )  # fmt: skip
 
 
@@ -225,10 +225,10 @@ def restore(file: Path, force: bool) -> None:
 
     settings = apps.settings()
     done = restored(file, settings, replace=force)
-    kept = f" The store of before is in {done.before}." if done.before else ""
+    previous = f" The store of before is in {done.before}." if done.before else ""
     output.outcome(
         {"store": str(settings.db), "records": done.contents.records, "made": done.contents.at, "before": done.before and str(done.before)},
-        f"{settings.db} is the store of {done.contents.at}, with {done.contents.records:,} records of its log.{kept}"
+        f"{settings.db} is the store of {done.contents.at}, with {done.contents.records:,} records of its log.{previous}"
     )  # fmt: skip
 
 
@@ -261,13 +261,13 @@ def apply(folder: Path, yes: bool) -> None:
     Example: wayfare apply catalogs --yes
     """
     with apps.opened() as app:
-        found, skipped = app.exchange.apply(folder, dry=not yes), app.exchange.skipped
-    counts = {file: [sum(line[0] == sign for line in lines) for sign in "+-"] for file, lines in found.items()}
+        changes, skipped = app.exchange.apply(folder, dry=not yes), app.exchange.skipped
+    counts = {file: [sum(line[0] == sign for line in lines) for sign in "+-"] for file, lines in changes.items()}
     if output.wants_json():
         rows = [{"file": file, "added": added, "removed": removed} for file, (added, removed) in counts.items()]
         output.document({"applied": yes, "changes": rows, "skipped": skipped})
         return
-    for file, lines in found.items():
+    for file, lines in changes.items():
         click.echo(f"{output.printable(file)}: {counts[file][0]:,} lines added, {counts[file][1]:,} removed")
         for line in lines[:SHOWN]:
             text = line[1:].lstrip(" ")
@@ -277,4 +277,4 @@ def apply(folder: Path, yes: bool) -> None:
     for why in skipped[:SHOWN]:
         click.echo(f"left out: {output.printable(why, 200)}")
     done = "It is taken in." if yes else "Nothing is changed yet; --yes takes it in."
-    click.echo(done if found else "The store has all of it already.")
+    click.echo(done if changes else "The store has all of it already.")

@@ -88,10 +88,10 @@ def _read(app: App, text: str, *, tasks_needed: bool = True) -> LabelledCatalog:
     name, _, tasks = text.partition("=")
     if not name or (tasks_needed and not tasks):
         raise ParameterError(f"{text!r} is not {FORM}; write for example mine.json=labelled.jsonl.")
-    found = labelled_catalog(app.catalogs.open(name), app.lab.read_tasks(Path(tasks)) if tasks else ())
-    if tasks_needed and not queries_of(found):
+    catalog = labelled_catalog(app.catalogs.open(name), app.lab.read_tasks(Path(tasks)) if tasks else ())
+    if tasks_needed and not queries_of(catalog):
         raise CatalogError(f"{tasks}: no task names a tool of {name}; give tasks that are labelled with its tools.")
-    return replace(found, name=Path(tasks).name) if tasks_needed else found
+    return replace(catalog, name=Path(tasks).name) if tasks_needed else catalog
 
 
 def _judgements(file: Path, trained: Sequence[LabelledCatalog], judged: Sequence[LabelledCatalog]) -> list[Judgement]:
@@ -100,15 +100,15 @@ def _judgements(file: Path, trained: Sequence[LabelledCatalog], judged: Sequence
     from core.relevance.onnx_encoder import OnnxEncoder, model_folder, tuned_folder
     from core.relevance.tuning.judging import Trained, judge
 
-    known, found = Trained.on(trained), list[Judgement]()
+    training, judgements = Trained.on(trained), list[Judgement]()
     with TemporaryDirectory() as root:
         frozen, tuned = (
             OnnxEncoder(Path(root), model) for model in (model_folder(), tuned_folder(model_folder(), file))
         )
         for place, catalog in enumerate(judged):
             _tell(Step(f"Judging by {output.printable(catalog.name)}", place + 1, len(judged)))
-            found += judge(catalog, frozen.encode, tuned.encode, known)
-    return found
+            judgements += judge(catalog, frozen.encode, tuned.encode, training)
+    return judgements
 
 
 def _print_document(file: Path, elapsed_s: float, judgements: Sequence[Judgement]) -> None:

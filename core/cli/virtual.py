@@ -1,4 +1,4 @@
-"""Virtual servers: served to any client, recorded from a real one, multiplied; and testbeds drawn from catalogs."""
+"""Virtual servers: served to any client, recorded from a real server, multiplied; and testbeds drawn from catalogs."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ def virtual(server: str, port: int | None, profile: str, seed: int | None, speed
     Example: wayfare virtual web-search --http 8700 --profile flaky
     """
     if Path(server).is_file():
-        found = chosen(read_files([server]).servers, None)
-        recording = opened_recording(Path(server), found.name, speed)
+        definition = chosen(read_files([server]).servers, None)
+        recording = opened_recording(Path(server), definition.name, speed)
     else:
         with apps.opened(alone=True) as app:
-            found, recording = app.catalogs.open(catalog).server(server), None
+            definition, recording = app.catalogs.open(catalog).server(server), None
     from core.virtual.server import Behaviour, serve
 
-    serve(found, Behaviour(profile, seed, speed, recording), port)
+    serve(definition, Behaviour(profile, seed, speed, recording), port)
 
 
 @click.command()
@@ -71,11 +71,12 @@ def record(server: str | None, file: Path | None, stop: bool, catalog: str) -> N
     with apps.opened() as app:
         if server is not None:
             app.recordings.record(app.catalogs.open(catalog).name, server, file)
-        found = [
-            {"catalog": one.catalog, "server": one.server, "file": str(at)} for one, at in app.recordings.files.items()
+        recordings = [
+            {"catalog": server_id.catalog, "server": server_id.server, "file": str(path)}
+            for server_id, path in app.recordings.files.items()
         ]
-    lines = [tuple(one.values()) for one in found]
-    output.listing({"recordings": found}, ("catalog", "server", "file"), lines, none="No server is recorded.")
+    lines = [tuple(row.values()) for row in recordings]
+    output.listing({"recordings": recordings}, ("catalog", "server", "file"), lines, none="No server is recorded.")
 
 
 @click.command()
@@ -96,19 +97,19 @@ def multiply(server: str, copies: int, name: str, seed: int, spread: float, repl
     Example: wayfare multiply unit-exchange --copies 4 --name exchanges
     """
     with apps.opened_catalog(catalog) as (app, source):
-        made = app.catalog_editor.multiply(source, server, Recipe(copies, seed, spread, not replace), name=name)
-        known = app.catalogs.catalog(source).server_row
-    fresh = [one for one in made.servers if one.name not in known]
+        new_catalog = app.catalog_editor.multiply(source, server, Recipe(copies, seed, spread, not replace), name=name)
+        known_servers = app.catalogs.catalog(source).server_row
+    fresh = [copy for copy in new_catalog.servers if copy.name not in known_servers]
     if output.wants_json():
         output.document({
-            "catalog": made.name, "servers": len(made.servers), "tools": len(made.tools), "copied": server,
-            "copies": [{"name": one.name, "description": one.description, "tools": len(one.tools)} for one in fresh],
+            "catalog": new_catalog.name, "servers": len(new_catalog.servers), "tools": len(new_catalog.tools), "copied": server,
+            "copies": [{"name": copy.name, "description": copy.description, "tools": len(copy.tools)} for copy in fresh],
         })  # fmt: skip
         return
     click.echo(
-        f"Catalog {made.name}: {len(made.servers)} servers with {len(made.tools)} tools, {copies} of them virtual copies of {server}."
+        f"Catalog {new_catalog.name}: {len(new_catalog.servers)} servers with {len(new_catalog.tools)} tools, {copies} of them virtual copies of {server}."
     )
-    output.table(("copy", "description"), [(one.name, one.description) for one in fresh])
+    output.table(("copy", "description"), [(copy.name, copy.description) for copy in fresh])
 
 
 @click.command()
@@ -172,31 +173,37 @@ def testbed(
         registries = [
             Registry(file.name, app.catalog_editor.read(options.read_file(file), str(file))) for file in files
         ]
-        names = [app.catalogs.open(one).name for one in catalogs or (() if files else ("sample",))]
+        names = [app.catalogs.open(catalog).name for catalog in catalogs or (() if files else ("sample",))]
         labelled = None if task_file is None else app.lab.read_tasks(task_file)
         drawn = app.testbeds.draw(names, Selection(**selected), registries=registries, tasks=labelled)
         app.testbeds.keep(drawn, name, registries=registries)
     if tasks_out is not None:
         options.write_file(tasks_out, tasks_text(drawn.tasks))
-    made = drawn.catalog(name)
+    new_catalog = drawn.catalog(name)
     if output.wants_json():
         output.document({
-            "catalog": name, "matching": drawn.matching, "servers": len(made.servers), "tools": len(made.tools), "tasks": len(drawn.tasks),
+            "catalog": name, "matching": drawn.matching, "servers": len(new_catalog.servers), "tools": len(new_catalog.tools), "tasks": len(drawn.tasks),
             "chosen": [
-                {"server": one.server.name, "from": one.source, "tools": len(one.server.tools), "found": one.found,
-                 "copies": [copy.name for copy in one.copies]}
-                for one in drawn.chosen
+                {"server": pick.server.name, "from": pick.source, "tools": len(pick.server.tools), "found": pick.found,
+                 "copies": [copy.name for copy in pick.copies]}
+                for pick in drawn.chosen
             ],
         })  # fmt: skip
         return
     click.echo(
-        f"Catalog {name}: {len(made.servers):,} servers with {len(made.tools):,} tools from {drawn.matching:,} that match; "
+        f"Catalog {name}: {len(new_catalog.servers):,} servers with {len(new_catalog.tools):,} tools from {drawn.matching:,} that match; "
         f"{len(drawn.tasks):,} tasks."
     )
     output.table(
         ("server", "from", "tools", "copies", "found"),
         [
-            (one.server.name, one.source, str(len(one.server.tools)), str(len(one.copies)), ", ".join(one.found) or "–")
-            for one in drawn.chosen
+            (
+                pick.server.name,
+                pick.source,
+                str(len(pick.server.tools)),
+                str(len(pick.copies)),
+                ", ".join(pick.found) or "–",
+            )
+            for pick in drawn.chosen
         ],
     )

@@ -28,14 +28,14 @@ TOOL_WEIGHTS = ("w_names", "w_full", "w_description", "w_parameters", "w_lexical
 SERVER_WEIGHTS = ("w_server_profile", "w_server_summary", "w_server_best_tool", "w_server_lexical")
 CONTRAST = ("sim_midpoint", "sim_steepness")
 WEIGHTS = (*TOOL_WEIGHTS, *SERVER_WEIGHTS, "hint_weight", *CONTRAST)
-TINY = 1e-300  # stands for 0 where logarithms are taken
+TINY = 1e-300  # stands for 0 in logarithms
 VIEWS = ("names", "full", "description", "parameters")
 
 
 @dataclass(frozen=True, slots=True)
 class ViewSignals:
-    """Cosines of tools (4, T) by view, with trust in names applied, and word overlap (T,); of servers (2, S) and (S,), each for the
-    sub-task and for the hint. Without a hint the sub-task takes its place."""
+    """Cosines of tools (4, T) by view, with trust in names applied, and word overlap (T,). Servers have (2, S) and (S,), each for the
+    sub-task and for the hint. Without a hint the sub-task replaces it."""
 
     index: CatalogIndex
     tools: Array
@@ -50,7 +50,7 @@ class ViewSignals:
         if not isinstance(matcher, IndexMatcher):
             return None
         index, query = matcher.index, matcher.encoder.encode_query(text)
-        wanted = matcher.encoder.encode_query(hint) if hint else query
+        hint_query = matcher.encoder.encode_query(hint) if hint else query
         cosines = {name: np.vecdot(index.tools.views[name], query).astype(np.float64) for name in VIEWS}
         trust = index.tools.trust if p.doubt_names else None
         if trust is not None:
@@ -68,8 +68,8 @@ class ViewSignals:
             index,
             np.stack([cosines[name] for name in VIEWS]),
             index.tools.lexical.coverage(text).astype(np.float64),
-            (views_of(query), views_of(wanted)),
-            tuple(of_servers.lexical.coverage(one).astype(np.float64) for one in (text, hint or text)),  # type: ignore[arg-type]
+            (views_of(query), views_of(hint_query)),
+            tuple(of_servers.lexical.coverage(phrase).astype(np.float64) for phrase in (text, hint or text)),  # type: ignore[arg-type]
             bool(hint),
         )
 
@@ -77,8 +77,8 @@ class ViewSignals:
         """Similarities (P, S) and (P, T) at P points. `points` (P,) holds the values of WEIGHTS that differ."""
 
         def column(name: str) -> Array:
-            given = points.get(name)
-            return np.array([[getattr(p, name)]], dtype=np.float64) if given is None else given[:, None]
+            values = points.get(name)
+            return np.array([[getattr(p, name)]], dtype=np.float64) if values is None else values[:, None]
 
         *of_views, lexical = _shares([column(name) for name in TOOL_WEIGHTS])
         tools = of_views[0] * self.tools[0]
@@ -89,10 +89,10 @@ class ViewSignals:
         np.minimum(tools, 1.0, out=tools)
         profile, summary, best, words = _shares([column(name) for name in SERVER_WEIGHTS])
         hint = column("hint_weight") if self.hinted else np.zeros((1, 1))
-        (own, hinted), (own_words, hint_words) = self.servers, self.server_words
-        dense = profile * ((1 - hint) * own[0] + hint * hinted[0])
-        dense = dense + summary * ((1 - hint) * own[1] + hint * hinted[1])
-        servers = np.maximum(dense, 0.0) + words * ((1 - hint) * own_words + hint * hint_words)
+        (subtask, hinted), (subtask_words, hint_words) = self.servers, self.server_words
+        dense = profile * ((1 - hint) * subtask[0] + hint * hinted[0])
+        dense = dense + summary * ((1 - hint) * subtask[1] + hint * hinted[1])
+        servers = np.maximum(dense, 0.0) + words * ((1 - hint) * subtask_words + hint * hint_words)
         servers = np.minimum(servers + best * self.index.best_tool(tools.astype(np.float32)), 1.0)
         contrast = column("sim_midpoint"), column("sim_steepness")
         return Match(_calibrated(servers, *contrast), _calibrated(tools, *contrast))
@@ -119,8 +119,8 @@ def _calibrated(similarity: Array, midpoint: Array, steepness: Array) -> Array:
 @dataclass(frozen=True, slots=True)
 class Case:
     """A sub-task over a catalog: its similarities and the current parameters. Exploration replaces estimates by `beliefs`.
-    `refused` is the reason of a refusal, or empty. `signals` are set where similarity comes from weighted views. `counted` (T,) is what of
-    a tool's fit counts as its similarity."""
+    `refused` is the reason of a refusal, or empty. `signals` are set if similarity comes from weighted views. `counted` (T,) is the share
+    of each tool's fit that counts as its similarity."""
 
     context: RoutingContext
     match: Match
@@ -132,7 +132,7 @@ class Case:
 
     @property
     def fitting(self) -> Match:
-        """The similarities before a tool that writes counts less: with similarity by fit those of the fit."""
+        """The similarities before the discount of tools that write."""
         return replace(self.match, tools=self.match.tools / self.counted)
 
     @property
@@ -140,7 +140,7 @@ class Case:
         return self.parameters.hierarchy and self.beliefs is None
 
     def of_servers(self, servers: Rows) -> Case:
-        """The case with these servers, ascending, and their tools alone, and with fixed similarities. Only if it `can_be_narrowed`."""
+        """The case with these servers (ascending) and their tools alone, and with fixed similarities. Only if it `can_be_narrowed`."""
         tools = np.flatnonzero(np.isin(self.context.tool_server, servers))
         match = Match(self.match.servers[servers], self.match.tools[tools], self.match.embed_ms)
         counted = self.counted[tools] if isinstance(self.counted, np.ndarray) else self.counted
@@ -150,9 +150,9 @@ class Case:
 @dataclass(frozen=True, slots=True)
 class Outcomes:
     """The decisions at P points: masks of servers (P, S); whether a tool can be paid on an accepted server (P, T); the utilities
-    of tools in the race (P, T), minus infinity elsewhere; and the candidates (P, N), best first, -1 if there are no more.
+    of tools in the race (P, T), minus infinity elsewhere; and the candidates (P, N), best first, then -1.
 
-    `engine`, `servers` and `tools` have the figures behind them; those that are the same at all points have no axis P.
+    `engine`, `servers` and `tools` have the figures behind them. Figures that are equal at all points have no axis P.
     """
 
     engine: EhrrEngine
@@ -170,35 +170,36 @@ class Outcomes:
         return self.candidates[:, 0]
 
     def runners_up(self) -> tuple[Rows, Array]:
-        """(P,) the best tool after the winner, -1 without one, and the winner's lead over it: infinite without a rival, 0 without
-        a winner."""
+        """(P,) the second best tool, or -1, and the winner's lead over it. The lead is infinite without a rival, 0 without a winner."""
         others, points = self.racing.copy(), np.arange(len(self.racing))
         if not others.size:
             return np.full(len(points), NONE), np.zeros(len(points))
         others[points, self.winner] = -np.inf
         second = others.argmax(axis=1)
-        found = np.isfinite(others[points, second])
+        exists = np.isfinite(others[points, second])
         with np.errstate(invalid="ignore"):
             lead = self.racing[points, self.winner] - others[points, second]
-        return np.where(found, second, NONE), np.where(self.winner == NONE, 0.0, lead)
+        return np.where(exists, second, NONE), np.where(self.winner == NONE, 0.0, lead)
 
     def signatures(self) -> list[int]:
-        """(P) numbers that are equal for equal decisions."""
+        """(P) hashes that are equal for equal decisions."""
         parts = zip(self.listed, self.accepted, self.candidates, strict=True)
-        return [hash((one.tobytes(), bits.tobytes(), rows.tobytes())) for one, bits, rows in parts]
+        return [hash((listed.tobytes(), accepted.tobytes(), rows.tobytes())) for listed, accepted, rows in parts]
 
 
 def decide(case: Case, points: Mapping[str, Array], match: Match | None = None) -> Outcomes:
     """The decisions at P points. `points` (P,) holds the values of the parameters that differ; the others keep their values.
 
-    `match` holds the similarities of each point, (P, S) and (P, T), where they differ too.
+    `match` holds the similarities of each point, (P, S) and (P, T), if they differ too.
     """
     context, similarity = case.context, case.match if match is None else match
     columns = {name: values[:, None] for name, values in points.items()}
     engine = EhrrEngine.of(context, case.parameters, case.beliefs, columns)
     servers = engine.server_layer(similarity.servers)
     tools = engine.tool_layer(similarity.tools, servers)
-    count = max([1, *map(len, columns.values()), *(len(one) for one in (similarity.servers,) if one.ndim == 2)])
+    count = max(
+        [1, *map(len, columns.values()), *(len(scores) for scores in (similarity.servers,) if scores.ndim == 2)]
+    )
 
     def everywhere(values: NDArray[Any]) -> Any:
         return np.broadcast_to(values, (count, values.shape[-1]))
@@ -215,7 +216,7 @@ def decide(case: Case, points: Mapping[str, Array], match: Match | None = None) 
 # Many sub-tasks under many parameters: the candidates alone
 
 BROADCAST = ("alpha_s", "alpha_t", "l_route_s", "eps", "p_bs", "p_ofs", "l0_s", "kappa", "budget_usd")
-AT_ONCE = 1 << 17  # utilities of servers in one step: about what the cache of a core holds
+AT_ONCE = 1 << 17  # utilities of servers in one step, about as many as the cache of a core holds
 SIMILARITIES_KEPT = 8
 
 MATCHING = tuple(knob.name for knob in MatchingParameters.knobs() if knob.name not in ("n", "similarity"))
@@ -223,7 +224,7 @@ MATCHING = tuple(knob.name for knob in MatchingParameters.knobs() if knob.name n
 
 @dataclass(eq=False)
 class ManyTasks:
-    """EHRR over many sub-tasks: the same candidates as single decisions.
+    """EHRR over many sub-tasks, with the candidates of single decisions.
 
     `context` returns the routing context under the priors and rates of the parameters.
     """
@@ -235,25 +236,27 @@ class ManyTasks:
         self._similarities: LRUCache[tuple[object, ...], list[Match]] = LRUCache(SIMILARITIES_KEPT)
 
     def candidates(self, points: Sequence[EhrrParameters]) -> Rows:
-        """(P, Q, n) rows of the candidates, best first, -1 where there are no more. The points belong to one `family`."""
+        """(P, Q, n) rows of the candidates, best first, then -1. The points belong to one `family`."""
         p = points[0]
-        found = candidates_of(self.context(p), self._matches(p), points)
-        found[:, [bool(refusal(query, p)) for query in self.queries]] = NONE
-        return found
+        rows = candidates_of(self.context(p), self._matches(p), points)
+        rows[:, [bool(refusal(query, p)) for query in self.queries]] = NONE
+        return rows
 
     def winners(self, points: Sequence[EhrrParameters]) -> Rows:
         """(P, Q) rows of the winners at any points, -1 without a winner."""
-        found = np.full((len(points), len(self.queries)), NONE, dtype=np.int64)
+        winners = np.full((len(points), len(self.queries)), NONE, dtype=np.int64)
         for places in families(points):
-            found[places] = self.candidates([points[at] for at in places])[:, :, 0]
-        return found
+            winners[places] = self.candidates([points[place] for place in places])[:, :, 0]
+        return winners
 
     def payments(self, points: Sequence[EhrrParameters], found: Rows) -> Array:
-        """(P, Q, n) what a call of each candidate pays in USD; NaN for no candidate and for a price that is not known."""
+        """(P, Q, n) the payment for a call of each candidate in USD; NaN for no candidate and for an unknown price."""
         paid = np.full(found.shape, np.nan)
         for places in families(points):
             p = points[places[0]]
-            paid[places] = payments_of(self.context(p), self._matches(p), [points[at] for at in places], found[places])
+            paid[places] = payments_of(
+                self.context(p), self._matches(p), [points[place] for place in places], found[places]
+            )
         return paid
 
     def _matches(self, p: EhrrParameters) -> list[Match]:
@@ -272,56 +275,56 @@ def family(parameters: EhrrParameters) -> tuple[Value, ...]:
 
 
 def families(points: Sequence[EhrrParameters]) -> list[list[int]]:
-    found: dict[tuple[Value, ...], list[int]] = {}
-    for at, point in enumerate(points):
-        found.setdefault(family(point), []).append(at)
-    return list(found.values())
+    groups: dict[tuple[Value, ...], list[int]] = {}
+    for place, point in enumerate(points):
+        groups.setdefault(family(point), []).append(place)
+    return list(groups.values())
 
 
 def candidates_of(context: RoutingContext, matches: Sequence[Match], points: Sequence[EhrrParameters]) -> Rows:
-    """(P, Q, n) rows of the candidates, best first, -1 where there are no more, for P points of one `family` and the similarities of
-    Q sub-tasks. Refuses no sub-task; `ManyTasks` does."""
+    """(P, Q, n) rows of the candidates, best first, then -1, for P points of one `family` and the similarities of Q sub-tasks. Refuses
+    no sub-task; `ManyTasks` does."""
     p = points[0]
-    found = np.full((len(points), len(matches), p.n), NONE, dtype=np.int64)
-    for part, engine, layer, tools in _layers(context, matches, points):
+    candidates = np.full((len(points), len(matches), p.n), NONE, dtype=np.int64)
+    for span, engine, layer, tools in _layers(context, matches, points):
         rows, race = engine.few_tools(tools, layer)
         utilities = np.where(race.racing, race.utility, -np.inf)
-        found[:, part] = best_rows(utilities, race.similarity, rows, context.tool_order, p.n)
-    return found
+        candidates[:, span] = best_rows(utilities, race.similarity, rows, context.tool_order, p.n)
+    return candidates
 
 
 def payments_of(
     context: RoutingContext, matches: Sequence[Match], points: Sequence[EhrrParameters], found: Rows
 ) -> Array:
-    """(P, Q, n) what a call of each candidate pays in USD, for P points of one `family`; NaN for no candidate and for an unknown price."""
+    """(P, Q, n) the payment for a call of each candidate in USD, for P points of one `family`; NaN for no candidate and for an unknown price."""
     if points[0].settlement == "price":
         return np.append(context.statistics.tools.price_usd, np.nan)[found]
     paid = np.full(found.shape, np.nan)
-    for part, engine, layer, _ in _layers(context, matches, points):
-        paid[:, part] = engine.payment_usd(layer, found[:, part])
+    for span, engine, layer, _ in _layers(context, matches, points):
+        paid[:, span] = engine.payment_usd(layer, found[:, span])
     return np.where(found == NONE, np.nan, paid)
 
 
 def _layers(
     context: RoutingContext, matches: Sequence[Match], points: Sequence[EhrrParameters]
 ) -> Iterator[tuple[slice, EhrrEngine, ServerLayer, Array]]:
-    """Some sub-tasks after the other, as many as the cache holds: the engine, their servers, and their similarities to the tools."""
+    """Yields blocks of sub-tasks that fit the cache: their slice, the engine, their servers, and their similarities to the tools."""
     if not len(context.tool_ids) or not len(matches):
         return
     believed = beliefs(context.statistics, points[0], rate=points[0].lambda_r)
     engine = EhrrEngine.of(context, points[0], believed, _differing(points))
     servers, tools = np.stack([m.servers for m in matches]), np.stack([m.tools for m in matches])
     step = max(1, AT_ONCE // (len(context.server_names) * len(points)))
-    for at in range(0, len(matches), step):
-        part = slice(at, at + step)
-        yield part, engine, engine.server_layer(servers[part]), tools[part]
+    for start in range(0, len(matches), step):
+        span = slice(start, start + step)
+        yield span, engine, engine.server_layer(servers[span]), tools[span]
 
 
 def _differing(points: Sequence[EhrrParameters]) -> dict[str, Array]:
-    """The parameters that are not the same at all points, (P, 1, 1) each."""
+    """The parameters that differ between points, (P, 1, 1) each."""
     values = {name: [getattr(point, name) for point in points] for name in BROADCAST}
     return {
-        name: np.array([[[np.inf if one is None else one]] for one in column])
+        name: np.array([[[np.inf if value is None else value]] for value in column])
         for name, column in values.items()
         if len(set(column)) > 1
     }

@@ -1,7 +1,7 @@
 """Single changes of a knob or of a tool's own figures that make the tool win, and how far the winner may worsen.
 
 Price, latency and success solve (6) and (7). Knobs are read off the strips. Fit also moves the tool's server, (3) and (4), and is
-searched between 0 and 1. Where no single change helps, the stage that blocks it is named.
+searched between 0 and 1. If no single change helps, the stage that blocks it is named.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ LEAST = 1e-7
 
 
 def lowest_fit(case: Case, row: int) -> float:
-    """The lowest fit with which the winner still wins; 0 if it wins with any."""
+    """The lowest fit with which the winner still wins; 0 if it wins with any fit."""
     points = np.linspace(0.0, float(case.fitting.tools[row]), POINTS)
     lost = np.flatnonzero(~_wins(case, row, points))
     if not len(lost):
         return 0.0
     last = int(lost[-1])
-    found = _edge(case, row, float(points[last]), float(points[min(last + 1, POINTS - 1)]))
-    return found if found > LEAST else 0.0
+    edge = _edge(case, row, float(points[last]), float(points[min(last + 1, POINTS - 1)]))
+    return edge if edge > LEAST else 0.0
 
 
 def winning_fit(case: Case, row: int) -> float | None:
-    """The fit above the current one from which a tool wins. Returns None if it does not win even with 1."""
+    """The lowest fit above the current fit with which a tool wins. Returns None if it does not win even with 1."""
     points = np.linspace(float(case.fitting.tools[row]), 1.0, POINTS)
     won = np.flatnonzero(_wins(case, row, points))
     if not len(won):
@@ -61,9 +61,11 @@ def _edge(case: Case, row: int, bad: float, good: float) -> float:
 
 def _wins(case: Case, row: int, values: Array) -> NDArray[np.bool_]:
     follow = case.parameters.similarity == BY_FIT
-    known = case.fitting
-    found = [with_fit(known, {row: float(value)}, case.context.tool_server, servers_follow=follow) for value in values]
-    match = Match(np.stack([one.servers for one in found]), case.counted * np.stack([one.tools for one in found]))
+    fitting = case.fitting
+    matches = [
+        with_fit(fitting, {row: float(value)}, case.context.tool_server, servers_follow=follow) for value in values
+    ]
+    match = Match(np.stack([m.servers for m in matches]), case.counted * np.stack([m.tools for m in matches]))
     return decide(case, {}, match).winner == row
 
 
@@ -84,7 +86,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Counterfactual:
-    """The single changes that make a tool win, smallest first, and for each figure that cannot do it the reason."""
+    """The single changes that make a tool win, smallest first, and the reason for each figure that cannot."""
 
     tool: str
     changes: tuple[Change, ...]
@@ -97,8 +99,8 @@ class Counterfactual:
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """How far the winner may worsen and still win, one figure at a time: price in USD, latency in s, success and fit in [0, 1]. None
-    means without limit."""
+    """How far the winner may worsen in a single figure and still win: price in USD, latency in s, success and fit in [0, 1]. None is no
+    limit."""
 
     tool: str
     price_usd: float | None
@@ -108,33 +110,33 @@ class Room:
 
 
 def room(case: Case) -> Room | None:
-    now = decide(case, {})
-    winner = int(now.winner[0])
+    outcomes = decide(case, {})
+    winner = int(outcomes.winner[0])
     if winner < 0:
         return None
-    found = _limits(case, now, winner)
+    limits = _limits(case, outcomes, winner)
     return Room(
-        case.context.tool_ids[winner], found.price_usd, found.latency_s, found.success,
+        case.context.tool_ids[winner], limits.price_usd, limits.latency_s, limits.success,
         lowest_fit(case, winner),
     )  # fmt: skip
 
 
 def counterfactual(case: Case, strips: Mapping[str, Strip], row: int) -> Counterfactual:
-    now = decide(case, {})
+    outcomes = decide(case, {})
     changes, blocked = of_knobs(case.parameters, strips, case.context.tool_ids[row]), dict[str, str]()
-    known = case.context.statistics.tools
-    block = _block(case, now, row)
-    limits = _limits(case, now, row) if block is None else None
+    statistics = case.context.statistics.tools
+    block = _block(case, outcomes, row)
+    limits = _limits(case, outcomes, row) if block is None else None
     for name, column, reached in (
-        (PRICE, known.price_usd, None if limits is None else limits.price_usd),
-        (LATENCY, known.latency_s, None if limits is None else limits.latency_s),
-        (SUCCESS, known.success, None if limits is None else limits.success),
+        (PRICE, statistics.price_usd, None if limits is None else limits.price_usd),
+        (LATENCY, statistics.latency_s, None if limits is None else limits.latency_s),
+        (SUCCESS, statistics.success, None if limits is None else limits.success),
     ):
         value, why = float(np.nan_to_num(column[row])), block
-        if why is None and name != PRICE and not now.tools.affordable[row]:
+        if why is None and name != PRICE and not outcomes.tools.affordable[row]:
             why = "its price is above what its server is offered"
         if why is None and (reached is None or math.isnan(reached)):
-            why = _out_of_reach(case, now)
+            why = _out_of_reach(case, outcomes)
         if why is not None or reached is None:
             blocked[name] = why or ""
             continue
@@ -145,43 +147,43 @@ def counterfactual(case: Case, strips: Mapping[str, Strip], row: int) -> Counter
         changes.append(Change(FIT, now_fit, fit, (fit - now_fit) / max(now_fit, 1e-9), of_knob=False))
     else:
         blocked[FIT] = block or "even with a fit of 100 % another tool is ahead"
-    return Counterfactual(case.context.tool_ids[row], tuple(sorted(changes, key=lambda one: one.size)), blocked)
+    return Counterfactual(case.context.tool_ids[row], tuple(sorted(changes, key=lambda change: change.size)), blocked)
 
 
-def _block(case: Case, now: Outcomes, row: int) -> str | None:
+def _block(case: Case, outcomes: Outcomes, row: int) -> str | None:
     """Why no price, latency or success of the tool can help. Returns None if its server is in the race."""
     server = int(case.context.tool_server[row])
     if case.refused:
         return "the sub-task is refused"
-    if not now.listed[0, server]:
+    if not outcomes.listed[0, server]:
         return f"{case.context.server_names[server]} is not on the short-list, EHRR (3)"
-    if not now.accepted[0, server]:
+    if not outcomes.accepted[0, server]:
         return f"{case.context.server_names[server]} rejects the price it is offered, EHRR (5)"
     return None
 
 
-def _out_of_reach(case: Case, now: Outcomes) -> str:
-    ahead = int(now.winner[0])
+def _out_of_reach(case: Case, outcomes: Outcomes) -> str:
+    ahead = int(outcomes.winner[0])
     if ahead < 0:
         return "its utility stays below 0, EHRR (7)"
     return f"{case.context.tool_ids[ahead]} stays ahead, EHRR (7)"
 
 
-def _limits(case: Case, now: Outcomes, row: int) -> Headroom:
-    """The price, latency and success at which the tool's utility equals that of the best other tool, or 0."""
-    p, known, server = case.parameters, case.context.statistics.tools, int(case.context.tool_server[row])
-    others = now.racing[0].copy()
+def _limits(case: Case, outcomes: Outcomes, row: int) -> Headroom:
+    """The price, latency and success at which the tool's utility equals the best other tool's utility, or 0."""
+    p, statistics, server = case.parameters, case.context.statistics.tools, int(case.context.tool_server[row])
+    others = outcomes.racing[0].copy()
     others[row] = -np.inf
     to_beat = max(float(others.max(initial=-np.inf)), 0.0 if p.worthwhile else -1e9)
-    servers, posted = now.engine.servers, float(now.servers.posted_usd[server])
-    success = known.success if case.beliefs is None else case.beliefs.tool_success
+    servers, posted = outcomes.engine.servers, float(outcomes.servers.posted_usd[server])
+    success = statistics.success if case.beliefs is None else case.beliefs.tool_success
     return headroom(
         similarity=float(case.match.tools[row]),
         fixed_s=float(servers.fixed_s[server]),
-        latency_s=float(known.latency_s[row]),
+        latency_s=float(statistics.latency_s[row]),
         success=float(success[row]),
         post_accept_failure=float(servers.post_accept_failure[server]),
-        price_usd=float(np.nan_to_num(known.price_usd[row])),
+        price_usd=float(np.nan_to_num(statistics.price_usd[row])),
         to_beat=to_beat,
         posted_usd=posted if p.auction else math.inf,
         alpha_t=p.weights_of_time()[1],
@@ -194,25 +196,25 @@ def _limits(case: Case, now: Outcomes, row: int) -> Headroom:
 def of_knobs(parameters: Parameters, strips: Mapping[str, Strip], tool: str) -> list[Change]:
     """The nearest value of each knob at which a tool wins, read off its strip."""
     knobs = {knob.name: knob for knob in parameters.knobs()}
-    found: list[Change] = []
+    changes: list[Change] = []
     for name, strip in strips.items():
         value = getattr(parameters, name)
-        now = math.inf if value is None else float(value)
+        current = math.inf if value is None else float(value)
         near = [
-            nearest_value(knobs[name], strip, place, now)
-            for place, one in enumerate(strip.segments)
-            if one.winner == tool
+            nearest_value(knobs[name], strip, place, current)
+            for place, segment in enumerate(strip.segments)
+            if segment.winner == tool
         ]
         if near:
-            then = min(near, key=lambda one: abs(one - min(now, strip.high)))
-            size = abs(then - min(now, strip.high)) / (strip.high - strip.low)
-            found.append(Change(name, now, then, size, of_knob=True))
-    return found
+            then = min(near, key=lambda point: abs(point - min(current, strip.high)))
+            size = abs(then - min(current, strip.high)) / (strip.high - strip.low)
+            changes.append(Change(name, current, then, size, of_knob=True))
+    return changes
 
 
 def nearest_value(knob: Knob, strip: Strip, place: int, now: float) -> float:
-    """The value in a segment that is nearest to the current one: a multiple of the knob's step if the segment has one near its end,
-    else a value just inside."""
+    """The value in a segment that is nearest to the current value. It is a multiple of the knob's step if the segment has a multiple
+    near its end, else a value just inside."""
     segment = strip.segments[place]
     if segment.low <= now <= segment.high:
         return now

@@ -1,5 +1,4 @@
-"""Cost curves of one sub-task, each with the equation that it draws and the current numbers in it, and the winner over a plane of two
-parameters."""
+"""Cost curves of a sub-task, each with its equation and the current numbers, and the winner over a plane of two parameters."""
 
 from __future__ import annotations
 
@@ -24,8 +23,8 @@ SHOWN = 8
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """Points of a curve. `kind` is chosen, accepted, rejected, muted, or empty for a colour of its own; `marks` names a symbol for
-    single points."""
+    """Points of a curve. `kind` is chosen, accepted, rejected, muted, or empty for a separate colour. `marks` names a symbol for single
+    points."""
 
     name: str
     x: tuple[float, ...]
@@ -40,7 +39,7 @@ class Line:
 @dataclass(frozen=True, slots=True)
 class Curve:
     """A chart as data: title, axes, lines, the current value, the end of the x axis, and the equation as LaTeX and with the current
-    numbers. The winner stays the same within `holds`."""
+    numbers. The winner does not change within `holds`."""
 
     title: str
     x: str
@@ -55,21 +54,21 @@ class Curve:
 
 def utilities(case: Case, strip: Strip) -> Curve:
     """Utility of each tool in the race over alpha_t or kappa, or of each server over alpha_s."""
-    p, now, name = case.parameters, decide(case, {}), strip.parameter
+    p, outcomes, name = case.parameters, decide(case, {}), strip.parameter
     value = float(getattr(p, name))
-    knob = next(one for one in p.knobs() if one.name == name)
-    beyond = [one.low for one in strip.winners()[1:] if one.low > value]  # as far as the first other winner
-    longest = min(strip.high, max([4 * value, *(1.5 * one for one in beyond[:1]), strip.high / 50]))
+    knob = next(knob for knob in p.knobs() if knob.name == name)
+    beyond = [segment.low for segment in strip.winners()[1:] if segment.low > value]  # as far as the first other winner
+    longest = min(strip.high, max([4 * value, *(1.5 * edge for edge in beyond[:1]), strip.high / 50]))
     xs = np.unique([0.0, value, longest])
     servers = name == "alpha_s"
     drawn_from = decide(case, {name: xs})
     utility = drawn_from.servers.utility if servers else drawn_from.tools.utility
     utility = np.broadcast_to(utility, (len(xs), utility.shape[-1]))
     names = case.context.server_names if servers else case.context.tool_ids
-    rows = np.argsort(-now.servers.utility, kind="stable")[:SHOWN].tolist() if servers else _best_tools(now)
-    winner = int(now.winner[0])
+    rows = np.argsort(-outcomes.servers.utility, kind="stable")[:SHOWN].tolist() if servers else _best_tools(outcomes)
+    winner = int(outcomes.winner[0])
     first = int(case.context.tool_server[winner]) if servers and winner >= 0 else winner
-    drawn = tuple(
+    lines = tuple(
         Line(
             names[row],
             tuple(xs.tolist()),
@@ -78,20 +77,22 @@ def utilities(case: Case, strip: Strip) -> Curve:
         )
         for row in rows
     )
-    formula, filled = (_server_utility if servers else _tool_utility)(case, now, first)
-    holds = next((one.low, min(one.high, longest)) for one in reversed(strip.winners()) if one.low <= value)
+    formula, filled = (_server_utility if servers else _tool_utility)(case, outcomes, first)
+    holds = next(
+        (segment.low, min(segment.high, longest)) for segment in reversed(strip.winners()) if segment.low <= value
+    )
     return Curve(
-        f"Utility against {knob.symbol}", f"{knob.symbol} ({knob.unit})", "U", drawn, value, longest, formula, filled,
+        f"Utility against {knob.symbol}", f"{knob.symbol} ({knob.unit})", "U", lines, value, longest, formula, filled,
         holds if winner >= 0 else None,
     )  # fmt: skip
 
 
-def _best_tools(now: Outcomes) -> list[int]:
-    order = np.argsort(-now.racing[0], kind="stable")[:SHOWN]
-    return [int(row) for row in order if np.isfinite(now.racing[0, row])]
+def _best_tools(outcomes: Outcomes) -> list[int]:
+    order = np.argsort(-outcomes.racing[0], kind="stable")[:SHOWN]
+    return [int(row) for row in order if np.isfinite(outcomes.racing[0, row])]
 
 
-def _tool_utility(case: Case, now: Outcomes, row: int) -> tuple[str, str]:
+def _tool_utility(case: Case, outcomes: Outcomes, row: int) -> tuple[str, str]:
     formula = r"U = \mathrm{Sim} - \alpha_t \left(\frac{G + l}{\beta} + \kappa\,p\right)"
     if case.parameters.billing == "per_attempt":
         formula = r"U = \mathrm{Sim} - \alpha_t \left(\frac{G + l}{\beta} + \kappa\,\frac{p}{\beta}\right)"
@@ -99,24 +100,24 @@ def _tool_utility(case: Case, now: Outcomes, row: int) -> tuple[str, str]:
         return formula, ""
     p = case.parameters
     _, alpha = p.weights_of_time()
-    known, servers = now.engine.tools, now.engine.servers
-    similarity, beta = float(case.match.tools[row]), float(known.success[row])
-    wait = float(servers.fixed_s[case.context.tool_server[row]] + known.latency_s[row])
-    paid = float(np.nan_to_num(known.price_usd[row])) / (beta if p.billing == "per_attempt" else 1.0)
+    tools, servers = outcomes.engine.tools, outcomes.engine.servers
+    similarity, beta = float(case.match.tools[row]), float(tools.success[row])
+    wait = float(servers.fixed_s[case.context.tool_server[row]] + tools.latency_s[row])
+    paid = float(np.nan_to_num(tools.price_usd[row])) / (beta if p.billing == "per_attempt" else 1.0)
     result = similarity - alpha * (wait / beta + p.kappa * paid)
     return formula, (
         f"{rounded(similarity)} − {rounded(alpha)} · ({rounded(wait)} s / {rounded(beta)} + {rounded(p.kappa)} s/$ · {rounded(paid)} $) = {rounded(result)}"
     )
 
 
-def _server_utility(case: Case, now: Outcomes, row: int) -> tuple[str, str]:
+def _server_utility(case: Case, outcomes: Outcomes, row: int) -> tuple[str, str]:
     formula = r"U_i = \mathrm{Sim}_i - \alpha_s\,C_i,\quad C_i = \frac{G_i + L_i}{\beta_i}"
     if row < 0:
         return formula, ""
     alpha, _ = case.parameters.weights_of_time()
-    known = now.engine.servers
-    similarity, wait = float(case.match.servers[row]), float(known.fixed_s[row] + known.call_s[row])
-    beta = wait / float(known.cost_s[row])
+    servers = outcomes.engine.servers
+    similarity, wait = float(case.match.servers[row]), float(servers.fixed_s[row] + servers.call_s[row])
+    beta = wait / float(servers.cost_s[row])
     return formula, (
         f"{rounded(similarity)} − {rounded(alpha)} · {rounded(wait)} s / {rounded(beta)} = {rounded(similarity - alpha * wait / beta)}"
     )
@@ -129,71 +130,77 @@ def rounded(value: float) -> str:
 POINTS = 80
 
 
-def _listed(case: Case, now: Outcomes) -> tuple[Rows, int]:
-    """The short-list, and the server of the winner, or its first one."""
-    listed, winner = np.flatnonzero(now.listed[0]), int(now.winner[0])
+def _listed(case: Case, outcomes: Outcomes) -> tuple[Rows, int]:
+    """The short-list, and the winner's server, or the first short-listed server."""
+    listed, winner = np.flatnonzero(outcomes.listed[0]), int(outcomes.winner[0])
     return listed, int(case.context.tool_server[winner]) if winner >= 0 else int(listed[0])
 
 
 def posted(case: Case) -> Curve:
-    """The price posted to the winner's server over expected time with Proposition 2's bound, and what each short-listed server is
-    offered and asks."""
-    p, now = case.parameters, decide(case, {})
-    known = now.engine.servers
-    listed, subject = _listed(case, now)
-    similarity, cost = float(case.match.servers[subject]), float(known.cost_s[subject])
-    longest = 1.3 * float(known.cost_s[listed].max())
+    """The price posted to the winner's server over expected time with Proposition 2's bound, and the offer and ask of each short-listed
+    server."""
+    p, outcomes = case.parameters, decide(case, {})
+    servers = outcomes.engine.servers
+    listed, subject = _listed(case, outcomes)
+    similarity, cost = float(case.match.servers[subject]), float(servers.cost_s[subject])
+    longest = 1.3 * float(servers.cost_s[listed].max())
     xs = np.linspace(0.0, longest, POINTS)
 
-    def price(at: Array) -> Array:
-        return now.engine.posted_usd(np.full(len(at), similarity), at)
+    def price(costs: Array) -> Array:
+        return outcomes.engine.posted_usd(np.full(len(costs), similarity), costs)
 
-    here = float(price(np.array([cost]))[0])
+    current = float(price(np.array([cost]))[0])
     slope = p.p_ofs / p.l0_s
     asks = case.context.statistics.servers.ask_usd
     name = case.context.server_names[subject]
     tangent = np.array([cost, longest])
-    bound = here + slope * (tangent - cost)
+    bound = current + slope * (tangent - cost)
     highest = 1e3 * float(max(price(xs).max(), np.nanmax(asks[listed], initial=0.0)))
     lines = [
         Line(f"posted to {name}: asks below are accepted", tuple(xs.tolist()), tuple((1e3 * price(xs)).tolist()), "chosen", filled=True),
         Line("no steeper than this, Proposition 2", tuple(tangent.tolist()), tuple(np.minimum(1e3 * bound, highest * 1.3).tolist()), "muted", dashed=True),
     ]  # fmt: skip
     for row in map(int, listed):
-        kind = "accepted" if now.accepted[0, row] else "rejected"
-        for verb, usd, mark in (("is offered", now.servers.posted_usd[row], "diamond"), ("asks", asks[row], "circle")):
+        kind = "accepted" if outcomes.accepted[0, row] else "rejected"
+        for verb, usd, mark in (
+            ("is offered", outcomes.servers.posted_usd[row], "diamond"),
+            ("asks", asks[row], "circle"),
+        ):
             if np.isfinite(usd):
-                at = (float(known.cost_s[row]),)
-                lines.append(
-                    Line(f"{case.context.server_names[row]} {verb}", at, (1e3 * float(usd),), kind, marks=mark)
-                )
+                x = (float(servers.cost_s[row]),)
+                lines.append(Line(f"{case.context.server_names[row]} {verb}", x, (1e3 * float(usd),), kind, marks=mark))
     cap = "" if p.budget_usd is None else f", at most B = {rounded(p.budget_usd)} $"
     return Curve(
         f"Price posted to {name}", "expected time to success C (s)", "m$ per call", tuple(lines), cost, longest,
         r"\begin{gathered}\tau = p_{bs}\,\mathrm{Sim} + p_{ofs}\ln(1 + C / L_0) \\ |d\tau / dC| \le p_{ofs} / L_0\end{gathered}",
-        f"{rounded(p.p_bs)} · {rounded(similarity)} + {rounded(p.p_ofs)} · ln(1 + {rounded(cost)} / {rounded(p.l0_s)}) = {rounded(here)} ${cap}; "
+        f"{rounded(p.p_bs)} · {rounded(similarity)} + {rounded(p.p_ofs)} · ln(1 + {rounded(cost)} / {rounded(p.l0_s)}) = {rounded(current)} ${cap}; "
         f"bound {rounded(slope)} $/s",
     )  # fmt: skip
 
 
-def _server(case: Case, now: Outcomes, row: int, x: Array, y: Array, said: str = "") -> Line:
-    """The point of one server in a chart of all."""
-    kind = "accepted" if now.accepted[0, row] else "rejected"
-    return Line(f"{case.context.server_names[row]}{said}", (float(x[row]),), (float(y[row]),), kind, marks="circle")
+def _server(case: Case, outcomes: Outcomes, row: int, x: Array, y: Array, suffix: str = "") -> Line:
+    """The point of a server in a chart of all servers."""
+    kind = "accepted" if outcomes.accepted[0, row] else "rejected"
+    return Line(f"{case.context.server_names[row]}{suffix}", (float(x[row]),), (float(y[row]),), kind, marks="circle")
 
 
 def time_against_success(case: Case) -> Curve:
-    """Expected time to success of the winner's server over its success rate, and the short-listed servers where they stand."""
-    p, now = case.parameters, decide(case, {})
-    known = now.engine.servers
-    listed, subject = _listed(case, now)
-    wait, failure = float(known.fixed_s[subject] + known.call_s[subject]), float(known.post_accept_failure[subject])
+    """Expected time to success of the winner's server over its success rate, and the points of the short-listed servers."""
+    p, outcomes = case.parameters, decide(case, {})
+    servers = outcomes.engine.servers
+    listed, subject = _listed(case, outcomes)
+    wait, failure = (
+        float(servers.fixed_s[subject] + servers.call_s[subject]),
+        float(servers.post_accept_failure[subject]),
+    )
     xs = np.linspace(0.05, 1.0, POINTS)
     ys = wait / attempt_success(xs, np.full(POINTS, failure), eps=p.eps)
-    success = float(known.success[subject])
+    success = float(servers.success[subject])
     name = case.context.server_names[subject]
     lines = [Line(name, tuple(xs.tolist()), tuple(ys.tolist()), "chosen")]
-    lines += [_server(case, now, row, known.success, known.cost_s, " as it stands") for row in map(int, listed)]
+    lines += [
+        _server(case, outcomes, row, servers.success, servers.cost_s, " as it stands") for row in map(int, listed)
+    ]
     return Curve(
         f"Expected time of {name} against its success", "conservative success r̃", "C (s)", tuple(lines), success, 1.0,
         r"C = \frac{G + L}{\max(\varepsilon,\ (1 - p_{fail})\,\tilde r)}",
@@ -202,33 +209,33 @@ def time_against_success(case: Case) -> Curve:
 
 
 def conservatism(case: Case) -> Curve:
-    """Seconds that the short-listed servers lose because success counts one standard deviation lower: C with r~ less C with r."""
-    p, now = case.parameters, decide(case, {})
+    """Seconds that the short-listed servers lose because success counts one standard deviation lower, C(r~) - C(r)."""
+    p, outcomes = case.parameters, decide(case, {})
     statistics = case.context.statistics.servers
-    careful = now.engine.servers
+    careful = outcomes.engine.servers
     bold = replace(statistics, success_variance=np.zeros_like(statistics.success_variance))
     plain = estimate_servers(
         replace(case.context, statistics=replace(case.context.statistics, servers=bold)), l_route_s=p.l_route_s, eps=p.eps,
         beliefs=case.beliefs,
     )  # fmt: skip
-    listed = np.flatnonzero(now.listed[0])
+    listed = np.flatnonzero(outcomes.listed[0])
     extra = careful.cost_s - plain.cost_s
     order: list[int] = listed[np.argsort(-extra[listed], kind="stable")].tolist()
-    most = order[0]
+    worst = order[0]
     deviation = np.sqrt(statistics.success_variance)
     longest = 1.1 * float(deviation[listed].max() or 0.1)
-    lines = [_server(case, now, row, deviation, extra) for row in order]
-    spread = float(deviation[most])
+    lines = [_server(case, outcomes, row, deviation, extra) for row in order]
+    spread = float(deviation[worst])
     return Curve(
         "The cost of conservatism: seconds that r̃ adds to r", "standard deviation of success σ", "s added to C", tuple(lines), None, longest,
         r"\Delta C = \frac{G + L}{(1 - p_{fail})(r - \sigma)} - \frac{G + L}{(1 - p_{fail})\,r}",
-        f"{case.context.server_names[most]}: σ = {rounded(spread)}, {rounded(float(careful.cost_s[most]))} s − {rounded(float(plain.cost_s[most]))} s = "
-        f"{rounded(float(extra[most]))} s",
+        f"{case.context.server_names[worst]}: σ = {rounded(spread)}, {rounded(float(careful.cost_s[worst]))} s − {rounded(float(plain.cost_s[worst]))} s = "
+        f"{rounded(float(extra[worst]))} s",
     )  # fmt: skip
 
 
 def money_against_cap(case: Case, strip: Strip) -> tuple[Curve, Curve]:
-    """Price of the winner, and the chance that one call of it solves the sub-task, over the cap B: steps between exact breakpoints."""
+    """The winner's price, and the chance that one call solves the sub-task, over the cap B, as steps between exact breakpoints."""
     context, p, fit = case.context, case.parameters, case.fitting.tools
     tools = EhrrEngine.of(context, p, case.beliefs).tools
     rows = {name: row for row, name in enumerate(context.tool_ids)}
@@ -241,8 +248,8 @@ def money_against_cap(case: Case, strip: Strip) -> tuple[Curve, Curve]:
     longest = 1.6 * max(xs[-1], 1.0)
     ends = (*xs, longest)
     current = None if p.budget_usd is None else 1e3 * p.budget_usd
-    at = strip.segments[-1] if p.budget_usd is None else strip.at(p.budget_usd)
-    row = rows.get(at.winner or "")
+    present = strip.segments[-1] if p.budget_usd is None else strip.at(p.budget_usd)
+    row = rows.get(present.winner or "")
     filled = "no tool wins" if row is None else (
         f"{rounded(float(fit[row]))} · {rounded(float(tools.success[row]))} = {rounded(float(fit[row] * tools.success[row]))}"
     )  # fmt: skip
@@ -257,10 +264,10 @@ def money_against_cap(case: Case, strip: Strip) -> tuple[Curve, Curve]:
 
 
 def value_against_worth(case: ValueCase) -> Curve:
-    """The expected value of the best order of tries over V: straight between breakpoints, bent upwards at each."""
+    """The expected value of the best order of tries over V, straight between breakpoints and convex."""
     p = case.parameters
     longest = max(4 * p.worth_usd, 0.2)
-    bends = [] if case.refused else [one for one in case.events("worth_usd", 0.0, 10.0).tolist() if one < longest]
+    bends = [] if case.refused else [bend for bend in case.events("worth_usd", 0.0, 10.0).tolist() if bend < longest]
     xs = sorted({0.0, *bends, p.worth_usd, longest})
     ys = [0.0 if case.refused else case.value("worth_usd", x) for x in xs]
     solved, cost = (0.0, 0.0) if case.refused else case.expected(p.worth_usd)
@@ -301,7 +308,7 @@ class Plane:
 
 
 def values_of(knob: Knob, count: int, near: float | None = None) -> Array:
-    """At most `count` values over a knob's range, or up to five times the value `near`; whole numbers where needed.
+    """At most `count` values over a knob's range, or up to five times the value `near`; whole numbers if needed.
 
     >>> knob = Knob("k", int, 5, "k", "", 1, 100, 1, "", "")
     >>> len(values_of(knob, 200)), values_of(knob, 200, 1).tolist()
@@ -315,25 +322,25 @@ def values_of(knob: Knob, count: int, near: float | None = None) -> Array:
 
 
 def plane(case: Case, x: str, y: str, x_values: Array, y_values: Array) -> Plane:
-    parts = [y_values[at : at + ROWS_AT_ONCE] for at in range(0, len(y_values), ROWS_AT_ONCE)]
+    parts = [y_values[start : start + ROWS_AT_ONCE] for start in range(0, len(y_values), ROWS_AT_ONCE)]
     points = [{x: np.tile(x_values, len(rows)), y: np.repeat(rows, len(x_values))} for rows in parts]
     case = of_listed(case, points)
     winners, margins = list[NDArray[np.int64]](), list[Array]()
-    for some in points:
-        found = decide(case, some)
-        winners.append(found.winner.reshape(-1, len(x_values)))
-        margins.append(found.runners_up()[1].reshape(-1, len(x_values)))
+    for block in points:
+        outcomes = decide(case, block)
+        winners.append(outcomes.winner.reshape(-1, len(x_values)))
+        margins.append(outcomes.runners_up()[1].reshape(-1, len(x_values)))
     return Plane(x_values, y_values, np.concatenate(winners), np.concatenate(margins), case.context.tool_ids)
 
 
 def value_plane(case: ValueCase, x: str, y: str, x_values: Array, y_values: Array) -> Plane:
-    """The first try at every pair of values, and how much more the best order that begins with it is worth than any other."""
+    """The first try at every pair of values, and the lead of the best order with that first try over all other orders."""
     shape = len(y_values), len(x_values)
     winner, margin = np.full(shape, NONE, dtype=np.int64), np.zeros(shape)
     for up, value in enumerate(y_values.tolist()):
         row = replace(case, parameters=case.parameters.replaced({y: value}))
-        for across, at in enumerate(x_values.tolist()):
-            order = row.candidates(x, at)
+        for across, x_value in enumerate(x_values.tolist()):
+            order = row.candidates(x, x_value)
             if order:
-                winner[up, across], margin[up, across] = order[0], row.lead(x, at, order[0])
+                winner[up, across], margin[up, across] = order[0], row.lead(x, x_value, order[0])
     return Plane(x_values, y_values, winner, margin, case.context.tool_ids)

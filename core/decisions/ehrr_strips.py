@@ -1,4 +1,4 @@
-"""The strips of EHRR: the values of each parameter at which its decision changes, and the change at each.
+"""The strips of EHRR: the values of each parameter at which the decision changes, and each change.
 
 The engine decides over a grid of each parameter; a change between two points is bisected. A band that is narrower than both a step of
 the slider and 1 / TRACK of its track can be missed.
@@ -25,8 +25,8 @@ MOVES_SERVERS = ("alpha_s", "l_route_s", "eps", "k")  # knobs that change the sh
 TRACK = 64  # points of a grid along the track of a slider
 NEXT_TO_END = 1e-6  # of the range
 PARTS = 8  # into which a range with a change is divided
-NARROW_WEIGHTS = 1e-7  # of the range of a weight: similarities of views have 32 bits
-NARROW = 1e-12  # of the range: changes nearer to each other count as one
+NARROW_WEIGHTS = 1e-7  # of the range of a weight, because similarities of views have 32 bits
+NARROW = 1e-12  # of the range; nearer changes count as a single change
 AT_ONCE = 1_000_000  # points times tools or servers
 
 Signatures = Callable[[Sequence[str], Array], Sequence[Hashable]]
@@ -34,7 +34,7 @@ Signatures = Callable[[Sequence[str], Array], Sequence[Hashable]]
 
 def grid(knob: Knob) -> Array:
     """Sorted values of a knob: all whole numbers, or the middles between the steps of its slider and along its track, and values right
-    next to the ends. Ends and round values, where much is equal, are left out.
+    next to the ends. Ends and round values are left out, because many utilities are equal there.
 
     >>> grid(Knob("k", int, 5, "k", "", 1, 4, 1, "", "")).tolist()
     [1.0, 2.0, 3.0, 4.0]
@@ -52,7 +52,7 @@ def grid(knob: Knob) -> Array:
 def bracketed(grids: Mapping[str, Array], decided: Signatures) -> dict[str, Array]:
     """For each parameter the sorted values at which the decision changes between points of its grid.
 
-    `decided` takes names of parameters with a value for each and returns the decision of each. All parameters are bisected together.
+    `decided` takes names of parameters, each with a value, and returns the decision of each. All parameters are bisected together.
 
     >>> def decided(names, values):
     ...     return [value**2 > 0.5 for value in values]
@@ -62,7 +62,7 @@ def bracketed(grids: Mapping[str, Array], decided: Signatures) -> dict[str, Arra
     least = {
         name: (NARROW_WEIGHTS if name in WEIGHTS else NARROW) * float(np.ptp(points)) for name, points in grids.items()
     }
-    found: dict[str, list[float]] = {name: [] for name in grids}
+    borders: dict[str, list[float]] = {name: [] for name in grids}
     changes: list[tuple[str, float, float]] = []
     for name, points in grids.items():
         changes += _changed([name] * len(points), points, decided)
@@ -72,37 +72,37 @@ def bracketed(grids: Mapping[str, Array], decided: Signatures) -> dict[str, Arra
             if high - low > least[name]:
                 wide.append((name, low, high))
             else:
-                found[name].append((low + high) / 2)
+                borders[name].append((low + high) / 2)
         names = [name for name, _, _ in wide for _ in range(PARTS + 1)]
         changes = _changed(
             names, np.array([np.linspace(low, high, PARTS + 1) for _, low, high in wide]).ravel(), decided
         )
-    return {name: np.sort(values) for name, values in found.items()}
+    return {name: np.sort(values) for name, values in borders.items()}
 
 
-def _changed(names: Sequence[str], values: Array, decided: Signatures) -> list[tuple[str, float, float]]:
+def _changed(names: Sequence[str], values: Array, signatures_of: Signatures) -> list[tuple[str, float, float]]:
     """The ranges between neighbouring values of a parameter whose decisions differ."""
-    known, at = decided(names, values), values.tolist()
+    decisions, points = signatures_of(names, values), values.tolist()
     return [
-        (names[here], at[here], at[here + 1])
-        for here in range(len(at) - 1)
-        if known[here] != known[here + 1] and names[here] == names[here + 1] and at[here] < at[here + 1]
+        (names[i], points[i], points[i + 1])
+        for i in range(len(points) - 1)
+        if decisions[i] != decisions[i + 1] and names[i] == names[i + 1] and points[i] < points[i + 1]
     ]
 
 
 def of_listed(case: Case, points: Sequence[Mapping[str, Array]], *, with_tool: str = "") -> Case:
-    """The case with those servers, and their tools, alone that are on the short-list at one of these points, and with the server of a
-    tool. Decisions there are the same, because tools of other servers are not in the race.
+    """The case with only the servers (and their tools) that are on the short-list at any of these points, and the server of `with_tool`.
+    Decisions at the points do not change, because tools of other servers are not in the race.
     """
     if not case.can_be_narrowed:
         return case
     count = len(case.context.server_names)
     of_servers = case.context.narrowed(np.zeros(0, dtype=np.int64), np.arange(count))  # tools need no estimates yet
     listed = np.zeros(count, dtype=np.bool_)
-    for some in points:
-        total = len(next(iter(some.values())))
-        for part in np.array_split(np.arange(total), math.ceil(total * count / AT_ONCE)):
-            columns = {name: values[part, None] for name, values in some.items()}
+    for block in points:
+        total = len(next(iter(block.values())))
+        for span in np.array_split(np.arange(total), math.ceil(total * count / AT_ONCE)):
+            columns = {name: values[span, None] for name, values in block.items()}
             layer = EhrrEngine.of(of_servers, case.parameters, None, columns).server_layer(case.match.servers)
             listed |= layer.listed.any(axis=0)
     if with_tool:
@@ -111,12 +111,12 @@ def of_listed(case: Case, points: Sequence[Mapping[str, Array]], *, with_tool: s
 
 
 def near_the_short_list(case: Case, *, with_tool: str = "") -> Case:
-    """The case with those servers alone that are on the short-list now, also if one server is moved, and with that of a tool."""
+    """The case with only the current short-list, also if a single server moves, and the server of `with_tool`."""
     return of_listed(case, [{"k": np.array([case.parameters.k + 1])}], with_tool=with_tool)
 
 
 def strips(case: Case) -> dict[str, Strip]:
-    """The strip of every parameter, with those of the views if similarity comes from weighted views."""
+    """The strip of every parameter, with the views' weights if similarity comes from weighted views."""
     knobs = {knob.name: knob for knob in case.parameters.knobs()}
     whole = of_listed(case, [{"k": np.array([knobs["k"].high])}])
     return {
@@ -141,9 +141,9 @@ def _of_smooth(case: Case, knobs: Sequence[Knob]) -> dict[str, Strip]:
     if not any(name in WEIGHTS for name in grids):
         moving = [{name: points} for name, points in grids.items() if name in MOVES_SERVERS]
         case = of_listed(case, [{"k": np.array([case.parameters.k])}, *moving])
-    found = bracketed(grids, lambda names, values: _signatures(case, names, values))
+    borders = bracketed(grids, lambda names, values: _signatures(case, names, values))
     return {
-        knob.name: _assembled(case, knob, apart(found[knob.name], float(knob.low or 0.0), float(knob.high or 1.0)))
+        knob.name: _assembled(case, knob, apart(borders[knob.name], float(knob.low or 0.0), float(knob.high or 1.0)))
         for knob in knobs
     }
 
@@ -158,27 +158,28 @@ def _with_present(knob: Knob, value: float | None) -> Array:
 
 
 def _signatures(case: Case, names: Sequence[str], values: Array) -> list[int]:
-    found: list[int] = []
-    for part in np.array_split(
+    signatures: list[int] = []
+    for span in np.array_split(
         np.arange(len(names)), max(math.ceil(len(names) * len(case.context.tool_ids) / AT_ONCE), 1)
     ):
-        rows: list[int] = part.tolist()
-        found += _outcomes(case, [names[at] for at in rows], values[part]).signatures() if len(part) else []
-    return found
+        rows: list[int] = span.tolist()
+        signatures += _outcomes(case, [names[row] for row in rows], values[span]).signatures() if len(span) else []
+    return signatures
 
 
 def _outcomes(case: Case, names: Sequence[str], values: Array) -> Outcomes:
-    p, of = case.parameters, np.array(names)
+    p, columns = case.parameters, np.array(names)
     present = {name: getattr(p, name) for name in set(names)}
     points = {
-        name: np.where(of == name, values, np.inf if now is None else float(now)) for name, now in present.items()
+        name: np.where(columns == name, values, np.inf if value is None else float(value))
+        for name, value in present.items()
     }
     weights = {name: points.pop(name) for name in WEIGHTS if name in points}
     return decide(case, points, case.signals.match(p, weights) if weights and case.signals is not None else None)
 
 
 def _weights(case: Case) -> list[str]:
-    """The weights of views that matter: with that of the hint if there is a hint."""
+    """The weights of views that matter, with the hint's weight if there is a hint."""
     if case.signals is None:
         return []
     hinted = case.signals.hinted
@@ -186,13 +187,13 @@ def _weights(case: Case) -> list[str]:
 
 
 def _alone(p: EhrrParameters, name: str) -> bool:
-    """Whether a weight is the only one of its layer above 0: then its value does not matter."""
+    """Whether a weight is the only weight above 0 of its layer, so that its value does not matter."""
     layer = next((names for names in (TOOL_WEIGHTS, SERVER_WEIGHTS) if name in names), ())
     return bool(layer) and not any(getattr(p, other) for other in layer if other != name)
 
 
 def apart(inside: Array, low: float, high: float) -> Array:
-    """The ends of the range and the values between them, without values right next to the one before."""
+    """The ends of the range and the values between them, without values right next to the previous value."""
     edges = np.concatenate([[low], inside, [high]])
     edges = edges[np.concatenate([[True], np.diff(edges) > 2 * NARROW * (high - low)])]
     edges[-1] = high
@@ -200,18 +201,18 @@ def apart(inside: Array, low: float, high: float) -> Array:
 
 
 def _assembled(case: Case, knob: Knob, edges: Array) -> Strip:
-    """The strip of a parameter: segments between those edges at which the decision changes, each with its reason."""
-    now = getattr(case.parameters, knob.name)
+    """The strip of a parameter: segments between the edges at which the decision changes, each with its reason."""
+    current = getattr(case.parameters, knob.name)
     middles = np.ceil(edges[:-1]) if knob.kind is int else (edges[:-1] + edges[1:]) / 2
-    decided = _outcomes(case, [knob.name] * len(middles), middles).signatures()
-    changed = [True, *(one != other for one, other in pairwise(decided))]
+    signatures = _outcomes(case, [knob.name] * len(middles), middles).signatures()
+    changed = [True, *(first != other for first, other in pairwise(signatures))]
     bounds = [*edges[:-1][changed].tolist(), float(edges[-1])]
-    values = np.array(asked(knob, bounds, now))
+    values = np.array(asked(knob, bounds, current))
     outcomes = _outcomes(case, [knob.name] * len(values), values)
     seconds, margins = outcomes.runners_up()
     names = [case.context.tool_ids[int(row)] if row >= 0 else None for row in outcomes.winner]
     return assembled(
-        knob, bounds, now, names, margins.tolist(),
+        knob, bounds, current, names, margins.tolist(),
         lambda place: reason_now(case, outcomes, place, int(seconds[place]), float(margins[place])),
         lambda neighbour, place: reason_of(case, outcomes, neighbour, place),
     )  # fmt: skip

@@ -1,7 +1,7 @@
-"""Example questions of a catalog for a newcomer, chosen by what they decide.
+"""Example questions of a catalog for a newcomer, chosen by their decisions.
 
-They come from the example requests of its tools, or from their definitions where none has any. Each is decided before it is
-shown: the promised tool wins, and where a knob is named, its turn changes the winner.
+They come from the example requests of its tools, or from the definition of a tool without requests. Each is decided before it is
+shown: the promised tool wins, and if a knob is named, its turn changes the winner.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ from core.routers.parameters import LearningParameters
 
 ROUTER = "ehrr"
 TRIED, TURNED, PAIRS = 40, 12, 12
-"""Tools whose question is decided, decisions whose knobs are turned or that are joined, and joined pairs that are decided."""
+"""Tools with a decided question, decisions with turned knobs or that are joined, and joined pairs to decide."""
 USUAL, LONGEST = 45, 110  # characters of a question
 KNOBS = (("alpha_t", "kappa"), ("alpha_s", "p_bs", "n"))
-"""The knobs that are turned, the best known first: those that everybody understands are tried on every question before the others."""
-LEAST_FIT = 0.4  # two equal tools share what one of them would have
+"""The knobs to turn. The best known knobs are tried on every question before the other knobs."""
+LEAST_FIT = 0.4  # two equal tools share the fit of a single tool
 KEPT = 8
 
 
 @dataclass(frozen=True, slots=True)
 class ExampleQuestion:
-    """A question of one `kind`: `one` tool stands out, the winner `changes` once the knob is `beyond` a value, or there are several
-    `steps`. `winners` are the ids of the tools that win, in order."""
+    """A question of a `kind`: `one` tool stands out, the winner `changes` if the knob is `beyond` a value, or there are several
+    `steps`. `winners` are the ids of the winning tools, in order."""
 
     kind: Literal["one", "changes", "steps"]
     question: str
@@ -60,40 +60,46 @@ class ExampleService:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def of(self, catalog: str) -> tuple[ExampleQuestion, ...]:
-        """Returns at most three questions, one of a kind; none for a kind that the catalog has no question for. Takes about 20 ms a
-        tool at first, of 40 tools at most. Raises CatalogError without such a catalog."""
+        """Returns at most one question of each kind. The first call takes about 20 ms for each of at most 40 tools. Raises CatalogError
+        without such a catalog."""
         parameters = self.routing.parameters(ROUTER)
         context = self.catalogs.context(catalog, parameters if isinstance(parameters, LearningParameters) else None)
         with self._lock:
-            kept = self._kept.get(catalog)
-        if kept is not None and kept[0] is context:
-            return kept[1]
-        found = self._found(self.catalogs.catalog(catalog), catalog)
+            stored = self._kept.get(catalog)
+        if stored is not None and stored[0] is context:
+            return stored[1]
+        examples = self._found(self.catalogs.catalog(catalog), catalog)
         with self._lock:
-            self._kept[catalog] = context, found
-        return found
+            self._kept[catalog] = context, examples
+        return examples
 
-    def _found(self, known: Catalog, catalog: str) -> tuple[ExampleQuestion, ...]:
-        decided = [(tool, self._decision(text, catalog)) for tool, text in self._questions(known)]
-        right = [one for tool, one in decided if one.winner is not None and one.winner.tool == tool.id]
+    def _found(self, opened: Catalog, catalog: str) -> tuple[ExampleQuestion, ...]:
+        answers = [(tool, self._decision(text, catalog)) for tool, text in self._questions(opened)]
+        right = [
+            decision for tool, decision in answers if decision.winner is not None and decision.winner.tool == tool.id
+        ]
         right.sort(key=_lead, reverse=True)
-        found: list[ExampleQuestion] = []
+        examples: list[ExampleQuestion] = []
         if right:
-            found.append(ExampleQuestion("one", right[0].query, (_winner(right[0]),)))
-        changes = self._changes([one for one in reversed(right) if one is not right[0]], catalog) if right else None
+            examples.append(ExampleQuestion("one", right[0].query, (_winner(right[0]),)))
+        changes = (
+            self._changes([decision for decision in reversed(right) if decision is not right[0]], catalog)
+            if right
+            else None
+        )
         if changes is not None:
-            found.append(changes)
-        shown = {example.question for example in found}
-        steps = self._steps([one for one in right if one.query not in shown], catalog)
-        return (*found, steps) if steps is not None else tuple(found)
+            examples.append(changes)
+        questions = {example.question for example in examples}
+        steps = self._steps([decision for decision in right if decision.query not in questions], catalog)
+        return (*examples, steps) if steps is not None else tuple(examples)
 
-    def _questions(self, known: Catalog) -> Iterator[tuple[Tool, str]]:
-        requests = self.learnt.requests.of(known)
-        queues = [server.tools for server in known.servers]
+    def _questions(self, opened: Catalog) -> Iterator[tuple[Tool, str]]:
+        requests = self.learnt.requests.of(opened)
+        queues = [server.tools for server in opened.servers]
         turns = (
             queue[turn] for turn in range(max(map(len, queues), default=0)) for queue in queues if turn < len(queue)
         )
-        asked = 0
+        count = 0
         for tool in turns:
             texts = [request.text for request in requests.get(tool.id, ())] or [
                 _first_sentence(tool.description) or tool.name
@@ -101,18 +107,18 @@ class ExampleService:
             best = min(texts, key=lambda text: abs(len(text) - USUAL))
             if len(best) <= LONGEST:
                 yield tool, best
-                asked += 1
-                if asked == TRIED:
+                count += 1
+                if count == TRIED:
                     return
 
     def _decision(self, text: str, catalog: str) -> Decision:
         return self.routing.preview(Asked(text, self.routing.parameters(ROUTER), catalog, ROUTER))
 
     def _changes(self, decisions: Sequence[Decision], catalog: str) -> ExampleQuestion | None:
-        """The first decision that a knob changes to another tool that fits, too."""
+        """The first decision that a knob changes to another fitting tool."""
         parameters = self.routing.parameters(ROUTER)
         knobs = {knob.name: knob for knob in parameters.knobs()}
-        contested = [one for one in decisions if sum(_fits(one) >= LEAST_FIT) > 1][:TURNED]
+        contested = [decision for decision in decisions if sum(_fits(decision) >= LEAST_FIT) > 1][:TURNED]
         for names, decision in product(KNOBS, contested):
             strips = self.what_if.strips(Asked(decision.query, parameters, catalog, ROUTER))
             fits = dict(zip(decision.tools.ids, _fits(decision), strict=True))
@@ -126,13 +132,13 @@ class ExampleService:
         return None
 
     def _steps(self, decisions: Sequence[Decision], catalog: str) -> ExampleQuestion | None:
-        """Two questions in one that the planner takes apart, with the tools of both."""
+        """Two joined questions that the planner separates, with the tools of both."""
         joined = (
             (first, second, f"{first.query.rstrip('.?! ')}, then {second.query[0].lower()}{second.query[1:]}")
             for first, second in permutations(decisions[:TURNED], 2)
             if _server(first) != _server(second)
         )
-        apart = (one for one in joined if len(one[2]) <= 2 * LONGEST and len(self.routing.parts(one[2])) == 2)
+        apart = (pair for pair in joined if len(pair[2]) <= 2 * LONGEST and len(self.routing.parts(pair[2])) == 2)
         for first, second, text in islice(apart, PAIRS):
             winners = tuple(_winner(self._decision(part.text, catalog)) for part in self.routing.parts(text))
             if winners == (_winner(first), _winner(second)):
@@ -145,7 +151,7 @@ def _fits(decision: Decision) -> NDArray[np.float64]:
 
 
 def _lead(decision: Decision) -> float:
-    """How far the best tool's probability of fit is above the next one's."""
+    """The best tool's probability of fit minus the second best tool's."""
     *_, second, first = 0.0, *np.sort(_fits(decision)).tolist()
     return first - second
 

@@ -1,4 +1,4 @@
-"""One sub-task under the router of expected value, for other prices of a solution, a wrong call and time."""
+"""A sub-task under the router of expected value, for other prices of a solution, a wrong call and time."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from core.routers.expected_value import ValueEngine, prospects, rivals_of
 from core.routers.order_of_tries import LARGEST_SEARCH, POOL, POOL_OF_LONG_ORDERS, OrderLines, upper_envelope
 from core.routers.utility import Array, Rows
 
-# The values at which the ranking of straight lines changes: exact, without sampling
+# The exact values at which the ranking of straight lines changes
 #
 # U_i(y) = a_i - s_i * y          i = 1 .. N
 
@@ -43,9 +43,9 @@ class Lines:
 
 
 def crossings(lines: Lines, low: float, high: float, *, keep: int, ordered: bool = True) -> Array:
-    """Every y in (low, high) at which one of the `keep` highest lines meets another line, and perhaps a few more.
+    """Every y in (low, high) at which any of the `keep` highest lines meets another line, and perhaps a few more.
 
-    Not `ordered`: only if the set of the highest lines changes.
+    Without `ordered`, only values at which the set of the highest lines changes.
 
     >>> crossings(Lines(np.array([1.0, 0.75, 0.0]), np.array([1.0, 0.5, 0.0])), 0.0, 2.0, keep=1).tolist()
     [0.5, 1.5]
@@ -57,12 +57,12 @@ def crossings(lines: Lines, low: float, high: float, *, keep: int, ordered: bool
     y, first, second = y[inside], first[inside], second[inside]
     if not len(y):
         return y
-    values, here = lines.at(y), np.arange(len(y))
-    one, other = values[here, first], values[here, second]
-    among = (values > np.maximum(one, other)[:, None] + NEAR).sum(axis=1) < keep
+    values, rows = lines.at(y), np.arange(len(y))
+    value, other = values[rows, first], values[rows, second]
+    top = (values > np.maximum(value, other)[:, None] + NEAR).sum(axis=1) < keep
     if not ordered:
-        among &= (values >= np.minimum(one, other)[:, None] - NEAR).sum(axis=1) > keep
-    return np.unique(y[among])
+        top &= (values >= np.minimum(value, other)[:, None] - NEAR).sum(axis=1) > keep
+    return np.unique(y[top])
 
 
 def relevant(lines: Lines, low: float, high: float, *, keep: int) -> NDArray[np.int64]:
@@ -70,8 +70,8 @@ def relevant(lines: Lines, low: float, high: float, *, keep: int) -> NDArray[np.
     ends = lines.at(np.array([low, high]))
     rows = np.arange(len(lines.a))
     if len(rows) > MANY:  # lines that a few high lines exceed go first
-        at = lines.at(np.array([low, (low + high) / 2, high]))
-        high_ones = np.unique(np.argpartition(-at, 2 * keep, axis=1)[:, : 2 * keep])
+        heights = lines.at(np.array([low, (low + high) / 2, high]))
+        high_ones = np.unique(np.argpartition(-heights, 2 * keep, axis=1)[:, : 2 * keep])
         rows = rows[_higher(ends[:, high_ones], ends).sum(axis=0) < keep]
     return rows[_higher(ends[:, rows], ends[:, rows]).sum(axis=0) < keep]
 
@@ -98,7 +98,7 @@ class ValueCase(ValueEngine):
     def events(self, name: str, low: float, high: float) -> Array:
         """The values in (low, high), sorted, at which the candidates may change; `name` is one of VALUES.
 
-        The pool of searched tools changes where tools pass each other at its edge. For one pool the value of each order is a
+        The pool of searched tools changes if tools pass each other at its edge. For a fixed pool the value of each order is a
         straight line in the parameter (in 1 / kappa), and the best order is the upper envelope.
         """
         inverse = name == "kappa"
@@ -109,22 +109,22 @@ class ValueCase(ValueEngine):
         edges = [crossings(few, *ends, keep=size, ordered=False) for size in sizes]
         cells = np.unique(np.concatenate([ends, *edges]))
         likeness = self.likeness(rows)
-        found, last = list[float](), ()
+        bends, last = list[float](), ()
         for start, end in pairwise(cells.tolist()):
             values = few.at(np.array([start, (start + end) / 2, end]))
             orders = self._searched(rows, likeness, values)
             for z, best in upper_envelope(*self._of(name, orders), start, end):
                 order = tuple(orders.orders[best].tolist())
-                found += [z] if order != last else []
+                bends += [z] if order != last else []
                 last = order
-        y = np.unique(found[1:])
+        y = np.unique(bends[1:])
         if self.most < self.parameters.n:  # beyond the search, tools follow by their value alone
             y = np.unique(np.concatenate([y, self._followers(name, *ends)]))
         values = 1 / y[::-1] if inverse else y
         return values[(values > low) & (values < high)]
 
     def lead(self, name: str, value: float, winner: int) -> float:
-        """The lead in USD, with one parameter at another value, of the best order over the best one that does not begin with the
+        """The lead in USD, with one parameter at another value, of the best order over the best order that does not begin with the
         winner."""
         orders, values = self._orders_at(name, value)
         begins = orders.orders[:, 0] == winner
@@ -150,8 +150,8 @@ class ValueCase(ValueEngine):
         return orders, a + s * z
 
     def _searched(self, rows: Rows, likeness: Array, values: Array) -> OrderLines:
-        """All orders of the searched tools while the pool stays the same. `values` (3, R) are the values of one try of each tool at
-        the low end, in the middle and at the high end."""
+        """All orders of the searched tools while the pool does not change. `values` (3, R) are the values of a try of each tool at the
+        low end, in the middle and at the high end."""
         pool = np.argsort(-values[1], kind="stable")[:POOL]
         rivals = np.arange(len(self.known.p_fit))
         rivals[rows] = rows[rivals_of(pool, likeness[np.ix_(pool, pool)], len(rows))]
@@ -167,13 +167,13 @@ class ValueCase(ValueEngine):
             "unsafe_usd": (p.unsafe_usd, -orders.unsafe),
             "kappa": (1 / p.kappa, -orders.time_s),
         }
-        a = -orders.price_usd + sum(at * slope for other, (at, slope) in terms.items() if other != name)
+        a = -orders.price_usd + sum(factor * slope for other, (factor, slope) in terms.items() if other != name)
         return a, terms[name][1]
 
     def _alone(self, name: str) -> Lines:
-        """The value of one try of each tool, (T,)."""
+        """The value of a try of each tool, (T,)."""
         alone = self.known.p_fit * self.known.delivery
-        one = OrderLines(
+        orders = OrderLines(
             np.arange(len(alone))[:, None],
             alone,
             self.known.price_usd,
@@ -181,7 +181,7 @@ class ValueCase(ValueEngine):
             1 - alone,
             (1 - alone) * self.known.writes,
         )
-        a, s = self._of(name, one)
+        a, s = self._of(name, orders)
         return Lines(a, -s)
 
     def _followers(self, name: str, low: float, high: float) -> Array:
@@ -194,7 +194,7 @@ class ValueCase(ValueEngine):
 # Strips: the values at which the order of tries changes
 
 WORTH, ORDER = "worth a try", "order of tries"
-LONGEST_ORDER = LARGEST_SEARCH  # beyond it tools follow one by one
+LONGEST_ORDER = LARGEST_SEARCH  # further tools follow by their single value
 Order = tuple[int, ...]
 
 
@@ -207,8 +207,8 @@ def strips(case: ValueCase) -> dict[str, Strip]:
 def _of_value(case: ValueCase, knob: Knob) -> Strip:
     low, high = float(knob.low or 0.0), float(knob.high or 1.0)
     edges = apart(np.zeros(0) if case.refused else case.events(knob.name, low, high), low, high)
-    found = [case.candidates(knob.name, float(middle)) for middle in (edges[:-1] + edges[1:]) / 2]
-    bounds, orders = _merged(edges.tolist(), found)
+    candidates = [case.candidates(knob.name, float(middle)) for middle in (edges[:-1] + edges[1:]) / 2]
+    bounds, orders = _merged(edges.tolist(), candidates)
     values = asked(knob, bounds, getattr(case.parameters, knob.name))
     margins = [
         case.lead(knob.name, value, order[0]) if order else 0.0 for value, order in zip(values, orders, strict=True)
@@ -217,23 +217,23 @@ def _of_value(case: ValueCase, knob: Knob) -> Strip:
 
 
 def _of_tries(case: ValueCase, knob: Knob) -> Strip:
-    """The strip of n: an order for each number up to six, then the same order with more tools behind."""
+    """The strip of n: an order for each number up to six, then beginnings of the order for the highest number."""
     low, high = int(knob.low or 1), int(knob.high or 1)
     few = [case.candidates("n", value) for value in range(low, LONGEST_ORDER + 1)]
     longest = case.candidates("n", high)
     orders = few + [longest[:value] for value in range(LONGEST_ORDER + 1, high + 1)]
     edges = [float(low), *(value + 0.5 for value in range(low, high)), float(high)]
-    bounds, kept = _merged(edges, orders)
+    bounds, distinct = _merged(edges, orders)
     margins = [
         case.at(n=int(value)).lead("worth_usd", case.parameters.worth_usd, order[0]) if order else 0.0
-        for value, order in zip(asked(knob, bounds, case.parameters.n), kept, strict=True)
+        for value, order in zip(asked(knob, bounds, case.parameters.n), distinct, strict=True)
     ]
-    return _assembled(case, knob, bounds, kept, margins)
+    return _assembled(case, knob, bounds, distinct, margins)
 
 
 def _merged(edges: list[float], orders: list[Order]) -> tuple[list[float], list[Order]]:
-    kept = [at for at in range(len(orders)) if at == 0 or orders[at] != orders[at - 1]]
-    return [*(edges[at] for at in kept), edges[-1]], [orders[at] for at in kept]
+    places = [place for place in range(len(orders)) if place == 0 or orders[place] != orders[place - 1]]
+    return [*(edges[place] for place in places), edges[-1]], [orders[place] for place in places]
 
 
 def _assembled(case: ValueCase, knob: Knob, bounds: list[float], orders: list[Order], margins: list[float]) -> Strip:
@@ -267,14 +267,14 @@ def _change(case: ValueCase, old: Order, new: Order) -> tuple[str, str]:
     if came or left:
         words = f"a try of {names[came[0]]} becomes" if came else f"a try of {names[left[0]]} is not"
         return WORTH, f"{words} worth its cost{'' if came else ' any more'}"
-    swapped = next(at for at in range(len(new)) if old[at] != new[at])
+    swapped = next(place for place in range(len(new)) if old[place] != new[place])
     return ORDER, f"{names[new[swapped]]} is tried before {names[old[swapped]]}"
 
 
 # The figures with which a tool becomes or remains the first try
 #
-# Found by bisection between the present figure and the best or worst possible one. A lower price or latency and a higher success or
-# fit never lower the worth of a try, and the orders that begin with it gain most: one limit parts won from lost.
+# Found by bisection between the present figure and the best or worst possible figure. A lower price or latency and a higher success or
+# fit never lower the worth of a try, and the orders that begin with it gain most, so that a single limit separates won from lost.
 
 HALVINGS = 40
 BEST = {PRICE: 0.0, LATENCY: 0.0, SUCCESS: 1.0, FIT: 1.0}
@@ -290,15 +290,15 @@ def counterfactual(case: ValueCase, strips: Mapping[str, Strip], row: int) -> Co
     tool = case.context.tool_ids[row]
     changes, blocked = of_knobs(case.parameters, strips, tool), dict[str, str]()
     for figure in FIGURES:
-        now = figure_now(case, row, figure)
+        current = figure_now(case, row, figure)
         ahead = first_with(case, row, figure, BEST[figure])
         if case.refused or ahead != row:
             rival = "no try is worth its cost" if ahead is None else f"{case.context.tool_ids[ahead]} is tried first"
             blocked[figure] = "the sub-task is refused" if case.refused else f"even {AT_BEST[figure]} {rival}"
             continue
-        then = _limit(case, row, figure, lost=now, won=BEST[figure])
-        changes.append(Change(figure, now, then, abs(then - now) / max(now, 1e-9), of_knob=False))
-    return Counterfactual(tool, tuple(sorted(changes, key=lambda one: one.size)), blocked)
+        then = _limit(case, row, figure, lost=current, won=BEST[figure])
+        changes.append(Change(figure, current, then, abs(then - current) / max(current, 1e-9), of_knob=False))
+    return Counterfactual(tool, tuple(sorted(changes, key=lambda change: change.size)), blocked)
 
 
 def room(case: ValueCase) -> Room | None:
@@ -308,9 +308,9 @@ def room(case: ValueCase) -> Room | None:
     row, p = order[0], case.parameters
     worst = {PRICE: p.worth_usd, LATENCY: p.worth_usd * p.kappa, SUCCESS: 0.0, FIT: 0.0}  # worth no try
     limit = {
-        figure: _limit(case, row, figure, lost=max(worst[figure], now) if figure in {PRICE, LATENCY} else worst[figure], won=now)
+        figure: _limit(case, row, figure, lost=max(worst[figure], current) if figure in {PRICE, LATENCY} else worst[figure], won=current)
         for figure in FIGURES
-        for now in (figure_now(case, row, figure),)
+        for current in (figure_now(case, row, figure),)
     }  # fmt: skip
     return Room(case.context.tool_ids[row], limit[PRICE], limit[LATENCY], limit[SUCCESS], limit[FIT])
 
@@ -319,12 +319,12 @@ def figure_now(case: ValueCase, row: int, figure: str) -> float:
     """The present figure of a tool; for an unpriced tool the assumed price."""
     if figure == PRICE:
         return float(case.known.price_usd[row])
-    known = case.known.p_fit if figure == FIT else getattr(case.context.statistics.tools, COLUMNS[figure])
-    return float(known[row])
+    figures = case.known.p_fit if figure == FIT else getattr(case.context.statistics.tools, COLUMNS[figure])
+    return float(figures[row])
 
 
 def first_with(case: ValueCase, row: int, figure: str, value: float) -> int | None:
-    """The router's first try with one figure of a tool at another value. Returns None without a try."""
+    """The router's first try with a tool's figure at another value. Returns None without a try."""
     if case.refused:
         return None
     context, p_fit = case.context, case.known.p_fit

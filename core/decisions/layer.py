@@ -1,7 +1,7 @@
-"""Routing contexts with other figures: those that a visitor supposes of single tools, and the connections that open sessions save.
+"""Routing contexts with other figures: a visitor's suppositions about single tools, and the connections that open sessions save.
 
-Supposed prices, latencies, success and fit replace the known ones. Asks of servers and all else stay. A call over an open session pays no
-connection: L_conn of its server is 0 in EHRR (2), until the session ends.
+Supposed prices, latencies, success and fit replace the measured figures. Asks of servers and all other figures stay. A call over an open
+session pays no connection: L_conn of its server is 0 in EHRR (2), until the session ends.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ COLUMNS = {PRICE: "price_usd", LATENCY: "latency_s", SUCCESS: "success"}
 
 @dataclass(frozen=True, slots=True)
 class Supposed:
-    """One figure of one tool: USD, s, or a probability; `figure` is one of FIGURES."""
+    """A figure of a tool in USD, s, or as a probability; `figure` is in FIGURES."""
 
     tool: str
     figure: str
@@ -38,18 +38,18 @@ class Supposed:
 
 
 def layered(context: RoutingContext, supposed: Sequence[Supposed]) -> RoutingContext:
-    """The context with the supposed figures. Figures of tools that it does not have are ignored."""
+    """The context with the supposed figures. Ignores figures of unknown tools."""
     rows = {name: row for row, name in enumerate(context.tool_ids)} if supposed else {}
-    known = [(rows[one.tool], one) for one in supposed if one.tool in rows]
-    if not known:
+    entries = [(rows[entry.tool], entry) for entry in supposed if entry.tool in rows]
+    if not entries:
         return context
     columns = {name: getattr(context.statistics.tools, name).copy() for name in COLUMNS.values()}
     fits = dict[int, float]()
-    for row, one in known:
-        if one.figure == FIT:
-            fits[row] = one.value
+    for row, entry in entries:
+        if entry.figure == FIT:
+            fits[row] = entry.value
         else:
-            columns[COLUMNS[one.figure]][row] = one.value
+            columns[COLUMNS[entry.figure]][row] = entry.value
     statistics = replace(context.statistics, tools=replace(context.statistics.tools, **columns))
     if not fits:
         return replace(context, statistics=statistics)
@@ -58,7 +58,7 @@ def layered(context: RoutingContext, supposed: Sequence[Supposed]) -> RoutingCon
 
 
 def with_fit(match: Match, fits: dict[int, float], server_of: NDArray[np.int64], *, servers_follow: bool) -> Match:
-    """Similarities with those of some tools replaced. If `servers_follow`, a server has the similarity of its best tool."""
+    """Replaces the similarities of some tools. If `servers_follow`, a server has the similarity of its best tool."""
     tools, servers = match.tools.copy(), match.servers.copy()
     for row, value in fits.items():
         tools[row] = value
@@ -70,20 +70,20 @@ def with_fit(match: Match, fits: dict[int, float], server_of: NDArray[np.int64],
 
 @dataclass(frozen=True, slots=True)
 class LayeredMatcher:
-    """A matcher with the fit and similarity of some tools (rows) replaced. All else is as the inner matcher has it."""
+    """A matcher that replaces the fit and similarity of some tools (rows) of an inner matcher."""
 
     inner: IndexMatcher
     fits: dict[int, float]
     server_of: NDArray[np.int64]
 
     def match(self, query: str, server_hint: str, parameters: MatchingParameters) -> Match:
-        found = self.inner.match(query, server_hint, parameters)
-        return with_fit(found, self.fits, self.server_of, servers_follow=parameters.similarity == BY_FIT)
+        match = self.inner.match(query, server_hint, parameters)
+        return with_fit(match, self.fits, self.server_of, servers_follow=parameters.similarity == BY_FIT)
 
     def fit(self, text: str, hint: str) -> tuple[Fit, float]:
-        found, embed_ms = self.inner.fit(text, hint)
-        moved = with_fit(Match(found.servers, found.tools), self.fits, self.server_of, servers_follow=True)
-        return replace(found, tools=moved.tools, servers=moved.servers), embed_ms
+        fit, embed_ms = self.inner.fit(text, hint)
+        moved = with_fit(Match(fit.servers, fit.tools), self.fits, self.server_of, servers_follow=True)
+        return replace(fit, tools=moved.tools, servers=moved.servers), embed_ms
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.inner, name)
@@ -103,21 +103,23 @@ class OpenSessions:
         self._lock = threading.Lock()
 
     def context(self, context: RoutingContext, owner: str) -> RoutingContext:
-        """The context for the client with the key `owner` and its open sessions, the same object for the same ones."""
+        """The context for the client with the key `owner` and its open sessions. Equal sessions return an identical object."""
         rows = {
             row
-            for one in self.states()
-            if one.state == "ready" and one.catalog == context.catalog.name and one.owner_key in {owner, WAYFARE.key}
-            if (row := _row(context.catalog, one)) is not None
+            for state in self.states()
+            if state.state == "ready"
+            and state.catalog == context.catalog.name
+            and state.owner_key in {owner, WAYFARE.key}
+            if (row := _row(context.catalog, state)) is not None
         }
         if not rows:
             return context
         key = id(context), frozenset(rows)
         with self._lock:
-            known = self._contexts.get(key)
-            if known is None or known[0]() is not context:
-                known = self._contexts[key] = ref(context), _connected(context, sorted(rows))
-            return known[1]
+            stored = self._contexts.get(key)
+            if stored is None or stored[0]() is not context:
+                stored = self._contexts[key] = ref(context), _connected(context, sorted(rows))
+            return stored[1]
 
 
 def _row(catalog: Catalog, state: ConnectionState) -> int | None:

@@ -1,7 +1,7 @@
 """Labelled tasks under other parameters: single knobs turned by a tenth, a quarter or a half, and whole sets of parameters compared.
 
-Success is whether the winner can do the task by its label, money what a call of the winner pays, time the expected seconds until it
-succeeds. A task without a winner costs 0 USD and 0 s.
+Success is whether the winner can do the task by its label. Money is the payment for a call of the winner. Time is the expected seconds
+until it succeeds. A task without a winner costs 0 USD and 0 s.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ TURNS = (-0.5, -0.25, -0.1, 0.1, 0.25, 0.5)
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One knob, turned by the share `turn` from `now` to `value`. `share` of the tasks change their winner, those at the places
-    `changed`. `success` (a share) and `usd` per task are mean changes."""
+    """A knob that is turned by the share `turn` from `now` to `value`. `share` of the tasks change their winner; `changed` are their
+    places. `success` (a share) and `usd` per task are mean changes."""
 
     name: str
     turn: float
@@ -52,15 +52,15 @@ class Tornado:
 
     def fragile(self, *, within: float = 0.1) -> list[tuple[int, list[Bar]]]:
         """The places of tasks whose winner changes at a turn of at most `within`, each with its bars; most bars first."""
-        found = [
+        rows = [
             (place, [bar for bar in self.bars if abs(bar.turn) <= within + 1e-9 and place in bar.changed])
             for place in range(len(self.tasks))
         ]
-        return sorted((one for one in found if one[1]), key=lambda one: -len(one[1]))
+        return sorted((row for row in rows if row[1]), key=lambda row: -len(row[1]))
 
 
 def tornado(context: RoutingContext, tasks: Sequence[Task], decisions: ManyTasks, p: EhrrParameters) -> Tornado:
-    """Every knob at every turn; `decisions` are of these tasks."""
+    """Measures every knob at every turn. `decisions` are of these tasks."""
     knobs = {knob.name: knob for knob in p.knobs()}
     turned = [
         (name, turn, value) for name in KNOBS for turn in TURNS if (value := _turned(knobs[name], p, turn)) is not None
@@ -70,17 +70,17 @@ def tornado(context: RoutingContext, tasks: Sequence[Task], decisions: ManyTasks
     bars = [
         Bar(
             name, turn, float(getattr(p, name)), value,
-            share=_mean(winners[at] != winners[0]), success=_mean(solved[at] - solved[0]), usd=_mean(paid[at] - paid[0]),
-            changed=tuple(np.flatnonzero(winners[at] != winners[0]).tolist()),
+            share=_mean(winners[point] != winners[0]), success=_mean(solved[point] - solved[0]), usd=_mean(paid[point] - paid[0]),
+            changed=tuple(np.flatnonzero(winners[point] != winners[0]).tolist()),
         )
-        for at, (name, turn, value) in enumerate(turned, 1)
+        for point, (name, turn, value) in enumerate(turned, 1)
     ]  # fmt: skip
     named = tuple(context.tool_ids[int(row)] if row >= 0 else None for row in winners[0])
     return Tornado(tuple(tasks), named, tuple(bars), _mean(solved[0]), _mean(paid[0]))
 
 
 def _turned(knob: Knob, p: EhrrParameters, turn: float) -> float | None:
-    """The knob's value turned by a share of it, within its range. Returns None if that is the same value."""
+    """The knob's value turned by a share of it, within its range. Returns None if the value does not change."""
     value = getattr(p, knob.name)
     if value is None or not value:
         return None
@@ -92,7 +92,7 @@ def _turned(knob: Knob, p: EhrrParameters, turn: float) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class Against:
-    """The mean difference from the first set over the same tasks, with its 95 % interval by paired bootstrap."""
+    """The mean difference from the first set over all tasks, with its 95 % interval by paired bootstrap."""
 
     mean: float
     low: float
@@ -101,7 +101,7 @@ class Against:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """One set of parameters: means over the tasks (a share, USD and s per task), each with its difference to the first set. `changed` are
+    """A set of parameters: means over the tasks (a share, USD and s per task), each with its difference to the first set. `changed` are
     the places of tasks whose winner differs from the first set's."""
 
     name: str
@@ -120,19 +120,19 @@ def compared(
     """All sets in their order, each against the first; `decisions` are of these tasks."""
     winners, solved, paid = _measured(context, tasks, decisions, list(sets.values()))
     time_s = np.append(estimate_tools(context, estimate_servers(context)).time_cost_s, 0.0)[winners]
-    found: list[Compared] = []
-    for at, name in enumerate(sets):
-        means = [_mean(measure[at]) for measure in (solved, paid, time_s)]
-        success, usd, time = (_against(measure[at] - measure[0]) for measure in (solved, paid, time_s))
-        changed = tuple(np.flatnonzero(winners[at] != winners[0]).tolist())
-        found.append(Compared(name, means[0], means[1], means[2], success, usd, time, changed))
-    return tuple(found)
+    results: list[Compared] = []
+    for place, name in enumerate(sets):
+        means = [_mean(measure[place]) for measure in (solved, paid, time_s)]
+        success, usd, time = (_against(measure[place] - measure[0]) for measure in (solved, paid, time_s))
+        changed = tuple(np.flatnonzero(winners[place] != winners[0]).tolist())
+        results.append(Compared(name, means[0], means[1], means[2], success, usd, time, changed))
+    return tuple(results)
 
 
 def _measured(
     context: RoutingContext, tasks: Sequence[Task], decisions: ManyTasks, points: Sequence[EhrrParameters]
 ) -> tuple[Rows, Array, Array]:
-    """(P, Q) the winners, -1 without one, whether they can do the tasks, 0 or 1, and what a call of them pays in USD."""
+    """(P, Q) the winners, or -1; whether they can do the tasks, 0 or 1; and the payment for a call of them in USD."""
     winners = decisions.winners(points)
     paid = np.nan_to_num(decisions.payments(points, winners[..., np.newaxis])[..., 0])
     rows = {name: row for row, name in enumerate(context.tool_ids)}

@@ -60,38 +60,39 @@ class RefusalService:
         return limit_of(percent)
 
     def curve(self, catalog: str = SAMPLE) -> RefusalCurve:
-        """Wrong refusals against impossible sub-tasks refused. A labelled sub-task is made impossible by taking away its right
-        tools and those that do the same. Labels do not shift these decisions, because the curve is for new sub-tasks."""
+        """Wrong refusals against impossible sub-tasks refused. A labelled sub-task becomes impossible without its right tools and
+        their equals. Labels do not shift these decisions, because the curve is for new sub-tasks."""
         rows = self.catalogs.catalog(catalog).tool_row
-        queries = tuple(one for one in self.feedback.queries(catalog) if any(tool in rows for tool in one.right))
+        queries = tuple(query for query in self.feedback.queries(catalog) if any(tool in rows for tool in query.right))
         if len(queries) < LEAST_LABELS:
             return shipped_curve()
         with self._lock:
-            known = self._known.get((catalog, queries))
-        if known is None:
+            curve = self._known.get((catalog, queries))
+        if curve is None:
             scorer = self.catalogs.scorer(catalog)
             chances = [
-                _chances(scorer, one, [rows[t] for t in one.right if t in rows]) for one in queries[-MOST_MEASURED:]
+                _chances(scorer, query, [rows[t] for t in query.right if t in rows])
+                for query in queries[-MOST_MEASURED:]
             ]
-            known = measured_curve([yes for yes, _ in chances], [no for _, no in chances])
+            curve = measured_curve([yes for yes, _ in chances], [no for _, no in chances])
             with self._lock:
-                self._known[catalog, queries] = known
-        return known
+                self._known[catalog, queries] = curve
+        return curve
 
 
 def _chances(scorer: IndexScorer, query: LabelledQuery, right: list[int]) -> tuple[float, float]:
     """P(nothing fits) of a sub-task as it is, and without the tools that can do it."""
-    found, own = scorer.found(query), scorer.index.own
-    like = like_requests(scorer.requests, scorer.encoder, asked_text(query.query, query.server_hint), found.vector)
-    gone = np.flatnonzero((own @ own[right].T).max(axis=1) >= SAME_HIGH)
+    signals, own_rows = scorer.found(query), scorer.index.own
+    like = like_requests(scorer.requests, scorer.encoder, asked_text(query.query, query.server_hint), signals.vector)
+    gone = np.flatnonzero((own_rows @ own_rows[right].T).max(axis=1) >= SAME_HIGH)
     left_out = (), (*right, *gone.tolist())
-    yes, no = (nothing_fits(scorer.index, found.raw, scorer.model, like, without) for without in left_out)
+    yes, no = (nothing_fits(scorer.index, signals.raw, scorer.model, like, without) for without in left_out)
     return yes, no
 
 
-# Routing: one decision, recorded once and found again by id, or a plan.
+# Routing: a decision, recorded once and available by id, or a plan.
 
-DECISIONS_KEPT, PREVIEWS_KEPT = 64, 64  # each takes about 100 kB; older ones are read from the store
+DECISIONS_KEPT, PREVIEWS_KEPT = 64, 64  # each takes about 100 kB; older decisions are read from the store
 Scope = Callable[[Catalog], NDArray[np.int64] | None]
 CONSOLE = "console"
 """The origin of decisions on a page."""
@@ -99,8 +100,8 @@ CONSOLE = "console"
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A sub-task with catalog, router and parameters. `supposed` figures replace known ones, those of a simulated `network`, too. `at_once`
-    does not wait for the vectors of the catalog, if words alone can decide."""
+    """A sub-task with catalog, router and parameters. `supposed` figures replace measured figures and figures of a simulated `network`.
+    `at_once` does not wait for the vectors of the catalog if words alone can decide."""
 
     query: str
     parameters: Parameters
@@ -113,12 +114,12 @@ class Asked:
 
     @property
     def hypothetical(self) -> bool:
-        """Whether figures are supposed or simulated: such a decision is not recorded."""
+        """Whether figures are supposed or simulated, so that the decision is not recorded."""
         return bool(self.supposed) or self.network.simulated
 
 
 class RoutingService:
-    """Asks the routers, records decisions, and keeps the latest ones. Thread-safe."""
+    """Asks the routers, records decisions, and keeps the latest decisions. Thread-safe."""
 
     def __init__(
         self,
@@ -146,7 +147,7 @@ class RoutingService:
     def parameters(
         self, router: str, values: Mapping[str, object] | None = None, *, preset: str = DEFAULT_PRESET
     ) -> Parameters:
-        """A router's parameters: those of a preset, with some values set on top. Raises ParameterError, UnknownNameError."""
+        """A router's parameters: a preset with some values replaced. Raises ParameterError, UnknownNameError."""
         return applied(self._router(router).parameters, preset, values)
 
     def route(
@@ -166,11 +167,11 @@ class RoutingService:
         scope: Scope | None = None,
         network: NetworkMoment = AS_MEASURED,
     ) -> Decision:
-        """Decide, and record the decision as an event if `record` is set, the person may, and the network is not simulated. The same query over unchanged
-        statistics gives the same decision again, recorded once; `anew` makes and records another one. `visitor` is
-        named as the origin of changed parameters; `seen` are tools whose output the agent has, for a router that knows its state. `at_once` does not
-        wait for the vectors of the catalog, where words alone can decide. `scope` returns the tools (rows) that may be seen, None for all:
-        the decision is that of a catalog without the others. A simulated network has no scope.
+        """Decides. Records the decision as an event if `record` is set, the person may, and the network is not simulated.
+
+        An equal query over unchanged statistics returns the recorded decision; `anew` makes and records another decision. `visitor` is the
+        origin of changed parameters. `seen` are tools whose output the agent has, for a router that knows its state. `at_once` does not wait
+        for vectors if words alone can decide. `scope` returns the visible tools (rows), or None for all. A simulated network has no scope.
         """
         algorithm = self._router(router)
         chosen = algorithm.checked(parameters)
@@ -191,11 +192,11 @@ class RoutingService:
         key = _key(context, asked)
         recorded = (key, set_by.origin)
         with self._lock:
-            known = self._recorded.get(recorded)
+            stored = self._recorded.get(recorded)
             previewed = self._previewed.pop(key, None)
-        if known is not None and known[0]() is context and not anew:
+        if stored is not None and stored[0]() is context and not anew:
             self._log.repeated(algorithm, set_by)
-            return known[1]
+            return stored[1]
         if previewed is not None and previewed[0]() is context and not anew:
             decision = replace(previewed[1], at=datetime.now(UTC), client=set_by.client)
         else:
@@ -208,16 +209,15 @@ class RoutingService:
         return decision
 
     def preview(self, asked: Asked) -> Decision:
-        """The decision of `route`, without recording it. If `route` is asked afterwards, it records this decision, unless it is
-        hypothetical."""
+        """The decision of `route`, without recording it. A later `route` records this decision, unless it is hypothetical."""
         algorithm = self._router(asked.router)
         chosen = algorithm.checked(asked.parameters)
         context = self.context(asked)
         key = _key(context, asked)
         with self._lock:
-            known = self._recorded.get((key, CONSOLE)) or self._previewed.get(key)
-        if known is not None and known[0]() is context:
-            return known[1]
+            stored = self._recorded.get((key, CONSOLE)) or self._previewed.get(key)
+        if stored is not None and stored[0]() is context:
+            return stored[1]
         figures = self.figures(asked)
         decision = algorithm.route(asked.query, figures, chosen, server_hint=asked.hint)
         decision = self._completed(decision, figures, chosen, asked.network)
@@ -228,11 +228,11 @@ class RoutingService:
     def decide(
         self, query: str, context: RoutingContext, router: str, parameters: Parameters, *, server_hint: str = ""
     ) -> Decision:
-        """One decision over a context of one's own, not recorded."""
+        """Decides over a given context. Records nothing."""
         return self._router(router).route(query, context, parameters, server_hint=server_hint)
 
     def parts(self, question: str, *, planner: str = "rules") -> tuple[SubQuery, ...]:
-        """The parts of a question, one if it cannot be divided. Raises PlannerError."""
+        """The parts of a question, a single part if it cannot be divided. Raises PlannerError."""
         return chosen_planner(self._planners, planner).decompose(question)
 
     def plan(
@@ -250,8 +250,8 @@ class RoutingService:
     ) -> Plan:
         """A question divided into parts, each with a recorded decision.
 
-        For a router that knows the agent's state, a step has seen what the steps that it needs bring: that changes what
-        the step is decided with, and is no change of parameters that anybody made.
+        For a router that knows the agent's state, a step has seen the output of the steps that it needs. That changes the state, and
+        no parameter.
         """
 
         def decide(text: str, seen: Sequence[str]) -> Decision:
@@ -272,7 +272,7 @@ class RoutingService:
         return self._planners["model"].usage if "model" in self._planners else None
 
     def decision(self, decision_id: str) -> Decision | None:
-        """A decision of this process by id. Returns None if it is not kept any more."""
+        """A decision of this process by id. Returns None if it is no longer kept."""
         with self._lock:
             return self._by_id.get(decision_id)
 
@@ -282,7 +282,7 @@ class RoutingService:
         return algorithm.by_fit(algorithm.checked(parameters))
 
     def context(self, asked: Asked) -> RoutingContext:
-        """The catalog with its statistics as the parameters and the network weigh them, and the open sessions of the client. Without supposed and
+        """The catalog with its statistics as the parameters and the network weigh them, and the client's open sessions. Has no supposed or
         simulated figures."""
         learning = asked.parameters if isinstance(asked.parameters, LearningParameters) else None
         at_once = asked.at_once and self.by_fit(asked.router, asked.parameters)
@@ -292,20 +292,20 @@ class RoutingService:
         return self._sessions.context(context, SESSION_OWNER.get().key or CONSOLE)
 
     def figures(self, asked: Asked) -> RoutingContext:
-        """The context with the figures of a simulated network and the supposed ones. Raises UnknownNameError, CatalogError for a network."""
+        """The context with the simulated network's figures and the supposed figures. Raises UnknownNameError, CatalogError for a network."""
         return layered(self.networks.context(self.context(asked), asked.network), asked.supposed)
 
     def _completed(
         self, decision: Decision, context: RoutingContext, parameters: Parameters, network: NetworkMoment
     ) -> Decision:
-        """A router's decision with what pages say beside it: how likely each tool fits, the network, and the preset that the parameters are."""
+        """A router's decision with each tool's probability of fit, the network, the preset of the parameters, and notes."""
         parts = 1 if decision.steps else len(self.parts(decision.query))
-        # a router that ranks by something else has no fit
+        # a router that does not rank by fit has none
         fit = decision.fit or context.matcher.fit(decision.query, decision.server_hint)[0]
         fit = understood(fit, decision.query)
         if fit.confidence == "sure" and decision.candidates:
             winner = decision.candidates[0]
-            # "sure" is said of the tool that wins, not of a likelier one that it beats by time or price
+            # "sure" is about the winner, not about a likelier tool that it beats by time or price
             if winner in decision.writing or fit.tools[winner] < SURE_FROM or parts > 1:
                 fit = replace(fit, confidence="unsure")
         decision = replace(decision, fit=fit, network=network, parts=parts)
@@ -327,6 +327,6 @@ class RoutingService:
 
 
 def _key(context: RoutingContext, asked: Asked) -> tuple[object, ...]:
-    """The key of a query: equal for equal queries of any visitor."""
+    """The key of a query, equal for equal queries of any visitor."""
     text, hint = asked.query.strip(), asked.hint.strip()
     return id(context), asked.router, asked.parameters, text, hint, asked.supposed, asked.network

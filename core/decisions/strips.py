@@ -20,11 +20,11 @@ from core.routers.context import RoutingContext
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """Values from `low` to `high` for which the decision is the same: winner, candidates, short-list and acceptance bits.
+    """Values from `low` to `high` with an equal decision: winner, candidates, short-list and acceptance bits.
 
     `winner` is the id of a tool, or None. `reason` and `stage` tell the difference from the neighbour on the side of the current
-    value; in the current segment they tell what decides. `margin` is the winner's lead over the next tool in the middle of the
-    segment, or at the current value: infinite without a rival, 0 without a winner.
+    value; in the current segment they tell the deciding stage. `margin` is the winner's lead over the next tool in the middle of the
+    segment, or at the current value. It is infinite without a rival, 0 without a winner.
     """
 
     low: float
@@ -39,7 +39,7 @@ class Segment:
 class Strip:
     """The segments of one parameter from its lowest to its highest value, without gaps.
 
-    Those of a whole number meet in the middle between two numbers.
+    Segments of a whole number meet in the middle between two numbers.
     """
 
     parameter: str
@@ -48,7 +48,7 @@ class Strip:
     segments: tuple[Segment, ...]
 
     def at(self, value: float) -> Segment:
-        """The segment of a value; the higher one where two meet.
+        """The segment of a value; the higher segment if two meet there.
 
         >>> strip = Strip("k", 1, 9, (Segment(1, 3.5, "a", "", "", 0.1), Segment(3.5, 9, "b", "", "", 0.2)))
         >>> strip.at(3).winner, strip.at(4).winner
@@ -61,15 +61,15 @@ class Strip:
         return tuple(segment.low for segment in self.segments[1:])
 
     def winners(self) -> tuple[Segment, ...]:
-        """The segments, with neighbours of the same winner merged."""
-        found: list[Segment] = []
+        """The segments, with neighbours of an equal winner merged."""
+        merged: list[Segment] = []
         for segment in self.segments:
-            if found and found[-1].winner == segment.winner:
-                last = found[-1]
-                found[-1] = Segment(last.low, segment.high, last.winner, last.reason, last.stage, last.margin)
+            if merged and merged[-1].winner == segment.winner:
+                last = merged[-1]
+                merged[-1] = Segment(last.low, segment.high, last.winner, last.reason, last.stage, last.margin)
             else:
-                found.append(segment)
-        return tuple(found)
+                merged.append(segment)
+        return tuple(merged)
 
 
 def at_value(knob: Knob, value: float) -> str:
@@ -78,26 +78,26 @@ def at_value(knob: Knob, value: float) -> str:
 
 
 def placed(bounds: Sequence[float], value: Value) -> int:
-    """The place of the interval that holds the current value; the last one for None, which is no limit."""
-    at = len(bounds) if value is None else bisect_right(bounds, float(value))
-    return min(max(at - 1, 0), len(bounds) - 2)
+    """The place of the interval that holds the current value; the last interval for None, which is no limit."""
+    place = len(bounds) if value is None else bisect_right(bounds, float(value))
+    return min(max(place - 1, 0), len(bounds) - 2)
 
 
 def meeting(knob: Knob, bounds: Sequence[float], place: int, here: int) -> tuple[int, float]:
-    """The neighbour of an interval on the side of the current one, and the value at which they meet: a whole number for a knob of
-    whole numbers."""
-    neighbour, at = (place - 1, bounds[place]) if place > here else (place + 1, bounds[place + 1])
+    """The neighbour of an interval on the side of the current interval, and the value at which they meet. A knob of whole numbers has a
+    whole number."""
+    neighbour, border = (place - 1, bounds[place]) if place > here else (place + 1, bounds[place + 1])
     if knob.kind is int:
-        at = math.ceil(at) if place > here else math.floor(at)
-    return neighbour, at
+        border = math.ceil(border) if place > here else math.floor(border)
+    return neighbour, border
 
 
 def asked(knob: Knob, bounds: Sequence[float], value: Value) -> list[float]:
-    """One value of each interval: the current value, or the middle; whole numbers where needed."""
-    found = [math.ceil(low) if knob.kind is int else (low + high) / 2 for low, high in pairwise(bounds)]
-    here = placed(bounds, value)
-    found[here] = bounds[-1] if value is None else float(value)
-    return found
+    """A value of each interval: the current value, or the middle; whole numbers if needed."""
+    values = [math.ceil(low) if knob.kind is int else (low + high) / 2 for low, high in pairwise(bounds)]
+    current = placed(bounds, value)
+    values[current] = bounds[-1] if value is None else float(value)
+    return values
 
 
 def assembled(
@@ -109,22 +109,22 @@ def assembled(
     decides: Callable[[int], tuple[str, str]],
     change: Callable[[int, int], tuple[str, str]],
 ) -> Strip:
-    """The strip of the intervals between `bounds`. Stage and sentence of the current one are those of `decides`, by its place, of another one
-    those of `change`, by the place of its neighbour and its own."""
-    here = placed(bounds, value)
+    """The strip of the intervals between `bounds`. `decides` gives stage and sentence of the current interval, by its place. `change` gives
+    them for other intervals, by the neighbour's place and the interval's place."""
+    current = placed(bounds, value)
     segments: list[Segment] = []
     for place, (winner, margin) in enumerate(zip(winners, margins, strict=True)):
-        if place == here:
+        if place == current:
             stage, reason = decides(place)
         else:
-            neighbour, at = meeting(knob, bounds, place, here)
+            neighbour, border = meeting(knob, bounds, place, current)
             stage, changed = change(neighbour, place)
-            reason = f"{at_value(knob, at)} {changed}"
+            reason = f"{at_value(knob, border)} {changed}"
         segments.append(Segment(bounds[place], bounds[place + 1], winner, reason, stage, margin))
     return Strip(knob.name, bounds[0], bounds[-1], tuple(segments))
 
 
-# The difference between two neighbouring decisions in one sentence
+# The difference between two neighbouring decisions in a sentence
 
 SHORT_LIST, AUCTION, AFFORDABLE, WORTH, CANDIDATES, REFUSAL = (
     "short-list", "auction", "affordable", "worth a call", "candidates", "refusal",
@@ -135,9 +135,9 @@ NAMED = 2
 def reason_of(case: Case, outcomes: Outcomes, neighbour: int, place: int) -> tuple[str, str]:
     """The stage and the sentence of the segment `place`, against its neighbour."""
     stage, change = _change(case, outcomes, neighbour, place)
-    winner, before = int(outcomes.winner[place]), int(outcomes.winner[neighbour])
-    if winner != before and stage != CANDIDATES:
-        change += f", and {_name(case, winner)} wins instead of {_name(case, before)}"
+    winner, previous = int(outcomes.winner[place]), int(outcomes.winner[neighbour])
+    if winner != previous and stage != CANDIDATES:
+        change += f", and {_name(case, winner)} wins instead of {_name(case, previous)}"
     return stage, change
 
 
@@ -186,9 +186,9 @@ def _changed_candidates(case: Case, outcomes: Outcomes, before: int, after: int)
     back = [int(row) for row in new if row != NONE and not racing[before, row]]
     if out or back:
         inside = [outcomes.payable[after, row] for row in out] + [outcomes.payable[before, row] for row in back]
-        stage, what = (WORTH, "worth a call") if all(inside) else (AFFORDABLE, "affordable")
-        words = [f"{_name(case, row)} is not {what} any more" for row in out[:1]]
-        words += [f"{_name(case, row)} becomes {what}" for row in back[:1]]
+        stage, state = (WORTH, "worth a call") if all(inside) else (AFFORDABLE, "affordable")
+        words = [f"{_name(case, row)} is not {state} any more" for row in out[:1]]
+        words += [f"{_name(case, row)} becomes {state}" for row in back[:1]]
         return stage, " and ".join(words)
     if old[0] != new[0]:
         return (
@@ -199,16 +199,16 @@ def _changed_candidates(case: Case, outcomes: Outcomes, before: int, after: int)
     place = int(np.flatnonzero(old[:shared] != new[:shared])[0]) if (old[:shared] != new[:shared]).any() else shared
     lower, upper = (int(rows[place]) if place < len(rows) else NONE for rows in (old, new))
     if NONE in {lower, upper}:
-        which = upper if lower == NONE else lower
-        return CANDIDATES, f"{_name(case, which)} {'joins' if lower == NONE else 'leaves'} the candidates"
+        candidate = upper if lower == NONE else lower
+        return CANDIDATES, f"{_name(case, candidate)} {'joins' if lower == NONE else 'leaves'} the candidates"
     return CANDIDATES, f"{_name(case, upper)} passes {_name(case, lower)} for place {place + 1}"
 
 
 def against(context: RoutingContext, fitting: Array, loser: int, winner: int) -> str:
     """The loser and how it differs from the winner: `the slower but cheaper B`. `fitting` (T,) is the fit of each tool."""
-    known = context.statistics.tools
-    slower = known.latency_s[loser] - known.latency_s[winner]
-    dearer = np.nan_to_num(known.price_usd[loser]) - np.nan_to_num(known.price_usd[winner])
+    statistics = context.statistics.tools
+    slower = statistics.latency_s[loser] - statistics.latency_s[winner]
+    dearer = np.nan_to_num(statistics.price_usd[loser]) - np.nan_to_num(statistics.price_usd[winner])
     words = (
         ("slower", "quicker", slower),
         ("dearer", "cheaper", dearer),
@@ -216,7 +216,7 @@ def against(context: RoutingContext, fitting: Array, loser: int, winner: int) ->
     )
     bad = [f"{word} fitting" if word == "worse" else word for word, _, more in words if more > 0]
     good = [f"{word} fitting" if word == "better" else word for _, word, more in words if more < 0]
-    differing = " but ".join(part for part in (", ".join(bad), ", ".join(good)) if part)
+    differing = " but ".join(phrase for phrase in (", ".join(bad), ", ".join(good)) if phrase)
     return f"the {differing} {context.tool_ids[loser]}" if differing else context.tool_ids[loser]
 
 
@@ -230,7 +230,7 @@ def _names(names: list[str]) -> str:
 
 # The strip of the admitted share of wrong refusals
 #
-# refused        where P(nothing fits) >= limit(w), w > 0                        `core.relevance.scoring`
+# refused        if P(nothing fits) >= limit(w), w > 0                           `core.relevance.scoring`
 
 LEAST = 1e-9  # percent: 0 admits none
 
@@ -239,21 +239,21 @@ def refusal_strip(knob: Knob, now: float, nothing: float, decided: Segment) -> S
     """The strip of `wrong_refusals`. `nothing` is P(nothing fits), `decided` the present decision without a refusal."""
     low, high = float(knob.low or 0.0), float(knob.high or 1.0)
     chance = f"P(nothing fits) is {nothing:.2f}"
-    found = percent_refusing(nothing)
-    if found is None or found >= high:
+    limit = percent_refusing(nothing)
+    if limit is None or limit >= high:
         why = f"{chance}, and no admitted share turns that down"
         return Strip(knob.name, low, high, (Segment(low, high, decided.winner, why, REFUSAL, decided.margin),))
-    at = max(found, LEAST)
-    if now < at:
-        allowed, why = (decided.stage, decided.reason), f"{at_value(knob, at)} the sub-task is refused: {chance}"
+    border = max(limit, LEAST)
+    if now < border:
+        allowed, why = (decided.stage, decided.reason), f"{at_value(knob, border)} the sub-task is refused: {chance}"
     else:
-        allowed, why = (REFUSAL, f"{at_value(knob, at)} the sub-task is refused no more"), f"refused: {chance}"
+        allowed, why = (REFUSAL, f"{at_value(knob, border)} the sub-task is refused no more"), f"refused: {chance}"
     return Strip(
         knob.name,
         low,
         high,
         (
-            Segment(low, at, decided.winner, allowed[1], allowed[0], decided.margin),
-            Segment(at, high, None, why, REFUSAL, 0.0),
+            Segment(low, border, decided.winner, allowed[1], allowed[0], decided.margin),
+            Segment(border, high, None, why, REFUSAL, 0.0),
         ),
     )

@@ -1,6 +1,6 @@
-"""What if: exact answers on one sub-task for pages.
+"""What if: exact answers on a sub-task for pages.
 
-The auction of one sub-task as an account: answers, and the gains of buyer and servers. Theorem 1, Corollary 2.
+The auction of a sub-task as an account: answers, and the gains of buyer and servers. Theorem 1, Corollary 2.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ from core.routers.utility import Array, ranking
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """One short-listed server in USD per call: its posted price, ask, and answer; its best tool, the tool's listed price and the
-    payment for a call of it; and what server and buyer gain by that call. None is not known."""
+    """A short-listed server in USD per call: its posted price, ask, and answer; its best tool, the tool's listed price and the payment
+    for a call; and the gains of server and buyer by that call. None is unknown."""
 
     server: str
     posted_usd: float
@@ -62,7 +62,7 @@ class Offer:
 
 @dataclass(frozen=True, slots=True)
 class Payoff:
-    """What a server with a true cost earns from a call of a tool, USD. `settlement` says what the call pays."""
+    """The earnings of a server with a true cost from a call of a tool, USD. `settlement` is the rule of payment."""
 
     posted_usd: float
     cost_usd: float
@@ -71,44 +71,44 @@ class Payoff:
 
     @property
     def truthful_usd(self) -> float:
-        """What it earns if it states its cost; 0 if it rejects."""
+        """The earnings of a server that states its cost; 0 if it rejects."""
         return float(self.said(np.array([self.cost_usd]))[0])
 
     @property
     def best_usd(self) -> float:
-        """What the best statement earns: any that is accepted, as high as it may be, or one that rejects.
+        """The earnings of the best statement: the highest accepted statement, or a rejection.
 
-        >>> [round(Payoff(0.03, 0.01, 0.02, one).best_usd, 3) for one in ("price", "posted", "ask")], Payoff(0.03, 0.05, 0.02).best_usd
+        >>> [round(Payoff(0.03, 0.01, 0.02, pays).best_usd, 3) for pays in ("price", "posted", "ask")], Payoff(0.03, 0.05, 0.02).best_usd
         ([0.01, 0.02, 0.02], 0.0)
         """
         return max(0.0, float(self.said(np.array([self.posted_usd]))[0]))
 
     def said(self, stated_usd: Array) -> Array:
-        """What it earns by each stated cost."""
+        """The earnings by each stated cost."""
         of_call = {"price_usd": np.array([self.price_usd]), "posted_usd": np.array([self.posted_usd])}
         return earned(stated_usd, np.array([self.cost_usd]), settlement=self.settlement, **of_call)
 
 
 def auction_of(case: Case, worth_usd: float) -> list[Offer]:
-    """The short-list, the highest utility first. The best tool of a server has the highest utility of those that are affordable, or
-    of all. The buyer gains V P - payment by one call of it, the server payment - c."""
-    context, now = case.context, decide(case, {})
-    chance, price = case.fitting.tools * now.engine.tools.success, now.engine.tools.price_usd
-    pays, ask = now.engine.payment_usd(now.servers), context.statistics.servers.ask_usd
-    best_first = ranking(now.tools.utility, case.match.tools, context.tool_order)
-    best_first = best_first[np.argsort(~now.tools.affordable[best_first], kind="stable")]
-    found: list[Offer] = []
-    for row in map(int, np.argsort(now.servers.rank)):
-        if not now.listed[0, row]:
+    """The short-list, the highest utility first. The best tool of a server has the highest utility of its affordable tools, or of all its
+    tools. By a call the buyer gains V P - payment, the server payment - c."""
+    context, decision = case.context, decide(case, {})
+    chance, price = case.fitting.tools * decision.engine.tools.success, decision.engine.tools.price_usd
+    pays, ask = decision.engine.payment_usd(decision.servers), context.statistics.servers.ask_usd
+    best_first = ranking(decision.tools.utility, case.match.tools, context.tool_order)
+    best_first = best_first[np.argsort(~decision.tools.affordable[best_first], kind="stable")]
+    offers: list[Offer] = []
+    for row in map(int, np.argsort(decision.servers.rank)):
+        if not decision.listed[0, row]:
             continue
         best = next((int(tool) for tool in best_first if context.tool_server[tool] == row), None)
         paid = np.nan if best is None else float(pays[best])
-        found.append(
+        offers.append(
             Offer(
                 context.server_names[row],
-                float(now.servers.posted_usd[row]),
+                float(decision.servers.posted_usd[row]),
                 _known(float(ask[row])),
-                bool(now.accepted[0, row]),
+                bool(decision.accepted[0, row]),
                 "none" if best is None else context.tool_ids[best],
                 np.nan if best is None else float(price[best]),
                 _known(paid),
@@ -116,7 +116,7 @@ def auction_of(case: Case, worth_usd: float) -> list[Offer]:
                 None if best is None else _known(worth_usd * float(chance[best]) - paid),
             )
         )
-    return found
+    return offers
 
 
 def _known(usd: float) -> float | None:
@@ -127,8 +127,8 @@ T = TypeVar("T")
 KEPT = 64
 QUERIES_KEPT = 8  # with the figures of every tool
 CELLS, VALUE_CELLS = (56, 36), (40, 26)  # of a plane
-COARSE, VALUE_COARSE = (12, 9), (5, 4)  # of a plane that is only looked at
-CONTESTED = 0.1  # of a plane, so that two winners are seen at once
+COARSE, VALUE_COARSE = (12, 9), (5, 4)  # of a plane that is not drawn
+CONTESTED = 0.1  # of a plane, so that both winners are visible
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,34 +164,34 @@ class WhatIfService:
         case = self._case(asked)
         if case is None:
             return {}
-        found, nothing = _strips(case), self._nothing(asked)
+        strips, nothing = _strips(case), self._nothing(asked)
         if nothing is not None:
             knobs = {knob.name: knob for knob in case.parameters.knobs()}
-            decided = (_strips(replace(case, refused="")) if case.refused else found)["n"].at(case.parameters.n)
-            found["wrong_refusals"] = refusal_strip(
-                knobs["wrong_refusals"], case.parameters.wrong_refusals, nothing, decided
+            decision = (_strips(replace(case, refused="")) if case.refused else strips)["n"].at(case.parameters.n)
+            strips["wrong_refusals"] = refusal_strip(
+                knobs["wrong_refusals"], case.parameters.wrong_refusals, nothing, decision
             )
-        return found
+        return strips
 
     def _once(
         self,
-        kept: LRUCache[object, tuple[RoutingContext, T]],
+        cache: LRUCache[object, tuple[RoutingContext, T]],
         context: RoutingContext,
         key: object,
         make: Callable[[], T],
     ) -> T:
-        """The value that was made for this context, or a new one, which is kept."""
+        """The cached value for this context. Makes and keeps it if there is none."""
         with self._lock:
-            known = kept.get((id(context), key))
-        if known is not None and known[0] is context:
-            return known[1]
-        found = make()
+            entry = cache.get((id(context), key))
+        if entry is not None and entry[0] is context:
+            return entry[1]
+        value = make()
         with self._lock:
-            kept[id(context), key] = context, found
-        return found
+            cache[id(context), key] = context, value
+        return value
 
     def decision(self, asked: Asked) -> Decision:
-        """The decision with the supposed figures; not recorded."""
+        """The decision with the supposed figures. Records nothing."""
         context = self.routing.figures(asked)
         return self.routing.decide(asked.query, context, asked.router, asked.parameters, server_hint=asked.hint)
 
@@ -234,8 +234,8 @@ class WhatIfService:
 
     def contested(self, asked: Asked, names: Sequence[str]) -> Contested | None:
         """The first two of these parameters, the best known first, whose plane two tools share, near the current values before the
-        whole ranges; else those whose plane is shared the most. Returns None if one tool wins whatever two parameters
-        are, and for another router than EHRR and expected value."""
+        whole ranges; else the two parameters with the most shared plane. Returns None if a single tool wins on every plane, and for
+        another router than EHRR and expected value."""
 
         def make() -> Contested | None:
             case = self._case(asked)
@@ -254,28 +254,28 @@ class WhatIfService:
     def presets(
         self, asked: Asked, tasks: Sequence[Task], own: Mapping[str, Parameters] | None = None
     ) -> tuple[Compared, ...]:
-        """The present knobs, named "", every preset of EHRR and the `own` sets, compared over the labelled ones of these tasks."""
+        """Compares the present knobs, named "", every preset of EHRR and the `own` sets over the labelled tasks."""
         possible, decisions = self._possible(asked, tasks)
         named = {"": asked.parameters, **{name: applied(EhrrParameters, name) for name in PRESETS}, **(own or {})}
-        sets = {name: one for name, one in named.items() if isinstance(one, EhrrParameters)}
+        sets = {name: parameters for name, parameters in named.items() if isinstance(parameters, EhrrParameters)}
         return over_tasks.compared(self.routing.figures(replace(asked, supposed=())), possible, decisions, sets)
 
     def _possible(self, asked: Asked, tasks: Sequence[Task]) -> tuple[list[Task], ManyTasks]:
         """The tasks that a tool can do, and the decisions on them, without the supposed figures."""
-        matcher, planner, known = self.routing.context(asked).matcher, RulesPlanner(), replace(asked, supposed=())
+        matcher, planner, actual = self.routing.context(asked).matcher, RulesPlanner(), replace(asked, supposed=())
         possible = [task for task in tasks if task.relevant]
-        queries = [Query(checked_query(one.subtask), one.server_hint.strip(), matcher, planner) for one in possible]
+        queries = [Query(checked_query(task.subtask), task.server_hint.strip(), matcher, planner) for task in possible]
         return possible, ManyTasks(
-            queries, lambda parameters: self.routing.figures(replace(known, parameters=parameters))
+            queries, lambda parameters: self.routing.figures(replace(actual, parameters=parameters))
         )
 
     def _nothing(self, asked: Asked) -> float | None:
-        """P(nothing fits), None while it is not known."""
+        """P(nothing fits), or None if it is unknown."""
         context = self.routing.figures(asked)
         return self._query(context, asked).fit().nothing
 
     def _query(self, context: RoutingContext, asked: Asked) -> Query:
-        """The sub-task with its probabilities of fit, which are the same at all values of the knobs."""
+        """The sub-task with its probabilities of fit, which do not depend on the knobs."""
         text, hint = checked_query(asked.query), asked.hint.strip()
         return self._once(
             self._queries, context, (text, hint), lambda: Query(text, hint, context.matcher, RulesPlanner())
@@ -331,5 +331,5 @@ def _ehrr_case(context: RoutingContext, query: Query, parameters: EhrrParameters
 
 
 def _value_case(context: RoutingContext, query: Query, parameters: ExpectedValueParameters) -> ValueCase:
-    known = prospects(query.fit().tools, context)
-    return ValueCase(context, known, context.matcher.likeness, parameters, refusal(query, parameters))
+    tool_prospects = prospects(query.fit().tools, context)
+    return ValueCase(context, tool_prospects, context.matcher.likeness, parameters, refusal(query, parameters))

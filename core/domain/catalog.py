@@ -21,12 +21,12 @@ EMPTY: Json = MappingProxyType({})
 Transport = Literal["stdio", "http", "sse"]
 Follow = Literal["show", "take", "off"]
 FOLLOW: tuple[Follow, ...] = ("show", "take", "off")
-"""What is done about changes of the file that a catalog came from."""
+"""What is done with changes of the file of a catalog."""
 
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """How a server is reached. Secrets stand in it as references, such as `${env:NAME}` or `${secret:NAME}`; their values are
+    """How a server is reached. It has secrets only as references, such as `${env:NAME}` or `${secret:NAME}`. Their values are
     in the vault (`core.servers.secrets`)."""
 
     transport: Transport
@@ -37,24 +37,24 @@ class Connection:
     url: str = ""
     headers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     shown: tuple[str, ...] = ()
-    """Variables that the operator let be written out, because they are no secrets."""
+    """Variables that are written out, because the operator said that they are no secrets."""
     without: tuple[str, ...] = ()
     """Tools that the client configuration switches off."""
     shared: bool = False
-    """Whether the server keeps no state, so that all clients may use one session."""
+    """Whether all clients may use one session, because the server keeps no state."""
     start_s: float | None = None
-    """How long it may take to start, s. None: as long as the others."""
+    """The time limit of its start, s. None: the default."""
     idle_s: float | None = None
-    """After how long without a call its sessions end, s. None: as those of the others."""
+    """The time without a call after which its sessions end, s. None: the default."""
     only: tuple[str, ...] | None = None
-    """The tools that it allows. None: all."""
+    """The allowed tools. None: all."""
     passwords: tuple[str, ...] = ()
-    """Inputs that it asks for as passwords."""
+    """Its inputs that are passwords."""
     quarantined: bool = False
-    """Whether its client holds it back until a person has looked at it."""
+    """Whether its client blocks it until a person has checked it."""
 
     def allows(self, tool: str) -> bool:
-        """Whether the client configuration lets a tool be used. A name may have wildcards, as `read_*`.
+        """Whether the client configuration allows a tool. A name may have wildcards, as `read_*`.
 
         >>> [Connection("stdio", only=("read_*", "del"), without=("del",)).allows(name) for name in ("read_file", "del", "write")]
         [True, False, False]
@@ -63,16 +63,16 @@ class Connection:
         return listed and not any(fnmatchcase(tool, name) for name in self.without)
 
     def texts(self) -> tuple[str, ...]:
-        """Every text in which a reference may stand."""
+        """Every text that may hold a reference."""
         return (self.command, *self.args, self.cwd, *self.env.values(), self.url, *self.headers.values())
 
 
 OWN_NAME, OWN_PATH = "wayfare", "/mcp"
-"""How client configurations name Wayfare, and the end of its address."""
+"""Wayfare's name in client configurations, and the end of its address."""
 
 
 def is_wayfare(name: str, connection: Connection | None) -> bool:
-    """Whether an entry of a client configuration is Wayfare itself, which would be its own server.
+    """Whether an entry of a client configuration is Wayfare itself. It must not be its own server.
 
     >>> is_wayfare("tools", Connection("stdio", "uvx", ("wayfare", "mcp", "--catalog", "mine")))
     True
@@ -84,20 +84,20 @@ def is_wayfare(name: str, connection: Connection | None) -> bool:
     if connection is None:
         return False
     words = [word.replace("\\", "/") for word in (connection.command, *connection.args)]
-    programs = [at for at, word in enumerate(words) if word == "core.cli" or PurePosixPath(word).stem == OWN_NAME]
+    programs = [place for place, word in enumerate(words) if word == "core.cli" or PurePosixPath(word).stem == OWN_NAME]
     addresses = [
         address.partition("?")[0].replace("//localhost:", "//127.0.0.1:") for address in (connection.url, *words)
     ]
     return (
-        any("mcp" in words[at + 1 :] for at in programs)
+        any("mcp" in words[place + 1 :] for place in programs)
         or any(f"{url}{OWN_PATH}" in addresses for url in (own_url(), launched().url))
         or (name == OWN_NAME and addresses[0].endswith(OWN_PATH))
     )
 
 
 class ServerId(NamedTuple):
-    """One server of one catalog: what its sessions and the values that its connection refers to are kept by. Those of a server that each
-    person signs in to have the `person`, too."""
+    """The key of a server's sessions and of the values of its references. It has the `person` if each person signs in to the
+    server."""
 
     catalog: str
     server: str
@@ -106,9 +106,9 @@ class ServerId(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """One MCP server with its tools. Statistics are declared figures or None, in s, USD and probabilities.
+    """An MCP server with its tools. Statistics are declared figures or None, in s, USD and probabilities.
 
-    `virtual` means that its results are simulated: without a connection it is called through `core.virtual`.
+    `virtual` means that its results are simulated. Without a connection it is called through `core.virtual`.
     """
 
     name: str
@@ -125,27 +125,27 @@ class Server:
     connection: Connection | None = None
     virtual: bool = False
     original: str | None = None
-    """The server's own description, where `description` is the operator's wording."""
+    """The server's own description, if `description` is the operator's wording."""
     odd: tuple[str, ...] = ()
-    """Sentences about tools that it lists against the protocol: they, or parts of them, were left out."""
+    """Sentences about tools that were left out, whole or in part, because they break the protocol."""
 
     @property
     def own_description(self) -> str:
         return self.description if self.original is None else self.original
 
     def profile(self) -> str:
-        """The server's text f_i: name and description; without a description, its tools' names and first sentences."""
+        """The server's text f_i: its name and description, or its name and `tool_summary` without a description."""
         if self.description.strip():
             return f"{words(self.name)}: {self.description}"
         return f"{words(self.name)}: {self.tool_summary()}"
 
     def tool_summary(self) -> str:
-        """Its tools' names with the first sentence of each description."""
+        """The names of its tools with the first sentence of each description."""
         return "; ".join(f"{words(t.name)} ({first_sentence(t.description)})" for t in self.tools)
 
 
 def original_words(server: Server) -> Server:
-    """Returns a server and its tools with their own descriptions: itself where nobody worded them anew."""
+    """Returns a server with the own descriptions of it and its tools, or itself if none was reworded."""
     plain = isinstance(server.tools, ToolSequence) and not server.tools.may_have("original")
     if server.original is None and (plain or all(tool.original is None for tool in server.tools)):
         return server
@@ -155,9 +155,9 @@ def original_words(server: Server) -> Server:
 
 @dataclass(frozen=True)
 class Catalog:
-    """Servers in a fixed order; tools in the order of their servers. Immutable: an edit makes a new catalog.
+    """Servers in a fixed order, and tools in the order of their servers. An edit makes a new catalog.
 
-    Servers that are switched off are in `off` alone, so that nothing offers or calls them.
+    Servers that are switched off are only in `off`. Nothing offers or calls them.
     """
 
     name: str
@@ -166,11 +166,11 @@ class Catalog:
 
     @cached_property
     def tools(self) -> Sequence[Tool]:
-        """All tools, server by server: the rows of a table where `core.domain.tool_table` has packed them."""
-        found = [server.tools for server in self.servers if server.tools]
-        first = found[0] if found else ()
-        whole = first.followed_by(found[1:]) if isinstance(first, ToolSequence) else None
-        return tuple(tool for tools in found for tool in tools) if whole is None else whole
+        """All tools, server by server. They are rows of a table if `core.domain.tool_table` has packed them."""
+        groups = [server.tools for server in self.servers if server.tools]
+        first = groups[0] if groups else ()
+        rows = first.followed_by(groups[1:]) if isinstance(first, ToolSequence) else None
+        return tuple(tool for tools in groups for tool in tools) if rows is None else rows
 
     @cached_property
     def tool_ids(self) -> tuple[str, ...]:
@@ -187,7 +187,7 @@ class Catalog:
         return {id_: row for row, id_ in enumerate(self.tool_ids)}
 
     def server(self, name: str) -> Server:
-        """A server by name. Raises UnknownNameError, also for one that is switched off."""
+        """A server by name. Raises UnknownNameError, also if the server is switched off."""
         row = self.server_row.get(name)
         if row is not None:
             return self.servers[row]
@@ -198,19 +198,19 @@ class Catalog:
         raise UnknownNameError(f"There is no server {name!r} in catalog {self.name!r}; check the name.")
 
     def with_server(self, server: Server) -> Catalog:
-        """The catalog with a server in place of the one of its name, or after the others."""
+        """The catalog with a server in place of the server of its name, or at the end."""
         if server.name not in self.server_row:
             return replace(self, servers=(*self.servers, server))
-        return replace(self, servers=tuple(server if one.name == server.name else one for one in self.servers))
+        return replace(self, servers=tuple(server if other.name == server.name else other for other in self.servers))
 
     def find(self, server: str, tool: str) -> tuple[Server, Tool]:
-        """A server and one of its tools by name. Raises UnknownNameError with the missing name."""
-        found = self.server(server)
-        of_name = next((one for one in found.tools if one.name == tool), None)
-        if of_name is None:
-            known = ", ".join(one.name for one in found.tools[:8])
-            raise UnknownNameError(f"Server {server!r} has no tool {tool!r}; it has: {known or 'none'}.")
-        return found, of_name
+        """A server and a tool of it by name. Raises UnknownNameError with the missing name."""
+        owner = self.server(server)
+        definition = next((entry for entry in owner.tools if entry.name == tool), None)
+        if definition is None:
+            names = ", ".join(entry.name for entry in owner.tools[:8])
+            raise UnknownNameError(f"Server {server!r} has no tool {tool!r}; it has: {names or 'none'}.")
+        return owner, definition
 
 
 def first_sentence(text: str, limit: int = 160) -> str:
@@ -224,7 +224,7 @@ def first_sentence(text: str, limit: int = 160) -> str:
 
 
 def words(identifier: str) -> str:
-    """An identifier as words: the encoder knows words, not camelCase.
+    """An identifier as words, because the encoder does not know camelCase.
 
     >>> words("getWeather_byCity-v2")
     'get Weather by City v2'
@@ -233,11 +233,11 @@ def words(identifier: str) -> str:
     return re.sub(r"[\W_]+", " ", spaced).strip()
 
 
-# A tool's definition as tools/list puts it before a model: its text, and what it costs in tokens.
+# A tool's definition as tools/list gives it to a model: its text and its tokens.
 
 
 def definition_tokens(tool: Tool) -> int:
-    """Tokens of a tool's definition as tools/list puts it before a model, in compact JSON.
+    """Tokens of a tool's definition as tools/list gives it to a model, in compact JSON.
 
     >>> definition_tokens(Tool("files", "read", "Reads a file.", input_schema={"type": "object"}))
     19
@@ -246,7 +246,7 @@ def definition_tokens(tool: Tool) -> int:
 
 
 def definition_text(tool: Tool) -> str:
-    """The definition as compact JSON: the text that `definition_tokens` counts.
+    """The definition as compact JSON, which `definition_tokens` counts.
 
     >>> definition_text(Tool("files", "read"))
     '{"name":"read","description":"","inputSchema":{}}'
@@ -265,12 +265,12 @@ State = Literal["idle", "connecting", "ready", "failed"]
 
 @dataclass(frozen=True, slots=True)
 class ConnectionState:
-    """A snapshot of one server's connection. Texts are redacted; `connect_s` is the last measured connect time in s.
+    """A snapshot of a server's connection. Texts are redacted. `connect_s` is the last measured connect time in s.
 
-    `last_error` stays after a recovery: `state` says whether it still matters. `stderr_lines` are the newest lines that the
-    server wrote to its standard error. `retry_s` is the wait before the next connection. `needs_sign_in`: it asked for a sign-in last.
-    `owner` is the client that the session belongs to; its `owner_key` is "" if any client may have the session. `person` is whose values and
-    sign-in it has, "" for the shared ones.
+    `last_error` stays after a recovery. `state` says whether it still matters. `stderr_lines` are the newest lines of the
+    server's standard error. `retry_s` is the wait before the next connection. `needs_sign_in` means that it last asked for a sign-in.
+    `owner` is the client of the session. Its `owner_key` is "" if any client may have the session. `person` is the person of its values
+    and sign-in, "" if they are shared.
     """
 
     server: str
@@ -293,12 +293,12 @@ class ConnectionState:
     person: str = ""
 
 
-# What an import gives: servers, notes, and secrets that must not reach the store; and what a server listed when it was asked.
+# The results of an import (servers, notes, and secrets that must not reach the store) and of asking a server for its tools.
 
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """Something taken with a remark ("tool X has no input schema: its arguments are not checked")."""
+    """A remark on an imported thing ("tool X has no input schema: its arguments are not checked")."""
 
     where: str
     text: str
@@ -306,7 +306,7 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """A value that the user has to supply before the server can start (`${input:id}`)."""
+    """A value that the user must supply before the server can start (`${input:id}`)."""
 
     id: str
     description: str
@@ -315,12 +315,12 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """The result of reading one document.
+    """The result of reading a document.
 
-    `secrets` maps a reference name (as in `${secret:NAME}`) to its value: kept in memory, never stored.
-    `needs_discovery` lists servers whose tools have to be asked from the server itself, `off` has those that are disabled.
-    `itself` names the entries that are Wayfare; they are left out. `left_out` counts the bad entries of a large file; the notes
-    name the first of them.
+    `secrets` maps a reference name (as in `${secret:NAME}`) to its value, which is kept in memory and never stored.
+    `needs_discovery` lists servers that must be asked for their tools. `off` has the disabled servers.
+    `itself` names the left-out entries that are Wayfare. `left_out` counts the bad entries of a large file. The notes name the
+    first bad entries.
     """
 
     format: str
@@ -336,10 +336,10 @@ class Imported:
 
 @dataclass(frozen=True, slots=True)
 class Discovery:
-    """The result for one server: itself with its tools, or an error sentence. `connect_s` is None for an open session.
+    """The result for a server: the server with its tools, or an error sentence. `connect_s` is None for an open session.
 
-    `refused` has a sentence for each of its tools that was refused. `kept`: it did not answer, and stays as it was discovered before.
-    `unauthorized`: it answered 401, and stays as its configuration has it until a person signs in or gives a header.
+    `refused` has a sentence for each refused tool. `kept` means that it did not answer and stays as discovered before.
+    `unauthorized` means that it answered 401 and stays as configured until a person signs in or gives a header.
     """
 
     name: str
@@ -352,5 +352,5 @@ class Discovery:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Sentences about tools that were taken without a part."""
-        return () if self.server is None else tuple(one for one in self.server.odd if one not in self.refused)
+        """Sentences about tools that were taken in part."""
+        return () if self.server is None else tuple(note for note in self.server.odd if note not in self.refused)

@@ -1,4 +1,4 @@
-"""The console of a store: announced in a small file beside the store, by which every other process finds it, and asked at its door."""
+"""The console of a store. A small file beside the store announces it to other processes, which ask it at its door."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def beside(db: Path | str, ending: str) -> Path | None:
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """The console of a store: its address, the key for commands, its process, its version, since when it runs (ISO 8601), the
-    command that started it, and after how many seconds without a use it ends (0: never)."""
+    """The console of a store: its address, the key for commands, its process and version, its start time (ISO 8601), the command
+    that started it, and the seconds without a use after which it ends (0: never)."""
 
     url: str
     key: str = ""
@@ -66,7 +66,7 @@ class Owner:
 
 @contextmanager
 def announced(db: Path | str, owner: Owner) -> Generator[None]:
-    """Announces the console to other processes until the block ends. Only the process that has the store may announce."""
+    """Announces the console to other processes until the block ends. Only the owner of the store may announce."""
     file = beside(db, "door.json")
     if file is None:
         yield
@@ -85,20 +85,20 @@ def announced(db: Path | str, owner: Owner) -> Generator[None]:
 
 
 def announced_owner(db: Path | str) -> Owner | None:
-    """Returns the console that was announced last, or None. It may have ended since."""
+    """Returns the last announced console, or None. It may have ended since."""
     file = beside(db, "door.json")
     try:
-        found: Any = json.loads(file.read_text(encoding="utf-8")) if file is not None else None
+        document: Any = json.loads(file.read_text(encoding="utf-8")) if file is not None else None
     except (OSError, ValueError):
         return None
-    known = cast("dict[str, Any]", found) if isinstance(found, dict) else {}
+    entries = cast("dict[str, Any]", document) if isinstance(document, dict) else {}
     kinds = {"pid": int, "idle_s": (int, float)}
-    given = {
-        field.name: known[field.name]
+    values = {
+        field.name: entries[field.name]
         for field in fields(Owner)
-        if isinstance(known.get(field.name), kinds.get(field.name, str))
+        if isinstance(entries.get(field.name), kinds.get(field.name, str))
     }
-    return Owner(**given) if "url" in given else None
+    return Owner(**values) if "url" in values else None
 
 
 def console_lock(db: Path | str) -> FileLock | None:
@@ -120,8 +120,8 @@ class OwnerLeftError(WayfareError):
 
 
 def asked(owner: Owner, method: str, document: object = None, *, answers_s: float | None = ANSWERS_S) -> dict[str, Any]:
-    """Returns the console's answer at its door. Raises OwnerLeftError, and WayfareError if it did not answer. A command may take long:
-    the console shows before that it answers."""
+    """Returns the console's answer at its door. Raises OwnerLeftError, and WayfareError if it did not answer. A command may take long,
+    so a first request checks that the console answers."""
     if method == "POST":
         asked(owner, "GET", answers_s=answers_s)
         answers_s = None

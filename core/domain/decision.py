@@ -1,7 +1,7 @@
-"""One routing decision: everything that a page, a log row, the CLI and the co-pilot show.
+"""A routing decision: everything that a page, a log row, the CLI and the co-pilot show.
 
-The figures of servers and tools are in `core.domain.trace`; this file has the decision over them, and the two documents that
-are made of it: `to_json` for scripts, `trace` for the stored event.
+The figures of servers and tools are in `core.domain.trace`. This file has the decision over them and its two documents:
+`to_json` for scripts, `trace` for the stored event.
 """
 
 from __future__ import annotations
@@ -19,27 +19,27 @@ from numpy.typing import NDArray
 from core.domain.params import AS_MEASURED, NetworkMoment, Value
 from core.domain.trace import Array, ServerRow, ServerTrace, ToolRow, ToolTrace
 
-# How likely the tools of a catalog can do a query: calibrated probabilities, and what each is made of.
+# Calibrated probabilities that the tools of a catalog can do a query, and their parts.
 
 
 Confidence = Literal["sure", "unsure", "nothing"]
 """`nothing`: probably no tool of the catalog fits."""
 NOTHING_FROM = 0.7
-"""Above it lie 6 % of the answerable everyday questions of the sample, 47 % of its impossible ones, and none of LiveMCPBench's judged
-sub-tasks."""
+"""Above it lie 6 % of the sample's answerable everyday questions, 47 % of its impossible questions, and none of LiveMCPBench's
+judged sub-tasks."""
 SURE_FROM = 0.8
-"""Of the decisions above it 90 % are right on everyday questions, and 80 % on LiveMCPBench's."""
+"""Of the decisions above it, 90 % are right on everyday questions and 80 % on LiveMCPBench's."""
 DOUBTFUL_FROM = 0.5
-"""Even odds that nothing fits. No decision from there on is sure: that takes the word from two in five of the impossible everyday questions
-that had it, and from one in eight of the answerable ones."""
+"""Even odds that nothing fits. No decision from there on is sure. Of the everyday questions that were sure without this limit, it
+takes the word from two in five of the impossible and one in eight of the answerable questions."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """`tools` (T,) and `servers` (S,): the chance that a tool, or some tool of a server, can do what is asked if some tool of the catalog
-    can. `nothing`: the chance that none can where half of all sub-tasks are impossible, None while it is not known. `signals` (T,) each: what every signal adds to a tool's relevance. `learnt` (T,): what labels added
-    in logits, or None. `language` is that of the question, "" if it is English. `scored` are the rows of the tools that were scored, None
-    for all: any other one has the least fit and relevance, and no signals."""
+    """`tools` (T,) and `servers` (S,): the chance that a tool, or some tool of a server, can do the query if some tool of the catalog
+    can. `nothing`: the chance that no tool can, if half of all sub-tasks are impossible; None if unknown. `signals` (T,): the
+    contribution of each signal to a tool's relevance. `learnt` (T,): the contribution of labels in logits, or None. `language`: of
+    the question, "" for English. `scored`: rows of the scored tools, None for all; others have the least fit and no signals."""
 
     tools: NDArray[np.float64]
     servers: NDArray[np.float64]
@@ -57,12 +57,12 @@ class Fit:
         return self.nothing is not None and self.nothing >= DOUBTFUL_FROM
 
 
-# A plan of tries: which tools to call one after the other until one solves the sub-task, and what that is expected to take.
+# A plan of tries: tools to call one after the other until the sub-task is solved, and the expected cost.
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedTry:
-    """One try. `chance` that it solves the sub-task once it comes to it, `reached` the chance that it does come to it;
+    """A try. `reached` is the chance that the plan comes to it, `chance` the chance that it then solves the sub-task.
     `cost_usd` is price, time and the risk of a wrong call in USD."""
 
     tool: str
@@ -80,7 +80,7 @@ class PlannedTry:
 
 @dataclass(frozen=True, slots=True)
 class TryPlan:
-    """The tries in order, their expected value in USD, and what the next tool would need to be worth a try."""
+    """The tries in order, their expected value in USD, and the worth from which the next tool would be tried."""
 
     tries: tuple[PlannedTry, ...]
     worth_usd: float
@@ -91,19 +91,19 @@ class TryPlan:
     @property
     def success(self) -> float:
         """The chance that one of the tries solves the sub-task."""
-        return math.fsum(one.reached * one.chance for one in self.tries)
+        return math.fsum(attempt.reached * attempt.chance for attempt in self.tries)
 
     @property
     def usd(self) -> float:
-        """The price that is expected to be paid; an unpriced tool counts nothing."""
-        return math.fsum(one.reached * (one.price_usd or 0.0) for one in self.tries)
+        """The expected price. An unpriced tool counts as 0."""
+        return math.fsum(attempt.reached * (attempt.price_usd or 0.0) for attempt in self.tries)
 
     @property
     def time_s(self) -> float:
-        return math.fsum(one.reached * one.time_s for one in self.tries)
+        return math.fsum(attempt.reached * attempt.time_s for attempt in self.tries)
 
     def to_json(self) -> dict[str, Any]:
-        return {"order": [one.to_json() for one in self.tries], "expected": self.expected()}
+        return {"order": [attempt.to_json() for attempt in self.tries], "expected": self.expected()}
 
     def expected(self) -> dict[str, float]:
         return {"success": self.success, "usd": self.usd, "s": self.time_s, "value_usd": self.value_usd}
@@ -111,9 +111,9 @@ class TryPlan:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """One stage of a router: `kept` of `of` things (servers, tools, sub-queries) went on. `note` says how in a sentence.
+    """A stage of a router: `kept` of `of` things (servers, tools, sub-queries) went on. `note` explains it in a sentence.
 
-    `by` names the planner or reranker that spoke in it; empty if none did.
+    `by` names the planner or reranker of the stage, or is empty.
     """
 
     name: str
@@ -124,13 +124,13 @@ class Stage:
     by: str = ""
 
     def to_json(self) -> dict[str, Any]:
-        """One entry of `stages` in `wayfare route --json`: the things that went on are counted under their own name."""
+        """An entry of `stages` in `wayfare route --json`. The key of `kept` is the kind of thing."""
         return {"name": self.name, self.what: self.kept, "of": self.of, "note": self.note}
 
 
 @dataclass(frozen=True, slots=True)
 class SubDecision:
-    """One sub-query of a decomposed question: its candidates are rows of tools, best first; `needs` are positions."""
+    """A sub-query of a decomposed question. `candidates` are rows of tools, best first. `needs` are positions of sub-queries."""
 
     query: str
     candidates: tuple[int, ...]
@@ -140,7 +140,7 @@ class SubDecision:
 
 @dataclass(frozen=True, slots=True)
 class Exposure:
-    """Tokens (cl100k_base) that a turn newly puts before a model, and those of the stable prefix that is cached."""
+    """Tokens (cl100k_base) that a turn newly gives to a model, and tokens of the cached stable prefix."""
 
     exposed: int
     cached: int = 0
@@ -148,9 +148,9 @@ class Exposure:
 
 @dataclass(frozen=True, slots=True)
 class Explored:
-    """How a decision explored, and the success that the statistics alone give: r~ of servers (S,), (1 - pfail) r of tools (T,).
+    """How a decision explored, and the success by the statistics alone: r~ of servers (S,), (1 - pfail) r of tools (T,).
 
-    The traces' `success` is the drawn or optimistic value that was used instead.
+    The traces' `success` is the drawn or optimistic value that replaced it.
     """
 
     how: str
@@ -173,16 +173,16 @@ class NetworkTrace:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """The decision of a router and its reason. Without a candidate `candidates` is empty and `reason` says why.
+    """The decision of a router and its reason. Without a candidate, `candidates` is empty and `reason` says why.
 
-    `score` names what tools were ranked by: the traces' `utility` is a utility for EHRR and its like, and the router's
-    own score elsewhere. `stages` are the algorithm's steps in order, `steps` the parts of a decomposed question, `remarks`
-    what the router says of single tools, by row. `explored` is None without exploration. `economic`
-    means that tools were ranked by utility, EHRR (7): only then what-if curves and headroom mean something. `fit` holds the
-    probabilities of fit, `tries` the order of tries of a router that plans one, `preset` the named parameters it began with. `client`
-    is the client of the endpoint, or "". `writing` are the candidates that write though the question asks to know. `by_words` means that the
-    catalog had no vectors yet: words alone decided, and P(nothing fits) is not known. `network` is the network that times and failures are of,
-    `network_trace` that of a router that scores the network. `parts` is the number of things that the question seems to ask for.
+    `score` names the ranking score: the traces' `utility` is a utility for EHRR and similar routers, else the router's own
+    score. `stages` are the algorithm's steps in order, `steps` the parts of a decomposed question, `remarks` the router's
+    remarks on tools, by row. `explored` is None without exploration. `economic` means that tools were ranked by utility,
+    EHRR (7). Only then what-if curves and headroom have a meaning. `fit` holds the probabilities of fit, `tries` the order of tries
+    of a router that plans them, `preset` the named parameters it began with. `client` is the client of the endpoint, or "".
+    `writing` are candidates that write though the question only asks to know. `by_words` means that words alone decided, because
+    the catalog had no vectors yet. Then P(nothing fits) is unknown. `network` is the network of times and failures, `network_trace`
+    the trace of a router that scores it. `parts` is the number of things that the question seems to ask for.
     """
 
     id: str
@@ -223,31 +223,31 @@ class Decision:
 
     @property
     def settlement(self) -> str:
-        """What a call pays: the listed price of its tool, or what the auction agreed on."""
+        """The rule of the payment: the tool's listed price, or a payment by auction."""
         return str(self.parameters.get("settlement", "price"))
 
     def agreed_usd(self, tool: str) -> float | None:
-        """What the auction agreed on for a call of a tool, or None: then the call pays the price that is listed when it is made."""
+        """The payment for a call of a tool by auction. None if the call pays the price that is listed at its time."""
         if self.settlement == "price" or tool not in self.tools.ids:
             return None
         return self.tool_at(list(self.tools.ids).index(tool)).payment_usd
 
     @property
     def tokens(self) -> dict[str, int]:
-        """cl100k_base tokens of every definition, of what is newly put before the model, and of the cached prefix."""
-        seen = self.exposure
-        return {"baseline": int(self.tool_tokens.sum()), "exposed": seen.exposed, "cached": seen.cached}
+        """cl100k_base tokens of all definitions, of those newly given to the model, and of the cached prefix."""
+        exposure = self.exposure
+        return {"baseline": int(self.tool_tokens.sum()), "exposed": exposure.exposed, "cached": exposure.cached}
 
     @property
     def scored(self) -> NDArray[np.int64] | None:
-        """Rows of the tools whose fit was computed, or None for all."""
+        """Rows of the tools with a computed fit, or None for all."""
         return None if self.fit is None else self.fit.scored
 
     @property
     def scored_note(self) -> str:
-        """How many tools were scored, in a few words."""
-        every = f"{len(self.tools.ids):,} tools"
-        return f"scored all {every}" if self.scored is None else f"scored {len(self.scored):,} of {every}"
+        """The number of scored tools, in words."""
+        total = f"{len(self.tools.ids):,} tools"
+        return f"scored all {total}" if self.scored is None else f"scored {len(self.scored):,} of {total}"
 
     def server_at(self, row: int) -> ServerRow:
         return self.servers.rows((row,))[0]
@@ -265,35 +265,35 @@ class Decision:
         return tuple(row for row in self.servers_by_rank() if self.servers.shortlisted[row])
 
     def evaluated_tools(self) -> tuple[int, ...]:
-        """Rows of the tools on short-listed servers: ranked ones first, then by utility."""
+        """Rows of the tools on short-listed servers, ranked tools first, then by utility."""
         on_list = np.flatnonzero(self.servers.shortlisted[self.tools.server_row])
         unranked = np.where(self.tools.rank[on_list] > 0, self.tools.rank[on_list], np.iinfo(np.int64).max)
         return tuple(int(r) for r in on_list[np.lexsort((-self.tools.utility[on_list], unranked))])
 
     def rivals(self, count: int, likeliest: int = 3) -> tuple[int, ...]:
-        """Rows of so many tools to compare, ranked ones first and then by utility: candidates, the `likeliest` by fit of all other tools,
-        whatever stage dropped them, and tools of the short-list."""
-        listed = self.evaluated_tools()
+        """Rows of `count` tools to compare, ranked tools first and then by utility: candidates, the `likeliest` other tools by fit (of
+        any stage), and tools of the short-list."""
+        rows = self.evaluated_tools()
         if self.fit is None:
-            return listed[:count]
-        kept = listed[: max(0, min(len(self.candidates), count - likeliest))]
+            return rows[:count]
+        head = rows[: max(0, min(len(self.candidates), count - likeliest))]
         fitting = [
-            int(row) for row in np.argsort(-self.fit.tools, kind="stable")[: len(kept) + likeliest] if row not in kept
+            int(row) for row in np.argsort(-self.fit.tools, kind="stable")[: len(head) + likeliest] if row not in head
         ]
-        shown = list(dict.fromkeys([*kept, *fitting[:likeliest], *listed]))[:count]
+        rivals = list(dict.fromkeys([*head, *fitting[:likeliest], *rows]))[:count]
         return tuple(
-            sorted(shown, key=lambda row: (self.tools.rank[row] or len(self.tools.ids) + 1, -self.tools.utility[row]))
+            sorted(rivals, key=lambda row: (self.tools.rank[row] or len(self.tools.ids) + 1, -self.tools.utility[row]))
         )
 
     def to_json(self) -> dict[str, Any]:
-        """The document that `wayfare route --json` prints: tools that were scored or are on the short-list, ranked ones first, and their servers."""
+        """The document of `wayfare route --json`: tools that were scored or are on the short-list, ranked tools first, and their servers."""
         evaluated, scored = self.evaluated_tools(), self.scored
-        every = range(len(self.tools.ids)) if scored is None else scored.tolist()
-        others = sorted(set(every) - set(evaluated), key=lambda row: -self.tools.utility[row])
+        rows = range(len(self.tools.ids)) if scored is None else scored.tolist()
+        others = sorted(set(rows) - set(evaluated), key=lambda row: -self.tools.utility[row])
         servers = self.servers_by_rank()
         if scored is not None:
-            theirs = set(self.tools.server_row[[*evaluated, *others]].tolist())
-            servers = tuple(row for row in servers if row in theirs or self.servers.shortlisted[row])
+            tool_servers = set(self.tools.server_row[[*evaluated, *others]].tolist())
+            servers = tuple(row for row in servers if row in tool_servers or self.servers.shortlisted[row])
         return {
             "router": self.router,
             "subtask": self.query,
@@ -302,8 +302,8 @@ class Decision:
             "reason": self.reason,
             "preset": self.preset,
             "servers": [
-                _chosen(of, SERVER_KEYS) | self.network_at(row)
-                for row, of in zip(servers, self.servers.rows(servers), strict=True)
+                _chosen(server, SERVER_KEYS) | self.network_at(row)
+                for row, server in zip(servers, self.servers.rows(servers), strict=True)
             ],
             "tools": self._tools((*evaluated, *others), TOOL_KEYS),
             "candidates": [self.tools.ids[row] for row in self.candidates],
@@ -317,7 +317,7 @@ class Decision:
             **self.network.to_json(),
             "stages": [stage.to_json() for stage in self.stages],
             **({"steps": [self._step(step) for step in self.steps]} if self.steps else {}),
-            **({"remarks": {self.tools.ids[row]: said for row, said in self.remarks.items()}} if self.remarks else {}),
+            **({"remarks": {self.tools.ids[row]: note for row, note in self.remarks.items()}} if self.remarks else {}),
         }
 
     def _step(self, step: SubDecision) -> dict[str, Any]:
@@ -325,18 +325,18 @@ class Decision:
         return {"subtask": step.query, "tools": tools, "needs": list(step.needs)}
 
     def network_at(self, server: int) -> dict[str, float]:
-        """The network score of a server, and the expertise of its best tool; empty for a router without them."""
+        """The network score of a server and the expertise of its best tool. Empty if the router has no network trace."""
         return {} if self.network_trace is None else self.network_trace.of_server(server, self.tools.server_row)
 
     def fit_at(self, row: int) -> dict[str, float]:
-        """A tool's probability of fit, and the chance that one call of it solves the sub-task; empty if unknown."""
+        """A tool's probability of fit, and the chance that a call of it solves the sub-task. Empty if unknown."""
         if self.fit is None:
             return {}
         p = float(self.fit.tools[row])
         return {"p_fit": p, "p_success": p * float(self.tools.success[row])}
 
     def trace(self) -> dict[str, list[dict[str, Any]]]:
-        """The short-listed servers and their tools with every figure, as stored with the event."""
+        """The short-listed servers and their tools with all figures, as stored with the event."""
         return {
             "servers": [_chosen(row, SERVER_TRACE_KEYS) for row in self.servers.rows(self.shortlist())],
             "tools": self._tools(self.evaluated_tools(), TOOL_TRACE_KEYS),

@@ -1,6 +1,6 @@
-"""The reader of small documents: a dataclass from parsed JSON or TOML, checked by pydantic, or one sentence about the first fault.
+"""The reader of small documents: a dataclass from parsed JSON or TOML, checked by pydantic, or a sentence about the first fault.
 
-A field's type says what it accepts. `Wanted` and `number` add limits, and say them in words.
+A field's type gives its values. `Wanted` and `number` add limits, and their words.
 
 >>> from dataclasses import dataclass
 >>> @dataclass(frozen=True)
@@ -50,7 +50,7 @@ KINDS: Mapping[type[Any], str] = {dict: "an object", list: "a list", type(None):
 
 @dataclass(frozen=True)
 class Wanted:
-    """The words for what a field accepts, and a further check of a value that has the field's type."""
+    """The words for the values of a field, and a further check of a value of the field's type."""
 
     words: str
     check: Callable[[Any], object] = lambda _: True
@@ -63,9 +63,9 @@ class Wanted:
 
         def checked(value: Any, inner: Callable[[Any], Any]) -> Any:
             try:
-                found = inner(tuple(cast(list[Any], value)) if is_tuple and isinstance(value, list) else value)
-                if self.check(found):
-                    return found
+                result = inner(tuple(cast(list[Any], value)) if is_tuple and isinstance(value, list) else value)
+                if self.check(result):
+                    return result
             except ValidationError:
                 pass
             raise PydanticCustomError("wanted", "{words}", {"words": self.words})
@@ -89,17 +89,17 @@ ToolId = Annotated[str, Wanted("a tool as server::tool", lambda text: all(text.p
 def read(
     kind: type[T], document: object, source: str, *, error: type[WayfareError] = CatalogError, advice: str = ""
 ) -> T:
-    """A value of a type from a parsed document. Raises `error` with the source, the place, and what to give there; `advice` takes the
-    place of the last part."""
+    """A value of a type from a parsed document. Raises `error` with the source, the place, and a remedy, or `advice` in place of the
+    remedy."""
     from pydantic import ValidationError
 
     try:
         return _adapter(kind).validate_json(json.dumps(document, default=lambda _: {}), strict=True)
-    except ValidationError as found:
-        fault, wanted = _fault(found.errors(include_url=False)[0])
+    except ValidationError as failure:
+        fault, remedy = _fault(failure.errors(include_url=False)[0])
     except RecursionError:
-        fault, wanted = "it is nested too deeply", "a flatter document"
-    raise error(f"{source}: {fault}; {advice or wanted}.") from None
+        fault, remedy = "it is nested too deeply", "a flatter document"
+    raise error(f"{source}: {fault}; {advice or remedy}.") from None
 
 
 @lru_cache(maxsize=32)
@@ -110,17 +110,17 @@ def _adapter(kind: type[T]) -> TypeAdapter[T]:
 
 
 def _fault(error: Mapping[str, Any]) -> tuple[str, str]:
-    """What is wrong and where, and what to do."""
+    """The fault with its place, and the remedy."""
     *parents, last = error["loc"] or ("",)
-    path, what = _path(error["loc"]) or "it", error["type"]
-    if what == "unexpected_keyword_argument":
+    path, kind = _path(error["loc"]) or "it", error["type"]
+    if kind == "unexpected_keyword_argument":
         return f"{_path(parents) or 'it'} has no {one_line(repr(last), SHOWN)}", "correct the name or leave it out"
-    if what in ("missing", "missing_argument"):
+    if kind in ("missing", "missing_argument"):
         return f"{path} is missing", "give it"
-    if what == "json_invalid":
+    if kind == "json_invalid":
         return "it holds half a character (a lone surrogate)", "remove it"
     value, context = error["input"], error.get("ctx", {})
-    words = context.get("words") or context.get("expected") or WORDS.get(what.rpartition("_")[0]) or error["msg"]
+    words = context.get("words") or context.get("expected") or WORDS.get(kind.rpartition("_")[0]) or error["msg"]
     return f"{path} is {KINDS.get(cast(type[Any], type(value))) or one_line(json.dumps(value), SHOWN)}", f"give {words}"
 
 

@@ -1,7 +1,7 @@
-"""Forms of English words, and the verbs that requests and descriptions begin with: rules without a dictionary.
+"""Forms of English words, and the first verbs of requests and descriptions, by rules without a dictionary.
 
-The planner, the enriched documents, the virtual servers' texts and their output schemas all read tool names and descriptions;
-what they know of English in common is here. What one of them alone needs (stop words, synonyms, what a verb returns) stays with it.
+The planner, the enriched documents, the virtual servers' texts and their output schemas all read tool names and descriptions.
+Their common rules are here. Rules of only one reader (stop words, synonyms, the results of verbs) are in its module.
 
 >>> singular("cities"), plural("city"), base_form("searches"), third_person("search"), past_participle("reply")
 ('city', 'cities', 'search', 'searches', 'replied')
@@ -27,19 +27,19 @@ COMMON_VERBS = words_of(
     summarize switch take tell test track transcribe translate trim turn update upload validate verify watch write zip
     """
 )
-"""What requests begin with ("Find the report") and descriptions too ("Finds a report")."""
+"""First words of requests ("Find the report"), and of descriptions ("Finds a report")."""
 
-# First words of tool names, by what they do to the world.
+# First words of tool names, by their effect on the world.
 DESTROYS = words_of("delete destroy erase wipe purge truncate kill terminate uninstall del rm rmdir")
 REMOVES = words_of("remove drop revoke unlink flush discard clear reset overwrite prune hdel lrem srem zrem xdel")
-"""Often harmless: a background is removed, a column dropped, a filter cleared."""
+"""Often harmless, as when a background is removed, a column dropped or a filter cleared."""
 WRITES = words_of(
     """
     create write update insert upload send put modify save rename publish deploy install push commit
     submit buy pay cancel assign approve upsert
     """
 )
-"""Without words that are nouns as well, such as order, book or post."""
+"""Without words that are also nouns, such as order, book or post."""
 READS = words_of(
     """
     get list read fetch search find show describe check view query count lookup look preview compare
@@ -93,7 +93,7 @@ def singular(word: str) -> str:
 
 
 def plural(noun: str) -> str:
-    """The noun in the plural; one that looks like a plural stays.
+    """The noun in the plural. A noun that looks like a plural stays.
 
     >>> [plural(noun) for noun in ("book", "class", "day", "query", "news")]
     ['books', 'classes', 'days', 'queries', 'news']
@@ -108,13 +108,13 @@ def plural(noun: str) -> str:
 def stem(word: str) -> str:
     """The word without the ending of a plural, "ing" or "ed".
 
-    The rule planner counts words by it; Porter's stems would change one of twenty of its decisions on labelled questions.
+    The rule planner counts words by it. Porter's stems would change one in twenty of its decisions on labelled questions.
 
     >>> [stem(word) for word in ("cities", "booking", "books", "booked", "classes", "status")]
     ['city', 'book', 'book', 'book', 'class', 'status']
     """
-    if (one := singular(word)) != word:
-        return one
+    if (base := singular(word)) != word:
+        return base
     for ending in ("ing", "ed"):
         if word.endswith(ending) and len(word) > len(ending) + 3:
             return word[: -len(ending)]
@@ -122,7 +122,7 @@ def stem(word: str) -> str:
 
 
 def base_form(verb: str) -> str:
-    """The verb that a third person is of; a word that is none stays.
+    """The base form of a verb in the third person. Other words stay.
 
     >>> [base_form(verb) for verb in ("searches", "tries", "has", "gets", "pass")]
     ['search', 'try', 'have', 'get', 'pass']
@@ -137,7 +137,7 @@ def base_form(verb: str) -> str:
 
 
 def third_person(phrase: str) -> str:
-    """A verb and what belongs to it in the third person.
+    """A phrase with its verb in the third person.
 
     >>> third_person("look through"), third_person("carry out"), third_person("fix")
     ('looks through', 'carries out', 'fixes')
@@ -149,7 +149,7 @@ def third_person(phrase: str) -> str:
 
 
 def past_participle(verb: str) -> str:
-    """What has been done.
+    """The past participle of a verb.
 
     >>> past_participle("create"), past_participle("post"), past_participle("reply"), past_participle("send")
     ('created', 'posted', 'replied', 'sent')
@@ -183,16 +183,16 @@ _OPPOSITES = {
 
 
 def opposite(one: str, other: str) -> bool:
-    """Tells whether two names differ in one word only, and its two forms are opposites.
+    """Whether two names differ in one word only, and its two forms are opposites.
 
     >>> opposite("browser_go_back", "browserGoForward"), opposite("unprotect_sheet", "protect_sheet"), opposite("edit_file", "edit_block")
     (True, True, False)
     """
     words, others = (
-        [part.lower() for part in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+", name)] for name in (one, other)
+        [word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+", name)] for name in (one, other)
     )
-    differing = [pair for pair in zip(words, others, strict=False) if pair[0] != pair[1]]
-    if len(words) != len(others) or len(differing) != 1:
+    differences = [pair for pair in zip(words, others, strict=False) if pair[0] != pair[1]]
+    if len(words) != len(others) or len(differences) != 1:
         return False
-    short, long = sorted(differing[0], key=len)
-    return frozenset(differing[0]) in _OPPOSITES or long in {f"un{short}", f"de{short}", f"dis{short}"}
+    short, long = sorted(differences[0], key=len)
+    return frozenset(differences[0]) in _OPPOSITES or long in {f"un{short}", f"de{short}", f"dis{short}"}

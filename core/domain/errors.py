@@ -1,12 +1,12 @@
-"""The errors a user can cause. Each message says what is wrong, where, and what to do."""
+"""The errors that a user can cause. Each message says the fault, its place, and the remedy."""
 
 
 class WayfareError(Exception):
-    """Bad input or an impossible request; the message is one sentence fit for a screen."""
+    """Bad input or an impossible request. The message is a sentence for a screen."""
 
 
 class Refusal(WayfareError):
-    """A request of a client that is refused: a short name of the error, the reason, and advice."""
+    """A refused request of a client: a short name of the error, the reason, and advice."""
 
     def __init__(self, error: str, why: str, advice: str) -> None:
         super().__init__(why)
@@ -23,19 +23,19 @@ class Refusal(WayfareError):
 
 
 class InsufficientScopeError(WayfareError):
-    """An access token that is good, and lacks the scope of the endpoint."""
+    """A valid access token without the scope of the endpoint."""
 
 
 class ParameterError(WayfareError):
-    """A parameter that does not exist or a value it does not admit."""
+    """An unknown parameter, or a value that it does not admit."""
 
 
 class CatalogError(WayfareError):
-    """A catalog, client configuration or task file that cannot be taken."""
+    """An invalid catalog, client configuration or task file."""
 
 
 class UnknownNameError(WayfareError):
-    """A server, tool, catalog or router that is not there."""
+    """An unknown server, tool, catalog or router."""
 
 
 class StoreError(WayfareError):
@@ -43,8 +43,8 @@ class StoreError(WayfareError):
 
 
 class StoreBusyError(StoreError):
-    """The store is there, and not for us to write: another process has it, or it may only be read."""
+    """The store exists and cannot be written, because another process has it or it is read-only."""
 
 
 class PlannerError(WayfareError):
-    """The planner that was chosen cannot answer: no model is set, or it gave no usable answer in time."""
+    """The chosen planner cannot answer: no model is set, or it gave no usable answer in time."""

@@ -1,8 +1,8 @@
-"""Events as the store keeps them: append-only, one frozen record each. Statistics are a fold over them; changes of clients, policies,
-definitions and approvals are sealed.
+"""Events as stored: append-only, a frozen record each. Statistics are a fold over them. Changes of clients, policies, definitions and
+approvals are sealed.
 
-Times are timezone-aware UTC. Fields that end in `_json` hold one JSON document. `origin` is console, cli or agent, with the operator who was signed in
-(`made_by`).
+Times are timezone-aware UTC. Fields that end in `_json` hold a JSON document. `origin` is console, cli or agent, with the signed-in
+operator, if any (`made_by`).
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from core.domain.outcome import Outcome
 PAUSE_MINUTES = 30
 """A longer pause between two decisions of a client begins a session."""
 
-# Which decisions and calls to list, as the Activity page, the command line and the store understand it.
+# The filter of decisions and calls for the Activity page, the command line and the store.
 
 
 @dataclass(frozen=True, slots=True)
 class ActivityFilter:
-    """Which decisions and calls to list; the default lists all.
+    """The decisions and calls to list. The default lists all.
 
-    `since` is inclusive, `until` exclusive, both with a time zone. `text` is looked for anywhere, without regard to
-    case. `simulated` None admits both. `kinds` are values of OutcomeKind. A decision meets `server` and `tool` by its
-    winner, and `kinds` and `simulated` where one of its calls does.
+    `since` is inclusive, `until` exclusive, both with a time zone. `text` is searched anywhere, without regard to case.
+    `simulated` None admits both. `kinds` are values of OutcomeKind. A decision meets `server` and `tool` if its winner
+    does, and `kinds` and `simulated` if one of its calls does.
 
     Raises StoreError for a time without a zone.
     """
@@ -49,11 +49,11 @@ class ActivityFilter:
 
 @dataclass(frozen=True, slots=True)
 class DecisionEvent:
-    """One routing decision with its candidates.
+    """A routing decision with its candidates.
 
-    `candidates_json` is the ranked list of candidates with their numbers; `trace_json` the short-listed servers, the
-    tools evaluated on them and what the router itself reports (`Router.event`), or "" once its time is over. `winner` is `server::tool`, or None if the router abstained for the `reason`.
-    `client` is the own name of a client of the endpoint, or "".
+    `candidates_json` is the ranked list of candidates with their numbers. `trace_json` has the short-listed servers, their
+    evaluated tools and the router's report (`Router.event`), or is "" once its time is over. `winner` is `server::tool`, or
+    None if the router abstained for the `reason`. `client` is the name of a client of the endpoint, or "".
     """
 
     id: str
@@ -76,9 +76,9 @@ class DecisionEvent:
 
 @dataclass(frozen=True, slots=True)
 class OutcomeEvent:
-    """One call's outcome. Arguments and results are not kept: they may hold confidential data.
+    """The outcome of a call. Arguments and results are not stored, because they may be confidential.
 
-    `injected` says what an injected network did to the call; empty if there was none. `client` is as in `DecisionEvent`.
+    `injected` is the effect of an injected network on the call, or "". `client` is as in `DecisionEvent`.
     """
 
     id: str
@@ -123,7 +123,7 @@ class OutcomeEvent:
 
 @dataclass(frozen=True, slots=True)
 class TraceRemoval:
-    """Traces whose time was over were removed from the records `first` to `last`. `hash` is that of these records without traces."""
+    """Old traces were removed from the records `first` to `last`. `hash` is the hash of these records without traces."""
 
     at: datetime
     first: int
@@ -133,7 +133,7 @@ class TraceRemoval:
 
 @dataclass(frozen=True, slots=True)
 class StatisticsEvent:
-    """The statistics of one server and one tool right after one outcome, EHRR (8)."""
+    """The statistics of a server and a tool right after an outcome, EHRR (8)."""
 
     at: datetime
     outcome_id: str
@@ -163,7 +163,7 @@ class ParameterEvent:
 
 @dataclass(frozen=True, slots=True)
 class Override:
-    """A price or ask that an operator set by hand; `tool` is empty for a server's figure, `value` None clears it."""
+    """A price or ask that an operator set by hand. `tool` is empty for a server's figure. `value` None clears it."""
 
     catalog: str
     server: str
@@ -178,7 +178,7 @@ OPERATOR = "operator"
 
 
 def origin_of(place: str, name: str) -> str:
-    """The origin of an action of a signed-in operator, or of anyone ("").
+    """The origin of an action of a signed-in operator, or of any operator ("").
 
     >>> origin_of("console", "ada"), origin_of("console", "")
     ('console:ada', 'console')
@@ -210,7 +210,7 @@ class ClientChange:
 
 @dataclass(frozen=True, slots=True)
 class PolicyChange:
-    """A policy came into force in the place of the one before."""
+    """A policy replaced the policy in force."""
 
     at: datetime
     digest: str
@@ -236,7 +236,7 @@ class DefinitionChange:
 class ApprovalChange:
     """A call began to wait for a person, was approved or denied, or an approval was used.
 
-    The three digests and the names before them are what it is bound to. Secrets in `arguments_json` are masked.
+    It is bound to the three digests and the names before them. Secrets in `arguments_json` are masked.
     """
 
     at: datetime
@@ -258,7 +258,7 @@ class ApprovalChange:
 
 @dataclass(frozen=True, slots=True)
 class PersonAction:
-    """A signed-in person did something, or was refused it. `about` names the catalog, server, tool or client."""
+    """A signed-in person did an action, or was refused it. `about` names the catalog, server, tool or client."""
 
     at: datetime
     person: str
@@ -269,8 +269,8 @@ class PersonAction:
 
 @dataclass(frozen=True, slots=True)
 class RefusedRequest:
-    """A request that was not let through: `error` names why, `advice` says what would allow it. `server` and `tool` are empty if
-    it was about none. `repeated` is how often the same was refused, unrecorded, since the record before of its kind."""
+    """A refused request. `error` is the short name of the reason, `advice` says what would allow it. `server` and `tool` are empty if
+    it names none. `repeated` counts equal requests that were refused without a record since the previous record."""
 
     at: datetime
     client: str
@@ -286,7 +286,7 @@ class RefusedRequest:
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """The amount reserved for a call or, once settled, used by it. `over`: a person allowed it to exceed a budget."""
+    """The amount reserved for a call or, once settled, used by it. `over` means that a person allowed it to exceed a budget."""
 
     id: str
     at: datetime

@@ -1,4 +1,4 @@
-"""The interface through which tools are called, and the preconditions of a call: declared in catalog data, checked against an agent's state."""
+"""The interface to call tools, and the preconditions of a call, which a catalog declares and an agent's state meets or not."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from core.domain.people import person
 APPROVAL_NEEDED, APPROVAL_DENIED = "approval_needed", "approval_denied"
 """Reasons of refusals that only a person can lift."""
 Settle = Callable[[OutcomeKind | None], None]
-"""Gets the outcome of a call, or None if it tells nothing about the server."""
+"""Takes the outcome of a call, or None if it says nothing about the server."""
 Leave = Callable[[ToolCall, str], Settle | None]
 """Returns the function that settles a call, or None if the call may not be made."""
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a running call is. `progress` and `total` are in the server's own unit; total is None if unknown."""
+    """The progress of a running call. `progress` and `total` are in the server's own unit. `total` is None if unknown."""
 
     progress: float
     total: float | None
@@ -35,7 +35,7 @@ class Progress:
 
 
 class ToolCaller(Protocol):
-    """Calls one tool and says what happened."""
+    """Calls a tool and returns the outcome."""
 
     def call(
         self,
@@ -46,21 +46,21 @@ class ToolCaller(Protocol):
         on_progress: Callable[[Progress], None] | None = None,
         cancel: threading.Event | None = None,
     ) -> Outcome:
-        """Call the tool and wait for its outcome.
+        """Calls the tool and waits for its outcome.
 
-        Nothing that the server does is raised: it is in the outcome. `tool` gives the hints and the input schema
-        where the catalog has them. `on_progress` runs in the calling thread; what it raises ends the call and is raised.
-        Setting `cancel` from another thread ends the call with `OutcomeKind.CANCELLED`.
+        Faults of the server are in the outcome, never raised. `tool` gives the hints and the input schema if the catalog
+        has them. `on_progress` runs in the calling thread. Its errors end the call and are raised. Setting `cancel` from
+        another thread ends the call with `OutcomeKind.CANCELLED`.
         """
         ...
 
 
 def always(_call: ToolCall, _origin: str) -> Settle:
-    """Permission for every call, without governance."""
+    """Allows every call, without governance."""
     return lambda _kind: None
 
 
-# The client that made a call, as its server may reach it while the call runs: log messages, and questions before it can go on.
+# The client of a call. Its server may send it log messages and questions while the call runs.
 
 NOBODY = frozenset[str]()
 """A client without abilities."""
@@ -68,7 +68,7 @@ NOBODY = frozenset[str]()
 
 @dataclass
 class Waiting:
-    """For the answers of a client: how long in all, s, and how many of them are awaited now."""
+    """The waits for answers of a client: the time in all, s, and the number of waits `now`."""
 
     total_s: float = 0.0
     now: int = 0
@@ -76,10 +76,10 @@ class Waiting:
 
 @dataclass(frozen=True)
 class ClientSide:
-    """`client` is its name, `abilities` are what it declared: sampling, elicitation, roots. `log` and `ask` may be used from any thread and do
-    not wait. A client that is `asked_between` rounds gets the questions in place of a result, kept in `questions`, and makes its
-    request again with `answers`, the fields input_responses and request_state. `log_level` is "" if it wants no messages.
-    `waiting` is no time of the server's."""
+    """`client` is its name. `abilities` are those that it declared: sampling, elicitation, roots. `log` and `ask` may be used from any thread
+    and do not wait. A client that is `asked_between` rounds gets the `questions` in place of a result. It repeats its request with
+    `answers`, the fields input_responses and request_state. `log_level` is "" if it wants no messages. The time of `waiting` does
+    not count as the server's."""
 
     client: str
     abilities: frozenset[str]
@@ -93,23 +93,23 @@ class ClientSide:
 
     @property
     def asked_during(self) -> bool:
-        """Whether a question reaches it in the midst of a call."""
+        """Whether it can be asked during a call."""
         return bool(self.abilities) and not self.asked_between
 
 
 CLIENT_SIDE: ContextVar[ClientSide | None] = ContextVar("CLIENT_SIDE", default=None)
-"""Set while a request of a mirror's client is answered; threads that work for it have it, too."""
+"""Set while a request of a mirror's client is answered, also in threads that work for it."""
 
 TURN_ENDS: ContextVar[Callable[[], object]] = ContextVar("TURN_ENDS", default=lambda: None)
-"""Called, from any thread, before a wait for a server or a person: the next request may begin."""
+"""Called from any thread before a wait for a server or a person. Then the next request may begin."""
 
 
 @dataclass(frozen=True, slots=True)
 class SessionOwner:
-    """The client that a session with a server belongs to. `key` tells it from all others, `name` is for people. Without a key it is
-    Wayfare itself, whose requests leave no state behind: it lists tools, and uses the sessions that all clients share. The session
-    declares the client's `abilities` to the server. A `passing` client may not be known again: only its next request tells. `person` is the
-    person or client by name, for servers that each one signs in to."""
+    """The client of a session with a server. `key` identifies it, `name` is for people. Without a key it is Wayfare itself, whose
+    requests leave no state behind. Wayfare lists tools and uses the sessions that all clients share. The session declares the
+    client's `abilities` to the server. A `passing` client may not come back under this key. `person` is the name of the person
+    or client, for servers that each person signs in to."""
 
     key: str = ""
     name: str = ""
@@ -119,23 +119,23 @@ class SessionOwner:
 
 
 ANONYMOUS = "anonymous"
-"""The client of a request without a token, if there are clients or budgets. Its own name does not count."""
+"""The client of a request without a token, if there are clients or budgets. The name that it gives does not count."""
 WAYFARE = SessionOwner()
 SESSION_OWNER: ContextVar[SessionOwner] = ContextVar("SESSION_OWNER", default=WAYFARE)
-"""Set while a request of a client is answered; threads that work for it have it, too."""
+"""Set while a request of a client is answered, also in threads that work for it."""
 
 
 def session_owner() -> SessionOwner:
-    """Returns the owner in this context; without a client its person is the one for whom this thread works."""
+    """Returns the owner in this context. Without a person it gets the person for whom this thread works."""
     owner = SESSION_OWNER.get()
     return owner if owner.person else replace(owner, person=person().name)
 
 
-# What servers list, by the protocol's methods.
+# The protocol's methods that list something.
 
 TOOLS, RESOURCES, TEMPLATES, PROMPTS = "tools/list", "resources/list", "resources/templates/list", "prompts/list"
 ITEMS = {TOOLS: "tools", RESOURCES: "resources", TEMPLATES: "resource_templates", PROMPTS: "prompts"}
-"""The methods that list something, and the field of their results that has it."""
+"""The methods and the fields of their results."""
 
 
 ARGUMENTS = {"is_authenticated": "scope", "has_prior_tool_output": "prefix", "milestone_reached": "name"}
@@ -150,14 +150,14 @@ _VALUE = re.compile(r"[\w.:/+@-]{1,100}", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Precondition:
-    """One predicate with its argument. Its text is the same however it was written."""
+    """A predicate with its argument. Its text has one form, however it was written."""
 
     predicate: str
     value: str
 
     @classmethod
     def parse(cls, text: str) -> Precondition:
-        """Read one. Raises ValueError that says what would be right.
+        """Reads a precondition. Raises ValueError with the correct form.
 
         >>> str(Precondition.parse(" milestone_reached( 'confirmed' ) "))
         'milestone_reached(name="confirmed")'
@@ -181,7 +181,7 @@ class Precondition:
 
 @dataclass(frozen=True, slots=True)
 class AgentState:
-    """The permissions and history of an agent. `*` stands for everything, `mail:*` for all that begins with `mail:`."""
+    """The permissions and history of an agent. `*` stands for everything, `mail:*` for everything that begins with `mail:`."""
 
     scopes: frozenset[str] = frozenset()
     outputs: frozenset[str] = frozenset()
@@ -189,22 +189,22 @@ class AgentState:
 
     @classmethod
     def of(cls, *, scopes: str, outputs: str, milestones: str) -> AgentState:
-        """From texts in which commas or spaces separate; `none` and an empty text hold nothing."""
+        """Reads texts that commas or spaces separate. `none` and an empty text hold nothing."""
         return cls(*(frozenset(re.split(r"[,\s]+", text)) - {"", NOTHING} for text in (scopes, outputs, milestones)))
 
     @classmethod
     def satisfying(cls, preconditions: Iterable[str]) -> AgentState:
-        """The least state in which all of these hold. Unreadable ones are left out: no state satisfies them.
+        """The least state that satisfies all of these. Unreadable ones are left out, because no state satisfies them.
 
         >>> AgentState.satisfying(['is_authenticated("a")', "milestone_reached('b')", "c"]).texts()
         {'scopes': 'a', 'outputs': 'none', 'milestones': 'b'}
         """
-        granted: dict[str, set[str]] = {predicate: set() for predicate in ARGUMENTS}
+        grants: dict[str, set[str]] = {predicate: set() for predicate in ARGUMENTS}
         for text in preconditions:
             with suppress(ValueError):
-                one = Precondition.parse(text)
-                granted[one.predicate].add(one.value)
-        return cls(*(frozenset(values) for values in granted.values()))
+                precondition = Precondition.parse(text)
+                grants[precondition.predicate].add(precondition.value)
+        return cls(*(frozenset(values) for values in grants.values()))
 
     def __or__(self, other: AgentState) -> AgentState:
         return AgentState(self.scopes | other.scopes, self.outputs | other.outputs, self.milestones | other.milestones)
@@ -218,17 +218,17 @@ class AgentState:
         >>> AgentState.of(**state.texts()) == state
         True
         """
-        return {name: ",".join(sorted(granted)) or NOTHING for name, granted in self._parts().items()}
+        return {name: ",".join(sorted(values)) or NOTHING for name, values in self._parts().items()}
 
     def satisfies(self, precondition: Precondition) -> bool:
-        wanted = precondition.value
+        value = precondition.value
         if precondition.predicate == "is_authenticated":
-            return _granted(self.scopes, wanted)
+            return _granted(self.scopes, value)
         if precondition.predicate == "milestone_reached":
-            return _granted(self.milestones, wanted)
+            return _granted(self.milestones, value)
         return any(
-            seen == EVERYTHING or seen.startswith(wanted) or seen.partition("::")[2].startswith(wanted)
-            for seen in self.outputs
+            output == EVERYTHING or output.startswith(value) or output.partition("::")[2].startswith(value)
+            for output in self.outputs
         )
 
     def unmet(self, preconditions: Iterable[str]) -> tuple[str, ...]:
@@ -251,32 +251,32 @@ class AgentState:
         >>> AgentState.of(scopes="b, a", outputs="*", milestones="").in_words()
         'scopes a, b; outputs all; milestones none'
         """
-        return "; ".join(f"{name} {_listed(granted)}" for name, granted in self._parts().items())
+        return "; ".join(f"{name} {_listed(values)}" for name, values in self._parts().items())
 
     def _parts(self) -> dict[str, frozenset[str]]:
         return {"scopes": self.scopes, "outputs": self.outputs, "milestones": self.milestones}
 
 
-def _granted(granted: frozenset[str], wanted: str) -> bool:
-    return wanted in granted or any(one.endswith(EVERYTHING) and wanted.startswith(one[:-1]) for one in granted)
+def _granted(grants: frozenset[str], value: str) -> bool:
+    return value in grants or any(grant.endswith(EVERYTHING) and value.startswith(grant[:-1]) for grant in grants)
 
 
-def _listed(granted: frozenset[str]) -> str:
-    if EVERYTHING in granted:
+def _listed(grants: frozenset[str]) -> str:
+    if EVERYTHING in grants:
         return "all"
-    named = [one[:SHOWN_CHARACTERS] for one in sorted(granted)[:SHOWN]]
-    more = [f"{len(granted) - SHOWN} more"] if len(granted) > SHOWN else []
-    return ", ".join(named + more) or NOTHING
+    names = [grant[:SHOWN_CHARACTERS] for grant in sorted(grants)[:SHOWN]]
+    more = [f"{len(grants) - SHOWN} more"] if len(grants) > SHOWN else []
+    return ", ".join(names + more) or NOTHING
 
 
 @lru_cache(maxsize=4096)
 def _parsed(text: str) -> Precondition:
-    found = _CALL.fullmatch(text)
-    if found is None or found["predicate"] not in ARGUMENTS:
+    match = _CALL.fullmatch(text)
+    if match is None or match["predicate"] not in ARGUMENTS:
         raise ValueError("is none of " + ", ".join(f'{name}({argument}="…")' for name, argument in ARGUMENTS.items()))
-    argument = ARGUMENTS[found["predicate"]]
-    if found["argument"] not in (None, argument):
-        raise ValueError(f"names its argument {found['argument']}; {found['predicate']} takes {argument}")
-    if not _VALUE.fullmatch(found["value"]):
+    argument = ARGUMENTS[match["predicate"]]
+    if match["argument"] not in (None, argument):
+        raise ValueError(f"names its argument {match['argument']}; {match['predicate']} takes {argument}")
+    if not _VALUE.fullmatch(match["value"]):
         raise ValueError(f"has a {argument} that is no name; use 1 to 100 letters, digits and _ . : / + @ -")
-    return Precondition(found["predicate"], found["value"])
+    return Precondition(match["predicate"], match["value"])

@@ -1,7 +1,7 @@
 """Labels of decisions, calibrations fitted to them, and judgments.
 
-A label says that a tool was right or wrong for a sub-task. Nothing is changed or removed: a label is taken back by an entry
-that names it. "Should have been X" is two labels: right for X, wrong for the tool that was shown.
+A label says that a tool was right or wrong for a sub-task. Nothing is changed or removed. A new entry that names a label
+takes it back. "Should have been X" is two labels: right for X, wrong for the shown tool.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ import numpy as np
 from core.domain.catalog import Catalog
 from core.domain.lab_runs import fingerprint, json_object
 
-# The trade-off of refusing: what turning down what nothing fits costs in wrong refusals.
+# The trade-off of refusing: questions that no tool fits against wrong refusals.
 
 
 @dataclass(frozen=True, slots=True)
 class RefusalPoint:
-    """The effect of the knob at `percent`: `wrong` is the share of answerable questions that are refused, `refused` that of
-    impossible ones, both in [0, 1]."""
+    """The effect of the knob at `percent`: `wrong` is the refused share of answerable questions, `refused` the refused share of
+    impossible questions, both in [0, 1]."""
 
     percent: float
     wrong: float
@@ -32,14 +32,14 @@ class RefusalPoint:
 
 @dataclass(frozen=True, slots=True)
 class RefusalCurve:
-    """Points by rising percent, from never refusing. `questions` is how many it was measured on; 0: it is the one that comes
+    """Points by rising percent, from never refusing. It was measured on so many `questions`. 0 marks the curve that comes
     with Wayfare, measured on catalogs that the constants were not fitted to."""
 
     points: tuple[RefusalPoint, ...]
     questions: int = 0
 
     def at(self, percent: float) -> RefusalPoint:
-        """The point of a setting of the knob, on straight lines between those that were measured."""
+        """The point at a setting of the knob, interpolated linearly between measured points."""
         knob = [point.percent for point in self.points]
         wrong, refused = ([getattr(point, name) for point in self.points] for name in ("wrong", "refused"))
         return RefusalPoint(percent, float(np.interp(percent, knob, wrong)), float(np.interp(percent, knob, refused)))
@@ -47,7 +47,7 @@ class RefusalCurve:
 
 @dataclass(frozen=True, slots=True)
 class By:
-    """The author of a label or switch, as far as known, and its way (console, cli, file, agent)."""
+    """The author of a label or switch, or "" if unknown, and its origin (console, cli, file, agent)."""
 
     visitor: str = ""
     origin: str = "console"
@@ -55,10 +55,10 @@ class By:
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """One judgement of one tool (`server::tool`) for one sub-task.
+    """A judgement of a tool (`server::tool`) for a sub-task.
 
-    `visitor` and `origin` are those of `By`. `retracts` is the id of the label that this entry takes back, which it otherwise
-    repeats; empty for a label itself.
+    `visitor` and `origin` are as in `By`. `retracts` is the id of the label that this entry repeats and takes back, or "" for
+    a label.
     """
 
     id: str
@@ -82,7 +82,7 @@ class Label:
 
 @dataclass(frozen=True, slots=True)
 class LabelledQuery:
-    """One sub-task with what labels say of it; `group` is shared by sub-tasks of one question, which belong together."""
+    """A sub-task with its right and wrong tools. Sub-tasks of one question have the same `group`."""
 
     query: str
     server_hint: str
@@ -93,8 +93,8 @@ class LabelledQuery:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """A named fit to one catalog's labels: `values_json` is what it sets (`core.relevance.learnt_values`), `report_json` the
-    measures on held-back folds before and after, with intervals. `labels` is how many sub-tasks it was fitted to."""
+    """A named fit to a catalog's labels. `values_json` holds the fitted values (`core.relevance.learnt_values`), `report_json` the
+    measures on held-back folds before and after, with intervals. `labels` is the number of fitted sub-tasks."""
 
     id: str
     at: datetime
@@ -119,8 +119,8 @@ class Calibration:
 
 @dataclass(frozen=True, slots=True)
 class CalibrationSwitch:
-    """One step in the history of what is in force: `calibration` is the id that was switched on, "" for what Wayfare comes
-    with, None for an undone step."""
+    """A step in the history of the calibration in force. `calibration` is the id that was switched on, "" for the values that
+    come with Wayfare, None for an undo."""
 
     at: datetime
     catalog: str
@@ -130,8 +130,8 @@ class CalibrationSwitch:
 
 
 def in_force(entries: Iterable[Label]) -> tuple[Label, ...]:
-    """Labels that count, oldest first; `entries` in order of commit. Not taken back, and of each visitor, sub-task and tool the
-    last one. A repeated label adds nothing, and taking back a label does not restore the one it replaced."""
+    """Labels that count, oldest first: the last label of each visitor, sub-task and tool, unless it was taken back. `entries` are
+    in order of commit. Taking back a label does not restore the label that it replaced."""
     last: dict[tuple[str, ...], Label] = {}
     keys: dict[str, tuple[str, ...]] = {}
     for label in entries:
@@ -147,7 +147,7 @@ def in_force(entries: Iterable[Label]) -> tuple[Label, ...]:
 
 
 def steps_to_undo(switches: Iterable[CalibrationSwitch]) -> list[str]:
-    """The ids that were switched on and not undone, oldest first; "" stands for what Wayfare comes with."""
+    """The ids that were switched on and not undone, oldest first. "" stands for the values that come with Wayfare."""
     stack: list[str] = []
     for switch in switches:
         if switch.calibration is not None:
@@ -170,10 +170,10 @@ def switched_on(switches: Iterable[CalibrationSwitch]) -> str:
 
 
 def labelled_queries(labels: Sequence[Label]) -> tuple[LabelledQuery, ...]:
-    """Labels in force, one entry for each sub-task and hint, in order of their first label. A tool that more visitors call
-    right than wrong is right; one that as many call wrong is neither. Agents count where no person has judged the tool."""
+    """Labels in force by sub-task and hint, in order of their first label. A tool is right if more visitors call it right than
+    wrong, and neither in a tie. Agents count only if no person has judged the tool."""
     votes: dict[tuple[str, str], dict[str, int]] = {}
-    judged = {(one.subtask, one.server_hint, one.tool) for one in labels if not one.by_agent}
+    judged = {(label.subtask, label.server_hint, label.tool) for label in labels if not label.by_agent}
     for label in labels:
         tools = votes.setdefault((label.subtask, label.server_hint), {})
         counts = not label.by_agent or (label.subtask, label.server_hint, label.tool) not in judged
@@ -190,11 +190,11 @@ def labelled_queries(labels: Sequence[Label]) -> tuple[LabelledQuery, ...]:
 
 
 def catalog_fingerprint(catalog: Catalog) -> str:
-    """Names and descriptions of a catalog's tools in 16 hexadecimal digits: whether a fit was made to these very texts."""
+    """A fingerprint of the names and descriptions of a catalog's tools, 16 hexadecimal digits."""
     return fingerprint([[tool.id, tool.description] for tool in catalog.tools])
 
 
-# Judgments: how well a tool does a sub-task, in grades, by named judges, in sets of one's own.
+# Judgments: grades of how well a tool does a sub-task, by named judges, in named sets.
 
 GRADES = (0, 1, 2, 3)
 GRADE_WORDS = ("cannot do it", "does a part of it", "does it", "does it best")
@@ -209,7 +209,7 @@ class AskedQuery(NamedTuple):
 
     @property
     def id(self) -> str:
-        """The query's id in files and as a task: the same words have the same id.
+        """The query's id in files and as a task. Equal queries have equal ids.
 
         >>> AskedQuery("read a file").id
         '70a80f9069a89f26'
@@ -219,10 +219,10 @@ class AskedQuery(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Judgment:
-    """One judge's grade, 0 to 3 (`GRADE_WORDS`), of one tool (`server::tool`) for one sub-task, in a named set of a catalog.
+    """A judge's grade, 0 to 3 (`GRADE_WORDS`), of a tool (`server::tool`) for a sub-task, in a named set of a catalog.
 
-    `grade` None takes back what this judge said before. `at` is when it was judged, UTC; `note` says why, and `decision_id` names
-    the decision that was shown, or None.
+    `grade` None takes back this judge's earlier grade. `at` is the time of the judgment, UTC. `note` says why. `decision_id`
+    names the shown decision, or is None.
     """
 
     at: datetime
@@ -243,20 +243,20 @@ class Judgment:
 
 
 def last_said(entries: Iterable[Judgment]) -> tuple[Judgment, ...]:
-    """The judgments that count; `entries` and these in order of commit. Of each set, query, tool and judge it is the last one, and
-    nothing where that takes back."""
+    """The judgments that count, in order of commit: the last judgment of each set, query, tool and judge, unless it takes back.
+    `entries` are in order of commit."""
     last: dict[tuple[str, AskedQuery, str, str], Judgment] = {}
-    for one in entries:
-        key = one.set_name, one.asked, one.tool, one.judge
+    for judgment in entries:
+        key = judgment.set_name, judgment.asked, judgment.tool, judgment.judge
         last.pop(key, None)
-        last[key] = one
-    return tuple(one for one in last.values() if one.grade is not None)
+        last[key] = judgment
+    return tuple(judgment for judgment in last.values() if judgment.grade is not None)
 
 
 @dataclass(frozen=True, slots=True)
 class JudgmentSets:
-    """The judgments of a catalog that count, in order of commit; its sets with how many each has, the newest first; and by set and
-    judge what that one says of a tool for a query."""
+    """The judgments of a catalog that count, in order of commit. `sets` counts them by set, newest set first. `graded` has them by
+    set and judge, then by query and tool."""
 
     judgments: tuple[Judgment, ...]
     sets: Mapping[str, int]
@@ -267,6 +267,6 @@ class JudgmentSets:
         """From entries in order of commit."""
         judgments = last_said(entries)
         graded: dict[tuple[str, str], dict[tuple[AskedQuery, str], Judgment]] = {}
-        for one in judgments:
-            graded.setdefault((one.set_name, one.judge), {})[one.asked, one.tool] = one
-        return cls(judgments, Counter(one.set_name for one in reversed(judgments)), graded)
+        for judgment in judgments:
+            graded.setdefault((judgment.set_name, judgment.judge), {})[judgment.asked, judgment.tool] = judgment
+        return cls(judgments, Counter(judgment.set_name for judgment in reversed(judgments)), graded)

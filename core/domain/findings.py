@@ -1,4 +1,4 @@
-"""Findings on a catalog: what Lint found, and how often tools would be found and what they are taken for (`core.lab.findable`)."""
+"""Findings on a catalog: Lint's findings, how often tools are found, and which tools are confused (`core.lab.findable`)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from core.domain.english import opposite
 class Severity(StrEnum):
     """How bad a finding is, worst first.
 
-    Error: do not put this before a model, or it cannot be called. Warning: it costs quality or trust. Note: worth knowing.
+    Error: a model must not see it, or it cannot be called. Warning: it costs quality or trust. Note: worth knowing.
     """
 
     ERROR = "error"
@@ -33,11 +33,11 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that one rule found.
+    """A finding of one rule.
 
-    `tool` is "" if it concerns the whole server, `server` too where it concerns the catalog. `where` names the text
-    ("description"), `evidence` quotes it with invisible characters written out; `other` is the tool (`server::tool`) or
-    server that it collides with.
+    `tool` is "" if the finding concerns the whole server. `server` is "" too if it concerns the catalog. `where` names the
+    text ("description"). `evidence` quotes it with invisible characters written out. `other` is the tool (`server::tool`)
+    or server that it collides with.
     """
 
     rule: str
@@ -53,7 +53,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class LintReport:
-    """All findings of one catalog, worst first. `waiting` names rules that need vectors which are not there yet."""
+    """All findings of a catalog, worst first. `waiting` names the rules that still wait for vectors."""
 
     catalog: str
     findings: tuple[Finding, ...] = ()
@@ -61,13 +61,15 @@ class LintReport:
 
     @classmethod
     def of(cls, catalog: str, findings: Iterable[Finding], waiting: Iterable[str] = ()) -> LintReport:
-        """The findings in their order: by severity, then as the rules found them."""
+        """Sorts the findings by severity, then in the order of the rules."""
         return cls(catalog, tuple(sorted(findings, key=lambda finding: finding.severity.rank)), tuple(waiting))
 
     def only(self, rules: Collection[str] = (), severity: Severity = Severity.NOTE) -> LintReport:
-        """The findings of these rules (all if none is named) that are at least this bad."""
-        kept = (f for f in self.findings if f.severity.rank <= severity.rank and (not rules or f.rule in rules))
-        return replace(self, findings=tuple(kept), waiting=tuple(r for r in self.waiting if not rules or r in rules))
+        """The findings of these rules (none: all rules) with at least this severity."""
+        findings = (f for f in self.findings if f.severity.rank <= severity.rank and (not rules or f.rule in rules))
+        return replace(
+            self, findings=tuple(findings), waiting=tuple(r for r in self.waiting if not rules or r in rules)
+        )
 
     def counts(self) -> Mapping[Severity, int]:
         """The number of findings by severity, worst first.
@@ -75,8 +77,8 @@ class LintReport:
         >>> dict(LintReport("empty").counts())
         {<Severity.ERROR: 'error'>: 0, <Severity.WARNING: 'warning'>: 0, <Severity.NOTE: 'note'>: 0}
         """
-        found = Counter(finding.severity for finding in self.findings)
-        return {severity: found[severity] for severity in Severity}
+        counts = Counter(finding.severity for finding in self.findings)
+        return {severity: counts[severity] for severity in Severity}
 
     def by_rule(self) -> Mapping[str, int]:
         """The number of findings by rule, in the order of the findings."""
@@ -93,12 +95,12 @@ class LintReport:
 
 
 SELDOM = 0.5
-"""A tool that a smaller share of its requests finds among three is seldom found."""
+"""A tool is seldom found if a smaller share of its requests ranks it among the first three."""
 
 
 @dataclass(frozen=True, slots=True)
 class Missed:
-    """A request of a tool that another tool is ranked first for."""
+    """A request of a tool that ranks another tool first."""
 
     text: str
     taken_for: str
@@ -107,7 +109,7 @@ class Missed:
 
 @dataclass(frozen=True, slots=True)
 class ToolFound:
-    """How often a tool is `first`, and `found` among the first three, `of` so many requests. `missed` are those where it is not first."""
+    """Counts of a tool's requests: `of` all, `first` rank it first, `found` rank it among the first three. `missed` do not rank it first."""
 
     tool: str
     first: int
@@ -121,13 +123,13 @@ class ToolFound:
 
     @property
     def taken_for(self) -> tuple[tuple[str, int], ...]:
-        """The tools that were ranked first in its place, with how often, most often first."""
-        return tuple(Counter(one.taken_for for one in self.missed).most_common())
+        """The tools that were ranked first instead, with counts, most frequent first."""
+        return tuple(Counter(request.taken_for for request in self.missed).most_common())
 
 
 @dataclass(frozen=True, slots=True)
 class Confused:
-    """Two tools, `one` < `other`: `times` of `of` requests of `one` find `other` first, and `back` of `back_of` the other way."""
+    """Two tools, `one` < `other`. `times` of `of` requests of `one` rank `other` first, `back` of `back_of` requests of `other` rank `one` first."""
 
     one: str
     other: str
@@ -142,18 +144,18 @@ class Confused:
 
     @property
     def kind(self) -> Literal["opposite", "mutual", "one way"]:
-        """Opposites by name, which are never equal; tools that are taken for each other, which may be; or one tool that hides another."""
+        """Opposites by name are never equal. Mutual: each tool hides the other, so they may be equal. One way: one tool hides the other."""
         if opposite(*(tool.partition("::")[2] for tool in (self.one, self.other))):
             return "opposite"
         return "mutual" if self.times and self.back else "one way"
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """One sentence for each direction that occurs, the more frequent one first."""
+        """One sentence for each direction that occurs, the more frequent direction first."""
         ways = ((self.times, self.of, self.one, self.other), (self.back, self.back_of, self.other, self.one))
         return tuple(
-            f"{times} of {of} requests of {meant} {'finds' if times == 1 else 'find'} {found}."
-            for times, of, meant, found in sorted(ways, key=lambda way: -way[0]) if times
+            f"{times} of {total} requests of {tool} {'finds' if times == 1 else 'find'} {rival}."
+            for times, total, tool, rival in sorted(ways, key=lambda way: -way[0]) if times
         )  # fmt: skip
 
 
@@ -161,9 +163,9 @@ class Confused:
 class Findable:
     """The estimate for a catalog: shares of requests in [0, 1], each with a 95 % interval over tools, and the tools, worst first.
 
-    `hit_1` and `hit_3` are corrected by what labelled sets tell of such estimates; `left_out_1` and `left_out_3` are the shares of
-    the left-out requests themselves. `without` is the number of tools that have no requests, of which nothing is known. A
-    large catalog is sampled: `tools` are then those that were drawn, `asked` the requests of them, and `requests` those of all tools.
+    `left_out_1` and `left_out_3` are the shares of the left-out requests. `hit_1` and `hit_3` are these shares, corrected by
+    labelled sets. `without` is the number of tools without requests. A large catalog is sampled: then `tools` are the drawn
+    tools, `asked` counts their requests, and `requests` counts the requests of all tools.
     """
 
     hit_1: float
@@ -178,11 +180,11 @@ class Findable:
 
     @property
     def asked(self) -> int:
-        return sum(one.of for one in self.tools)
+        return sum(tool.of for tool in self.tools)
 
     @property
     def sampled(self) -> str:
-        """What was drawn and why, in one sentence; "" if every request was ranked."""
+        """A sentence about the sample and its reason; "" if every request was ranked."""
         if self.asked >= self.requests:
             return ""
         return (
@@ -192,28 +194,35 @@ class Findable:
 
     @property
     def seldom(self) -> tuple[ToolFound, ...]:
-        return tuple(one for one in self.tools if one.seldom)
+        return tuple(tool for tool in self.tools if tool.seldom)
 
     def confused(self, least: int = 1) -> tuple[Confused, ...]:
-        """Returns the pairs of tools of which one is taken for the other by at least this many requests, most often first."""
-        of = {one.tool: one.of for one in self.tools}
-        times = {(one.tool, other): count for one in self.tools for other, count in one.taken_for}
+        """Returns the pairs of tools that at least this many requests confuse, most frequent first."""
+        totals = {entry.tool: entry.of for entry in self.tools}
+        times = {(entry.tool, other): count for entry in self.tools for other, count in entry.taken_for}
         pairs = {(min(pair), max(pair)) for pair in times}
-        found = (
+        candidates = (
             Confused(
-                one, other, times.get((one, other), 0), of.get(one, 0), times.get((other, one), 0), of.get(other, 0)
+                tool,
+                other,
+                times.get((tool, other), 0),
+                totals.get(tool, 0),
+                times.get((other, tool), 0),
+                totals.get(other, 0),
             )
-            for one, other in pairs
+            for tool, other in pairs
         )
         return tuple(
-            sorted((pair for pair in found if pair.both >= least), key=lambda pair: (-pair.both, pair.one, pair.other))
+            sorted(
+                (pair for pair in candidates if pair.both >= least), key=lambda pair: (-pair.both, pair.one, pair.other)
+            )
         )
 
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """What another description of a tool would change: how it is found now and then, and each near tool that is found more or
-    less often."""
+    """The effect of another description of a tool: its counts before (`now`) and after (`then`), and those of each near tool
+    that changes."""
 
     now: ToolFound
     then: ToolFound

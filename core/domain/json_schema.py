@@ -1,4 +1,4 @@
-"""JSON Schemas of strangers: usable or not, where references lead, what arguments do not satisfy. Nothing is ever fetched."""
+"""JSON Schemas of strangers: their faults, their references, and the faults of arguments. Fetches nothing."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ Schema = Mapping[str, Any]
 MESSAGE_LIMIT = 300
 MOST_COMPILED = 256
 MOST_PARTS, MOST_CHECKED, MOST_EXPLAINED = 10_000, 50_000_000, 20_000
-"""Parts of a schema, and parts of a schema times parts of a value: half a second for a check, or for the reasons why a value does not fit."""
+"""Limits of the parts of a schema, and of schema parts times value parts for a check and for its reasons. Each takes up to half a second."""
 TOO_LARGE = f"grows to more than {MOST_PARTS:,} parts when its references are followed"
 _REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 _DEFINITIONS = ("$defs", "definitions")
 _compiled: LRUCache[int, _Compiled] = LRUCache(MOST_COMPILED)
 _compiling = Lock()
-BASE = "urn:wayfare:schema"  # what a schema without an $id is called while its references are followed
+BASE = "urn:wayfare:schema"  # the $id of a schema without one while its references are followed
 
 
 def schema_fault(schema: Schema) -> str:
-    """Why nothing can be checked against a schema; "" if it can.
+    """The reason why a schema cannot be used, or "".
 
     >>> schema_fault({"type": "object"}), schema_fault({"type": 7})
     ('', 'is not a valid JSON Schema')
@@ -49,21 +49,21 @@ def schema_fault(schema: Schema) -> str:
 
 
 def too_large(schema: Schema | None) -> bool:
-    """Whether a schema has too many parts to be checked, or to be shown to a client that may check them all."""
+    """Whether a schema has too many parts to be checked, by Wayfare or by a client."""
     return _parts(schema or {})[0] > MOST_PARTS
 
 
 def object_schema(given: object) -> Schema:
-    """Returns a tool's schema in the form that every client reads: of type object, with properties by name. Raises ValueError if this is
-    not plainly its meaning. A missing schema, and the empty list that PHP writes for an empty object, stand for any object.
+    """Returns a tool's schema in the form that every client reads: of type object, with properties by name. Raises ValueError if the
+    schema does not plainly mean this. A missing schema, or the empty list that PHP writes for an empty object, means any object.
 
     >>> object_schema({}), object_schema({"type": ["object", "null"], "properties": [], "required": None})
     ({'type': 'object'}, {'type': 'object', 'properties': {}})
     """
-    known: object = dict[str, Any]() if given is None or given is True or given == [] else given
-    if not isinstance(known, Mapping):
+    document: object = dict[str, Any]() if given is None or given is True or given == [] else given
+    if not isinstance(document, Mapping):
         raise ValueError("it is no object")
-    schema = {name: part for name, part in cast("Schema", known).items() if part is not None}
+    schema = {name: value for name, value in cast("Schema", document).items() if value is not None}
     kind, properties, required = (schema.get(name) for name in ("type", "properties", "required"))
     if kind and kind != "object" and not (isinstance(kind, list) and "object" in kind):
         raise ValueError(f"it is of type {kind}, not object")
@@ -81,9 +81,9 @@ def object_schema(given: object) -> Schema:
 
 
 def argument_problems(schema: Schema | None, arguments: Mapping[str, Any]) -> dict[str, str]:
-    """What is wrong, by field ("" for the whole): empty if the arguments satisfy the schema.
+    """Problems by field ("" for the whole). Empty if the arguments satisfy the schema.
 
-    A schema that cannot be used (broken, or with a reference to elsewhere) checks nothing: the server has the last word.
+    An unusable schema (broken, or with a reference to elsewhere) checks nothing. The server then decides.
 
     >>> schema = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
     >>> argument_problems(schema, {})
@@ -99,7 +99,7 @@ def argument_problems(schema: Schema | None, arguments: Mapping[str, Any]) -> di
 
 
 def arguments_fault(schema: Schema | None, arguments: Mapping[str, Any], most: int | None = None) -> str:
-    """Returns at most so many problems of the arguments as a phrase, or "".
+    """Returns at most `most` problems of the arguments as a phrase, or "".
 
     >>> arguments_fault({"required": ["n"]}, {})
     'n is required'
@@ -109,7 +109,7 @@ def arguments_fault(schema: Schema | None, arguments: Mapping[str, Any], most: i
 
 
 def misfit(schema: Schema, value: object) -> str:
-    """What is wrong with a value and where; "" if it satisfies the schema, or the schema cannot be used.
+    """The first problem of a value and its place, or "" if it satisfies the schema or the schema cannot be used.
 
     >>> misfit({"properties": {"n": {"items": {"type": "integer"}}}}, {"n": [1, "x"]}), misfit({"type": 5}, {})
     ('n/1: "x" is not of type "integer"', '')
@@ -126,7 +126,7 @@ def misfit(schema: Schema, value: object) -> str:
 
 
 def arguments_fit(schema: Schema, arguments: Mapping[str, Any]) -> bool | None:
-    """Whether the arguments satisfy the schema; None if the schema itself cannot be used.
+    """Whether the arguments satisfy the schema. None if the schema cannot be used.
 
     >>> schema = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
     >>> arguments_fit(schema, {"n": 1}), arguments_fit(schema, {}), arguments_fit({"type": 5}, {})
@@ -139,9 +139,9 @@ def arguments_fit(schema: Schema, arguments: Mapping[str, Any]) -> bool | None:
 
 
 def referenced(root: Schema, reference: object) -> object:
-    """What a `$ref` leads to within its schema; {} where it leads elsewhere, to nothing, or is no reference at all.
+    """The target of a `$ref` within its schema. {} if it leads elsewhere, to nothing, or is no reference.
 
-    A pointer such as `#/$defs/Place` is followed in any schema, an `$anchor` or `$id` only in one that is valid.
+    A pointer such as `#/$defs/Place` is followed in any schema, an `$anchor` or `$id` only in a valid schema.
 
     >>> places = {"$defs": {"Place": {"type": "string"}, "Any": True, "Here": {"$anchor": "here", "const": 1}}}
     >>> referenced(places, "#/$defs/Place"), referenced(places, "#/$defs/Any"), referenced(places, "#here")
@@ -160,7 +160,7 @@ def referenced(root: Schema, reference: object) -> object:
 
 
 def admitted_by(schema: Schema) -> Callable[[object], bool]:
-    """Whether a value satisfies the schema, formats included. Raises ValueError if the schema cannot be used.
+    """A check of whether a value satisfies the schema with its formats. Raises ValueError if the schema cannot be used.
 
     >>> list(map(admitted_by({"type": "string", "format": "date"}), ("2026-02-01", "soon")))
     [True, False]
@@ -178,22 +178,22 @@ class _Compiled(NamedTuple):
 
 
 def _compiled_schema(schema: Schema) -> _Compiled:
-    """Returns the compiled schema. No schema changes, so each is compiled once while it is in use. Raises ValidationError
-    (a ValueError) for a broken schema, ValueError for one that is nested too deep or has too many parts to be compiled."""
+    """Returns the compiled schema. It is cached by identity, because schemas never change. Raises ValidationError (a
+    ValueError) for a broken schema, ValueError for a schema that is nested too deep or has too many parts."""
     with _compiling:
-        known = _compiled.get(id(schema))
-    if known is None or known.schema is not schema:
+        compiled = _compiled.get(id(schema))
+    if compiled is None or compiled.schema is not schema:
         parts, recursive = _parts(schema)
         if parts > MOST_PARTS:
             raise ValueError(TOO_LARGE)
-        known = _Compiled(schema, validator_for(dict(schema), offline=True), parts, recursive)
+        compiled = _Compiled(schema, validator_for(dict(schema), offline=True), parts, recursive)
         with _compiling:
-            _compiled[id(schema)] = known
-    return known
+            _compiled[id(schema)] = compiled
+    return compiled
 
 
 def _checked(schema: Schema, value: object) -> tuple[bool, bool]:
-    """Returns whether a value fits, and whether the reasons can be collected in time: they multiply with each alternative of a level.
+    """Returns whether a value fits, and whether the reasons can be collected in time. Alternatives multiply their number.
     Raises ValueError if the schema cannot be used, or the value is too large to be checked."""
     _, validator, parts, recursive = _compiled_schema(schema)
     size, depth = _extent(value, MOST_CHECKED // parts)
@@ -203,43 +203,43 @@ def _checked(schema: Schema, value: object) -> tuple[bool, bool]:
 
 
 def _extent(value: object, most: int) -> tuple[int, int]:
-    """Returns the number of parts of a value, and how deep they are nested. Counting ends beyond `most` parts."""
+    """Returns the number of parts of a value, and their depth. Counting ends beyond `most` parts."""
     size, depth, level = 0, 0, [value]
     while level and size <= most:
         size, depth, above, level = size + len(level), depth + 1, level, list[object]()
-        for one in above:
+        for node in above:
             level += (
-                cast("Schema", one).values()
-                if isinstance(one, dict)
-                else cast("list[object]", one if isinstance(one, list) else [])
+                cast("Schema", node).values()
+                if isinstance(node, dict)
+                else cast("list[object]", node if isinstance(node, list) else [])
             )
     return size, depth
 
 
 def _parts(schema: Schema) -> tuple[int, bool]:
-    """Returns how many parts a schema has once its references are followed, and whether one of them has itself as a part: it counts once."""
-    written = str(schema)
-    if not any(reference in written for reference in _REFERENCES):
-        return written.count("{"), False
-    counted: dict[str, int] = {}
+    """Returns the number of parts of a schema with its references followed, and whether a part contains itself (it counts once)."""
+    text = str(schema)
+    if not any(reference in text for reference in _REFERENCES):
+        return text.count("{"), False
+    counts: dict[str, int] = {}
     recursive = False
 
     def parts(node: Any) -> int:
         nonlocal recursive
         if not isinstance(node, Mapping):
             return sum(map(parts, cast("list[Any]", node))) if isinstance(node, list) else 0
-        named, total = cast("Schema", node), 1
-        if "$id" in named and isinstance(named["$id"], str) and node is not schema:
+        mapping, total = cast("Schema", node), 1
+        if "$id" in mapping and isinstance(mapping["$id"], str) and node is not schema:
             return MOST_PARTS + 1  # its references lead elsewhere
-        for name, part in named.items():
+        for name, part in mapping.items():
             if name not in _REFERENCES or not isinstance(part, str):
                 total += 0 if node is schema and name in _DEFINITIONS else parts(part)
                 continue
-            recursive |= counted.get(part) == 0
-            if part not in counted:
-                counted[part] = 0
-                counted[part] = parts(referenced(schema, part)) or 1
-            total += counted[part] or 1
+            recursive |= counts.get(part) == 0
+            if part not in counts:
+                counts[part] = 0
+                counts[part] = parts(referenced(schema, part)) or 1
+            total += counts[part] or 1
         return total
 
     try:
@@ -249,16 +249,16 @@ def _parts(schema: Schema) -> tuple[int, bool]:
 
 
 def _pointed_at(root: Schema, pointer: str) -> object:
-    found: Any = root
+    node: Any = root
     for step in unquote(pointer[1:]).split("/")[1:]:
         name = step.replace("~1", "/").replace("~0", "~")
-        if isinstance(found, Mapping):
-            found = cast("Mapping[str, Any]", found).get(name, {})
-        elif isinstance(found, list) and name.isdecimal() and int(name) < len(cast("list[Any]", found)):
-            found = cast("list[Any]", found)[int(name)]
+        if isinstance(node, Mapping):
+            node = cast("Mapping[str, Any]", node).get(name, {})
+        elif isinstance(node, list) and name.isdecimal() and int(name) < len(cast("list[Any]", node)):
+            node = cast("list[Any]", node)[int(name)]
         else:
             return {}
-    return found
+    return node
 
 
 def _fetches_nothing(uri: str) -> Any:
@@ -270,8 +270,10 @@ def _problems(schema: Schema, arguments: dict[str, Any]) -> Iterator[tuple[str, 
     if fits:
         return
     if not explained:
-        alone = {name: part for name, part in schema.items() if name in (*_DEFINITIONS, "$schema", "properties")}
-        yield from ((name, "does not fit") for name, part in arguments.items() if not _checked(alone, {name: part})[0])
+        field_schema = {name: part for name, part in schema.items() if name in (*_DEFINITIONS, "$schema", "properties")}
+        yield from (
+            (name, "does not fit") for name, value in arguments.items() if not _checked(field_schema, {name: value})[0]
+        )
         yield "", "do not fit the schema"
         return
     for error in _compiled_schema(schema).validator.iter_errors(arguments):

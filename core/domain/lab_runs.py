@@ -20,13 +20,13 @@ OPTUNA = "optuna"  # the method of a sweep that is a search
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
-    """The common conditions of a scenario's runs. Fingerprints distinguish contents of the same name."""
+    """The common conditions of a scenario's runs. Fingerprints distinguish different contents of one name."""
 
     profile: str
     profile_fingerprint: str
     catalog: str
     catalog_fingerprint: str
-    tasks: str  # the name of the catalog they came with, or of a file
+    tasks: str  # the name of their catalog, or of a file
     tasks_fingerprint: str
     seed: int
     steps: int
@@ -37,7 +37,7 @@ class Conditions:
 
 @dataclass(frozen=True, slots=True)
 class KeptRun(Conditions):
-    """One router under one setting; measures as in `ScenarioRun`. `version` is that of Wayfare, `at` is UTC."""
+    """A router under a setting. Measures are as in `ScenarioRun`. `version` is Wayfare's version, `at` is UTC."""
 
     mode: str  # SIMULATED or LIVE
     router: str
@@ -56,14 +56,14 @@ class KeptRun(Conditions):
 
     @property
     def parameters(self) -> Mapping[str, Any]:
-        """The router's parameters; none where their text is damaged."""
+        """The router's parameters. Empty if their text is damaged."""
         return json_object(self.parameters_json)
 
 
 @dataclass(frozen=True, slots=True)
 class RunSteps:
-    """The events at each of N steps: columns (N,). `server` and `tool` are places in the names, -1 if a query went
-    nowhere; `network_s` is NaN there."""
+    """The events at each of N steps, as columns (N,). `server` and `tool` are places in the names. For a query without a
+    call they are -1, and `network_s` is NaN."""
 
     servers: tuple[str, ...]
     tools: tuple[str, ...]
@@ -76,17 +76,17 @@ class RunSteps:
 
 
 def run_id(conditions: Conditions, mode: str, router: str, setting: str, parameters_json: str) -> str:
-    """The id of a run follows from its inputs: the same run made again has the same id."""
+    """The id of a run, made from its inputs. A repeated run has an equal id."""
     return fingerprint([asdict(conditions), mode, router, setting, parameters_json])
 
 
 def json_object(text: str) -> dict[str, Any]:
-    """The JSON object of a text. Returns an empty one for a damaged text."""
+    """The JSON object of a text. Returns an empty object for a damaged text."""
     try:
-        found: object = json.loads(text)
+        document: object = json.loads(text)
     except ValueError:
         return {}
-    return cast(dict[str, Any], found) if isinstance(found, dict) else {}
+    return cast(dict[str, Any], document) if isinstance(document, dict) else {}
 
 
 def fingerprint(content: object) -> str:
@@ -98,17 +98,17 @@ def fingerprint(content: object) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
 
 
-# Runs of the lab as the store keeps them: under which conditions, and what was measured.
+# Runs of the lab as stored: conditions and results.
 
 
 @dataclass(frozen=True, slots=True)
 class LabConditions:
-    """All that a result follows from, and so all that repeats it.
+    """All conditions of a result, which repeat it.
 
-    `catalog` is a name or a file, `tasks` where the tasks came from; their fingerprints tell apart what has the same name and
-    another content. `outcomes` counts the calls that the statistics know, `labels` the labels, `calibration` is the one in
-    force ("" for none): what was learnt until then. `versions_json` has Wayfare's version and those of what computes.
-    `played_json` says how the tasks were played out, "" if they were not.
+    `catalog` is a name or a file, `tasks` the origin of the tasks. Their fingerprints distinguish different contents of one
+    name. The state of learning is in `outcomes` (the number of calls in the statistics), `labels` (their number) and
+    `calibration` (in force, "" for none). `versions_json` has the versions of Wayfare and its numeric libraries. `played_json`
+    says how the tasks were played out, "" if they were not.
     """
 
     catalog: str
@@ -132,14 +132,14 @@ class LabConditions:
 
     @property
     def played(self) -> Mapping[str, Any] | None:
-        """The options of `wayfare bench --execute`. None if tasks were only routed."""
+        """The options of `wayfare bench --execute`, or None if tasks were only routed."""
         return cast("dict[str, Any]", json.loads(self.played_json)) if self.played_json else None
 
     def to_json(self) -> dict[str, Any]:
         names = [field.name for field in fields(LabConditions)]
-        found = {name: getattr(self, name) for name in names if not name.endswith("_json")}
+        conditions = {name: getattr(self, name) for name in names if not name.endswith("_json")}
         return {
-            **found,
+            **conditions,
             "parameters": dict(self.parameters),
             "versions": json.loads(self.versions_json),
             "played": self.played,
@@ -148,7 +148,7 @@ class LabConditions:
 
 @dataclass(frozen=True, slots=True)
 class LabRun(LabConditions):
-    """One run of `wayfare bench`; `result_json` is its entry in `runs`."""
+    """A run of `wayfare bench`. `result_json` is its entry in `runs`."""
 
     id: str
     at: datetime
@@ -161,7 +161,7 @@ class LabRun(LabConditions):
 
 @dataclass(frozen=True, slots=True)
 class Sweep(LabConditions):
-    """A sweep as it was asked for; its points are stored one by one. `plan_json` has axes, method and number of points."""
+    """A sweep. Its points are stored apart. `plan_json` has axes, method and number of points."""
 
     id: str
     at: datetime
@@ -170,7 +170,7 @@ class Sweep(LabConditions):
 
 @dataclass(frozen=True, slots=True)
 class SweepPoint:
-    """One point: the `number` in the order of the sweep, the values of the axes, and what was measured there."""
+    """A point of a sweep: its `number` in order, the values of the axes, and the result."""
 
     sweep: str
     number: int
@@ -180,7 +180,7 @@ class SweepPoint:
 
 @dataclass(frozen=True, slots=True)
 class RunPart:
-    """One task of a run that is under way: `phase` is ranked or played, `number` its place among the tasks of the phase."""
+    """A task of a running run. `phase` is ranked or played, `number` its place among the tasks of the phase."""
 
     run: str
     phase: str
@@ -189,7 +189,7 @@ class RunPart:
 
 
 def lab_id(conditions: LabConditions, plan: object = None) -> str:
-    """The id of a run, or of a sweep by its plan: the same inputs have the same id."""
+    """The id of a run, or of a sweep with its plan. Equal inputs have equal ids."""
     return fingerprint([{field.name: getattr(conditions, field.name) for field in fields(LabConditions)}, plan])
 
 
@@ -206,7 +206,7 @@ STOPPED = "stopped"
 
 @dataclass(frozen=True, slots=True)
 class CommandRun:
-    """A long command that ended `at` this time (UTC). `link` is the address of its result, `why` is "" after a success, STOPPED, or
+    """A long command that ended `at` this time (UTC). `link` is the address of its result. `why` is "" after a success, STOPPED, or
     the sentence of its error."""
 
     title: str
@@ -216,7 +216,7 @@ class CommandRun:
     why: str
 
 
-# A snapshot: the state of the console under a name, and what two of them differ in.
+# Snapshots: named states of the console, and their differences.
 
 Texts = Mapping[str, str]
 
@@ -225,9 +225,9 @@ Texts = Mapping[str, str]
 class ConsoleState:
     """The state of the console: its pages, catalogs, calibrations and networks.
 
-    `pages` has for each page that was visited what its link says (query, catalog, router, knobs, filters). `catalogs` has the
-    fingerprint of each catalog that a page shows; `calibrations` the file of the calibration in force there, "" for none;
-    `networks` the file of each saved network that a page shows.
+    `pages` has the values of each visited page's link (query, catalog, router, knobs, filters). `catalogs` has the fingerprint
+    of each catalog that a page shows. `calibrations` has the file of its calibration in force, "" for none. `networks` has the
+    file of each saved network that a page shows.
     """
 
     pages: Mapping[str, Texts]
@@ -241,7 +241,7 @@ class ConsoleState:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A state of the console as the store has it; `state_json` is a `ConsoleState`."""
+    """A stored state of the console. `state_json` is a `ConsoleState`."""
 
     name: str
     at: datetime
@@ -254,8 +254,8 @@ class Snapshot:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One thing that two states do not have in common: `where` it is (a page, catalog, calibration, network), its name, and the
-    texts of both, or ""."""
+    """A difference of two states: `where` it is (a page, catalog, calibration, network), its name, and both texts, or "" if
+    missing."""
 
     where: str
     name: str
@@ -264,7 +264,7 @@ class Difference:
 
 
 def differences(one: ConsoleState, other: ConsoleState) -> tuple[Difference, ...]:
-    """The differences, page by page and then the rest, names in alphabetical order.
+    """The differences of pages, catalogs, calibrations and networks, with names in alphabetical order.
 
     >>> paper = ConsoleState({"route": {"q": "a", "k": "3"}}, {}, {}, {})
     >>> [(d.where, d.name, d.one, d.other) for d in differences(paper, ConsoleState({"route": {"q": "a"}}, {}, {}, {}))]
@@ -279,13 +279,13 @@ def differences(one: ConsoleState, other: ConsoleState) -> tuple[Difference, ...
         ("network", _named(one.networks), _named(other.networks)),
     ]
     return tuple(
-        Difference(where, name, before.get(name, ""), after.get(name, ""))
-        for where, before, after in parts
-        for name in sorted({*before, *after})
-        if before.get(name, "") != after.get(name, "")
+        Difference(where, name, left.get(name, ""), right.get(name, ""))
+        for where, left, right in parts
+        for name in sorted({*left, *right})
+        if left.get(name, "") != right.get(name, "")
     )
 
 
 def _named(files: Texts) -> Texts:
-    """Files by what tells them apart: the name in each, and the first digits of its fingerprint."""
-    return {of: f"{json.loads(text)['name']} ({fingerprint(text)[:6]})" if text else "" for of, text in files.items()}
+    """Replaces each file by the name in it and the first digits of its fingerprint."""
+    return {key: f"{json.loads(text)['name']} ({fingerprint(text)[:6]})" if text else "" for key, text in files.items()}

@@ -1,11 +1,11 @@
-"""Finds what looks like a secret inside arguments and addresses. When in doubt it hides: a hidden value still works.
+"""Finds text that looks like a secret in arguments and addresses. When in doubt it hides, because a hidden value still works.
 
-Looked for: `user:pass@` in addresses, values of flags, variables, headers, JSON fields and query parameters with a
-telling name, tokens with a known beginning, and long opaque strings. `masked` is what is stored and shown of a text that
-somebody else wrote; `hide_leaks` lets an importer keep the value and put a reference in its place. `hide_beside` is for the text
-around references, which are placeholders then.
+It finds `user:pass@` in addresses, values with a telling name (flags, variables, headers, JSON fields, query parameters),
+tokens with a known beginning, and long opaque strings. `masked` masks a foreign text before it is stored or shown.
+`hide_leaks` lets an importer keep each value and put a reference in its place. `hide_beside` checks the text around
+references, which are placeholders then.
 
-`inherited` has the variables that a started process inherits; others may be secrets.
+`inherited` returns the variables that a started process inherits. Other variables may be secrets.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from typing import Any, cast
 
 MASK = "•••"
 USERINFO = "userinfo"
-"""The name of what stands before the `@` of an address."""
+"""The name of the part before the `@` of an address."""
 Cover = Callable[[str, str], str]
 """Turns (name, value) into the value's reference."""
 _TEXT, _INNER = r"(?:[^${}]|\$(?!\{))", r"\$\{%s\}"
 DEFAULT = f"(?:{_TEXT}|{_INNER})*+" % f"(?:{_TEXT}|{_INNER})*+" % f"{_TEXT}*+"
-"""The default of a reference, in which references with defaults may stand."""
+"""The default of a reference. It may hold references with defaults."""
 PLACEHOLDER = re.compile("(\ue000[0-9]*\ue001)")
 """Stands for a reference in a text, so that nothing looks for secrets inside it."""
 HARMLESS = re.compile(r"[\s:/]*(?:(?:Bearer|Basic|Token|ApiKey)\s+)?", re.IGNORECASE)
@@ -37,7 +37,7 @@ _NO_VALUE = frozenset({"file", "path", "dir", "error", "exception"})
 _SURELY_SECRET = frozenset(
     {"code", "cvv", "hash", "otp", "passcode", "phrase", "pin", "salt", "seed", "user", "username", "webhook"}
 )
-"""Words of names, beside those that tell of a secret, whose values are hidden whatever they look like."""
+"""More words of names. Their values are always hidden."""
 PLAIN_VALUES: Mapping[str, re.Pattern[str]] = {
     "true or false": re.compile(r"(?i:true|false|yes|no|on|off|auto|none|all|enabled|disabled)"),
     "a number, a time or a size": re.compile(r"-?[\d.,:]+(?:ms|s|m|h|d|k|[kmg]b)?"),
@@ -54,7 +54,7 @@ PLAIN_VALUES: Mapping[str, re.Pattern[str]] = {
         r"|default|read-?only|read-?write|stdio|https?|sse|streamable[-_]?http|websocket|tcp|json|text|markdown|html|utf-?8)"
     ),
 }
-"""Values of variables that stay as they are written, by what they are. Every other literal is kept as a secret."""
+"""Patterns of variable values that stay as they are written, by kind. Every other literal is kept as a secret."""
 
 _WEB_USER = re.compile(r"(?i)\b(?P<head>(?:git\+)?(?:https?|ssh|wss?)://)(?P<value>[^\s/@\"']+)@")
 _OTHER_USER = re.compile(
@@ -79,7 +79,7 @@ _AROUND = re.compile(
     r"(?:[a-z][a-z0-9+.-]{0,20}://[\w.-]++(?::\d+)?(?![:\w])|@[\w.-]++(?!:\D)|[/\\][^\s?#@;,&=\"'${}\ue000]*+"  # hosts, paths
     rf"|-?\d[\d.,:]*+(?!\w)|[\w.-]++=[^\s;,&\"'${{}}\ue000]++|{_STRUCTURE})*+{_NEXT}"  # numbers, pairs that `_PAIR` left
 )
-"""Text beside references that is plainly no secret: in any value, and in one whose name does not tell of a secret."""
+"""Harmless text beside references: `_AROUND_SECRET` in any value, `_AROUND` if the name does not tell of a secret."""
 _KNOWN = re.compile(
     r"(?<![A-Za-z0-9])(?:(?:[spr]k[-_]|gh[a-z]_|github_pat_|xox[a-z]-|glpat-|hf_|npm_|tvly-)[\w-]{8,}"
     r"|(?:AKIA|AIza)[\w-]{12,}|eyJ[\w-]{8,}(?:\.[\w-]*)*)"
@@ -89,7 +89,7 @@ _HEX = re.compile(r"[0-9a-fA-F-]{32,}")
 
 
 def telling(name: str) -> bool:
-    """Whether a name says that its value is a secret.
+    """Whether a name tells of a secret value.
 
     >>> [telling(name) for name in ("--api-key", "accessToken", "DB_PASSWORD", "author", "--token-file", "KeyError")]
     [True, True, True, False, False, False]
@@ -101,7 +101,7 @@ def telling(name: str) -> bool:
 
 
 def opaque(text: str) -> bool:
-    """Whether a long string says nothing to people: a hexadecimal number, or capitals, small letters and digits mixed.
+    """Whether a long string is a hexadecimal number, or mixes capitals, small letters and digits.
 
     >>> opaque("modelcontextprotocol-server-2025"), opaque("Zm9vYmFyMTIzNDU2Nzg5MGFiY2Rl")
     (False, True)
@@ -112,12 +112,12 @@ def opaque(text: str) -> bool:
 
 
 def looks_secret(text: str) -> bool:
-    """Whether some part of a text looks like a secret, whatever its name."""
+    """Whether a part of a text looks like a secret without a name."""
     return masked(text) != text
 
 
 def plain_value(name: str, value: str) -> str:
-    """Returns what a variable's value is if it is plainly no secret, else "".
+    """Returns the kind of a variable's value if it is plainly no secret, else "".
 
     >>> plain_value("ROOT", "/home/me/files"), plain_value("AWS_REGION", "eu-west-1"), plain_value("MAX_TOKENS", "4000")
     ('a path', 'a region', '')
@@ -134,7 +134,7 @@ def _guarded(name: str) -> bool:
 
 
 def masked(text: str, keep: str = "") -> str:
-    """A text with everything that looks like a secret masked, but for a name in it.
+    """Masks everything in a text that looks like a secret, except the name `keep`.
 
     >>> masked("sent with Authorization: Bearer abc, page=2"), masked("Server sk-12345678 is busy", keep="sk-12345678")
     ('sent with Authorization: •••, page=2', 'Server sk-12345678 is busy')
@@ -145,7 +145,7 @@ def masked(text: str, keep: str = "") -> str:
 
 
 def masked_arguments(arguments: Mapping[str, Any], schema: Mapping[str, Any] | None) -> str:
-    """A call's arguments as JSON to be stored and shown: what the schema marks as secret, and what looks like one, is masked.
+    """A call's arguments as JSON, to store and show. Values that the schema marks as secret or that look secret are masked.
 
     >>> masked_arguments({"pin": "1234", "n": 2}, {"properties": {"pin": {"type": "string", "format": "password"}}})
     '{"pin": "•••", "n": 2}'
@@ -154,30 +154,30 @@ def masked_arguments(arguments: Mapping[str, Any], schema: Mapping[str, Any] | N
 
 
 def without_marked(arguments: Mapping[str, Any], schema: Mapping[str, Any] | None) -> dict[str, Any]:
-    """A call's arguments without those that the schema marks as secret."""
+    """A call's arguments. Values that the schema marks as secret are masked."""
     properties = _mapping((schema or {}).get("properties"))
     return {name: MASK if _secret(properties.get(name)) else value for name, value in arguments.items()}
 
 
 def masked_value(value: Any, redact: Callable[[str], str], name: str = "") -> Any:
-    """A JSON value without known secrets, which `redact` masks, and without what looks like a secret. Hashes, keys of records such as
-    `PROJ-12` and binary data stay; a number that is a secret becomes 0.
+    """Masks the secrets of a JSON value: known ones by `redact`, and text that looks like a secret. Hashes, record keys such as
+    `PROJ-12` and binary data stay. A secret number becomes 0.
 
     >>> masked_value({"key": "PROJ-12", "password": "x", "n": 1234}, lambda text: text.replace("1234", MASK))
     {'key': 'PROJ-12', 'password': '•••', 'n': 0}
     """
 
-    def cover(of: str, found: str) -> str:
-        key_of_record = of.lower().endswith("key") and not looks_secret(found)
-        return found if key_of_record or (not of and _HEX.fullmatch(found)) else MASK
+    def cover(key: str, text: str) -> str:
+        key_of_record = key.lower().endswith("key") and not looks_secret(text)
+        return text if key_of_record or (not key and _HEX.fullmatch(text)) else MASK
 
     match value:
         case dict():
             entry = cast("dict[str, Any]", value)
             binary = {"data", "blob"} if "mimeType" in entry else set[str]()
-            return {key: one if key in binary else masked_value(one, redact, key) for key, one in entry.items()}
+            return {key: item if key in binary else masked_value(item, redact, key) for key, item in entry.items()}
         case list():
-            return [masked_value(one, redact, name) for one in cast("list[Any]", value)]
+            return [masked_value(item, redact, name) for item in cast("list[Any]", value)]
         case str():
             return cover(name, redact(value)) if value and telling(name) else hide_leaks("", redact(value), cover)
         case _:
@@ -185,8 +185,8 @@ def masked_value(value: Any, redact: Callable[[str], str], name: str = "") -> An
 
 
 def _secret(schema: object) -> bool:
-    known = _mapping(schema)
-    return known.get("format") == "password" or known.get("writeOnly") is True
+    definition = _mapping(schema)
+    return definition.get("format") == "password" or definition.get("writeOnly") is True
 
 
 def _mapping(value: object) -> Mapping[str, Any]:
@@ -194,7 +194,7 @@ def _mapping(value: object) -> Mapping[str, Any]:
 
 
 def hide_leaks(name: str, text: str, cover: Cover) -> str:
-    """A text with everything that looks like a secret covered; `name` is for secrets that have no name of their own.
+    """Covers everything in a text that looks like a secret. `name` is used for secrets without a name of their own.
 
     >>> hide_leaks("url", "https://me:pw@x.org/mcp?apiKey=abc&page=2", lambda name, value: f"<{name}>")
     'https://<userinfo>@x.org/mcp?apiKey=<apiKey>&page=2'
@@ -210,7 +210,7 @@ def hide_leaks(name: str, text: str, cover: Cover) -> str:
 
 
 def hide_beside(name: str, text: str, cover: Cover) -> str:
-    """A text with placeholders for references, in which all is covered that is not plainly harmless; `name` is its own.
+    """Covers everything in a text with placeholders that is not plainly harmless. `name` is the name of the text.
 
     >>> hide_beside("DB", "postgres://u:\ue0000\ue001@\ue0001\ue001:5432/shop?mode=x", lambda name, value: f"<{name}>")
     'postgres://u:\ue0000\ue001@\ue0001\ue001:5432/shop?mode=<mode>'
@@ -218,53 +218,53 @@ def hide_beside(name: str, text: str, cover: Cover) -> str:
     'pass=<pass>\ue0000\ue001'
     """
 
-    def literal(of: str, value: str) -> str:
+    def literal(key: str, value: str) -> str:
         parts = PLACEHOLDER.split(value)
-        return "".join(p if PLACEHOLDER.fullmatch(p) or HARMLESS.fullmatch(p) else cover(of, p) for p in parts)
+        return "".join(p if PLACEHOLDER.fullmatch(p) or HARMLESS.fullmatch(p) else cover(key, p) for p in parts)
 
-    def pair(found: re.Match[str]) -> str:
-        plain = plain_value(found["name"], found["value"])
-        return found[0] if plain else f"{found['name']}={literal(found['name'], found['value'])}"
+    def pair(match: re.Match[str]) -> str:
+        plain = plain_value(match["name"], match["value"])
+        return match[0] if plain else f"{match['name']}={literal(match['name'], match['value'])}"
 
     pieces = PLACEHOLDER.split(_PAIR.sub(pair, hide_leaks(name, text, literal)))
     around = _AROUND_SECRET if _guarded(name) else _AROUND
-    for at in range(0, len(pieces), 2):
-        if not around.fullmatch(pieces[at] + "\ue000" * (at + 1 < len(pieces))):
-            pieces[at] = literal(name, pieces[at])
+    for index in range(0, len(pieces), 2):
+        if not around.fullmatch(pieces[index] + "\ue000" * (index + 1 < len(pieces))):
+            pieces[index] = literal(name, pieces[index])
     return "".join(pieces)
 
 
-def _userinfo(found: re.Match[str], cover: Cover) -> str:
-    if found["value"] == "git":
-        return found[0]
-    user = _USER.match(found["value"])
+def _userinfo(match: re.Match[str], cover: Cover) -> str:
+    if match["value"] == "git":
+        return match[0]
+    user = _USER.match(match["value"])
     name = user["name"] if user is not None and not looks_secret(user["name"]) else ""
-    return f"{found['head']}{name}{cover(USERINFO, found['value'].removeprefix(name))}@"
+    return f"{match['head']}{name}{cover(USERINFO, match['value'].removeprefix(name))}@"
 
 
-def _flag(found: re.Match[str], cover: Cover) -> str:
-    if not telling(found["name"]):
-        return found[0]
-    return found[0][: found.start("value") - found.start()] + cover(found["name"], found["value"])
+def _flag(match: re.Match[str], cover: Cover) -> str:
+    if not telling(match["name"]):
+        return match[0]
+    return match[0][: match.start("value") - match.start()] + cover(match["name"], match["value"])
 
 
 def _assignments(text: str, cover: Cover) -> str:
-    """Cover the values of `name=value`, `name: value` and `"name": "value"` where the name is telling."""
+    """Covers the values of `name=value`, `name: value` and `"name": "value"` if the name is telling."""
     pieces: list[str] = []
     end = 0
-    for found in _NAME.finditer(text):
-        if found.start() < end or not telling(found["name"]):
+    for match in _NAME.finditer(text):
+        if match.start() < end or not telling(match["name"]):
             continue
-        value = _value(text, found)
+        value = _value(text, match)
         if value is not None:
             start, stop = value
-            pieces += [text[end:start], cover(found["name"], text[start:stop])]
+            pieces += [text[end:start], cover(match["name"], text[start:stop])]
             end = stop
     return "".join(pieces) + text[end:]
 
 
 def _value(text: str, name: re.Match[str]) -> tuple[int, int] | None:
-    """Where the value after a name begins and ends; a name that opens the text owns all the rest."""
+    """Start and end of the value after a name. If the name opens the text, its value is the rest of the text."""
     quoted = _QUOTED.match(text, name.end())
     if quoted is not None:
         return quoted.span("value")
@@ -293,27 +293,29 @@ FOLDERS = (
     *("~/.local/bin", "~/.cargo/bin", "~/.bun/bin", "~/.deno/bin", "~/.volta/bin"),
     *("/usr/local/bin", "/opt/homebrew/bin", "/home/linuxbrew/.linuxbrew/bin"),
 )  # fmt: skip
-"""Where users have programs such as npx and uvx, also if a service starts Wayfare with a short PATH."""
+"""Folders of programs such as npx and uvx. They are needed if a service starts Wayfare with a short PATH."""
 OWN = "WAYFARE_"
 
 
 def inherited(environ: Mapping[str, str], more: Iterable[str] = ()) -> dict[str, str]:
-    """Returns the variables that a server inherits, those that `more` names among them, as `AWS_PROFILE` or `MY_*`. A variable that is
-    named as a secret is only inherited by its full name, and one of Wayfare's own never.
+    """Returns the variables that a server inherits. `more` adds names or patterns, as `AWS_PROFILE` or `MY_*`. A variable with a
+    telling name is inherited only by its full name. Wayfare's own variables are never inherited.
 
-    >>> found = inherited({"UV_CACHE_DIR": "/c", "UV_PUBLISH_TOKEN": "t", "WAYFARE_KEY": "k", "MY_A": "1", "OTHER": "2"}, ["MY_*", "WAYFARE_*"])
-    >>> {name: value for name, value in found.items() if name != "PATH"}
+    >>> variables = inherited({"UV_CACHE_DIR": "/c", "UV_PUBLISH_TOKEN": "t", "WAYFARE_KEY": "k", "MY_A": "1", "OTHER": "2"}, ["MY_*", "WAYFARE_*"])
+    >>> {name: value for name, value in variables.items() if name != "PATH"}
     {'UV_CACHE_DIR': '/c', 'MY_A': '1'}
     """
     names = (*INHERITED, *more)
-    found = {
+    variables = {
         name: value
         for name, value in environ.items()
         if not name.startswith(OWN)
-        and (name in names or (not telling(name) and any(fnmatchcase(name, one) for one in names)))
+        and (name in names or (not telling(name) and any(fnmatchcase(name, pattern) for pattern in names)))
         and not value.startswith("()")  # a function of a shell
     }
-    path = found.get("PATH", os.defpath).split(os.pathsep)
-    further = (str(Path(folder).expanduser()) for folder in FOLDERS)
-    found["PATH"] = os.pathsep.join((*path, *(one for one in further if one not in path and Path(one).is_dir())))
-    return found
+    path = variables.get("PATH", os.defpath).split(os.pathsep)
+    folders = (str(Path(folder).expanduser()) for folder in FOLDERS)
+    variables["PATH"] = os.pathsep.join(
+        (*path, *(folder for folder in folders if folder not in path and Path(folder).is_dir()))
+    )
+    return variables

@@ -1,7 +1,7 @@
 """A circuit breaker: a server whose calls crash or time out is paused for a while, then tried with one call.
 
 Connecting has its own waits, which all callers share (`core/servers/pooled_connection.py`). The breaker counts
-failures after it.
+failures after a connection.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class BreakerRules:
 
 @dataclass(slots=True)
 class Breaker:
-    """The breaker of one server. Closed: calls pass. Open: no call passes until `until_s`. Then half-open: one call
+    """The breaker of a server. Closed: calls pass. Open: no call passes until `until_s`. Then half-open: one call
     tries, others wait for it.
 
     Each call has an id. A call that began before the breaker opened may end during another call's try; it does not end
@@ -73,8 +73,8 @@ class Breaker:
 
     def ended(self, call: str, good: bool | None, rules: BreakerRules, now_s: float) -> None:
         """Records the end of a call: success, failure, or None if the server is not to blame."""
-        tried = call == self.trying
-        if tried:
+        is_try = call == self.trying
+        if is_try:
             self.trying = ""
         if good is None:
             return
@@ -82,7 +82,7 @@ class Breaker:
             self.failures, self.opened, self.until_s = 0, 0, None
             return
         self.failures += 1
-        if rules.failures and (tried or self.failures >= rules.failures) and self.wait_s(now_s) == 0.0:
+        if rules.failures and (is_try or self.failures >= rules.failures) and self.wait_s(now_s) == 0.0:
             self.until_s = now_s + min(LONGEST_S, rules.open_s * 2**self.opened)
             self.opened += 1
 
@@ -109,8 +109,8 @@ class Bucket:
     def wait_s(self, per_minute: float, now_s: float) -> float:
         """Takes one request and returns 0, or returns the wait until a request is possible, s."""
         room = max(self.least, per_minute)
-        filled = room if self.level is None else self.level + (now_s - self.at_s) * per_minute / 60.0
-        self.level, self.at_s = min(room, filled), now_s
+        level = room if self.level is None else self.level + (now_s - self.at_s) * per_minute / 60.0
+        self.level, self.at_s = min(room, level), now_s
         if self.level >= 1.0 - 1e-9:
             self.level -= 1.0
             return 0.0

@@ -23,7 +23,7 @@ class CallMode(StrEnum):
 
 
 class OutcomeKind(StrEnum):
-    """How a call ended. The spec's (8) needs two bits of it: `y` (success) and `fail` (post-accept failure)."""
+    """How a call ended. EHRR (8) needs two bits of it: `y` (success) and `fail` (post-accept failure)."""
 
     OK = "ok"
     TOOL_ERROR = "tool_error"
@@ -47,7 +47,7 @@ class OutcomeKind(StrEnum):
 
     @property
     def counts(self) -> bool:
-        """Whether statistics learn from it. A call that was cancelled, put off or never made says nothing about the tool."""
+        """Whether statistics learn from it. A cancelled, delayed or unmade call says nothing about the tool."""
         return self not in {OutcomeKind.CANCELLED, OutcomeKind.NOT_TRIED, OutcomeKind.BUSY}
 
     def charged_usd(self, price_usd: float) -> float | None:
@@ -63,9 +63,9 @@ class OutcomeKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ContentBlock:
-    """One block of a result, by MCP content type.
+    """A block of a result, by MCP content type.
 
-    `kind` is text, image, audio, resource or resource_link; `data` is bytes for pictures, sound and binary resources.
+    `kind` is text, image, audio, resource or resource_link. `data` is bytes for pictures, sound and binary resources.
     """
 
     kind: str
@@ -78,8 +78,8 @@ class ContentBlock:
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """One call to make. `timeout_s` bounds the call itself, not the connection. A simulated `network` troubles it.
-    `payment_usd` is what a decision agreed on; without it the call pays its listed price."""
+    """A call to make. `timeout_s` bounds the call itself, not the connection. A simulated `network` troubles it.
+    `payment_usd` is the payment by a decision. Without it the call pays its listed price."""
 
     server: str
     tool: str
@@ -99,10 +99,9 @@ class ToolCall:
 class Outcome:
     """The outcome of a call: kind, content, times in seconds, and the source of the figures.
 
-    `connect_s` is None if a kept session was used. `latency_s` is the tool call alone. `injected` says what an injected
-    network did to the call, in plain words; empty if there was none. `original` is what the server answered, be it an
-    error, in the protocol's own type, for who passes it on unchanged. `note` is what a client has to know beside the result.
-    `cut` says what was sanitised in it.
+    `connect_s` is None if a kept session was used. `latency_s` is the tool call alone. `injected` is the effect of an
+    injected network on the call, in plain words, or "". `original` is the server's answer or error in the protocol's own
+    type, to pass on unchanged. `note` is further information for the client. `cut` says what was sanitised in the result.
     """
 
     call: ToolCall
@@ -125,5 +124,5 @@ class Outcome:
 
     @property
     def simulated(self) -> bool:
-        """Whether no real tool was called: statistics do not learn from it."""
+        """Whether no real tool was called. Then statistics do not learn from it."""
         return self.mode is not CallMode.REAL

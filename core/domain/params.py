@@ -1,6 +1,6 @@
-"""Parameters declared once: from a `knob` come the slider, the CLI flag, the sweep axis, the column and the URL.
+"""Parameters, each declared once. A `knob` gives the slider, the CLI flag, the sweep axis, the column and the URL.
 
-A set of parameters is a frozen dataclass that inherits `Parameters`; each field is a `knob`, and each number has a `Range`.
+A set of parameters is a frozen dataclass that inherits `Parameters`. Each field is a `knob`, and each number has a `Range`.
 
 >>> @dataclass(frozen=True)
 ... class Toy(Parameters):
@@ -37,8 +37,8 @@ CUBE_ROOT: Scale = "cube root"
 class Range:
     """The values of a number, both ends inclusive, the step of its slider, and its unit.
 
-    `scale` is that of its track: under `cube root` a value stands at ((value - low) / (high - low))^(1/3) of it, so that low
-    values have room.
+    `scale` is the scale of its track. Under `cube root` a value stands at ((value - low) / (high - low))^(1/3) of the track, so
+    that low values have room.
     """
 
     low: float
@@ -54,9 +54,9 @@ FINE_SHARE = Range(0.0, 1.0, 0.01)
 
 @dataclass(frozen=True, slots=True)
 class Knob:
-    """The declaration of a parameter, by which it is drawn, parsed, checked and explained. `low` and `high` are inclusive.
+    """The declaration of a parameter, for drawing, parsing, checking and explaining it. `low` and `high` are inclusive.
 
-    `label` is its plain name, to stand beside the symbol; `advanced` marks what few people change.
+    `label` is its plain name beside the symbol. `advanced` marks a parameter that few people change.
     """
 
     name: str
@@ -81,7 +81,7 @@ class Knob:
         return self.kind is str and not self.choices
 
     def parse(self, raw: object) -> Value:
-        """Turn text (from a flag, a URL) or a number into a checked value.
+        """Turns a text (from a flag, a URL) or a number into a checked value.
 
         Raises ParameterError if the text is not of the knob's kind or is out of range.
         """
@@ -121,9 +121,9 @@ class Knob:
                 return int(number)
             return number
         except (TypeError, ValueError, OverflowError):
-            wanted = {"bool": "true or false", "int": "a whole number"}.get(self.kind.__name__, "a number")
+            form = {"bool": "true or false", "int": "a whole number"}.get(self.kind.__name__, "a number")
             raise ParameterError(
-                f"{self.name} = {str(raw)[:60]!r} is not {wanted}; give {wanted} {self.range_text()}."
+                f"{self.name} = {str(raw)[:60]!r} is not {form}; give {form} {self.range_text()}."
             ) from None
 
 
@@ -150,9 +150,9 @@ def knob(
     choices: tuple[str, ...] = (),
     kind: type | None = None,
 ) -> Any:
-    """Declare one parameter: a number within a range, a switch, a choice, or a text.
+    """Declares a parameter: a number within a range, a switch, a choice, or a text.
 
-    `kind` is needed only where the default is None (an optional number).
+    `kind` is needed only if the default is None (an optional number).
     """
     low, high, step, unit, scale = (None, None, None, "", "linear") if within is None else dataclasses.astuple(within)
     info = Knob(
@@ -175,18 +175,18 @@ class Parameters:
         return _knobs(cls)
 
     def replaced(self, values: Mapping[str, object]) -> Self:
-        """A copy with some values changed; text is parsed. Raises ParameterError for a name that does not exist."""
-        known = {info.name: info for info in self.knobs()}
+        """A copy with some values changed. Texts are parsed. Raises ParameterError for an unknown name."""
+        knobs = {info.name: info for info in self.knobs()}
         for name in values:
-            if name not in known:
+            if name not in knobs:
                 raise ParameterError(f"There is no parameter {name!r}; `wayfare parameters` lists those there are.")
-        return dataclasses.replace(self, **{name: known[name].parse(raw) for name, raw in values.items()})
+        return dataclasses.replace(self, **{name: knobs[name].parse(raw) for name, raw in values.items()})
 
     def values(self) -> dict[str, Value]:
         return dict(vars(self))  # every field is a knob
 
     def changed(self) -> dict[str, Value]:
-        """The values that differ from their defaults: what a shared link has to carry."""
+        """The values that differ from their defaults, as a shared link needs them."""
         return {info.name: value for info in self.knobs() if (value := getattr(self, info.name)) != info.default}
 
 
@@ -215,7 +215,7 @@ class NetworkMoment(Parameters):
 
     @property
     def simulated(self) -> bool:
-        """Whether figures are simulated: they are not only those that calls measured."""
+        """Whether figures are simulated, in whole or in part."""
         return self.network != MEASURED
 
     @property
@@ -225,11 +225,11 @@ class NetworkMoment(Parameters):
 
     @property
     def has_profile(self) -> bool:
-        """Whether a profile takes the place of the measured network."""
+        """Whether a profile replaces the measured network."""
         return self.simulated and not self.with_simulated
 
     def to_json(self) -> dict[str, Any]:
-        """`network` in JSON documents; empty for the measured network."""
+        """`network` in JSON documents. Empty for the measured network."""
         return {"network": {"name": self.network, "at_s": self.at_s}} if self.simulated else {}
 
     def __str__(self) -> str:

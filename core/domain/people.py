@@ -1,7 +1,7 @@
-"""People: what each role may do, and the one place where that is checked and noted.
+"""People: the rights of each role, and the one place that checks and notes them.
 
-A service says with `actions` which right its methods take. Commands, agents, upkeep, and the person at a console without sign-in have
-all rights. What an agent may use is its client's scope (`core.governance.policy`).
+A service declares with `actions` the right for its methods. Commands, agents, upkeep, and the person at a console without sign-in
+have all rights. The scope of its client limits an agent (`core.governance.policy`).
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ ROLES: Mapping[Role, frozenset[Right]] = {
     "approver": frozenset({"approve"}),
     "admin": frozenset(RIGHTS),
 }
-"""Every role sees every view. A person with several roles has the rights of each."""
+"""Every role sees every view. A person with several roles has the rights of each role."""
 ABOUT = {"catalog", "server", "tool", "tool_id", "place", "name", "router", "id_", "person"}
-"""The parameters of an action that are noted. Values of secrets are not among them."""
+"""The noted parameters of an action. They hold no values of secrets."""
 P = ParamSpec("P")
 T = TypeVar("T")
-Note = Callable[[str, str, bool], None]  # what was done, to what, and whether it was refused instead
+Note = Callable[[str, str, bool], None]  # the action, its object, and whether it was refused
 
 
 class NotAllowedError(WayfareError):
@@ -44,14 +44,14 @@ class NotAllowedError(WayfareError):
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """A person with roles. `note` keeps what the person did. The default is the person at a console without sign-in."""
+    """A person with roles. `note` records the person's actions. The default is the person at a console without sign-in."""
 
     name: str = ""
     roles: Sequence[Role] = ("admin",)
     note: Note = lambda _did, _about, _refused: None
 
     def refusal(self, right: Right) -> str:
-        """Returns why this person may not, or "".
+        """Returns the reason why this person lacks a right, or "".
 
         >>> Person("ann", ("operator",)).refusal("call"), Person("ann", ("viewer", "approver")).refusal("call")
         ('', 'Your role (viewer, approver) may not call tools. An admin of this console can give you another.')
@@ -69,7 +69,7 @@ _at_page: Callable[[], Person | None] = lambda: None  # noqa: E731 - it is repla
 
 
 def ask_pages(at_page: Callable[[], Person | None]) -> None:
-    """Sets what returns the person at the page that this thread draws, None for another thread."""
+    """Sets the function that returns the person at the page that this thread draws, or None in other threads."""
     global _at_page  # noqa: PLW0603 - one console in a process
     _at_page = at_page
 
@@ -80,27 +80,27 @@ def person() -> Person:
 
 
 def act_for(who: Person) -> None:
-    """Lets the rest of this context (a request, a thread) work for a person."""
+    """Makes the rest of this context (a request, a thread) work for a person."""
     _acting.set(who)
 
 
 def for_person(work: Callable[P, T]) -> Callable[P, T]:
-    """Returns work that another thread does for the person of this one."""
+    """Returns work that another thread does for the person of this thread."""
     context = Context()
     context.run(act_for, person())
     return partial(context.run, work)
 
 
 def require(right: Right, did: str = "", about: str = "") -> None:
-    """Raises NotAllowedError, and notes it, if the person of this thread may not."""
-    who = person()
-    if why := who.refusal(right):
-        who.note(did or RIGHTS[right], about, True)
+    """Raises NotAllowedError, and notes the refusal, if the person of this thread lacks the right."""
+    actor = person()
+    if why := actor.refusal(right):
+        actor.note(did or RIGHTS[right], about, True)
         raise NotAllowedError(why)
 
 
 def actions(right: Right, **did: str) -> Callable[[type[T]], type[T]]:
-    """Makes methods of a class actions that take a right. One that is done is noted in these words; what it does on the way is not."""
+    """Makes methods of a class actions that need a right. An action is noted in these words. Actions inside it are not noted."""
 
     def guard(service: type[T]) -> type[T]:
         for name, words in did.items():
@@ -115,14 +115,14 @@ def _guarded(method: Callable[..., Any], right: Right, did: str) -> Callable[...
 
     @wraps(method)
     def guarded(*args: Any, **kwargs: Any) -> Any:
-        given = signature.bind(*args, **kwargs).arguments
-        about = one_line(" ".join(str(given[name]) for name in given if name in ABOUT), 200)
+        arguments = signature.bind(*args, **kwargs).arguments
+        about = one_line(" ".join(str(arguments[name]) for name in arguments if name in ABOUT), 200)
         require(right, did, about)
-        outside = _inside.set(True)
+        token = _inside.set(True)
         try:
             result = method(*args, **kwargs)
         finally:
-            _inside.reset(outside)
+            _inside.reset(token)
         if not _inside.get():
             person().note(did, about, False)
         return result

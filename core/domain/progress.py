@@ -1,4 +1,4 @@
-"""Long work: its progress, step by step, for the terminal or page that shows it, and values that are made once, such as models and tables."""
+"""The progress of long work, step by step, for a terminal or page, and values that are made once, such as models and tables."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cachetools import cached
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step: `what` is done, `done` of `total` (0 where it cannot be counted), and what comes `after`.
+    """A step of work: `what` it is, `done` of `total` (0 if it cannot be counted), and the work `after` it.
 
     >>> str(Step("Embedding texts", 128, 3909, after="the first decision"))
     'Embedding texts: 128 of 3,909. Next: the first decision.'
@@ -32,7 +32,7 @@ class Step:
 
 
 Report = Callable[[Step | None], None]
-"""Called with each step when it begins and as it proceeds, from any thread, and with None when it is over."""
+"""Called from any thread, with each step when it begins and as it proceeds, and with None when it is over."""
 
 
 def silent(_: Step | None) -> None:
@@ -41,12 +41,12 @@ def silent(_: Step | None) -> None:
 
 @contextmanager
 def reported(report: Report, step: Step) -> Generator[None]:
-    """Report a step when it begins and None when it is over, also where it fails.
+    """Reports a step when it begins, and None when it is over, also if it fails.
 
-    >>> told = []
-    >>> with reported(told.append, Step("Waiting")):
-    ...     told.append("waits")
-    >>> told
+    >>> steps = []
+    >>> with reported(steps.append, Step("Waiting")):
+    ...     steps.append("waits")
+    >>> steps
     [Step(what='Waiting', done=0, total=0, after=''), 'waits', None]
     """
     report(step)
@@ -57,7 +57,7 @@ def reported(report: Report, step: Step) -> Generator[None]:
 
 
 class LatestStep:
-    """A `Report` that keeps the current step, for pages that poll it, and passes each on.
+    """A `Report` that keeps the current step for pages that poll it, and passes each step on.
 
     >>> latest = LatestStep()
     >>> latest(Step("Embedding texts", 1, 2))
@@ -79,7 +79,7 @@ T = TypeVar("T")
 
 
 def made_once(make: Callable[P, T]) -> Callable[P, T]:
-    """Keeps the value of each argument. Threads that ask meanwhile wait for it; under `functools.cache` each of them would make it.
+    """Makes the value of each argument once. Other threads wait for it. Under `functools.cache` each thread would make it.
 
     >>> table = made_once(lambda: [1, 2])
     >>> table() is table()

@@ -1,4 +1,4 @@
-"""Everything that can be set from outside, read in one place: `Settings.from_environment` alone looks at the environment.
+"""All settings from outside. Only `Settings.from_environment` reads the environment.
 
 | variable | what it sets |
 |---|---|
@@ -65,11 +65,11 @@ def variable(
     whole: bool = False,
     unit: float = 1,
 ) -> Any:
-    """Declares a number that a variable sets, in the `wanted` form and so many `unit`; more than `most` counts as `most`."""
+    """Declares a number that a variable sets. `wanted` is its form in words, `unit` multiplies it. More than `most` counts as `most`."""
     kind = int if isinstance(default, int) else float
 
-    def read(known: Mapping[str, str]) -> float:
-        if not (text := known.get(name)):
+    def read(environ: Mapping[str, str]) -> float:
+        if not (text := environ.get(name)):
             return default
         try:
             number = float(text)
@@ -82,9 +82,9 @@ def variable(
     return field(default=default, metadata={"read": read})
 
 
-def _web_address(known: Mapping[str, str], name: str, default: str = "") -> str:
-    """Returns the address that a variable holds. Raises WayfareError if the text is neither empty nor an address of the web. The text is not told: it may hold a secret."""
-    text = known.get(name, "").strip() or default
+def _web_address(environ: Mapping[str, str], name: str, default: str = "") -> str:
+    """Returns the address in a variable. Raises WayfareError, without the text, which may hold a secret, if it is no web address."""
+    text = environ.get(name, "").strip() or default
     if text and not text.startswith(("http://", "https://")):
         raise WayfareError(f"{name} is no address that begins with http:// or https://; give one, or unset it.")
     return text
@@ -92,7 +92,7 @@ def _web_address(known: Mapping[str, str], name: str, default: str = "") -> str:
 
 @dataclass(frozen=True, slots=True)
 class Oidc:
-    """An OpenID Connect provider. With a `client_id` people sign in there; with an `audience` its access tokens open `/mcp`."""
+    """An OpenID Connect provider. With a `client_id` people sign in there. With an `audience` its access tokens open `/mcp`."""
 
     issuer: str
     client_id: str = ""
@@ -104,24 +104,26 @@ class Oidc:
 
     @classmethod
     def from_environment(cls, known: Mapping[str, str]) -> Self | None:
-        """Returns the provider, or None without an issuer. Raises WayfareError if others could read the way to it.
+        """Returns the provider, or None without an issuer. Raises WayfareError if the issuer's address is not encrypted.
 
         >>> Oidc.from_environment({"WAYFARE_OIDC_ISSUER": "https://login.example/", "WAYFARE_OIDC_CLIENT_ID": "wayfare"}).issuer
         'https://login.example/'
         """
-        given = {one.name: known.get(f"WAYFARE_{f'oidc_{one.name}'.upper()}", "").strip() for one in fields(cls)}
-        if not given["issuer"]:
+        options = {
+            option.name: known.get(f"WAYFARE_{f'oidc_{option.name}'.upper()}", "").strip() for option in fields(cls)
+        }
+        if not options["issuer"]:
             return None
-        url = urlsplit(given["issuer"])
+        url = urlsplit(options["issuer"])
         if url.scheme != "https" and not (url.scheme == "http" and url.hostname in {"localhost", "127.0.0.1", "::1"}):
             raise WayfareError(
                 "WAYFARE_OIDC_ISSUER is no address that begins with https:// (http:// only on this machine)."
             )
-        return cls(**{name: text for name, text in given.items() if text})
+        return cls(**{name: text for name, text in options.items() if text})
 
     @property
     def metadata_url(self) -> str:
-        """Where the provider tells of its endpoints and keys."""
+        """The address of the provider's endpoints and keys."""
         return f"{self.issuer.rstrip('/')}/.well-known/openid-configuration"
 
 
@@ -139,17 +141,17 @@ def _user_cache() -> Path:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What an app is made from. Without arguments: the user's own folders, and an empty environment.
+    """The settings of an app. The defaults are the user's own folders and an empty environment.
 
-    `db` is the store's file (":memory:": nothing is kept), `cache` the folder of what can be made again, `catalog` the one
-    shown first, `reranker` a cross-encoder ("": none), `encoder_difference` a file of `wayfare train-encoder` ("": the one
-    that comes with Wayfare, "none": the frozen encoder). `max_answer_bytes` bounds one answer of a server, `max_sessions` the sessions with
-    servers, which `inherit` these variables; every `look_hours` servers are asked for their tools (0: never). Traces of decisions are kept for
+    `db` is the store's file (":memory:": nothing is kept). `cache` is the folder of files that can be made again. `catalog` is
+    shown first. `reranker` is a cross-encoder ("": none). `encoder_difference` is a file of `wayfare train-encoder` ("": the file
+    that comes with Wayfare, "none": the frozen encoder). `max_answer_bytes` bounds an answer of a server, `max_sessions` the sessions with
+    servers. Servers `inherit` these variables and are asked for their tools every `look_hours` (0: never). Traces of decisions are kept for
     `trace_days`. A console in the background ends after `idle_s` without a use.
-    Every `backup_hours` there is a new backup in the folder `backups` (None: none is made); they are kept for `backup_days`, up to `backup_mb`.
-    Words alone decide if the vectors of a catalog are not there after `words_after_s`.
-    `notify_url` is told of calls that wait ("": none), `registry` is asked for published servers. `environment` is where
-    the planner's model and references such as `${env:NAME}` in connections are looked up. `seed` repeats what is drawn at random.
+    A new backup is made every `backup_hours` in the folder `backups` (None: never) and kept for `backup_days`, up to `backup_mb` in all.
+    Words alone decide if the vectors of a catalog are missing after `words_after_s`.
+    Waiting calls are sent to `notify_url` ("": none). Published servers come from `registry`. `environment` holds the planner's
+    model and the values of references such as `${env:NAME}` in connections. `seed` repeats random draws.
     """
 
     db: Path | str = field(default_factory=_user_db)
@@ -183,40 +185,40 @@ class Settings:
     def from_environment(
         cls, environ: Mapping[str, str] | None = None, *, db: Path | str | None = None, catalog: str | None = None
     ) -> Self:
-        """The settings of an environment (None: that of this process); `db` and `catalog` go before its variables.
+        """The settings of an environment (None: the environment of this process). `db` and `catalog` override its variables.
 
-        An empty variable is as good as none. Raises WayfareError if a limit is no number.
+        An empty variable counts as unset. Raises WayfareError if a limit is no number.
 
         >>> settings = Settings.from_environment({"WAYFARE_DB": "/data/a.duckdb", "WAYFARE_CACHE": ""}, catalog="mine")
         >>> str(settings.db), settings.catalog, settings.cache == Settings().cache
         ('/data/a.duckdb', 'mine', True)
         """
-        known = os.environ if environ is None else environ
-        chosen_db = db or known.get("WAYFARE_DB")
-        chosen_cache = known.get("WAYFARE_CACHE")
+        variables = os.environ if environ is None else environ
+        chosen_db = db or variables.get("WAYFARE_DB")
+        chosen_cache = variables.get("WAYFARE_CACHE")
         return cls(
             db=Path(chosen_db) if chosen_db else _user_db(),
             cache=Path(chosen_cache).expanduser() if chosen_cache else _user_cache(),
-            catalog=catalog or known.get("WAYFARE_CATALOG") or FIRST_CATALOG,
-            reranker=known.get("WAYFARE_RERANKER", "").strip(),
-            encoder_difference=known.get("WAYFARE_ENCODER_DIFFERENCE", "").strip(),
-            inherit=tuple(name.strip() for name in known.get("WAYFARE_INHERIT", "").split(",") if name.strip()),
-            backups=Path(folder).expanduser().absolute() if (folder := known.get("WAYFARE_BACKUPS")) else None,
-            oidc=Oidc.from_environment(known),
-            notify_url=_web_address(known, "WAYFARE_NOTIFY_URL"),
-            registry=_web_address(known, "WAYFARE_REGISTRY", OFFICIAL_REGISTRY),
-            environment=known,
-            **{one.name: one.metadata["read"](known) for one in fields(cls) if "read" in one.metadata},
+            catalog=catalog or variables.get("WAYFARE_CATALOG") or FIRST_CATALOG,
+            reranker=variables.get("WAYFARE_RERANKER", "").strip(),
+            encoder_difference=variables.get("WAYFARE_ENCODER_DIFFERENCE", "").strip(),
+            inherit=tuple(name.strip() for name in variables.get("WAYFARE_INHERIT", "").split(",") if name.strip()),
+            backups=Path(folder).expanduser().absolute() if (folder := variables.get("WAYFARE_BACKUPS")) else None,
+            oidc=Oidc.from_environment(variables),
+            notify_url=_web_address(variables, "WAYFARE_NOTIFY_URL"),
+            registry=_web_address(variables, "WAYFARE_REGISTRY", OFFICIAL_REGISTRY),
+            environment=variables,
+            **{option.name: option.metadata["read"](variables) for option in fields(cls) if "read" in option.metadata},
         )
 
     @property
     def models_folder(self) -> Path:
-        """Where exported encoders are kept, a folder for each model."""
+        """The folder of exported encoders, with a folder for each model."""
         return self.cache / "models"
 
     @property
     def indexes_folder(self) -> Path | None:
-        """Where the built indexes of large catalogs are. None if nothing is kept.
+        """The folder of the built indexes of large catalogs. None if nothing is kept.
 
         >>> Settings(db="/data/b.duckdb", cache=Path("/cache")).indexes_folder.as_posix(), Settings(db=":memory:").indexes_folder
         ('/cache/indexes', None)
@@ -225,7 +227,7 @@ class Settings:
 
     @property
     def greetings_file(self) -> Path | None:
-        """Where the way is kept in which each server is greeted. None if nothing is kept."""
+        """The file that keeps how each server is greeted. None if nothing is kept."""
         return None if str(self.db) == IN_MEMORY else self.cache / "greetings.json"
 
     @property
@@ -234,7 +236,7 @@ class Settings:
 
     @property
     def networks_folder(self) -> Path:
-        """Where the networks that somebody saved are: beside the store, or beside the user's own where it is in memory.
+        """The folder of saved networks: beside the store, or beside the user's store if this store is in memory.
 
         >>> Settings(db="/data/b.duckdb").networks_folder.as_posix()
         '/data/networks'
@@ -243,7 +245,7 @@ class Settings:
 
     @property
     def secrets_path(self) -> Path | None:
-        """Where values of servers are kept, encrypted: beside the store. None if nothing is kept.
+        """The file of encrypted values of servers, beside the store. None if nothing is kept.
 
         >>> Settings(db="/data/b.duckdb").secrets_path.as_posix(), Settings(db=":memory:").secrets_path
         ('/data/b.duckdb.secrets', None)
@@ -255,7 +257,7 @@ class Settings:
 
     @property
     def tuned_encoder(self) -> Path:
-        """Where `wayfare train-encoder` puts its result unless it is told otherwise: beside the store."""
+        """The default file of the result of `wayfare train-encoder`, beside the store."""
         return self._data_folder / "encoder-difference.npz"
 
     @property
@@ -264,14 +266,14 @@ class Settings:
         return file.parent
 
 
-# How the console of this process was started. The command line sets it, the pages read it.
+# The options with which the console of this process was started. The command line sets them, the pages read them.
 
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """The options of `wayfare up`. `url` is the address for other processes of this machine, `public_url` that for everybody else,
-    without a final slash, or "". `hosts` are further host names of the endpoint. With `sign_in` the pages are only for operators who have signed in. `started_by` is the command that started
-    the console. It ends after `idle_s` without a use (0: never). `stop` ends it in order.
+    """The options of `wayfare up`. `url` is the address for processes of this machine, `public_url` the address for everybody else,
+    without a final slash, or "". `hosts` are further host names of the endpoint. `sign_in` means that the pages need a sign-in. `started_by`
+    is the command that started the console. It ends after `idle_s` without a use (0: never). `stop` ends it in order.
 
     Without `settings` the environment is read.
     """
@@ -301,5 +303,5 @@ def launched() -> Launch:
 
 
 def own_url() -> str:
-    """Returns the address of the console of this process for a browser or an agent, or that of one that was started without options."""
+    """Returns the address of this process's console for a browser or an agent, or the default address."""
     return launched().public_url or launched().url or "http://127.0.0.1:8501"

@@ -34,21 +34,23 @@ def interval(values: Floats, *, seed: int = 0, resamples: int = RESAMPLES) -> tu
     """
     from scipy.stats import bootstrap  # takes half a second to load
 
-    known = values[np.isfinite(values)]
-    if len(known) < 2:
-        only = float(known[0]) if len(known) else math.nan
-        return only, only
+    finite_values = values[np.isfinite(values)]
+    if len(finite_values) < 2:
+        mean = float(finite_values[0]) if len(finite_values) else math.nan
+        return mean, mean
     rng = np.random.default_rng(seed)
-    drawn = bootstrap((known,), np.mean, n_resamples=resamples, confidence_level=LEVEL, method="percentile", rng=rng)
-    return float(drawn.confidence_interval.low), float(drawn.confidence_interval.high)
+    result = bootstrap(
+        (finite_values,), np.mean, n_resamples=resamples, confidence_level=LEVEL, method="percentile", rng=rng
+    )
+    return float(result.confidence_interval.low), float(result.confidence_interval.high)
 
 
 def randomisation_p(differences: Floats, *, seed: int = 0, draws: int = DRAWS) -> Floats:
     """Two-sided p of a mean difference of 0, by the paired randomisation test (Fisher; Smucker et al., CIKM 2007).
 
     Under the hypothesis the two runs can be exchanged task by task, so the sign of each difference is drawn. All 2^T signs are
-    tried if they are at most `draws`. Else p = (1 + draws with as large a mean) / (1 + draws). One product of matrices serves
-    all pairs; `scipy.stats.permutation_test` gives the same and takes 4 to 13 times as long.
+    tried if they are at most `draws`. Else p = (1 + draws with as large a mean) / (1 + draws). One matrix product serves all
+    pairs. `scipy.stats.permutation_test` gives equal values and takes 4 to 13 times as long.
     Shapes: (T, C) differences of C pairs -> (C,), all under the same signs.
 
     >>> randomisation_p(np.array([[1.0], [1.0], [1.0]])).tolist()      # 2 of 8 signs are as extreme
@@ -69,7 +71,7 @@ def randomisation_p(differences: Floats, *, seed: int = 0, draws: int = DRAWS) -
 def margin(differences: Floats, *, tests: int = 1) -> float:
     """Half the width of the 95 % interval of a mean paired difference: t_(1 - 0.05 / 2m, T - 1) s / sqrt(T) (Student 1908).
 
-    `tests` m holds the level for the best of m chosen ones (Bonferroni). Shape: (T,). One task says nothing: all of its difference.
+    `tests` m corrects the level for the best of m differences (Bonferroni). Shape: (T,). A single task gives its whole difference.
 
     >>> round(margin(np.array([0.0, 1.0, 2.0])), 3), margin(np.array([-1.0]))
     (2.484, 1.0)
@@ -89,14 +91,14 @@ def holm(p: Sequence[float]) -> tuple[float, ...]:
     (0.03, 0.06, 0.06)
     """
     adjusted, largest = [0.0] * len(p), 0.0
-    for rank, at in enumerate(sorted(range(len(p)), key=p.__getitem__)):
-        largest = max(largest, min(1.0, (len(p) - rank) * p[at]))
-        adjusted[at] = largest
+    for rank, index in enumerate(sorted(range(len(p)), key=p.__getitem__)):
+        largest = max(largest, min(1.0, (len(p) - rank) * p[index]))
+        adjusted[index] = largest
     return tuple(adjusted)
 
 
 def effect_size(differences: Floats) -> float | None:
-    """Cohen's d for paired values: the mean difference over its standard deviation. None if that deviation is 0.
+    """Cohen's d for paired values: the mean difference over its standard deviation. None if the deviation is 0.
 
     >>> effect_size(np.array([0.0, 1.0, 2.0]))
     1.0
@@ -106,7 +108,7 @@ def effect_size(differences: Floats) -> float | None:
 
 
 def tasks_needed(effect: float | None) -> int | None:
-    """The number of tasks that shows an effect of this size at 5 % with a power of 80 %: ((z_0.975 + z_0.8) / d)^2.
+    """The number of tasks to show an effect of this size at 5 % with a power of 80 %: ((z_0.975 + z_0.8) / d)^2.
 
     None if the effect is 0 or unknown.
 
@@ -121,10 +123,10 @@ def tasks_needed(effect: float | None) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """Run `b` against run `a` (positions in the list of runs) by one measure over their common tasks.
+    """Run `b` against run `a` (positions in the list of runs) by a measure over their common tasks.
 
-    `difference` is the mean of b minus that of a, with its 95 % interval. `p_holm` is p corrected for all compared pairs. `won`,
-    `lost` and `same` count tasks as b sees them.
+    `difference` is the mean of b minus the mean of a, with its 95 % interval. `p_holm` is p corrected for all compared pairs.
+    `won`, `lost` and `same` count the tasks of b.
     """
 
     a: int
@@ -147,15 +149,16 @@ class Compared:
 
 
 def compared(values: Sequence[Floats], measure: str, *, seed: int = 0) -> tuple[Compared, ...]:
-    """Compare every pair of runs. `values` holds the values of each run, (T,), with the tasks in the same order."""
+    """Compares every pair of runs. `values` holds the values of each run, (T,), with the tasks in one order."""
     pairs = list(itertools.combinations(range(len(values)), 2))
     if not pairs or not len(values[0]):
         return ()
     differences = np.stack([values[b] - values[a] for a, b in pairs], axis=1)
-    p = [float(one) for one in randomisation_p(differences, seed=seed)]
-    corrected = holm(p)
+    p = [float(value) for value in randomisation_p(differences, seed=seed)]
+    p_holm = holm(p)
     return tuple(
-        _compared(pair, measure, differences[:, at], p[at], corrected[at], seed) for at, pair in enumerate(pairs)
+        _compared(pair, measure, differences[:, index], p[index], p_holm[index], seed)
+        for index, pair in enumerate(pairs)
     )
 
 

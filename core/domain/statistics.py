@@ -14,7 +14,7 @@ Array = NDArray[np.float64]
 class Source(IntEnum):
     """The source of a figure. Every page shows it."""
 
-    PRIOR = 0  # neither the catalog nor a call says anything: a configurable assumption
+    PRIOR = 0  # a configurable assumption, without a declaration or a call
     DECLARED = 1  # the catalog says so
     EDITED = 2  # the operator set it by hand
     MEASURED = 3  # folded from real calls, EHRR (8)
@@ -30,8 +30,8 @@ class Source(IntEnum):
 class LearntStatistics:
     """Statistics that servers (S,) and tools (T,) have in common. `*_source` hold `Source`.
 
-    `seen_version` is the version of the statistics after the row's last call, 0 before any. `decayed` is the share in [0, 1]
-    that time has taken back of what calls taught, 0 with decay off.
+    `seen_version` is the version of the statistics after the row's last call, or 0. `decayed` is the share in [0, 1] of the
+    learning from calls that time has undone, 0 with decay off.
     """
 
     success: Array
@@ -45,7 +45,7 @@ class LearntStatistics:
 class ServerStatistics(LearntStatistics):
     """Per server, shape (S,): s, probabilities, USD. `ask_usd` is NaN without an ask.
 
-    `conn_decayed` is the share that time has taken back of what connects taught.
+    `conn_decayed` is the share of the learning from connects that time has undone.
     """
 
     conn_s: Array
@@ -85,10 +85,10 @@ class Statistics:
 
 @dataclass(frozen=True, slots=True)
 class CatalogMap:
-    """Where the tools lie: `ids` (T,), `xy` (T, 2) in [0, 1], read-only.
+    """The places of the tools: `ids` (T,), `xy` (T, 2) in [0, 1], read-only.
 
-    `kept` says how far the map can be trusted: of the ten nearest tools of each, the share that is among its ten
-    nearest here. `landmarks` is the number of tools that were arranged, of which the others are placed; None: all were.
+    `kept` measures the trust in the map: the share of the ten nearest tools of each tool that are among its ten nearest
+    here. `landmarks` is the number of arranged tools, by which the others are placed. None: all were arranged.
     """
 
     catalog: str
@@ -100,7 +100,7 @@ class CatalogMap:
 
 @dataclass(frozen=True, slots=True)
 class Neighbour:
-    """A tool and its exact cosine, in [-1, 1], with the one that was asked about."""
+    """A neighbour of a tool, with their exact cosine in [-1, 1]."""
 
     tool: str
     cosine: float

@@ -1,6 +1,6 @@
-"""Questions whose right tools are known: labelled tasks, equal function sets, and example requests of tools.
+"""Questions with known right tools: labelled tasks, equal function sets, and example requests of tools.
 
-Example requests are never changed or removed: they are given or taken away by entries of one batch, and a batch is undone by an entry that names it.
+Stored entries never change. The entries of a batch give or take away example requests. An entry that names a batch undoes it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from core.domain.untrusted_text import one_line
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One call of a plan; `needs` are the positions of the steps whose results it uses, `equal` what would do as well."""
+    """A call of a plan. `needs` are the positions of the steps whose results it uses. `equal` are tools that do it as well."""
 
     tool: str
     needs: tuple[int, ...] = ()
@@ -30,11 +30,11 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One sub-task with the tools (`server::tool`) that can do it.
+    """A sub-task with the tools (`server::tool`) that can do it.
 
-    An empty `relevant` means that nothing in the catalog can do it: the right answer is to refuse, and `gap` says what
-    is missing. `question` is what a person wrote, `subtask` what a model asks a router for. `provenance` says how a generated task
-    was made; one that a person labelled has none.
+    An empty `relevant` means that no tool of the catalog can do it. Then the right answer is to refuse, and `gap` names
+    the missing ability. `question` is the person's text, `subtask` the model's request to a router. `provenance` says how a
+    generated task was made. It is empty for a task that a person labelled.
     """
 
     id: str
@@ -59,7 +59,7 @@ class Task:
         return self.grades.get(tool, 1.0 if tool in self.relevant else 0.0)
 
 
-# Equal function sets (ETOM): tools that do the same, joined from pairs that somebody judged.
+# Equal function sets (ETOM): tools with one function, joined from judged pairs.
 
 Says = Literal["equal", "different", "unsure"]
 Sets = tuple[tuple[str, ...], ...]
@@ -82,9 +82,9 @@ class EqualJudgment:
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """Two tools that may do the same: near neighbours of each other, with the cosine of their texts.
+    """Two tools that may be equal: near neighbours, with the cosine of their texts.
 
-    `says` is the judgment of a person or a model, "" without one. `follows` is true if other pairs imply that they are equal.
+    `says` is the judgment of a person or a model, or "". `follows` is true if other pairs imply that they are equal.
     """
 
     one: str
@@ -103,7 +103,7 @@ def ordered(one: str, other: str) -> tuple[str, str]:
 
 
 def joined(pairs: Iterable[tuple[str, str]]) -> Sets:
-    """The sets that pairs of equal tools make, by union-find: each of two tools or more, all in alphabetical order.
+    """The sets of two or more tools that pairs of equal tools make, by union-find, in alphabetical order.
 
     >>> joined([("a", "b"), ("d", "e"), ("b", "c")])
     (('a', 'b', 'c'), ('d', 'e'))
@@ -117,8 +117,8 @@ def joined(pairs: Iterable[tuple[str, str]]) -> Sets:
             tool = parent[tool]
         return tool
 
-    for one, other in pairs:
-        parent[root(one)] = root(other)
+    for first, second in pairs:
+        parent[root(first)] = root(second)
     grouped: dict[str, list[str]] = {}
     for tool in sorted(parent):
         grouped.setdefault(root(tool), []).append(tool)
@@ -126,10 +126,12 @@ def joined(pairs: Iterable[tuple[str, str]]) -> Sets:
 
 
 def contradictions(judged: Sequence[EqualJudgment], sets: Sets) -> tuple[tuple[str, str], ...]:
-    """Pairs that were judged different but are in one set through other pairs."""
-    of = {tool: number for number, tools in enumerate(sets) for tool in tools}
+    """Pairs that were judged different, but other pairs put them into one set."""
+    group = {tool: number for number, tools in enumerate(sets) for tool in tools}
     return tuple(
-        each.pair for each in judged if each.says == "different" and of.get(each.one, -1) == of.get(each.other, -2)
+        judgment.pair
+        for judgment in judged
+        if judgment.says == "different" and group.get(judgment.one, -1) == group.get(judgment.other, -2)
     )
 
 
@@ -140,10 +142,10 @@ SOURCES = ("shipped", "catalog", "model", "client", "operator")
 
 @dataclass(frozen=True, slots=True)
 class RequestChange:
-    """One entry: requests that a tool (`server::tool`) gets, or that are taken away where `removed`.
+    """An entry that gives requests to a tool (`server::tool`), or takes them away if `removed`.
 
-    `requests_json` is their list. `source` says who wrote them, `definition` is the fingerprint of the definition that they were written
-    for. `undoes` is the batch that this entry takes back, which has no tool then.
+    `requests_json` is their list. `source` is their author. `definition` is the fingerprint of the definition that they were written
+    for. `undoes` is the batch that this entry undoes. Then the entry has no tool.
     """
 
     id: str
@@ -166,7 +168,7 @@ class RequestChange:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A request in force. `stale`: its tool has another definition than the one that it was written for."""
+    """A request in force. `stale` means that the definition of its tool has changed since it was written."""
 
     text: str
     source: str
@@ -177,44 +179,44 @@ class Request:
 def in_force(
     changes: Iterable[RequestChange], tools: Mapping[str, Tool], *, source: str
 ) -> dict[str, tuple[Request, ...]]:
-    """The requests of each tool that has some, those of the catalog itself first, and at most 24 of a tool.
+    """The requests of each tool that has any, at most 24 of a tool. The catalog's own requests come first.
 
-    `source` is that of the catalog's own. Tools that the catalog lacks are left out.
+    `source` is the source of the catalog's own requests. Unknown tools are left out.
 
     >>> tool = Tool("files", "read", "Reads a file.", requests=("show me notes.txt",))
     >>> in_force([], {tool.id: tool}, source="catalog")["files::read"][0].text
     'show me notes.txt'
     """
-    found = {id_: {text: Request(text, source) for text in tool.requests} for id_, tool in tools.items()}
+    requests = {id_: {text: Request(text, source) for text in tool.requests} for id_, tool in tools.items()}
     definitions: dict[str, str] = {}
     for change in standing(changes):
         if change.tool not in tools:
             continue
         for text in change.texts:
             if change.removed:
-                found[change.tool].pop(text, None)
+                requests[change.tool].pop(text, None)
                 continue
             if change.tool not in definitions:
                 definitions[change.tool] = definition_fingerprint(tools[change.tool])
             stale = change.definition != definitions[change.tool]
-            found[change.tool][text] = Request(text, change.source, change.at, stale)
-    return {id_: tuple(of.values())[:MOST_REQUESTS] for id_, of in found.items() if of}
+            requests[change.tool][text] = Request(text, change.source, change.at, stale)
+    return {id_: tuple(by_text.values())[:MOST_REQUESTS] for id_, by_text in requests.items() if by_text}
 
 
 def standing(changes: Iterable[RequestChange]) -> list[RequestChange]:
-    """The entries of the batches that were not undone, in their order."""
-    every = list(changes)
-    undone = {change.undoes for change in every if change.undoes}
-    return [change for change in every if not change.undoes and change.batch not in undone]
+    """The entries of the batches that were not undone, in order."""
+    entries = list(changes)
+    undone = {change.undoes for change in entries if change.undoes}
+    return [change for change in entries if not change.undoes and change.batch not in undone]
 
 
 def definition_fingerprint(tool: Tool) -> str:
-    """16 hexadecimal digits of what requests are written from: name, description and schema."""
+    """A fingerprint of a tool's name, description and schema, 16 hexadecimal digits."""
     return hashlib.sha256(definition_text(tool).encode("utf-8", "replace")).hexdigest()[:16]
 
 
 def cleaned(text: object) -> str:
-    r"""A request as it is kept: one line, without anything invisible. Raises ValueError with what is wrong with it.
+    r"""A request as stored: one line, without invisible characters. Raises ValueError with the fault.
 
     >>> cleaned("  chuck out\n old images ")
     'chuck out old images'
@@ -233,16 +235,16 @@ OFFERED = "wayfare/requests"
 
 
 def offered_requests(meta: object) -> tuple[str, ...]:
-    """The example requests that a server sends in the `_meta` of a tool; what cannot be kept is left out.
+    """The valid example requests in the `_meta` that a server sends with a tool.
 
     >>> offered_requests({"wayfare/requests": ["show me notes.txt", 7]}), offered_requests(None)
     (('show me notes.txt',), ())
     """
-    listed = cast("dict[str, object]", meta).get(OFFERED) if isinstance(meta, Mapping) else None
-    found: dict[str, None] = {}
-    for text in cast("list[object]", listed) if isinstance(listed, list) else ():
+    items = cast("dict[str, object]", meta).get(OFFERED) if isinstance(meta, Mapping) else None
+    requests: dict[str, None] = {}
+    for text in cast("list[object]", items) if isinstance(items, list) else ():
         with suppress(ValueError):
-            found[cleaned(text)] = None
-        if len(found) == MOST_REQUESTS:
+            requests[cleaned(text)] = None
+        if len(requests) == MOST_REQUESTS:
             break
-    return tuple(found)
+    return tuple(requests)

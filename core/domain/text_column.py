@@ -1,4 +1,4 @@
-"""A column of texts: one buffer of UTF-8 with the place of each, as Arrow has it."""
+"""A column of texts: a buffer of UTF-8 with the place of each text, as in Arrow."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from typing import Any, Protocol, overload
 import numpy as np
 from numpy.typing import NDArray
 
-MARK = "\ufffe"  # no character: it stands before the number of half a character, which UTF-8 does not have
+MARK = "\ufffe"  # not a character; marks the number of half a character (a surrogate), which UTF-8 does not have
 
 
 class Digest(Protocol):
-    """A hash that is being made, as hashlib's are."""
+    """A running hash, as in hashlib."""
 
     def update(self, data: Any, /) -> None:
         """Adds bytes."""
 
 
 class Texts:
-    """N texts, or N byte strings. `data` holds them one after the other, `offsets` (N + 1,) where each begins.
+    """N texts, or N byte strings. `data` holds them one after the other, `offsets` (N + 1,) the start of each.
 
-    >>> said = Texts.of(["one", "zwölf", "\\ud800"])
-    >>> len(said), said[1], said[2] == "\\ud800", said[1:2][0]
+    >>> texts = Texts.of(["one", "zwölf", "\\ud800"])
+    >>> len(texts), texts[1], texts[2] == "\\ud800", texts[1:2][0]
     (3, 'zwölf', True, 'zwölf')
     """
 
@@ -48,7 +48,7 @@ class Texts:
         return len(self.offsets) - 1
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """For another process: its own part of the buffer."""
+        """For another process, with only this column's part of the buffer."""
         first, last = self.offsets[0], self.offsets[-1]
         return Texts, (bytes(self.data[first:last]), self.offsets - first)
 
@@ -57,19 +57,19 @@ class Texts:
     @overload
     def __getitem__(self, place: slice) -> Texts: ...
     def __getitem__(self, place: int | slice) -> str | Texts:
-        """One text, or a part of the column that shares its buffer."""
+        """A text, or a part of the column that shares its buffer."""
         if isinstance(place, slice):
             return Texts(self.data, self.offsets[place.start : place.stop + 1])
         text = str(self.data[self.offsets[place] : self.offsets[place + 1]], "utf-8")
         return _with_halves(text) if MARK in text else text
 
     def same_as(self, other: Texts) -> bool:
-        """Whether another column has the same values."""
-        one, its = (np.asarray(part.data[part.offsets[0] : part.offsets[-1]]) for part in (self, other))
-        return np.array_equal(np.diff(self.offsets), np.diff(other.offsets)) and np.array_equal(one, its)
+        """Whether another column has equal values."""
+        left, right = (np.asarray(part.data[part.offsets[0] : part.offsets[-1]]) for part in (self, other))
+        return np.array_equal(np.diff(self.offsets), np.diff(other.offsets)) and np.array_equal(left, right)
 
     def every(self) -> list[str]:
-        """All texts. Those of one buffer of ASCII are cut from it without reading each."""
+        """All texts. A buffer of ASCII is decoded once and cut into its texts."""
         first, last = int(self.offsets[0]), int(self.offsets[-1])
         text = str(self.data[first:last], "utf-8")
         if len(text) < last - first:

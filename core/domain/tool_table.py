@@ -1,4 +1,4 @@
-"""The tools of a catalog as a table of columns, and sequences of tools that read their columns when asked."""
+"""The tools of a catalog as a table of columns, and sequences of tools that read the columns on demand."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ SELDOM = (
     "offered",
     "original",
     "extras",
-)  # few tools have them: JSON of those that there are
+)  # few tools have these fields, so they are stored as JSON
 _DEFAULTS = {field.name: field.default for field in fields(Tool) if field.default is not MISSING}
-SCHEMA_BLOCKS_OPEN = 8  # servers whose schemas are kept open: a form, a client and a rule look at one after the other
+SCHEMA_BLOCKS_OPEN = 8  # servers whose schemas are kept open, because readers go through them one server at a time
 
 
 class ToolTable(Columns):
-    """T tools as columns. `texts` has TEXTS and `seldom`; `figures` FIGURES with NaN for None, `hints` HINTS with -1 for None, (T,) each.
+    """T tools as columns. `texts` has TEXTS and `seldom`, `figures` FIGURES with NaN for None, `hints` HINTS with -1 for None, (T,) each.
 
-    The schemas of one server are one compressed block of `schemas` (B,): `block` (T,) and `at` (T,) say which, and the place in it.
-    A block is opened when a schema of its tools is asked for.
+    The schemas of a server are one compressed block of `schemas` (B,). `block` (T,) is the block of a tool, `at` (T,) the place in it.
+    A block is opened when one of its schemas is read.
     """
 
     __slots__ = ("__weakref__", "_compared", "_opened", "at", "block", "figures", "hints", "may_have", "schemas", "texts")  # fmt: skip
@@ -58,7 +58,7 @@ class ToolTable(Columns):
 
     @classmethod
     def of(cls, tools: Sequence[Sequence[Tool]]) -> ToolTable:
-        """The table of the tools of several servers. Rows of one table that follow each other are taken as they are.
+        """The table of the tools of several servers. Consecutive rows of one table stay columns.
 
         Raises TypeError, ValueError or RecursionError if a schema has no JSON form.
         """
@@ -92,18 +92,18 @@ class ToolTable(Columns):
     def joined(cls, parts: Sequence[ToolTable]) -> ToolTable:
         if len(parts) == 1:
             return parts[0]
-        first = starts_of([len(part.schemas) for part in parts])
+        starts = starts_of([len(part.schemas) for part in parts])
         return cls(
             {name: Texts.joined([part.texts[name] for part in parts]) for name in parts[0].texts},
             {name: np.concatenate([part.figures[name] for part in parts]) for name in FIGURES},
             {name: np.concatenate([part.hints[name] for part in parts]) for name in HINTS},
             Texts.joined([part.schemas for part in parts]),
-            np.concatenate([part.block + start for part, start in zip(parts, first, strict=False)]),
+            np.concatenate([part.block + start for part, start in zip(parts, starts, strict=False)]),
             np.concatenate([part.at for part in parts]),
         )
 
     def part(self, start: int, stop: int) -> ToolTable:
-        """The rows from `start` to `stop`; they share the buffers of this table."""
+        """The rows from `start` to `stop`. They share the buffers of this table."""
         if (start, stop) == (0, len(self)):
             return self
         first, last = int(self.block[start]), int(self.block[stop - 1])
@@ -120,13 +120,13 @@ class ToolTable(Columns):
         return len(self.block)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """For another process, which opens schemas for itself."""
+        """For another process, which opens the schemas itself."""
         return ToolTable, (self.texts, self.figures, self.hints, self.schemas, self.block, self.at)
 
     def same_columns(self, other: ToolTable) -> bool:
-        """Whether every column is the same, to the byte. Tables of equal tools may differ in how their schemas were written.
+        """Whether every column is equal to the byte. Tables of equal tools may differ in how their schemas were written.
 
-        The last answer is kept: two catalogs are compared server by server.
+        Keeps the last answer, because two catalogs are compared server by server.
         """
         if self._compared[0] is None or self._compared[0]() is not other:
             self._compared = ref(other), self._differs_nowhere(other)
@@ -143,7 +143,7 @@ class ToolTable(Columns):
         )
 
     def value(self, name: str, row: int) -> Any:
-        """The value of one field of one tool. Raises AttributeError for a field that tools do not have."""
+        """The value of a field of a tool. Raises AttributeError for an unknown field."""
         if name in self.figures:
             value = float(self.figures[name][row])
             return None if value != value else value  # noqa: PLR0124 - NaN
@@ -155,13 +155,13 @@ class ToolTable(Columns):
             return self._opened(int(self.block[row]))[int(self.at[row])][SCHEMAS.index(name)]
         if name not in SELDOM:
             raise AttributeError(name)
-        said = self.texts["seldom"][row]
-        value = json.loads(said).get(name, _DEFAULTS[name]) if said else _DEFAULTS[name]
+        text = self.texts["seldom"][row]
+        value = json.loads(text).get(name, _DEFAULTS[name]) if text else _DEFAULTS[name]
         return tuple(cast("list[str]", value)) if isinstance(value, list) else value
 
 
 def _says(seldom: Texts, name: str) -> bool:
-    """Whether one of these texts may say something of a field that few tools have."""
+    """Whether one of these texts may have the field."""
     return f'"{name}": '.encode() in bytes(seldom.data[seldom.offsets[0] : seldom.offsets[-1]])
 
 
@@ -189,8 +189,8 @@ def _packed_schemas(tools: Sequence[Tool]) -> bytes:
 
 
 def _seldom(tool: Tool) -> str:
-    said = {name: value for name in SELDOM if (value := getattr(tool, name)) != _DEFAULTS[name]}
-    return json.dumps(said) if said else ""
+    values = {name: value for name in SELDOM if (value := getattr(tool, name)) != _DEFAULTS[name]}
+    return json.dumps(values) if values else ""
 
 
 def _plain(value: object) -> Any:
@@ -209,7 +209,7 @@ def _hints(*values: int) -> ToolHints:
 
 
 class ToolRows(ToolSequence):
-    """The rows of a table from `start` to `stop`, as tools. Equal to every sequence of equal tools.
+    """The rows of a table from `start` to `stop`, as tools. They equal any sequence of equal tools.
 
     >>> read = Tool("files", "read", input_schema={"type": "object"})
     >>> rows = ToolRows(ToolTable.of([[read]]), 0, 1)
@@ -230,13 +230,13 @@ class ToolRows(ToolSequence):
     @overload
     def __getitem__(self, place: slice) -> Sequence[Tool]: ...
     def __getitem__(self, place: int | slice) -> Tool | Sequence[Tool]:
-        """One tool; or of a slice without steps rows again."""
-        found = range(self.start, self.stop)[place]
-        if isinstance(found, range):
-            if len(found) > 1 and found.step != 1:
-                return tuple(map(self._tool, found))
-            return ToolRows(self.table, found.start, found.start + len(found))
-        return self._tool(found)
+        """One tool, or the rows of a slice without steps."""
+        rows = range(self.start, self.stop)[place]
+        if isinstance(rows, range):
+            if len(rows) > 1 and rows.step != 1:
+                return tuple(map(self._tool, rows))
+            return ToolRows(self.table, rows.start, rows.start + len(rows))
+        return self._tool(rows)
 
     def __iter__(self) -> Iterator[Tool]:
         return map(self._tool, range(self.start, self.stop))
@@ -252,7 +252,7 @@ class ToolRows(ToolSequence):
                 return True
             if self._part().same_columns(other._part()):
                 return True
-        return all(one == its for one, its in zip(self, others, strict=True))
+        return all(tool == item for tool, item in zip(self, others, strict=True))
 
     def __hash__(self) -> int:
         return hash(tuple(self))
@@ -279,7 +279,7 @@ class ToolRows(ToolSequence):
         return ToolRows(self.table, self.start, stop)
 
     def add_to(self, digest: Digest) -> None:
-        """Adds everything but figures to a digest, as it is stored: no schema is opened."""
+        """Adds everything except figures to a digest, as stored. Opens no schema."""
         part = self._part()
         for column in (*part.texts.values(), part.schemas):
             column.add_to(digest)
@@ -287,17 +287,17 @@ class ToolRows(ToolSequence):
             digest.update(np.ascontiguousarray(numbers).tobytes())
 
     def of_one_block(self) -> bool:
-        """Whether their schemas are in one block, as those of one server are."""
+        """Whether the schemas are in one block, as the schemas of one server are."""
         return len(self) > 0 and self.table.block[self.start] == self.table.block[self.stop - 1]
 
     def _tool(self, row: int) -> Tool:
-        made = object.__new__(Tool)
-        object.__setattr__(made, "_place", (self.table, row))
-        return made
+        tool = object.__new__(Tool)
+        object.__setattr__(tool, "_place", (self.table, row))
+        return tool
 
 
 def figures(tools: Sequence[Tool], name: str) -> NDArray[np.float64]:
-    """(T,) one of FIGURES of some tools, NaN if a tool has none; a view of the column if they are rows.
+    """(T,) one of FIGURES of some tools, NaN for None. It is a view of the column if the tools are rows.
 
     >>> figures((Tool("a", "one", price_usd=0.5), Tool("a", "two")), "price_usd").tolist()
     [0.5, nan]
@@ -308,7 +308,7 @@ def figures(tools: Sequence[Tool], name: str) -> NDArray[np.float64]:
 
 
 def hints(tools: Sequence[Tool], name: str) -> NDArray[np.int8]:
-    """(T,) one of HINTS of some tools: 1, 0, or -1 where a tool does not say.
+    """(T,) one of HINTS of some tools: 1, 0, or -1 for None.
 
     >>> hints((Tool("a", "one", hints=ToolHints(read_only=True)), Tool("a", "two")), "read_only").tolist()
     [1, -1]
@@ -319,7 +319,7 @@ def hints(tools: Sequence[Tool], name: str) -> NDArray[np.int8]:
 
 
 def rows_with_seldom(tools: Sequence[Tool]) -> Sequence[int]:
-    """The places of the tools that may have one of SELDOM: all of them if they are not rows.
+    """The places of the tools that may have one of SELDOM, or of all tools if they are not rows.
 
     >>> list(rows_with_seldom(packed(Catalog("a", (Server("a", tools=(Tool("a", "b"), Tool("a", "c", requests=("do",)))),))).tools))
     [1]
@@ -330,7 +330,7 @@ def rows_with_seldom(tools: Sequence[Tool]) -> Sequence[int]:
 
 
 def packed(catalog: Catalog) -> Catalog:
-    """The catalog with all its tools as the rows of one table: columns instead of an object for each tool.
+    """The catalog with all its tools as rows of one table, not an object for each tool.
 
     Raises TypeError, ValueError or RecursionError if a schema has no JSON form.
 
@@ -342,17 +342,17 @@ def packed(catalog: Catalog) -> Catalog:
     table = ToolTable.of([server.tools for server in servers])
     if all(isinstance(server.tools, ToolRows) and server.tools.table is table for server in servers):
         return catalog
-    made, first = list[Server](), 0
+    packed_servers, start = list[Server](), 0
     for server in servers:
-        rows = ToolRows(table, first, first + len(server.tools))
-        made.append(replace(server, tools=rows))
-        first = rows.stop
-    on = len(catalog.servers)
-    return replace(catalog, servers=tuple(made[:on]), off=tuple(made[on:]))
+        rows = ToolRows(table, start, start + len(server.tools))
+        packed_servers.append(replace(server, tools=rows))
+        start = rows.stop
+    count = len(catalog.servers)
+    return replace(catalog, servers=tuple(packed_servers[:count]), off=tuple(packed_servers[count:]))
 
 
 def table_of(catalog: Catalog) -> ToolTable:
-    """The table whose rows are the tools of all servers of a catalog that is packed."""
+    """The table of all tools of a packed catalog."""
     for server in (*catalog.servers, *catalog.off):
         if isinstance(server.tools, ToolRows):
             return server.tools.table

@@ -1,4 +1,4 @@
-"""What one tool is, a sequence of tools that are no objects yet, and tokens as cl100k_base counts them, offline and always the same."""
+"""A tool, a sequence of tools that are no objects yet, and token counts by cl100k_base, offline and deterministic."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Json = Mapping[str, Any]
 
 
 def tool_id(server: str, tool: str) -> str:
-    """A tool's identity everywhere: `server::tool`.
+    """A tool's id everywhere: `server::tool`.
 
     >>> tool_id("files", "read")
     'files::read'
@@ -29,7 +29,7 @@ def tool_id(server: str, tool: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ToolHints:
-    """The hints of MCP's tool annotations, None if the server does not give one."""
+    """The hints of MCP's tool annotations. None if the server does not give the hint."""
 
     read_only: bool | None = None
     destructive: bool | None = None
@@ -38,22 +38,22 @@ class ToolHints:
 
     @property
     def retry_safe(self) -> bool:
-        """Only a tool that says it is read-only or idempotent may be called again after a lost connection."""
+        """Whether it may be called again after a lost connection, as it says that it is read-only or idempotent."""
         return self.read_only is True or self.idempotent is True
 
 
 class Columns:
-    """A table of tools: see `core.domain.tool_table.ToolTable`, which needs NumPy. A virtual server starts without it."""
+    """The base of `core.domain.tool_table.ToolTable`, which needs NumPy. A virtual server starts without NumPy."""
 
     __slots__ = ()
 
     @abstractmethod
     def value(self, name: str, row: int) -> Any:
-        """The value of one field of one tool."""
+        """The value of a field of a tool."""
 
 
 class _Row:
-    """The place of a tool in a table. A field is read from its column when it is first asked for."""
+    """The place of a tool in a table. A field is read from its column at its first use."""
 
     __slots__ = ("_place",)
     _place: tuple[Columns, int]
@@ -61,7 +61,7 @@ class _Row:
     if not TYPE_CHECKING:  # a misspelt field stays an error of the type checker
 
         def __getattr__(self, name: str) -> Any:
-            """Called for a field that has no value yet: of a tool that is a row of a table."""
+            """Called for a field without a value, of a tool that is a row of a table."""
             if name.startswith("_"):
                 raise AttributeError(name)
             table, row = self._place
@@ -72,10 +72,10 @@ class _Row:
 
 @dataclass(frozen=True, slots=True)
 class Tool(_Row):  # noqa: PLW1641 - `dataclass` makes the hash
-    """One tool of one server. Undeclared economic figures are None, which is never zero.
+    """A tool of a server. Undeclared economic figures are None, never zero.
 
-    `preconditions` are what has to hold before it may be called, as `core.domain.execution` writes them. `requests` are example
-    requests that the catalog gives; `offered` are those that the server itself sent, which count once the operator accepts them.
+    `preconditions` must hold before a call, in the form of `core.domain.execution`. `requests` are example requests of the
+    catalog. `offered` are example requests that the server sent. They count once the operator accepts them.
     """
 
     server: str
@@ -94,12 +94,12 @@ class Tool(_Row):  # noqa: PLW1641 - `dataclass` makes the hash
     requests: tuple[str, ...] = ()
     offered: tuple[str, ...] = ()
     original: str | None = None
-    """The server's own description, where `description` is the operator's wording."""
+    """The server's own description, if `description` is the operator's wording."""
     extras: str = ""
     """The icons and metadata that its server lists, as JSON."""
 
     def __eq__(self, other: object) -> bool:
-        """Whether every field is the same, which two views of one row need not look up."""
+        """Whether every field is equal. Two views of one row need no look-up."""
         if not isinstance(other, Tool):
             return NotImplemented
         place = getattr(self, "_place", None)
@@ -112,7 +112,7 @@ class Tool(_Row):  # noqa: PLW1641 - `dataclass` makes the hash
         return self.description if self.original is None else self.original
 
     def wording_for(self, live: Tool) -> Tool:
-        """Returns the tool as its server lists it now, in the operator's words if these replace what the server says."""
+        """Returns the tool as its server lists it now, in the operator's words if they replace the server's current description."""
         if self.original is None or self.original != live.description:
             return live
         return replace(live, description=self.description, original=self.original)
@@ -122,7 +122,7 @@ class Tool(_Row):  # noqa: PLW1641 - `dataclass` makes the hash
         return tool_id(self.server, self.name)
 
     def definition(self) -> dict[str, Any]:
-        """The tool as tools/list puts it before a model: what its tokens are counted on."""
+        """The tool as tools/list gives it to a model. Its tokens are counted on this."""
         return {"name": self.name, "description": self.description, "inputSchema": dict(self.input_schema or {})}
 
 
@@ -137,16 +137,16 @@ class ToolSequence(Sequence[Tool]):
 
     @abstractmethod
     def may_have(self, name: str) -> bool:
-        """Whether a tool may have a field that few have. No tool is looked at for it."""
+        """Whether a tool may have a field that few tools have. Reads no tool."""
 
     @abstractmethod
     def followed_by(self, others: Sequence[Sequence[Tool]]) -> ToolSequence | None:
-        """All as one. Returns None if each of the others is not the rows after those before it."""
+        """All rows as one sequence. Returns None unless the sequences follow each other in one table."""
 
 
 ENCODING = "cl100k_base"
-TABLES = Path(__file__).with_name("data")  # the table under tiktoken's name for it, the SHA-1 of its address
-CHUNK = 100_000  # characters: a run of one letter costs more than its length, so a longer text is counted in pieces
+TABLES = Path(__file__).with_name("data")  # has the table under tiktoken's name for it, the SHA-1 of its address
+CHUNK = 100_000  # characters; longer texts are counted in pieces, because a long run of one letter is slow
 CHARS_PER_TOKEN = 8  # more than most texts have
 
 
@@ -169,20 +169,20 @@ def count_many(texts: Sequence[str]) -> list[int]:
 
 
 def piece(text: str, offset: int, limit_tokens: int) -> str:
-    """Returns the part of the text from `offset` that fits into the limit. It has at least one character, if any is left.
+    """Returns the text from `offset` on that fits into the limit. It has at least one character, unless the text has ended.
 
     >>> piece("one two three four", 3, 2)
     ' two three'
     """
     length = limit_tokens * CHARS_PER_TOKEN
-    part = text[offset : offset + length]
-    while len(part) > 1 and (tokens := count_tokens(part)) > limit_tokens:
-        part = part[: max(1, min(len(part) - 1, len(part) * limit_tokens // tokens))]
-    return part
+    chunk = text[offset : offset + length]
+    while len(chunk) > 1 and (tokens := count_tokens(chunk)) > limit_tokens:
+        chunk = chunk[: max(1, min(len(chunk) - 1, len(chunk) * limit_tokens // tokens))]
+    return chunk
 
 
 def fits(text: str, limit_tokens: int) -> bool:
-    """Tells whether a text has at most this many tokens. It is counted only if its length leaves the answer open.
+    """Whether a text has at most this many tokens. It is counted only if its length does not decide.
 
     >>> fits("one two", 2), fits("one two three", 2)
     (True, False)
@@ -197,11 +197,11 @@ def _encoding() -> Encoding:
     """Returns the encoding. tiktoken takes the table from the folder in TIKTOKEN_CACHE_DIR and checks its SHA-256."""
     import tiktoken
 
-    before = os.environ.get("TIKTOKEN_CACHE_DIR")
+    previous = os.environ.get("TIKTOKEN_CACHE_DIR")
     os.environ["TIKTOKEN_CACHE_DIR"] = str(TABLES)
     try:
         return tiktoken.get_encoding(ENCODING)
     finally:
         os.environ.pop("TIKTOKEN_CACHE_DIR")
-        if before is not None:
-            os.environ["TIKTOKEN_CACHE_DIR"] = before
+        if previous is not None:
+            os.environ["TIKTOKEN_CACHE_DIR"] = previous

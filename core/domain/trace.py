@@ -1,10 +1,10 @@
 """The figures of a decision for every server and tool: columns over the catalog, and rows read from them.
 
-Each figure is declared once and has two forms: a column over all servers (S,) or tools (T,) in a trace, so that a loser keeps
-its numbers, and a plain value in a row, made when it is read. What is expected of a call (`ServerEstimates`,
-`ToolEstimates`) is the part of a trace that comes from the statistics alone, before any router has ranked anything.
+Each figure is declared once and has two forms: a column over all servers (S,) or tools (T,) in a trace, so that losers keep
+their numbers, and a plain value in a row, made when it is read. The estimates of a call (`ServerEstimates`,
+`ToolEstimates`) are the part of a trace that comes from the statistics alone, before a router ranks.
 
-To add a figure, declare it in `ServerColumns` or `ToolColumns` (or in the estimates): the row has it too.
+To add a figure, declare it in `ServerColumns` or `ToolColumns` (or in the estimates). Then the row has it, too.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from numpy.typing import NDArray
 from core.domain.statistics import LearntStatistics
 
 Array = NDArray[np.float64]
-Number = TypeVar("Number")  # a column of floats, or one of them
-Price = TypeVar("Price")  # a column of USD per call where NaN means that there is none, or one price or None
-Flag = TypeVar("Flag")  # a column of booleans, or one of them
-Place = TypeVar("Place")  # a column of whole numbers, or one of them
+Number = TypeVar("Number")  # a column of floats, or a float
+Price = TypeVar("Price")  # a column of USD per call with NaN for no price, or a price or None
+Flag = TypeVar("Flag")  # a column of booleans, or a boolean
+Place = TypeVar("Place")  # a column of whole numbers, or a whole number
 
 
 class Drop(StrEnum):
-    """The stage at which a tool was dropped."""
+    """The stage that dropped a tool."""
 
     NOT_SHORTLISTED = "not_shortlisted"
     REJECTED = "rejected"
@@ -40,7 +40,7 @@ class Drop(StrEnum):
     GATED = "gated"  # a precondition on the agent's state does not hold
     NOT_RETRIEVED = "not_retrieved"  # its server was searched, the tool was not among the best
     REFUSED = "refused"  # the router judged that no tool can do the sub-task
-    NOT_WORTH = "not_worth"  # a try of it is expected to cost more than it brings
+    NOT_WORTH = "not_worth"  # the expected cost of a try is above its worth
 
 
 DROPS = tuple(Drop)
@@ -63,7 +63,7 @@ class ServerEstimates(Generic[Number]):
 class ServerColumns(ServerEstimates[Number], Generic[Number, Price, Flag, Place]):
     """A server in a decision: similarity in [0, 1], utility U_i (or the router's own score), prices in USD per call.
 
-    `rank` counts from 1 by utility. `accepted` is False for a server that no price was offered to.
+    `rank` counts from 1 by utility. `accepted` is False for a server that got no offer.
     """
 
     similarity: Number
@@ -88,11 +88,11 @@ class ServerTrace(ServerColumns[Array, Array, NDArray[np.bool_], NDArray[np.int6
 
     def rows(self, rows: Sequence[int]) -> list[ServerRow]:
         """Some servers. The posted price of a server outside the short-list is None."""
-        found = [
+        server_rows = [
             ServerRow(server=self.names[row], **values)
             for row, values in zip(rows, _values(self, ServerColumns, rows), strict=True)
         ]
-        return [one if one.shortlisted else replace(one, posted_price_usd=None) for one in found]
+        return [row if row.shortlisted else replace(row, posted_price_usd=None) for row in server_rows]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,7 +120,7 @@ class ToolColumns(ToolEstimates[Number, Price], Generic[Number, Price, Flag]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolRow(ToolColumns[float, float | None, bool]):
-    """One tool of a decision. `rank` is None for a tool that did not race, `dropped_by` for a candidate."""
+    """A tool of a decision. `rank` is None for a tool that was not ranked, `dropped_by` for a candidate."""
 
     tool: str
     server: str
@@ -138,8 +138,8 @@ class ToolRow(ToolColumns[float, float | None, bool]):
 class ToolTrace(ToolColumns[Array, Array, NDArray[np.bool_]]):
     """All tools of a decision, shape (T,) each. `server_row` is the row of a tool's server.
 
-    `rank` counts from 1 among affordable tools on accepted servers, 0 elsewhere; `dropped` holds an index into `DROPS`, or
-    `KEPT`.
+    `rank` counts from 1 among affordable tools on accepted servers, and is 0 for others. `dropped` holds an index into
+    `DROPS`, or `KEPT`.
     """
 
     ids: Sequence[str]
@@ -153,34 +153,34 @@ class ToolTrace(ToolColumns[Array, Array, NDArray[np.bool_]]):
         return [self._row(row, servers, int(tokens[row]), values) for row, values in zip(rows, figures, strict=True)]
 
     def _row(self, row: int, servers: Sequence[str], tokens: int, values: dict[str, Any]) -> ToolRow:
-        dropped = int(self.dropped[row])
+        code = int(self.dropped[row])
         return ToolRow(
             tool=self.ids[row],
             server=servers[int(self.server_row[row])],
             rank=int(self.rank[row]) or None,
-            dropped_by=None if dropped == KEPT else DROPS[dropped],
+            dropped_by=None if code == KEPT else DROPS[code],
             tokens=tokens,
             **values,
         )
 
 
 def columns(record: ServerEstimates[Array] | ToolEstimates[Array, Array] | LearntStatistics) -> dict[str, Any]:
-    """The columns of estimates or statistics by name, to make a trace of: `ServerTrace(**columns(estimates), names=...)`."""
+    """The columns of estimates or statistics by name, to make a trace, as `ServerTrace(**columns(estimates), names=...)`."""
     return {name: getattr(record, name) for name in _names(type(record))}
 
 
-def _values(trace: ServerTrace | ToolTrace, declared: type, rows: Sequence[int]) -> list[dict[str, Any]]:
-    """The figures of some rows by name, column by column: ten times as quick as cell by cell."""
-    names, chosen = _names(declared), np.array(rows, dtype=np.int64)
-    columns = [_column(name, getattr(trace, name).take(chosen).tolist()) for name in names]
+def _values(trace: ServerTrace | ToolTrace, kind: type, rows: Sequence[int]) -> list[dict[str, Any]]:
+    """The figures of some rows by name. Reading by column is ten times as fast as by cell."""
+    names, indices = _names(kind), np.array(rows, dtype=np.int64)
+    columns = [_column(name, getattr(trace, name).take(indices).tolist()) for name in names]
     return [dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True)]
 
 
 def _column(name: str, values: list[Any]) -> list[Any]:
-    """A price that is not known is None."""
+    """The values of a column, with None for an unknown price."""
     return [value if math.isfinite(value) else None for value in values] if name.endswith("_usd") else values
 
 
 @cache
-def _names(declared: Any) -> tuple[str, ...]:
-    return tuple(field.name for field in fields(declared))
+def _names(kind: Any) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(kind))

@@ -43,7 +43,7 @@ def seconds(value_s: float | None) -> str:
 
 
 def time_left(left_s: float | None) -> str:
-    """How long something may still take, after a comma; nothing if it is not known.
+    """The expected rest of a time, after a comma, or "" if unknown.
 
     >>> time_left(3.46), time_left(0.1), time_left(1234.0), time_left(None)
     (', about 3 s left', ', about 1 s left', ', about 21 min left', '')
@@ -54,7 +54,7 @@ def time_left(left_s: float | None) -> str:
 
 
 def plain(value: float, digits: int = 3, *, signed: bool = False) -> str:
-    """A number with this many decimals; what rounds to nothing has no sign.
+    """A number with this many decimals. A number that rounds to 0 has no sign.
 
     >>> plain(-0.00004), plain(0.0312, 2), plain(0.25, 2, signed=True), plain(-0.0001, signed=True)
     ('0.000', '0.03', '+0.25', '0.000')
@@ -64,7 +64,7 @@ def plain(value: float, digits: int = 3, *, signed: bool = False) -> str:
 
 
 def p_value(p: float) -> str:
-    """A p value; below a thousandth it only says so.
+    """A p value, or `p < 0.001`.
 
     >>> p_value(0.0342), p_value(0.00004)
     ('p = 0.034', 'p < 0.001')

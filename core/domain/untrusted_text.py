@@ -1,10 +1,10 @@
-r"""How a stranger's text is shown: the one place that decides it, for the terminal, for messages, for Lint and for every page.
+r"""How a stranger's text is shown in the terminal, in messages, in Lint and on every page.
 
-Names, descriptions, results and errors come from servers that nobody vouches for. What cannot be seen in them is written out:
-control characters, characters that turn the reading order, invisible ones, and Unicode's tag characters, which carry a copy of
-ASCII that people do not see and models read. Line breaks and tabs stay, and so does what emoji and scripts need to be drawn.
+Names, descriptions, results and errors come from servers that nobody vouches for. Characters that people cannot see are
+written out: control characters, invisible characters, characters that turn the reading order, and Unicode's tag characters, which
+are a copy of ASCII that models can read. Line breaks and tabs stay, and so do the characters that emoji and scripts need.
 
-A caller adds only what its medium asks for on top: Markdown escaping, a JSON string, a limit of its own.
+A caller adds only the needs of its medium: Markdown escaping, a JSON string, a limit.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import re
 
 TAG_OFFSET = 0xE0000  # a tag character stands this far behind the ASCII character that it copies
 
-# Unicode's Default_Ignorable_Code_Point without what is unassigned, and the interlinear annotation marks
+# Unicode's Default_Ignorable_Code_Point without unassigned code points, and the interlinear annotation marks
 INVISIBLE = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f"
     "\ufeff\uffa0\ufff9-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
@@ -29,7 +29,7 @@ _FLAGS = "|".join(  # England, Scotland and Wales: the only flags that are spell
 )
 _NEEDED = (
     f"{_FLAGS}"
-    f"|(?<={_EMOJI})[\ufe0e\ufe0f](?![\ufe00-\ufe0f])"  # text or emoji style: one, not a row that carries data
+    f"|(?<={_EMOJI})[\ufe0e\ufe0f](?![\ufe00-\ufe0f])"  # a single text or emoji style, not a row that carries data
     f"|(?:(?<={_EMOJI})|(?<={_EMOJI}\ufe0f))\u200d(?={_EMOJI})"  # one picture of several
     f"|(?<={_JOINED_SCRIPTS})[\u200c\u200d]|[\u200c\u200d](?={_JOINED_SCRIPTS})"  # whether two letters join
 )
@@ -38,7 +38,7 @@ _SHOWN = re.compile(f"(?P<needed>{_NEEDED})|(?P<tags>{_TAG_RUN})|{INVISIBLE.patt
 
 
 def visible(text: str) -> str:
-    r"""The text with everything written out that cannot be seen; line breaks and tabs stay.
+    r"""The text with its invisible characters written out. Line breaks and tabs stay.
 
     >>> visible("invoice\u202efdp.exe"), visible("a\tb\r\nc")
     ('invoice⟨U+202E⟩fdp.exe', 'a\tb\nc')
@@ -51,7 +51,7 @@ def visible(text: str) -> str:
 
 
 def one_line(text: str, limit: int | None = None) -> str:
-    r"""The same on one line: every gap is one space, and what goes beyond `limit` characters is cut.
+    r"""The visible text on one line. Every gap is one space, and text beyond `limit` characters is cut.
 
     >>> one_line("reads\n  a file\x1b[31m"), one_line("reads a file", 8)
     ('reads a file⟨U+001B⟩[31m', 'reads a…')
@@ -60,9 +60,9 @@ def one_line(text: str, limit: int | None = None) -> str:
     return line if limit is None or len(line) <= limit else f"{line[: limit - 1]}…"
 
 
-def _written(found: re.Match[str]) -> str:
-    if found["needed"]:
-        return found[0]
-    if found["tags"]:
-        return f"⟨invisible: {''.join(chr(ord(character) - TAG_OFFSET) for character in found[0])}⟩"
-    return f"⟨U+{ord(found[0]):04X}⟩"
+def _written(match: re.Match[str]) -> str:
+    if match["needed"]:
+        return match[0]
+    if match["tags"]:
+        return f"⟨invisible: {''.join(chr(ord(character) - TAG_OFFSET) for character in match[0])}⟩"
+    return f"⟨U+{ord(match[0]):04X}⟩"

@@ -43,7 +43,7 @@ _OWN = {tool.definition.name: tool for tool in OWN}
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What one client was offered last: its search, and the active tools, best first. `seen` are tools whose output it has."""
+    """The last offer to a client: its search, and the active tools, best first. `seen` are tools whose output it has."""
 
     asked: Request | None = None
     active: tuple[str, ...] = ()
@@ -72,57 +72,59 @@ class Attending:
     async def answered(
         self, services: Services, request: Request, own: Callable[[Request], Awaitable[Answer]]
     ) -> Answer:
-        """Returns the answer to a call; `own` answers those of Wayfare's own tools, `services` are the client's. Raises Refusal."""
+        """Returns the answer to a call; `own` answers calls of Wayfare's own tools, `services` are the client's. Raises Refusal."""
         if request.tool == SEARCH.definition.name:
             return await self._searched(request, own)
         if request.tool in _OWN and request.tool != EXECUTE.definition.name:
             return await own(request)
         tools = await anyio.to_thread.run_sync(self._allowed, request.options, request.client)
-        called = tools.get(request.tool)
-        named = request.arguments.get("tool", "") if request.tool in _OWN else request.tool
-        wanted = called.id if called else str(named)
+        tool = tools.get(request.tool)
+        name = request.arguments.get("tool", "") if request.tool in _OWN else request.tool
+        tool_id = tool.id if tool else str(name)
         turn = self.turn(SESSION_OWNER.get(), request.options)
-        if _parameters(request.options).hallucination_gate and refusal(turn.active, wanted) is not None:
-            return _refused(tools, turn, wanted)
-        if called is None:
-            made = await own(request)
+        if _parameters(request.options).hallucination_gate and refusal(turn.active, tool_id) is not None:
+            return _refused(tools, turn, tool_id)
+        if tool is None:
+            result = await own(request)
         else:
-            asked = {"tool": called.id, "arguments": dict(request.arguments)}
-            made = await execute_tool(services, replace(request, arguments=asked, mirrored=True), read_only=False)
-        if not made.is_error and not request.arguments.get(DRY_RUN):
-            await self._observed(request, turn, wanted)
-        return made
+            arguments = {"tool": tool.id, "arguments": dict(request.arguments)}
+            result = await execute_tool(services, replace(request, arguments=arguments, mirrored=True), read_only=False)
+        if not result.is_error and not request.arguments.get(DRY_RUN):
+            await self._observed(request, turn, tool_id)
+        return result
 
     async def _searched(self, request: Request, own: Callable[[Request], Awaitable[Answer]]) -> Answer:
-        made = await own(request)
-        if made.is_error:
-            return made
-        owner, document = SESSION_OWNER.get(), dict(made.structured_content or {})
+        result = await own(request)
+        if result.is_error:
+            return result
+        owner, document = SESSION_OWNER.get(), dict(result.structured_content or {})
         seen = self.turn(owner, request.options).seen
         document["candidates"] = await anyio.to_thread.run_sync(self._activated, owner, request, document, seen)
         return answer(document)
 
     async def _observed(self, request: Request, turn: Turn, tool: str) -> None:
-        """An observation: what a tool gave may be what others need, so the last step is gated again."""
+        """Notes the output of a tool. It may be a precondition of other tools, so the last step is gated again."""
         owner, seen = SESSION_OWNER.get(), tuple(dict.fromkeys((*turn.seen, tool)))
         if turn.asked is None or seen == turn.seen:
             return
-        asked = turn.asked
-        if any(one.preconditions for one in self.services.app.catalogs.catalog(request.options.catalog).tools):
-            document = await anyio.to_thread.run_sync(search, self.services.app, asked, seen)
-            await anyio.to_thread.run_sync(self._activated, owner, asked, document, seen)
+        previous = turn.asked
+        if any(tool.preconditions for tool in self.services.app.catalogs.catalog(request.options.catalog).tools):
+            document = await anyio.to_thread.run_sync(search, self.services.app, previous, seen)
+            await anyio.to_thread.run_sync(self._activated, owner, previous, document, seen)
         else:
             self._keep(owner, request.options, replace(turn, seen=seen))
 
     def _activated(
-        self, owner: SessionOwner, asked: Request, document: Mapping[str, Any], seen: tuple[str, ...]
+        self, owner: SessionOwner, request: Request, document: Mapping[str, Any], seen: tuple[str, ...]
     ) -> list[dict[str, Any]]:
-        listed_as = {tool.id: name for name, tool in self._allowed(asked.options, asked.client).items()}
+        listed_as = {tool.id: name for name, tool in self._allowed(request.options, request.client).items()}
         candidates = [
-            {**one, "listed_as": listed_as[one["tool"]]} for one in document["candidates"] if one["tool"] in listed_as
+            {**candidate, "listed_as": listed_as[candidate["tool"]]}
+            for candidate in document["candidates"]
+            if candidate["tool"] in listed_as
         ]
-        active = tuple(one["tool"] for one in candidates)
-        self._keep(owner, asked.options, Turn(asked, active, seen))
+        active = tuple(candidate["tool"] for candidate in candidates)
+        self._keep(owner, request.options, Turn(request, active, seen))
         return candidates
 
     def _keep(self, owner: SessionOwner, options: EndpointOptions, turn: Turn) -> None:
@@ -153,12 +155,12 @@ def _parameters(options: EndpointOptions) -> ToolAttentionParameters:
     return cast(ToolAttentionParameters, options.parameters())
 
 
-def _refused(tools: Mapping[str, Tool], turn: Turn, wanted: str) -> Answer:
+def _refused(tools: Mapping[str, Tool], turn: Turn, tool_id: str) -> Answer:
     active = {id_: (name, tool) for name, tool in tools.items() if (id_ := tool.id) in turn.active}
     top = [active[id_] for id_ in turn.active if id_ in active]
     document = {
-        **(refusal([name for name, _ in top], wanted) or {}),
-        "why": f"{one_line(wanted, NAME_CHARS)} is not among the tools that the last search brought up."
+        **(refusal([name for name, _ in top], tool_id) or {}),
+        "why": f"{one_line(tool_id, NAME_CHARS)} is not among the tools that the last search brought up."
         if turn.asked
         else "Nothing was searched yet, so that no tool can be called.",
         "try": "Call one of the available tools, or search_tools in other words."

@@ -76,7 +76,7 @@ class EndpointOptions:
         Raises ParameterError for an unknown name, an invalid time, a mirror or the mode attention with several catalogs, or that mode
         with a mirror or another router.
         """
-        chosen: dict[str, str] = {}
+        options: dict[str, str] = {}
         catalogs: list[str] = []
         timeout_s, fallback = cls.timeout_s, cls.fallback
         settings: dict[str, str] = {}
@@ -94,17 +94,17 @@ class EndpointOptions:
             elif name == "catalog":
                 catalogs.append(value)
             elif name in {"router", "preset"} or (name == "mode" and value in MODES):
-                chosen[name] = value
+                options[name] = value
             else:
                 raise ParameterError(
                     f"The address has {name}={value}; it takes catalog, router, preset, timeout, fallback=on|off, mirror=SERVER, mode=attention and set=K=V."
                 )
-        if chosen.get("mode") == ATTENTION_MODE:
-            chosen.setdefault("router", ATTENTION_ROUTER)
+        if options.get("mode") == ATTENTION_MODE:
+            options.setdefault("router", ATTENTION_ROUTER)
             settings.setdefault("outputs", NOTHING)
         first, *further = dict.fromkeys(catalogs) or (catalog,)
         return cls(
-            first, **chosen, settings=settings, timeout_s=timeout_s, fallback=fallback, mirror=tuple(mirror), further=tuple(further)
+            first, **options, settings=settings, timeout_s=timeout_s, fallback=fallback, mirror=tuple(mirror), further=tuple(further)
         )  # fmt: skip
 
     def __post_init__(self) -> None:
@@ -116,16 +116,16 @@ class EndpointOptions:
             )
 
     def pairs(self) -> list[tuple[str, str]]:
-        named = [
+        pairs = [
             *(("catalog", catalog) for catalog in self.catalogs),
             ("router", self.router),
             ("preset", self.preset),
             ("timeout", f"{self.timeout_s:g}"),
             ("fallback", "on" if self.fallback else "off"),
         ]
-        named += [("mode", self.mode)] if self.attention else []
-        named += [("mirror", server) for server in self.mirror]
-        return [*named, *(("set", f"{name}={value}") for name, value in self.settings.items())]
+        pairs += [("mode", self.mode)] if self.attention else []
+        pairs += [("mirror", server) for server in self.mirror]
+        return [*pairs, *(("set", f"{name}={value}") for name, value in self.settings.items())]
 
     def parameters(self, n: int | None = None, *, usual: Mapping[str, Value] | None = None) -> Parameters:
         """Returns the router's parameters, with `n` candidates if the router has that knob. The `usual` values hold if the address
@@ -177,15 +177,15 @@ class ResultStore:
     """
 
     def __init__(self, kept_chars: int = KEPT_CHARS) -> None:
-        self._texts: LRUCache[tuple[str, str], KeptText] = LRUCache(kept_chars, getsizeof=lambda kept: len(kept.text))
+        self._texts: LRUCache[tuple[str, str], KeptText] = LRUCache(kept_chars, getsizeof=lambda text: len(text.text))
         self._links: LRUCache[tuple[str, str], ResourceLink] = LRUCache(MOST_LINKS)
         self._lock = threading.Lock()
         self._client = ""
 
     def of(self, client: str) -> Self:
-        seen = copy.copy(self)
-        seen._client = client
-        return seen
+        view = copy.copy(self)
+        view._client = client
+        return view
 
     def keep(self, kept: KeptText, handle: str = "") -> str:
         """Keeps a text and returns its handle: the given one, or a random one that cannot be guessed. Only the
@@ -227,7 +227,7 @@ async def no_progress(progress: float, total: float | None = None, message: str 
 @dataclass(frozen=True)
 class Request:
     """One tools/call: the tool, its arguments, the client and the options. `client` is the name that the client gives
-    itself, or the name of its token if the token is `known`; `announced` is always the former. `side` reaches the client
+    itself, or the name of its token if the token is `known`; `announced` is always its own name. `side` reaches the client
     during the request. A `mirrored` call wants the
     unchanged result of the tool."""
 
@@ -277,8 +277,8 @@ def in_thread(work: Callable[[Services, Request], Mapping[str, Any] | Answer]) -
     """Returns the function of a tool whose work blocks, and gives an answer or its document."""
 
     async def run(services: Services, request: Request) -> Answer:
-        given = await anyio.to_thread.run_sync(work, services, request)
-        return given if isinstance(given, Answer) else answer(given)
+        result = await anyio.to_thread.run_sync(work, services, request)
+        return result if isinstance(result, Answer) else answer(result)
 
     return run
 

@@ -1,7 +1,7 @@
 """Notifies clients of changes of their lists: after an edit of a catalog, a pin, a decision about a definition, or a search in the mode attention.
 
 Up to 2025-11-25 a session that has listed tools is notified. From 2026-07-28 on a client asks for it with `subscriptions/listen`. The client
-of `wayfare mcp` is notified of the console's changes, also by the next console if one ends.
+of `wayfare mcp` is notified of the console's changes, and after its end of the next console's changes.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ Subscription = tuple[SessionOwner, ServerId, str]
 
 @dataclass(eq=False)
 class Listener:
-    """A client that is told of changes: its request for tools, and what it knows of the state that its lists follow from."""
+    """A client that gets notifications: its request for tools, and the last states of its lists that it was notified of."""
 
     request: PartRequest
     tell: Tell
@@ -73,7 +73,7 @@ class Listener:
     state: tuple[Any, ...]
     parts: tuple[Any, ...]
     uris: dict[str, tuple[ServerId, int]] = field(default_factory=dict[str, tuple[ServerId, int]])
-    """The resources that it has subscribed to: the server, and how often that has said that the resource changed."""
+    """Its subscribed resources, each with the server and the number of that server's updates."""
 
 
 class Changes:
@@ -86,15 +86,15 @@ class Changes:
         self._sessions: LRUCache[str, Listener] = LRUCache(MOST)
         self._streams: set[Listener] = set()
         self._subscribers: Counter[Subscription] = Counter()
-        self._tried_s: dict[ServerId, float] = {}  # when a lost subscription at a server was begun again
+        self._tried_s: dict[ServerId, float] = {}  # when a lost subscription at a server was last renewed
 
     async def listed(self, session_id: str, session: Any, request: PartRequest, tools: list[mcp_types.Tool]) -> None:
-        """A session of the older protocol has this list now."""
-        before = self._sessions.get(session_id)
-        made = Listener(request, by_notification(session), fingerprint(tools), *await self._state(request))
-        if before is not None:
-            made.uris = before.uris
-        self._sessions[session_id] = made
+        """Notes the list that a session of the older protocol has now."""
+        previous = self._sessions.get(session_id)
+        listener = Listener(request, by_notification(session), fingerprint(tools), *await self._state(request))
+        if previous is not None:
+            listener.uris = previous.uris
+        self._sessions[session_id] = listener
 
     async def subscribe(self, session_id: str, session: Any, request: PartRequest, uri: str, *, wanted: bool) -> None:
         """Begins or ends a subscription of a session of the older protocol to a resource. Raises MCPError."""
@@ -108,9 +108,9 @@ class Changes:
                 await self._unsubscribe(listener, [uri])
 
     async def left(self, session_id: str) -> None:
-        gone = self._sessions.pop(session_id, None)
-        if gone is not None:
-            await self._unsubscribe(gone, list(gone.uris))
+        listener = self._sessions.pop(session_id, None)
+        if listener is not None:
+            await self._unsubscribe(listener, list(listener.uris))
 
     async def _subscribe(self, listener: Listener, uri: str) -> None:
         if uri in listener.uris:
@@ -122,22 +122,22 @@ class Changes:
         self._subscribers[listener.request.owner, server, uri] += 1
 
     async def _unsubscribe(self, listener: Listener, uris: Iterable[str]) -> None:
-        """Ends subscriptions; that at a server ends with its last subscriber."""
+        """Ends subscriptions. The last subscriber also ends the subscription at the server."""
         for uri in uris:
             server, _ = listener.uris.pop(uri, (None, 0))
             if server is None:
                 continue
-            one = listener.request.owner, server, uri
-            self._subscribers[one] -= 1
-            if not self._subscribers[one]:
-                del self._subscribers[one]
+            subscription = listener.request.owner, server, uri
+            self._subscribers[subscription] -= 1
+            if not self._subscribers[subscription]:
+                del self._subscribers[subscription]
                 try:
                     await self._endpoint.parts.subscribe(server, uri, listener.request.owner, wanted=False)
                 except (MCPError, WayfareError) as error:
                     _log.info("%s of %s: %s", uri, server.server, error)
 
     async def look(self, owner: SessionOwner) -> None:
-        """Tells a client at once what its own call has changed."""
+        """Notifies a client at once of changes by its own call."""
         for listener in (*self._sessions.values(), *self._streams):
             if listener.request.owner == owner:
                 await self._told(listener)
@@ -157,7 +157,7 @@ class Changes:
         self._streams.add(listener)
         try:
             for uri in uris:
-                with suppress(MCPError), errors_of_the_protocol():  # it is not among those that are acknowledged
+                with suppress(MCPError), errors_of_the_protocol():  # it is not acknowledged
                     await self._subscribe(listener, uri)
             with self._uses.use("agent", listener.request.client) if listener.uris else nullcontext():
                 yield
@@ -176,19 +176,19 @@ class Changes:
                 for listener in list(self._streams):
                     await self._told(listener)
                 if self._subscribers:
-                    for one in await anyio.to_thread.run_sync(self._lost, list(self._subscribers)):
-                        tasks.start_soon(self._begin_again, one)
+                    for subscription in await anyio.to_thread.run_sync(self._lost, list(self._subscribers)):
+                        tasks.start_soon(self._begin_again, subscription)
 
-    def _lost(self, subscribed: list[Subscription]) -> list[Subscription]:
-        now_s, lost = time.monotonic(), self._endpoint.parts.lost
-        found = [one for one in subscribed if now_s >= self._tried_s.get(one[1], -math.inf) + AGAIN_S and lost(*one)]
-        self._tried_s |= {server: now_s for _, server, _ in found}
-        return found
+    def _lost(self, candidates: list[Subscription]) -> list[Subscription]:
+        now_s, is_lost = time.monotonic(), self._endpoint.parts.lost
+        keys = [key for key in candidates if now_s >= self._tried_s.get(key[1], -math.inf) + AGAIN_S and is_lost(*key)]
+        self._tried_s |= {server: now_s for _, server, _ in keys}
+        return keys
 
-    async def _begin_again(self, lost: Subscription) -> None:
-        """Opens the next session with a server by a subscription that the last one had."""
-        owner, server, uri = lost
-        if lost not in self._subscribers:
+    async def _begin_again(self, subscription: Subscription) -> None:
+        """Renews a subscription, which opens the next session with the server."""
+        owner, server, uri = subscription
+        if subscription not in self._subscribers:
             return
         try:
             await self._endpoint.parts.subscribe(server, uri, owner, wanted=True)
@@ -196,7 +196,7 @@ class Changes:
             _log.info("%s of %s is not heard of: %s", uri, server.server, error)
 
     async def _told(self, listener: Listener) -> bool:
-        """Tells a listener what has changed. Returns whether it is still there."""
+        """Notifies a listener of changes. Returns whether it is still connected."""
         try:
             state, parts = await self._state(listener.request)
             kinds = ["resources", "prompts"] if parts != listener.parts else []
@@ -210,11 +210,13 @@ class Changes:
                 await listener.tell(EVENTS[kind])
             if "resources" in kinds:  # perhaps it may not read them any more
                 may_read = partial(self._endpoint.parts.may_read, listener.request)
-                kept = [one for one, (of, _) in listener.uris.items() if of.server in parts[0] and may_read(of.server)]
-                await self._unsubscribe(listener, listener.uris.keys() - kept)
-            for uri, (server, known) in list(listener.uris.items()):
+                uris = [
+                    uri for uri, (id_, _) in listener.uris.items() if id_.server in parts[0] and may_read(id_.server)
+                ]
+                await self._unsubscribe(listener, listener.uris.keys() - uris)
+            for uri, (server, known_updates) in list(listener.uris.items()):
                 updates = self._app.upkeep.updates(server, uri)
-                if updates != known:
+                if updates != known_updates:
                     listener.uris[uri] = server, updates
                     await listener.tell(ResourceUpdated(uri=uri))
         except Exception as error:  # noqa: BLE001  one failing client must not block the rest
@@ -234,17 +236,17 @@ class Changes:
     def _read_state(self, request: PartRequest) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
         """Returns the state that decides the tools of a client, and the state that decides its resources and prompts."""
         options, governance, client = request.options, self._app.governance, request.client
-        known, servers = list[Any](), tuple[str, ...]()
+        state, servers = list[Any](), tuple[str, ...]()
         with suppress(WayfareError):  # a catalog was removed, or has none of these servers
             for name in options.catalogs:
                 catalog = self._app.catalogs.catalog(name)
-                known += [id(catalog), catalog, *self._app.health.down(name)]
+                state += [id(catalog), catalog, *self._app.health.down(name)]
                 servers = tuple(chosen(governance.admission, client, catalog, options.mirror)) if options.mirror else ()
         clients = governance.clients
         scope = governance.policy, clients.in_force(client), clients.any_client, clients.without_token
         active = self._endpoint.attending.turn(request.owner, options).active
         parts = (servers, scope, self._app.upkeep.heard(options.catalog)) if options.mirror else ()
-        return (*known, governance.definitions.version, scope, active), parts
+        return (*state, governance.definitions.version, scope, active), parts
 
 
 def by_notification(session: Any) -> Tell:
@@ -260,7 +262,7 @@ def fingerprint(tools: list[mcp_types.Tool]) -> str:
 
 
 class JoinedChanges:
-    """The same for the one client of `wayfare mcp`, by `subscriptions/listen` at the console. Lives in a task group."""
+    """Notifies the client of `wayfare mcp`, by `subscriptions/listen` at the console. Lives in a task group."""
 
     def __init__(self, backend: StdioBackend, tasks: TaskGroup) -> None:
         self._backend = backend
@@ -279,15 +281,15 @@ class JoinedChanges:
         elif wanted and uri not in self._uris:
             if len(self._uris) >= MOST_URIS:
                 raise MCPError(mcp_types.INVALID_PARAMS, f"A client may subscribe to {MOST_URIS} resources at once.")
-            about = Wanted(resource_subscriptions=[uri])
-            honored, scope = await self._begun(about, request, by_notification(session))
+            topics = Wanted(resource_subscriptions=[uri])
+            honored, scope = await self._begun(topics, request, by_notification(session))
             if not honored.resource_subscriptions:
                 scope.cancel()
                 raise MCPError(mcp_types.INVALID_PARAMS, f"{uri} is no resource that can be subscribed to here.")
             self._uris[uri] = scope
 
     async def look(self, _: Any) -> None:
-        """Does nothing: the console tells by itself."""
+        """Does nothing, because the console notifies by itself."""
 
     async def listen(self, context: Any, params: Any, request: PartRequest) -> Any:
         bus = InMemorySubscriptionBus()
@@ -297,51 +299,51 @@ class JoinedChanges:
         finally:
             scope.cancel()
 
-    async def _begun(self, wanted: Wanted, request: PartRequest, tell: Tell) -> tuple[Wanted, anyio.CancelScope]:
-        """Begins to hear what the console honors of the wish. Returns that, and the scope that ends it. Starts a console if there is
-        none. Raises MCPError."""
+    async def _begun(self, topics: Wanted, request: PartRequest, tell: Tell) -> tuple[Wanted, anyio.CancelScope]:
+        """Begins to listen to the console. Returns the topics that the console honors, and the scope that ends it. Starts a console if
+        there is none. Raises MCPError."""
         try:
             await self._backend.joined(self._tasks)
         except WayfareError as error:
             raise MCPError(mcp_types.INTERNAL_ERROR, str(error)) from error
-        return await self._tasks.start(self._hear, wanted, request, tell)
+        return await self._tasks.start(self._hear, topics, request, tell)
 
     async def _hear(
-        self, wanted: Wanted, request: PartRequest, tell: Tell, *, task_status: Any = anyio.TASK_STATUS_IGNORED
+        self, topics: Wanted, request: PartRequest, tell: Tell, *, task_status: Any = anyio.TASK_STATUS_IGNORED
     ) -> None:
-        """Tells what the consoles tell, one after the other. After a loss, every wanted list and resource may have changed."""
+        """Passes on the notifications of each console in turn. After a loss, every list and resource may have changed."""
         wait_s, heard = FIRST_WAIT_S, False
         with anyio.CancelScope() as scope:
             while True:
                 try:
                     if (joined := await self._backend.running(self._tasks)) is not None:
-                        async with joined.listening(request, wanted) as events:
-                            missed = _all_of(events.honored) if heard else await self._missed(wanted, request)
-                            if heard and not missed:
+                        async with joined.listening(request, topics) as events:
+                            missed_events = _all_of(events.honored) if heard else await self._missed(topics, request)
+                            if heard and not missed_events:
                                 raise LookupError("the next console honors nothing of it yet")
                             if not heard:
                                 task_status.started((events.honored, scope))
                             wait_s, heard = FIRST_WAIT_S, True
-                            for event in missed:
+                            for event in missed_events:
                                 await tell(event)
                             async for event in events:
                                 await tell(event)
                 except Exception as error:
-                    if not heard and wanted is not LISTS:
+                    if not heard and topics is not LISTS:
                         raise MCPError(mcp_types.INTERNAL_ERROR, "Wayfare's console tells of no changes.") from error
                     _log.debug("no changes are heard: %s", error)
                 await anyio.sleep(wait_s)
                 wait_s = min(2 * wait_s, LONGEST_WAIT_S)
 
-    async def _missed(self, wanted: Wanted, request: PartRequest) -> list[ServerEvent]:
-        if wanted is not LISTS or fingerprint(await self._backend.listed(self._tasks, request)) == self._tools:
+    async def _missed(self, topics: Wanted, request: PartRequest) -> list[ServerEvent]:
+        if topics is not LISTS or fingerprint(await self._backend.listed(self._tasks, request)) == self._tools:
             return []
         return [EVENTS["tools"]]
 
 
-def _all_of(wanted: Wanted) -> list[ServerEvent]:
-    lists = [event for kind, event in EVENTS.items() if getattr(wanted, f"{kind}_list_changed")]
-    return [*lists, *(ResourceUpdated(uri=uri) for uri in wanted.resource_subscriptions or ())]
+def _all_of(topics: Wanted) -> list[ServerEvent]:
+    lists = [event for kind, event in EVENTS.items() if getattr(topics, f"{kind}_list_changed")]
+    return [*lists, *(ResourceUpdated(uri=uri) for uri in topics.resource_subscriptions or ())]
 
 
 TellsClients = Changes | JoinedChanges

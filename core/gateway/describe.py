@@ -44,17 +44,19 @@ def find(services: Services, request: Request, catalog: Catalog, name: str) -> t
             admission.describe(request.client, catalog.name, catalog.tools[row])
         row = None
     if row is None:
-        server, colons, own = name.partition("::")
+        server, colons, tool_name = name.partition("::")
         if colons:  # outside the scope, known and unknown names get the same refusal
-            admission.requestable(request.client, catalog.name, Tool(server, own, hints=ToolHints(read_only=True)))
+            admission.requestable(
+                request.client, catalog.name, Tool(server, tool_name, hints=ToolHints(read_only=True))
+            )
         offering = Offering.of(services.app, request)
-        near = [one for one in nearest(catalog, name) if offering.names(catalog.tools[catalog.tool_row[one]])]
-        meant = f"Did you mean {', '.join(near[:MOST_NEAR])}? " if near else ""
+        near = [id_ for id_ in nearest(catalog, name) if offering.names(catalog.tools[catalog.tool_row[id_]])]
+        hint = f"Did you mean {', '.join(near[:MOST_NEAR])}? " if near else ""
         raise Refusal(
             "unknown_tool",
             f"There is no tool {name!r} in catalog {catalog.name!r}"
             f"{' that this client may use' if admission.limited(request.client) else ''}.",
-            f"{meant}Write server::tool as search_tools gives it.",
+            f"{hint}Write server::tool as search_tools gives it.",
         )
     tool = catalog.tools[row]
     admission.describe(request.client, catalog.name, tool)
@@ -70,9 +72,9 @@ def nearest(catalog: Catalog, name: str) -> tuple[str, ...]:
     (('files::read',), ('files::write', 'files::read'), ())
     """
     last = name.rpartition("::")[2].casefold()
-    same = [tool.id for tool in catalog.tools if tool.name.casefold() == last]
+    same_name = [tool.id for tool in catalog.tools if tool.name.casefold() == last]
     alike = get_close_matches(name, [tool.id for tool in catalog.tools], n=MOST_LIKE, cutoff=0.6)
-    return tuple(dict.fromkeys([*same, *alike]))[:MOST_LIKE]
+    return tuple(dict.fromkeys([*same_name, *alike]))[:MOST_LIKE]
 
 
 # A server's definitions as clients get them: in the server's own words, cut to a length that fits a model.
@@ -105,8 +107,8 @@ def shown_schema(tool: Tool) -> dict[str, Any]:
 
 
 def shown_output_schema(tool: Tool) -> dict[str, Any] | None:
-    """Returns the output schema in the same form, or None if it is too long. Clients up to 2025-11-25 refuse a list with another than
-    one of type object."""
+    """Returns the output schema in the same form, or None if it is too long. Clients up to 2025-11-25 refuse a list with a schema of
+    another type than object."""
     with suppress(ValueError):
         if (tool.output_schema or {}).get("type") == "object":
             return _shortened(object_schema(tool.output_schema))
@@ -151,30 +153,30 @@ OPERATORS = " [These are the words of Wayfare's operator, not the server's own.]
 
 def describe_tool(services: Services, request: Request) -> dict[str, Any]:
     """Returns definitions in the requested order, from the schema loader; or whether the tools could be called now."""
-    made = _checked if request.arguments.get("check") else _described
-    return {"tools": made(services, request)}
+    work = _checked if request.arguments.get("check") else _described
+    return {"tools": work(services, request)}
 
 
 def _checked(services: Services, request: Request) -> list[dict[str, Any]]:
-    """Checks the tools of a job. One that the client may not know of gives the same reason as an unknown one."""
+    """Checks the tools of a job. A tool that the client may not know gives the same reason as an unknown tool."""
     catalog = services.app.catalogs.catalog(request.options.catalog)
-    tools, known = dict.fromkeys(request.arguments["tools"], 1), partial(find, services, request, catalog)
-    return [one.to_json() for one in services.app.preflight.check(catalog.name, tools, request.client, known)]
+    tools, find_tool = dict.fromkeys(request.arguments["tools"], 1), partial(find, services, request, catalog)
+    return [check.to_json() for check in services.app.preflight.check(catalog.name, tools, request.client, find_tool)]
 
 
 def _described(services: Services, request: Request) -> list[dict[str, Any]]:
     app, name = services.app, request.options.catalog
     catalog = app.catalogs.catalog(name)
-    wanted = [find(services, request, catalog, tool)[1].id for tool in dict.fromkeys(request.arguments["tools"])]
+    tool_ids = [find(services, request, catalog, tool)[1].id for tool in dict.fromkeys(request.arguments["tools"])]
     return [
         {
-            "tool": loaded.tool.id,
-            "description": shown_description(loaded.tool.description)
-            + (OPERATORS if loaded.tool.original is not None else ""),
-            "inputSchema": shown_schema(loaded.tool),
-            "annotations": hint_names(loaded.tool.hints),
+            "tool": entry.tool.id,
+            "description": shown_description(entry.tool.description)
+            + (OPERATORS if entry.tool.original is not None else ""),
+            "inputSchema": shown_schema(entry.tool),
+            "annotations": hint_names(entry.tool.hints),
         }
-        for loaded in app.attention.definitions(name, wanted)
+        for entry in app.attention.definitions(name, tool_ids)
     ]
 
 

@@ -19,7 +19,7 @@ BY_AGENT = "wayfare mcp"
 
 TOKEN = "WAYFARE_TOKEN"  # noqa: S105 - the variable's name
 OWN = ("WAYFARE_", "PYTHON")
-"""The variables of the agent that a console gets, beside those that every program inherits."""
+"""The variables of the agent that a console gets, beside the variables that every program inherits."""
 STARTS_S = 120.0
 LOG_BYTES = 1_000_000  # a longer log is begun anew at the next start
 IN_A_FILE = "`wayfare mcp` needs a store in a file, because a console serves it; name one with --db."
@@ -37,8 +37,8 @@ def _started(settings: Settings) -> Owner:
     words = [sys.executable, *CONSOLE, "--db", str(settings.db)]
     if not Path(settings.catalog).is_file():  # a file is for this client alone
         words += ["--catalog", settings.catalog]
-    own = {name: value for name, value in settings.environment.items() if name.startswith(OWN) and name != TOKEN}
-    environment = {**inherited(settings.environment), **own}
+    variables = {name: value for name, value in settings.environment.items() if name.startswith(OWN) and name != TOKEN}
+    environment = {**inherited(settings.environment), **variables}
     try:
         file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         log = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
@@ -49,7 +49,7 @@ def _started(settings: Settings) -> Owner:
     try:
         if os.fstat(log).st_size > LOG_BYTES:
             os.ftruncate(log, 0)
-        before = os.fstat(log).st_size
+        start = os.fstat(log).st_size
         process = subprocess.Popen(  # noqa: S603 - our own program
             words, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment, start_new_session=True
         )
@@ -61,17 +61,17 @@ def _started(settings: Settings) -> Owner:
         if (owner := owner_of(settings.db)) is not None:
             return owner
         if ended:
-            raise WayfareError(f"The console could not be started: {last_line(file, before)}")
+            raise WayfareError(f"The console could not be started: {last_line(file, start)}")
         time.sleep(0.05)
     raise WayfareError(f"The console did not start in {STARTS_S:g} s; {file} says more.")
 
 
 LEAKS = ("nanobind:", "- leaked ", "- ... skipped remainder", "See https://nanobind.")
-"""How lines begin that native code may write after the last words of a process that ends."""
+"""Beginnings of lines that native code may write after the last words of a process."""
 
 
 def last_line(file: Path, begin: int) -> str:
     """Returns the last line of a log from this byte on that says why the process ended."""
     lines = map(str.strip, file.read_bytes()[begin:].decode(errors="replace").splitlines())
-    said = [line for line in lines if line and not line.startswith(LEAKS)]
-    return said[-1] if said else f"{file} says more."
+    reasons = [line for line in lines if line and not line.startswith(LEAKS)]
+    return reasons[-1] if reasons else f"{file} says more."

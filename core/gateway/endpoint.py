@@ -48,9 +48,9 @@ INSTRUCTIONS = (
 
 @made_once
 def own_tokens() -> int:
-    """Returns the tokens of the definitions of the endpoint's tools, counted as those of a catalog are, with the longest summary."""
-    own = (Tool("", one.name, one.description or "", input_schema=one.input_schema) for one in DEFINITIONS)
-    return sum(map(definition_tokens, own)) + SUMMARY_TOKENS
+    """Returns the tokens of the definitions of the endpoint's tools, counted like definitions of a catalog, with the longest summary."""
+    tools = (Tool("", tool.name, tool.description or "", input_schema=tool.input_schema) for tool in DEFINITIONS)
+    return sum(map(definition_tokens, tools)) + SUMMARY_TOKENS
 
 
 _log = logging.getLogger(__name__)
@@ -68,8 +68,8 @@ class Endpoint:
         await self._note(request)
         request = self._by_execute(request)
         answer = await self._answer(request)
-        said: Any = answer.structured_content or {}
-        error = str(said.get("error", "tool_error")) if answer.is_error else ""
+        document: Any = answer.structured_content or {}
+        error = str(document.get("error", "tool_error")) if answer.is_error else ""
         tool = request.tool if request.tool in _TOOLS else "unknown"
         self._services.app.telemetry.answered(tool, time.perf_counter() - began, error)
         return answer
@@ -83,10 +83,10 @@ class Endpoint:
     async def offered(self, request: PartRequest) -> list[mcp_types.Tool]:
         options, admission = request.options, self._services.app.governance.admission
         if not (options.mirror or options.attention):
-            own = [*DEFINITIONS, *IMPROVING_DEFINITIONS] if self._improves(request) else DEFINITIONS
-            with suppress(WayfareError):  # the first call tells
-                return await anyio.to_thread.run_sync(self._with_pinned, request, own)
-            return own
+            definitions = [*DEFINITIONS, *IMPROVING_DEFINITIONS] if self._improves(request) else DEFINITIONS
+            with suppress(WayfareError):  # the first call reports it
+                return await anyio.to_thread.run_sync(self._with_pinned, request, definitions)
+            return definitions
         try:
             client = admission.identified(request.client, known=request.known)
             if options.attention:
@@ -95,21 +95,21 @@ class Endpoint:
         except WayfareError as error:
             raise MCPError(INVALID_PARAMS, visible(str(error))) from error
 
-    def _with_pinned(self, request: PartRequest, own: list[mcp_types.Tool]) -> list[mcp_types.Tool]:
+    def _with_pinned(self, request: PartRequest, definitions: list[mcp_types.Tool]) -> list[mcp_types.Tool]:
         client = self._client(request)
         if client == ANONYMOUS and self._services.app.governance.clients.without_token is None:
-            return own
-        return with_pinned(self._services, request.options, client, own, self._pinned(request))
+            return definitions
+        return with_pinned(self._services, request.options, client, definitions, self._pinned(request))
 
     def _by_execute(self, request: Request) -> Request:
-        """Returns a call of a pinned tool as one of `execute_tool`, with the unchanged result."""
+        """Returns a call of a pinned tool as a call of `execute_tool`, with the unchanged result."""
         if request.tool in _TOOLS or request.options.mirror or request.options.attention:
             return request
         tool = self._pinned(request).get(request.tool)
         if tool is None:
             return request
-        asked: dict[str, Any] = {"tool": tool, "arguments": dict(request.arguments)}
-        return replace(request, tool=EXECUTE.definition.name, arguments=asked, mirrored=True)
+        arguments: dict[str, Any] = {"tool": tool, "arguments": dict(request.arguments)}
+        return replace(request, tool=EXECUTE.definition.name, arguments=arguments, mirrored=True)
 
     def _pinned(self, request: Request | PartRequest) -> dict[str, str]:
         return pinned(self._services, request.options, self._client(request), _TOOLS)
@@ -129,10 +129,10 @@ class Endpoint:
         return admission.improves(request.client, known=request.known)
 
     async def _note(self, request: Request | PartRequest) -> None:
-        visits, who = self._services.app.governance.visits, (request.announced, request.client if request.known else "")
-        if not visits.again(*who):
-            with suppress(StoreError):  # the request itself tells
-                await anyio.to_thread.run_sync(visits.note, *who)
+        visits, key = self._services.app.governance.visits, (request.announced, request.client if request.known else "")
+        if not visits.again(*key):
+            with suppress(StoreError):  # the request itself reports it
+                await anyio.to_thread.run_sync(visits.note, *key)
 
     async def _answer(self, request: Request) -> Answer:
         try:
@@ -168,7 +168,7 @@ class Endpoint:
         if tool is None:
             raise Refusal(
                 "unknown_tool",
-                f"Wayfare has no tool {one_line(request.tool, 100)!r} of its own; it has {', '.join(one.name for one in DEFINITIONS)}.",
+                f"Wayfare has no tool {one_line(request.tool, 100)!r} of its own; it has {', '.join(tool.name for tool in DEFINITIONS)}.",
                 "Tools of the connected servers are called through execute_tool.",
             )
         if request.tool in IMPROVING:
@@ -214,9 +214,9 @@ def _unpacked(arguments: dict[str, Any]) -> dict[str, Any]:
     inner = arguments.get("arguments")
     if isinstance(inner, str):
         try:
-            found: object = json.loads(inner)
+            document: object = json.loads(inner)
         except (ValueError, RecursionError):
             return arguments
-        if isinstance(found, dict):
-            return {**arguments, "arguments": cast("dict[str, Any]", found)}
+        if isinstance(document, dict):
+            return {**arguments, "arguments": cast("dict[str, Any]", document)}
     return arguments

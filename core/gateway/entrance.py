@@ -1,4 +1,4 @@
-"""The entrance of `/mcp`: who may come in, a bound on the requests inside, turns that go round between clients, and who uses the console.
+"""The entrance of `/mcp`: access tokens and host names, a bound on the requests inside, turns of clients, and uses of the console.
 
 Access tokens are JWT (RFC 9068) of the authorization server that the operator trusts. A console in the background ends without any use.
 """
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     import jwt
 
 MOST_INSIDE, MOST_WAITING, AT_ONCE = 128, 40, min(4, max(2, os.cpu_count() or 2))
-"""Requests that are not answered yet; those of them that wait for a turn, less than a second at 60 a second; turns at a time, one a
-processor: more would only take the interpreter from the event loop."""
+"""Requests that are not answered yet; requests that wait for a turn, less than a second at 60 a second; turns at a time, one a
+processor, because more would only take the interpreter from the event loop."""
 TURN_S = 1.0
 """A request that has its turn for longer waits for a person or a server."""
 SHARE = 0.1
@@ -46,8 +46,8 @@ NAME_CHARS = 80
 CLIENT_INFO = "io.modelcontextprotocol/clientInfo"
 TOO_MANY, ENDING = -32029, -32028
 PATH, COOKIE = "/mcp", "wayfare-client"
-"""The cookie tells clients without a token and without a session apart: from 2026-07-28 on the protocol has no sessions."""
-"""A code from the range of JSON-RPC for server errors; the codes that MCP names mean something else."""
+"""The cookie tells clients without a token and a session apart, because from 2026-07-28 on the protocol has no sessions."""
+"""The two codes are from the range of JSON-RPC for server errors; the codes that MCP names mean something else."""
 Asgi = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 
@@ -75,19 +75,19 @@ class Entrance:
     ) -> None:
         """Serves a request when it is its client's turn, or answers "busy" at once and notes it. A client is `known` by its token;
         without one it is a session or a name."""
-        asked = None
+        head = None
         if scope["method"] == "POST":
-            asked, receive = await peeked(receive)
-        if asked is None or not asked.needs_turn:
+            head, receive = await peeked(receive)
+        if head is None or not head.needs_turn:
             await served(scope, receive, send)
             return
         session = Headers(scope=scope).get("mcp-session-id", "")
-        client = f"token {known}" if known else f"session {session}" if session else f"name {asked.name}"
+        client = f"token {known}" if known else f"session {session}" if session else f"name {head.name}"
         if wait_s := self.busy_s(client):
-            note(known or asked.name, wait_s)
+            note(known or head.name, wait_s)
             message = f"Wayfare is busy: try again in {wait_s} s."
             error = {"code": TOO_MANY, "message": message, "data": {"error": "busy"}}
-            body, headers = {"jsonrpc": "2.0", "id": asked.id, "error": error}, {"Retry-After": str(wait_s)}
+            body, headers = {"jsonrpc": "2.0", "id": head.id, "error": error}, {"Retry-After": str(wait_s)}
             await JSONResponse(body, status_code=429, headers=headers)(scope, receive, send)
             return
         async with self.entered(client):
@@ -160,7 +160,7 @@ class Entrance:
 class Peeked:
     """A request before it enters: its JSON-RPC id, whether it needs a turn, and the name that its client gives itself.
 
-    Notifications and answers of clients need none, so that a call that waits for them ends."""
+    Notifications and answers of clients need no turn, so that a call that waits for them ends."""
 
     def __init__(self, body: bytes) -> None:
         try:
@@ -182,8 +182,8 @@ def _at(value: object, key: str) -> object:
 
 
 async def peeked(receive: Receive) -> tuple[Peeked, Receive]:
-    """Reads a request up to LARGE_BYTES. Returns it, and a function that gives the same messages again. Both raise ClientDisconnect if
-    the client leaves before its request is complete, where the protocol's package would log a traceback."""
+    """Reads a request up to LARGE_BYTES. Returns it, and a function that gives its messages again. Both raise ClientDisconnect if the
+    client leaves before its request is complete, because the protocol's package would log a traceback."""
     messages, size, complete = deque[Message](), 0, False
 
     async def following() -> Message:
@@ -224,22 +224,22 @@ def stranger(scope: Scope, other_names: frozenset[str] = frozenset()) -> str:
     "Pages of 'http://localhost:3000' may not use this endpoint."
     """
     headers, port = Headers(scope=scope), (scope.get("server") or ("", None))[1]
-    own = {f"{name}:{port}" for name in OWN_NAMES} | (set(OWN_NAMES) if port in {80, 443} else set[str]())
+    own_names = {f"{name}:{port}" for name in OWN_NAMES} | (set(OWN_NAMES) if port in {80, 443} else set[str]())
     hosts = headers.getlist("host")
     host = hosts[0].lower() if len(hosts) == 1 else ""
-    if host not in own | other_names:
+    if host not in own_names | other_names:
         return f"The host {host[:100]!r} is not one that this endpoint answers to."
-    if host in own - other_names and not _is_loopback(scope):
+    if host in own_names - other_names and not _is_loopback(scope):
         return "Only this machine may use the endpoint under that name."
     foreign = foreign_origin(headers)
     return "" if foreign is None else f"Pages of {foreign[:100]!r} may not use this endpoint."
 
 
 def foreign_origin(headers: Headers) -> str | None:
-    """Returns the site whose page sent a request, if it is another one, or another port of this host."""
+    """Returns the site whose page sent a request, if it is another site or another port of this host."""
     host = headers.get("host", "").lower()
-    own = {f"http://{host}", f"https://{host}"}
-    return next((origin for origin in headers.getlist("origin") if origin.lower() not in own), None)
+    own_origins = {f"http://{host}", f"https://{host}"}
+    return next((origin for origin in headers.getlist("origin") if origin.lower() not in own_origins), None)
 
 
 def _is_loopback(scope: Scope) -> bool:
@@ -271,22 +271,22 @@ class AccessTokens:
         """Returns the name of the client that a token is for. Raises InsufficientScopeError, or WayfareError for another token."""
         import jwt
 
-        known = self._oidc
+        oidc = self._oidc
         try:
             if str(jwt.get_unverified_header(token).get("typ", "")).lower() not in TYPES:
                 raise WayfareError("The token is no access token.")
             claims = jwt.decode(
-                token, self._published().get_signing_key_from_jwt(token), ALGORITHMS, audience=known.audience, issuer=known.issuer,
+                token, self._published().get_signing_key_from_jwt(token), ALGORITHMS, audience=oidc.audience, issuer=oidc.issuer,
                 leeway=LEEWAY_S, options={"require": ["exp", "iss", "aud"]},
             )  # fmt: skip
         except jwt.PyJWTError as error:
             raise WayfareError(f"The token is not accepted: {type(error).__name__}.") from None
         scopes = claims.get("scope", claims.get("scp", ""))
-        if known.mcp_scope not in (scopes.split() if isinstance(scopes, str) else scopes):
-            raise InsufficientScopeError(f"The token lacks the scope {known.mcp_scope}.")
-        name = claims.get(known.client_claim)
+        if oidc.mcp_scope not in (scopes.split() if isinstance(scopes, str) else scopes):
+            raise InsufficientScopeError(f"The token lacks the scope {oidc.mcp_scope}.")
+        name = claims.get(oidc.client_claim)
         if not isinstance(name, str) or not name:
-            raise WayfareError(f"The token names no client: it has no claim {known.client_claim}.")
+            raise WayfareError(f"The token names no client: it has no claim {oidc.client_claim}.")
         return name
 
     def _published(self) -> jwt.PyJWKClient:
@@ -301,8 +301,8 @@ class AccessTokens:
                         raise ValueError("another issuer")
                     self._keys = jwt.PyJWKClient(metadata["jwks_uri"], timeout=TIMEOUT_S)
                 except (OSError, ValueError, KeyError, TypeError) as error:
-                    said = f"The keys of the issuer cannot be read: {type(error).__name__}."
-                    raise WayfareError(said) from None
+                    message = f"The keys of the issuer cannot be read: {type(error).__name__}."
+                    raise WayfareError(message) from None
             return self._keys
 
 
@@ -359,13 +359,13 @@ class Uses:
 
     def active(self, kind: Kind) -> int:
         with self._lock:
-            return sum(user.active for (of, _), user in self._users.items() if of == kind)
+            return sum(user.active for (user_kind, _), user in self._users.items() if user_kind == kind)
 
     def users(self) -> list[dict[str, Any]]:
         with self._lock:
-            found = [
+            users = [
                 {"kind": kind, "name": name, "active": user.active, "uses": user.uses, "last": user.last.isoformat()}
                 for (kind, name), user in self._users.items()
                 if user.last is not None
             ]
-        return sorted(found, key=lambda user: str(user["last"]), reverse=True)
+        return sorted(users, key=lambda user: str(user["last"]), reverse=True)

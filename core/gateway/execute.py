@@ -1,6 +1,6 @@
 """`execute_tool` and its read-only twin: one recorded call, and its result or an error with advice.
 
-A call that waits for a person: its request stays open for a bounded time, and the client's own person may be asked.
+If a call waits for a person, its request stays open for a bounded time, and the client may ask its own person.
 """
 
 from __future__ import annotations
@@ -38,18 +38,18 @@ from core.routers.attention import refusal
 
 TOLD_EVERY_S = 2.0
 SHORT_HOLD_S = 3.0
-"""A client that wants no progress may give up after 5 s: it learns before how to ask again."""
+"""A client that wants no progress may give up after 5 s. It gets its answer earlier."""
 PROGRESS_S = 1e6
-"""Progress has to grow over one request. The wait takes less than the first of any progress of the tool."""
+"""Progress has to grow during a request. The progress of the wait stays below the progress of the tool."""
 QUESTION_CHARS = 1_000
 DRY_RUN = "dry_run"
 NOTHING: dict[str, Any] = {"type": "object", "properties": {}}
-"""The form of the question: accept or decline says all."""
+"""The form of the question. It has no fields: the person accepts or declines."""
 
 
 async def decided(services: Services, request: Request, needed: ApprovalNeededError) -> None:
-    """Waits until a person has decided, for `hold_s` at most, and shortly for a client that hears no progress. Raises ApprovalNeededError if the time is over, or if the
-    client asks its person between two requests."""
+    """Waits until a person has decided, for at most `hold_s`, or shorter for a client without progress. Raises ApprovalNeededError if
+    the time is over, or if the client asks its person between two requests."""
     governance = services.app.governance
     rules, side = governance.policy.approvals, request.side
     asking: asyncio.Task[None] | None = None
@@ -74,8 +74,8 @@ async def _waited(request: Request, needed: ApprovalNeededError, future: Future[
     began, waiting = time.monotonic(), asyncio.wrap_future(future)
     while not waiting.done() and (left_s := hold_s - (time.monotonic() - began)) > 0:
         with suppress(MCPError):
-            said = f"Call {needed.number} waits for a person, for {left_s:.0f} s more"
-            await request.progress((time.monotonic() - began) / PROGRESS_S, None, said)
+            message = f"Call {needed.number} waits for a person, for {left_s:.0f} s more"
+            await request.progress((time.monotonic() - began) / PROGRESS_S, None, message)
         await asyncio.wait({waiting}, timeout=min(TOLD_EVERY_S, left_s))
     return waiting.done()
 
@@ -83,13 +83,13 @@ async def _waited(request: Request, needed: ApprovalNeededError, future: Future[
 async def _ask(services: Services, request: Request, side: ClientSide, needed: ApprovalNeededError) -> None:
     """Asks the person at the client and takes an answer. Without one the operator decides."""
     if side.asked_between:
-        given: Any = side.answers["input_responses"][_key(needed)]
+        reply: Any = side.answers["input_responses"][_key(needed)]
     else:
         try:
-            given = await asyncio.wrap_future(side.ask(_question(needed)))
+            reply = await asyncio.wrap_future(side.ask(_question(needed)))
         except MCPError:  # the client cannot ask after all
             return
-    action = getattr(given, "action", None)
+    action = getattr(reply, "action", None)
     if action not in {"accept", "decline"}:
         return
     origin = origin_of("client", one_line(request.client, 80))
@@ -147,28 +147,28 @@ async def _answered(services: Services, request: Request, *, read_only: bool) ->
     loop, sent, cancelled = asyncio.get_running_loop(), list[Future[None]](), threading.Event()
 
     def forward(progress: Progress) -> None:
-        told: Coroutine[Any, Any, None] = request.progress(  # pyright: ignore[reportAssignmentType]
+        notice: Coroutine[Any, Any, None] = request.progress(  # pyright: ignore[reportAssignmentType]
             progress.progress, progress.total, visible(progress.message) or None
         )
-        sent.append(asyncio.run_coroutine_threadsafe(told, loop))
+        sent.append(asyncio.run_coroutine_threadsafe(notice, loop))
 
-    made = partial(_made, services, request, read_only, forward, cancelled)
+    work = partial(_made, services, request, read_only, forward, cancelled)
     try:
         try:
-            return await _in_thread(services, request, made, sent)
+            return await _in_thread(services, request, work, sent)
         except ApprovalNeededError as needed:
             await decided(services, request, needed)
-            return await _in_thread(services, request, made, sent)
+            return await _in_thread(services, request, work, sent)
     finally:
         cancelled.set()
 
 
 async def _in_thread(
-    services: Services, request: Request, made: Callable[[], Answer], sent: Sequence[Future[None]]
+    services: Services, request: Request, work: Callable[[], Answer], sent: Sequence[Future[None]]
 ) -> Answer:
     """Returns the answer of a thread, after the progress that it has sent. Raises Refusal."""
     limit_s = request.options.timeout_s + WAIT_S
-    future = asyncio.wrap_future(services.app.calls.in_thread(made))
+    future = asyncio.wrap_future(services.app.calls.in_thread(work))
     try:
         done, _ = await asyncio.wait({future}, timeout=limit_s)
     finally:
@@ -176,7 +176,7 @@ async def _in_thread(
     if not done:
         tool = request.arguments["tool"]
         states = services.app.pool.states()
-        if any(one.state == "connecting" and one.server == tool.partition("::")[0] for one in states):
+        if any(state.state == "connecting" and state.server == tool.partition("::")[0] for state in states):
             raise Refusal("server_starting", f"The server of {tool} is still starting.", "Call it again in a minute.")
         why = f"{tool} was not done within {limit_s:g} s."
         raise Refusal("timeout", why, "Many calls are in progress; try again later, or another tool.")
@@ -188,14 +188,14 @@ async def _in_thread(
 def _made(
     services: Services, request: Request, read_only: bool, listener: Listener, cancelled: threading.Event
 ) -> Answer:
-    """Makes a call in this thread, from its checks to its answer: each further thread would add its start to every
-    call. Raises Refusal."""
+    """Makes a call in this thread, from its checks to its answer, because each further thread would delay every call.
+    Raises Refusal."""
     wanted = _wanted(services, request, read_only)
     if request.arguments.get(DRY_RUN):
-        found = services.app.preflight.checked([wanted])[0]
-        figures = {"latency_ms": 0.0, "price_usd": found.price_usd, "result": found.words}
+        check = services.app.preflight.checked([wanted])[0]
+        figures = {"latency_ms": 0.0, "price_usd": check.price_usd, "result": check.words}
         return answer(
-            {"tool": found.tool, "ok": not found.why, "outcome": DRY_RUN, **figures, "fallback": [], "links": []}
+            {"tool": check.tool, "ok": not check.why, "outcome": DRY_RUN, **figures, "fallback": [], "links": []}
         )
     handle = CallHandle(wanted.call, listener, cancelled)
     permit, report = services.app.governed.make(wanted, handle, origin=AGENT, counted=given_tokens)
@@ -213,8 +213,8 @@ def _made(
 
 
 def _wanted(services: Services, request: Request, read_only: bool) -> Wanted:
-    given, catalog = request.arguments, services.app.catalogs.catalog(request.options.catalog)
-    server, tool = find(services, request, catalog, given["tool"])
+    params, catalog = request.arguments, services.app.catalogs.catalog(request.options.catalog)
+    server, tool = find(services, request, catalog, params["tool"])
     cautious = services.app.governance.definitions.cautious(catalog.name, tool)
     if read_only and cautious.hints.read_only is not True:
         raise Refusal(
@@ -222,14 +222,14 @@ def _wanted(services: Services, request: Request, read_only: bool) -> Wanted:
             f"{tool.id} is not declared read-only.",
             "Use execute_tool, which may write, or search for a tool that only reads.",
         )
-    route = route_of(services, request, given["route_id"]) if "route_id" in given else None
+    route = route_of(services, request, params["route_id"]) if "route_id" in params else None
     if route is not None and route.gated and refusal(route.offered, tool.id) is not None:
         raise Refusal(
             "not_offered",
             f"{tool.id} was not offered under this route_id; offered were: {', '.join(route.offered) or 'none'}.",
             "Call one of these, leave route_id out, or search again.",
         )
-    arguments: dict[str, Any] = given.get("arguments", {})
+    arguments: dict[str, Any] = params.get("arguments", {})
     if fault := arguments_fault(tool.input_schema, arguments, MOST_PROBLEMS):
         raise Refusal(
             "invalid_arguments",
@@ -253,7 +253,7 @@ def _failed(services: Services, outcome: Outcome, wanted: Wanted) -> Refusal:
     if outcome.kind is OutcomeKind.NOT_CONNECTED:
         call = wanted.call
         states = services.app.pool.states()
-        waits = (one.retry_s for one in states if (one.catalog, one.server) == (call.catalog, call.server))
+        waits = (state.retry_s for state in states if (state.catalog, state.server) == (call.catalog, call.server))
         wait_s = max(waits, default=0.0)
         when = f"in {units.seconds(wait_s)}" if wait_s > 0 else "at once; if that fails, later"
         return Refusal("server_down", why, f"It may be tried again {when}{_others(wanted)}.")

@@ -45,9 +45,9 @@ METADATA_PATH = "/.well-known/oauth-protected-resource"
 _log = logging.getLogger(__name__)
 CLIENT = "wayfare.client"  # key in the scope of a request: the client of its token
 INVALID_REQUEST = -32600
-"""Codes of JSON-RPC. The last is from its range for server errors; the codes that MCP names mean something else."""
+"""A code of JSON-RPC."""
 SESSION_IDLE_S = 86_400.0
-"""A session of a client lasts longer than those with servers that belong to it."""
+"""A session of a client lasts longer than its sessions with servers."""
 SESSION_ID = "mcp-session-id"
 METRICS_FOR_ALL = (
     "/metrics names every catalog, server and client: send the token of a client whose scope is everything."
@@ -60,7 +60,7 @@ class EndpointApp:
     """An ASGI app for the route `/mcp`. It loads the protocol's packages at the first request.
 
     `app` returns the services, `catalog` is the default of clients whose address names none, `other_names` are further
-    hosts, `uses` counts the requests of each client, `entrance` bounds those that wait.
+    hosts, `uses` counts the requests of each client, `entrance` bounds waiting requests.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class EndpointApp:
 
     @property
     def is_open(self) -> bool:
-        """Whether requests are served at once. The first question has the endpoint opened."""
+        """Whether requests are served at once. The first access opens the endpoint."""
         self._wanted.set()
         return self._ready.is_set()
 
@@ -103,15 +103,15 @@ class EndpointApp:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         # httptools leaves blanks after a value (RFC 9110, 5.5), and the SDK compares values
         scope["headers"] = [(name, value.strip(b" \t")) for name, value in scope["headers"]]
-        if refused := await self.refused(scope):
-            return await refused(scope, receive, send)
+        if refusal := await self.refused(scope):
+            return await refusal(scope, receive, send)
         if self._served is None:
             return await JSONResponse({"status": "the store cannot be opened"}, status_code=503)(scope, receive, send)
         query = QueryParams(scope.get("query_string", b""))
-        served = self._served["mirror" if "mirror" in query else query.get("mode", "")]
+        handler = self._served["mirror" if "mirror" in query else query.get("mode", "")]
         try:
-            known = await self._known(scope, send)
-            await self.entrance.serve(served, scope, receive, known, scope.get(CLIENT, ""), self._note_busy)
+            sender = await self._known(scope, send)
+            await self.entrance.serve(handler, scope, receive, sender, scope.get(CLIENT, ""), self._note_busy)
         except ClientDisconnect:
             _log.debug("A client left before its request was read.")
 
@@ -147,7 +147,7 @@ class EndpointApp:
         return _error(429, message, TOO_MANY, {"Retry-After": str(wait_s)}, data={"error": "rate_limited"})
 
     async def _known(self, scope: Scope, send: Send) -> Send:
-        """Returns `send` with a cookie for a client that nothing else tells from others. Ends the sessions of a client that leaves."""
+        """Returns `send`, with a cookie for a client without token, cookie and session. Ends the sessions of a client that leaves."""
         from core.gateway.server import NEW_ID, session_key
 
         request, scope[NEW_ID] = HttpRequest(scope), secrets.token_urlsafe(16)
@@ -174,7 +174,7 @@ class EndpointApp:
         """Returns the RFC 9728 metadata: tokens go in the header. Without an authorization server the operator makes them."""
         if reason := stranger(request.scope, self.other_names):
             return JSONResponse({"error": reason}, status_code=403)
-        told = {
+        document = {
             "resource": f"{own_address(request.scope)}{PATH}",
             "resource_name": "Wayfare",
             "bearer_methods_supported": ["header"],
@@ -182,12 +182,12 @@ class EndpointApp:
         self._wanted.set()
         await self._ready.wait()
         if self._issuer is not None:
-            told |= {"authorization_servers": [self._issuer.issuer], "scopes_supported": [self._issuer.mcp_scope]}
-        return JSONResponse(told)
+            document |= {"authorization_servers": [self._issuer.issuer], "scopes_supported": [self._issuer.mcp_scope]}
+        return JSONResponse(document)
 
     async def _unauthorized(self, scope: Scope) -> str:
-        """Returns why a request needs a token, or another one, or "" if it may go on: then its scope has the client. Raises
-        WayfareError for an access token that is not good."""
+        """Returns why a request needs a token or another token, or "" if it may go on; its scope has the client then. Raises
+        WayfareError for an invalid access token."""
         headers, governance = Headers(scope=scope), self._governance
         if governance is None:
             return ""
@@ -228,13 +228,13 @@ class EndpointApp:
         async with AsyncExitStack() as running:
             for manager in managers.values():
                 await running.enter_async_context(manager.run())
-            served = {kind: manager.handle_request for kind, manager in managers.items()}
-            self._served, self._changes = defaultdict(lambda: served[""], served), changes
+            handlers = {kind: manager.handle_request for kind, manager in managers.items()}
+            self._served, self._changes = defaultdict(lambda: handlers[""], handlers), changes
             self._ready.set()
             await changes.watch()
 
     def _made(self) -> tuple[Mapping[str, Any], Changes]:
-        """Returns the sessions with Wayfare's own tools ("" and attention) and those with mirrors, and what tells of changes."""
+        """Returns the session managers of Wayfare's own tools ("" and attention) and of mirrors, and the notifier of changes."""
         app = self._app()
         app.pool.get()  # it imports the protocol's packages, possibly in another thread right now
         from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
@@ -259,9 +259,9 @@ class EndpointApp:
         endpoint = Endpoint(Services(app))
         changes = Changes(app, endpoint, self._uses)
         call, listing, part = self._counted(endpoint.call), self._counted(endpoint.listed), self._counted(endpoint.part)
-        made = partial(mcp_server, call, options_of, client_of, listing=listing, part=part, changes=changes)
+        make = partial(mcp_server, call, options_of, client_of, listing=listing, part=part, changes=changes)
         manager = partial(StreamableHTTPSessionManager, session_idle_timeout=SESSION_IDLE_S)
-        servers = {"": made(), ATTENTION_MODE: made(instructions=INSTRUCTIONS), "mirror": made(mirror=True)}
+        servers = {"": make(), ATTENTION_MODE: make(instructions=INSTRUCTIONS), "mirror": make(mirror=True)}
         return {kind: manager(server) for kind, server in servers.items()}, changes
 
     def _counted(self, answer: Callable[[R], Awaitable[T]]) -> Callable[[R], Awaitable[T]]:
@@ -286,10 +286,10 @@ def _error(
 
 def _challenge(scope: Scope, problem: str, error: str) -> str:
     """Returns the WWW-Authenticate header (RFC 6750). A missing token or another scheme is no error."""
-    said = f'Bearer resource_metadata="{own_address(scope)}{METADATA_PATH}{PATH}"'
+    challenge = f'Bearer resource_metadata="{own_address(scope)}{METADATA_PATH}{PATH}"'
     if Headers(scope=scope).get("authorization", "").partition(" ")[0].lower() != "bearer":
-        return said
-    return f'{said}, error="{error}", error_description="{problem}"'
+        return challenge
+    return f'{challenge}, error="{error}", error_description="{problem}"'
 
 
 # `/healthz`, `/readyz`, and `/metrics` for Prometheus on the console's port, with the access rules of `/mcp`.
@@ -316,22 +316,22 @@ def status_routes(endpoint: EndpointApp, app: Callable[[], App | None], catalog:
         """Answers 200 once all that a first search needs is open, embedded and loaded."""
         if reason := stranger(request.scope, endpoint.other_names):
             return JSONResponse({"status": reason}, status_code=403)
-        told = await _readiness(endpoint, app(), catalog)
-        return JSONResponse({"catalog": catalog, **told}, status_code=200 if told["status"] == "ready" else 503)
+        document = await _readiness(endpoint, app(), catalog)
+        return JSONResponse({"catalog": catalog, **document}, status_code=200 if document["status"] == "ready" else 503)
 
     async def metrics(request: Request) -> Response:
         """Returns totals of the log and the current state of governance."""
-        if refused := await endpoint.refused(request.scope):
-            return refused
+        if refusal := await endpoint.refused(request.scope):
+            return refusal
         from core.governance.status import CONTENT_TYPE, Metrics
 
-        opened = app()
-        if opened is None:
+        services = app()
+        if services is None:
             return JSONResponse({"status": "starting"}, status_code=503)
-        if not opened.governance.admission.sees_all(request.scope.get(CLIENT, "")):
+        if not services.governance.admission.sees_all(request.scope.get(CLIENT, "")):
             return _error(403, METRICS_FOR_ALL)
-        load = await anyio.to_thread.run_sync(opened.health_now, endpoint.entrance.waiting)
-        page = Metrics(opened.store, opened.governance, opened.pool.states, opened.settings.now, load)
+        load = await anyio.to_thread.run_sync(services.health_now, endpoint.entrance.waiting)
+        page = Metrics(services.store, services.governance, services.pool.states, services.settings.now, load)
         return Response(await anyio.to_thread.run_sync(page.text), media_type=CONTENT_TYPE)
 
     return [Route("/healthz", healthz), Route("/readyz", readyz), Route("/metrics", metrics)]
@@ -364,17 +364,17 @@ def callback_route(app: Callable[[], App | None]) -> Route:
     """Returns the route; `app` returns the app if it is open. Only an answer with the `state` of a sign-in that waits is taken, once."""
 
     async def callback(request: Request) -> Response:
-        given, opened = dict(request.query_params), app()
-        if not given:
+        query, services = dict(request.query_params), app()
+        if not query:
             return HTMLResponse(TAKEN, 200, CALLBACK_HEADERS)
-        if opened is None or len(request.url.query) > MOST_CALLBACK_CHARS:
+        if services is None or len(request.url.query) > MOST_CALLBACK_CHARS:
             return HTMLResponse(UNKNOWN, 400, CALLBACK_HEADERS)
-        people = opened.governance.sign_ins
+        people = services.governance.sign_ins
         by = people.operator(request.cookies.get(people.cookie, ""))
-        if not by and AGAIN not in given and opened.sign_ins.wants(given.get("state", "")):
+        if not by and AGAIN not in query and services.sign_ins.wants(query.get("state", "")):
             # the strict cookie comes with a request of a page of ours
             return HTMLResponse(ASK_AGAIN.format(escape(f"{request.url.query}&{AGAIN}=1")), 200, CALLBACK_HEADERS)
-        if not await anyio.to_thread.run_sync(opened.sign_ins.answered, given, by):
+        if not await anyio.to_thread.run_sync(services.sign_ins.answered, query, by):
             return HTMLResponse(UNKNOWN, 400, CALLBACK_HEADERS)
         return RedirectResponse(CALLBACK, 303, CALLBACK_HEADERS)  # the code stays in no history
 

@@ -2,7 +2,7 @@
 
 Only clients whose scope has `improve` see and use them.
 
-The model of a client, asked by MCP sampling as any endpoint of a model is.
+The model of a client is asked by MCP sampling, like any endpoint of a model.
 """
 
 from __future__ import annotations
@@ -62,10 +62,10 @@ class SamplingEndpoint:
             raise PlannerError(f"The client did not ask its model: {one_line(str(error), SAID_CHARS)}.") from error
 
     def _between(self, message: Message) -> Any:
-        given = cast("dict[str, Any]", self.side.answers.get("input_responses") or {})
-        if KEY in given:
-            self.side.answers["input_responses"] = {name: one for name, one in given.items() if name != KEY}
-            return given[KEY]
+        answers = cast("dict[str, Any]", self.side.answers.get("input_responses") or {})
+        if KEY in answers:
+            self.side.answers["input_responses"] = {name: answer for name, answer in answers.items() if name != KEY}
+            return answers[KEY]
         if self.side.answers.get("input_responses") is None:
             self.side.questions.append(mcp_types.InputRequiredResult(input_requests={KEY: _question(message)}))
         raise PlannerError("The client is asked between two requests.")
@@ -90,11 +90,11 @@ def _question(message: Message) -> mcp_types.CreateMessageRequest:
     )
 
 
-def _reply(given: Any) -> Reply:
-    content = getattr(given, "content", None)
+def _reply(answer: Any) -> Reply:
+    content = getattr(answer, "content", None)
     blocks = cast("list[Any]", content) if isinstance(content, list) else [content]
     text = "".join(block.text for block in blocks if isinstance(block, mcp_types.TextContent))
-    whole = getattr(given, "stop_reason", None) != "maxTokens" and len(text) <= ANSWER_LIMIT_BYTES
+    whole = getattr(answer, "stop_reason", None) != "maxTokens" and len(text) <= ANSWER_LIMIT_BYTES
     return Reply(text if whole else "", 0, 0, None, whole)
 
 
@@ -115,10 +115,10 @@ def tools_without_requests(services: Services, request: Request) -> dict[str, An
 def _sampled(services: Services, request: Request, rows: Sequence[dict[str, Any]]) -> int:
     """Has the client's own model write for the first tools. Returns the number of requests that were added."""
     writer = RequestWriter(sampled_by(request.side), lambda _read, _written: None)
-    found = writer.write(rows[:BATCH_TOOLS]).requests if rows else {}
-    given = [(line, tool, texts) for line, (tool, texts) in enumerate(found.items())]
+    requests = writer.write(rows[:BATCH_TOOLS]).requests if rows else {}
+    entries = [(line, tool, texts) for line, (tool, texts) in enumerate(requests.items())]
     name = request.options.catalog
-    return services.app.requests.add(name, given, source=MODEL, by=By(request.client, AGENT)).requests
+    return services.app.requests.add(name, entries, source=MODEL, by=By(request.client, AGENT)).requests
 
 
 def _rows(services: Services, request: Request) -> tuple[list[dict[str, Any]], int]:
@@ -137,8 +137,8 @@ def _rows(services: Services, request: Request) -> tuple[list[dict[str, Any]], i
 def _missing(services: Services, request: Request) -> Iterator[Tool]:
     app, name = services.app, request.options.catalog
     catalog, admission = app.catalogs.catalog(name), app.governance.admission
-    for lacking in app.requests.lacking(name):
-        tool = catalog.tools[catalog.tool_row[lacking]]
+    for tool_id in app.requests.lacking(name):
+        tool = catalog.tools[catalog.tool_row[tool_id]]
         if admission.allows(request.client, name, tool):
             yield tool
 
@@ -151,20 +151,20 @@ def _schema(tool: Tool) -> dict[str, Any]:
 def add_requests(services: Services, request: Request) -> dict[str, Any]:
     app, name = services.app, request.options.catalog
     catalog, admission = app.catalogs.catalog(name), app.governance.admission
-    given: list[tuple[int, str, Sequence[object]]] = []
+    entries: list[tuple[int, str, Sequence[object]]] = []
     skipped: list[Skipped] = []
     names: list[str] = []
     for number, entry in enumerate(request.arguments["tools"]):
         names.append(str(entry["tool"]).removeprefix(f"{name}/"))
         row = catalog.tool_row.get(names[-1])
         if row is not None and admission.allows(request.client, name, catalog.tools[row]):
-            given.append((number, names[-1], entry["requests"]))
+            entries.append((number, names[-1], entry["requests"]))
         else:
             skipped.append(Skipped(number, f"there is no tool {names[-1]!r} in catalog {name!r}"))
-    taken = app.requests.add(name, given, source=CLIENT, by=By(request.client, AGENT), skipped=skipped)
-    why = [{"tool": visible(names[one.line]), "why": one_line(one.why, WHY_CHARS)} for one in taken.skipped]
+    result = app.requests.add(name, entries, source=CLIENT, by=By(request.client, AGENT), skipped=skipped)
+    why = [{"tool": visible(names[skip.line]), "why": one_line(skip.why, WHY_CHARS)} for skip in result.skipped]
     return {
-        "tools": taken.tools, "requests": taken.requests, "skipped": why[:MOST_SKIPPED],
+        "tools": result.tools, "requests": result.requests, "skipped": why[:MOST_SKIPPED],
         "left": sum(1 for _ in _missing(services, request)),
     }  # fmt: skip
 
@@ -191,8 +191,8 @@ def improving_prompts(request: PartRequest, *, allowed: bool) -> Any:
     if request.method == "prompts/list":
         return mcp_types.ListPromptsResult(prompts=[PROMPT] if allowed else [], ttl_ms=0, cache_scope="private")
     if request.method == "prompts/get" and allowed and request.params.name == PROMPT.name:
-        said = mcp_types.PromptMessage(role="user", content=mcp_types.TextContent(type="text", text=ORDER))
-        return mcp_types.GetPromptResult(description=PROMPT.description, messages=[said])
+        message = mcp_types.PromptMessage(role="user", content=mcp_types.TextContent(type="text", text=ORDER))
+        return mcp_types.GetPromptResult(description=PROMPT.description, messages=[message])
     raise MCPError(mcp_types.INVALID_PARAMS, "There is no such prompt.")
 
 

@@ -40,7 +40,7 @@ ENDING_S = 10.0
 HTTP_TIMEOUT = httpx2.Timeout(30.0, read=300.0)
 T = TypeVar("T")
 Whose = tuple[str, frozenset[str], bool]
-"""The name of a client, its abilities, and whether it is asked during a call: the console asks it in the way of its own revision."""
+"""The name of a client, its abilities, and whether it is asked during a call, as its revision of the protocol says."""
 FORGOTTEN = "Session terminated"  # the SDK's words for a 404: the next console knows no session, and took no request
 REPEATABLE = {
     tool.name
@@ -90,14 +90,14 @@ class JoinedOwner:
         except MCPError as error:
             return _refused(error)
         try:
-            heard = None if request.progress is no_progress else request.progress
-            return await session.call(request.tool, request.arguments, self._limit_s, heard)
+            progress = None if request.progress is no_progress else request.progress
+            return await session.call(request.tool, request.arguments, self._limit_s, progress)
         except Exception as error:
-            said = self._said(whose, error)
-            if said.code not in {mcp_types.INVALID_PARAMS, TOO_MANY}:  # the tool may have done its work
+            failure = self._said(whose, error)
+            if failure.code not in {mcp_types.INVALID_PARAMS, TOO_MANY}:  # the tool may have done its work
                 self._sessions.pop(whose, None)
-                raise OwnerLostError(said.message) from error
-            return _refused(said)
+                raise OwnerLostError(failure.message) from error
+            return _refused(failure)
 
     async def _ready_session(self, whose: Whose, *, repeatable: bool) -> OwnSession:
         """Returns a session. A call that must not be repeated is sent only if the console is still there. Raises MCPError if
@@ -112,7 +112,7 @@ class JoinedOwner:
             raise self._said(whose, error, sent=False) from error
 
     async def ask(self, request: PartRequest) -> Any:
-        """Returns the console's tools, or what else it has. Raises MCPError if the console refuses, OwnerLostError."""
+        """Returns the console's tools, or its answer to another request. Raises MCPError if the console refuses, OwnerLostError."""
         whose = _whose(request.client)
         try:
             session = await self._session(whose)
@@ -141,11 +141,11 @@ class JoinedOwner:
     async def listening(
         self, request: PartRequest, wanted: mcp_types.SubscriptionFilter
     ) -> AsyncGenerator[Subscription]:
-        given, info = wanted.model_dump(exclude_none=True), _info(request.client)
+        topics, info = wanted.model_dump(exclude_none=True), _info(request.client)
         async with (
             self._http() as target,
             own_session(target, info, request.owner.abilities, legacy=False) as session,
-            session.listen(**given) as events,
+            session.listen(**topics) as events,
         ):
             yield events
 
@@ -227,17 +227,17 @@ class StdioBackend:
         starting; errors are left to the client's first call."""
         if request.options.mirror:
             return await self.part(tasks, request)
-        found, over = list[mcp_types.Tool](), anyio.Event()
+        definitions, over = list[mcp_types.Tool](), anyio.Event()
 
         async def ask() -> None:
             with suppress(OwnerLostError, MCPError, WayfareError):
-                found.extend(await (await self.joined(tasks)).ask(request))
+                definitions.extend(await (await self.joined(tasks)).ask(request))
             over.set()
 
         tasks.start_soon(ask)
         with anyio.move_on_after(LIST_S):
             await over.wait()
-        return found or DEFINITIONS
+        return definitions or DEFINITIONS
 
     async def part(self, tasks: TaskGroup, request: PartRequest) -> Any:
         """Returns the console's answer to a request that only reads, and is repeated if the console has ended. Raises MCPError."""
@@ -259,7 +259,7 @@ class StdioBackend:
             return self._joined
 
     async def running(self, tasks: TaskGroup) -> JoinedOwner | None:
-        """Returns sessions with the console that runs now, of the caller's own. None without one."""
+        """Returns sessions with the running console for the caller alone, or None without a console."""
         owner = await anyio.to_thread.run_sync(owner_of, self._settings.db)
         return None if owner is None else self._with(owner, tasks)
 
@@ -271,8 +271,8 @@ class StdioBackend:
         if self._joined is not None:
             await self._joined.goodbye()
 
-    async def _forget(self, lost: JoinedOwner) -> None:
-        lost.leave()
+    async def _forget(self, owner: JoinedOwner) -> None:
+        owner.leave()
         async with self._lock:
-            if self._joined is lost:
+            if self._joined is owner:
                 self._joined = None

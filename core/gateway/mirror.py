@@ -1,5 +1,5 @@
-"""Tools of servers in a client's list. A mirror lists all tools of the chosen servers, for clients that want no search; a client that searches
-has the few that the operator has pinned, and a summary of the servers. Calls are handled as those of `execute_tool`.
+"""Tools of servers in a client's list. A mirror lists all tools of the chosen servers, for clients that do not search. A client that
+searches has the few tools that the operator has pinned, and a summary of the servers. Calls are handled like calls of `execute_tool`.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ TITLE_CHARS = 200
 def mirrored(services: Services, options: EndpointOptions, client: str) -> list[mcp_types.Tool]:
     admission = services.app.governance.admission
     tools = _tools(services, options, client)
-    listed = [
+    definitions = [
         as_listed(services, options, name, tool)
         for name, tool in tools.items()
         if admission.allows(client, options.catalog, tool)
     ]
-    return [*listed, READ_RESULT.definition]
+    return [*definitions, READ_RESULT.definition]
 
 
 def as_listed(services: Services, options: EndpointOptions, name: str, tool: Tool) -> mcp_types.Tool:
@@ -78,38 +78,40 @@ async def call_mirrored(services: Services, request: Request) -> Answer:
     tool = tools.get(request.tool)
     if tool is None:
         offering, last = Offering.of(services.app, request), request.tool.rpartition("__")[2]
-        near = [name for name, one in tools.items() if last in name and offering.names(one)][:MOST_NEAR]
-        meant = f"Did you mean {', '.join(near)}? " if near else ""
+        near = [name for name, tool in tools.items() if last in name and offering.names(tool)][:MOST_NEAR]
+        hint = f"Did you mean {', '.join(near)}? " if near else ""
         raise Refusal(
             "unknown_tool",
             f"There is no tool {one_line(request.tool, 100)!r} in this mirror.",
-            f"{meant}List the tools again: they may have changed.",
+            f"{hint}List the tools again: they may have changed.",
         )
-    asked: dict[str, Any] = {"tool": tool.id, "arguments": dict(request.arguments)}
-    return await execute_tool(services, replace(request, arguments=asked, mirrored=True), read_only=False)
+    arguments: dict[str, Any] = {"tool": tool.id, "arguments": dict(request.arguments)}
+    return await execute_tool(services, replace(request, arguments=arguments, mirrored=True), read_only=False)
 
 
 def _tools(services: Services, options: EndpointOptions, client: str) -> dict[str, Tool]:
     """Returns the tools in the client's scope by their names, which depend on no other."""
     catalog, admission = services.app.catalogs.catalog(options.catalog), services.app.governance.admission
     servers = set(chosen(admission, client, catalog, options.mirror))
-    found = (tool for tool in catalog.tools if tool.server in servers)
-    inside = (tool for tool in found if not admission.outside(client, catalog.name, tool))
-    return names(inside, reserved={READ_RESULT.definition.name})
+    candidates = (tool for tool in catalog.tools if tool.server in servers)
+    in_scope = (tool for tool in candidates if not admission.outside(client, catalog.name, tool))
+    return names(in_scope, reserved={READ_RESULT.definition.name})
 
 
 def chosen(admission: Admission, client: str, catalog: Catalog, servers: Collection[str]) -> list[str]:
-    """Returns the servers that match a pattern, among those of which something is in the client's scope. Raises Refusal for a pattern
-    without a match. A server that is switched off is one."""
-    inside = [one for one in (*catalog.servers, *catalog.off) if admission.sees_server(client, catalog.name, one)]
+    """Returns the servers in the client's scope that match a pattern. Raises Refusal for a pattern without a match. A server that is
+    switched off counts as a match."""
+    in_scope = [
+        server for server in (*catalog.servers, *catalog.off) if admission.sees_server(client, catalog.name, server)
+    ]
     for pattern in servers:
-        if not any(fnmatchcase(server.name, pattern) for server in inside):
+        if not any(fnmatchcase(server.name, pattern) for server in in_scope):
             raise Refusal(
                 "unknown_server",
                 f"No server in catalog {catalog.name!r} that this client may use is called {one_line(pattern, 100)!r}.",
                 "Change mirror= in the address of the endpoint.",
             )
-    on = [one.name for one in inside if one.name in catalog.server_row]
+    on = [server.name for server in in_scope if server.name in catalog.server_row]
     return [name for name in on if any(fnmatchcase(name, pattern) for pattern in servers)]
 
 
@@ -121,17 +123,17 @@ def names(tools: Iterable[Tool], *, reserved: Collection[str] = ()) -> dict[str,
     >>> [*names(tools)][:3], [len(name) for name in names(tools)]
     (['files__read', 'mail__read', 'send_it_'], [11, 10, 8, 64])
     """
-    listed = list(tools)
-    own = Counter(_plain(tool.name) for tool in listed)
-    wanted = [
-        _plain(tool.name) if own[_plain(tool.name)] == 1 and _plain(tool.name) not in reserved
+    tool_list = list(tools)
+    plain_counts = Counter(_plain(tool.name) for tool in tool_list)
+    wanted_names = [
+        _plain(tool.name) if plain_counts[_plain(tool.name)] == 1 and _plain(tool.name) not in reserved
         else f"{_plain(tool.server)}__{_plain(tool.name)}"
-        for tool in listed
+        for tool in tool_list
     ]  # fmt: skip
-    often = Counter(wanted)
+    counts = Counter(wanted_names)
     return {
-        name if often[name] == 1 and 0 < len(name) <= LONGEST else _marked(name, tool): tool
-        for name, tool in zip(wanted, listed, strict=True)
+        name if counts[name] == 1 and 0 < len(name) <= LONGEST else _marked(name, tool): tool
+        for name, tool in zip(wanted_names, tool_list, strict=True)
     }
 
 
@@ -149,8 +151,8 @@ SENTENCE_CHARS, ROOM_TOKENS = 80, 20
 
 
 def pinned(services: Services, options: EndpointOptions, client: str, reserved: Collection[str]) -> dict[str, str]:
-    """Returns the tools that are pinned for a client, as `execute_tool` takes them, by their names in its list. These depend on no catalog."""
-    places = [one.tool.partition("/") for one in services.app.governance.policy.pinned if one.covers(client)]
+    """Returns the tools that are pinned for a client, as `execute_tool` takes them, by their names in its list. The names depend on no catalog."""
+    places = [pin.tool.partition("/") for pin in services.app.governance.policy.pinned if pin.covers(client)]
     several = len(options.catalogs) > 1
     tools = {f"{catalog}/{id_}" if several else id_ for catalog, _, id_ in places if catalog in options.catalogs}
     return {name: tool.id for name, tool in names(map(_stub, sorted(tools)), reserved=reserved).items()}
@@ -159,23 +161,23 @@ def pinned(services: Services, options: EndpointOptions, client: str, reserved: 
 def with_pinned(
     services: Services, options: EndpointOptions, client: str, own: list[mcp_types.Tool], pins: Mapping[str, str]
 ) -> list[mcp_types.Tool]:
-    """Returns Wayfare's own tools, the first with the summary, and the pinned ones. A pinned tool that cannot be called now is left out,
-    and the first says why."""
-    app, shown, missing = services.app, list[mcp_types.Tool](), list[str]()
+    """Returns Wayfare's own tools, the first with the summary, and the pinned tools. A pinned tool that cannot be called now is left out,
+    and the first tool's description says why."""
+    app, tools, missing = services.app, list[mcp_types.Tool](), list[str]()
     for name, id_ in sorted(pins.items()):
         catalog, _, bare = id_.partition("/") if len(options.catalogs) > 1 else (options.catalog, "", id_)
-        opened = app.catalogs.catalog(catalog)
-        row = opened.tool_row.get(bare)
-        tool = _stub(bare) if row is None else opened.tools[row]
+        snapshot = app.catalogs.catalog(catalog)
+        row = snapshot.tool_row.get(bare)
+        tool = _stub(bare) if row is None else snapshot.tools[row]
         if app.governance.admission.outside(client, catalog, tool):
             continue
         if why := app.preflight.gone(f"{catalog}/{bare}", client):
             missing.append(f"{one_line(name, NAME_CHARS)} ({one_line(why, WHY_CHARS)})")
         else:
-            shown.append(as_listed(services, replace(options, catalog=catalog, further=()), name, tool))
-    said = [own[0].description or "", summary(services, options, client)]
-    said += [f"Pinned, but left out for now: {', '.join(missing)}."] if missing else []
-    return [own[0].model_copy(update={"description": "\n".join(said)}), *own[1:], *shown]
+            tools.append(as_listed(services, replace(options, catalog=catalog, further=()), name, tool))
+    lines = [own[0].description or "", summary(services, options, client)]
+    lines += [f"Pinned, but left out for now: {', '.join(missing)}."] if missing else []
+    return [own[0].model_copy(update={"description": "\n".join(lines)}), *own[1:], *tools]
 
 
 def summary(services: Services, options: EndpointOptions, client: str) -> str:
@@ -183,36 +185,36 @@ def summary(services: Services, options: EndpointOptions, client: str) -> str:
     for name in options.catalogs:
         catalog = app.catalogs.catalog(name)
         rows = app.governance.admission.seen(client, catalog)
-        seen = catalog.tools if rows is None else [catalog.tools[int(row)] for row in rows]
-        tools, marked = Counter(tool.server for tool in seen), app.lint_reports.errors(name)
-        silent = {tool.partition("::")[0] for tool in marked}
+        visible_tools = catalog.tools if rows is None else [catalog.tools[int(row)] for row in rows]
+        tools, errors = Counter(tool.server for tool in visible_tools), app.lint_reports.errors(name)
+        silent = {tool.partition("::")[0] for tool in errors}
         servers += [
-            (tools[one.name], replace(one, description="") if one.name in silent else one)
-            for one in catalog.servers
-            if one.name in tools
+            (tools[server.name], replace(server, description="") if server.name in silent else server)
+            for server in catalog.servers
+            if server.name in tools
         ]
-    return summarised([server for _, server in sorted(servers, key=lambda one: (-one[0], one[1].name))])
+    return summarised([server for _, server in sorted(servers, key=lambda pair: (-pair[0], pair[1].name))])
 
 
 def summarised(servers: Sequence[Server]) -> str:
-    """Returns one line of at most `SUMMARY_TOKENS` tokens on servers: their names and own words if there is room, else how many there are of
-    each category, else the first names.
+    """Returns one line of at most `SUMMARY_TOKENS` tokens on servers: their names and purposes if there is room, else the number of each
+    category, else the first names.
 
     >>> summarised([Server("files", "Read and write files. Fast."), Server("mail")])
     'Servers behind it (2): files (Read and write files.), mail'
     """
-    known = [one_line(one.name, NAME_CHARS) for one in servers]
-    words = (one_line(first_sentence(one.description), SENTENCE_CHARS) for one in servers)
-    kinds = Counter(one_line(one.category, NAME_CHARS) for one in servers)
-    levels = [[f"{name} ({said})" if said else name for name, said in zip(known, words, strict=True)], known]
+    labels = [one_line(server.name, NAME_CHARS) for server in servers]
+    words = (one_line(first_sentence(server.description), SENTENCE_CHARS) for server in servers)
+    kinds = Counter(one_line(server.category, NAME_CHARS) for server in servers)
+    levels = [[f"{name} ({purpose})" if purpose else name for name, purpose in zip(labels, words, strict=True)], labels]
     levels += [[f"{count} {kind}" for kind, count in kinds.most_common()]] if "" not in kinds else []
     head = f"Servers behind it ({len(servers)}): "
     for parts in levels:
         if fits(line := f"{head}{', '.join(parts)}", SUMMARY_TOKENS):
             return line
-    tokens = accumulate(count_many([f"{name}, " for name in known[:SUMMARY_TOKENS]]))
-    kept = known[: sum(one <= SUMMARY_TOKENS - ROOM_TOKENS for one in tokens)]
-    return f"{head}{', '.join(kept)} and {len(servers) - len(kept)} more"
+    tokens = accumulate(count_many([f"{name}, " for name in labels[:SUMMARY_TOKENS]]))
+    first = labels[: sum(total <= SUMMARY_TOKENS - ROOM_TOKENS for total in tokens)]
+    return f"{head}{', '.join(first)} and {len(servers) - len(first)} more"
 
 
 def _stub(id_: str) -> Tool:

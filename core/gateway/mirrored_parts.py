@@ -1,5 +1,4 @@
-"""What mirrored servers have beside tools: resources, templates, prompts and completion. The server that owns a part
-answers for it.
+"""Resources, templates, prompts and completion of mirrored servers. The server that owns an item answers the request.
 
 Prompts are named as mirrored tools are. A URI is read from the first server by name that lists it, else from the first
 with a matching template, else from the first that returns it: results of tools may link to unlisted URIs.
@@ -44,7 +43,7 @@ RESULTS: dict[str, type[Any]] = {
 }
 GET, COMPLETE = "prompts/get", "completion/complete"
 NEEDED = {RESOURCES: READ, TEMPLATES: READ, PROMPTS: GET}
-"""The permission for a list: a client that may not read a server's resources does not see them."""
+"""The permission that a list needs. A client sees only resources that it may read."""
 NOT_THERE = {
     mcp_types.INVALID_PARAMS,
     mcp_types.METHOD_NOT_FOUND,
@@ -69,56 +68,60 @@ class MirroredParts:
         client = app.governance.admission.enter(request.client, request.options.catalog, known=request.known)
         request = replace(request, client=client)
         if request.method in RESULTS:
-            found = await self.lists(request.options, request.client, request.method, fresh=True)
+            lists = await self.lists(request.options, request.client, request.method, fresh=True)
             return RESULTS[request.method](
-                **{ITEMS[request.method]: _of_all(request.method, found)}, ttl_ms=int(KEPT_S * 1000), cache_scope="private"
+                **{ITEMS[request.method]: _of_all(request.method, lists)}, ttl_ms=int(KEPT_S * 1000), cache_scope="private"
             )  # fmt: skip
         params: Any = request.params
         ref = getattr(params, "ref", params)
         if isinstance(ref, mcp_types.GetPromptRequestParams | mcp_types.PromptReference):
             tool = await self._prompt(request, ref.name)
-            own = {"name": tool.name}
-            changed = ref.model_copy(update=own)
-            params = changed if ref is params else params.model_copy(update={"ref": changed})
+            update = {"name": tool.name}
+            new_ref = ref.model_copy(update=update)
+            params = new_ref if ref is params else params.model_copy(update={"ref": new_ref})
             return await self._sent(replace(request, params=params), tool.server)
         error: MCPError | None = None
         for server in await self._owners(request, str(ref.uri)):
             try:
                 return await self._sent(request, server)
-            except MCPError as said:
-                error = error or said
-                if said.code not in NOT_THERE:
+            except MCPError as failure:
+                error = error or failure
+                if failure.code not in NOT_THERE:
                     break
-        unknown = f"No server here has {one_line(str(ref.uri), NAME_CHARS)}."
-        raise error or MCPError(mcp_types.INVALID_PARAMS, unknown, {"uri": str(ref.uri)})
+        message = f"No server here has {one_line(str(ref.uri), NAME_CHARS)}."
+        raise error or MCPError(mcp_types.INVALID_PARAMS, message, {"uri": str(ref.uri)})
 
     def forget(self, catalog: str) -> None:
-        for known in [one for one in self._kept if one[0].catalog == catalog]:
-            self._kept.pop(known, None)
+        for key in [pair for pair in self._kept if pair[0].catalog == catalog]:
+            self._kept.pop(key, None)
 
     async def lists(self, options: EndpointOptions, client: str, method: str, *, fresh: bool) -> Lists:
         """Returns each chosen server's list, as far as the client may use it, by server in order of name. Raises
         Refusal, WayfareError."""
         catalog = await anyio.to_thread.run_sync(self.services.app.catalogs.catalog, options.catalog)
-        admission, found = self.services.app.governance.admission, dict[str, list[Any]]()
-        asked = sorted(chosen(admission, client, catalog, options.mirror))
-        asked = [one for one in asked if admission.may_request(client, catalog.name, _request(one, NEEDED[method]))]
+        admission, lists = self.services.app.governance.admission, dict[str, list[Any]]()
+        servers = sorted(chosen(admission, client, catalog, options.mirror))
+        servers = [
+            server
+            for server in servers
+            if admission.may_request(client, catalog.name, _request(server, NEEDED[method]))
+        ]
         async with anyio.create_task_group() as tasks:
             tasks.cancel_scope.deadline = anyio.current_time() + LIST_S
-            for server in asked:
-                tasks.start_soon(self._list, ServerId(catalog.name, server), method, fresh, found)
-        return {server: found[server] for server in asked if found.get(server)}
+            for server in servers:
+                tasks.start_soon(self._list, ServerId(catalog.name, server), method, fresh, lists)
+        return {server: lists[server] for server in servers if lists.get(server)}
 
-    async def _list(self, server: ServerId, method: str, fresh: bool, found: Lists) -> None:
-        kept = None if fresh else self._kept.get((server, method))
-        if kept is None:
+    async def _list(self, server: ServerId, method: str, fresh: bool, lists: Lists) -> None:
+        items = None if fresh else self._kept.get((server, method))
+        if items is None:
             try:
-                kept = await _in_thread(lambda: self.services.app.server_requests.list(server, method, limit_s=LIST_S))
+                items = await _in_thread(lambda: self.services.app.server_requests.list(server, method, limit_s=LIST_S))
             except (MCPError, WayfareError) as error:
                 _log.info("%s of %s: %s", method, server.server, error)
                 return
-            self._kept[server, method] = kept
-        found[server.server] = kept
+            self._kept[server, method] = items
+        lists[server.server] = items
 
     async def subscribed(self, request: PartRequest, uri: str) -> ServerId:
         """Subscribes to a resource at the server that has it. Raises MCPError, WayfareError."""
@@ -132,8 +135,8 @@ class MirroredParts:
             try:
                 await self.subscribe(id_, uri, request.owner, wanted=True)
                 return id_
-            except MCPError as said:
-                error = error or said
+            except MCPError as failure:
+                error = error or failure
         raise error or MCPError(mcp_types.INVALID_PARAMS, f"No server here has {one_line(uri, NAME_CHARS)}.")
 
     def may_read(self, request: PartRequest, server: str) -> bool:
@@ -153,20 +156,20 @@ class MirroredParts:
 
     async def _prompt(self, request: PartRequest, name: str) -> Tool:
         for fresh in (False, True):
-            found = prompts(await self.lists(request.options, request.client, PROMPTS, fresh=fresh))
-            if name in found:
-                return found[name]
+            tools = prompts(await self.lists(request.options, request.client, PROMPTS, fresh=fresh))
+            if name in tools:
+                return tools[name]
         raise MCPError(mcp_types.INVALID_PARAMS, f"There is no prompt {one_line(name, NAME_CHARS)!r} here.")
 
     async def _owners(self, request: PartRequest, uri: str, *, listed: bool = False) -> list[str]:
-        """Returns the servers to ask for a URI: the one that lists it, else those that might have it. `listed`: only the former."""
+        """Returns the server that lists a URI or a matching template, else all servers that might have it, or with `listed` none."""
         resources = await self.lists(request.options, request.client, RESOURCES, fresh=False)
         for server, items in resources.items():
-            if any(str(one.uri) == uri for one in items):
+            if any(str(resource.uri) == uri for resource in items):
                 return [server]
         templates = await self.lists(request.options, request.client, TEMPLATES, fresh=False)
         for server, items in templates.items():
-            if any(uri == one.uri_template or fits_template(uri, one.uri_template) for one in items):
+            if any(uri == template.uri_template or fits_template(uri, template.uri_template) for template in items):
                 return [server]
         return [] if listed else sorted({*resources, *templates})
 
@@ -193,11 +196,11 @@ class MirroredParts:
 
 
 def prompts(lists: Mapping[str, Iterable[Any]]) -> dict[str, Tool]:
-    return names(Tool(server, prompt.name) for server, listed in lists.items() for prompt in listed)
+    return names(Tool(server, prompt.name) for server, items in lists.items() for prompt in items)
 
 
 def fits_template(uri: str, template: str) -> bool:
-    """Whether a URI matches a template (RFC 6570). None matches a template that the SDK cannot read.
+    """Whether a URI matches a template (RFC 6570). A template that the SDK cannot read matches nothing.
 
     >>> fits_template("db://t/7/row", "db://t/{id}/row"), fits_template("db://t/7/8", "db://t/{id}"), fits_template("f:///a/b", "f:///{+path}")
     (True, False, True)
@@ -212,30 +215,32 @@ def _of_all(method: str, lists: Lists) -> list[Any]:
     """Returns one list. If two servers have the same URI, the first by name wins; prompts have unique names. Texts come
     without invisible characters."""
     if method == PROMPTS:
-        own = {tool.id: name for name, tool in prompts(lists).items()}
-        items = {own[f"{server}::{one.name}"]: one for server, listed in lists.items() for one in listed}
-        return [_shown(one, name=name) for name, one in items.items()]
-    found: dict[str, tuple[str, Any]] = {}
-    for server, listed in lists.items():
-        for one in listed:
-            uri = str(one.uri if method == RESOURCES else one.uri_template)
-            owner, _ = found.setdefault(uri, (server, one))
+        client_names = {tool.id: name for name, tool in prompts(lists).items()}
+        items = {
+            client_names[f"{server}::{prompt.name}"]: prompt for server, listing in lists.items() for prompt in listing
+        }
+        return [_shown(prompt, name=name) for name, prompt in items.items()]
+    owners: dict[str, tuple[str, Any]] = {}
+    for server, listing in lists.items():
+        for item in listing:
+            uri = str(item.uri if method == RESOURCES else item.uri_template)
+            owner, _ = owners.setdefault(uri, (server, item))
             if owner != server:
                 _log.warning("%s is listed by %s and by %s: the mirror gives the former's", uri, owner, server)
-    return [_shown(one) for _, one in found.values()]
+    return [_shown(item) for _, item in owners.values()]
 
 
-def _shown(item: Any, **changed: Any) -> Any:
+def _shown(item: Any, **overrides: Any) -> Any:
     texts = {"title": one_line(item.title or "", NAME_CHARS), "description": shown_description(item.description or "")}
-    shown = {
+    update = {
         **{name: text or None for name, text in texts.items()},
         "icons": small(item.icons),
         "meta": small(item.meta),
     }
     if isinstance(item, mcp_types.Prompt) and item.arguments:
-        said = {one.name: shown_description(one.description or "") or None for one in item.arguments}
-        shown["arguments"] = [one.model_copy(update={"description": said[one.name]}) for one in item.arguments]
-    return item.model_copy(update={**shown, **changed})
+        texts_of = {arg.name: shown_description(arg.description or "") or None for arg in item.arguments}
+        update["arguments"] = [arg.model_copy(update={"description": texts_of[arg.name]}) for arg in item.arguments]
+    return item.model_copy(update={**update, **overrides})
 
 
 def _request(server: str, method: str) -> Tool:
@@ -246,15 +251,15 @@ def _request(server: str, method: str) -> Tool:
 def _texts(answer: Any) -> tuple[str, int]:
     """Returns the text that a client gets, and the number of characters including binary data."""
     if isinstance(answer, mcp_types.ReadResourceResult):
-        texts = [one.text for one in answer.contents if isinstance(one, mcp_types.TextResourceContents)]
-        texts += [compact(one.meta) for one in answer.contents if one.meta]
-        blobs = sum(len(one.blob) for one in answer.contents if isinstance(one, mcp_types.BlobResourceContents))
+        texts = [item.text for item in answer.contents if isinstance(item, mcp_types.TextResourceContents)]
+        texts += [compact(item.meta) for item in answer.contents if item.meta]
+        blobs = sum(len(item.blob) for item in answer.contents if isinstance(item, mcp_types.BlobResourceContents))
         return "\n".join(texts), sum(map(len, texts)) + blobs
     if isinstance(answer, mcp_types.GetPromptResult):
-        content = [one.content for one in answer.messages]
-        others = [compact(said) for one in content if (said := beside(one))]
+        content = [message.content for message in answer.messages]
+        others = [compact(extra) for block in content if (extra := beside(block))]
         return "\n".join(filter(None, [text_of(content), *others, answer.description])), sum(
-            len(one.model_dump_json()) for one in content
+            len(block.model_dump_json()) for block in content
         )
     if isinstance(answer, mcp_types.CompleteResult):
         text = "\n".join(answer.completion.values)
@@ -274,7 +279,7 @@ def errors_of_the_protocol() -> Generator[None]:
     except MCPError:
         raise
     except Refusal as error:
-        said = {"error": error.error, "try": visible(error.advice)}
-        raise MCPError(mcp_types.INVALID_REQUEST, visible(error.why), said) from error
+        data = {"error": error.error, "try": visible(error.advice)}
+        raise MCPError(mcp_types.INVALID_REQUEST, visible(error.why), data) from error
     except WayfareError as error:
         raise MCPError(mcp_types.INTERNAL_ERROR, visible(str(error))) from error

@@ -55,15 +55,15 @@ def is_empty(outcome: Outcome) -> bool:
 
 
 def given_tokens(outcome: Outcome, limit: int) -> int:
-    """Returns how many tokens of a result a client gets, at most `limit`. Text and structured form say the same, so the
-    longer of them counts, and with it what stands beside texts."""
+    """Returns how many tokens of a result a client gets, at most `limit`. Text and structured form have the same content, so
+    the longer form counts, together with metadata beside texts."""
     content, result = _parts(outcome)
     text = text_of(content)
     documents = [text] if _is_text(result, text) else [text, compact(result)]
-    found = max(count_tokens(document) if fits(document, limit) else limit for document in documents)
-    others = [one for one in (*map(beside, content), _meta(outcome)) if one]
+    tokens = max(count_tokens(document) if fits(document, limit) else limit for document in documents)
+    others = [extra for extra in (*map(beside, content), _meta(outcome)) if extra]
     return min(
-        limit, found + (0 if not others else count_tokens(text) if fits(text := compact(others), limit) else limit)
+        limit, tokens + (0 if not others else count_tokens(text) if fits(text := compact(others), limit) else limit)
     )
 
 
@@ -80,8 +80,8 @@ def passed_on(
     document = text if is_text else compact(result)
     cut: dict[str, Any] | None = None if fits(document, limit) else _cut(services, outcome, document, limit)
     if not fits(text, limit):
-        part = cut if cut is not None and is_text else _cut(services, outcome, text, limit)
-        blocks = [*_first(blocks, part["next_offset"]), text_block(_read_on(part))]
+        text_cut = cut if cut is not None and is_text else _cut(services, outcome, text, limit)
+        blocks = [*_first(blocks, text_cut["next_offset"]), text_block(_read_on(text_cut))]
     if cut is not None and as_it_is and not is_text:
         blocks.append(text_block(f"[The structured result is shortened. {_read_on({**cut, 'next_offset': 0})[1:]}"))
     ok = outcome.kind is OutcomeKind.OK
@@ -94,7 +94,7 @@ def passed_on(
         blocks += [text_block(UNFIT)] if unfit else []
         failed = unfit or not ok or bool(outcome.error)
         return Answer(content=blocks, structured_content=short, is_error=failed, _meta=meta)
-    given: dict[str, Any] = {
+    figures: dict[str, Any] = {
         "tool": f"{outcome.call.server}::{outcome.call.tool}",
         "ok": True,
         "outcome": outcome.kind.value,
@@ -105,63 +105,63 @@ def passed_on(
         "links": _links(services, outcome, blocks),
         **({"note": note} if note else {}),
     }
-    return answer(given, blocks or [text_block(GAVE_NOTHING)], meta=meta)
+    return answer(figures, blocks or [text_block(GAVE_NOTHING)], meta=meta)
 
 
 def shortened(result: Any, schema: Json | None, limit: int) -> Any:
-    """Returns the result with shorter texts and lists, and if need be with fewer fields, as long as fits both the limit and the schema.
-    Returns None if nothing does.
+    """Returns the result with shorter texts and lists, and if need be with fewer fields, so that it fits the limit and the schema.
+    Returns None if no shorter form fits.
 
     >>> schema = {"type": "object", "required": ["n", "text"], "properties": {"n": {"type": "integer"}, "text": {"type": "string"}}}
     >>> shortened({"n": 7, "text": "word " * 100}, schema, 15)
     {'n': 7, 'text': 'word word word …'}
     """
     for fields in (False, True):
-        given, text = result, ""
+        value, text = result, ""
         for power in range(LONGEST_LIST, -1, -1):  # each step shortens the last one
-            given, before = _with_fewer(given, 2**power, fields), text
-            text = compact(given)
-            if text != before and fits(text, limit) and (schema is None or not misfit(schema, given)):
-                return given
+            value, previous = _with_fewer(value, 2**power, fields), text
+            text = compact(value)
+            if text != previous and fits(text, limit) and (schema is None or not misfit(schema, value)):
+                return value
     return None
 
 
 def _with_fewer(value: Any, most: int, fields: bool) -> Any:
-    """Returns a value with at most so many items in each list, and in each object if `fields`, and texts in proportion."""
+    """Returns a value with at most `most` items in each list, and with `fields` in each object, and texts in proportion."""
     if isinstance(value, str):
         chars = CHARS_PER_ITEM * most
         return value if len(value) <= chars else f"{value[: chars - 1]}…"
     if isinstance(value, list):
-        return [_with_fewer(one, most, fields) for one in cast("list[Any]", value)[:most]]
+        return [_with_fewer(item, most, fields) for item in cast("list[Any]", value)[:most]]
     if isinstance(value, dict):
         named = islice(cast("dict[str, Any]", value).items(), most if fields else None)
-        return {name: _with_fewer(one, most, fields) for name, one in named}
+        return {name: _with_fewer(item, most, fields) for name, item in named}
     return value
 
 
 def beside(block: Block) -> list[Any]:
-    """Returns what a client reads of a block beside its text: metadata, and the words of a link."""
-    said: list[Any] = [block.meta, getattr(getattr(block, "resource", None), "meta", None)]
+    """Returns the metadata of a block, and the words of a link, which a client reads beside the text."""
+    extras: list[Any] = [block.meta, getattr(getattr(block, "resource", None), "meta", None)]
     if isinstance(block, mcp_types.ResourceLink):
         icons = [icon.model_dump(mode="json") for icon in block.icons or ()]
-        said += [str(block.uri), block.name, block.title, block.description, icons]
-    return [one for one in said if one]
+        extras += [str(block.uri), block.name, block.title, block.description, icons]
+    return [extra for extra in extras if extra]
 
 
 def _with_room(
     content: Iterable[Block], meta: dict[str, Any] | None, limit: int
 ) -> tuple[list[Block], dict[str, Any] | None, int]:
-    """Returns blocks and metadata as far as half of the limit has room for what stands beside texts, and the rest of the limit. A
-    block that has none loses its metadata, and a link its long words; a link that still has none is counted."""
+    """Returns blocks and metadata, as far as their data beside texts fits into half of the limit, and the rest of the limit. A block
+    without room loses its metadata, and a link its long words; a link that is still too long is left out and counted."""
     room, left_out, blocks = limit // 2, 0, list[Block]()
     if meta is not None and not fits(compact(meta), room):
         meta = {SIMULATED_MARK: True} if SIMULATED_MARK in meta else None
     room -= 0 if meta is None else count_tokens(compact(meta))
     for block in map(bounded, content):
-        kept = block if _has_room(block, room) else _bare(block)
-        if _has_room(kept, room):
-            room -= count_tokens(compact(beside(kept))) if beside(kept) else 0
-            blocks.append(kept)
+        candidate = block if _has_room(block, room) else _bare(block)
+        if _has_room(candidate, room):
+            room -= count_tokens(compact(beside(candidate))) if beside(candidate) else 0
+            blocks.append(candidate)
         else:
             left_out += 1
     if left_out:
@@ -194,8 +194,8 @@ def _meta(outcome: Outcome) -> dict[str, Any] | None:
     """Returns the server's metadata without the protocol's own, which belong to its session, and marks a simulated
     result."""
     original = outcome.original
-    said = original.meta if isinstance(original, mcp_types.CallToolResult) else None
-    return {**servers_own(said), **({SIMULATED_MARK: True} if outcome.simulated else {})} or None
+    meta = original.meta if isinstance(original, mcp_types.CallToolResult) else None
+    return {**servers_own(meta), **({SIMULATED_MARK: True} if outcome.simulated else {})} or None
 
 
 def servers_own(meta: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -226,15 +226,15 @@ def _is_text(result: Any, text: str) -> bool:
 def _first(blocks: list[Block], chars: int) -> list[Block]:
     """Returns blocks with the first `chars` characters of their texts, as `text_of` joins them, and all blocks without
     a text."""
-    found: list[Block] = []
+    first: list[Block] = []
     for block in blocks:
         text = _own_text(block)
         if text is None or len(text) <= chars:
-            found.append(block)
+            first.append(block)
         elif chars > 0:
-            found.append(_with_text(block, text[:chars]))
+            first.append(_with_text(block, text[:chars]))
         chars -= 0 if text is None else len(text) + 1
-    return found
+    return first
 
 
 def _with_text(block: Block, text: str) -> Block:
@@ -256,21 +256,21 @@ def _cut(services: Services, outcome: Outcome, text: str, limit: int) -> dict[st
 
 def _links(services: Services, outcome: Outcome, blocks: list[Block]) -> list[dict[str, str]]:
     call = outcome.call
-    found = [block for block in blocks if isinstance(block, mcp_types.ResourceLink)][:MOST_LINKS]
+    links = [block for block in blocks if isinstance(block, mcp_types.ResourceLink)][:MOST_LINKS]
     return [
         {
             "uri": str(block.uri),
             "name": one_line(block.name, LINK_CHARS),
             "handle": services.results.keep_link(ResourceLink(call.catalog, call.server, call.tool, str(block.uri))),
         }
-        for block in found
+        for block in links
     ]
 
 
-def _read_on(part: dict[str, Any]) -> str:
+def _read_on(cut: dict[str, Any]) -> str:
     return (
-        f"[cut: {part['next_offset']:,} of {part['total_chars']:,} characters. Read on with read_result, handle "
-        f"{part['handle']}, offset {part['next_offset']}.]"
+        f"[cut: {cut['next_offset']:,} of {cut['total_chars']:,} characters. Read on with read_result, handle "
+        f"{cut['handle']}, offset {cut['next_offset']}.]"
     )
 
 
@@ -297,33 +297,33 @@ def read_result(services: Services, request: Request) -> Answer:
     link = services.results.link(handle)
     if link is not None:  # only while the client may use the tool that returned it
         services.app.governance.admission.describe(request.client, link.catalog, services.app.linked.tool(link))
-    kept = services.results.text(handle)
-    if kept is None and link is not None:
+    stored = services.results.text(handle)
+    if stored is None and link is not None:
         contents = services.app.linked.read(link, request.client, limit_s=request.options.timeout_s)
-        texts = [part.text for part in contents if isinstance(part, mcp_types.TextResourceContents)]
-        blobs = [part for part in contents if isinstance(part, mcp_types.BlobResourceContents)]
+        texts = [content.text for content in contents if isinstance(content, mcp_types.TextResourceContents)]
+        blobs = [content for content in contents if isinstance(content, mcp_types.BlobResourceContents)]
         if not texts:
             blocks = [bounded(mcp_types.EmbeddedResource(type="resource", resource=blob)) for blob in blobs]
             return answer({"text": "", "next_offset": None, "total_chars": 0}, blocks or [text_block("It is empty.")])
-        kept = KeptText("\n".join(texts), link.server_id)
-        services.results.keep(kept, handle)
-    if kept is None:
+        stored = KeptText("\n".join(texts), link.server_id)
+        services.results.keep(stored, handle)
+    if stored is None:
         raise Refusal(
             "unknown_handle",
             f"There is no result with the handle {handle!r}; only the latest are kept.",
             "Call the tool again if it just reads, and ask it for less at once.",
         )
-    return answer(_part(services, request, kept))
+    return answer(_part(services, request, stored))
 
 
-def _part(services: Services, request: Request, kept: KeptText) -> dict[str, Any]:
-    text, offset = kept.text, request.arguments.get("offset", 0)
-    part = piece(text, offset, services.result_tokens)
-    if part:
-        given = services.app.governance.read_on(request.client, kept.source, count_tokens(part))
-        part = piece(text, offset, given)
-    end = min(offset, len(text)) + len(part)
-    return {"text": part, "next_offset": end if end < len(text) else None, "total_chars": len(text)}
+def _part(services: Services, request: Request, stored: KeptText) -> dict[str, Any]:
+    text, offset = stored.text, request.arguments.get("offset", 0)
+    excerpt = piece(text, offset, services.result_tokens)
+    if excerpt:
+        allowance = services.app.governance.read_on(request.client, stored.source, count_tokens(excerpt))
+        excerpt = piece(text, offset, allowance)
+    end = min(offset, len(text)) + len(excerpt)
+    return {"text": excerpt, "next_offset": end if end < len(text) else None, "total_chars": len(text)}
 
 
 READ_RESULT = AgentTool(

@@ -1,4 +1,4 @@
-"""What follows a search: `report_outcome`, a label that moves later searches, and the fallback, which calls the next candidates if a
+"""Steps after a search: `report_outcome`, a label that moves later searches, and the fallback, which calls the next candidates if a
 read-only tool cannot answer. The operator switches it on (`EndpointOptions.fallback`); each try is a normal call.
 """
 
@@ -31,7 +31,7 @@ from core.learning.feedback import MOST_NOTE_CHARACTERS
 @dataclass(frozen=True, slots=True)
 class Route:
     """The sub-task and the candidates of a route id, as far as its client may see them now. `gated` means that only
-    these may be called under it; `agreed_usd` has what a call of a tool pays, if that is not its listed price."""
+    these candidates may be called under it; `agreed_usd` has the payment for a call of a tool, if it is not the listed price."""
 
     id: str
     query: str
@@ -43,16 +43,16 @@ class Route:
 
 def route_of(services: Services, request: Request, route_id: str) -> Route:
     """Returns the client's decision of a route id; blocks. Raises Refusal."""
-    whose = (request.options.catalog, request.client)
+    owner = (request.options.catalog, request.client)
     decision = services.app.routing.decision(route_id)
-    if decision is not None and (decision.catalog, decision.client) == whose:
+    if decision is not None and (decision.catalog, decision.client) == owner:
         ids = [decision.tools.ids[row] for row in decision.candidates]
         gated = decision.parameters.get("hallucination_gate") is not False
-        agreed = {id_: decision.agreed_usd(id_) for id_ in ids}
-        return Route(decision.id, decision.query, decision.server_hint, _offered(services, request, ids), gated, agreed)
+        prices = {id_: decision.agreed_usd(id_) for id_ in ids}
+        return Route(decision.id, decision.query, decision.server_hint, _offered(services, request, ids), gated, prices)
     services.app.store.events.flush()
     event = services.app.store.activity.decision(route_id)
-    if event is None or (event.catalog, event.client) != whose:
+    if event is None or (event.catalog, event.client) != owner:
         raise Refusal(
             "unknown_route",
             f"There is no route {route_id!r} in catalog {request.options.catalog!r}.",
@@ -63,8 +63,8 @@ def route_of(services: Services, request: Request, route_id: str) -> Route:
     offered = _offered(services, request, [tool["tool"] for tool in candidates])
     gated = parameters.get("hallucination_gate") is not False
     auctioned = candidates if parameters.get("settlement", "price") != "price" else []
-    agreed = {tool["tool"]: tool["payment_usd"] for tool in auctioned}
-    return Route(event.id, event.subtask, event.server_hint, offered, gated, agreed)
+    prices = {tool["tool"]: tool["payment_usd"] for tool in auctioned}
+    return Route(event.id, event.subtask, event.server_hint, offered, gated, prices)
 
 
 def _offered(services: Services, request: Request, ids: Sequence[str]) -> tuple[str, ...]:
@@ -74,36 +74,36 @@ def _offered(services: Services, request: Request, ids: Sequence[str]) -> tuple[
 
 
 LONGEST_ROUTE = 1_000
-"""Characters of a route id; that of a search in several catalogs has one part for each."""
+"""Characters of a route id. The id of a search in several catalogs has one part for each catalog."""
 REACHED = {OutcomeKind.OK.value, OutcomeKind.TOOL_ERROR.value}
 
 
 def report_outcome(services: Services, request: Request) -> dict[str, Any]:
-    given = request.arguments
-    route = route_of(services, request, given["route_id"])
+    arguments = request.arguments
+    route = route_of(services, request, arguments["route_id"])
     tool = _judged(services, request, route)
     services.app.feedback.label(
         route.query,
         tool,
-        right=given["useful"],
+        right=arguments["useful"],
         catalog=request.options.catalog,
         server_hint=route.server_hint,
         decision_id=route.id,
-        note=masked(given.get("note", "")),
+        note=masked(arguments.get("note", "")),
         by=By(request.client, AGENT),
     )
-    return {"route_id": route.id, "tool": tool, "useful": given["useful"]}
+    return {"route_id": route.id, "tool": tool, "useful": arguments["useful"]}
 
 
 def _judged(services: Services, request: Request, route: Route) -> str:
-    """Returns the tool of the report: the last one that the client reached under this route, or the first candidate if
+    """Returns the tool of the report: the last tool that the client reached under this route, or the first candidate if
     it called none."""
     services.app.store.events.flush()
-    made = services.app.store.activity.decision_outcomes(route.id)
-    calls = [call for call in made if call.client == request.client]  # a person may have called another tool under it
-    reached = [f"{call.server}::{call.tool}" for call in calls if call.kind in REACHED]
-    if reached:
-        return reached[-1]
+    rows = services.app.store.activity.decision_outcomes(route.id)
+    calls = [call for call in rows if call.client == request.client]  # a person may have called another tool under it
+    reached_tools = [f"{call.server}::{call.tool}" for call in calls if call.kind in REACHED]
+    if reached_tools:
+        return reached_tools[-1]
     if calls:
         raise Refusal(
             "nothing_to_report",
@@ -154,32 +154,32 @@ async def answered_instead(services: Services, request: Request, error: Refusal,
     if not request.options.fallback or error.error not in NO_ANSWER:
         raise error
     others = await anyio.to_thread.run_sync(_others, services, request)
-    tried = [_try(request.arguments["tool"], error)]
+    tries = [_try(request.arguments["tool"], error)]
     for tool in others[: MOST_TRIES - 1]:
         try:
-            found = await execute(replace(request, arguments={**request.arguments, "tool": tool}))
-        except Refusal as again:
-            tried.append(_try(tool, again))
+            result = await execute(replace(request, arguments={**request.arguments, "tool": tool}))
+        except Refusal as failure:
+            tries.append(_try(tool, failure))
         else:
-            return _with_note(found, tool, tried)
-    if len(tried) == 1:
+            return _with_note(result, tool, tries)
+    if len(tries) == 1:
         raise error
-    raise Refusal(error.error, f"{error.why} Tried in its place: {_words(tried[1:])}.", error.advice)
+    raise Refusal(error.error, f"{error.why} Tried in its place: {_words(tries[1:])}.", error.advice)
 
 
 def _others(services: Services, request: Request) -> list[str]:
     """Returns the other read-only tools of the same search that accept these arguments, best first. Returns none if the
     first tool may write."""
-    given = request.arguments
-    if "route_id" not in given:
+    params = request.arguments
+    if "route_id" not in params:
         return []
     catalog = services.app.catalogs.catalog(request.options.catalog)
-    _, asked = find(services, request, catalog, given["tool"])
-    if asked.hints.read_only is not True:
+    _, asked_tool = find(services, request, catalog, params["tool"])
+    if asked_tool.hints.read_only is not True:
         return []
-    offered = route_of(services, request, given["route_id"]).offered
+    offered = route_of(services, request, params["route_id"]).offered
     tools = [catalog.tools[catalog.tool_row[name]] for name in offered if name in catalog.tool_row]
-    return [tool.id for tool in tools if tool.id != asked.id and _takes(tool, given.get("arguments", {}))]
+    return [tool.id for tool in tools if tool.id != asked_tool.id and _takes(tool, params.get("arguments", {}))]
 
 
 def _takes(tool: Tool, arguments: dict[str, object]) -> bool:
@@ -192,8 +192,8 @@ def _takes(tool: Tool, arguments: dict[str, object]) -> bool:
     >>> _takes(tool, {"path": "a"}), _takes(tool, {"path": "a", "line": 3}), _takes(tool, {})
     (True, False, False)
     """
-    known: Any = (tool.input_schema or {}).get("properties")
-    names = set(cast("dict[str, Any]", known)) if isinstance(known, dict) else set[str]()
+    properties: Any = (tool.input_schema or {}).get("properties")
+    names = set(cast("dict[str, Any]", properties)) if isinstance(properties, dict) else set[str]()
     return (
         tool.hints.read_only is True
         and arguments.keys() <= names
@@ -205,11 +205,11 @@ def _try(tool: str, error: Refusal) -> dict[str, str]:
     return {"tool": tool, "error": error.error, "why": one_line(visible(error.why), WHY_CHARS)}
 
 
-def _words(tried: Sequence[Mapping[str, str]]) -> str:
-    return "; ".join(f"{one['tool']} ({one['error']}: {one['why']})" for one in tried)
+def _words(tries: Sequence[Mapping[str, str]]) -> str:
+    return "; ".join(f"{failure['tool']} ({failure['error']}: {failure['why']})" for failure in tries)
 
 
-def _with_note(found: Answer, tool: str, tried: list[dict[str, str]]) -> Answer:
-    note = f"[{tool} answered, with the same arguments, because {_words(tried)} did not.]"
-    document = {**dict[str, Any](found.structured_content or {}), "fallback": tried}
-    return found.model_copy(update={"content": [text_block(note), *found.content], "structured_content": document})
+def _with_note(result: Answer, tool: str, tries: list[dict[str, str]]) -> Answer:
+    note = f"[{tool} answered, with the same arguments, because {_words(tries)} did not.]"
+    document = {**dict[str, Any](result.structured_content or {}), "fallback": tries}
+    return result.model_copy(update={"content": [text_block(note), *result.content], "structured_content": document})

@@ -1,5 +1,5 @@
-"""`search_tools`: a sub-task in, the few tools worth trying out, each with its cost and the reason why it is listed. Only tools that the
-client may see are shown: those in its scope that are neither held back nor hidden by the policy.
+"""`search_tools` gives the few tools that are worth trying for a sub-task, each with its cost and the reason why it is listed. A client
+sees only tools in its scope that are neither held back nor hidden by the policy.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def signature(tool: Tool) -> str:
     properties = _mapping(schema.get("properties"))
     required = schema.get("required")
     needed = (
-        [one for one in cast("list[object]", required) if isinstance(one, str)] if isinstance(required, list) else []
+        [name for name in cast("list[object]", required) if isinstance(name, str)] if isinstance(required, list) else []
     )
     names = sorted(properties, key=lambda name: name not in needed)
     parts = [
@@ -59,25 +59,25 @@ def signature(tool: Tool) -> str:
 
 
 def _type(root: Json, schema: object, depth: int = 0) -> str:
-    found = _mapping(schema)
-    if "$ref" in found:
-        found = _mapping(referenced(root, found["$ref"]))
-    if "const" in found:
-        return _value(found["const"])
-    if isinstance(found.get("enum"), list):
-        values = cast("list[object]", found["enum"])
-        shown = [_value(value) for value in values[:MOST_VALUES]]
-        return "|".join([*shown, *(["…"] if len(values) > MOST_VALUES else [])]) or "any"
+    node = _mapping(schema)
+    if "$ref" in node:
+        node = _mapping(referenced(root, node["$ref"]))
+    if "const" in node:
+        return _value(node["const"])
+    if isinstance(node.get("enum"), list):
+        values = cast("list[object]", node["enum"])
+        words = [_value(value) for value in values[:MOST_VALUES]]
+        return "|".join([*words, *(["…"] if len(values) > MOST_VALUES else [])]) or "any"
     for key in ("anyOf", "oneOf"):
-        if isinstance(found.get(key), list):
-            alternatives = cast("list[object]", found[key])[:MOST_VALUES]
-            kinds = [_type({}, one, depth + 1) if depth < DEEPEST else "any" for one in alternatives]
+        if isinstance(node.get(key), list):
+            alternatives = cast("list[object]", node[key])[:MOST_VALUES]
+            kinds = [_type({}, branch, depth + 1) if depth < DEEPEST else "any" for branch in alternatives]
             return one_line("|".join(dict.fromkeys(kinds)), TYPE_CHARS) or "any"
-    kind: object = found.get("type", "any")
+    kind: object = node.get("type", "any")
     if isinstance(kind, list):
-        return "|".join(one_line(str(one), VALUE_CHARS) for one in cast("list[object]", kind)[:MOST_VALUES])
+        return "|".join(one_line(str(entry), VALUE_CHARS) for entry in cast("list[object]", kind)[:MOST_VALUES])
     if kind == "array":
-        inner = _mapping(found.get("items")).get("type", "any")
+        inner = _mapping(node.get("items")).get("type", "any")
         return f"{one_line(str(inner), VALUE_CHARS)}[]"
     return one_line(str(kind), VALUE_CHARS)
 
@@ -92,7 +92,7 @@ def _mapping(value: object) -> Mapping[str, Any]:
 
 NOT_ALLOWED = "this client may not use them, or they wait for the operator because of their definition"
 OUTSIDE = "it is outside the client's scope"
-"""Never told, nor counted."""
+"""Clients never see this reason or its count."""
 MARKED = "Lint finds an error in their definition, which the operator sees on the page Catalog"
 FITS_FROM = 0.3
 PAUSED = "their servers are paused for now"
@@ -100,8 +100,8 @@ PAUSED = "their servers are paused for now"
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """The rows of the candidates that a search shows, those with a caution last, and one sentence about each kind of
-    hidden candidate. `nameless` means that the client may not know the names of some of these."""
+    """The rows of the candidates that a search shows, candidates with a caution last, and a sentence about each kind of
+    hidden candidate. `nameless` means that the client may not know the names of some hidden candidates."""
 
     rows: tuple[int, ...]
     notes: tuple[str, ...]
@@ -111,8 +111,8 @@ class Shown:
 @dataclass(frozen=True, slots=True)
 class Offering:
     """The tools for one request. `marked` maps tools with a Lint error to that error, `paused` maps paused servers to
-    the reason, `down` maps servers that are believed to be down to words about that. `unreachable` are those of them that a check
-    in the background looks after: these come last. After time-outs only a call can tell, so the router decides when to try again."""
+    the reason, `down` maps servers that seem to be down to words about that. `unreachable` are the down servers that a background
+    check watches; they come last. After time-outs only a call can tell, so the router decides when to try again."""
 
     app: App
     client: str
@@ -147,8 +147,8 @@ class Offering:
         rows = [row for row in candidates if not why[row]][:most]
         rows.sort(key=lambda row: self.is_last(candidates[row]))
         counts = Counter(reason for reason in why.values() if reason)
-        told = {reason: count for reason, count in counts.items() if reason != OUTSIDE}
-        notes = [f"Candidates not shown: {count}, because {reason}." for reason, count in told.items()]
+        reasons = {reason: count for reason, count in counts.items() if reason != OUTSIDE}
+        notes = [f"Candidates not shown: {count}, because {reason}." for reason, count in reasons.items()]
         servers = dict.fromkeys(tool.server for row, tool in candidates.items() if why[row] in {"", PAUSED})
         if servers and servers.keys() <= self.paused.keys():
             notes.append("Every tool that fits is on a server that is paused for now.")
@@ -161,9 +161,9 @@ class Offering:
     def caution(self, tool: Tool) -> str:
         """Returns what an agent should know before it calls a tool, or ""."""
         error, paused = self._error(tool), self.paused.get(tool.server, "")
-        said = [f"Lint finds an error in its definition ({error})."] if error else []
-        said += [f"Its server is {self.down[tool.server]}."] if tool.server in self.down else []
-        return " ".join([*said, *([f"Its server is paused. {paused}"] if paused else [])])
+        cautions = [f"Lint finds an error in its definition ({error})."] if error else []
+        cautions += [f"Its server is {self.down[tool.server]}."] if tool.server in self.down else []
+        return " ".join([*cautions, *([f"Its server is paused. {paused}"] if paused else [])])
 
     def hidden(self, tool: Tool) -> str:
         policy, admission = self.app.governance.policy, self.app.governance.admission
@@ -221,16 +221,16 @@ def search_tools(services: Services, request: Request) -> dict[str, Any]:
 
 def search(app: App, request: Request, seen: Sequence[str] = ()) -> dict[str, Any]:
     """Records one decision and returns the answer's content; blocks. `seen` are tools whose output the client has."""
-    given, options, offering = request.arguments, request.options, Offering.of(app, request)
+    arguments, options, offering = request.arguments, request.options, Offering.of(app, request)
     usual = app.agent_knobs.of(options.router)
-    n: int | None = given.get("n")
+    n: int | None = arguments.get("n")
     job = app.readiness.soon(options.catalog)
     decision = app.routing.route(
-        masked(given["task"]),
+        masked(arguments["task"]),
         catalog=options.catalog,
         router=options.router,
         parameters=options.parameters(n if offering.is_whole else MOST_CANDIDATES, usual=usual),
-        server_hint=masked(given.get("server_hint", "")),
+        server_hint=masked(arguments.get("server_hint", "")),
         origin=AGENT,
         visitor=request.client,
         seen=seen,
@@ -240,23 +240,27 @@ def search(app: App, request: Request, seen: Sequence[str] = ()) -> dict[str, An
     )
     catalog = app.catalogs.catalog(decision.catalog)
     rows_now = ((row, catalog.tool_row.get(decision.tools.ids[row])) for row in decision.candidates)
-    tools = {row: catalog.tools[now] for row, now in rows_now if now is not None}  # the catalog may have changed since
+    tools = {
+        row: catalog.tools[new_row] for row, new_row in rows_now if new_row is not None
+    }  # the catalog may have changed since
     shown = offering.shown(tools, n or getattr(options.parameters(usual=usual), "n", MOST_CANDIDATES))
-    found = [_candidate(decision, catalog, row, _why(decision, row, tools[row], offering, shown)) for row in shown.rows]
-    found += _down(decision, catalog, offering, shown.rows)
-    kept = found if n is not None else fitting(found, MOST_TOKENS - LEFT_OUT_TOKENS)
+    candidates = [
+        _candidate(decision, catalog, row, _why(decision, row, tools[row], offering, shown)) for row in shown.rows
+    ]
+    candidates += _down(decision, catalog, offering, shown.rows)
+    selection = candidates if n is not None else fitting(candidates, MOST_TOKENS - LEFT_OUT_TOKENS)
     reason = decision.reason if offering.is_whole else NOTHING  # the reason may name a hidden tool
     notes = (*_by_words(app, decision, job), *shown.notes)
     return {
         "route_id": decision.id,
         "confidence": "unsure" if decision.fit is None else decision.fit.confidence,
-        "candidates": kept,
-        "left_out": _left_out(decision, shown.rows, len(found), len(kept), notes, reason),
+        "candidates": selection,
+        "left_out": _left_out(decision, shown.rows, len(candidates), len(selection), notes, reason),
     }
 
 
 def _by_words(app: App, decision: Decision, job: Job | None) -> tuple[str, ...]:
-    """Returns how far the vectors are, if words alone decided, and what that means."""
+    """Returns the progress of the vectors and its consequences, if words alone decided."""
     if not decision.by_words:
         return ()
     how_far = str(app.catalogs.embedding(decision.catalog))
@@ -272,8 +276,8 @@ def _down(decision: Decision, catalog: Catalog, offering: Offering, listed: Sequ
         return []
     fits = decision.fit.tools
     likely = [row for row, fit in enumerate(fits) if fit >= FITS_FROM and row not in listed]
-    known = ((row, catalog.tool_row.get(decision.tools.ids[row])) for row in likely)
-    tools = {row: catalog.tools[now] for row, now in known if now is not None}
+    rows_now = ((row, catalog.tool_row.get(decision.tools.ids[row])) for row in likely)
+    tools = {row: catalog.tools[new_row] for row, new_row in rows_now if new_row is not None}
     down = [row for row, tool in tools.items() if tool.server in offering.down and not offering.hidden(tool)]
     return [
         _candidate(decision, catalog, row, f"Fits {fits[row]:.0%}, {offering.down[tools[row].server]}.")
@@ -282,15 +286,15 @@ def _down(decision: Decision, catalog: Catalog, offering: Offering, listed: Sequ
 
 
 def _why(decision: Decision, row: int, tool: Tool, offering: Offering, shown: Shown) -> str:
-    """Returns why a candidate is listed, what to know before it is called, and why it comes last. Names of other tools are left
-    out if the client may not see some of them."""
+    """Returns why a candidate is listed, its caution, and whether it comes last. Leaves out names of other tools if the client
+    may not see some of them."""
     if shown.nameless:
         place = shown.rows.index(row) + 1
         why = f"Candidate {place} of {len(shown.rows)}: {decision.score} {decision.tool_at(row).utility:.3f}.{writes_note(decision, row)}"
     else:
         why = why_tool(decision, row)
-    said = ["It comes last."] if offering.is_last(tool) else []
-    return " ".join([*said, *filter(None, [one_line(offering.caution(tool), WHY_CHARS)]), one_line(why, WHY_CHARS)])
+    notes = ["It comes last."] if offering.is_last(tool) else []
+    return " ".join([*notes, *filter(None, [one_line(offering.caution(tool), WHY_CHARS)]), one_line(why, WHY_CHARS)])
 
 
 def _candidate(decision: Decision, catalog: Catalog, row: int, why: str) -> dict[str, Any]:
@@ -308,37 +312,37 @@ def _candidate(decision: Decision, catalog: Catalog, row: int, why: str) -> dict
 
 def fitting(found: Sequence[dict[str, Any]], limit_tokens: int) -> list[dict[str, Any]]:
     """Returns the first candidates that fit into the limit together."""
-    if sum(len(compact(one).encode()) + 1 for one in found) <= limit_tokens:  # a token has at least one byte
+    if sum(len(compact(item).encode()) + 1 for item in found) <= limit_tokens:  # a token has at least one byte
         return list(found)
-    kept: list[dict[str, Any]] = []
-    for one in found:
-        limit_tokens -= count_tokens(compact(one)) + 1
+    selection: list[dict[str, Any]] = []
+    for candidate in found:
+        limit_tokens -= count_tokens(compact(candidate)) + 1
         if limit_tokens < 0:
             break
-        kept.append(one)
-    return kept
+        selection.append(candidate)
+    return selection
 
 
 def _left_out(
     decision: Decision,
-    shown: Sequence[int],
-    found: int,
-    kept: int,
+    rows: Sequence[int],
+    total: int,
+    count: int,
     notes: Sequence[str],
     reason: str,
 ) -> str:
-    """Returns one line: how many tools there are, at which stage the others were dropped, how likely nothing fits beside the first
-    `shown`, and how to see more."""
-    parts = [f"{kept} of {len(decision.tools.ids)} tools{_dropped(decision)}.", *notes]
-    if not found and reason:
+    """Returns one line: how many tools there are, at which stage the others were dropped, how likely nothing fits beside the first of
+    `rows`, and how to see more."""
+    parts = [f"{count} of {len(decision.tools.ids)} tools{_dropped(decision)}.", *notes]
+    if not total and reason:
         parts.append(one_line(_for_agents(reason), WHY_CHARS))
-    if found > kept:
-        parts.append(f"{found - kept} more candidates were too long for one answer: ask with n.")
+    if total > count:
+        parts.append(f"{total - count} more candidates were too long for one answer: ask with n.")
     if decision.fit is not None:
         if decision.fit.language:
             parts.append(f"The task reads as {decision.fit.language}: say it in English.")
         if decision.fit.nothing is not None:
-            row = next(iter(shown), None)
+            row = next(iter(rows), None)
             name = "" if row is None else one_line(decision.tools.ids[row], WHY_CHARS)
             parts.append(fit_sentence(decision.fit, row, name))
     parts.append("Give n or server_hint, or say the task in other words, to see others.")
@@ -349,8 +353,8 @@ def _dropped(decision: Decision) -> str:
     codes = [int(code) for code in np.unique(decision.tools.dropped) if code >= 0]
     numbers = {DROPS[code]: int(np.count_nonzero(decision.tools.dropped == code)) for code in codes}
     counts = [(number, DROP_WORDS[drop]) for drop, number in numbers.items()]
-    dropped = ", ".join(f"{count} {words}" for count, words in sorted(counts, reverse=True))
-    return f"; left out: {dropped}" if dropped else ""
+    phrases = ", ".join(f"{count} {words}" for count, words in sorted(counts, reverse=True))
+    return f"; left out: {phrases}" if phrases else ""
 
 
 def _for_agents(reason: str) -> str:

@@ -68,7 +68,7 @@ def session_key(id_: str) -> str:
 
 
 def owned(client_of: Callable[[Context], str], *, mirror: bool) -> ServerMiddleware[Any]:
-    """Returns the middleware that notes the owner of a request. Only servers of a mirror may ask it."""
+    """Returns the middleware that notes the owner of a request. Only servers of a mirror may ask the owner."""
 
     async def noted(ctx: Context, call_next: CallNext) -> HandlerResult:
         owner = _owner(client_of, ctx)
@@ -82,23 +82,23 @@ def owned(client_of: Callable[[Context], str], *, mirror: bool) -> ServerMiddlew
 
 
 def _owner(client_of: Callable[[Context], str], context: Context) -> SessionOwner:
-    """Returns the client of the token, else of the cookie, else of the session. Nothing tells a client that has none from others: it is one
-    of its own, until it sends the cookie that this request gives it."""
+    """Returns the client of the token, else of the cookie, else of the session. A request without these counts as a new client, until
+    the client sends the cookie of this request."""
     request: Any = context.request
     if request is None:
         return replace(WAYFARE, person=ANONYMOUS)
-    if known := client_of(context):
-        return SessionOwner(f"token {known}", known, person=known)
+    if client := client_of(context):
+        return SessionOwner(f"token {client}", client, person=client)
     id_ = request.cookies.get(COOKIE) or _session(context)
     key = session_key(id_ or request.scope[NEW_ID])
     return SessionOwner(key, f"{client_name(context)} ({key[8:14]})", passing=not id_, person=ANONYMOUS)
 
 
 def _abilities(context: Context) -> frozenset[str]:
-    session, between = context.session, context.protocol_version in MODERN_PROTOCOL_VERSIONS
-    declared = session.client_capabilities
-    able = frozenset(name for name in ABILITIES if getattr(declared, name, None) is not None)
-    return able if between or session.can_send_request else NOBODY
+    session, asks_between = context.session, context.protocol_version in MODERN_PROTOCOL_VERSIONS
+    declaration = session.client_capabilities
+    able = frozenset(name for name in ABILITIES if getattr(declaration, name, None) is not None)
+    return able if asks_between or session.can_send_request else NOBODY
 
 
 # How mirrored servers reach the client: its abilities, and the level of log messages that it wants.
@@ -128,8 +128,8 @@ class ClientSides:
     async def with_side(
         self, context: Context, params: Any, client: str, work: Callable[[ClientSide], Awaitable[Any]], *, mirror: bool
     ) -> Any:
-        """Returns the result of `work`, or the question in its place. Messages of servers are sent before it. Only servers of a
-        mirror may ask the client; Wayfare itself always may."""
+        """Returns the result of `work`, or a question in its place, after the messages of servers. Only servers of a mirror may
+        ask the client; Wayfare itself always may."""
         over, sent = asyncio.Event(), list[Future[Any]]()
         side = self._side(context, params, client, over, sent)
         token = CLIENT_SIDE.set(side if mirror else None)
@@ -139,7 +139,7 @@ class ClientSides:
             CLIENT_SIDE.reset(token)
             over.set()
         if sent:
-            await asyncio.wait([asyncio.wrap_future(one) for one in sent], timeout=SENT_S)
+            await asyncio.wait([asyncio.wrap_future(future) for future in sent], timeout=SENT_S)
         return side.questions[-1] if side.questions else answer
 
     def _side(
@@ -147,34 +147,34 @@ class ClientSides:
     ) -> ClientSide:
         """Returns the client's side of a request. `sent` gets the messages that are sent to it before the request is `over`."""
         loop, session = asyncio.get_running_loop(), context.session
-        between = context.protocol_version in MODERN_PROTOCOL_VERSIONS
-        declared = session.client_capabilities
+        asks_between = context.protocol_version in MODERN_PROTOCOL_VERSIONS
+        declaration = session.client_capabilities
         meta: Any = context.meta or {}
-        level = meta.get(LOG_LEVEL_META_KEY, "") if between else self._levels.get(_session(context), FIRST_LEVEL)
+        level = meta.get(LOG_LEVEL_META_KEY, "") if asks_between else self._levels.get(_session(context), FIRST_LEVEL)
 
         def started(work: Coroutine[Any, Any, Any]) -> Future[Any]:
             return asyncio.run_coroutine_threadsafe(work, loop)
 
-        def log(said: mcp_types.LoggingMessageNotificationParams) -> None:
-            message, late = mcp_types.LoggingMessageNotification(params=said), over.is_set()
-            if late and between:  # such a client has no stream for it
+        def log(entry: mcp_types.LoggingMessageNotificationParams) -> None:
+            message, late = mcp_types.LoggingMessageNotification(params=entry), over.is_set()
+            if late and asks_between:  # such a client has no stream for it
                 return
-            told = started(session.send_notification(message, None if late else context.request_id))
+            future = started(session.send_notification(message, None if late else context.request_id))
             if not late:
-                sent.append(told)
+                sent.append(future)
 
         async def answer(request: Any) -> Any:
-            wanted = getattr(declared, "elicitation", None)
-            if between:
+            elicitation = getattr(declaration, "elicitation", None)
+            if asks_between:
                 raise MCPError(mcp_types.INVALID_REQUEST, "This client cannot be asked during a call")
-            if getattr(request.params, "mode", "") == "url" and getattr(wanted, "url", None) is None:
+            if getattr(request.params, "mode", "") == "url" and getattr(elicitation, "url", None) is None:
                 raise MCPError(mcp_types.INVALID_PARAMS, "This client opens no addresses")
             related = ServerMessageMetadata(related_request_id=context.request_id)
             return await session.send_request(request, ANSWERS[request.method], metadata=related)
 
         answers = {name: getattr(params, name, None) for name in ("input_responses", "request_state")}
         return ClientSide(
-            client, _abilities(context), between, level, log, lambda request: started(answer(request)), answers
+            client, _abilities(context), asks_between, level, log, lambda request: started(answer(request)), answers
         )
 
 
@@ -197,7 +197,7 @@ PARTS: dict[str, type[mcp_types.RequestParams]] = {
     "prompts/get": mcp_types.GetPromptRequestParams,
     "completion/complete": mcp_types.CompleteRequestParams,
 }
-"""What a mirror has beside tools. Wayfare itself has prompts."""
+"""The requests that a mirror answers beside tools. Wayfare itself answers requests about prompts."""
 OWN_PARTS = ("prompts/list", "prompts/get")
 MIRROR_INSTRUCTIONS = (
     "These are the tools, resources and prompts of servers that an operator has connected and governs. A result that was cut is "
@@ -213,8 +213,8 @@ class TellingServer(McpServer[Any]):
         self, notification_options: NotificationOptions | None = None, *more: Any, **named: Any
     ) -> InitializationOptions:
         """Returns the options of a session of the older protocol."""
-        told = notification_options or NotificationOptions(True, True, True)
-        return super().create_initialization_options(told, *more, **named)
+        options = notification_options or NotificationOptions(True, True, True)
+        return super().create_initialization_options(options, *more, **named)
 
 
 def mcp_server(
@@ -229,13 +229,13 @@ def mcp_server(
     instructions: str = "",
 ) -> McpServer[Any]:
     """Returns the server. `call` answers a request, `options_of` returns its options, `client_of` the client of its
-    token ("" without a token), `listing` the tools that it sees. `part` answers requests about prompts, and those to a `mirror` about
-    resources and completion. `changes` tells clients when their lists change. `instructions` are other ones than usual."""
+    token ("" without a token), `listing` the tools that it sees. `part` answers requests about prompts, and with a `mirror` about
+    resources and completion. `changes` notifies clients when their lists change. `instructions` replace the usual instructions."""
 
-    sides, asked = ClientSides(), partial(_asked, options_of, client_of)
+    sides, build = ClientSides(), partial(_asked, options_of, client_of)
 
     async def listed(context: Context, params: mcp_types.PaginatedRequestParams | None) -> mcp_types.ListToolsResult:
-        request = asked(context, "tools/list", params)
+        request = build(context, "tools/list", params)
         tools = await listing(request)
         if context.protocol_version not in MODERN_PROTOCOL_VERSIONS:
             await changes.listed(_session(context), context.session, request, tools)
@@ -246,19 +246,19 @@ def mcp_server(
         context: Context, params: mcp_types.CallToolRequestParams
     ) -> Answer | mcp_types.InputRequiredResult:
         try:
-            whose = asked(context, "tools/call", params)
+            part_request = build(context, "tools/call", params)
         except MCPError as error:
             return refused(Refusal("not_possible", error.message, "Change the address of the endpoint."))
         request = Request(
             tool=params.name,
             arguments=params.arguments or {},
-            options=whose.options,
-            client=whose.client,
-            known=whose.known,
-            announced=whose.announced,
+            options=part_request.options,
+            client=part_request.client,
+            known=part_request.known,
+            announced=part_request.announced,
             progress=context.session.report_progress if "progress_token" in (params.meta or {}) else no_progress,
         )
-        made = await sides.with_side(
+        result = await sides.with_side(
             context,
             params,
             request.client,
@@ -266,15 +266,15 @@ def mcp_server(
             mirror=bool(request.options.mirror),
         )
         if request.options.attention:
-            await changes.look(whose.owner)
-        return made
+            await changes.look(part_request.owner)
+        return result
 
     async def answered(method: str, context: Context, params: Any) -> Any:
-        request = asked(context, method, params)
+        request = build(context, method, params)
         return await sides.with_side(context, params, request.client, lambda _: part(request), mirror=mirror)
 
     async def listened(context: Context, params: Any) -> Any:
-        return await changes.listen(context, params, asked(context, "tools/list", None))
+        return await changes.listen(context, params, build(context, "tools/list", None))
 
     server = TellingServer(
         "wayfare",
@@ -293,16 +293,16 @@ def mcp_server(
         server.add_request_handler(method, PARTS[method], partial(answered, method))
     if mirror:
         server.add_request_handler("logging/setLevel", mcp_types.SetLevelRequestParams, sides.set_level)
-        _pass_subscriptions_on(server, changes, asked)
+        _pass_subscriptions_on(server, changes, build)
     return server
 
 
-def _pass_subscriptions_on(server: McpServer[Any], changes: TellsClients, asked: Callable[..., PartRequest]) -> None:
+def _pass_subscriptions_on(server: McpServer[Any], changes: TellsClients, build: Callable[..., PartRequest]) -> None:
     """Handles subscriptions to resources of clients up to 2025-11-25."""
 
-    async def subscribed(wanted: bool, context: Context, params: Any) -> mcp_types.EmptyResult:
-        request = asked(context, "resources/subscribe", params)
-        await changes.subscribe(_session(context), context.session, request, str(params.uri), wanted=wanted)
+    async def subscribed(begin: bool, context: Context, params: Any) -> mcp_types.EmptyResult:
+        request = build(context, "resources/subscribe", params)
+        await changes.subscribe(_session(context), context.session, request, str(params.uri), wanted=begin)
         return mcp_types.EmptyResult()
 
     server.add_request_handler("resources/subscribe", mcp_types.SubscribeRequestParams, partial(subscribed, True))
@@ -316,10 +316,10 @@ def _asked(
     method: str,
     params: Any,
 ) -> PartRequest:
-    known, announced = client_of(context), client_name(context)
+    client, announced_name = client_of(context), client_name(context)
     try:
-        whose = known or announced, bool(known), announced, SESSION_OWNER.get()
-        return PartRequest(method, params, options_of(context), *whose)
+        identity = client or announced_name, bool(client), announced_name, SESSION_OWNER.get()
+        return PartRequest(method, params, options_of(context), *identity)
     except WayfareError as error:
         raise MCPError(mcp_types.INVALID_PARAMS, str(error)) from error
 
@@ -360,7 +360,7 @@ def serve_stdio(settings: Settings, options: EndpointOptions) -> None:
     async def run() -> None:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(begin, tasks)
-            served = mcp_server(
+            server = mcp_server(
                 partial(backend.call, tasks),
                 lambda _: options,
                 listing=partial(backend.listed, tasks),
@@ -369,7 +369,7 @@ def serve_stdio(settings: Settings, options: EndpointOptions) -> None:
                 mirror=bool(options.mirror),
             )
             async with stdio_server() as (reader, writer):
-                await served.run(reader, writer, served.create_initialization_options())
+                await server.run(reader, writer, server.create_initialization_options())
             await backend.goodbye()
             tasks.cancel_scope.cancel()
 

@@ -1,6 +1,6 @@
-"""Several catalogs behind one address: a search asks each of them, and a tool is written `catalog/server::tool`.
+"""Several catalogs behind one address. A search asks each catalog, and a tool is written `catalog/server::tool`.
 
-Each catalog decides by itself, with its own statistics, policy and log. A request about one tool goes to its catalog. Example requests are written for the first.
+Each catalog decides by itself, with its own statistics, policy and log. A request about one tool goes to its catalog. Example requests are written for the first catalog.
 """
 
 from __future__ import annotations
@@ -37,47 +37,47 @@ def split_route(text: str, catalogs: Sequence[str]) -> tuple[Route, ...]:
     >>> split_route("work/d2+home/d1", ("home", "work"))
     (Route(catalog='work', id='d2'), Route(catalog='home', id='d1'))
     """
-    found = (part.rpartition("/") for part in text.split(JOINED))
-    return tuple(Route(catalog, id_) for catalog, _, id_ in found if catalog in catalogs)
+    pieces = (route.rpartition("/") for route in text.split(JOINED))
+    return tuple(Route(catalog, id_) for catalog, _, id_ in pieces if catalog in catalogs)
 
 
 def merged(lists: Sequence[Sequence[dict[str, Any]]]) -> list[dict[str, Any]]:
     """Returns the candidates of several lists. Each list keeps its order; the head with the greatest
     P(fit) x P(success) comes next, which is comparable across catalogs, unlike a similarity.
 
-    >>> one = lambda tool, fit: {"tool": tool, "fit": fit, "success": 1.0}
-    >>> [found["tool"] for found in merged([[one("a", 0.5), one("b", 0.9)], [one("c", 0.6), one("d", None)]])]
+    >>> row = lambda tool, fit: {"tool": tool, "fit": fit, "success": 1.0}
+    >>> [tool["tool"] for tool in merged([[row("a", 0.5), row("b", 0.9)], [row("c", 0.6), row("d", None)]])]
     ['c', 'a', 'b', 'd']
     """
-    left = [list(found) for found in lists]
+    queues = [list(entries) for entries in lists]
     order: list[dict[str, Any]] = []
-    while any(left):
-        best = max(filter(None, left), key=lambda found: (found[0]["fit"] or 0.0) * (found[0]["success"] or 0.0))
+    while any(queues):
+        best = max(filter(None, queues), key=lambda queue: (queue[0]["fit"] or 0.0) * (queue[0]["success"] or 0.0))
         order.append(best.pop(0))
     return order
 
 
 @dataclass(frozen=True, slots=True)
 class Several:
-    """One request to several catalogs. `run` admits and answers a request to one."""
+    """One request to several catalogs. `run` admits and answers a request to one catalog."""
 
     app: App
     request: Request
     run: Run
 
     async def answered(self) -> Answer:
-        given = self.request.arguments
+        arguments = self.request.arguments
         if self.request.tool in IMPROVING:
-            return await self._run(self.request.options.catalog, given)
+            return await self._run(self.request.options.catalog, arguments)
         if self.request.tool == "search_tools":
             return await self._searched()
-        if self.request.tool == "describe_tool" and isinstance(given.get("tools"), list):
-            return await self._described([str(name) for name in given["tools"]])
-        if isinstance(given.get("tool"), str):
-            return await self._called(given["tool"])
-        if self.request.tool == "report_outcome" and isinstance(given.get("route_id"), str):
-            return await self._reported(given["route_id"])
-        return await self._run(self.request.options.catalog, given)
+        if self.request.tool == "describe_tool" and isinstance(arguments.get("tools"), list):
+            return await self._described([str(name) for name in arguments["tools"]])
+        if isinstance(arguments.get("tool"), str):
+            return await self._called(arguments["tool"])
+        if self.request.tool == "report_outcome" and isinstance(arguments.get("route_id"), str):
+            return await self._reported(arguments["route_id"])
+        return await self._run(self.request.options.catalog, arguments)
 
     async def _run(self, catalog: str, arguments: Any) -> Answer:
         options = replace(self.request.options, catalog=catalog, further=())
@@ -88,37 +88,37 @@ class Several:
 
     async def _searched(self) -> Answer:
         catalogs = self.request.options.catalogs
-        asked = [self._run(catalog, self.request.arguments) for catalog in catalogs]
-        found = dict(zip(catalogs, await asyncio.gather(*asked, return_exceptions=True), strict=True))
+        searches = [self._run(catalog, self.request.arguments) for catalog in catalogs]
+        results = dict(zip(catalogs, await asyncio.gather(*searches, return_exceptions=True), strict=True))
         documents: dict[str, dict[str, Any]] = {}
         errors: list[Exception] = []
-        for catalog, one in found.items():
-            if isinstance(one, Answer):
-                documents[catalog] = _document(one)
-            elif isinstance(one, WayfareError):
-                errors.append(one)
+        for catalog, result in results.items():
+            if isinstance(result, Answer):
+                documents[catalog] = _document(result)
+            elif isinstance(result, WayfareError):
+                errors.append(result)
             else:
-                raise one
+                raise result
         if not documents:
             raise errors[0]
         lists = [
-            [{**one, "tool": f"{catalog}/{one['tool']}"} for one in document["candidates"]]
+            [{**candidate, "tool": f"{catalog}/{candidate['tool']}"} for candidate in document["candidates"]]
             for catalog, document in documents.items()
         ]
         candidates = merged(lists)
         most = self.request.arguments.get("n")
         if isinstance(most, int):
-            shown = candidates[: min(most, MOST_CANDIDATES)]
+            selection = candidates[: min(most, MOST_CANDIDATES)]
         else:
-            shown = fitting(candidates, MOST_TOKENS - LEFT_OUT_TOKENS)
-        order = dict.fromkeys([*(one["tool"].partition("/")[0] for one in shown), *documents])
-        said = [f"Catalog {catalog}: {document['left_out']}" for catalog, document in documents.items()]
+            selection = fitting(candidates, MOST_TOKENS - LEFT_OUT_TOKENS)
+        order = dict.fromkeys([*(candidate["tool"].partition("/")[0] for candidate in selection), *documents])
+        notes = [f"Catalog {catalog}: {document['left_out']}" for catalog, document in documents.items()]
         return answer(
             {
                 "route_id": JOINED.join(f"{catalog}/{documents[catalog]['route_id']}" for catalog in order),
                 "confidence": min((document["confidence"] for document in documents.values()), key=SUREST.index),
-                "candidates": shown,
-                "left_out": " ".join([*said, *(visible(str(error)) for error in errors)]),
+                "candidates": selection,
+                "left_out": " ".join([*notes, *(visible(str(error)) for error in errors)]),
             }
         )
 
@@ -144,21 +144,21 @@ class Several:
             arguments["route_id"] = routes[catalog]
         elif routes:  # that search had nothing in this catalog
             del arguments["route_id"]
-        found = await self._run(catalog, arguments)
+        result = await self._run(catalog, arguments)
         if self.request.mirrored:
-            return found
-        document = _document(found)
+            return result
+        document = _document(result)
         if "tool" in document:
             document["tool"] = f"{catalog}/{document['tool']}"
-        return found.model_copy(update={"structured_content": document})
+        return result.model_copy(update={"structured_content": document})
 
     async def _reported(self, route_id: str) -> Answer:
         routes = split_route(route_id, self.request.options.catalogs)
         if not routes:
             return await self._run(self.request.options.catalog, self.request.arguments)
         route = await anyio.to_thread.run_sync(self._last_used, routes)
-        found = await self._run(route.catalog, {**self.request.arguments, "route_id": route.id})
-        document = {**_document(found), "route_id": route_id}
+        result = await self._run(route.catalog, {**self.request.arguments, "route_id": route.id})
+        document = {**_document(result), "route_id": route_id}
         document["tool"] = f"{route.catalog}/{document['tool']}"
         return answer(document)
 
@@ -172,28 +172,28 @@ class Several:
         store = self.app.store
         store.events.flush()
         calls = ((route, store.activity.decision_outcomes(route.id)) for route in routes)
-        used = [route for route, made in calls if any(call.client == self._client for call in made)]
-        return (used or list(routes))[0]
+        used_routes = [route for route, outcomes in calls if any(call.client == self._client for call in outcomes)]
+        return (used_routes or list(routes))[0]
 
     def _place(self, name: str) -> tuple[str, str]:
-        """Returns the catalog of a tool and its name there; blocks. A name without a catalog is taken if one catalog alone
+        """Returns the catalog of a tool and its name there; blocks. A name without a catalog is accepted if exactly one catalog
         has it among the tools of this client. Raises Refusal."""
         catalogs = self.request.options.catalogs
         for catalog in catalogs:
             if name.startswith(f"{catalog}/"):
                 return catalog, name.removeprefix(f"{catalog}/")
-        admission, found = self.app.governance.admission, list[str]()
+        admission, hits = self.app.governance.admission, list[str]()
         for catalog in catalogs:
-            opened = self.app.catalogs.catalog(catalog)
-            row = opened.tool_row.get(name)
-            tool: Tool | None = None if row is None else opened.tools[row]
+            snapshot = self.app.catalogs.catalog(catalog)
+            row = snapshot.tool_row.get(name)
+            tool: Tool | None = None if row is None else snapshot.tools[row]
             if tool is not None and admission.allows(self._client, catalog, tool):
-                found.append(catalog)
-        if len(found) == 1:
-            return found[0], name
-        why = f"More than one catalog has {name!r}." if found else f"{name!r} names no tool of {' or '.join(catalogs)}."
+                hits.append(catalog)
+        if len(hits) == 1:
+            return hits[0], name
+        why = f"More than one catalog has {name!r}." if hits else f"{name!r} names no tool of {' or '.join(catalogs)}."
         raise Refusal("unknown_tool", visible(why), "Write catalog/server::tool as search_tools gives it.")
 
 
-def _document(found: Answer) -> dict[str, Any]:
-    return dict(found.structured_content or {})
+def _document(result: Answer) -> dict[str, Any]:
+    return dict(result.structured_content or {})

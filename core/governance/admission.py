@@ -29,14 +29,14 @@ if TYPE_CHECKING:
     from collections.abc import Generator
 
 AGAIN = timedelta(seconds=30)
-"""The same refusal of the same client is counted for so long before it is written again."""
+"""For this time, repetitions of a client's refusal are counted before one is written again."""
 MOST_KNOWN = 1024
 Key = tuple[str, str, str, str]
 
 
 @dataclass(frozen=True, slots=True)
 class _Burst:
-    """One refusal that was written at `begun`, its newest repetition, and how many there were that nothing is written of."""
+    """A refusal that was written at `begun`, its newest repetition, and the number of unwritten repetitions."""
 
     begun: datetime
     newest: RefusedRequest
@@ -69,25 +69,25 @@ class RefusedRequests:
     def write_due(self, *, everything: bool = False) -> None:
         now = self.now()
         with self._lock:
-            over = [key for key, burst in self._bursts.items() if everything or burst.begun + AGAIN <= now]
-            ended = [self._bursts.pop(key) for key in over]
-        self._write(*ended)
+            due = [key for key, burst in self._bursts.items() if everything or burst.begun + AGAIN <= now]
+            bursts = [self._bursts.pop(key) for key in due]
+        self._write(*bursts)
 
     def _keep(self, error: Refusal, key: Key, origin: str) -> None:
         now = self.now()
         client, catalog, tool, name = key
-        server, _, own = tool.partition("::")
-        record = RefusedRequest(now, client, catalog, server, own, name, error.why, error.advice, origin, 0)
+        server, _, tool_name = tool.partition("::")
+        record = RefusedRequest(now, client, catalog, server, tool_name, name, error.why, error.advice, origin, 0)
         with self._lock:
-            known = self._bursts.get(key)
-            if known is not None and now < known.begun + AGAIN:
-                self._bursts[key] = _Burst(known.begun, record, known.unwritten + 1)
+            burst = self._bursts.get(key)
+            if burst is not None and now < burst.begun + AGAIN:
+                self._bursts[key] = _Burst(burst.begun, record, burst.unwritten + 1)
                 return
-            full = known is None and len(self._bursts) >= MOST_KNOWN
-            forgotten = [self._bursts.popitem()[1]] if full else []
+            full = burst is None and len(self._bursts) >= MOST_KNOWN
+            evicted_bursts = [self._bursts.popitem()[1]] if full else []
             self._bursts[key] = _Burst(now, record)
-            unwritten = 0 if known is None else known.unwritten
-        self._write(*forgotten)
+            unwritten = 0 if burst is None else burst.unwritten
+        self._write(*evicted_bursts)
         self.store.events.append_later(replace(record, repeated=unwritten))
 
     def _write(self, *bursts: _Burst) -> None:
@@ -96,17 +96,17 @@ class RefusedRequests:
                 self.store.events.append_later(replace(burst.newest, repeated=burst.unwritten - 1))
 
 
-# Who is let in: the names and tokens of clients, their scopes and rates, the policy's lists, and definitions that are held back.
+# Admission: the names and tokens of clients, their scopes and rates, the policy's lists, and definitions that are held back.
 
 HTTP_TIMES = 5.0
 """HTTP requests that a client may make for each request of a tool that it may: a session's beginning, lists, notifications."""
 HTTP_AT_ONCE = 30.0
-"""So many at once at least: a client with a low rate can begin a session, too."""
+"""The least burst, so that a client with a low rate can begin a session, too."""
 
 
 @dataclass(eq=False)
 class Admission:
-    """Thread-safe. `policy` gives the one in force, `clock` is monotonic, `now` the time of day."""
+    """Thread-safe. `policy` returns the policy in force, `clock` is monotonic, `now` the time of day."""
 
     clients: ClientRegister
     definitions: KnownDefinitions
@@ -122,8 +122,8 @@ class Admission:
         self._of_all: dict[str, Bucket] = {}  # HTTP requests
 
     def identified(self, client: str, *, known: bool) -> str:
-        """The name under which a request counts. `known` is that it came with the client's token. Without one it is the name that the
-        client gives itself, or `ANONYMOUS` where there are clients, budgets or a rate. Raises Refusal if it may use nothing."""
+        """Returns the name under which a request counts. `known` means that it has the client's token. Without a token it is the name
+        that the client gives itself, or `ANONYMOUS` if there are clients, budgets or a rate. Raises Refusal if it may use nothing."""
         client = self.counted_as(client, known=known)
         if not known and client == ANONYMOUS:
             with self.refused.recorded(ANONYMOUS, "", "", AGENT):
@@ -132,12 +132,12 @@ class Admission:
         return client
 
     def counted_as(self, client: str, *, known: bool) -> str:
-        """The same name, also of a request that may use nothing."""
+        """Returns the name of `identified`, also for a request that may use nothing."""
         policy = self.policy()
         return client if known or not (self.clients.any_client or policy.budgets or policy.per_minute) else ANONYMOUS
 
     def without_token_words(self) -> str:
-        """The permissions of a request of this machine without a token, in a sentence for the operator."""
+        """Returns the permissions of a request of this machine without a token, in a sentence for the operator."""
         if self.policy().tokens == "always":
             return "A request to /mcp without a token may do nothing: the policy asks everybody for one."
         scope = self.clients.without_token
@@ -146,9 +146,9 @@ class Admission:
                 "A request of this machine without a token may do nothing, because a client's scope is limited. "
                 f"A client {ANONYMOUS!r} lets it in, with a scope for less than everything."
             )
-        told = "" if self.clients.in_force(ANONYMOUS) else f" A client {ANONYMOUS!r} gives it a scope."
+        hint = "" if self.clients.in_force(ANONYMOUS) else f" A client {ANONYMOUS!r} gives it a scope."
         return (
-            f"A request of this machine without a token is the client {ANONYMOUS!r}; it may use {scope.words()}.{told}"
+            f"A request of this machine without a token is the client {ANONYMOUS!r}; it may use {scope.words()}.{hint}"
         )
 
     def enter(self, client: str, catalog: str, *, known: bool) -> str:
@@ -181,7 +181,7 @@ class Admission:
             raise refusals.busy(wait_s)
 
     def describe(self, client: str, catalog: str, tool: Tool) -> None:
-        """Let a client read a definition. Raises Refusal for a tool that it may neither see nor use."""
+        """Lets a client read a definition. Raises Refusal for a tool that it may neither see nor use."""
         with self.refused.recorded(client, catalog, tool.id, AGENT):
             self.check(client, catalog, tool)
 
@@ -198,7 +198,7 @@ class Admission:
         return state == "known"
 
     def improves(self, client: str, *, known: bool) -> bool:
-        """Whether a client may write example requests. `known` is that its request came with its token."""
+        """Whether a client may write example requests. `known` means that its request has its token."""
         return self._scope(client if known else ANONYMOUS).improve
 
     def check_improve(self, client: str, catalog: str, *, known: bool) -> None:
@@ -207,7 +207,7 @@ class Admission:
                 raise refusals.may_not_improve(client)
 
     def requestable(self, client: str, catalog: str, request: Tool) -> None:
-        """Let a request in that is no call of a tool: `server::resources/read`, as a tool that only reads. Raises Refusal."""
+        """Admits a request other than a tool call, such as `server::resources/read`, as a tool that only reads. Raises Refusal."""
         if reason := self.policy().refusal(request) or self._scope(client).refusal(catalog, request):
             raise refusals.tool_not_allowed(request.id, reason)
 
@@ -226,7 +226,7 @@ class Admission:
         return True
 
     def outside(self, client: str, catalog: str, tool: Tool) -> str:
-        """Why a tool is outside a client's scope, or "". A changed definition counts as the more dangerous of both."""
+        """Returns why a tool is outside a client's scope, or "". The more dangerous of a known and a changed definition counts."""
         return self._scope(client).refusal(catalog, self.definitions.cautious(catalog, tool))
 
     def seen(self, client: str, catalog: Catalog) -> NDArray[np.int64] | None:
@@ -234,21 +234,21 @@ class Admission:
         if not self.limited(client):
             return None
         rows = _rows_seen(catalog, self.policy(), self._scope(client))
-        used = [catalog.tool_row[tool] for tool in self.definitions.used(catalog.name) if tool in catalog.tool_row]
-        turned = [
-            row for row in used if self.outside(client, catalog.name, catalog.tools[row])
+        used_rows = [catalog.tool_row[tool] for tool in self.definitions.used(catalog.name) if tool in catalog.tool_row]
+        turned_rows = [
+            row for row in used_rows if self.outside(client, catalog.name, catalog.tools[row])
         ]  # hints count as before
-        return np.setdiff1d(rows, turned)
+        return np.setdiff1d(rows, turned_rows)
 
     def unseen(self, client: str, catalog: str, tool: Tool) -> bool:
-        """Whether a tool does not exist for a client that may only read: a tool that reads, under the same name, would be inside its scope."""
+        """Whether a tool is hidden from a client that may only read. A reading tool of the same name would be inside its scope."""
         reading = replace(tool, hints=ToolHints(read_only=True))
         return bool(self.outside(client, catalog, tool)) and not self._scope(client).refusal(catalog, reading)
 
     def sees_server(self, client: str, catalog: str, server: Server) -> bool:
         """Whether something of a server is in a client's scope: a tool, or its resources."""
-        known = (*server.tools, Tool(server.name, "resources/read", hints=ToolHints(read_only=True)))
-        return not self._scope(client).limited or any(not self.outside(client, catalog, one) for one in known)
+        tools = (*server.tools, Tool(server.name, "resources/read", hints=ToolHints(read_only=True)))
+        return not self._scope(client).limited or any(not self.outside(client, catalog, tool) for tool in tools)
 
     def sees_all(self, client: str) -> bool:
         """Whether a client may know of every catalog, server and tool; "" is a request without a token."""
@@ -261,14 +261,14 @@ class Admission:
         return self._scope(client).limited or bool(policy.allow or policy.deny)
 
     def _scope(self, client: str) -> Scope:
-        """The scope of a client. Without a token, it is everything that the policy allows."""
-        known = None if client in OWN_NAMES else self.clients.in_force(client)
-        return Scope() if known is None else known.scope
+        """Returns the scope of a client. Without a token, it is everything that the policy allows."""
+        record = None if client in OWN_NAMES else self.clients.in_force(client)
+        return Scope() if record is None else record.scope
 
     def _per_minute(self, client: str) -> float:
-        """The tool requests a minute that a client may make. 0 is no limit."""
-        own = self._scope(client).per_minute
-        return self.policy().per_minute if own is None else own
+        """Returns the tool requests a minute that a client may make. 0 is no limit."""
+        rate = self._scope(client).per_minute
+        return self.policy().per_minute if rate is None else rate
 
     def _waits(self, buckets: dict[str, Bucket], client: str, per_minute: float, least: float) -> float:
         if per_minute <= 0:
@@ -279,5 +279,5 @@ class Admission:
 
 @per_catalog
 def _rows_seen(catalog: Catalog, policy: Policy, scope: Scope) -> NDArray[np.int64]:
-    refused = (policy.refusal(tool) or scope.refusal(catalog.name, tool) for tool in catalog.tools)
-    return np.flatnonzero([not reason for reason in refused])
+    reasons = (policy.refusal(tool) or scope.refusal(catalog.name, tool) for tool in catalog.tools)
+    return np.flatnonzero([not reason for reason in reasons])

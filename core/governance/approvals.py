@@ -1,4 +1,4 @@
-"""Calls that wait for a person: what each is bound to, how it was decided, and until when that counts."""
+"""Calls that wait for a person, with their bindings, decisions and times of expiry."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ class Binding:
 def binding(client: str, call: ToolCall, tool: Tool, policy_digest: str) -> Binding:
     """Returns the binding of a call. The order of its arguments does not matter.
 
-    >>> made = [binding("ann", ToolCall("a", "b", arguments), Tool("a", "b"), "p") for arguments in ({"x": 1, "y": 2}, {"y": 2, "x": 1})]
-    >>> made[0] == made[1]
+    >>> pair = [binding("ann", ToolCall("a", "b", arguments), Tool("a", "b"), "p") for arguments in ({"x": 1, "y": 2}, {"y": 2, "x": 1})]
+    >>> pair[0] == pair[1]
     True
     """
     arguments = json.dumps(dict(call.arguments), sort_keys=True, ensure_ascii=False, default=str)
@@ -74,8 +74,8 @@ class Approval:
 
 @dataclass(eq=False)
 class ApprovalQueue:
-    """Every approval since the store was made. Thread-safe. Each step is one sealed record; `redact` masks the secrets that are known.
-    `announce` is told of each call that begins to wait."""
+    """Every approval since the store was made. Thread-safe. Each step is one sealed record. `redact` masks known secrets, `announce` is
+    called for each call that begins to wait."""
 
     store: Store
     now: Callable[[], datetime]
@@ -96,17 +96,21 @@ class ApprovalQueue:
                 self._take(change)
 
     def waiting(self, policy_digest: str) -> tuple[Approval, ...]:
-        """The approvals that a person can decide now, oldest first. Those of an earlier policy are left out."""
-        found = (self._shown(change) for change in tuple(self._last.values()))
-        return tuple(one for one in found if one.state == WAITING and one.change.policy_digest == policy_digest)
+        """Returns the approvals that a person can decide now, oldest first. Approvals of an earlier policy are left out."""
+        approvals = (self._shown(change) for change in tuple(self._last.values()))
+        return tuple(
+            approval
+            for approval in approvals
+            if approval.state == WAITING and approval.change.policy_digest == policy_digest
+        )
 
     def recent(self, limit: int = 50) -> tuple[Approval, ...]:
-        found = [self._shown(change) for change in tuple(self._last.values())]
-        decided = [one for one in found if one.state != WAITING]
-        return tuple(sorted(decided, key=lambda one: one.change.at, reverse=True)[:limit])
+        approvals = [self._shown(change) for change in tuple(self._last.values())]
+        past = [approval for approval in approvals if approval.state != WAITING]
+        return tuple(sorted(past, key=lambda approval: approval.change.at, reverse=True)[:limit])
 
     def state(self, binding: Binding) -> Approval | None:
-        """The approval of exactly this call. Returns None if it never waited."""
+        """Returns the approval of exactly this call, or None if it never waited."""
         id_ = self._by_key.get(binding.key)
         return None if id_ is None else self._shown(self._last[id_])
 
@@ -123,12 +127,12 @@ class ApprovalQueue:
     ) -> Approval:
         """Returns the approval that a call waits for, and begins to wait if it does not yet. Raises Refusal if too many calls of the client wait."""
         with self._lock:
-            known = self.state(binding)
-            if known is not None and known.state == WAITING:
-                return known
-            waiting = sum(one.change.client == binding.client for one in self.waiting(binding.policy_digest))
-            if waiting >= MOST_WAITING:
-                raise refusals.too_many_waiting(waiting)
+            approval = self.state(binding)
+            if approval is not None and approval.state == WAITING:
+                return approval
+            count = sum(other.change.client == binding.client for other in self.waiting(binding.policy_digest))
+            if count >= MOST_WAITING:
+                raise refusals.too_many_waiting(count)
             now = self.now()
             change = ApprovalChange(
                 at=now,
@@ -148,22 +152,22 @@ class ApprovalQueue:
     @contextmanager
     def watched(self, id_: str) -> Generator[Future[None]]:
         """Yields a future that is done once a call does not wait any more because a person decided."""
-        decided: Future[None] = Future()
+        future: Future[None] = Future()
         with self._lock:
-            self._watched.setdefault(id_, []).append(decided)
+            self._watched.setdefault(id_, []).append(future)
             change = self._last.get(id_)
             if change is None or change.action != WAITING:
-                decided.set_result(None)
+                future.set_result(None)
         try:
-            yield decided
+            yield future
         finally:
             with self._lock:
-                self._watched[id_].remove(decided)
+                self._watched[id_].remove(future)
                 if not self._watched[id_]:
                     del self._watched[id_]
 
     def decide(self, id_: str, *, approve: bool, rules: ApprovalRules, policy_digest: str, origin: str) -> Approval:
-        """Approve or deny a call that waits; either counts for `valid_s`. Raises UnknownNameError, WayfareError."""
+        """Approves or denies a call that waits. The decision counts for `valid_s`. Raises UnknownNameError, WayfareError."""
         with self._lock:
             change = self._last.get(id_)
             if change is None:
@@ -177,9 +181,9 @@ class ApprovalQueue:
             now = self.now()
             action = APPROVED if approve else DENIED
             valid = now + timedelta(seconds=rules.valid_s)
-            decided = replace(change, at=now, action=action, expires_at=valid, origin=origin)
-            self._write(decided)
-            return self._shown(decided)
+            decision = replace(change, at=now, action=action, expires_at=valid, origin=origin)
+            self._write(decision)
+            return self._shown(decision)
 
     def use(self, approval: Approval, *, origin: str) -> None:
         """Records that the approved call is made. An approval is for one call."""
@@ -199,11 +203,11 @@ class ApprovalQueue:
         self._last[change.id] = change
         if change.action in {APPROVED, DENIED}:
             self._decided[change.id] = change.origin
-            for waiting in self._watched.get(change.id, ()):
-                if not waiting.done():
-                    waiting.set_result(None)
-        bound = Binding(**{one.name: getattr(change, one.name) for one in fields(Binding)})
-        self._by_key[bound.key] = change.id
+            for future in self._watched.get(change.id, ()):
+                if not future.done():
+                    future.set_result(None)
+        scope = Binding(**{field_.name: getattr(change, field_.name) for field_ in fields(Binding)})
+        self._by_key[scope.key] = change.id
 
 
 def _bounded(arguments_json: str) -> str:
@@ -216,7 +220,7 @@ def _bounded(arguments_json: str) -> str:
 
 NOTICE_S = 5.0
 MOST_NOTICES = 4
-"""Notices that are sent at once. A slow receiver loses further ones: the pages show every call all the same."""
+"""Notices that are sent at once. A slow receiver loses further notices, but the pages show every call."""
 _log = logging.getLogger(__name__)
 
 

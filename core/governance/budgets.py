@@ -139,8 +139,8 @@ class Ledger:
 
     def settle(self, id_: str, amount: Amount) -> None:
         """Replaces a reservation by the actual use, which is at most the reserved amount."""
-        reserved = self._open.pop(id_)
-        self._count(reserved.usage, amount.at_most(reserved.amount), over=reserved.over)
+        reservation = self._open.pop(id_)
+        self._count(reservation.usage, amount.at_most(reservation.amount), over=reservation.over)
 
     def release(self, id_: str) -> None:
         self._open.pop(id_, None)
@@ -153,7 +153,7 @@ class Ledger:
         return _sum([*settled, self.reserved(budget, of)])
 
     def reserved(self, budget: Budget, of: Usage) -> Amount:
-        return _sum(one.amount for one in self._open.values() if budget.counts(one.usage, of))
+        return _sum(reservation.amount for reservation in self._open.values() if budget.counts(reservation.usage, of))
 
     def over(self, budget: Budget, of: Usage) -> Amount:
         """Returns the settled amount that a person approved beyond a budget."""
@@ -161,14 +161,16 @@ class Ledger:
 
     def since(self, budget: Budget, of: Usage) -> datetime | None:
         """Returns the start of the day's first call that counts against a budget."""
-        return min((at for usage, at in self._since.items() if budget.counts(usage, of)), default=None)
+        return min((start for usage, start in self._since.items() if budget.counts(usage, of)), default=None)
 
     def short(self, budgets: Iterable[Budget], usage: Usage, wanted: Amount) -> tuple[Short, ...]:
         """Returns the budgets that a call exceeds, the strictest first; empty if it fits into all. Free tools fit into
         an empty USD budget, unless that budget refuses every call."""
-        found = [short for budget in budgets if budget.covers(usage) for short in self._short(budget, usage, wanted)]
+        excess = [short for budget in budgets if budget.covers(usage) for short in self._short(budget, usage, wanted)]
         # among budgets that name cheaper tools: first those that a cheaper tool does not help, then those with less left
-        return tuple(sorted(found, key=lambda one: (AT_LIMIT.index(one.budget.at_limit), one.unit == "usd", one.left)))
+        return tuple(
+            sorted(excess, key=lambda short: (AT_LIMIT.index(short.budget.at_limit), short.unit == "usd", short.left))
+        )
 
     def tokens_left(self, budgets: Sequence[Budget], usage: Usage, wanted: int) -> int:
         """Returns the tokens that a result may have: the wanted number, or what the budgets leave, but at least
@@ -183,10 +185,10 @@ class Ledger:
         return max(LEAST_TOKENS, min([wanted, *lefts]))
 
     def _count(self, usage: Usage, amount: Amount, *, over: bool) -> None:
-        for kept in (self._settled, self._over) if over else (self._settled,):
-            kept[usage] = kept.get(usage, Amount()).plus(amount)
+        for table in (self._settled, self._over) if over else (self._settled,):
+            table[usage] = table.get(usage, Amount()).plus(amount)
 
-    def _short(self, budget: Budget, usage: Usage, wanted: Amount) -> Iterable[Short]:
+    def _short(self, budget: Budget, usage: Usage, amount: Amount) -> Iterable[Short]:
         used = self.used(budget, usage)
         for unit in UNITS:
             limit = budget.limit(unit)
@@ -194,13 +196,13 @@ class Ledger:
                 continue
             left = max(0, limit - getattr(used, unit))  # a person may have approved calls beyond the limit
             spent = unit == "usd" and budget.at_limit == "refuse" and left <= ROUNDING_USD
-            if getattr(wanted, unit) > left + ROUNDING_USD or spent:
+            if getattr(amount, unit) > left + ROUNDING_USD or spent:
                 yield Short(budget, unit, left)
 
     def _forget_before(self, day: str) -> None:
-        for kept in (self._settled, self._over, self._since):
-            for usage in [usage for usage in kept if usage.day < day]:
-                del kept[usage]
+        for table in (self._settled, self._over, self._since):
+            for usage in [usage for usage in table if usage.day < day]:
+                del table[usage]
 
 
 def day_of(at: datetime) -> str:

@@ -1,4 +1,4 @@
-"""How a client is connected to Wayfare: its text, whether it has come, and the configurations on this machine.
+"""Setup of clients: their configuration texts, their requests so far, and the configurations on this machine.
 
 The page Setup, `wayfare setup` and docs/clients.md take the texts from `CLIENTS`. Client files are only read, and only below the home folder.
 
@@ -84,12 +84,12 @@ class SetupClient:
         return self.http(target)
 
     def is_named(self, name: str) -> bool:
-        """Tells whether a client that gives itself this name is this one.
+        """Whether a client that gives itself this name is this client.
 
         >>> CLIENTS["cursor"].is_named("cursor-vscode"), CLIENTS["cursor"].is_named("claude-code")
         (True, False)
         """
-        return any(name.lower().startswith(known) for known in self.announces)
+        return any(name.lower().startswith(prefix) for prefix in self.announces)
 
 
 def client_of(name: str) -> SetupClient:
@@ -115,12 +115,12 @@ def _http_json(outer: str, key: str = "url", **more: str) -> Callable[[Target], 
 
 
 def _claude_stdio(target: Target) -> str:
-    variables = [part for name, value in target.environment.items() for part in ("--env", f"{name}={value}")]
+    variables = [word for name, value in target.environment.items() for word in ("--env", f"{name}={value}")]
     return shlex.join(["claude", "mcp", "add", *variables, "--transport", "stdio", NAME, "--", *target.command])
 
 
 def _claude_http(target: Target) -> str:
-    headers = [part for name, value in target.headers.items() for part in ("--header", f"{name}: {value}")]
+    headers = [word for name, value in target.headers.items() for word in ("--header", f"{name}: {value}")]
     return shlex.join(["claude", "mcp", "add", "--transport", "http", NAME, target.url, *headers])
 
 
@@ -129,12 +129,12 @@ def _inspector(words: list[str]) -> str:
 
 
 def _inspector_stdio(target: Target) -> str:
-    variables = [part for name, value in target.environment.items() for part in ("-e", f"{name}={value}")]
+    variables = [word for name, value in target.environment.items() for word in ("-e", f"{name}={value}")]
     return _inspector([*variables, *target.command])
 
 
 def _inspector_http(target: Target) -> str:
-    headers = [part for name, value in target.headers.items() for part in ("--header", f"{name}: {value}")]
+    headers = [word for name, value in target.headers.items() for word in ("--header", f"{name}: {value}")]
     return _inspector([target.url, "--transport", "http", *headers])
 
 
@@ -201,16 +201,16 @@ await client.close();"""
 
 
 def _typescript_stdio(target: Target) -> str:
-    given: dict[str, Any] = {"command": target.command[0], "args": list(target.command[1:])}
+    arguments: dict[str, Any] = {"command": target.command[0], "args": list(target.command[1:])}
     if target.token:
-        given["env"] = target.environment
-    return TYPESCRIPT.format(kind="StdioClientTransport", part="/stdio", arguments=json.dumps(given))
+        arguments["env"] = target.environment
+    return TYPESCRIPT.format(kind="StdioClientTransport", part="/stdio", arguments=json.dumps(arguments))
 
 
 def _typescript_http(target: Target) -> str:
     options = f", {json.dumps({'requestInit': {'headers': target.headers}})}" if target.token else ""
-    given = f"new URL({json.dumps(target.url)}){options}"
-    return TYPESCRIPT.format(kind="StreamableHTTPClientTransport", part="", arguments=given)
+    arguments = f"new URL({json.dumps(target.url)}){options}"
+    return TYPESCRIPT.format(kind="StreamableHTTPClientTransport", part="", arguments=arguments)
 
 
 DOCUMENTED = "written from the client's documentation; the client itself was not run here"
@@ -280,8 +280,8 @@ TURNS = 30
 
 
 def target_of(settings: Settings, catalog: str = FIRST_CATALOG, token: str = "", url: str = "") -> Target:
-    """Returns how a client reaches this Wayfare: a command with the options that differ from the defaults, and an address. `url` is that
-    of the running console, if it is another process."""
+    """Returns how a client reaches this Wayfare: a command with the options that differ from the defaults, and an address. `url` is the
+    address of the running console, if it is another process."""
     options = [] if catalog == FIRST_CATALOG else ["--catalog", catalog]
     if str(settings.db) != str(Settings().db):
         options += ["--db", str(Path(settings.db).expanduser().absolute())]
@@ -291,20 +291,20 @@ def target_of(settings: Settings, catalog: str = FIRST_CATALOG, token: str = "",
 
 def _program() -> tuple[str, ...]:
     """Returns the full path of the command, because a client does not start it from this folder."""
-    beside = shutil.which("wayfare", path=str(Path(sys.executable).parent)) or shutil.which("wayfare")
-    return (beside,) if beside else (sys.executable, "-m", "core.cli")
+    program = shutil.which("wayfare", path=str(Path(sys.executable).parent)) or shutil.which("wayfare")
+    return (program,) if program else (sys.executable, "-m", "core.cli")
 
 
 def visits_of(visits: ClientVisits, client: SetupClient, token_client: str = "") -> tuple[Visit, ...]:
     """Returns the requests of a client, by the name that it gives itself or by the client of its token. The latest first."""
     return tuple(
-        one for one in visits.all() if client.is_named(one.name) or (token_client and one.token == token_client)
+        visit for visit in visits.all() if client.is_named(visit.name) or (token_client and visit.token == token_client)
     )
 
 
 @dataclass(frozen=True)
 class FoundConfiguration:
-    """A client's configuration file. `servers` are its servers without Wayfare itself. `known` are those of them whose tools are in
+    """A client's configuration file. `servers` are its servers without Wayfare itself. `known` are the servers whose tools are in
     a catalog, `tokens` and `tools` count these tools. `problem` says why the file cannot be read, or is ""."""
 
     client: SetupClient
@@ -319,7 +319,7 @@ class FoundConfiguration:
 
     @property
     def others(self) -> Imported | None:
-        """The import without Wayfare itself, which would be its own server. None if the file cannot be read or names no other."""
+        """The import without Wayfare itself. None if the file cannot be read or names no other server."""
         return self.imported if self.servers else None
 
     def meter(self, own_tokens: int) -> TokenMeter:
@@ -329,8 +329,8 @@ class FoundConfiguration:
 
 
 def found_configurations(catalogs: CatalogService, home: Path) -> list[FoundConfiguration]:
-    known = _known_tools(catalogs)
-    return [_read(client, path, known) for client in CLIENTS.values() for path in _files(client, home)]
+    sizes = _known_tools(catalogs)
+    return [_read(client, path, sizes) for client in CLIENTS.values() for path in _files(client, home)]
 
 
 def _files(client: SetupClient, home: Path) -> Iterator[Path]:
@@ -342,34 +342,34 @@ def _files(client: SetupClient, home: Path) -> Iterator[Path]:
 
 
 def _names_servers(path: Path) -> bool:
-    """Tells whether a file is worth a word: it names servers, or it cannot be read. Settings without servers are neither."""
+    """Whether a file is worth showing, because it names servers or cannot be read."""
     try:
         return detect(parse(path.read_bytes(), source=path.name)) is not None
     except (OSError, WayfareError):
         return True
 
 
-def _read(client: SetupClient, path: Path, known: dict[tuple[object, ...], tuple[int, int]]) -> FoundConfiguration:
+def _read(client: SetupClient, path: Path, sizes: dict[tuple[object, ...], tuple[int, int]]) -> FoundConfiguration:
     try:
         imported = read_files([path])
     except WayfareError as error:
         return FoundConfiguration(client, path, str(error))
-    counted = {one.name: known[key] for one in imported.servers if (key := _key(one)) in known}
+    counts = {server.name: sizes[key] for server in imported.servers if (key := _key(server)) in sizes}
     return FoundConfiguration(
         client,
         path,
         imported=imported,
-        servers=tuple(one.name for one in imported.servers),
-        known=tuple(counted),
-        tools=sum(tools for tools, _ in counted.values()),
-        tokens=sum(tokens for _, tokens in counted.values()),
+        servers=tuple(server.name for server in imported.servers),
+        known=tuple(counts),
+        tools=sum(tools for tools, _ in counts.values()),
+        tokens=sum(tokens for _, tokens in counts.values()),
         has_wayfare=bool(imported.itself),
     )
 
 
 def _known_tools(catalogs: CatalogService) -> dict[tuple[object, ...], tuple[int, int]]:
     """Returns the number of tools and their tokens for each server of the imported catalogs, by how it is reached."""
-    found: dict[tuple[object, ...], tuple[int, int]] = {}
+    counts: dict[tuple[object, ...], tuple[int, int]] = {}
     for info in catalogs.infos():
         if info.name in SHIPPED_CATALOGS:
             continue
@@ -377,10 +377,10 @@ def _known_tools(catalogs: CatalogService) -> dict[tuple[object, ...], tuple[int
         for server in catalog.servers:
             if server.tools and server.connection is not None:
                 rows = [catalog.tool_row[tool.id] for tool in server.tools]
-                found[_key(server)] = len(rows), int(tokens[rows].sum())
-    return found
+                counts[_key(server)] = len(rows), int(tokens[rows].sum())
+    return counts
 
 
 def _key(server: Server) -> tuple[object, ...]:
-    reached = server.connection or Connection("stdio")
-    return server.name, reached.command, reached.args, reached.url
+    connection = server.connection or Connection("stdio")
+    return server.name, connection.command, connection.args, connection.url

@@ -47,7 +47,7 @@ class Client:
 @actions("administer", make="make a token", change="change what a client may", revoke="revoke a token")
 @dataclass(eq=False)
 class ClientRegister:
-    """All clients that were ever made. Thread-safe; a revoked one is a stranger with its next request."""
+    """All clients, also revoked ones. Thread-safe. A revocation counts from the next request on."""
 
     store: Store
     now: Callable[[], datetime]
@@ -69,7 +69,7 @@ class ClientRegister:
         return tuple(sorted(self._clients.values(), key=lambda client: (client.revoked, client.name)))
 
     def in_force(self, name: str) -> Client | None:
-        """The client of a name. Returns None for an unknown, revoked or expired one."""
+        """Returns the client of a name, or None if it is unknown, revoked or expired."""
         client = self._clients.get(name)
         return None if client is None or client.revoked or client.scope.expired(self.now()) else client
 
@@ -80,25 +80,25 @@ class ClientRegister:
     @property
     def any_client(self) -> bool:
         """Whether a client of the endpoint is in force. Operators do not count."""
-        return any(not one.scope.pages for one in self._in_force())
+        return any(not client.scope.pages for client in self._in_force())
 
     @property
     def without_token(self) -> Scope | None:
-        """The scope of a request without a token, None if it may use nothing: the scope of `ANONYMOUS` if it has one. Otherwise
-        everything, as long as every client may use everything, so that omitting the token gives no advantage."""
-        own = self.in_force(ANONYMOUS)
-        if own is not None and not own.scope.pages:
-            return own.scope
-        scopes = {replace(one.scope, improve=False) for one in self._in_force() if not one.scope.pages}
+        """The scope of a request without a token, or None if it may use nothing. It is the scope of the client `ANONYMOUS`, if there
+        is one. Else it is everything, if every client may use everything, so that omitting the token gives no advantage."""
+        anonymous = self.in_force(ANONYMOUS)
+        if anonymous is not None and not anonymous.scope.pages:
+            return anonymous.scope
+        scopes = {replace(client.scope, improve=False) for client in self._in_force() if not client.scope.pages}
         return Scope() if scopes <= {Scope()} else None
 
     @property
     def any_operator(self) -> bool:
-        return any(one.scope.pages for one in self._in_force())
+        return any(client.scope.pages for client in self._in_force())
 
     def make(self, name: str, scope: Scope | None = None, *, origin: str, tokenless: bool = False) -> str:
-        """Make a client. Returns its token, which is shown only once, or "" for `ANONYMOUS`. A `tokenless` client gets its token when it is
-        made again, and keeps its scope then. Raises WayfareError for an unusable name."""
+        """Makes a client. Returns its token, which is shown only once, or "" for `ANONYMOUS`. A `tokenless` client gets its token when it
+        is made again, and keeps its scope then. Raises WayfareError for an unusable name."""
         if not name.strip() or name != one_line(name, MOST_NAME_CHARS):
             raise WayfareError(f"A client's name is one line of at most {MOST_NAME_CHARS} characters.")
         if name in OWN_NAMES:
@@ -109,67 +109,67 @@ class ClientRegister:
             )
         token = "" if tokenless or name == ANONYMOUS else f"{TOKEN_START}{secrets.token_urlsafe(32)}"
         with self._lock:
-            known = self._clients.get(name)
-            if known is not None and not known.revoked and token and name not in self._by_hash.values():
-                if scope not in {None, Scope(), known.scope}:
+            client = self._clients.get(name)
+            if client is not None and not client.revoked and token and name not in self._by_hash.values():
+                if scope not in {None, Scope(), client.scope}:
                     raise WayfareError(
                         f"The client {name!r} has a scope already; give it its token first, then change it."
                     )
-                scope = known.scope
-            elif known is not None and not known.revoked:
+                scope = client.scope
+            elif client is not None and not client.revoked:
                 raise WayfareError(f"There is a client {name!r} already; revoke it first, or choose another name.")
             hash_ = digest(token) if token else ""
-            made = ClientChange(self.now(), name, MADE, hash_, (scope or Scope()).to_json(), origin)
-            self.store.governance.append(made)
-            self._take(made)
+            change = ClientChange(self.now(), name, MADE, hash_, (scope or Scope()).to_json(), origin)
+            self.store.governance.append(change)
+            self._take(change)
         return token
 
     def change(self, name: str, scope: Scope, *, origin: str) -> None:
-        """Give a client another scope from its next request on. Its token stays. Raises UnknownNameError, WayfareError."""
+        """Gives a client another scope from its next request on. Its token stays. Raises UnknownNameError, WayfareError."""
         with self._lock:
             client = self._known(name)
             if client.scope.pages is not scope.pages:
                 raise WayfareError(f"{name!r} cannot change between the pages and the endpoint; make another client.")
             hash_ = next((hash_ for hash_, owner in self._by_hash.items() if owner == name), "")
-            changed = ClientChange(self.now(), name, CHANGED, hash_, scope.to_json(), origin)
-            self.store.governance.append(changed)
-            self._take(changed)
+            change = ClientChange(self.now(), name, CHANGED, hash_, scope.to_json(), origin)
+            self.store.governance.append(change)
+            self._take(change)
 
     def revoke(self, name: str, *, origin: str) -> None:
         """Revokes a client's token. Raises UnknownNameError."""
         with self._lock:
             client = self._known(name)
-            revoked = ClientChange(self.now(), name, REVOKED, "", client.scope.to_json(), origin)
-            self.store.governance.append(revoked)
-            self._take(revoked)
+            change = ClientChange(self.now(), name, REVOKED, "", client.scope.to_json(), origin)
+            self.store.governance.append(change)
+            self._take(change)
         self.gone(name)
 
     def _known(self, name: str) -> Client:
-        """A client that is not revoked; it may be expired. Raises UnknownNameError."""
+        """Returns a client that is not revoked; it may be expired. Raises UnknownNameError."""
         client = self._clients.get(name)
         if client is None or client.revoked:
-            known = ", ".join(one.name for one in self.all() if not one.revoked) or "none"
-            raise UnknownNameError(f"There is no client {one_line(name, 80)!r}; there are: {known}.")
+            names = ", ".join(client.name for client in self.all() if not client.revoked) or "none"
+            raise UnknownNameError(f"There is no client {one_line(name, 80)!r}; there are: {names}.")
         return client
 
     def _in_force(self) -> list[Client]:
         return [client for client in tuple(self._clients.values()) if self.in_force(client.name) is not None]
 
     def of_token(self, token: str, *, pages: bool = False) -> Client | None:
-        """Returns the client of a token, or the operator if it is for `pages`. None for an unknown token and for one of the other kind."""
-        given = digest(token)
+        """Returns the client of a token, or with `pages` the operator. Returns None for an unknown token or the other kind of token."""
+        token_hash = digest(token)
         with self._lock:
-            # every hash is compared, each in constant time: how long it takes says nothing
-            names = [name for hash_, name in self._by_hash.items() if secrets.compare_digest(hash_, given)]
+            # compares every hash in constant time, so that the duration reveals nothing
+            names = [name for hash_, name in self._by_hash.items() if secrets.compare_digest(hash_, token_hash)]
         return self.seen(names[0], pages=pages) if names else None
 
     def seen(self, name: str, *, pages: bool = False) -> Client | None:
-        """Notes a request of a client. Returns the client, or None if it is not in force, or of the other kind."""
+        """Notes a request of a client. Returns the client, or None if it is not in force or of the other kind."""
         with self._lock:
-            known = self.in_force(name)
-            if known is None or known.scope.pages is not pages:
+            client = self.in_force(name)
+            if client is None or client.scope.pages is not pages:
                 return None
-            self._clients[name] = replace(known, seen=self.now())
+            self._clients[name] = replace(client, seen=self.now())
             return self._clients[name]
 
     def _take(self, change: ClientChange) -> None:
@@ -207,23 +207,23 @@ class ClientVisits:
 
     def __post_init__(self) -> None:
         self._lock, self._writing = threading.Lock(), threading.Lock()
-        kept = cast("list[list[str]]", self.store.get_setting(VISITS, []))
-        self._visits = {(name, token): Visit(name, token, datetime.fromisoformat(first)) for name, token, first in kept}
+        rows = cast("list[list[str]]", self.store.get_setting(VISITS, []))
+        self._visits = {(name, token): Visit(name, token, datetime.fromisoformat(first)) for name, token, first in rows}
 
     def all(self) -> tuple[Visit, ...]:
         with self._lock:
             return tuple(sorted(self._visits.values(), key=lambda visit: visit.last or visit.first, reverse=True))
 
     def again(self, name: str, token: str) -> bool:
-        """Note a request of a client that was let in. Returns False if it may be its first, which `note` keeps."""
+        """Notes a request of an admitted client. Returns False if it may be its first, which `note` stores."""
         with self._lock:
-            known = self._visits.get((name, token))
-            if known is not None:
-                self._visits[name, token] = replace(known, last=self.now())
-            return known is not None or len(self._visits) >= MOST_VISITS
+            visit = self._visits.get((name, token))
+            if visit is not None:
+                self._visits[name, token] = replace(visit, last=self.now())
+            return visit is not None or len(self._visits) >= MOST_VISITS
 
     def note(self, name: str, token: str) -> None:
-        """The same; it may write to the store. Raises StoreError."""
+        """Notes a request, and stores a client's first request. Raises StoreError."""
         with self._writing:  # nothing else waits for the store
             if self.again(name, token):
                 return
@@ -239,13 +239,13 @@ class ClientVisits:
 KEY = "sign_in_key"
 LASTS = timedelta(hours=12)
 TRIES = BreakerRules(failures=5, open_s=60.0)
-"""After so many wrong tokens in a row, an address is told to wait a minute. Each further wrong token doubles the wait."""
+"""After this many wrong tokens in a row, an address has to wait a minute. Each further wrong token doubles the wait."""
 MOST_ADDRESSES, MOST_ENDED = 4096, 65_536
 
 
 @dataclass(frozen=True, slots=True)
 class SignIn:
-    """How a try ended: a `cookie`, or none, with how long this address has to wait before its next one, s."""
+    """The result of a try: a `cookie`, or the wait of this address until its next try, s."""
 
     cookie: str = ""
     wait_s: int = 0
@@ -265,7 +265,7 @@ class SignIns:
         if key is None:
             store.set_setting(KEY, key := secrets.token_hex(32))
         self.cookie = f"wayfare_{digest(key)[:8]}"
-        """Its name: cookies know no ports, and another console of this machine has another store."""
+        """The cookie's name. It depends on the store, because the consoles of a machine share cookies across ports."""
         self.key = key
         self._signer = URLSafeSerializer(key, salt="wayfare.sign-in")
         self._store = store
@@ -278,7 +278,7 @@ class SignIns:
         self._ended: LRUCache[str, None] = LRUCache(MOST_ENDED)
 
     def begin(self, token: str, address: str) -> SignIn:
-        """Sign in with an operator's token. The limit is for wrong tokens: nobody can lock out an operator who shares an address."""
+        """Signs an operator in by a token. Only wrong tokens are limited, so that nobody locks out an operator of the same address."""
         operator = self._clients.of_token(token, pages=True)
         with self._lock:
             if operator is None:
@@ -289,8 +289,8 @@ class SignIns:
     def begin_with_claims(self, claims: Mapping[str, Any]) -> str:
         """Returns the cookie of a person with verified claims of an identity provider. Raises WayfareError without a role here."""
         people = self._people()
-        given = claims.get(people.groups_claim)
-        groups = [str(one) for one in cast("list[object]", given if isinstance(given, list) else [given])]
+        claim = claims.get(people.groups_claim)
+        groups = [str(group) for group in cast("list[object]", claim if isinstance(claim, list) else [claim])]
         if not people.roles(groups):
             raise WayfareError("None of your groups has a role here. An admin gives groups roles in the policy.")
         name = one_line(str(claims.get(people.name_claim) or claims["sub"]), MOST_NAME_CHARS)
@@ -315,7 +315,7 @@ class SignIns:
         return self.person(cookie).name
 
     def person(self, cookie: str) -> Person:
-        """The person of a cookie. Returns `NOBODY` for a forged, expired or ended one, after the token was revoked, and once no group
+        """Returns the person of a cookie, or `NOBODY` if the cookie is forged, expired or ended, its token is revoked, or no group
         has a role."""
         session = self._session(cookie)
         if not session or session["until"] <= self._now().timestamp() or session["id"] in self._ended:
@@ -326,10 +326,10 @@ class SignIns:
     def _roles(self, session: Mapping[str, Any]) -> tuple[Role, ...]:
         if "groups" in session:
             return self._people().roles(session["groups"])
-        known = self._clients.in_force(session["name"])
-        if known is None or not known.scope.pages or session["made"] != _made(known):
+        client = self._clients.in_force(session["name"])
+        if client is None or not client.scope.pages or session["made"] != _made(client):
             return ()
-        return known.scope.roles or ("admin",)
+        return client.scope.roles or ("admin",)
 
     def _note(self, name: str, did: str, about: str, refused: bool) -> None:
         self._store.governance.append(PersonAction(self._now(), name, did, about, refused))
@@ -350,7 +350,7 @@ class SignIns:
 
 
 def _known_address(text: str) -> str:
-    """Returns an address in its usual form. All texts that are none, which a proxy may pass on, are one.
+    """Returns an address in its usual form, or "" for another text, which a proxy may pass on.
 
     >>> _known_address("2001:DB8::0:1"), _known_address("unknown"), _known_address("x" * 9_000)
     ('2001:db8::1', '', '')

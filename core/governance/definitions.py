@@ -1,4 +1,4 @@
-"""Definitions of tools as they were first used or approved, and those that are held back: changed ones, and new ones with a Lint error."""
+"""Known definitions of tools, and definitions that are held back: changed definitions, and new definitions with a Lint error."""
 
 from __future__ import annotations
 
@@ -40,9 +40,8 @@ class PartDifference:
 
 
 def definition_json(tool: Tool) -> str:
-    """Returns the server's statements about a tool as one text, which a person approves. Prices and times are the
-    operator's own."""
-    said: dict[str, Any] = {
+    """Returns a server's definition of a tool as the text that a person approves. Prices and times are no part of it."""
+    document: dict[str, Any] = {
         "name": tool.name,
         "title": tool.title,
         "description": tool.own_description,
@@ -51,15 +50,15 @@ def definition_json(tool: Tool) -> str:
         "annotations": {name: value for name, value in asdict(tool.hints).items() if value is not None},
         **({"extras": tool.extras} if tool.extras else {}),
     }
-    return json.dumps(said, ensure_ascii=False, sort_keys=True, default=_plain)
+    return json.dumps(document, ensure_ascii=False, sort_keys=True, default=_plain)
 
 
 def same_definition(one: str, other: str) -> bool:
-    """Whether two definitions differ at most in icons and metadata: others of these are not passed on, and hold nothing back."""
+    """Whether two definitions differ at most in icons and metadata. Changed icons and metadata are not passed on to clients."""
     if one == other:
         return True
     texts = ({**json.loads(text), "extras": ""} for text in (one, other))
-    first, second = (json.dumps(said, ensure_ascii=False, sort_keys=True) for said in texts)
+    first, second = (json.dumps(document, ensure_ascii=False, sort_keys=True) for document in texts)
     return first == second
 
 
@@ -67,28 +66,28 @@ def differences(before: str, after: str) -> tuple[PartDifference, ...]:
     """Returns the changes between two definitions, part by part.
 
     >>> before, after = (definition_json(Tool("files", "read", f"Reads a {kind}.")) for kind in ("file", "secret file"))
-    >>> [(one.part, [(piece.change, piece.text) for piece in one.pieces]) for one in differences(before, after)]
+    >>> [(part.part, [(piece.change, piece.text) for piece in part.pieces]) for part in differences(before, after)]
     [('description', [('same', 'Reads a '), ('added', 'secret '), ('same', 'file.')])]
     """
-    one, other = json.loads(before), json.loads(after)
-    texts = ((part, _shown(one.get(part)), _shown(other.get(part))) for part in PARTS)
+    first, second = json.loads(before), json.loads(after)
+    texts = ((part, _shown(first.get(part)), _shown(second.get(part))) for part in PARTS)
     return tuple(PartDifference(part, _compared(old, new)) for part, old, new in texts if old != new)
 
 
-def _compared(before: str, after: str) -> tuple[Piece, ...]:
-    old, new = (_PIECE.findall(text)[:MOST_PIECES] for text in (before, after))
-    found: list[Piece] = []
+def _compared(old_text: str, new_text: str) -> tuple[Piece, ...]:
+    old, new = (_PIECE.findall(text)[:MOST_PIECES] for text in (old_text, new_text))
+    pieces: list[Piece] = []
     removed = added = ""
     codes = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
     for place, (kind, start, stop, new_start, new_stop) in enumerate(codes):
         before_text, after_text = "".join(old[start:stop]), "".join(new[new_start:new_stop])
         inside = 0 < place < len(codes) - 1 and not re.search(r"\w", before_text)
         if kind == "equal" and not inside:
-            found += [*_changed(removed, added), Piece("same", before_text)]
+            pieces += [*_changed(removed, added), Piece("same", before_text)]
             removed = added = ""
         else:  # a gap between two changed words joins the change, so that whole phrases are compared
             removed, added = removed + before_text, added + after_text
-    return (*found, *_changed(removed, added))
+    return (*pieces, *_changed(removed, added))
 
 
 def _changed(removed: str, added: str) -> list[Piece]:
@@ -96,10 +95,10 @@ def _changed(removed: str, added: str) -> list[Piece]:
     return [piece for piece in pieces if piece.text]
 
 
-def _shown(part: object) -> str:
-    if part is None or part == {}:
+def _shown(value: object) -> str:
+    if value is None or value == {}:
         return ""
-    return part if isinstance(part, str) else json.dumps(part, ensure_ascii=False, indent=1, sort_keys=True)
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=1, sort_keys=True)
 
 
 def _plain(value: object) -> Any:
@@ -115,7 +114,7 @@ MOST_COMPARED = 4_096  # definitions found unchanged
 
 @dataclass(frozen=True, slots=True)
 class HeldDefinition:
-    """A tool with a changed definition: its differences, and Lint's findings on the new one. `known_since` is None for a new tool, which
+    """A tool whose definition is held back, with its differences and Lint's findings. `known_since` is None for a new tool, which
     waits because of `error`.
 
     `denied_by` is the origin of a denial of the new definition, or "". `new_findings` are absent from the known definition.
@@ -140,7 +139,7 @@ class HeldDefinition:
 class KnownDefinitions:
     """The definitions that agents have used. Thread-safe. Prices and times are no part of a definition.
 
-    `lint_errors` gives the tools of a catalog with an error. While `errors_wait`, a new one of these waits for a person.
+    `lint_errors` gives the tools of a catalog with an error. If `errors_wait`, a new tool with an error waits for a person.
     """
 
     store: Store
@@ -152,10 +151,10 @@ class KnownDefinitions:
     def __post_init__(self) -> None:
         self._lock = threading.Lock()
         self.version = 0
-        """Another number after each decision about a definition."""
+        """Grows with each change of a definition's state."""
         self._known: dict[Key, DefinitionChange] = {}
         self._denied: dict[Key, DefinitionChange] = {}
-        # the last definition of each that was found unchanged
+        # the last definition of each tool that was found unchanged
         self._compared: dict[Key, tuple[DefinitionChange, Tool]] = {}
         self.read_anew()
 
@@ -167,107 +166,111 @@ class KnownDefinitions:
     def state(self, catalog: str, tool: Tool) -> State:
         """Whether a tool's definition is known, and whether it is unchanged."""
         key = (catalog, tool.server, tool.name)
-        found, compared = self._known.get(key), self._compared.get(key)
-        if compared is not None and compared[0] is found and compared[1] == tool:
+        change, pair = self._known.get(key), self._compared.get(key)
+        if pair is not None and pair[0] is change and pair[1] == tool:
             return "known"
-        if found is None:
+        if change is None:
             if not self.errors_wait() or not self.error(catalog, tool):
                 return "new"
             return "denied" if self._is_denied(key, definition_json(tool)) else "waiting"
         text = definition_json(tool)
-        if same_definition(found.definition_json, text):
+        if same_definition(change.definition_json, text):
             if len(self._compared) > MOST_COMPARED:
-                self._compared.clear()  # each keeps the catalog that its tool is of
-            self._compared[key] = found, tool
+                self._compared.clear()  # each tool keeps its catalog in memory
+            self._compared[key] = change, tool
             return "known"
         return "denied" if self._is_denied(key, text) else "changed"
 
     def cautious(self, catalog: str, tool: Tool) -> Tool:
-        """Returns the tool with the more dangerous hints of its known definition and its present one: a hint that was turned opens nothing."""
-        found = self._known.get((catalog, tool.server, tool.name))
-        if found is None or not tool.hints.retry_safe or self.state(catalog, tool) == "known":
+        """Returns the tool with the more dangerous hints of its known and its present definition."""
+        change = self._known.get((catalog, tool.server, tool.name))
+        if change is None or not tool.hints.retry_safe or self.state(catalog, tool) == "known":
             return tool
-        before = json.loads(found.definition_json)["annotations"]
-        weaker = {name: False for name in ("read_only", "idempotent") if before.get(name) is not True}
+        hints = json.loads(change.definition_json)["annotations"]
+        weaker = {name: False for name in ("read_only", "idempotent") if hints.get(name) is not True}
         return replace(tool, hints=replace(tool.hints, **weaker))
 
     def used(self, catalog: str) -> tuple[str, ...]:
-        return tuple(f"{server}::{tool}" for of, server, tool in tuple(self._known) if of == catalog)
+        return tuple(f"{server}::{tool}" for name, server, tool in tuple(self._known) if name == catalog)
 
     def error(self, catalog: str, tool: Tool) -> str:
-        """Lint's error in a tool, "" without one. What comes with Wayfare has none."""
+        """Returns Lint's error in a tool, or "". Shipped catalogs have no errors."""
         return "" if catalog in SHIPPED_CATALOGS else self.lint_errors(catalog).get(tool.id, "")
 
     def approved(self, catalog: str, tool: Tool) -> bool:
-        found = self._known.get((catalog, tool.server, tool.name))
-        same = found is not None and same_definition(found.definition_json, definition_json(tool))
-        return same and found is not None and found.action == APPROVED
+        change = self._known.get((catalog, tool.server, tool.name))
+        is_same = change is not None and same_definition(change.definition_json, definition_json(tool))
+        return is_same and change is not None and change.action == APPROVED
 
     def extras(self, catalog: str, tool: Tool) -> dict[str, Any]:
-        """The icons and metadata of a tool, if its known definition has just these or it has none yet."""
-        found = self._known.get((catalog, tool.server, tool.name))
-        same = found is None or json.loads(found.definition_json).get("extras", "") == tool.extras
-        return json.loads(tool.extras) if tool.extras and same else {}
+        """Returns the icons and metadata of a tool, if its known definition is missing or has the same icons and metadata."""
+        change = self._known.get((catalog, tool.server, tool.name))
+        is_same = change is None or json.loads(change.definition_json).get("extras", "") == tool.extras
+        return json.loads(tool.extras) if tool.extras and is_same else {}
 
     def first_use(self, catalog: str, tool: Tool, *, approved: bool, origin: str) -> None:
         self._write(catalog, tool, APPROVED if approved else FIRST_USE, origin)
 
     def decide(self, catalog: str, tool_id: str, *, approve: bool, origin: str) -> None:
-        """Approve a definition as it is now, or deny it. Raises UnknownNameError where the catalog has no such tool."""
-        found = self.catalogs.catalog(catalog)
-        row = found.tool_row.get(tool_id)
+        """Approves or denies the present definition. Raises UnknownNameError if the catalog has no such tool."""
+        snapshot = self.catalogs.catalog(catalog)
+        row = snapshot.tool_row.get(tool_id)
         if row is None:
             raise UnknownNameError(f"There is no tool {tool_id[:80]!r} in catalog {catalog!r}.")
-        self._write(catalog, found.tools[row], APPROVED if approve else DENIED, origin)
+        self._write(catalog, snapshot.tools[row], APPROVED if approve else DENIED, origin)
 
     def changed(self) -> tuple[tuple[str, str], ...]:
-        """Catalog and tool of every definition that is held back now, in the order in which they became known."""
+        """Returns catalog and tool of every definition that is held back now, in the order in which they became known."""
         return tuple((catalog, tool.id) for catalog, tool, _ in (*self._changed(), *self._waiting()))
 
     def held(self) -> tuple[HeldDefinition, ...]:
-        return tuple(self._held(*one) for one in (*self._changed(), *self._waiting()))
+        return tuple(self._held(*entry) for entry in (*self._changed(), *self._waiting()))
 
     def held_of(self, catalog: str, tool: Tool) -> HeldDefinition | None:
-        """The changes of one tool's definition, or why a new one waits. Returns None for one that may be used."""
-        held = self.state(catalog, tool) in HELD_BACK
-        return self._held(catalog, tool, self._known.get((catalog, tool.server, tool.name))) if held else None
+        """Returns the changes of a tool's definition, or why a new tool waits. Returns None if the tool may be used."""
+        is_held = self.state(catalog, tool) in HELD_BACK
+        return self._held(catalog, tool, self._known.get((catalog, tool.server, tool.name))) if is_held else None
 
     def _changed(self) -> Iterator[tuple[str, Tool, DefinitionChange]]:
         names = {info.name for info in self.catalogs.infos()}
-        for (catalog, server, name), known in tuple(self._known.items()):
+        for (catalog, server, name), change in tuple(self._known.items()):
             if catalog not in names:
                 continue
-            now = self.catalogs.catalog(catalog)
-            row = now.tool_row.get(f"{server}::{name}")
-            if row is not None and self.state(catalog, now.tools[row]) in HELD_BACK:
-                yield catalog, now.tools[row], known
+            snapshot = self.catalogs.catalog(catalog)
+            row = snapshot.tool_row.get(f"{server}::{name}")
+            if row is not None and self.state(catalog, snapshot.tools[row]) in HELD_BACK:
+                yield catalog, snapshot.tools[row], change
 
     def _waiting(self) -> Iterator[tuple[str, Tool, None]]:
         for catalog in self.catalogs.stored() if self.errors_wait() else ():
-            now = self.catalogs.catalog(catalog)
+            snapshot = self.catalogs.catalog(catalog)
             for tool_id in self.lint_errors(catalog):
-                tool = now.tools[now.tool_row[tool_id]] if tool_id in now.tool_row else None
-                new = tool is not None and (catalog, tool.server, tool.name) not in self._known
-                if tool is not None and new and self.state(catalog, tool) in HELD_BACK:
+                tool = snapshot.tools[snapshot.tool_row[tool_id]] if tool_id in snapshot.tool_row else None
+                is_new = tool is not None and (catalog, tool.server, tool.name) not in self._known
+                if tool is not None and is_new and self.state(catalog, tool) in HELD_BACK:
                     yield catalog, tool, None
 
     def _is_denied(self, key: Key, text: str) -> bool:
-        denied = self._denied.get(key)
-        return denied is not None and denied.digest == digest(text)
+        denial = self._denied.get(key)
+        return denial is not None and denial.digest == digest(text)
 
-    def _held(self, catalog: str, tool: Tool, known: DefinitionChange | None) -> HeldDefinition:
+    def _held(self, catalog: str, tool: Tool, change: DefinitionChange | None) -> HeldDefinition:
         findings = _findings(tool)
-        before = set[str]() if known is None else {one.rule for one in _findings(_tool(tool, known.definition_json))}
-        denied = self._denied.get((catalog, tool.server, tool.name))
+        old_rules = (
+            set[str]()
+            if change is None
+            else {finding.rule for finding in _findings(_tool(tool, change.definition_json))}
+        )
+        denial = self._denied.get((catalog, tool.server, tool.name))
         return HeldDefinition(
             catalog,
             tool,
-            None if known is None else known.at,
-            denied.origin if denied is not None and self.state(catalog, tool) == "denied" else "",
-            () if known is None else differences(known.definition_json, definition_json(tool)),
+            None if change is None else change.at,
+            denial.origin if denial is not None and self.state(catalog, tool) == "denied" else "",
+            () if change is None else differences(change.definition_json, definition_json(tool)),
             findings,
-            tuple(one for one in findings if one.rule not in before),
-            self.error(catalog, tool) if known is None else "",
+            tuple(finding for finding in findings if finding.rule not in old_rules),
+            self.error(catalog, tool) if change is None else "",
         )
 
     def _write(self, catalog: str, tool: Tool, action: str, origin: str) -> None:
@@ -291,15 +294,15 @@ def _findings(tool: Tool) -> tuple[Finding, ...]:
     """Lint's errors and warnings on one tool. Rules that compare tools or need vectors are left out."""
     rules = [rule for rule in RULES.values() if not rule.needs_vectors and rule.severity is not Severity.NOTE]
     report = lint(Catalog("one", (Server(tool.server, tools=(tool,)),)), rules=rules)
-    return tuple(one for one in report.findings if one.tool == tool.name)
+    return tuple(finding for finding in report.findings if finding.tool == tool.name)
 
 
-def _tool(now: Tool, text: str) -> Tool:
-    said = json.loads(text)
+def _tool(tool: Tool, text: str) -> Tool:
+    document = json.loads(text)
     return replace(
-        now,
-        title=said["title"],
-        description=said["description"],
-        input_schema=said["inputSchema"],
-        output_schema=said["outputSchema"],
+        tool,
+        title=document["title"],
+        description=document["description"],
+        input_schema=document["inputSchema"],
+        output_schema=document["outputSchema"],
     )

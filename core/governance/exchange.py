@@ -1,4 +1,4 @@
-"""Catalogs, clients and the policy as a folder of readable files, for git and for another store; and such a folder taken in.
+"""Exports catalogs, clients and the policy into a folder of readable files, for git and for another store, and imports such a folder.
 
     policy.toml                    `wayfare policy import` reads it
     clients.json                   the scope of each client and operator, without tokens
@@ -9,8 +9,8 @@
                   labels.jsonl     sub-tasks with their right and wrong tools (`wayfare label --import`)
                   statistics.jsonl the outcome of each call, from which statistics follow; its id says whether a store has it
 
-A folder adds and replaces what it names, and takes nothing away. It is first taken in by a copy of the store in memory: what that copy
-would write into a folder is what changes.
+An import adds and replaces, and deletes nothing. A copy of the store in memory imports the folder first. The difference between the
+exports of both shows the changes.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ Prices = dict[str, Annotated[float, AMOUNT]]
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """The outcome of a call as a line of a file: the figures that statistics follow from, and no text."""
+    """The outcome of a call as a line of a file. It has the figures for statistics, and no text."""
 
     __pydantic_config__ = CLOSED
 
@@ -77,7 +77,7 @@ class Call:
 
     @classmethod
     def of(cls, event: OutcomeEvent) -> Call:
-        return cls(**{one.name: getattr(event, one.name) for one in fields(cls)})
+        return cls(**{field_.name: getattr(event, field_.name) for field_ in fields(cls)})
 
     def event(self, catalog: str) -> OutcomeEvent:
         return OutcomeEvent(**asdict(self), catalog=catalog, decision_id=None, error="", origin=ORIGIN)
@@ -85,7 +85,7 @@ class Call:
 
 @dataclass(eq=False)
 class Exchange:
-    """`copied` opens an exchange over a copy of a store; `read_anew` takes over what was written beside the services."""
+    """`copied` opens an exchange over a copy of a store. `read_anew` makes the services read the store again."""
 
     store: Store
     catalogs: CatalogService
@@ -96,168 +96,172 @@ class Exchange:
     copied: Callable[[Store], Exchange]
     read_anew: Callable[[], None]
     skipped: list[str] = field(default_factory=list[str])
-    """What the last folder has and could not be taken, such as the label of a tool that is gone."""
+    """Entries of the last folder that were not imported, such as the label of a removed tool."""
 
     def texts(self, only: Sequence[str] = ()) -> Texts:
-        """Every file by its path, of all catalogs, or of `only` some of them and nothing else. Raises UnknownNameError."""
+        """Returns every file by its path, or with `only` the files of these catalogs alone. Raises UnknownNameError."""
         return self._of_catalogs(only) if only else self._of_all({*self.catalogs.stored(), *SHIPPED_CATALOGS})
 
     def _of_all(self, names: Collection[str]) -> Texts:
         policy = {POLICY: to_toml(self.governance.policy)} if self.governance.policy_change is not None else {}
-        scopes = {one.name: _said(one.scope) for one in self.governance.clients.all() if not one.revoked}
+        scopes = {client.name: _said(client.scope) for client in self.governance.clients.all() if not client.revoked}
         clients = {CLIENTS: _json(scopes, sort_keys=True)} if scopes else {}
-        known = {info.name for info in self.catalogs.infos()}
-        return {**policy, **clients, **self._of_catalogs(sorted(known & {*names}))}
+        catalog_names = {info.name for info in self.catalogs.infos()}
+        return {**policy, **clients, **self._of_catalogs(sorted(catalog_names & {*names}))}
 
     def _of_catalogs(self, names: Sequence[str]) -> Texts:
         texts = (
             (name, zip(OF_A_CATALOG, self._of_catalog(self.catalogs.catalog(name)), strict=True)) for name in names
         )
-        return {f"{CATALOGS}/{_folder(name)}/{file}": text for name, of in texts for file, text in of if text}
+        return {f"{CATALOGS}/{_folder(name)}/{file}": text for name, files in texts for file, text in files if text}
 
     def _of_catalog(self, catalog: Catalog) -> Iterator[str]:
-        name, own, place = catalog.name, without_wordings(catalog), _places(catalog)
-        if name in SHIPPED_CATALOGS or not (own.servers or own.off):
+        name, original, places = catalog.name, without_wordings(catalog), _places(catalog)
+        if name in SHIPPED_CATALOGS or not (original.servers or original.off):
             yield ""
         else:
-            off = [{**_document(one), OFF: True} for one in own.off]
-            yield _json({"servers": [*map(_document, own.servers), *off]})
-        prices = {_id(one): one.value for one in self.store.catalogs.overrides(name) if _id(one) in place}
+            off = [{**_document(server), OFF: True} for server in original.off]
+            yield _json({"servers": [*map(_document, original.servers), *off]})
+        prices = {_id(price): price.value for price in self.store.catalogs.overrides(name) if _id(price) in places}
         yield _json(prices, sort_keys=True) if prices else ""
         stale = self.wordings.stale(name)
-        worded = {_id(one): one.text for one in self.wordings.list(name) if one not in stale}
-        yield _json(worded, sort_keys=True) if worded else ""
+        wordings = {_id(wording): wording.text for wording in self.wordings.list(name) if wording not in stale}
+        yield _json(wordings, sort_keys=True) if wordings else ""
         yield lines(
             {"tool": tool, "requests": texts, "source": source}
-            for tool, of in sorted(self.requests.of_catalog(name).items())
+            for tool, requests in sorted(self.requests.of_catalog(name).items())
             for source in GIVEN_BY
-            if (texts := [one.text for one in of if one.source == source and not one.stale])
+            if (texts := [request.text for request in requests if request.source == source and not request.stale])
         )
         yield lines(
-            {"id": AskedQuery(one.query, one.server_hint).id, "subtask": one.query, "server_hint": one.server_hint, "relevant": right, "wrong": wrong}
-            for one in sorted(self.feedback.queries(name), key=lambda one: (one.query, one.server_hint))
-            for right, wrong in [[sorted(set(tools) & catalog.tool_row.keys()) for tools in (one.right, one.wrong)]]
+            {"id": AskedQuery(query.query, query.server_hint).id, "subtask": query.query, "server_hint": query.server_hint, "relevant": right, "wrong": wrong}
+            for query in sorted(self.feedback.queries(name), key=lambda query: (query.query, query.server_hint))
+            for right, wrong in [[sorted(set(tools) & catalog.tool_row.keys()) for tools in (query.right, query.wrong)]]
             if right or wrong
         )  # fmt: skip
-        calls = sorted(map(Call.of, self.store.events.outcomes(name)), key=lambda one: one.at)
-        yield lines({**_said(one), "at": one.at.isoformat()} for one in calls)
+        calls = sorted(map(Call.of, self.store.events.outcomes(name)), key=lambda call: call.at)
+        yield lines({**_said(call), "at": call.at.isoformat()} for call in calls)
 
     def write(self, folder: Path, only: Sequence[str] = ()) -> Texts:
-        """Write the files into a folder. Of ours, those that are no longer needed go; others stay. Raises UnknownNameError, OSError."""
-        found = self.texts(only)
+        """Writes the files into a folder. Deletes files of an earlier export that are not needed. Raises UnknownNameError, OSError."""
+        texts = self.texts(only)
         replaced = tuple(f"{CATALOGS}/{_folder(name)}/" for name in only)
         for name, file in _files(folder):
-            if name not in found and (not only or name.startswith(replaced)):
+            if name not in texts and (not only or name.startswith(replaced)):
                 file.unlink()
-        for name, text in found.items():
+        for name, text in texts.items():
             file = folder / name
             file.parent.mkdir(parents=True, exist_ok=True)
             if not file.exists() or file.read_bytes() != text.encode():
                 file.write_text(text, encoding="utf-8", newline="\n")
-        return found
+        return texts
 
-    # Taking a folder in
+    # Import
 
     def apply(self, folder: Path, *, dry: bool = False) -> Mapping[str, Sequence[str]]:
-        """Take a folder in, all or nothing, and return the changed lines of each file as `diff` marks them; with `dry` nothing is written.
+        """Imports a folder, all or nothing. Returns the changed lines of each file as `diff` marks them. With `dry` it writes nothing.
         Raises WayfareError with the first fault."""
-        given = _read(folder)
+        texts = _read(folder)
         with Store.of_tables(self.store.tables(*COPIED)) as copy:
             other = self.copied(copy)
-            names, since = _names(given), copy.activity.latest_sequence()
-            before = other._of_all(names)
-            changed = other.take(given)
-            found, self.skipped = _differences(before, other._of_all(names)), other.skipped
-            if found and not dry:
-                self.store.merge(copy, since, catalogs=changed, settings=[setting_of(name) for name in names])
+            names, since = _names(texts), copy.activity.latest_sequence()
+            previous = other._of_all(names)
+            catalogs = other.take(texts)
+            changes, self.skipped = _differences(previous, other._of_all(names)), other.skipped
+            if changes and not dry:
+                self.store.merge(copy, since, catalogs=catalogs, settings=[setting_of(name) for name in names])
                 self.read_anew()
-        return found
+        return changes
 
     def take(self, given: Texts) -> list[str]:
-        """Take the files in, one after the other. Returns the catalogs that are stored anew."""
+        """Imports the files. Returns the catalogs that changed."""
         if POLICY in given:
             self.governance.set_policy(from_toml(given[POLICY]), origin=ORIGIN)
         for name, scope in _parsed(dict[str, Scope], given, CLIENTS).items():
             register = self.governance.clients
-            if (known := next((one for one in register.all() if one.name == name and not one.revoked), None)) is None:
+            if (old := next((item for item in register.all() if item.name == name and not item.revoked), None)) is None:
                 register.make(name, scope, origin=ORIGIN, tokenless=True)
-            elif known.scope != scope:
+            elif old.scope != scope:
                 register.change(name, scope, origin=ORIGIN)
         return [name for name in _names(given) if self._take_catalog(name, given, f"{CATALOGS}/{_folder(name)}/")]
 
-    def _take_catalog(self, name: str, given: Texts, at: str) -> bool:
+    def _take_catalog(self, name: str, texts: Texts, prefix: str) -> bool:
         """Returns whether the catalog itself changed."""
-        file, prices, wordings, requests, labels, calls = (at + one for one in OF_A_CATALOG)
-        changed = file in given and self._save(name, given[file], file)
+        file, prices, wordings, requests, labels, calls = (prefix + suffix for suffix in OF_A_CATALOG)
+        changed = file in texts and self._save(name, texts[file], file)
         catalog = self.catalogs.catalog(name)
-        set_before = {_id(one): one.value for one in self.store.catalogs.overrides(name)}
-        for place, usd in _parsed(Prices, given, prices).items():
+        known_prices = {_id(override): override.value for override in self.store.catalogs.overrides(name)}
+        for place, usd in _parsed(Prices, texts, prices).items():
             if place not in _places(catalog):
                 self.skipped.append(f"{prices}: there is no {place}.")
-            elif set_before.get(place) != usd:
+            elif known_prices.get(place) != usd:
                 server, _, tool = place.partition("::")
                 price = "price_usd" if tool else "ask_usd"
                 self.catalogs.set_override(Override(name, server, tool, price, usd, self.wordings.now()))
-        worded = {_id(one): one.text for one in self.wordings.list(name)}
-        for place, text in _parsed(dict[str, str], given, wordings).items():
-            if worded.get(place) != text:
+        known_texts = {_id(wording): wording.text for wording in self.wordings.list(name)}
+        for place, text in _parsed(dict[str, str], texts, wordings).items():
+            if known_texts.get(place) != text:
                 self.wordings.put(name, place, text)
-        self._take_requests(name, given, requests)
-        self._take_labels(name, given.get(labels, ""), labels)
-        there = {one.id for one in self.store.events.outcomes(name)}
-        read = [documents.read(Call, line, f"{calls}: line {number}") for number, line in _lines(given, calls)]
-        self.store.events.append(*(one.event(name) for one in read if one.id not in there))
+        self._take_requests(name, texts, requests)
+        self._take_labels(name, texts.get(labels, ""), labels)
+        stored_ids = {outcome.id for outcome in self.store.events.outcomes(name)}
+        entries = [documents.read(Call, line, f"{calls}: line {number}") for number, line in _lines(texts, calls)]
+        self.store.events.append(*(call.event(name) for call in entries if call.id not in stored_ids))
         return changed
 
     def _save(self, name: str, text: str, file: str) -> bool:
-        """Puts the servers of a catalog file in the place of those of their names, and the others after these. Returns whether the catalog
-        changed."""
+        """Replaces servers by name with the servers of a catalog file, and appends new servers. Returns whether the catalog changed."""
         check_name(name)
-        read = read_document(text, source=file)
+        imported = read_document(text, source=file)
         document = parse(text, source=file)
         if not (isinstance(document, dict) and "servers" in document):
             raise CatalogError(f'{file}: it is no catalog of this folder; give {{"servers": [...]}}.')
-        entries = {str(one["name"]): one for one in cast("list[dict[str, Any]]", document["servers"])}
-        stored = {one.name: one.source for one in self.store.catalogs.list_catalogs()}
-        known = without_wordings(self.catalogs.catalog(name)) if name in stored else Catalog(name)
-        kept, fresh = {one.name: one for one in (*known.servers, *known.off)}, dict[str, Server]()
-        for one in read.servers:
-            reached, made = entries[one.name].get("connection", {}), one
-            if "transport" in reached:  # as it was written, where an import looks for secrets
-                made = replace(one, connection=documents.read(Connection, reached, f"{file}: {one.name}"))
-            before = kept.get(one.name, made)
-            fresh[one.name] = before if _document(before) == _document(made) else made
-        off = {one.name for one in known.off} - fresh.keys()
+        entries = {str(entry["name"]): entry for entry in cast("list[dict[str, Any]]", document["servers"])}
+        stored = {info.name: info.source for info in self.store.catalogs.list_catalogs()}
+        base = without_wordings(self.catalogs.catalog(name)) if name in stored else Catalog(name)
+        servers, fresh = {server.name: server for server in (*base.servers, *base.off)}, dict[str, Server]()
+        for server in imported.servers:
+            connection, incoming = entries[server.name].get("connection", {}), server
+            if "transport" in connection:  # as written; an import looks for secrets in it
+                incoming = replace(server, connection=documents.read(Connection, connection, f"{file}: {server.name}"))
+            previous = servers.get(server.name, incoming)
+            fresh[server.name] = previous if _document(previous) == _document(incoming) else incoming
+        off = {server.name for server in base.off} - fresh.keys()
         off |= {name for name in fresh if entries[name].get(OFF) is True}
-        whole = {**kept, **fresh}.values()
-        on, switched_off = (tuple(one for one in whole if (one.name in off) is is_off) for is_off in (False, True))
-        if name in stored and (on, switched_off) == (known.servers, known.off):
+        whole = {**servers, **fresh}.values()
+        on, switched_off = (
+            tuple(server for server in whole if (server.name in off) is is_off) for is_off in (False, True)
+        )
+        if name in stored and (on, switched_off) == (base.servers, base.off):
             return False
         self.catalogs.save(Catalog(name, on, switched_off), stored.get(name, "a folder"))
         return True
 
-    def _take_requests(self, name: str, given: Texts, file: str) -> None:
-        read = [
+    def _take_requests(self, name: str, texts: Texts, file: str) -> None:
+        entries = [
             (number, documents.read(ToolRequests, line, f"{file}: line {number}"))
-            for number, line in _lines(given, file)
+            for number, line in _lines(texts, file)
         ]
-        for source in dict.fromkeys(one.source for _, one in read):
-            of = [(number, one.tool, one.requests) for number, one in read if one.source == source]
-            taken = self.requests.add(name, of, source=source, by=By(origin=ORIGIN))
-            self.skipped += [f"{file}: line {one.line}: {one.why}." for one in taken.skipped]
+        for source in dict.fromkeys(entry.source for _, entry in entries):
+            batch = [(number, entry.tool, entry.requests) for number, entry in entries if entry.source == source]
+            result = self.requests.add(name, batch, source=source, by=By(origin=ORIGIN))
+            self.skipped += [f"{file}: line {skip.line}: {skip.why}." for skip in result.skipped]
 
     def _take_labels(self, name: str, text: str, file: str) -> None:
-        """Those that the labels of the store do not amount to yet."""
-        said = {(one.query, one.server_hint): (set(one.right), set(one.wrong)) for one in self.feedback.queries(name)}
+        """Imports the labels that the store does not have yet."""
+        labels = {
+            (query.query, query.server_hint): (set(query.right), set(query.wrong))
+            for query in self.feedback.queries(name)
+        }
         fresh: list[dict[str, Any]] = []
-        for one in read_labels(text, source=file) if text else ():
-            right, wrong = said.get((one.query, one.server_hint), (set[str](), set[str]()))
-            line = {"id": str(len(fresh)), "subtask": one.query, "server_hint": one.server_hint}
-            fresh.append({**line, "relevant": [*{*one.right} - right], "wrong": [*{*one.wrong} - wrong]})
+        for label in read_labels(text, source=file) if text else ():
+            right, wrong = labels.get((label.query, label.server_hint), (set[str](), set[str]()))
+            line = {"id": str(len(fresh)), "subtask": label.query, "server_hint": label.server_hint}
+            fresh.append({**line, "relevant": [*{*label.right} - right], "wrong": [*{*label.wrong} - wrong]})
         if fresh := [line for line in fresh if line["relevant"] or line["wrong"]]:
-            taken = self.feedback.import_tasks(lines(fresh), source=file, catalog=name)
-            if taken.passed_over:
-                self.skipped.append(f"{file}: {taken.passed_over} labels are of tools that the catalog does not have.")
+            result = self.feedback.import_tasks(lines(fresh), source=file, catalog=name)
+            if result.passed_over:
+                self.skipped.append(f"{file}: {result.passed_over} labels are of tools that the catalog does not have.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,27 +276,27 @@ class ToolRequests:
 # Records as JSON, and folders as texts
 
 
-def _id(one: Override | Wording) -> str:
-    return tool_id(one.server, one.tool) if one.tool else one.server
+def _id(entry: Override | Wording) -> str:
+    return tool_id(entry.server, entry.tool) if entry.tool else entry.server
 
 
 def _places(catalog: Catalog) -> set[str]:
     servers = (*catalog.servers, *catalog.off)
-    return {one.name for one in servers} | {tool.id for one in servers for tool in one.tools}
+    return {server.name for server in servers} | {tool.id for server in servers for tool in server.tools}
 
 
 def _document(server: Server) -> dict[str, Any]:
-    reached = {} if server.connection is None else {"connection": _said(server.connection)}
-    return {**plain_server(server), **reached}
+    connection = {} if server.connection is None else {"connection": _said(server.connection)}
+    return {**plain_server(server), **connection}
 
 
 def _said(record: Any) -> dict[str, Any]:
-    """The fields that differ from their defaults."""
-    values = [(one, getattr(record, one.name)) for one in fields(record)]
+    """Returns the fields that differ from their defaults."""
+    values = [(field_, getattr(record, field_.name)) for field_ in fields(record)]
     return {
-        one.name: value
-        for one, value in values
-        if value != one.default and not (value == {} and one.default is MISSING)
+        field_.name: value
+        for field_, value in values
+        if value != field_.default and not (value == {} and field_.default is MISSING)
     }
 
 
@@ -301,7 +305,7 @@ def _json(document: Mapping[str, Any], *, sort_keys: bool = False) -> str:
 
 
 def _folder(name: str) -> str:
-    """The folder of a catalog, whatever its name.
+    """Returns the folder of a catalog of any name.
 
     >>> _folder("mine"), _folder("../a b"), _folder("..")
     ('mine', '%2E.%2Fa b', '%2E.')
@@ -311,40 +315,40 @@ def _folder(name: str) -> str:
 
 
 def _files(folder: Path) -> list[tuple[str, Path]]:
-    ours = [
+    paths = [
         folder / POLICY,
         folder / CLIENTS,
-        *(one for one in folder.glob(f"{CATALOGS}/*/*") if one.name in OF_A_CATALOG),
+        *(path for path in folder.glob(f"{CATALOGS}/*/*") if path.name in OF_A_CATALOG),
     ]
-    return [(file.relative_to(folder).as_posix(), file) for file in ours if file.is_file()]
+    return [(file.relative_to(folder).as_posix(), file) for file in paths if file.is_file()]
 
 
 def _read(folder: Path) -> Texts:
     """Raises CatalogError for a folder without any of our files."""
-    if found := {name: decode(file.read_bytes(), source=name) for name, file in _files(folder)}:
-        return found
+    if texts := {name: decode(file.read_bytes(), source=name) for name, file in _files(folder)}:
+        return texts
     raise CatalogError(
         f"{folder} has no {POLICY}, {CLIENTS} or {CATALOGS}/NAME/...; `wayfare export` writes such a folder."
     )
 
 
-def _names(given: Texts) -> list[str]:
-    return sorted({unquote(file.split("/")[1]) for file in given if file.startswith(f"{CATALOGS}/")})
+def _names(texts: Texts) -> list[str]:
+    return sorted({unquote(file.split("/")[1]) for file in texts if file.startswith(f"{CATALOGS}/")})
 
 
-def _parsed(kind: type[T], given: Texts, file: str) -> T:
-    return documents.read(kind, parse(given.get(file, "{}"), source=file), file)
+def _parsed(kind: type[T], texts: Texts, file: str) -> T:
+    return documents.read(kind, parse(texts.get(file, "{}"), source=file), file)
 
 
-def _lines(given: Texts, file: str) -> Iterator[tuple[int, Any]]:
-    for number, line in enumerate(given.get(file, "").split("\n"), 1):
+def _lines(texts: Texts, file: str) -> Iterator[tuple[int, Any]]:
+    for number, line in enumerate(texts.get(file, "").split("\n"), 1):
         if line.strip():
             yield number, parse(line, source=f"{file}: line {number}")
 
 
-def _differences(before: Texts, after: Texts) -> Mapping[str, Sequence[str]]:
-    found: dict[str, list[str]] = {}
-    for file in sorted({*before, *after}):
-        compared = unified_diff(before.get(file, "").splitlines(), after.get(file, "").splitlines(), n=0, lineterm="")
-        found[file] = [line for line in [*compared][2:] if not line.startswith("@@")]
-    return {file: changed for file, changed in found.items() if changed}
+def _differences(old: Texts, new: Texts) -> Mapping[str, Sequence[str]]:
+    changes: dict[str, list[str]] = {}
+    for file in sorted({*old, *new}):
+        compared = unified_diff(old.get(file, "").splitlines(), new.get(file, "").splitlines(), n=0, lineterm="")
+        changes[file] = [line for line in [*compared][2:] if not line.startswith("@@")]
+    return {file: diff for file, diff in changes.items() if diff}

@@ -1,7 +1,7 @@
 """Governance: the checks before and after every real call, and the state that an operator sees and sets.
 
-One lock makes a decision whole: what is left of a budget is looked at and reserved, an approval found and used, under it. What has
-to last is in the store before the call leaves; a reservation that a killed process left is settled when the store is opened.
+A decision holds one lock while it reads and reserves budgets, and finds and uses an approval. Lasting state is stored before the call
+leaves. Opening the store settles the reservations that a killed process left.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ NOT_THE_SERVERS = {
     OutcomeKind.BUSY,
     OutcomeKind.INVALID_ARGUMENTS,
     OutcomeKind.NOT_CONNECTED,
-}  # the wait after the latter is the connection's own
+}  # after NOT_CONNECTED the connection itself waits
 LOST = {OutcomeKind.TIMEOUT, OutcomeKind.CRASH}
 READ_ON = "read_result"
 BEYOND = "it is beyond the budget of the day"
@@ -60,8 +60,8 @@ class _Weighed(NamedTuple):
 @actions("administer", set_policy="change the policy")
 @actions("approve", decide="decide a waiting call")
 class GovernanceService:
-    """Thread-safe. Reading `ledger` or `breakers` requires `lock`. `clock` is monotonic, `now` the time of day; `redact` masks known
-    secrets, `announce` is told of each call that begins to wait for a person, `lint_errors` gives the tools of a catalog with
+    """Thread-safe. Reading `ledger` or `breakers` requires `lock`. `clock` is monotonic, `now` the time of day. `redact` masks known
+    secrets, `announce` is called for each call that begins to wait for a person, `lint_errors` gives the tools of a catalog with
     an error, `forget` removes the values of a revoked person or client."""
 
     def __init__(
@@ -93,7 +93,7 @@ class GovernanceService:
         self.settled_at_start = store.governance.settle_left_over()
         self._policy = Policy()
         self.policy_change: PolicyChange | None = None
-        """When the policy came into force, and by whom; None for the one that Wayfare starts with."""
+        """Time and origin of the policy in force; None for the initial policy."""
         self._read_policy()
         self.admission = Admission(
             self.clients, self.definitions, self.refused, lambda: self._policy, now=now, clock=clock
@@ -106,8 +106,8 @@ class GovernanceService:
     def read_anew(self) -> None:
         """Reads the clients, approvals, definitions and policy that another process has written."""
         with self.lock:
-            for part in (self.clients, self.approvals, self.definitions):
-                part.read_anew()
+            for register in (self.clients, self.approvals, self.definitions):
+                register.read_anew()
             self._read_policy()
 
     def _read_policy(self) -> None:
@@ -121,7 +121,7 @@ class GovernanceService:
         return self._policy
 
     def set_policy(self, policy: Policy, *, origin: str) -> None:
-        """Put a policy in force from the next call on. Calls that wait under the one before have to be made again."""
+        """Puts a policy in force from the next call on. Calls that wait under the previous policy must be repeated."""
         with self.lock:
             if policy != self._policy:
                 change = PolicyChange(self._now(), policy.digest, to_toml(policy), origin)
@@ -131,14 +131,14 @@ class GovernanceService:
 
     def pin(self, pin: Pin, *, on: bool, origin: str) -> None:
         with self.lock:
-            others = tuple(one for one in self._policy.pinned if one != pin)
+            others = tuple(other for other in self._policy.pinned if other != pin)
             self.set_policy(replace(self._policy, pinned=(*others, pin) if on else others), origin=origin)
 
     def waiting(self) -> tuple[Approval, ...]:
         return self.approvals.waiting(self._policy.digest)
 
     def decide(self, id_: str, *, approve: bool, origin: str) -> Approval:
-        """Approve or deny a call that waits. Raises UnknownNameError, WayfareError."""
+        """Approves or denies a call that waits. Raises UnknownNameError, WayfareError."""
         rules, policy = self._policy.approvals, self._policy.digest
         return self.approvals.decide(id_, approve=approve, rules=rules, policy_digest=policy, origin=origin)
 
@@ -150,23 +150,23 @@ class GovernanceService:
         """The paused servers of a catalog, each with the reason and the end of the pause."""
         with self.lock:
             now_s = self._clock()
-            found = [(server, breaker) for server, breaker in self._breakers.items() if server.catalog == catalog]
+            breakers = [(server, breaker) for server, breaker in self._breakers.items() if server.catalog == catalog]
             errors = {
                 server.server: refusals.server_paused(server, breaker.failures, breaker.wait_s(now_s), self._now())
-                for server, breaker in found
+                for server, breaker in breakers
                 if not breaker.may_enter(now_s)
             }
         return {server: str(error) for server, error in errors.items()}
 
     def outlook(self, wanted: Wanted) -> Outlook:
-        """The obstacles that a call would meet now. Records and reserves nothing."""
+        """Returns the obstacles that a call would meet now. Records and reserves nothing."""
         return self.outlooks([wanted])[0]
 
     def outlooks(self, wanted: Iterable[Wanted]) -> list[Outlook]:
-        """The obstacles that calls would meet now, one after the other: each leaves less of the budgets. Records and reserves nothing."""
+        """Returns the obstacles that consecutive calls would meet now. Each call leaves less of the budgets. Reserves nothing."""
         with self.lock:
             ledger = deepcopy(self.ledger)
-            return [self._outlook(one, ledger) for one in wanted]
+            return [self._outlook(call, ledger) for call in wanted]
 
     def _outlook(self, wanted: Wanted, ledger: Ledger) -> Outlook:
         """Requires `lock`. The call counts in the ledger if it may be made."""
@@ -181,12 +181,12 @@ class GovernanceService:
             weighed.amount,
             self._now(),
         )
-        found = self.approvals.state(binding(wanted.client, wanted.call, wanted.tool, self._policy.digest))
-        reasons = () if found is not None and _covers(found, weighed) else weighed.reasons
+        approval = self.approvals.state(binding(wanted.client, wanted.call, wanted.tool, self._policy.digest))
+        reasons = () if approval is not None and _covers(approval, weighed) else weighed.reasons
         return Outlook(reasons=reasons, price_usd=priced)
 
     def before(self, wanted: Wanted) -> Permit:
-        """Reserve the amount of a call. Raises Refusal with the missing condition and the next step, and reserves nothing."""
+        """Reserves the amount of a call, or raises Refusal with the missing condition and the next step."""
         call, tool = wanted.call, wanted.tool
         with self.refused.recorded(wanted.client, call.catalog, tool.id, wanted.origin), self.lock:
             weighed = self._weighed(wanted, self.ledger)
@@ -213,7 +213,7 @@ class GovernanceService:
     def _weighed(self, wanted: Wanted, ledger: Ledger) -> _Weighed:
         """Requires `lock`. Raises Refusal if no approval can allow the call."""
         call, tool, policy, times = wanted.call, wanted.tool, self._policy, wanted.times
-        known = self.admission.check(wanted.client, call.catalog, tool)
+        is_known = self.admission.check(wanted.client, call.catalog, tool)
         priced = self._priced(wanted)
         usd = policy.unpriced_usd if priced is None else priced
         usage = Usage(day_of(self._now()), wanted.client, call.catalog, call.server)
@@ -221,59 +221,61 @@ class GovernanceService:
         short = ledger.short(policy.budgets, usage, Amount(usd * times, times, tokens * times))
         if short and short[0].budget.at_limit != "ask":
             raise refusals.budget_spent(tool.id, short[0], self._cheaper(wanted, short[0].left), self._now())
-        reasons = policy.approvals.reasons(self.definitions.cautious(call.catalog, tool), usd, known=known)
+        reasons = policy.approvals.reasons(self.definitions.cautious(call.catalog, tool), usd, known=is_known)
         if not short:
             return _Weighed(Amount(usd * times, times, tokens * times), priced, reasons, over=False)
-        beyond = tuple(f"{BEYOND}, {refusals.left_words(one)}" for one in short)
-        others = [budget for budget in policy.budgets if all(budget != one.budget for one in short)]
+        budget_reasons = tuple(f"{BEYOND}, {refusals.left_words(excess)}" for excess in short)
+        others = [budget for budget in policy.budgets if all(budget != excess.budget for excess in short)]
         tokens = ledger.tokens_left(others, usage, wanted.result_tokens)
-        return _Weighed(Amount(usd * times, times, tokens * times), priced, reasons + beyond, over=True)
+        return _Weighed(Amount(usd * times, times, tokens * times), priced, reasons + budget_reasons, over=True)
 
     def _breaker(self, server: ServerId, *, entering: str = "") -> Breaker:
-        """A server's breaker; `entering` is the call that goes. Raises Refusal if no call may go."""
+        """Returns a server's breaker. `entering` is the id of a call that starts. Raises Refusal if no call may start."""
         breaker, now_s = self._breakers.setdefault(server, Breaker()), self._clock()
         if not (breaker.enter(entering, now_s) if entering else breaker.may_enter(now_s)):
             raise refusals.server_paused(server, breaker.failures, breaker.wait_s(now_s), self._now())
         return breaker
 
     def after(self, permit: Permit, kind: OutcomeKind | None, tokens: int) -> None:
-        """Settle an ended call. `kind` is None if its outcome is not known. A call that reached no tool costs no money."""
-        reserved = permit.reservation.amount
-        usd = reserved.usd if kind is None else kind.charged_usd(reserved.usd) or 0.0
-        used = Amount(usd, 1, tokens).at_most(reserved)
+        """Settles an ended call. `kind` is None if its outcome is unknown. A call that reached no tool costs no money."""
+        bound = permit.reservation.amount
+        usd = bound.usd if kind is None else kind.charged_usd(bound.usd) or 0.0
+        amount = Amount(usd, 1, tokens).at_most(bound)
         good = None if kind is None or kind in NOT_THE_SERVERS else kind not in LOST
         with self.lock:
-            self.ledger.settle(permit.id, used)
+            self.ledger.settle(permit.id, amount)
             self._breakers[permit.wanted.call.server_id].ended(permit.id, good, self._policy.breaker, self._clock())
-        self._store.governance.keep(self._row(permit, used, settled=True))
+        self._store.governance.keep(self._row(permit, amount, settled=True))
 
     def request(self, client: str, catalog: str, request: Tool, *, linked_by: Tool | None = None) -> None:
-        """Allow a request to a server that is not a tool call (see `Admission.requestable`), and count it as one call without a
+        """Allows a request to a server that is not a tool call (see `Admission.requestable`), and counts it as one call without a
         price. A client that may use a tool may read the resources it links to. Raises Refusal."""
-        here = Usage(day_of(self._now()), client, catalog, request.server)
+        usage = Usage(day_of(self._now()), client, catalog, request.server)
         with self.refused.recorded(client, catalog, request.id, AGENT), self.lock:
             if linked_by is None:
                 self.admission.requestable(client, catalog, request)
             else:
                 self.admission.check(client, catalog, linked_by)
             self._breaker(ServerId(catalog, request.server))
-            if short := self.ledger.short(self._policy.budgets, here, Amount(calls=1)):
+            if short := self.ledger.short(self._policy.budgets, usage, Amount(calls=1)):
                 raise refusals.budget_spent(request.id, short[0], (), self._now())
-            self.ledger.add(here, Amount(calls=1), self._now())
-        self._settle_later(here, request.name, Amount(calls=1))
+            self.ledger.add(usage, Amount(calls=1), self._now())
+        self._settle_later(usage, request.name, Amount(calls=1))
 
     def read_on(self, client: str, source: ServerId, tokens: int, *, whole: bool = False) -> int:
-        """The number of tokens of a server's text that a client may get; they count against the budgets of that server. A `whole` text
+        """Returns how many tokens of a server's text a client may get, and counts them against that server's budgets. A `whole` text
         must fit. Raises Refusal."""
-        here = Usage(day_of(self._now()), client, source.catalog, source.server)
+        usage = Usage(day_of(self._now()), client, source.catalog, source.server)
         with self.refused.recorded(client, source.catalog, f"{source.server}::{READ_ON}", AGENT), self.lock:
-            budgets = [replace(one, usd=None, calls=None) for one in self._policy.budgets if one.tokens is not None]
-            given = tokens if whole else min(tokens, self.ledger.tokens_left(budgets, here, tokens))
-            if short := self.ledger.short(budgets, here, Amount(tokens=given)):
+            budgets = [
+                replace(budget, usd=None, calls=None) for budget in self._policy.budgets if budget.tokens is not None
+            ]
+            allowance = tokens if whole else min(tokens, self.ledger.tokens_left(budgets, usage, tokens))
+            if short := self.ledger.short(budgets, usage, Amount(tokens=allowance)):
                 raise refusals.budget_spent(f"a text of {source.server}", short[0], (), self._now())
-            self.ledger.add(here, Amount(tokens=given), self._now())
-        self._settle_later(here, READ_ON, Amount(tokens=given))
-        return given
+            self.ledger.add(usage, Amount(tokens=allowance), self._now())
+        self._settle_later(usage, READ_ON, Amount(tokens=allowance))
+        return allowance
 
     def _settle_later(self, usage: Usage, tool: str, amount: Amount) -> None:
         row = Spent(uuid.uuid4().hex, self._now(), *usage, tool, *amount, over=False, settled=True)
@@ -285,23 +287,23 @@ class GovernanceService:
 
     def _price(self, catalog: str, tool: str) -> float | None:
         with self._catalogs.unchanged():  # a replaced catalog has other rows
-            known = self._catalogs.catalog(catalog)
-            known.find(*tool.partition("::")[::2])
-            price = self._catalogs.projection(catalog).price_usd(known.tool_row[tool])
+            snapshot = self._catalogs.catalog(catalog)
+            snapshot.find(*tool.partition("::")[::2])
+            price = self._catalogs.projection(catalog).price_usd(snapshot.tool_row[tool])
         return None if np.isnan(price) else price
 
     def _approved(self, wanted: Wanted, weighed: _Weighed) -> Approval:
-        """The approval of exactly this call, given with knowledge of any exceeded budget. Raises Refusal if the call waits or was
-        denied."""
+        """Returns the approval of exactly this call, made with knowledge of any exceeded budget. Raises Refusal if the call waits or
+        was denied."""
         policy, name = self._policy, wanted.tool.id
-        bound = binding(wanted.client, wanted.call, wanted.tool, policy.digest)
-        found, rules = self.approvals.state(bound), policy.approvals
-        if found is not None and _covers(found, weighed):
-            return found
-        if found is not None and found.state == "denied" and not wanted.approved_by:
-            raise refusals.approval_denied(name, found.change.expires_at)
-        found = self.approvals.wait_for(
-            bound,
+        key = binding(wanted.client, wanted.call, wanted.tool, policy.digest)
+        approval, rules = self.approvals.state(key), policy.approvals
+        if approval is not None and _covers(approval, weighed):
+            return approval
+        if approval is not None and approval.state == "denied" and not wanted.approved_by:
+            raise refusals.approval_denied(name, approval.change.expires_at)
+        approval = self.approvals.wait_for(
+            key,
             wanted.call,
             wanted.tool,
             weighed.reasons,
@@ -310,12 +312,12 @@ class GovernanceService:
             origin=origin_of(wanted.origin, person().name),
         )
         if wanted.approved_by:
-            return self.decide(found.change.id, approve=True, origin=wanted.approved_by)
+            return self.decide(approval.change.id, approve=True, origin=wanted.approved_by)
         raise refusals.approval_needed(
             name,
             REASONS.join(weighed.reasons),
-            found.change.id,
-            found.change.expires_at,
+            approval.change.id,
+            approval.change.expires_at,
             over_budget=weighed.over,
         )
 
@@ -335,7 +337,7 @@ class GovernanceService:
 
 
 def _covers(approval: Approval, weighed: _Weighed) -> bool:
-    """Whether an approval lets the call through: it was given with knowledge of an exceeded budget."""
+    """Whether a call is approved, with knowledge of any exceeded budget."""
     return approval.state == "approved" and (not weighed.over or BEYOND in approval.change.reasons)
 
 
@@ -356,7 +358,7 @@ class AgentKnobs:
         self._lock = threading.Lock()
 
     def of(self, router: str) -> Mapping[str, Value]:
-        """Returns the changed values of a router, none of an unknown one. A stored value that it no longer takes has its default."""
+        """Returns the changed values of a router, or none if it is unknown. An invalid stored value becomes the default."""
         with self._lock:
             if router not in self._known:
                 self._known[router] = usable(router, self._store.get_setting(_setting(router)))

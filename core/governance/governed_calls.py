@@ -1,6 +1,6 @@
-"""The one way to a server: calls of agents and people, checked before a job, and requests that are no calls of tools.
+"""The only access to servers: calls of agents and people, checks before a job, and requests other than tool calls.
 
-A call is admitted by governance, made, and settled however it ends.
+Governance admits each call, and settles it after any end.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class GovernedCalls:
     def start(
         self, wanted: Wanted, *, origin: str, counted: Counted, listener: Callable[[Progress], None] | None = None
     ) -> GovernedCall:
-        """Admit a call and begin it. Raises Refusal with the missing condition and the next step."""
+        """Admits a call and starts it. Raises Refusal with the missing condition and the next step."""
         permit = self.governance.before(wanted)
         client = person().name if wanted.client == OPERATOR else wanted.client
         settle = partial(self._settle, permit, counted)
@@ -83,23 +83,23 @@ class GovernedCalls:
         return GovernedCall(permit, handle)
 
     def make(self, wanted: Wanted, handle: CallHandle, *, origin: str, counted: Counted) -> tuple[Permit, CallReport]:
-        """Admit a call of a client and make it in this thread. Raises as `start`."""
+        """Admits a call of a client and makes it in this thread. Raises Refusal."""
         permit = self.governance.before(wanted)
         settle = partial(self._settle, permit, counted)
         return permit, self.calls.make(handle, origin=origin, client=wanted.client, settle=settle)
 
     def drawn(self, call: ToolCall, *, origin: str, client: str = "") -> CallHandle:
-        """A drawn outcome. No tool is called, and no permission is needed."""
+        """Draws an outcome. Calls no tool, and needs no permission."""
         return self.calls.start(call, mode=CallMode.DRAWN, origin=origin, client=client)
 
     def by_person(self, call: ToolCall, *, mode: CallMode, origin: str, approved_by: str = "") -> CallHandle:
-        """A call that a person makes at a page. What is simulated reaches no server and needs no leave. Raises Refusal."""
+        """Makes a call of a person at a page. A simulated call reaches no server and needs no permission. Raises Refusal."""
         if mode is not CallMode.REAL:
             return self.calls.start(call, mode=mode, origin=origin, client=person().name)
         return self.start(self._by_person(call, origin, approved_by), origin=origin, counted=no_tokens).handle
 
     def outlook(self, call: ToolCall, *, client: str = OPERATOR) -> Outlook:
-        """The obstacles that a real call would meet now. Records nothing."""
+        """Returns the obstacles that a real call would meet now. Records nothing."""
         _, tool = self.catalogs.catalog(call.catalog).find(call.server, call.tool)
         return self.governance.outlook(Wanted(client, call, tool, 0))
 
@@ -116,12 +116,12 @@ class GovernedCalls:
         return Wanted(OPERATOR, call, tool, 0, origin=origin, approved_by=approved_by)
 
     def _settle(self, permit: Permit, counted: Counted, outcome: Outcome | None) -> None:
-        """Settle a call. One with an unknown outcome counts as reserved, and its client gets no tokens."""
+        """Settles a call. With an unknown outcome the reserved amount counts, and the client gets no tokens."""
         tokens = 0 if outcome is None else counted(outcome, permit.tokens)
         self.governance.after(permit, None if outcome is None else outcome.kind, tokens)
 
-    def _settle_unbegun(self, permit: Permit, done: Future[CallReport]) -> None:
-        if done.cancelled():
+    def _settle_unbegun(self, permit: Permit, future: Future[CallReport]) -> None:
+        if future.cancelled():
             self.governance.after(permit, OutcomeKind.CANCELLED, 0)
 
 
@@ -192,36 +192,36 @@ class Preflight:
     now: Callable[[], datetime]
 
     def check(self, catalog: str, tools: Mapping[str, int], client: str, find: Find | None = None) -> list[ToolCheck]:
-        """Checks so many calls of each tool, as if they were made in this order. `find` finds only what a client may know of."""
+        """Checks the given number of calls of each tool, in this order. `find` finds only tools that the client may know."""
         find = find or (lambda name: self.catalogs.catalog(catalog).find(*name.partition("::")[::2]))
-        wanted, found = list[Wanted](), dict[str, ToolCheck]()
+        calls, checks = list[Wanted](), dict[str, ToolCheck]()
         for name, times in tools.items():
             try:
                 server, tool = find(name)
             except WayfareError as error:
-                found[name] = ToolCheck(name, why=(str(error),))
+                checks[name] = ToolCheck(name, why=(str(error),))
             else:
                 call = ToolCall(server.name, tool.name, catalog=catalog)
-                wanted.append(Wanted(client, call, tool, LEAST_TOKENS, times=times))
-        found |= {one.tool: one for one in self.checked(wanted)}
-        return [found[name] for name in tools]
+                calls.append(Wanted(client, call, tool, LEAST_TOKENS, times=times))
+        checks |= {check.tool: check for check in self.checked(calls)}
+        return [checks[name] for name in tools]
 
     def checked(self, wanted: Sequence[Wanted]) -> list[ToolCheck]:
-        """Checks calls of one catalog as if they were made one after the other."""
+        """Checks consecutive calls of one catalog."""
         outlooks = self.governance.outlooks(wanted)
-        ill = self._ill(wanted[0].call.catalog, wanted[0].client) if wanted else dict[str, list[str]]()
+        problems = self._ill(wanted[0].call.catalog, wanted[0].client) if wanted else dict[str, list[str]]()
         return [
-            ToolCheck(one.tool.id, outlook.price_usd, (*outlook.obstacles, *ill.get(one.call.server, ())))
-            for one, outlook in zip(wanted, outlooks, strict=True)
+            ToolCheck(call.tool.id, outlook.price_usd, (*outlook.obstacles, *problems.get(call.call.server, ())))
+            for call, outlook in zip(wanted, outlooks, strict=True)
         ]
 
     def gone(self, place: str, client: str) -> str:
         """Returns why a client's list cannot have `catalog/server::tool`, or "": it is gone, held back or not allowed, or its server cannot
         be reached."""
-        catalog, _, tool = place.partition("/")
+        catalog, _, tool_id = place.partition("/")
         try:
-            server, found = self.catalogs.catalog(catalog).find(*tool.partition("::")[::2])
-            self.governance.admission.check(client, catalog, found)
+            server, tool = self.catalogs.catalog(catalog).find(*tool_id.partition("::")[::2])
+            self.governance.admission.check(client, catalog, tool)
         except WayfareError as error:
             return str(error)
         down = self.health.down(catalog).get(server.name)
@@ -229,24 +229,24 @@ class Preflight:
         return "Its server cannot be reached." if apart or (down is not None and down.next_check is not None) else ""
 
     def _ill(self, catalog: str, client: str) -> Mapping[str, list[str]]:
-        whose = person().name if client in OWN_NAMES else client
-        now, ill = self.now(), defaultdict[str, list[str]](list)
+        owner = person().name if client in OWN_NAMES else client
+        now, problems = self.now(), defaultdict[str, list[str]](list)
         for name, down in self.health.down(catalog).items():
-            ill[name].append(f"Its server is {down.words(now)}.")
+            problems[name].append(f"Its server is {down.words(now)}.")
         for server in self.catalogs.catalog(catalog).servers:
             if server.connection is None and not server.virtual:
-                ill[server.name].append("Its server has no command and no address.")
-        for value in self.values.list(catalog, whose):
+                problems[server.name].append("Its server has no command and no address.")
+        for value in self.values.list(catalog, owner):
             if value.state == "missing":
-                ill[value.server].append(f"Its server lacks the value {value.short_name}.")
-        for one in self.sign_ins.list(catalog, whose):
-            if one.state in {"needed", "refused", "waiting"}:
-                ill[one.server].append("A person has to sign in to its server.")
-        return ill
+                problems[value.server].append(f"Its server lacks the value {value.short_name}.")
+        for sign_in in self.sign_ins.list(catalog, owner):
+            if sign_in.state in {"needed", "refused", "waiting"}:
+                problems[sign_in.server].append("A person has to sign in to its server.")
+        return problems
 
 
 def own_session(target: Transport, client_info: Implementation, abilities: frozenset[str], legacy: bool) -> OwnSession:
-    """A session of the caller's own with one server, outside the pool. `legacy`: of a revision up to 2025-11-25."""
+    """Returns a session with one server for the caller alone, outside the pool. `legacy` means a revision up to 2025-11-25."""
     load_protocol()
     from core.servers.discovery import OwnSession
 
@@ -262,27 +262,27 @@ class ServerRequests:
     virtual_folder: Path
 
     def connection(self, server: ServerId) -> Connection:
-        """How the server is reached. Raises WayfareError where the catalog does not say."""
+        """Returns the connection of a server. Raises WayfareError if the catalog has none."""
         catalog = self.catalogs.catalog(server.catalog)
         row = catalog.server_row.get(server.server)
-        found = None if row is None else catalog.servers[row]
-        if found is not None and found.connection is not None:
-            return found.connection
-        if found is not None and found.virtual:
-            return virtual_connection(found, self.virtual_folder)
+        entry = None if row is None else catalog.servers[row]
+        if entry is not None and entry.connection is not None:
+            return entry.connection
+        if entry is not None and entry.virtual:
+            return virtual_connection(entry, self.virtual_folder)
         raise WayfareError(
             f"Server {server.server} has no command or URL in catalog {server.catalog}; add a connection."
         )
 
     def list(self, server: ServerId, method: str, *, limit_s: float) -> list[Any]:
-        """The listing of a server, in the protocol's types. Raises MCPError, WayfareError."""
+        """Returns a list of a server, in the protocol's types. Raises MCPError, WayfareError."""
         load_protocol()
         from core.servers.discovery import list_of
 
         return list_of(self.sessions(), server, self.connection(server), method, limit_s=limit_s)
 
     def subscribe(self, server: ServerId, uri: str, owner: SessionOwner, *, wanted: bool, limit_s: float) -> None:
-        """Begin or end to hear of changes of a resource, see `Upkeep.updates`. Raises MCPError, WayfareError."""
+        """Begins or ends a subscription to a resource, see `Upkeep.updates`. Raises MCPError, WayfareError."""
         connection = self.connection(server)
         self.sessions().subscribe(server, connection, uri, wanted=wanted, limit_s=limit_s, owner=owner)
 
@@ -325,12 +325,12 @@ class LinkedResources:
         return self.catalogs.catalog(link.catalog).find(link.server, link.tool)[1]
 
     def read(self, link: ResourceLink, client: str, *, limit_s: float) -> tuple[Contents, ...]:
-        """The current content from its server; it counts as one call. Raises Refusal, WayfareError."""
+        """Reads the current content from its server, which counts as one call. Raises Refusal, WayfareError."""
         load_protocol()
         from core.governance.sanitising import sanitised_contents
         from core.servers.discovery import read_resource
 
         self.governance.request(client, link.catalog, Tool(link.server, READ), linked_by=self.tool(link))
         connection = self.requests.connection(link.server_id)
-        found = read_resource(self.requests.sessions(), link.server_id, connection, link.uri, limit_s=limit_s)
-        return sanitised_contents(found, self.governance.policy.sanitising(link.server))
+        contents = read_resource(self.requests.sessions(), link.server_id, connection, link.uri, limit_s=limit_s)
+        return sanitised_contents(contents, self.governance.policy.sanitising(link.server))

@@ -1,6 +1,6 @@
 """The policy: all settings of an operator about agents, in one value and in one TOML text.
 
-What one client may use: catalogs, servers and tools by name or pattern, read-only or not; or the pages, in a role.
+A scope lists what a client may use: catalogs, servers and tools by name or pattern, read-only or not; or the pages, in a role.
 A client may have the right to write example requests.
 """
 
@@ -102,13 +102,13 @@ class Scope:
         >>> Scope.from_json(Scope(tools=("a::b",)).to_json())
         Scope(catalogs=(), servers=(), tools=('a::b',), read_only=False, per_minute=None, pages=False, until=None, improve=False, roles=())
         """
-        found: dict[str, Any] = json.loads(text)
-        found |= {name: tuple(found.get(name, ())) for name in ("catalogs", "servers", "tools", "roles")}
-        return cls(**found)
+        document: dict[str, Any] = json.loads(text)
+        document |= {name: tuple(document.get(name, ())) for name in ("catalogs", "servers", "tools", "roles")}
+        return cls(**document)
 
 
 def matches(name: str, patterns: Sequence[str]) -> bool:
-    """Whether a name equals one of these, or matches one of these patterns.
+    """Whether a name matches one of the patterns.
 
     >>> matches("files::read", ["files::*"]), matches("mail::send", ["files::*", "mail"])
     (True, False)
@@ -136,10 +136,10 @@ LONGEST_HOLD_S = 300.0
 
 @dataclass(frozen=True, slots=True)
 class ApprovalRules:
-    """Calls that wait: of tools that are not declared read-only, of tools dearer than `above_usd`, of tools that are
-    new here.
+    """Rules for calls that wait: of tools that are not declared read-only, of tools dearer than `above_usd`, of tools that
+    are new here.
 
-    A call waits for `wait_s` at most, and its request stays open for the first `hold_s` of them. An approved call may be made once
+    A call waits for `wait_s` at most, and its request stays open for the first `hold_s`. An approved call may be made once
     within `valid_s`. With `client_may_approve` the client of the agent asks its own person, who may approve.
     """
 
@@ -159,13 +159,13 @@ class ApprovalRules:
         >>> ApprovalRules(writes=True, above_usd=0.01, new=True).reasons(Tool("mail", "send"), 0.02, known=False)
         ('it may write', 'it costs $0.02, more than $0.01', 'it is new here')
         """
-        found = {
+        reasons = {
             "it may write": self.writes and tool.hints.read_only is not True,
             f"it costs ${price_usd:g}, more than ${self.above_usd or 0:g}": self.above_usd is not None
             and price_usd > self.above_usd,
             "it is new here": self.new and not known,
         }
-        return tuple(reason for reason, applies in found.items() if applies)
+        return tuple(reason for reason, applies in reasons.items() if applies)
 
 
 Mode = Literal["off", "mark", "remove", "block"]
@@ -265,8 +265,8 @@ class Policy:
     per_person: tuple[str, ...] = ()
 
     def sanitising(self, server: str) -> Sanitise:
-        """Returns the first rule for the results of a server, by default none of them changes."""
-        return next((one for one in self.sanitise if fnmatchcase(server, one.server)), Sanitise())
+        """Returns the first rule for the results of a server. The default rule changes nothing."""
+        return next((rule for rule in self.sanitise if fnmatchcase(server, rule.server)), Sanitise())
 
     def is_per_person(self, server: str) -> bool:
         return matches(server, self.per_person)
@@ -299,8 +299,8 @@ def to_toml(policy: Policy) -> str:
         lines += ["", f"[{name}]", *_table(getattr(policy, name))]
     lines += ["[people.groups]", *(f"{_value(group)} = {_value(role)}" for group, role in policy.people.groups.items())]
     for name in ("pinned", "sanitise", "budgets"):
-        for one in getattr(policy, name):
-            lines += ["", f"[[{name}]]", *_table(one)]
+        for entry in getattr(policy, name):
+            lines += ["", f"[[{name}]]", *_table(entry)]
     lines += [] if policy.budgets else [EXAMPLE]
     return "\n".join(lines) + "\n"
 
@@ -308,10 +308,10 @@ def to_toml(policy: Policy) -> str:
 def from_toml(text: str) -> Policy:
     """Returns the policy of a text, with defaults for missing parts. Raises WayfareError with the first error."""
     try:
-        found: Mapping[str, Any] = tomllib.loads(text)
+        document: Mapping[str, Any] = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise WayfareError(f"The policy is not valid TOML: {error}.") from None
-    policy = documents.read(Policy, found, "The policy", error=WayfareError)
+    policy = documents.read(Policy, document, "The policy", error=WayfareError)
     for budget in policy.budgets:
         if budget.usd is budget.calls is budget.tokens is None:
             raise WayfareError("The policy has a budget without a limit; give usd, calls or tokens.")
@@ -319,7 +319,7 @@ def from_toml(text: str) -> Policy:
 
 
 def _table(rules: object) -> list[str]:
-    pairs = ((one.name, getattr(rules, one.name)) for one in fields(cast(Any, rules)))
+    pairs = ((field_.name, getattr(rules, field_.name)) for field_ in fields(cast(Any, rules)))
     return [
         f"{name} = {_value(value)}" for name, value in pairs if value is not None and not isinstance(value, Mapping)
     ]

@@ -132,10 +132,10 @@ def busy(wait_s: float) -> Refusal:
 
 
 def definition_changed(tool: str, *, denied: bool) -> Refusal:
-    said = "was denied by a person" if denied else "differs from the approved one, and the new one waits for approval"
+    status = "was denied by a person" if denied else "differs from the approved one, and the new one waits for approval"
     return Refusal(
         DEFINITION_CHANGED,
-        f"The definition of {tool} {said}: it is held back.",
+        f"The definition of {tool} {status}: it is held back.",
         "The operator sees the changes on the page Govern. Use another tool, or call again after the approval.",
     )
 
@@ -186,17 +186,17 @@ def budget_spent(tool: str, short: Short, cheaper: Sequence[str], now: datetime)
     """A daily budget is exhausted; `cheaper` are tools of the same search that still fit."""
     advice = f"The budget is reset at {next_day(now):%Y-%m-%d %H:%M} UTC."
     if short.budget.at_limit == "cheaper" and short.unit == "usd":
-        named = f": {', '.join(cheaper)}" if cheaper else ""
-        advice = f"Tools of at most ${short.left:.6g} a call still fit{named}. {advice}"
+        names = f": {', '.join(cheaper)}" if cheaper else ""
+        advice = f"Tools of at most ${short.left:.6g} a call still fit{names}. {advice}"
     return Refusal("budget_spent", f"The daily budget is too small for {tool}: {left_words(short)}.", advice)
 
 
 def server_paused(server: ServerId, failures: int, wait_s: float, now: datetime) -> Refusal:
-    tried = f"in {units.seconds(wait_s)}, at {_time(now, wait_s)}" if wait_s else "when the current try has ended"
+    retry = f"in {units.seconds(wait_s)}, at {_time(now, wait_s)}" if wait_s else "when the current try has ended"
     return Refusal(
         "server_paused",
         f"The last {failures} calls to {server.server} of catalog {server.catalog} were lost, so it is paused for a while.",
-        f"It may be tried again {tried}; use a tool of another server meanwhile.",
+        f"It may be tried again {retry}; use a tool of another server meanwhile.",
     )
 
 

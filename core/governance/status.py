@@ -24,11 +24,11 @@ from core.store import Store
 
 @dataclass(frozen=True, slots=True)
 class BudgetStatus:
-    """One limit of one budget, today: `used` is settled, `reserved` is of calls under way. `over` is the part of `used` that a person
-    let go beyond a budget, this one or another.
+    """One limit of one budget, today. `used` is settled, `reserved` belongs to calls in progress. `over` is the part of `used` that a
+    person approved beyond any budget.
 
-    used + reserved + left = limit, unless a person let more go. `runs_out_at` follows from the pace since the day's first call; None:
-    not today.
+    used + reserved + left = limit, unless a person approved more. `runs_out_at` follows from the pace since the day's first call; None
+    means not today.
     """
 
     client: str  # "" all together
@@ -49,7 +49,7 @@ class BudgetStatus:
 
 @dataclass(frozen=True, slots=True)
 class ServerStatus:
-    """A server whose last calls were lost: its breaker's state, and how long until a call may try it."""
+    """A server whose last calls were lost, with its breaker's state and the time until the next try."""
 
     catalog: str
     server: str
@@ -59,74 +59,74 @@ class ServerStatus:
 
 
 def budgets(governance: GovernanceService, now: Callable[[], datetime]) -> tuple[BudgetStatus, ...]:
-    """Every limit with its use today; of a budget for each client or server, of each that used something today."""
+    """Returns every limit with its use today. A budget for each client or server has a limit for every user of today."""
     with governance.lock:
-        at = now()
-        ledger, usages = governance.ledger, governance.ledger.usages(day_of(at))
-        found: list[BudgetStatus] = []
+        moment = now()
+        ledger, usages = governance.ledger, governance.ledger.usages(day_of(moment))
+        statuses: list[BudgetStatus] = []
         for budget in governance.policy.budgets:
-            for of in _of(budget, usages, day_of(at)):
-                total, reserved, over = ledger.used(budget, of), ledger.reserved(budget, of), ledger.over(budget, of)
-                since = ledger.since(budget, of)
+            for use in _of(budget, usages, day_of(moment)):
+                total, reserved, over = ledger.used(budget, use), ledger.reserved(budget, use), ledger.over(budget, use)
+                since = ledger.since(budget, use)
                 for unit in UNITS:
                     limit = budget.limit(unit)
                     if limit is None:
                         continue
                     used: float = getattr(total, unit)
                     held: float = getattr(reserved, unit)
-                    ends = None if since is None else runs_out_at(used, limit, since, at)
-                    found.append(
+                    ends = None if since is None else runs_out_at(used, limit, since, moment)
+                    statuses.append(
                         BudgetStatus(
-                            *of[1:], unit, limit, used - held, held, getattr(over, unit), ends, budget.at_limit
+                            *use[1:], unit, limit, used - held, held, getattr(over, unit), ends, budget.at_limit
                         )
                     )
-    return tuple(found)
+    return tuple(statuses)
 
 
 def clients_today(governance: GovernanceService, now: Callable[[], datetime]) -> frozenset[str]:
-    """The names of the clients that called something today, with a token or without one; people are none."""
+    """Returns the names of the clients that called something today, with or without a token. People do not count."""
     with governance.lock:
         return frozenset(usage.client for usage in governance.ledger.usages(day_of(now()))) - OWN_NAMES.keys()
 
 
 def servers(governance: GovernanceService) -> tuple[ServerStatus, ...]:
     with governance.lock:
-        found = [
+        statuses = [
             ServerStatus(server.catalog, server.server, breaker.state(now_s), breaker.wait_s(now_s), breaker.failures)
             for now_s, server, breaker in governance.breakers()
             if breaker.failures
         ]
-    return tuple(sorted(found, key=lambda one: (-one.wait_s, one.catalog, one.server)))
+    return tuple(sorted(statuses, key=lambda status: (-status.wait_s, status.catalog, status.server)))
 
 
 def _of(budget: Budget, usages: tuple[Usage, ...], day: str) -> list[Usage]:
-    """The uses that a budget is shown for: those it names, and for `*` each one that used something it covers."""
+    """Returns the uses that a budget is shown for: the named use, and for `*` each use that it covers."""
     named = Usage(day, budget.client, budget.catalog, budget.server)
-    found = {named} if EACH not in named else set[Usage]()
+    uses = {named} if EACH not in named else set[Usage]()
     for usage in usages:
         if budget.covers(usage):
-            found.add(
-                Usage(day, *(own if name == EACH else name for name, own in zip(named[1:], usage[1:], strict=True)))
+            uses.add(
+                Usage(day, *(value if name == EACH else name for name, value in zip(named[1:], usage[1:], strict=True)))
             )
-    return sorted(found)
+    return sorted(uses)
 
 
-# What Prometheus reads: totals of the log since the store was made, and governance as it is now. Counted when it is asked for.
+# Metrics for Prometheus: totals of the log since the store was made, and the present state of governance. Counted on request.
 #
-# Labels are names of catalogs, servers, routers and clients, and kinds; no text of a task, an argument or a result is one.
+# Labels are names of catalogs, servers, routers and clients, and kinds. No text of a task, an argument or a result is a label.
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
 Health = Mapping[str, tuple[float, str]]
-"""Figures with what they are, by the end of their names."""
+"""Figures with their descriptions, by the end of their names."""
 
 
 def health(
     store: Store, sessions: Iterable[ConnectionState], waiting: int, backups: tuple[float | None, str] | None
 ) -> Health:
-    """The load of a console now. `waiting` are requests of agents without their turn; `backups` the age of the newest scheduled one, s,
-    and why the last try failed."""
-    ready = sum(one.state == "ready" for one in sessions)
-    found: dict[str, tuple[float, str]] = {
+    """Returns the present load of a console. `waiting` counts requests of agents without a turn. `backups` has the age of the newest
+    scheduled backup, s, and the error of the last try."""
+    ready = sum(session.state == "ready" for session in sessions)
+    figures: dict[str, tuple[float, str]] = {
         "requests_waiting": (waiting, "Requests of agents that wait for their turn."),
         "sessions": (ready, "Open sessions with servers."),
         "unwritten_seconds": (
@@ -136,16 +136,16 @@ def health(
     }
     for family in ProcessCollector(registry=None).collect():
         if family.name == "process_resident_memory_bytes":
-            found["memory_bytes"] = family.samples[0].value, "Resident memory of the console."
+            figures["memory_bytes"] = family.samples[0].value, "Resident memory of the console."
     if store.path is not None:
-        found["disk_free_bytes"] = disk_usage(store.path.parent).free, "Free room on the disk of the store."
-        found["store_bytes"] = store.path.stat().st_size, "Size of the store's file."
+        figures["disk_free_bytes"] = disk_usage(store.path.parent).free, "Free room on the disk of the store."
+        figures["store_bytes"] = store.path.stat().st_size, "Size of the store's file."
     if backups is not None:
         age_s, problem = backups
-        found["backup_failed"] = bool(problem), "1 if the last scheduled backup failed."
+        figures["backup_failed"] = bool(problem), "1 if the last scheduled backup failed."
         if age_s is not None:
-            found["backup_age_seconds"] = age_s, "Age of the newest scheduled backup."
-    return found
+            figures["backup_age_seconds"] = age_s, "Age of the newest scheduled backup."
+    return figures
 
 
 DECISION_S = (0.002, 0.005, 0.01, 0.015, 0.02, 0.05, 0.1, 0.5)
@@ -154,7 +154,7 @@ Family = CounterMetricFamily | GaugeMetricFamily | HistogramMetricFamily
 
 
 class Metrics(Collector):
-    """One page of them. `sessions` are the connections of the pool, `health` is the load now."""
+    """One page of metrics. `sessions` are the connections of the pool, `health` is the present load."""
 
     def __init__(
         self,
@@ -176,7 +176,7 @@ class Metrics(Collector):
         return generate_latest(self._registry)
 
     def describe(self) -> Iterable[Family]:
-        """Nothing is counted for its description alone."""
+        """Describes nothing, so that nothing is counted for a description."""
         return ()
 
     def collect(self) -> Iterable[Family]:
@@ -186,21 +186,21 @@ class Metrics(Collector):
         yield from self._now_in_force()
 
     def _log(self) -> Iterable[Family]:
-        decided, called = self._store.activity.decision_totals(DECISION_S), self._store.activity.call_totals(CALL_S)
+        decisions, calls = self._store.activity.decision_totals(DECISION_S), self._store.activity.call_totals(CALL_S)
         yield _histogram(
             "wayfare_decision_duration_seconds",
             "Routing decisions.",
             ("catalog", "router", "origin"),
-            decided,
+            decisions,
             DECISION_S,
         )
-        of = ("catalog", "server", "outcome", "simulated", "origin")
-        yield _histogram("wayfare_call_duration_seconds", "Calls of tools, without connecting.", of, called, CALL_S)
-        spent = CounterMetricFamily("wayfare_call_cost_usd", "Declared prices of calls.", labels=of)
-        unpriced = CounterMetricFamily("wayfare_unpriced_calls", "Calls without a declared price.", labels=of)
-        for row in called:
-            spent.add_metric(_labels(of, row), row["usd"])
-            unpriced.add_metric(_labels(of, row), row["unpriced"])
+        labels = ("catalog", "server", "outcome", "simulated", "origin")
+        yield _histogram("wayfare_call_duration_seconds", "Calls of tools, without connecting.", labels, calls, CALL_S)
+        spent = CounterMetricFamily("wayfare_call_cost_usd", "Declared prices of calls.", labels=labels)
+        unpriced = CounterMetricFamily("wayfare_unpriced_calls", "Calls without a declared price.", labels=labels)
+        for row in calls:
+            spent.add_metric(_labels(labels, row), row["usd"])
+            unpriced.add_metric(_labels(labels, row), row["unpriced"])
         yield from (spent, unpriced)
 
     def _now_in_force(self) -> Iterable[Family]:
@@ -209,20 +209,20 @@ class Metrics(Collector):
         circuits = GaugeMetricFamily(
             "wayfare_server_circuit", "1 for the state of a server's breaker.", labels=("catalog", "server", "state")
         )
-        for one in servers(governance):
-            circuits.add_metric((one.catalog, one.server, one.state), 1)
-        of = ("client", "catalog", "server", "unit", "at_limit")
-        left = GaugeMetricFamily("wayfare_budget_left", "What is left of a budget today.", labels=of)
-        least = dict[tuple[str, ...], float]()  # two budgets may be of the same: Prometheus takes no value twice
-        for one in budgets(governance, self._now):
-            labels = (one.client, one.catalog, one.server, one.unit, one.at_limit)
-            least[labels] = min(one.left, least.get(labels, one.left))
+        for status in servers(governance):
+            circuits.add_metric((status.catalog, status.server, status.state), 1)
+        names = ("client", "catalog", "server", "unit", "at_limit")
+        left = GaugeMetricFamily("wayfare_budget_left", "What is left of a budget today.", labels=names)
+        least = dict[tuple[str, ...], float]()  # two budgets may have the same labels, which Prometheus takes only once
+        for status in budgets(governance, self._now):
+            labels = (status.client, status.catalog, status.server, status.unit, status.at_limit)
+            least[labels] = min(status.left, least.get(labels, status.left))
         for labels, value in least.items():
             left.add_metric(labels, value)
         sessions = GaugeMetricFamily(
             "wayfare_server_connection", "1 for the state of a connection.", labels=("catalog", "server", "state")
         )
-        for labels in sorted({(one.catalog, one.server, one.state) for one in self._sessions()}):
+        for labels in sorted({(session.catalog, session.server, session.state) for session in self._sessions()}):
             sessions.add_metric(labels, 1)
         yield from (circuits, left, sessions)
 

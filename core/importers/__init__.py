@@ -1,4 +1,4 @@
-"""Reading catalogs, client configurations and labelled tasks: everything or nothing, with every fault named.
+"""Reads catalogs, client configurations and labelled tasks: everything or nothing, with every fault named.
 
 Each format is a file with an `Importer` and an entry of `IMPORTERS`; `read_files` and `read_document` find the format by its
 shape. The room imports `core.domain` (and `sample_catalog` for the files that ship). No secret leaves it in a
@@ -39,10 +39,10 @@ def detect(document: object) -> Importer | None:
 
 
 def read_document(text: str | bytes, *, source: str, folder: Path | None = None) -> Imported:
-    """The content of a document of any format, without Wayfare itself. `source` names it in messages; relative paths and `~` count from
-    the `folder` and the home directory, if it is given.
+    """Reads a document of any format, without Wayfare itself. `source` is its name in messages. With a `folder`, relative paths count
+    from it and `~` from the home directory.
 
-    Everything or nothing: raises BrokenDocumentError (a CatalogError) where any entry is bad, with all faults in it.
+    Everything or nothing: raises BrokenDocumentError (a CatalogError) with all faults if any entry is bad.
 
     >>> read_document('{"mcpServers": {"web": {"url": "https://x.org/mcp"}}}', source="mcp.json").needs_discovery
     ('web',)
@@ -56,8 +56,8 @@ def read_document(text: str | bytes, *, source: str, folder: Path | None = None)
     document = parse(plain, source=source)
     importer = detect(document)
     if importer is None:
-        known = ", ".join(importer.name for importer in IMPORTERS)
-        fault = f"its shape ({kind(document)}) is none of the formats known ({known}); give a document in one of them"
+        formats = ", ".join(importer.name for importer in IMPORTERS)
+        fault = f"its shape ({kind(document)}) is none of the formats known ({formats}); give a document in one of them"
         raise BrokenDocumentError([f"{source}: {fault}."])
     return without_wayfare(importer.read(document, source=source, folder=folder))
 
@@ -67,16 +67,16 @@ def _read_readme(text: str, source: str) -> Imported:
     if not document["tools"]:
         fault = "it is neither JSON nor TOML, and as a README it lists no tool; give one that does, or a catalog"
         raise BrokenDocumentError([f"{source}: {fault}."])
-    said = "names and descriptions are those of a README, without parameters; connect to the server for its own definitions"
-    read = Plain().read(document, source=source)
-    return replace(read, format="README", notes=(Note(source, said),))
+    remark = "names and descriptions are those of a README, without parameters; connect to the server for its own definitions"
+    imported = Plain().read(document, source=source)
+    return replace(imported, format="README", notes=(Note(source, remark),))
 
 
 def read_files(paths: Iterable[Path | str], *, pack: Pack = lambda catalog: catalog) -> Imported:
-    """Several files as one import. Raises BrokenDocumentError with the faults of all files, and where names collide.
+    """Reads several files as one import. Raises BrokenDocumentError with the faults of all files, and if names collide.
 
     A list of servers in a large file is read entry by entry: bad entries are left out, and the notes name the first of them. `pack`
-    turns servers into columns as they come (`core.domain.tool_table.packed`).
+    turns servers into columns during the reading (`core.domain.tool_table.packed`).
     """
     results: list[tuple[str, Imported]] = []
     problems: list[str] = []
@@ -97,7 +97,7 @@ def _read_file(path: Path, pack: Pack) -> Imported:
         try:
             return without_wayfare(read_large(path, detect, pack))
         except NotAListError:
-            pass  # as a whole it may be of another form, or its fault gets a line and a column
+            pass  # as a whole it may have another form, or its fault gets a line and a column
     return read_document(_read_bytes(path), source=str(path), folder=path.expanduser().absolute().parent)
 
 

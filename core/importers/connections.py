@@ -1,4 +1,4 @@
-"""How a server is reached, and what its client does not allow: one entry of a configuration becomes a `Connection` without secrets."""
+"""Reads how a server is reached and what its client forbids. One entry of a configuration becomes a `Connection` without secrets."""
 
 from __future__ import annotations
 
@@ -36,21 +36,21 @@ def read_connection(entry: Entry, server: str) -> Connection | None:
     extractor = SecretExtractor(entry, server)
     entry = _flat(entry)
     command = expanded(entry, entry.raw_text("command"))
-    url = next((found for key in _URLS if (found := entry.raw_text(key))), "")
+    url = next((result for key in _URLS if (result := entry.raw_text(key))), "")
     transport = _transport(entry, command, url)
     if transport is None:
         return None
     if transport == "stdio":
-        found = _local(entry, extractor, command)
+        result = _local(entry, extractor, command)
     else:
         _check_url(entry, url)
         url, headers = extractor.hide_leaks("url", url), _headers(entry, extractor)
-        found = Connection(transport, url=url, headers=headers, passwords=tuple(sorted(extractor.passwords)))
-    return replace(found, shared=entry.get("shared") is True, **limits(entry))
+        result = Connection(transport, url=url, headers=headers, passwords=tuple(sorted(extractor.passwords)))
+    return replace(result, shared=entry.get("shared") is True, **limits(entry))
 
 
 def _flat(entry: Entry) -> Entry:
-    """Returns an entry with the command as text: OpenCode writes a list with the arguments, older Zed an object with all of it."""
+    """Returns an entry with the command as text. OpenCode writes a list with the arguments, older Zed an object."""
     command, value = entry.get("command"), {**entry.value, "env": entry.get("env") or entry.get("environment")}
     if isinstance(command, list) and command:
         first, *arguments = cast("list[object]", command)
@@ -72,15 +72,15 @@ def _transport(entry: Entry, command: str, url: str) -> Transport | None:
         entry.problem("neither command nor url says how to reach it; give one of them")
         return None
     if not (command if transport == "stdio" else url):
-        wanted = "command" if transport == "stdio" else "url"
-        entry.problem(f"{key} is {transport} but there is no {wanted}; give the {wanted} or another {key}")
+        missing = "command" if transport == "stdio" else "url"
+        entry.problem(f"{key} is {transport} but there is no {missing}; give the {missing} or another {key}")
         return None
     return transport
 
 
 def _local(entry: Entry, extractor: SecretExtractor, command: str) -> Connection:
     arguments = [expanded(entry, scalar(entry, f"args[{i}]", raw)) for i, raw in enumerate(entry.list("args"))]
-    cwd = next((expanded(entry, found) for key in _FOLDERS if (found := entry.raw_text(key))), "")
+    cwd = next((expanded(entry, folder) for key in _FOLDERS if (folder := entry.raw_text(key))), "")
     command, arguments, cwd = placed(entry.reading.folder, command, arguments, cwd)
     for key, text in (("command", command), ("cwd", cwd)):
         if fault := line_fault(text, limit=10_000):
@@ -102,16 +102,16 @@ def _local(entry: Entry, extractor: SecretExtractor, command: str) -> Connection
 
 
 def _environment_value(entry: Entry, extractor: SecretExtractor, name: str, value: str) -> str:
-    if "${" not in value and (found := plain_value(name, value)):
+    if "${" not in value and (reason := plain_value(name, value)):
         entry.note(
-            f"env {shown(name)} stays as it is written, because it is {found}; hide it under its server if it is a secret"
+            f"env {shown(name)} stays as it is written, because it is {reason}; hide it under its server if it is a secret"
         )
         return value
     return extractor.hide(name, value)
 
 
 def _headers(entry: Entry, extractor: SecretExtractor) -> dict[str, str]:
-    """Headers as clients write them, with Codex's spellings for those that come from the environment."""
+    """Reads headers as clients write them, with Codex's spellings for headers from the environment."""
     literal = {**pairs(entry, "headers"), **pairs(entry, "http_headers")}
     headers = {name: extractor.hide(name, value) for name, value in literal.items()}
     if any(line_fault(value, limit=100_000) for value in literal.values()):
@@ -126,14 +126,14 @@ def _headers(entry: Entry, extractor: SecretExtractor) -> dict[str, str]:
 
 
 def _variable_names(entry: Entry) -> list[object]:
-    """Codex's `env_vars`: names, tables with a name, or a table by name."""
+    """Reads Codex's `env_vars`: names, tables with a name, or a table by name."""
     listed = entry.get("env_vars")
     items = list(cast("dict[str, object]", listed)) if isinstance(listed, dict) else entry.list("env_vars")
-    return [cast("dict[str, object]", one).get("name") if isinstance(one, dict) else one for one in items]
+    return [cast("dict[str, object]", item).get("name") if isinstance(item, dict) else item for item in items]
 
 
 def _variable(entry: Entry, label: str, raw: object) -> str:
-    """A reference to an environment variable; where the secret itself is written there, a fault that does not quote it."""
+    """Returns a reference to an environment variable. Records a fault for another value, which may be the secret and is not quoted."""
     if isinstance(raw, str) and re.fullmatch(r"[A-Za-z_]\w*", raw):
         return f"${{env:{raw}}}"
     entry.problem(f"{label} is not the name of an environment variable; give the name, not the value")
@@ -141,18 +141,18 @@ def _variable(entry: Entry, label: str, raw: object) -> str:
 
 
 def pairs(entry: Entry, key: str) -> dict[str, str]:
-    """An object of names and texts; null means absent, numbers and true or false become text."""
-    found: dict[str, str] = {}
+    """Reads an object of names and texts. Null means absent; numbers and booleans become text."""
+    texts: dict[str, str] = {}
     for name, raw in (entry.mapping(key) or {}).items():
         if fault := line_fault(name) or ("" if name.strip() else "is empty; give a name"):
             entry.problem(f"{key}: the name {shown(name)} {fault}")
         elif raw is not None:
-            found[name] = scalar(entry, f"{key} {shown(name)}", raw)
-    return found
+            texts[name] = scalar(entry, f"{key} {shown(name)}", raw)
+    return texts
 
 
 def scalar(entry: Entry, label: str, raw: Any) -> str:
-    """A text, or a number or true/false as text; anything else is a fault, which does not quote the value."""
+    """Returns a text, number or boolean as text. Records a fault for another value and does not quote it."""
     if isinstance(raw, bool):
         return str(raw).lower()
     if isinstance(raw, int | float):
@@ -183,37 +183,39 @@ _HOME = re.compile(r"\A(--?[\w-]+=)?~(?=[/\\]|\Z)")
 
 
 def expanded(entry: Entry, text: str) -> str:
-    """A text with the variables of editors and a leading `~` written out, if the folder of its document is known."""
+    """Expands editor variables and a leading `~` in a text, if the folder of its document is known."""
     folder = entry.reading.folder
     if folder is None:
         return text
     workspace = folder.parent if folder.name.startswith(".") else folder  # .vscode, .cursor
-    known = {
+    variables = {
         "workspaceFolder": workspace,
         "workspaceFolderBasename": workspace.name,
         "workspaceRoot": workspace,
         "cwd": workspace,
     }
-    known |= {"userHome": Path.home(), "pathSeparator": os.sep, "/": os.sep}
-    text = _EDITOR_VARIABLE.sub(lambda found: str(known[found[1]]), text)
-    return _HOME.sub(lambda found: f"{found[1] or ''}{Path.home()}", text)
+    variables |= {"userHome": Path.home(), "pathSeparator": os.sep, "/": os.sep}
+    text = _EDITOR_VARIABLE.sub(lambda match: str(variables[match[1]]), text)
+    return _HOME.sub(lambda match: f"{match[1] or ''}{Path.home()}", text)
 
 
 def placed(folder: Path | None, command: str, arguments: Sequence[str], cwd: str) -> tuple[str, Sequence[str], str]:
-    """The command, its arguments and the working directory, which is the folder of the document if the entry names none. That of an
-    editor's settings gives way to the folder above, if what the entry names is there."""
+    """Returns the command, its arguments and the working directory with resolved paths. The default directory is the document's folder.
+    In a folder of editor settings, such as `.vscode`, paths may also count from the folder above."""
     if folder is None:
         return command, arguments, cwd
     bases = (folder, *((folder.parent,) if folder.name.startswith(".") else ()))
     words = [word for word in (cwd, command, *arguments) if word and not word.startswith("-")]
-    base = next((one for word in words for one in bases if _exists(one / word)), folder)
+    base = next((candidate for word in words for candidate in bases if _exists(candidate / word)), folder)
     place = base / cwd if "${" not in cwd[:2] else Path(cwd)
-    there = place / command if _exists(place / command) else base / command
-    named = "/" in command or os.sep in command or (_exists(there) and not shutil.which(command))
+    path = place / command if _exists(place / command) else base / command
+    named = "/" in command or os.sep in command or (_exists(path) and not shutil.which(command))
     if named and "${" not in command[:2]:
-        command = os.path.normpath(there)
-    moved = {one for one in arguments if re.search(r"[/\\.]", one) and not _exists(place / one) and _exists(base / one)}
-    return command, [str(base / one) if one in moved else one for one in arguments], os.path.normpath(place)
+        command = os.path.normpath(path)
+    moved = {
+        word for word in arguments if re.search(r"[/\\.]", word) and not _exists(place / word) and _exists(base / word)
+    }
+    return command, [str(base / word) if word in moved else word for word in arguments], os.path.normpath(place)
 
 
 def _exists(path: Path) -> bool:
@@ -224,14 +226,15 @@ def _exists(path: Path) -> bool:
 
 
 # Servers that a client switches off or holds back, lists of tools and servers, and time limits. Clients have many words for these lists, so
-# a key is recognised by its parts. A list that is not followed is named in a note.
+# a key is recognised by its parts. A note names each list that is ignored.
 
 _ON = "(?:allow|include|enable|available|active|only|permit|select|whitelist|expos)"
 _OFF = "(?:exclude|disable|disallow|block|den(?:y|ied)|suppress|forbid|hid|blacklist|reject|quarantine|inactive|omit|remove|skip|ignore|ban)"
 _TOOLS_ON, _TOOLS_OFF = (
-    re.compile(rf"{own}{of}\w*tools?(?:list)?|tools?{of}\w*") for own, of in (("tools|", _ON), ("", _OFF))
+    re.compile(rf"{prefix}{verbs}\w*tools?(?:list)?|tools?{verbs}\w*")
+    for prefix, verbs in (("tools|", _ON), ("", _OFF))
 )
-_SERVERS_ON, _SERVERS_OFF = (re.compile(rf"{of}\w*servers(?:list)?") for of in (_ON, _OFF))
+_SERVERS_ON, _SERVERS_OFF = (re.compile(rf"{verbs}\w*servers(?:list)?") for verbs in (_ON, _OFF))
 _OF_TOOLS = re.compile(f"{_TOOLS_ON.pattern}|{_TOOLS_OFF.pattern}|toolfilter|permissions")
 _OF_OTHER_FILES = frozenset({"enabledmcpservers", "enabledmcpjsonservers", "disabledmcpjsonservers"})  # Claude Code
 _QUARANTINE = re.compile(r"(?:is|in|security)?quarantine(?!\w*tool)")
@@ -241,14 +244,14 @@ _FLAGS: Mapping[str, bool] = {
     **dict.fromkeys(("disabled", "disable", "isdisabled", "inactive", "paused", "suspended"), True),
     **dict.fromkeys(("enabled", "enable", "isenabled", "active", "isactive"), False),
 }
-"""Keys that switch something off, with the value that does."""
+"""Keys that switch a server or a tool off, each with the value that does so."""
 _TRUTH = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
 ServerLists = Sequence[tuple[str, bool, set[str]]]
-"""Lists of a document by which servers are on or off: the label of each, whether it allows, and its names."""
+"""Lists that switch servers on or off: the label of each, whether it allows, and its names."""
 
 
 def read_restrictions(entry: Entry, connection: Connection | None) -> tuple[Connection | None, str]:
-    """The connection with the tools that its client allows, and why the server is off there, or "". Notes say what is left out."""
+    """Returns the connection with the tools that its client allows, and why the server is off there, or "". Notes report omitted tools."""
     off = ""
     only: set[str] | None = None
     without: set[str] = set()
@@ -276,14 +279,14 @@ def read_restrictions(entry: Entry, connection: Connection | None) -> tuple[Conn
 
 
 def _allows(name: str) -> bool | None:
-    """Whether a key is a list of tools that are allowed, or of those that are not. Returns None for another one."""
+    """Whether a key lists allowed tools (True) or forbidden tools (False). Returns None for another key."""
     if _APPROVES.search(name) or not (_TOOLS_ON.fullmatch(name) or _TOOLS_OFF.fullmatch(name)):
         return None
     return _TOOLS_ON.fullmatch(name) is not None
 
 
 def _why_off(entry: Entry, key: str, value: object) -> str | None:
-    """Why a key switches the server off, "" if its value does not, and None for another key."""
+    """Returns why a key switches the server off, "" if its value does not, and None for another key."""
     name = _plain(key)
     if name in ("state", "status") and isinstance(value, str):  # `"status": "disabled"`
         name, value = _plain(value), True
@@ -301,35 +304,37 @@ def _plain(key: str) -> str:
 
 
 def _names(value: object) -> set[str] | None:
-    """The names of a list of texts or of objects with names. Gemini writes `name(arguments)`, too."""
+    """Returns the names in a list of texts or of objects with names. Gemini writes `name(arguments)`, too."""
     if not isinstance(value, list):
         return None
     items = [
-        cast("dict[str, object]", one) if isinstance(one, dict) else {"name": one}
-        for one in cast("list[object]", value)
+        cast("dict[str, object]", item) if isinstance(item, dict) else {"name": item}
+        for item in cast("list[object]", value)
     ]
-    names = [one.get("name", one.get("serverName")) for one in items]
+    names = [item.get("name", item.get("serverName")) for item in items]
     return (
-        {str(name).partition("(")[0].strip() for name in names} if all(isinstance(one, str) for one in names) else None
+        {str(name).partition("(")[0].strip() for name in names}
+        if all(isinstance(name, str) for name in names)
+        else None
     )
 
 
 def _switches(tools: object) -> dict[str, bool]:
-    """The tools that are on or off, as in `{"a": false, "b": {"enabled": false}}` or `[{"name": "b", "enabled": false}]`."""
-    found: dict[str, bool] = {}
+    """Returns which tools are on or off, as in `{"a": false, "b": {"enabled": false}}` or `[{"name": "b", "enabled": false}]`."""
+    switches: dict[str, bool] = {}
     if isinstance(tools, list):
-        named = [cast("dict[str, object]", one) for one in cast("list[object]", tools) if isinstance(one, dict)]
-        tools = {str(one.get("name")): one for one in named}
-    for tool, given in cast("dict[str, object]", tools).items() if isinstance(tools, dict) else ():
-        settings = cast("dict[str, object]", given) if isinstance(given, dict) else {"enabled": given}
+        named = [cast("dict[str, object]", item) for item in cast("list[object]", tools) if isinstance(item, dict)]
+        tools = {str(item.get("name")): item for item in named}
+    for tool, value in cast("dict[str, object]", tools).items() if isinstance(tools, dict) else ():
+        settings = cast("dict[str, object]", value) if isinstance(value, dict) else {"enabled": value}
         flags = [
             on is not _FLAGS[_plain(key)]
             for key, on in settings.items()
             if _plain(key) in _FLAGS and on in (True, False)
         ]
         if flags:
-            found[tool] = all(flags)
-    return found
+            switches[tool] = all(flags)
+    return switches
 
 
 def _note_ignored(entry: Entry, key: str, value: object) -> None:
@@ -340,22 +345,22 @@ def _note_ignored(entry: Entry, key: str, value: object) -> None:
         return
     inside = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
     says = value not in (None, "", 0, [], {}) or (value is False and key == "tools")
-    if (says and _RESTRICTS.match(_plain(key))) or any(_OF_TOOLS.fullmatch(_plain(one)) for one in inside):
+    if (says and _RESTRICTS.match(_plain(key))) or any(_OF_TOOLS.fullmatch(_plain(inner)) for inner in inside):
         entry.note(f"{key} is ignored: switch tools and servers off here")
 
 
 def lists_of_servers(top: Entry) -> ServerLists:
     inner = cast("dict[str, Any]", top.value.get("mcp")) if isinstance(top.value.get("mcp"), dict) else {}
     inside = {f"mcp.{key}": value for key, value in inner.items() if re.match(f"{_ON}|{_OFF}", _plain(key))}
-    found: list[tuple[str, bool, set[str]]] = []
+    lists: list[tuple[str, bool, set[str]]] = []
     for label, value in {**top.value, **inside}.items():
         name, names = _plain(label.removeprefix("mcp.")) + "servers" * (label in inside), _names(value)
         allows, forbids = _SERVERS_ON.fullmatch(name), _SERVERS_OFF.fullmatch(name)
         if names is not None and (allows or forbids) and name not in _OF_OTHER_FILES:
-            found.append((label, bool(allows), names))
+            lists.append((label, bool(allows), names))
         elif value and (allows or forbids or _OF_TOOLS.fullmatch(name)):
             top.note(f"{label} is ignored: switch tools and servers off here")
-    return found
+    return lists
 
 
 _LIMIT = re.compile(
@@ -365,14 +370,14 @@ REQUESTS_S = 60.0
 
 
 def limits(entry: Entry) -> dict[str, float]:
-    """The time limits of an entry, as clients name them: in seconds or in ms, and without a unit in ms from 1000 on. A bare `timeout`
-    is about requests in some clients, so that it only raises the limit of the start.
+    """Returns the time limits of an entry in seconds. Without a unit, numbers from 1000 on are in ms. A bare `timeout` limits requests
+    in some clients, so it only raises the limit of the start.
 
     >>> from core.importers.reading import Reading
     >>> limits(Entry(Reading("mcp.json"), "", {"startup_timeout_sec": 90, "idleTimeout": 7_200_000, "timeout": 5}))
     {'start_s': 90.0, 'idle_s': 7200.0}
     """
-    found: dict[str, float] = {}
+    time_limits: dict[str, float] = {}
     for key, raw in entry.value.items():
         match = _LIMIT.fullmatch(re.sub("[_-]", "", key).lower())
         if match is None or raw is None:
@@ -385,7 +390,7 @@ def limits(entry: Entry) -> dict[str, float]:
         if not 0 < seconds < math.inf:
             entry.note(f"{key} is no time above 0 and is ignored")
         elif match[1]:
-            found["idle_s" if match[1] == "idle" else "start_s"] = seconds
+            time_limits["idle_s" if match[1] == "idle" else "start_s"] = seconds
         elif seconds > REQUESTS_S:
-            found.setdefault("start_s", seconds)
-    return found
+            time_limits.setdefault("start_s", seconds)
+    return time_limits

@@ -41,11 +41,11 @@ class Entry:
 
     def get(self, key: str) -> Any:
         """The value of a key in either spelling. Returns None for an absent key or null."""
-        found = self.value.get(key)
-        return found if found is not None else self.value.get(_snake_case(key))
+        value = self.value.get(key)
+        return value if value is not None else self.value.get(_snake_case(key))
 
     def raw_text(self, key: str) -> str:
-        """A text, unchanged. Returns "" if it is absent, and records a fault if it is too long or no text."""
+        """Returns a text, unchanged, or "" if it is absent. Records a fault if it is too long or no text."""
         raw = self._of_kind(key, str, "text") or ""
         if len(raw) > checks.MAX_TEXT:
             self.problem(f"{key} has {len(raw):,} characters; use at most {checks.MAX_TEXT:,}")
@@ -60,7 +60,7 @@ class Entry:
         return cleaned
 
     def line(self, key: str) -> str:
-        """An optional text brought on one line, such as a title."""
+        """An optional text joined to one line, such as a title."""
         text = " ".join(self.text(key).split())
         if fault := checks.line_fault(text):
             self.problem(f"{key} {fault}")
@@ -68,9 +68,9 @@ class Entry:
 
     def name(self, key: str = "name") -> str:
         """A name, unchanged. Records a fault and returns "" if it is unusable."""
-        known = len(self.reading.problems)
+        problem_count = len(self.reading.problems)
         name = self.raw_text(key)
-        if len(self.reading.problems) == known and (fault := checks.name_fault(name)):
+        if len(self.reading.problems) == problem_count and (fault := checks.name_fault(name)):
             self.problem(f"{key} {'is missing; give one' if self.get(key) is None else fault}")
             return ""
         return name
@@ -82,7 +82,7 @@ class Entry:
         return name
 
     def check_server_name(self, name: str) -> None:
-        """Record why a name, such as the key of this entry, cannot be a server's."""
+        """Records why a name, such as the key of this entry, cannot be a server's name."""
         if fault := checks.server_name_fault(name):
             self.problem(f"name {fault}")
 
@@ -105,9 +105,9 @@ class Entry:
     def list(self, key: str) -> list[Any]:
         return cast("list[Any]", self._of_kind(key, list, "a list") or [])
 
-    def _of_kind(self, key: str, wanted: type[T], words: str) -> T | None:
+    def _of_kind(self, key: str, expected: type[T], words: str) -> T | None:
         raw = self.get(key)
-        if raw is None or isinstance(raw, wanted):
+        if raw is None or isinstance(raw, expected):
             return raw
         self.problem(f"{key} is {checks.kind(raw)}; give {words}")
         return None
@@ -214,30 +214,30 @@ def meta_price(entry: Entry) -> float | None:
 
 
 def read_prompts(top: Entry) -> None:
-    """Record every declared input; one with `password` is a secret."""
+    """Records every declared input. An input with `password` is a secret."""
     for position, entry in enumerate(top.entries("inputs")):
-        known = len(top.reading.problems)
+        problem_count = len(top.reading.problems)
         name = entry.name("id")
         secret = entry.flag("password") is True
         if name and any(c in name for c in "{}"):
             entry.problem("id holds a brace; rename it")
-        if len(top.reading.problems) == known:
+        if len(top.reading.problems) == problem_count:
             if name in top.reading.prompts:
                 entry.problem(f"id is the same as that of an earlier input than inputs[{position}]; rename one of them")
             top.reading.prompt(Prompt(name, entry.text("description"), secret))
 
 
-# One tool definition, as `tools/list` gives it, with the prices, times and rates that a catalog may add.
+# One tool definition of `tools/list`, with the prices, times and rates that a catalog may add.
 
 
 @dataclass
 class ToolReader:
-    """Reads the tools of one server and refuses a second one of the same name."""
+    """Reads the tools of one server. A second tool of one name is a fault."""
 
     server: str
     prices: Prices = field(default_factory=Prices)
     by_operator: bool = False
-    """Whether the document is the operator's own, so that its example requests count."""
+    """Whether the document is the operator's own. Only then its example requests count."""
     _places: dict[str, str] = field(default_factory=dict[str, str])
 
     def read(self, entries: Iterable[Entry]) -> tuple[Tool, ...]:
@@ -276,30 +276,30 @@ class ToolReader:
 
 
 def _requests(entry: Entry) -> tuple[str, ...]:
-    """The example requests of a tool. One that cannot be kept is left out with a remark, and so are those beyond the limit."""
-    found: dict[str, None] = {}
+    """Reads the example requests of a tool. Leaves out unusable requests and requests beyond the limit, with a note."""
+    requests: dict[str, None] = {}
     for position, text in enumerate(entry.list("requests")):
         try:
-            found[cleaned(text)] = None
+            requests[cleaned(text)] = None
         except ValueError as error:
             entry.note(f"requests[{position}] {error}: it was left out")
-    if len(found) > MOST_REQUESTS:
-        entry.note(f"{len(found):,} example requests: the first {MOST_REQUESTS} were taken")
-    return tuple(found)[:MOST_REQUESTS]
+    if len(requests) > MOST_REQUESTS:
+        entry.note(f"{len(requests):,} example requests: the first {MOST_REQUESTS} were taken")
+    return tuple(requests)[:MOST_REQUESTS]
 
 
 def _preconditions(entry: Entry) -> tuple[str, ...]:
-    """The preconditions of a tool, each in its normal form; a text that is not one is a fault."""
-    found: list[str] = []
+    """Reads the preconditions of a tool in their normal form. Another text is a fault."""
+    conditions: list[str] = []
     for position, text in enumerate(entry.list("preconditions")):
         if not isinstance(text, str):
             entry.problem(f"preconditions[{position}] is {kind(text)}; give text")
             continue
         try:
-            found.append(str(Precondition.parse(text)))
+            conditions.append(str(Precondition.parse(text)))
         except ValueError as error:
             entry.problem(f"preconditions[{position}] {error}")
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(conditions))
 
 
 def _hints(annotations: Entry) -> ToolHints:
@@ -309,7 +309,7 @@ def _hints(annotations: Entry) -> ToolHints:
 
 
 def _schema(entry: Entry, key: str) -> Mapping[str, Any] | None:
-    """A schema, unchanged. One that is not valid is kept with a remark: models still read it."""
+    """Returns a schema, unchanged. An invalid schema is kept with a note, because models still read it."""
     schema = entry.mapping(key)
     if schema is None:
         return None

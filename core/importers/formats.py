@@ -29,12 +29,12 @@ class Importer(ABC):
         """Whether the document has this format's shape, judged by its outermost keys alone."""
 
     apart: ClassVar[tuple[str, ...]] = ()
-    """Keys of which an entry with a fault is left out, if another one can be taken."""
+    """Keys whose faulty entries are left out, if another entry can be taken."""
 
     def read(self, document: object, *, source: str, folder: Path | None = None) -> Imported:
-        """The content of the document; `source` is its name in messages, and relative paths in it count from the `folder`.
+        """Reads the document. `source` is its name in messages, and relative paths in it count from the `folder`.
 
-        Raises BrokenDocumentError (a CatalogError) that names every fault where there is one.
+        Raises BrokenDocumentError (a CatalogError) that names every fault.
         """
         reading = Reading(source, folder=folder, apart=self.apart)
         inspect(reading, document)
@@ -45,7 +45,7 @@ class Importer(ABC):
         return reading.finish(self.name)
 
     def read_entry(self, entry: object, key: str, *, source: str, position: int, folder: Path | None = None) -> Reading:
-        """One entry of a document's list `key` ("" where the document is the list), with its faults."""
+        """Reads one entry of a document's list `key` ("" if the document is the list), with its faults."""
         reading = Reading(source, first=position, folder=folder)
         inspect(reading, entry, f"{key}[{position}]")
         if not reading.problems:
@@ -57,7 +57,7 @@ class Importer(ABC):
         """Add the document's servers, notes and prompts to the reading, and its faults."""
 
 
-# The plain catalog: servers with their tools, prices, times, rates and, where they can be reached, connections.
+# The plain catalog: servers with their tools, prices, times, rates and, if they can be reached, connections.
 
 
 class Plain(Importer):
@@ -89,14 +89,14 @@ class Plain(Importer):
 
 def read_server(entry: Entry) -> Server:
     name = entry.server_name()
-    reached = entry.child("connection")
-    connection = None if reached is None else read_connection(reached, name)
+    connection_entry = entry.child("connection")
+    connection = None if connection_entry is None else read_connection(connection_entry, name)
     description = entry.text("description")
     if not description.strip():
         entry.note("no description: its profile is made from its tools")
     prices = read_prices(entry)
     tools = ToolReader(name, prices, by_operator=True).read(entry.entries("tools"))
-    _remark(entry, has_connection=reached is not None, has_tools=bool(tools))
+    _remark(entry, has_connection=connection_entry is not None, has_tools=bool(tools))
     for stranger in sorted(set(prices.by_tool) - {tool.name for tool in tools}) if tools else ():
         entry.note(f"a price is given for {shown(stranger)}, which is none of its tools")
     return Server(
@@ -154,7 +154,7 @@ class LiveMcpBench(Importer):
 
 
 def _has_tools(item: dict[str, Any]) -> bool:
-    """Whether an item of a list has tools itself. A server that says how it is reached lists those that are allowed."""
+    """Whether an item of a list has tools itself. In a server with a connection, `tools` lists the allowed tools."""
     return "tools" in item and not _REACHED & item.keys()
 
 
@@ -166,7 +166,7 @@ def _connections(project: Entry) -> dict[str, Connection | None]:
 
 
 def _server(project: Entry, entry: Entry, name: str, connection: Connection | None) -> Server:
-    """The server is called what labels call it: its key, as in `mcp-server-chart::generate_word_cloud_chart`."""
+    """The server's name is its key, as in the label `mcp-server-chart::generate_word_cloud_chart`."""
     entry.check_server_name(name)
     description = project.text("description")
     if not description.strip():
@@ -185,7 +185,7 @@ def _server(project: Entry, entry: Entry, name: str, connection: Connection | No
 #
 # Accepted are `mcpServers` (Claude Desktop, Cursor, .mcp.json), `servers` as an object with `inputs` (VS Code, also inside
 # `mcp`), `context_servers` (Zed), a list with `name`, `protocol` and `enabled` (mcpproxy), `[mcp_servers.x]` (Codex, TOML), and a list of projects
-# that have one of these under `config`.
+# that have such a configuration under `config`.
 
 _KEYS = ("mcpServers", "mcp_servers", "context_servers", "servers")
 _REACHED = frozenset({"command", "url", "protocol"})
@@ -225,14 +225,14 @@ def _has_servers(document: dict[str, Any]) -> bool:
     inner, projects = document.get("mcp"), document.get("projects")
     if isinstance(inner, dict) and ("servers" in inner or _by_name(cast("dict[str, object]", inner))):
         return True
-    found = cast("dict[str, object]", projects).values() if isinstance(projects, dict) else ()
-    return any(isinstance(one, dict) and _KEYS[0] in one for one in found)
+    values = cast("dict[str, object]", projects).values() if isinstance(projects, dict) else ()
+    return any(isinstance(project, dict) and _KEYS[0] in project for project in values)
 
 
 def _by_name(document: Mapping[str, object]) -> bool:
-    """Whether an object has servers by name, without a key for all of them."""
-    named = [cast("dict[str, object]", one) for one in document.values() if isinstance(one, dict)]
-    return any(_REACHED & one.keys() for one in named)
+    """Whether an object has servers by name, without a key around them."""
+    servers = [cast("dict[str, object]", value) for value in document.values() if isinstance(value, dict)]
+    return any(_REACHED & server.keys() for server in servers)
 
 
 def _fill_document(top: Entry, about: Entry | None) -> None:
@@ -252,22 +252,28 @@ def _fill_document(top: Entry, about: Entry | None) -> None:
 
 
 def _projects(top: Entry) -> Iterator[tuple[str, Entry]]:
-    """The folders that have servers of their own in a file of Claude Code."""
+    """Yields the folders with separate servers in a file of Claude Code."""
     if isinstance(top.get("projects"), dict):
-        yield from ((at, one) for at, one in top.named("projects") if isinstance(one.get(_KEYS[0]), dict))
+        yield from (
+            (folder, project) for folder, project in top.named("projects") if isinstance(project.get(_KEYS[0]), dict)
+        )
 
 
 def _fill_project(folder: Path, project: Entry) -> None:
-    """The servers of one project. They run in its folder; those whose name is taken get the folder's, too."""
+    """Adds the servers of one project, which run in its folder. A server whose name is taken gets the folder's name, too."""
     reading, lists = project.reading, lists_of_servers(project)
-    before, reading.folder = reading.folder, folder if reading.folder else None
+    previous, reading.folder = reading.folder, folder if reading.folder else None
     for name, entry in project.named(_KEYS[0]):
-        taken = {one.name for one in (*reading.servers, *reading.off)}
-        own = next(one for one in (name, f"{name} ({folder.name})", f"{name} ({folder})") if one not in taken)
-        if own != name:
-            entry.note(f"it is named {shown(own)} here, because another server is named {shown(name)}")
-        _add(entry, own, None, lists, listed=name)
-    reading.folder = before
+        taken_names = {server.name for server in (*reading.servers, *reading.off)}
+        free_name = next(
+            candidate
+            for candidate in (name, f"{name} ({folder.name})", f"{name} ({folder})")
+            if candidate not in taken_names
+        )
+        if free_name != name:
+            entry.note(f"it is named {shown(free_name)} here, because another server is named {shown(name)}")
+        _add(entry, free_name, None, lists, listed=name)
+    reading.folder = previous
 
 
 def _servers(top: Entry, key: str) -> Iterator[tuple[str, Entry]]:
@@ -284,8 +290,8 @@ def _servers(top: Entry, key: str) -> Iterator[tuple[str, Entry]]:
 
 
 def _add(entry: Entry, name: str, about: Entry | None, lists: ServerLists = (), *, listed: str = "") -> None:
-    """Take a server. The `lists` of its document may switch it off; they name it `listed`."""
-    texts, known = about or entry, set(entry.reading.secrets)
+    """Adds a server. The `lists` of its document may switch it off; its name there is `listed`."""
+    texts, known_secrets = about or entry, set(entry.reading.secrets)
     prices = read_prices(entry)
     if prices.by_tool:
         entry.note("prices of single tools are left out: its tools are not known yet")
@@ -304,35 +310,39 @@ def _add(entry: Entry, name: str, about: Entry | None, lists: ServerLists = (), 
         connection=connection,
     )
     if not entry.reading.add(entry.where, server, off=bool(off)):
-        for secret in entry.reading.secrets.keys() - known:
+        for secret in entry.reading.secrets.keys() - known_secrets:
             del entry.reading.secrets[secret]
 
 
-# Several imports as one: nothing is renamed or overwritten, a collision is an error that names both files.
+# Several imports as one. Nothing is renamed or overwritten: a collision is an error that names both files.
 
 
 def without_wayfare(imported: Imported) -> Imported:
-    """An import without Wayfare itself, and without the values that were given to it."""
-    own = {one.name for one in (*imported.servers, *imported.off) if is_wayfare(one.name, one.connection)}
-    if not own:
+    """Returns an import without Wayfare itself and without its values."""
+    own_names = {
+        server.name for server in (*imported.servers, *imported.off) if is_wayfare(server.name, server.connection)
+    }
+    if not own_names:
         return imported
-    servers, off = (tuple(one for one in part if one.name not in own) for part in (imported.servers, imported.off))
-    values = tuple(secret_name(name, "") for name in own)
+    servers, off = (
+        tuple(server for server in group if server.name not in own_names) for group in (imported.servers, imported.off)
+    )
+    values = tuple(secret_name(name, "") for name in own_names)
     return replace(
         imported,
         servers=servers,
         off=off,
-        notes=(*imported.notes, *(Note(name, "it is Wayfare itself: it is left out") for name in sorted(own))),
+        notes=(*imported.notes, *(Note(name, "it is Wayfare itself: it is left out") for name in sorted(own_names))),
         secrets={name: value for name, value in imported.secrets.items() if not name.startswith(values)},
-        needs_discovery=tuple(name for name in imported.needs_discovery if name not in own),
-        itself=tuple(sorted(own)),
+        needs_discovery=tuple(name for name in imported.needs_discovery if name not in own_names),
+        itself=tuple(sorted(own_names)),
     )
 
 
 def merge(results: Sequence[tuple[str, Imported]]) -> Imported:
-    """One import of several, in their order; each comes with its source's name.
+    """Merges several imports in their order, each with its source's name.
 
-    Raises BrokenDocumentError where two sources have a server of one name, or use one input id for two different values.
+    Raises BrokenDocumentError if two sources have a server of one name, or use one input id for two different values.
     """
     if len(results) == 1:
         return results[0][1]
@@ -340,14 +350,14 @@ def merge(results: Sequence[tuple[str, Imported]]) -> Imported:
         raise BrokenDocumentError(problems)
     imports = [imported for _, imported in results]
     joined = {
-        name: tuple(part for one in imports for part in getattr(one, name))
+        name: tuple(item for imported in imports for item in getattr(imported, name))
         for name in ("servers", "notes", "needs_discovery", "off", "itself")
     }
     return Imported(
-        format=" + ".join(dict.fromkeys(one.format for one in imports)),
-        secrets={name: value for one in imports for name, value in one.secrets.items()},
-        prompts=tuple({prompt.id: prompt for one in imports for prompt in one.prompts}.values()),
-        left_out=sum(one.left_out for one in imports),
+        format=" + ".join(dict.fromkeys(imported.format for imported in imports)),
+        secrets={name: value for imported in imports for name, value in imported.secrets.items()},
+        prompts=tuple({prompt.id: prompt for imported in imports for prompt in imported.prompts}.values()),
+        left_out=sum(imported.left_out for imported in imports),
         **joined,
     )
 
@@ -362,6 +372,6 @@ def _collisions(results: Sequence[tuple[str, Imported]]) -> Iterator[str]:
                 yield f"{source}: the server {shown(server.name)} is also in {other}; rename one of them."
             servers.setdefault(server.name, source)
         for prompt in imported.prompts:
-            other, known = prompts.setdefault(prompt.id, (source, prompt))
-            if known != prompt:
+            other, earlier = prompts.setdefault(prompt.id, (source, prompt))
+            if earlier != prompt:
                 yield f"{source}: the input {shown(prompt.id)} asks for something else in {other}; rename one of them."

@@ -20,18 +20,18 @@ from core.importers.entry import Entry
 from core.importers.reading import BrokenDocumentError, Reading, decode, line_fault, shown
 from core.importers.tasks import json_lines, read_tasks
 
-# Labels from JSON Lines: labelled tasks that may say of tools that they are wrong as well.
+# Labels from JSON Lines: labelled tasks that may also name wrong tools.
 
 
 def read_labels(text: str | bytes, *, source: str) -> tuple[LabelledQuery, ...]:
-    """The labels of each sub-task of a file, in its order. Raises BrokenDocumentError that names the line."""
+    """Reads the labels of each sub-task of a file, in its order. Raises BrokenDocumentError that names the line."""
     tasks = read_tasks(text, source=source)
-    found: list[LabelledQuery] = []
+    labels: list[LabelledQuery] = []
     for task, entry in zip(tasks, json_lines(Reading(source), decode(text, source=source)), strict=True):
         wrong = _names(entry.get("wrong"), f"{source}: {entry.where}")
         bad = tuple(tool for tool in wrong if tool not in task.relevant)
-        found.append(LabelledQuery(task.subtask.strip(), task.server_hint.strip(), task.relevant, bad, task.question))
-    return tuple(found)
+        labels.append(LabelledQuery(task.subtask.strip(), task.server_hint.strip(), task.relevant, bad, task.question))
+    return tuple(labels)
 
 
 def _names(raw: object, where: str) -> tuple[str, ...]:
@@ -60,22 +60,22 @@ class ReadJudgment:
 
 
 def read_judgments(text: str | bytes, *, source: str, judge: str = "") -> tuple[ReadJudgment, ...]:
-    """The judgments of a file, all or none, in its order; its format follows from its first line.
+    """Reads the judgments of a file in its order, all or none. The first line tells the format.
 
-    `judge` is the judge of judgments that name none. Raises BrokenDocumentError that names file and line."""
+    `judge` is the default judge. Raises BrokenDocumentError that names file and line."""
     plain, reading = decode(text, source=source), Reading(source)
     first = next((line for line in plain.split("\n") if line.strip()), "")
-    found = _of_entries(reading, _csv_entries(reading, plain) if _is_header(first) else json_lines(reading, plain))
-    taken = _checked(reading, found, judge)
-    if not taken and not reading.problems:
+    pairs = _of_entries(reading, _csv_entries(reading, plain) if _is_header(first) else json_lines(reading, plain))
+    judgments = _checked(reading, pairs, judge)
+    if not judgments and not reading.problems:
         reading.problem("", "it holds no judgment; give one a line")
     if reading.problems:
         raise BrokenDocumentError(reading.problems)
-    return taken
+    return judgments
 
 
 def json_lines_text(judgments: Iterable[Judgment]) -> str:
-    return "".join(json.dumps(_row(one), ensure_ascii=False) + "\n" for one in judgments)
+    return "".join(json.dumps(_row(judgment), ensure_ascii=False) + "\n" for judgment in judgments)
 
 
 def csv_text(judgments: Iterable[Judgment]) -> str:
@@ -83,15 +83,17 @@ def csv_text(judgments: Iterable[Judgment]) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(FIELDS)
-    for one in judgments:
-        row = _row(one)
+    for judgment in judgments:
+        row = _row(judgment)
         writer.writerow([_disarmed(value) if isinstance(value, str) else value for value in row.values()])
     return out.getvalue()
 
 
-def _row(one: Judgment) -> dict[str, Any]:
-    at = one.at.astimezone(UTC).isoformat().replace("+00:00", "Z")
-    return dict(zip(FIELDS, (*one.asked, one.tool, one.grade, one.judge, one.note, at), strict=True))
+def _row(judgment: Judgment) -> dict[str, Any]:
+    time = judgment.at.astimezone(UTC).isoformat().replace("+00:00", "Z")
+    return dict(
+        zip(FIELDS, (*judgment.asked, judgment.tool, judgment.grade, judgment.judge, judgment.note, time), strict=True)
+    )
 
 
 def _disarmed(text: str) -> str:
@@ -137,43 +139,46 @@ Placed = Iterator[tuple[Entry, ReadJudgment]]
 
 def _of_entries(reading: Reading, entries: Iterator[Entry]) -> Placed:
     for entry in entries:
-        known = len(reading.problems)
+        problem_count = len(reading.problems)
         query, tool, grade = entry.text("subtask").strip(), entry.get("tool"), entry.get("grade")
         if not query:
             entry.problem("subtask is missing; say what was to be done")
-        at, note = _time(entry), entry.text("note")
+        time, note = _time(entry), entry.text("note")
         if len(note) > MOST_NOTE_CHARACTERS:
             entry.problem(f"note has {len(note):,} characters; use at most {MOST_NOTE_CHARACTERS:,}")
         _check_judged(entry, tool, grade)
-        if len(reading.problems) == known:
-            asked = AskedQuery(query, entry.text("server_hint").strip())
-            yield entry, ReadJudgment(asked, str(tool), int(grade), " ".join(entry.text("judge").split()), note, at)
+        if len(reading.problems) == problem_count:
+            asked_query = AskedQuery(query, entry.text("server_hint").strip())
+            yield (
+                entry,
+                ReadJudgment(asked_query, str(tool), int(grade), " ".join(entry.text("judge").split()), note, time),
+            )
 
 
 def _check_judged(entry: Entry, tool: object, grade: object) -> None:
     if not isinstance(tool, str) or not all(tool.partition("::")) or line_fault(tool, 1_000):
         entry.problem("tool is not of the form server::tool; write it so")
     if isinstance(grade, bool) or grade not in GRADES:
-        said = "missing" if grade in (None, "") else shown(str(grade))
-        entry.problem(f"grade is {said}; give 0, 1, 2 or 3")
+        fault = "missing" if grade in (None, "") else shown(str(grade))
+        entry.problem(f"grade is {fault}; give 0, 1, 2 or 3")
 
 
-def _checked(reading: Reading, found: Placed, judge: str) -> tuple[ReadJudgment, ...]:
-    taken: list[ReadJudgment] = []
+def _checked(reading: Reading, pairs: Placed, judge: str) -> tuple[ReadJudgment, ...]:
+    judgments: list[ReadJudgment] = []
     places: dict[tuple[AskedQuery, str, str], str] = {}
     unnamed = False
-    for entry, one in found:
-        whose = one.judge or judge
-        if fault := line_fault(whose, MOST_NAME_CHARACTERS):
+    for entry, judgment in pairs:
+        name = judgment.judge or judge
+        if fault := line_fault(name, MOST_NAME_CHARACTERS):
             entry.problem(f"judge {fault}")
-        unnamed = unnamed or not whose
-        key = one.asked, one.tool, whose
+        unnamed = unnamed or not name
+        key = judgment.asked, judgment.tool, name
         if (first := places.setdefault(key, entry.where)) != entry.where:
             entry.problem(f"it judges the tool of {first} for the same sub-task again; keep one of them")
-        taken.append(replace(one, judge=whose))
+        judgments.append(replace(judgment, judge=name))
     if unnamed:
         reading.problem("", "it does not name its judges; say whose judgments they are")
-    return tuple(taken)
+    return tuple(judgments)
 
 
 def _time(entry: Entry) -> datetime | None:
@@ -181,10 +186,10 @@ def _time(entry: Entry) -> datetime | None:
     if not raw:
         return None
     try:
-        at = datetime.fromisoformat(raw)
+        time = datetime.fromisoformat(raw)
     except ValueError:
-        at = None
-    if at is None or at.tzinfo is None:
+        time = None
+    if time is None or time.tzinfo is None:
         entry.problem("at is not a time with a zone; write for example 2026-11-20T09:00:00Z, or leave it out")
         return None
-    return at.astimezone(UTC)
+    return time.astimezone(UTC)

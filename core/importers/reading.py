@@ -1,4 +1,4 @@
-"""Reading one document: all faults are collected, and the document is accepted only if there are none."""
+"""Reads one document. All faults are collected, and the document is accepted only without faults."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ class Reading:
     secrets: dict[str, str] = field(default_factory=dict[str, str], repr=False)
     prompts: dict[str, Prompt] = field(default_factory=dict[str, Prompt])
     folder: Path | None = None
-    """Where relative paths of the document count from, if that is known."""
+    """The folder of the document's relative paths, if it is known."""
     first: int = 0
     """The place of the first entry in the list of the whole document."""
     apart: tuple[str, ...] = ()
-    """The keys of which an entry with a fault is left out, if another one can be taken. Otherwise the document is refused."""
+    """The keys whose faulty entries are left out, if another entry can be taken. Otherwise the document is refused."""
     _faults: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
     _places: dict[str, str] = field(default_factory=dict[str, str])
 
@@ -56,27 +56,27 @@ class Reading:
         self.notes.append(Note(f"{self.source}: {where}" if where else self.source, text))
 
     def prompt(self, prompt: Prompt) -> None:
-        """Record a value that the user has to enter; the first one of an id wins."""
+        """Records a value that the user has to enter. The first prompt of an id wins."""
         self.prompts.setdefault(prompt.id, prompt)
 
     def add(self, where: str, server: Server, *, off: bool = False) -> bool:
-        """Take a server, or one that is switched off; a second one of the same name is a fault. Returns whether it was taken."""
+        """Adds a server; `off` means switched off. A second server of one name is a fault. Returns whether it was added."""
         first = self._places.setdefault(server.name, where) if server.name else where
         if first != where:
             self.problem(where, f"name is the same as that of {first.split(' ')[0]}; rename one of them")
-        faulty = bool(self.apart) and any(f"{at} ".startswith(f"{where} ") for at, _ in self._faults)
+        faulty = bool(self.apart) and any(f"{place} ".startswith(f"{where} ") for place, _ in self._faults)
         if not faulty:
             (self.off if off else self.servers).append(server)
         return not faulty
 
     def finish(self, format_name: str) -> Imported:
-        """The result. Raises BrokenDocumentError where anything was wrong or there is no server."""
-        found = bool(self.servers or self.off)
-        if self.apart and found and all(where.startswith(self.apart) for where, _ in self._faults):
+        """Returns the result. Raises BrokenDocumentError if there is a fault or no server."""
+        has_servers = bool(self.servers or self.off)
+        if self.apart and has_servers and all(where.startswith(self.apart) for where, _ in self._faults):
             for where, text in self._faults:
                 self.note(where, f"it was left out, because {text}")
             self.problems.clear()
-        if not self.problems and not found:
+        if not self.problems and not has_servers:
             self.problem("", "it lists no server that can be taken; give at least one")
         if self.problems:
             raise BrokenDocumentError(self.problems)
@@ -119,7 +119,7 @@ def kind(value: object) -> str:
 
 
 def shown(name: str) -> str:
-    """A name for a message: quoted, with nothing unseen in it, cut at 60 characters.
+    """A name for a message: quoted, without invisible characters, cut at 60 characters.
 
     >>> shown("we\\nather")
     '"we\\\\nather"'
@@ -160,17 +160,17 @@ def number_fault(value: object, *, high: float | None = None) -> str:
     >>> number_fault(1.5, high=1)
     'is 1.5; give a number from 0 to 1 or leave it out'
     """
-    wanted = f"give a number {'of at least 0' if high is None else f'from 0 to {high:g}'} or leave it out"
+    advice = f"give a number {'of at least 0' if high is None else f'from 0 to {high:g}'} or leave it out"
     if isinstance(value, bool) or not isinstance(value, int | float):
-        return f"is {kind(value)}; {wanted}"
+        return f"is {kind(value)}; {advice}"
     try:
         number = float(value)
     except OverflowError:
-        return f"is too large; {wanted}"
+        return f"is too large; {advice}"
     if math.isnan(number):
-        return f"is NaN; {wanted}"
+        return f"is NaN; {advice}"
     if number < 0 or math.isinf(number) or (high is not None and number > high):
-        return f"is {number:g}; {wanted}"
+        return f"is {number:g}; {advice}"
     return ""
 
 
@@ -208,7 +208,7 @@ def keep_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def inspect(reading: Reading, document: object, path: str = "") -> None:
-    """Record faults that no format admits; `path` is the document's place. Without recursion, so that a deep one does no harm."""
+    """Records faults that no format admits; `path` is the document's place. It does not recurse, so a deep document does no harm."""
     outside = path.count("[")
     stack: list[tuple[tuple[str | int, ...], object]] = [((), document)]
     while stack:
@@ -220,7 +220,7 @@ def inspect(reading: Reading, document: object, path: str = "") -> None:
             if not value.isascii() and _SURROGATE.search(value):
                 reading.problem("", f"{_path(path, steps) or 'it'} holds {HALF}")
         elif isinstance(value, list):
-            stack += [((*steps, at), item) for at, item in enumerate(cast("list[object]", value))]
+            stack += [((*steps, position), item) for position, item in enumerate(cast("list[object]", value))]
         elif isinstance(value, dict):
             for key, item in cast("dict[str, object]", value).items():
                 stack.append(((*steps, key), item))
@@ -235,8 +235,8 @@ def _path(path: str, steps: Iterable[str | int]) -> str:
         if isinstance(step, int):
             path += f"[{step}]"
         else:
-            named = step if re.fullmatch(r"[$\w-]{1,60}", step, re.ASCII) else shown(step)
-            path += f".{named}" if path else named
+            name = step if re.fullmatch(r"[$\w-]{1,60}", step, re.ASCII) else shown(step)
+            path += f".{name}" if path else name
     return path
 
 
@@ -250,7 +250,7 @@ _TOML_LINE = re.compile(r"\s*(?:#[^\n]*\n\s*)*(?:\[{1,2}[A-Za-z_][\w.\"'@/ -]*\]
 
 
 def parse(text: str | bytes, *, source: str) -> Any:
-    """The document in a text.
+    """Parses the document in a text.
 
     Raises BrokenDocumentError with line and column for a text that is neither JSON nor TOML, too large or not UTF-8.
     >>> parse('{"a": [1, 2,], // two\\n}', source="a.json")
@@ -273,7 +273,7 @@ def is_toml(text: str, source: str) -> bool:
 
 
 def decode(text: str | bytes, *, source: str) -> str:
-    """Text of at most 64 MB, from UTF-8, UTF-16 or UTF-32 where it comes as bytes. Raises BrokenDocumentError."""
+    """Decodes a text of at most 64 MB from UTF-8, UTF-16 or UTF-32. Raises BrokenDocumentError."""
     if len(text) > MAX_BYTES:
         size = len(text) / (1024 * 1024)
         raise BrokenDocumentError([f"{source}: it has {size:.0f} MB; give a file of at most 64 MB."])

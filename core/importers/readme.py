@@ -1,8 +1,8 @@
 """A server's README as a catalog of one server: its name, a description, and the tools that it lists (PA-RAG's data extractor).
 
-Authors name tools in lists, tables, headings and signatures, as code or in bold, and list parameters and options in the same way. So the lists
-below headings that speak of tools count; without such a heading, those after words that speak of tools; else all names with an underscore, a
-hyphen or a capital inside.
+Authors name tools in lists, tables, headings and signatures, as code or in bold, and list parameters and options in the same way. So lists
+below headings that mention tools count. Without such a heading, lists after a text that mentions tools count; else all names with an
+underscore, a hyphen or a capital inside.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ MOST_CHARACTERS = 200_000
 
 
 class _Listed(NamedTuple):
-    """A tool as it is listed. `told` is 2 below a heading that speaks of tools, 1 after words that do, else 0."""
+    """A listed tool. `told` is 2 below a heading that mentions tools, 1 after a text that mentions them, else 0."""
 
     name: str
     description: str
@@ -46,7 +46,7 @@ class _Listed(NamedTuple):
 
 
 def is_readme(text: str, source: str) -> bool:
-    """Whether a document is Markdown: by its file's name, or because it has a heading and does not begin like JSON.
+    """Whether a document is Markdown: its file has such a name, or it has a heading and does not begin like JSON.
 
     >>> is_readme("# Files\\n\\n## Tools\\n", "text"), is_readme('{"servers": []}', "text"), is_readme("Files", "README.md")
     (True, False, True)
@@ -57,7 +57,7 @@ def is_readme(text: str, source: str) -> bool:
 
 
 def readme_document(text: str) -> dict[str, Any]:
-    """The server of a README in the plain format. Its name is that of its configuration, if there is one, else its title's.
+    """Returns the server of a README in the plain format. Its name comes from its configuration, else from its title.
 
     >>> readme_document("# Files MCP\\n\\nReads the files of a disk.\\n\\n## Tools\\n\\n- `read_file`: Reads a file.\\n")
     {'name': 'files-mcp', 'description': 'Reads the files of a disk.', 'tools': [{'name': 'read_file', 'description': 'Reads a file.'}]}
@@ -65,18 +65,20 @@ def readme_document(text: str) -> dict[str, Any]:
     text = text[:MOST_CHARACTERS]
     blocks = SyntaxTreeNode(_markdown().parse(text)).children
     listed = list(_listed(blocks))
-    most = max((one.told for one in listed), default=0)
-    kept = [one for one in listed if one.told == most and (most or (one.description and _JOINED.search(one.name)))]
+    most = max((tool.told for tool in listed), default=0)
+    kept_tools = [
+        tool for tool in listed if tool.told == most and (most or (tool.description and _JOINED.search(tool.name)))
+    ]
     tools: dict[str, str] = {}
-    for one in kept:
-        tools[one.name] = tools.get(one.name) or one.description
+    for tool in kept_tools:
+        tools[tool.name] = tools.get(tool.name) or tool.description
     configured = _CONFIGURED.search(text)
     title = next((_text(block) for block in blocks if block.type == "heading"), "")
     paragraphs = (_text(block) for block in blocks if block.type == "paragraph")
     return {
         "name": configured[1] if configured else re.sub(r"\W+", "-", title.lower()).strip("-")[:60] or "readme",
-        "description": next((said for said in paragraphs if len(said.split()) > 4), ""),
-        "tools": [{"name": name, "description": said} for name, said in tools.items()],
+        "description": next((paragraph for paragraph in paragraphs if len(paragraph.split()) > 4), ""),
+        "tools": [{"name": name, "description": description} for name, description in tools.items()],
     }
 
 
@@ -86,7 +88,7 @@ def _markdown() -> MarkdownIt:
 
 
 class _Section(NamedTuple):
-    """A heading with its level and the blocks below it, and the titles of the headings that enclose it, without the document's."""
+    """A heading with its level and the blocks below it, and the titles of its enclosing headings except the document's title."""
 
     level: int
     heading: SyntaxTreeNode | None
@@ -109,88 +111,95 @@ def _sections(blocks: Sequence[SyntaxTreeNode]) -> Iterator[_Section]:
 
 
 def _listed(blocks: Sequence[SyntaxTreeNode]) -> Iterator[_Listed]:
-    """Yields the tools of all sections. A section whose heading is a tool's name is that tool's, with all sections below it."""
-    within, before = DEEPEST, ""
+    """Yields the tools of all sections. If a heading is a tool's name, its section and all sections below describe that tool."""
+    within, previous = DEEPEST, ""
     for section in _sections(blocks):
         if section.level > within:
             continue
-        said = [_text(block) for block in section.blocks if block.type == "paragraph"]
+        paragraphs = [_text(block) for block in section.blocks if block.type == "paragraph"]
         name, rest = _lead(section.heading.children[0]) if section.heading and section.level > 1 else ("", "")
         within = section.level if name else DEEPEST
         title = _text(section.heading) if section.heading else ""
         if name:
-            yield _Listed(name, rest or "".join(said[:1]), _told(section.enclosing, before))
+            yield _Listed(name, rest or "".join(paragraphs[:1]), _told(section.enclosing, previous))
         elif not _OTHERS.search(title):
             titles = (*section.enclosing, title) if section.level > 1 else ()
             yield from _of_blocks(section.blocks, titles)
-        before = "".join(said[-1:])
+        previous = "".join(paragraphs[-1:])
 
 
 def _of_blocks(blocks: Sequence[SyntaxTreeNode], titles: Sequence[str]) -> Iterator[_Listed]:
-    before = ""
-    unsaid: _Listed | None = None  # "10. name" whose words, indented as below "1.", are a list of their own
+    previous = ""
+    undescribed: _Listed | None = None  # "10. name" whose description, indented as below "1.", is a separate list
     for block in blocks:
-        told = _told(titles, before)
+        evidence = _told(titles, previous)
         if block.type == "paragraph":
             name, rest = _lead(block.children[0])
-            if name and told:
-                yield _Listed(name, rest, told)
+            if name and evidence:
+                yield _Listed(name, rest, evidence)
             else:
-                before = _text(block)
-        elif _OTHERS.search(before):
-            before = ""
+                previous = _text(block)
+        elif _OTHERS.search(previous):
+            previous = ""
         else:
-            made: list[_Listed] = [*_of_block(block, told, before or "".join(titles[-1:]))]
-            if unsaid and not made and block.type == "bullet_list":
-                made = [unsaid._replace(description=_text(block.children[0].children[0]))]
-            yield from made
-            unsaid = made[-1] if made and not made[-1].description else None
+            tools: list[_Listed] = [*_of_block(block, evidence, previous or "".join(titles[-1:]))]
+            if undescribed and not tools and block.type == "bullet_list":
+                tools = [undescribed._replace(description=_text(block.children[0].children[0]))]
+            yield from tools
+            undescribed = tools[-1] if tools and not tools[-1].description else None
 
 
-def _told(titles: Sequence[str], before: str) -> int:
-    return 2 if any(map(_TOOLS.search, titles)) else int(_TOOLS.search(before) is not None)
+def _told(titles: Sequence[str], previous: str) -> int:
+    return 2 if any(map(_TOOLS.search, titles)) else int(_TOOLS.search(previous) is not None)
 
 
-def _of_block(block: SyntaxTreeNode, told: int, about: str) -> Iterator[_Listed]:
+def _of_block(block: SyntaxTreeNode, evidence: int, description: str) -> Iterator[_Listed]:
     if block.type in LISTS:
-        yield from _of_list(block, told)
+        yield from _of_list(block, evidence)
     elif block.type == "table":
-        yield from _of_table(block, told)
+        yield from _of_table(block, evidence)
     elif block.type == "fence":
         lines = [line for line in block.content.splitlines() if line[:1].isalpha()]
-        found = [match[1] for match in map(_SIGNATURE.match, lines) if match]
-        if len(found) == len(lines):  # a list of signatures, no example
-            yield from (_Listed(name, about, told) for name in found)
+        names = [match[1] for match in map(_SIGNATURE.match, lines) if match]
+        if len(names) == len(lines):  # a list of signatures, no example
+            yield from (_Listed(name, description, evidence) for name in names)
 
 
-def _of_list(block: SyntaxTreeNode, told: int) -> Iterator[_Listed]:
+def _of_list(block: SyntaxTreeNode, evidence: int) -> Iterator[_Listed]:
     for item in block.children:
-        said = [part for part in item.children if part.type == "paragraph"]
-        inner = [part for part in item.children if part.type in LISTS]
-        name, rest = _lead(said[0].children[0]) if said else ("", "")
+        paragraphs = [child for child in item.children if child.type == "paragraph"]
+        inner = [child for child in item.children if child.type in LISTS]
+        name, rest = _lead(paragraphs[0].children[0]) if paragraphs else ("", "")
         if name:
-            more = (_text(part) for part in (*said[1:], *(line for part in inner for line in part.children)))
-            yield _Listed(name, rest or next((one for one in more if not _OTHERS.match(one)), ""), told)
-        elif not (said and _OTHERS.search(_text(said[0]))):
-            for part in inner:
-                yield from _of_list(part, told or int(bool(said and _TOOLS.search(_text(said[0])))))
+            more = (_text(child) for child in (*paragraphs[1:], *(line for child in inner for line in child.children)))
+            yield _Listed(name, rest or next((text for text in more if not _OTHERS.match(text)), ""), evidence)
+        elif not (paragraphs and _OTHERS.search(_text(paragraphs[0]))):
+            for child in inner:
+                yield from _of_list(child, evidence or int(bool(paragraphs and _TOOLS.search(_text(paragraphs[0])))))
 
 
-def _of_table(block: SyntaxTreeNode, told: int) -> Iterator[_Listed]:
-    titles, *rows = ([cell.children[0] for cell in row.children] for part in block.children for row in part.children)
+def _of_table(block: SyntaxTreeNode, evidence: int) -> Iterator[_Listed]:
+    titles, *rows = (
+        [cell.children[0] for cell in row.children] for section in block.children for row in section.children
+    )
     heads = [_text(cell) for cell in titles]
-    named = next((at for at, head in enumerate(heads) if _TOOLS.search(head)), 0)
-    described = next((at for at, head in enumerate(heads) if at != named and _DESCRIBES.search(head)), named + 1)
-    if described >= len(heads) or _OTHERS.search(heads[named]):
+    name_column = next((column for column, head in enumerate(heads) if _TOOLS.search(head)), 0)
+    text_column = next(
+        (column for column, head in enumerate(heads) if column != name_column and _DESCRIBES.search(head)),
+        name_column + 1,
+    )
+    if text_column >= len(heads) or _OTHERS.search(heads[name_column]):
         return
     for row in rows:
-        name, _ = _lead(row[named])
+        name, _ = _lead(row[name_column])
         if name:
-            yield _Listed(name, _text(row[described]), max(told, int(_TOOLS.search(heads[named]) is not None)))
+            yield _Listed(
+                name, _text(row[text_column]), max(evidence, int(_TOOLS.search(heads[name_column]) is not None))
+            )
 
 
 def _lead(inline: SyntaxTreeNode) -> tuple[str, str]:
-    """The name that a text begins with, and the rest of the text. Both are empty if it begins with no name."""
+    """Returns the name at the beginning of a text and the rest of the text. Both are empty if there is no name."""
     parts = list(inline.children)
     while parts and parts[0].type in {"text", "html_inline", "image"} and not re.search(r"[A-Za-z]", _text(parts[0])):
         del parts[0]
@@ -199,16 +208,16 @@ def _lead(inline: SyntaxTreeNode) -> tuple[str, str]:
     kind, first, rest = parts[0].type, _text(parts[0]), "".join(map(_text, parts[1:]))
     if kind == "text" and (plain := _PLAIN_NAME.fullmatch(first)):
         return plain[1], _AFTER_NAME.sub("", plain[2] + rest)
-    found = _NAME.fullmatch(first.strip())
-    if found is None or found[1].isupper() or (kind == "text" and rest):
+    match = _NAME.fullmatch(first.strip())
+    if match is None or match[1].isupper() or (kind == "text" and rest):
         return "", ""
-    as_code = kind == "code_inline" or any(part.type == "code_inline" for part in parts[0].children)
-    marked = as_code or (kind == "strong" and found[1].islower()) or _JOINED.search(found[1])
-    return (found[1], _AFTER_NAME.sub("", rest).strip()) if marked else ("", "")
+    as_code = kind == "code_inline" or any(child.type == "code_inline" for child in parts[0].children)
+    marked = as_code or (kind == "strong" and match[1].islower()) or _JOINED.search(match[1])
+    return (match[1], _AFTER_NAME.sub("", rest).strip()) if marked else ("", "")
 
 
 def _text(node: SyntaxTreeNode) -> str:
-    """The words of a part, without pictures and markup."""
+    """Returns the text of a node, without pictures and markup."""
     if node.type in {"text", "code_inline"}:
         return node.content
     if node.type in {"softbreak", "hardbreak"}:

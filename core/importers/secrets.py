@@ -1,8 +1,8 @@
-"""Keeping secrets out of catalogs: a literal value becomes a reference, the value itself stays in memory.
+"""Keeps secrets out of catalogs. A literal value becomes a reference, and the value stays in memory.
 
 After reading, references have three forms: `${env:NAME}`, `${input:id}` and `${secret:<server>/<NAME>}`. The ways in which clients write an
 environment variable (`${NAME}`, `${NAME:-default}`, a whole value `$NAME`) become the first; `${python}`, the running interpreter, stays. A
-default that may be a secret is kept as one: `${env:NAME:-${secret:<server>/<NAME>}}`.
+default that may be a secret becomes a secret: `${env:NAME:-${secret:<server>/<NAME>}}`.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _RUNNERS: Mapping[str, frozenset[str]] = {
         ("docker", "podman"), frozenset({"-p", "-e", "--env", "-v", "-w", "--name", "--network", "--mount"})
     ),
 }
-"""Programs that start another one, and those of their flags that take a value."""
+"""Programs that start another program, with their flags that take a value."""
 _SUBCOMMANDS = frozenset({"run", "exec", "tool", "x", "container"})
 _SETS_VARIABLE = frozenset({"-e", "--env", "-H", "--header"})
 _ESCAPES = {ord(c): f"%{ord(c):02X}" for c in "%${}"}
@@ -77,11 +77,11 @@ class SecretExtractor:
         self._counts: defaultdict[str, int] = defaultdict(lambda: 1)
 
     def hide(self, name: str, value: str) -> str:
-        """A literal value hidden as a whole. Of one with references those parts are hidden that are not plainly harmless."""
+        """Hides a literal value as a whole. In a value with references, hides each part that is not plainly harmless."""
         hidden, marked = "", self._with_placeholders(name, value, strict=True)
         if marked and not PLACEHOLDER.search(marked):
             return self._put(name, marked)
-        while hidden != marked:  # a part that is hidden may bring two others together
+        while hidden != marked:  # hiding a part may join two others
             hidden, marked = marked, hide_beside(name, marked, self._cover)
         return self._with_references(marked)
 
@@ -90,32 +90,32 @@ class SecretExtractor:
         return self._with_references(_SHORT_IN_TEXT.sub(self._cover_short, covered))
 
     def hide_arguments(self, arguments: Sequence[str], command: str = "") -> tuple[str, ...]:
-        """The arguments of a command; the value of a flag with a telling name is always hidden, that of a flag of one
-        letter unless it is plainly none. Where the command starts another one, such flags before that one's name are its own."""
+        """Hides secrets in the arguments of a command: each value of a flag with a telling name, and the value of a one-letter flag unless
+        it is plainly no secret. One-letter flags before the name of a started program belong to its runner and stay."""
         hidden: list[str] = []
-        before, started = "", _started(command, arguments)
+        previous, program_at = "", _started(command, arguments)
         for position, argument in enumerate(arguments):
             variable, sign, value = argument.partition("=" if "=" in argument else ":")
-            short = position - 1 > started and _tells_short(before, argument)
-            secret = short or (_FLAG.fullmatch(before) and telling(before))
+            short = position - 1 > program_at and _tells_short(previous, argument)
+            secret = short or (_FLAG.fullmatch(previous) and telling(previous))
             if secret and not _SURELY_FLAG.fullmatch(argument):
-                hidden.append(self.hide(before, argument))
-            elif (before in _SETS_VARIABLE and sign) or (position > started and _tells_short(variable, value)):
+                hidden.append(self.hide(previous, argument))
+            elif (previous in _SETS_VARIABLE and sign) or (position > program_at and _tells_short(variable, value)):
                 hidden.append(f"{variable}{sign}{self.hide(variable.strip(), value)}")
             else:
                 hidden.append(self.hide_leaks(f"args_{position}", argument))
-            before = argument
+            previous = argument
         return tuple(hidden)
 
-    def _cover_short(self, found: re.Match[str]) -> str:
-        """The value of a flag of one letter in a line for a shell, where it is no plain word either."""
-        flag, between, value = found["flag"], found["between"], found["value"]
+    def _cover_short(self, match: re.Match[str]) -> str:
+        """Hides the value of a one-letter flag in a shell line, unless it is a plain word or plainly no secret."""
+        flag, between, value = match["flag"], match["between"], match["value"]
         if value.isalpha() or _NO_SECRET.fullmatch(value) or PLACEHOLDER.search(value):
-            return found[0]
+            return match[0]
         return f"{flag}{between}{self._cover(flag, value)}"
 
     def _put(self, name: str, value: str) -> str:
-        """Keep a value and return its reference; another value under a taken name gets a number."""
+        """Stores a value and returns its reference. Another value under a taken name gets a number."""
         secrets = self.entry.reading.secrets
         name = name.strip("-")
         if (name, value) not in self._put_before:
@@ -127,7 +127,7 @@ class SecretExtractor:
         return self._put_before[name, value]
 
     def _cover(self, name: str, value: str) -> str:
-        """Hide the literal parts of a value in which placeholders stand for references, and the references' defaults."""
+        """Hides the literal parts of a value with placeholders for references, and the references' defaults."""
         return "".join(self._cover_part(name, part) for part in PLACEHOLDER.split(value))
 
     def _cover_part(self, name: str, part: str) -> str:
@@ -136,34 +136,34 @@ class SecretExtractor:
         return part if HARMLESS.fullmatch(part) else self._placeholder(self._put(name, part))
 
     def _placeholder(self, reference: str) -> str:
-        """A placeholder for a reference, so that nothing looks for secrets inside it."""
+        """Returns a placeholder for a reference, so that no search for secrets looks inside it."""
         self._references.append(reference)
         return f"\ue000{len(self._references) - 1}\ue001"
 
     def _with_references(self, text: str) -> str:
-        return PLACEHOLDER.sub(lambda found: self._references[int(found[0][1:-1])], text)
+        return PLACEHOLDER.sub(lambda match: self._references[int(match[0][1:-1])], text)
 
     def _with_placeholders(self, name: str, value: str, *, strict: bool = False) -> str:
         value = re.sub("[\ue000\ue001]", "", value)
         if whole := _WHOLE_VARIABLE.fullmatch(value):
             return self._placeholder(f"${{env:{whole[1]}}}")
-        return _REFERENCE.sub(lambda found: self._placeholder(self._reference(name, found, strict)), value)
+        return _REFERENCE.sub(lambda match: self._placeholder(self._reference(name, match, strict)), value)
 
-    def _reference(self, name: str, found: re.Match[str], strict: bool) -> str:
-        """One reference in its normal form. A default that looks like a secret is hidden; a strict look hides all that may be one."""
-        bare, key = found["bare"], found["key"]
+    def _reference(self, name: str, match: re.Match[str], strict: bool) -> str:
+        """Returns a reference in its normal form. Hides a default that looks like a secret; `strict` hides each default that may be a secret."""
+        bare, key = match["bare"], match["key"]
         if bare in EDITOR_VARIABLES:
             self.entry.note(f"{name} uses ${{{bare}}}, which only an editor knows; write the path out to connect")
         if bare in EDITOR_VARIABLES or bare == "python":
             return f"${{{bare}}}"
-        if found["scheme"] == "input":
+        if match["scheme"] == "input":
             self.entry.reading.prompt(Prompt(key, "", secret=True))
         if key in self.entry.reading.prompts and self.entry.reading.prompts[key].secret:
             self.passwords.add(key)
-        if found["scheme"] == "secret" and f"{key.rpartition('/')[0]}/" != secret_name(self.server, ""):
+        if match["scheme"] == "secret" and f"{key.rpartition('/')[0]}/" != secret_name(self.server, ""):
             self.entry.problem(f"{name} refers to a secret of another server; give a value or ${{env:NAME}}")
-        subject = f"{found['scheme']}:{key}" if key else f"env:{found['env'] or bare}"
-        default = found["default"]
+        subject = f"{match['scheme']}:{key}" if key else f"env:{match['env'] or bare}"
+        default = match["default"]
         if not default:
             return f"${{{subject}}}" if default is None else f"${{{subject}:-}}"
         if not (strict or telling(subject)):
@@ -173,8 +173,8 @@ class SecretExtractor:
         return f"${{{subject}:-{default}}}"
 
     def _hidden_default(self, name: str, reference: str) -> str:
-        found = _REFERENCE.fullmatch(reference)
-        return self._reference(name, found, strict=True) if found and found["default"] else reference
+        match = _REFERENCE.fullmatch(reference)
+        return self._reference(name, match, strict=True) if match and match["default"] else reference
 
 
 def _tells_short(flag: str, value: str) -> bool:
@@ -191,10 +191,10 @@ def _started(command: str, arguments: Sequence[str]) -> int:
     flags = _RUNNERS.get(re.split(r"[/\\]", command)[-1].removesuffix(".exe").removesuffix(".cmd"))
     if flags is None:
         return -1
-    befores = ["", *arguments]
+    preceding = ["", *arguments]
     names = (
         position
-        for position, (before, argument) in enumerate(zip(befores, arguments, strict=False))
-        if not argument.startswith("-") and before not in flags and argument not in _SUBCOMMANDS
+        for position, (previous, argument) in enumerate(zip(preceding, arguments, strict=False))
+        if not argument.startswith("-") and previous not in flags and argument not in _SUBCOMMANDS
     )
     return next(names, len(arguments))

@@ -20,7 +20,7 @@ from core.importers.secrets import SecretExtractor, secret_name
 
 
 def ask(entry: Entry, server: str, name: str) -> str:
-    """Record that a value must be entered, and return its reference."""
+    """Records that a value must be entered, and returns its reference."""
     key = secret_name(server, name)
     optional = "" if entry.flag("isRequired") else "optional: "
     description = f"{optional}{entry.text('description') or name}"
@@ -29,7 +29,7 @@ def ask(entry: Entry, server: str, name: str) -> str:
 
 
 def value_of(entry: Entry, server: str, name: str) -> str | None:
-    """An input's value: the fixed one, a reference to one that must be entered, or the default. None if it is optional."""
+    """Returns an input's fixed value, a reference to a value that must be entered, or the default. None if it is optional."""
     fixed = entry.get("value")
     if fixed is not None:
         text = fill_in(entry, server, scalar(entry, "value", fixed))
@@ -41,7 +41,7 @@ def value_of(entry: Entry, server: str, name: str) -> str | None:
 
 
 def fill_in(entry: Entry, server: str, template: str) -> str:
-    """A text with its `{variables}` filled in: by their values or by references to values that must be entered."""
+    """Fills in the `{variables}` of a text: their values, or references to values that must be entered."""
     for name, variable in entry.named("variables"):
         if f"{{{name}}}" in template:
             value = value_of(variable, server, name)
@@ -62,17 +62,17 @@ def fill_in_all(entry: Entry, server: str, key: str) -> dict[str, str]:
 
 
 def arguments(entry: Entry, server: str, key: str) -> list[str]:
-    """Command-line arguments in their order, positional and named; optional ones without a value are left out."""
-    given: list[str] = []
+    """Returns positional and named command-line arguments in their order, without optional arguments that have no value."""
+    words: list[str] = []
     for position, item in enumerate(entry.entries(key)):
         flag = item.raw_text("name") if item.raw_text("type") != "positional" else ""
         label = re.sub(r"^-+", "", flag) or item.raw_text("valueHint") or f"{key}_{position}"
         value = value_of(item, server, label)
         if value is None and flag and not any(item.get(k) for k in ("format", "choices", "valueHint", "placeholder")):
-            given.append(flag)
+            words.append(flag)
         elif value is not None:
-            given += [flag, value] if flag else [value]
-    return given
+            words += [flag, value] if flag else [value]
+    return words
 
 
 # The command that starts a published package: npx, uvx, docker or dnx, by its registry type or runtime hint.
@@ -82,7 +82,7 @@ _WORD = re.compile(r"[A-Za-z0-9@][^\s\x00-\x1f]*")
 
 
 def package_command(package: Entry, server: str) -> dict[str, Any] | None:
-    """A package as an entry of a client's configuration; None (and a note) where it cannot be started here."""
+    """Returns a package as an entry of a client's configuration, or None with a note if it cannot be started here."""
     registry = (package.raw_text("registryType") or package.raw_text("registry_name")).lower()
     hint = package.raw_text("runtimeHint")
     runner = hint if hint in _RUNNERS.values() else _RUNNERS.get(registry)
@@ -99,25 +99,29 @@ def package_command(package: Entry, server: str) -> dict[str, Any] | None:
         return None
     env = fill_in_all(package, server, "environmentVariables")
     runtime = arguments(package, server, "runtimeArguments")
-    given = arguments(package, server, "packageArguments")
-    return {"command": runner, "args": _arguments(runner, runtime, (identifier, version), given, env), "env": env}
+    package_args = arguments(package, server, "packageArguments")
+    return {
+        "command": runner,
+        "args": _arguments(runner, runtime, (identifier, version), package_args, env),
+        "env": env,
+    }
 
 
 def _arguments(
-    runner: str, runtime: list[str], package: tuple[str, str], given: list[str], env: dict[str, str]
+    runner: str, runtime: list[str], package: tuple[str, str], package_args: list[str], env: dict[str, str]
 ) -> list[str]:
     identifier, version = package
     pinned = f"{identifier}@{version}" if version and version != "latest" else identifier
     if runner == "npx":
-        return [*([] if {"-y", "--yes"} & set(runtime) else ["-y"]), *runtime, pinned, *given]
+        return [*([] if {"-y", "--yes"} & set(runtime) else ["-y"]), *runtime, pinned, *package_args]
     if runner == "docker":
         head = [] if runtime[:1] == ["run"] else ["run", "-i", "--rm"]
-        tagged = ":" in identifier.rpartition("/")[2] or not version
-        passed = [part for name in env for part in ("-e", name)]
-        return [*head, *runtime, *passed, identifier if tagged else f"{identifier}:{version}", *given]
+        has_tag = ":" in identifier.rpartition("/")[2] or not version
+        env_flags = [word for name in env for word in ("-e", name)]
+        return [*head, *runtime, *env_flags, identifier if has_tag else f"{identifier}:{version}", *package_args]
     if runner == "dnx":
-        return [*runtime, pinned, "--yes", *(["--", *given] if given else [])]
-    return [*runtime, pinned, *given]
+        return [*runtime, pinned, "--yes", *(["--", *package_args] if package_args else [])]
+    return [*runtime, pinned, *package_args]
 
 
 _REMOTES = {"streamable-http": 0, "streamable": 0, "http": 0, "sse": 1}
@@ -160,9 +164,9 @@ class ServerJson(Importer):
 
 
 def _documents(top: Entry) -> Iterator[Entry]:
-    """Each server's own document: the registry wraps it in `server` and lists several under `servers`."""
-    wrapped = list(top.entries("servers")) if "servers" in top.value else [top]
-    for outer in wrapped:
+    """Yields each server's document. The registry wraps it in `server` and lists several under `servers`."""
+    entries = list(top.entries("servers")) if "servers" in top.value else [top]
+    for outer in entries:
         value = outer.mapping("server") if "server" in outer.value else outer.value
         if value is not None:
             name = value.get("name")
@@ -171,8 +175,8 @@ def _documents(top: Entry) -> Iterator[Entry]:
 
 
 def _connection(entry: Entry, name: str) -> Connection | None:
-    """The first supported way to reach the server. Returns None and records a fault or a note without one."""
-    known = len(entry.reading.problems)
+    """Returns the first supported connection of the server, or None with a fault or a note."""
+    problem_count = len(entry.reading.problems)
     ranked: list[tuple[int, Entry]] = []
     for remote in entry.entries("remotes"):
         kind = remote.raw_text("type") or remote.raw_text("transport_type")
@@ -187,7 +191,7 @@ def _connection(entry: Entry, name: str) -> Connection | None:
         raw = package_command(package, name)
         if raw is not None:
             return read_connection(Entry(package.reading, package.where, raw), name)
-    if len(entry.reading.problems) == known:
+    if len(entry.reading.problems) == problem_count:
         entry.note("none of its remotes and packages can be used here: it is left out")
     return None
 

@@ -47,7 +47,7 @@ def shipped_size(name: str) -> tuple[int, int]:
 
 @made_once
 def played() -> Mapping[str, Any]:
-    """The story of the sample: a sub-task whose winner changes with one knob, and what happens next, played once.
+    """The story of the sample: a sub-task whose winner changes with one knob, and the events after it, played once.
 
     `about` says how its figures were computed (`sample_catalog.authoring.played`).
 
@@ -58,7 +58,7 @@ def played() -> Mapping[str, Any]:
 
 
 def check_name(name: str) -> None:
-    """Raises CatalogError where a catalog cannot be kept under this name."""
+    """Raises CatalogError if a catalog cannot have this name."""
     if name in SHIPPED_CATALOGS:
         raise CatalogError(f"The name {name!r} belongs to a shipped catalog; choose another with --name.")
     if fault := name_fault(name):
@@ -76,17 +76,17 @@ def shipped(name: str) -> Catalog:
     return Catalog(
         name,
         tuple(
-            replace(one, tools=tuple(replace(tool, requests=requests.get(tool.id, ())) for tool in one.tools))
-            for one in servers
+            replace(server, tools=tuple(replace(tool, requests=requests.get(tool.id, ())) for tool in server.tools))
+            for server in servers
         ),
     )
 
 
 def shipped_requests(name: str) -> dict[str, tuple[str, ...]]:
-    """The example requests of a shipped catalog by tool: four in the words of an agent, eight in those of people."""
+    """The example requests of a shipped catalog by tool: four in the words of an agent, eight in the words of people."""
     path = sample_catalog.REQUESTS / f"{name}.jsonl"
     lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
-    return {one["tool"]: tuple(one["requests"]) for one in map(json.loads, lines)}
+    return {row["tool"]: tuple(row["requests"]) for row in map(json.loads, lines)}
 
 
 def sample() -> Catalog:
@@ -94,7 +94,7 @@ def sample() -> Catalog:
 
 
 def starting_queries(catalog: str, count: int = 6) -> tuple[str, ...]:
-    """Sub-tasks to start from: labelled ones of the sample, spread over the servers that really run; none elsewhere."""
+    """Sub-tasks to start from: labelled sub-tasks of the sample, spread over the servers that really run; none elsewhere."""
     if catalog != SAMPLE:
         return ()
     path = sample_catalog.TASKS_DIR / "subtasks.jsonl"

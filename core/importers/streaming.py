@@ -1,6 +1,6 @@
-"""Reading a large list of servers entry by entry: memory stays bounded, and a bad entry is left out with its fault named.
+"""Reads a large list of servers entry by entry. Memory stays bounded, and a bad entry is left out with its fault named.
 
-Nobody mends a file of thousands of entries by hand before it is of any use; a small document is read whole, and refused whole
+A file of thousands of entries must be of use before a person mends all of them. A small document is read whole and refused whole
 (`core.importers.reading`).
 """
 
@@ -20,7 +20,7 @@ STREAMED_BYTES = 4 * 1024 * 1024
 """A larger file is read entry by entry."""
 READ_AT_ONCE = 1024 * 1024  # characters
 MOST_OF_ENTRY = 32 * READ_AT_ONCE
-MOST_NAMED = 20  # bad entries, of those left out
+MOST_NAMED = 20  # bad entries that notes name
 MOST_NOTES = 1_000
 TOOLS_TOGETHER = 2_000  # they become columns together
 
@@ -31,28 +31,28 @@ _DECODER = json.JSONDecoder(object_pairs_hook=keep_repeats)
 
 
 class NotAListError(Exception):
-    """The text is no list of entries in plain JSON; read as a whole it may be a document, or its fault has a place."""
+    """The text is no list of entries in plain JSON. Reading it as a whole may give a document, or a fault with a place."""
 
 
 def read_large(path: Path, detect: Callable[[object], Importer | None], pack: Pack) -> Imported:
-    """The servers of a list in a large file, without its bad entries; `notes` names the first of these. `pack` is applied to a few
+    """Reads the servers of a list in a large file, without bad entries; `notes` names the first bad entries. `pack` is applied to a few
     servers at a time.
 
-    Raises NotAListError where the file has another form, and BrokenDocumentError where no entry can be taken.
+    Raises NotAListError if the file has another form, and BrokenDocumentError if no entry can be taken.
     """
-    kept, importer = _Kept(Reading(str(path)), pack), None
+    collector, importer = _Kept(Reading(str(path)), pack), None
     with path.open(encoding="utf-8-sig") as file:
         for key, position, entry in _entries(_Window(file)):
             place, whole = f"{key}[{position}]", {key: [entry]} if key else [entry]
             importer = importer or detect(whole)
             if importer is None:
-                kept.leave_out([f"{path}: {place} is of no form that is known; give an object as the others."])
+                collector.leave_out([f"{path}: {place} is of no form that is known; give an object as the others."])
             else:
-                kept.take(
+                collector.take(
                     importer.read_entry(entry, key, source=str(path), position=position, folder=path.absolute().parent),
                     place,
                 )
-    return kept.result("" if importer is None else importer.name)
+    return collector.result("" if importer is None else importer.name)
 
 
 @dataclass
@@ -114,8 +114,8 @@ class _Kept:
             notes.insert(0, Note(whole.source, f"{self.left_out:,} of {self.entries:,} entries were left out{first}"))
         if self.more_notes > len(whole.notes):
             whole.note("", f"{self.more_notes - len(whole.notes):,} more remarks are not listed")
-        found = whole.finish(format_name)
-        return replace(found, notes=(*notes, *found.notes), left_out=self.left_out)
+        imported = whole.finish(format_name)
+        return replace(imported, notes=(*notes, *imported.notes), left_out=self.left_out)
 
 
 # JSON of any length, value by value.
@@ -135,15 +135,15 @@ class _Window:
                 return ""
 
     def expect(self, characters: str) -> str:
-        """Step over one of these characters. Raises NotAListError for another one."""
-        found = self.next()
-        if not found or found not in characters:
+        """Reads one of these characters. Raises NotAListError for another character."""
+        character = self.next()
+        if not character or character not in characters:
             raise NotAListError
         self._at += 1
-        return found
+        return character
 
     def value(self) -> Any:
-        """The next value. Raises NotAListError where none is complete."""
+        """Reads the next value. Raises NotAListError if no value is complete."""
         self.next()
         while True:
             value: Any = None
@@ -159,15 +159,15 @@ class _Window:
 
     def _more(self) -> bool:
         try:
-            read = self._file.read(max(READ_AT_ONCE, len(self._text) - self._at))  # an entry is tried anew a few times
+            chunk = self._file.read(max(READ_AT_ONCE, len(self._text) - self._at))  # an entry is tried anew a few times
         except UnicodeDecodeError:
             raise NotAListError from None
-        self._text, self._at = self._text[self._at :] + read, 0
-        return bool(read)
+        self._text, self._at = self._text[self._at :] + chunk, 0
+        return bool(chunk)
 
 
 def _entries(window: _Window) -> Iterator[tuple[str, int, Any]]:
-    """The entries of a list, or of the list `servers` of an object: the key of the list, and the place of each."""
+    """Yields the entries of a list, or of the list `servers` of an object, with the key of the list and their position."""
     key = ""
     if window.expect("[{") == "{":
         while window.next() == '"':

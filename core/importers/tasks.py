@@ -28,7 +28,7 @@ from core.importers.reading import (
 
 
 def read_tasks(text: str | bytes, *, source: str) -> tuple[Task, ...]:
-    """The tasks of a file, in its order. Raises BrokenDocumentError that names file, line and field.
+    """Reads the tasks of a file, in its order. Raises BrokenDocumentError that names file, line and field.
 
     >>> read_tasks('{"id": "t1", "subtask": "read a file", "relevant": ["files::read"]}', source="a.jsonl")[0].relevant
     ('files::read',)
@@ -62,7 +62,7 @@ def tasks_text(tasks: Iterable[Task]) -> str:
 
 
 def _document(task: Task) -> dict[str, Any]:
-    """The fields that say something; an empty `relevant` says that nothing can do the task."""
+    """Returns the fields with a value. An empty `relevant` says that no tool can do the task."""
     values = {field.name: getattr(task, field.name) for field in fields(task)}
     values |= {
         "grades": dict(task.grades),
@@ -84,12 +84,12 @@ def json_lines(reading: Reading, text: str) -> Iterator[Entry]:
             column = f", column {error.colno}" if isinstance(error, json.JSONDecodeError) else ""
             reading.problem("", f"{where}{column} is not JSON; give one JSON object a line")
             continue
-        here = Reading(f"{reading.source}: {where}")
-        inspect(here, value)
-        reading.problems += here.problems
+        line_reading = Reading(f"{reading.source}: {where}")
+        inspect(line_reading, value)
+        reading.problems += line_reading.problems
         if not isinstance(value, dict):
             reading.problem("", f"{where} is {kind(value)}; give an object")
-        elif not here.problems:
+        elif not line_reading.problems:
             yield Entry(reading, where, cast("dict[str, Any]", value))
 
 
@@ -110,7 +110,7 @@ def _task(entry: Entry) -> Task:
         plan=_plan(entry),
         question=entry.text("question"),
         gap=entry.line("gap"),
-        provenance={name: str(said) for name, said in (entry.mapping("provenance") or {}).items()},
+        provenance={name: str(value) for name, value in (entry.mapping("provenance") or {}).items()},
     )
 
 
@@ -145,7 +145,7 @@ def tool_name(entry: Entry, label: str, raw: object) -> str:
 
 
 def _plan(entry: Entry) -> tuple[Step, ...]:
-    """The steps of a plan; each needs other steps by position, and none needs itself, not even through others."""
+    """Reads the steps of a plan. A step needs other steps by position; a cycle is a fault."""
     steps = tuple(entry.entries("plan"))
     plan = tuple(_step(step, len(steps)) for step in steps)
     try:
@@ -174,13 +174,13 @@ def _needs(step: Entry, steps: int) -> tuple[int, ...]:
 
 
 def read_calls(text: str | bytes, *, source: str, catalog: str) -> tuple[DecisionEvent | OutcomeEvent, ...]:
-    """The questions and calls of a file as events of a catalog, in the order of time. Raises BrokenDocumentError that names the line.
+    """Reads the questions and calls of a file as events of a catalog, in the order of time. Raises BrokenDocumentError that names the line.
 
     A line is `{time, session, question, tool "server::tool", ok, latency_s, price_usd}`, or a record of mcpproxy-go's activity. A line
     without a tool is a question alone; a call without a question belongs to the question before it in its session, or to none."""
     reading = Reading(source)
-    own = (_own(entry) for entry in json_lines(reading, decode(text, source=source)))
-    lines = [(_time(entry), entry) for entry in own if entry is not None]
+    entries = (_own(entry) for entry in json_lines(reading, decode(text, source=source)))
+    lines = [(_time(entry), entry) for entry in entries if entry is not None]
     events = tuple(_events(sorted(lines, key=itemgetter(0)), catalog))
     if not reading.problems and not any(isinstance(event, DecisionEvent) for event in events):
         reading.problem("", "no line has a question; give JSON Lines with time, session, question, tool and ok")
@@ -190,45 +190,49 @@ def read_calls(text: str | bytes, *, source: str, catalog: str) -> tuple[Decisio
 
 
 def _own(entry: Entry) -> Entry | None:
-    """A line in our shape, made of a call or a search (`retrieve_tools`) of mcpproxy-go. None for other records of its activity."""
+    """Returns a line in our format, also for a call or a search (`retrieve_tools`) of mcpproxy-go. None for its other records."""
     if entry.get("timestamp") is None or entry.get("type") is None:
         return entry
-    said: dict[str, object] = {"time": entry.get("timestamp"), "session": entry.get("session_id")}
+    values: dict[str, object] = {"time": entry.get("timestamp"), "session": entry.get("session_id")}
     if entry.get("tool_name") == "retrieve_tools" and entry.get("type") == "internal_tool_call":
-        said["question"] = (entry.mapping("arguments") or {}).get("query")
+        values["question"] = (entry.mapping("arguments") or {}).get("query")
     elif entry.get("type") == "tool_call":
         took_ms = entry.number("duration_ms")
-        said["tool"] = f"{entry.text('server_name')}::{entry.text('tool_name')}"
-        said |= {"ok": entry.get("status") == "success", "latency_s": None if took_ms is None else took_ms / 1e3}
-    return Entry(entry.reading, entry.where, said) if len(said) > 2 else None
+        values["tool"] = f"{entry.text('server_name')}::{entry.text('tool_name')}"
+        values |= {"ok": entry.get("status") == "success", "latency_s": None if took_ms is None else took_ms / 1e3}
+    return Entry(entry.reading, entry.where, values) if len(values) > 2 else None
 
 
 def _time(entry: Entry) -> datetime:
     try:
-        at = datetime.fromisoformat(entry.text("time"))
-        return at.astimezone(UTC) if at.tzinfo else at.replace(tzinfo=UTC)
+        time = datetime.fromisoformat(entry.text("time"))
+        return time.astimezone(UTC) if time.tzinfo else time.replace(tzinfo=UTC)
     except (ValueError, OverflowError):
         entry.problem("time is not in ISO 8601; write it as 2026-11-28T09:00:00Z")
         return datetime.min.replace(tzinfo=UTC)
 
 
 def _events(lines: Iterable[tuple[datetime, Entry]], catalog: str) -> Iterator[DecisionEvent | OutcomeEvent]:
-    asked: dict[str, DecisionEvent] = {}
-    for at, entry in lines:
-        question, session, called = " ".join(entry.text("question").split()), entry.line("session"), entry.get("tool")
-        last = asked.get(session)
+    decisions: dict[str, DecisionEvent] = {}
+    for time, entry in lines:
+        question, session, called_tool = (
+            " ".join(entry.text("question").split()),
+            entry.line("session"),
+            entry.get("tool"),
+        )
+        last = decisions.get(session)
         if question and (last is None or last.subtask != question):
-            last = asked[session] = DecisionEvent(
-                entry.where, at, catalog, "", question, "", "{}", None, "", None, None, math.nan, "[]", "", "file", session
+            last = decisions[session] = DecisionEvent(
+                entry.where, time, catalog, "", question, "", "{}", None, "", None, None, math.nan, "[]", "", "file", session
             )  # fmt: skip
             yield last
-        if called is not None:
-            server, _, tool = tool_name(entry, "tool", called).partition("::")
+        if called_tool is not None:
+            server, _, tool = tool_name(entry, "tool", called_tool).partition("::")
             ok, latency_s = entry.flag("ok"), entry.number("latency_s")
             if ok is None:
                 entry.problem("ok is missing; give true or false")
             yield OutcomeEvent(
-                f"{entry.where} call", at, last.id if last else None, catalog, server, tool,
+                f"{entry.where} call", time, last.id if last else None, catalog, server, tool,
                 str(OutcomeKind.OK if ok else OutcomeKind.TOOL_ERROR), math.nan if latency_s is None else latency_s, None, 1,
                 entry.number("price_usd"), False, "", "file", client=session,
             )  # fmt: skip

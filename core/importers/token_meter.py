@@ -7,7 +7,7 @@
 Below about 0.3 a model's reasoning breaks. The paper prints rho for one turn: 0.24 for 47,312 tokens, 0.56 for 11,865, 0.78 for
 4,082, 0.94 for 480. C_task = 15,000 and C_sys = 500, the defaults here, give each within 0.02.
 
-`Counted` figures are counted on the texts (cl100k_base). `Projected` figures assume that K turns go like this one, a context and
+`Counted` figures are counted on the texts (cl100k_base). `Projected` figures assume K equal turns, a context and
 a model's price. An unknown price is None, never 0.
 
 >>> meter = token_meter(Counted(tools=120, definitions=47_312, exposed=968, cached=1_400), turns=30)
@@ -59,29 +59,29 @@ def model_price(model: str, base_url: str = "") -> ModelPrice:
     >>> model_price("openai/gpt-4o-mini").model, model_price("nobody's model").input_usd
     ('gpt-4o-mini', None)
     """
-    known = _known_model(model, base_url)
-    if known is None:
+    info = _known_model(model, base_url)
+    if info is None:
         return ModelPrice(model)
-    price = known.get_prices(datetime.now(UTC))
+    price = info.get_prices(datetime.now(UTC))
     return ModelPrice(
-        model=known.id,
+        model=info.id,
         input_usd=_usd(price.input_mtok),
         cache_write_usd=_usd(price.cache_write_mtok),
         cache_read_usd=_usd(price.cache_read_mtok),
         output_usd=_usd(price.output_mtok),
-        context_tokens=known.context_window,
+        context_tokens=info.context_window,
     )
 
 
 @made_once
 def priced_models() -> tuple[str, ...]:
-    """The names of all priced models for text: those of the makers first, then those with a provider."""
+    """The names of all priced models for text: makers' models first, then models with a provider."""
     names = {name for name in _names() if (price := model_price(name)).input_usd and price.output_usd}
     return tuple(sorted(names, key=lambda name: ("/" in name, name)))
 
 
 def _names() -> Iterator[str]:
-    """Yields a name for each model of the table: its own if that finds it, else with its provider."""
+    """Yields a name for each model of the table: its id if that finds the model, else with its provider."""
     for provider in _table().providers:
         for model in provider.models:
             yield model.id if _known_model(model.id) is model else f"{provider.id}/{model.id}"
@@ -122,7 +122,7 @@ BREAKING_POINT = 0.3  # of rho: "reasoning-quality cliff" of Tool Attention, 3.3
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """Tokens that serve the task (messages, thoughts, results), and those of the fixed system prompt."""
+    """Tokens that serve the task (messages, thoughts, results), and tokens of the fixed system prompt."""
 
     task_tokens: int = 15_000
     system_tokens: int = 500
@@ -130,8 +130,8 @@ class Context:
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """Counted tokens of one turn: all `definitions` of the catalog's `tools`, those newly `exposed` by the decision, and its stable
-    prefix that a provider can cache.
+    """Counted tokens of one turn: all `definitions` of the catalog's `tools`, the definitions newly `exposed` by the decision, and its
+    stable prefix, which a provider can cache.
     """
 
     tools: int
@@ -195,7 +195,7 @@ class TokenMeter:
 
 @dataclass(frozen=True, slots=True)
 class UtilisationLines:
-    """rho after each number of `turns`, in [0, 1]: with all definitions, and with what a decision shows."""
+    """rho after each number of `turns`, in [0, 1]: with all definitions, and with a decision's definitions."""
 
     turns: tuple[int, ...]
     all_tools: tuple[float, ...]
@@ -207,20 +207,20 @@ def token_meter(
 ) -> TokenMeter:
     if turns < 1:
         raise ValueError(f"turns = {turns} is fewer than 1")
-    within, charged = context or Context(), price or ModelPrice("")
+    window, known_price = context or Context(), price or ModelPrice("")
     mean = counted.definitions / counted.tools if counted.tools else 0.0
     return TokenMeter(
         counted,
         Projected(
             turns=turns,
-            context=within,
-            model=charged.model,
-            all_tools=_course(0, counted.definitions, turns, within, charged),
-            decision=_course(counted.cached, counted.exposed, turns, within, charged),
+            context=window,
+            model=known_price.model,
+            all_tools=_course(0, counted.definitions, turns, window, known_price),
+            decision=_course(counted.cached, counted.exposed, turns, window, known_price),
             cached_catalog_usd=None
-            if charged.cache_read_usd is None
-            else price_usd(counted.definitions, 0, turns, charged),
-            tools_to_breaking=_fit(within, 0, turns * mean),
+            if known_price.cache_read_usd is None
+            else price_usd(counted.definitions, 0, turns, known_price),
+            tools_to_breaking=_fit(window, 0, turns * mean),
         ),
     )
 
@@ -249,10 +249,10 @@ def utilisation_lines(counted: Counted, turns: Sequence[int], context: Context |
     >>> [round(rho, 2) for rho in (*lines.all_tools, *lines.decision)]
     [0.24, 0.03, 0.84, 0.56]
     """
-    within = context or Context()
+    window = context or Context()
 
     def line(once: int, each: int) -> tuple[float, ...]:
-        return tuple(utilisation(within.task_tokens, once + k * each, within.system_tokens) for k in turns)
+        return tuple(utilisation(window.task_tokens, once + k * each, window.system_tokens) for k in turns)
 
     return UtilisationLines(tuple(turns), line(0, counted.definitions), line(counted.cached, counted.exposed))
 

@@ -17,7 +17,7 @@ from core.domain.tasks import Task
 from core.lab.execution import ExecutionRun, Routed
 
 # Measures of rankings, by ir_measures under its names
-# A new measure is one line in `MEASURES`: its key in `wayfare bench`, and its name in ir_measures. Grades are handed over as gains,
+# A new measure is one line in `MEASURES`: its key in `wayfare bench`, and its name in ir_measures. Grades are passed as gains,
 # 2^grade - 1 in thousandths, because ir_measures takes whole numbers and its nDCG takes them as gains. With grades of 1 alone this
 # is the nDCG of trec_eval, with others that of Burges et al. (2005).
 
@@ -51,23 +51,25 @@ def measured(tasks: Sequence[Labelled]) -> dict[str, Floats]:
     ([0.5, 0.0], [1.0, 0.0], [0.631, 0.0])
     """
     names = {str(number): number for number in range(len(tasks))}
-    relevance = {name: {tool: _gain(grade) for tool, grade in tasks[at][1].items()} for name, at in names.items()}
-    ranked = {
-        name: {tool: float(-place) for place, tool in enumerate(tasks[at][0])}
-        for name, at in names.items()
-        if tasks[at][0]
+    relevance = {
+        name: {tool: _gain(grade) for tool, grade in tasks[number][1].items()} for name, number in names.items()
     }
-    found = {name: np.zeros(len(tasks)) for name in MEASURES.values()} | {
+    ranked = {
+        name: {tool: float(-place) for place, tool in enumerate(tasks[number][0])}
+        for name, number in names.items()
+        if tasks[number][0]
+    }
+    scores = {name: np.zeros(len(tasks)) for name in MEASURES.values()} | {
         name: np.full(len(tasks), np.nan) for name in JUDGED.values()
     }
     if ranked:
         import ir_measures
 
         calculate: Any = ir_measures.iter_calc  # pyright: ignore[reportUnknownMemberType,reportUnknownVariableType] its types name pandas
-        for metric in calculate([ir_measures.parse_measure(name) for name in found], relevance, ranked):
+        for metric in calculate([ir_measures.parse_measure(name) for name in scores], relevance, ranked):
             if metric.query_id in ranked:
-                found[str(metric.measure)][names[metric.query_id]] = metric.value
-    return found
+                scores[str(metric.measure)][names[metric.query_id]] = metric.value
+    return scores
 
 
 def first_right(ranked: Sequence[str], grades: Mapping[str, float]) -> int | None:
@@ -93,10 +95,10 @@ CLOCKED = ("latency_ms_p50", "latency_ms_p95")  # the keys of a result that a se
 
 @dataclass(frozen=True, slots=True)
 class TaskResult:
-    """One task: its right tools, its candidates, and the rank from 1 of the first right one, None without one.
+    """One task: its right tools, its candidates, and the rank from 1 of the first right tool, None without one.
 
-    Without one, `dropped_by` is the stage that dropped the most similar right tool, or `execution.ABSENT` if the catalog has none of
-    them. It is "" for impossible tasks.
+    Without a right candidate, `dropped_by` is the stage that dropped the most similar right tool, or `execution.ABSENT` if the catalog has no
+    right tool. It is "" for impossible tasks.
     """
 
     id: str
@@ -138,14 +140,14 @@ class BenchmarkRun:
     @property
     def judged(self) -> dict[str, float | None]:
         """By depth, as `judged@10`, the share of ranked tools that have a label. None without a ranking."""
-        known = {key: self.scores[name][np.isfinite(self.scores[name])] for key, name in JUDGED.items()}
-        return {key: float(found.mean()) if len(found) else None for key, found in known.items()}
+        finite = {key: self.scores[name][np.isfinite(self.scores[name])] for key, name in JUDGED.items()}
+        return {key: float(shares.mean()) if len(shares) else None for key, shares in finite.items()}
 
     def to_json(self) -> dict[str, Any]:
         """One entry of `wayfare bench --json`. `intervals` are 95 %, by bootstrap over tasks."""
-        refused = np.array([float(task.solved) for task in self.tasks if not task.right])
-        values = {key: self.scores[name] for key, name in MEASURES.items()} | {REJECTION: refused}
-        bounds = {key: interval(found) for key, found in values.items() if len(found)}
+        refusals = np.array([float(task.solved) for task in self.tasks if not task.right])
+        values = {key: self.scores[name] for key, name in MEASURES.items()} | {REJECTION: refusals}
+        bounds = {key: interval(scores) for key, scores in values.items() if len(scores)}
         return {
             "router": self.router,
             "parameters": self.parameters,
@@ -155,7 +157,7 @@ class BenchmarkRun:
             **self.judged,
             "latency_ms_p50": self.latency_ms_p50,
             "latency_ms_p95": self.latency_ms_p95,
-            "intervals": {key: list(found) for key, found in bounds.items()},
+            "intervals": {key: list(bound) for key, bound in bounds.items()},
             "tasks": {task.id: task.to_json() for task in self.tasks},
         }
 
@@ -164,13 +166,19 @@ def measured_run(
     router: str, parameters: dict[str, Value], tasks: Sequence[Task], routed: Sequence[Routed]
 ) -> BenchmarkRun:
     """The measures of routed tasks, one `routed` for each."""
-    scores, measures = score_tasks(tasks, [one.candidates for one in routed])
+    scores, measures = score_tasks(tasks, [decision.candidates for decision in routed])
     results = tuple(
-        TaskResult(task.id, task.relevant, one.candidates, first_right(one.candidates, grades(task)), one.dropped_by)
-        for task, one in zip(tasks, routed, strict=True)
+        TaskResult(
+            task.id,
+            task.relevant,
+            decision.candidates,
+            first_right(decision.candidates, grades(task)),
+            decision.dropped_by,
+        )
+        for task, decision in zip(tasks, routed, strict=True)
     )
     refused = [float(result.solved) for result in results if not result.right]
-    latencies = [one.latency_ms for one in routed]
+    latencies = [decision.latency_ms for decision in routed]
     return BenchmarkRun(
         router=router,
         parameters=parameters,
@@ -185,7 +193,7 @@ def measured_run(
 
 
 def run_entry(run: BenchmarkRun, played: ExecutionRun | None, preset: str) -> dict[str, Any]:
-    """The entry of a run in `wayfare bench --json` and in the store: its measures, and those of playing it out."""
+    """The entry of a run in `wayfare bench --json` and in the store: its measures, and the measures of its play-out."""
     entry: dict[str, Any] = {**run.to_json(), "preset": preset}
     if played is None:
         return entry
@@ -196,14 +204,14 @@ def run_entry(run: BenchmarkRun, played: ExecutionRun | None, preset: str) -> di
 def score_tasks(
     tasks: Sequence[Task], ranked: Sequence[Sequence[str]]
 ) -> tuple[dict[str, NDArray[np.float64]], dict[str, float]]:
-    """The measures of the possible tasks: for each task by ir_measures' names, and as means by ours."""
+    """The measures of the possible tasks: for each task by ir_measures' names, and their means by our keys."""
     possible = [(tools, grades(task)) for task, tools in zip(tasks, ranked, strict=True) if task.relevant]
     scores = measured(possible)
     return scores, {key: float(scores[name].mean()) if possible else 0.0 for key, name in MEASURES.items()}
 
 
 def grades(task: Task) -> dict[str, float]:
-    """The grade of every tool that the task's labels judge. A graded tool that is not among the right ones counts 0."""
+    """The grade of every tool that the task's labels judge. A graded tool that is not right counts 0."""
     return dict.fromkeys(task.grades, 0.0) | {tool: task.gain(tool) for tool in task.relevant}
 
 

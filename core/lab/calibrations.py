@@ -1,4 +1,4 @@
-"""Calibrations of a catalog: fitted to labels, judged, kept under a name, switched on and undone, given out and taken in as a file.
+"""Calibrations of a catalog: fitted to labels, judged, kept under a name, switched on and undone, exported and imported.
 
 The file is one JSON object with a mark, the values and the report. A part of a calibration is Tool Attention's threshold (its section
 5.2): sweep theta, take the best F1.
@@ -73,48 +73,48 @@ class ThresholdSweep:
         return max(self.points, key=lambda point: (point.f1, -point.theta))
 
     def to_json(self) -> dict[str, object]:
-        """What `wayfare calibrate --json` prints."""
+        """The document of `wayfare calibrate --json`."""
         return {**asdict(self), "best": asdict(self.best)}
 
 
 def calibrate(
     iso: NDArray[np.float64], right: NDArray[np.bool_], *, k: int, thetas: Sequence[float] = THETAS
 ) -> ThresholdSweep:
-    """The sweep. `iso` (Q, T) are overlaps of Q tasks with T tools, `right` (Q, T) says which can do it."""
+    """The sweep. `iso` (Q, T) are overlaps of Q tasks with T tools, `right` (Q, T) marks the right tools."""
     best = _best(iso, right, k)
     return ThresholdSweep(len(iso), k, tuple(_point(theta, *best, right) for theta in thetas))
 
 
 def _best(iso: Floats, right: NDArray[np.bool_], k: int) -> tuple[Floats, NDArray[np.bool_]]:
-    """(Q, k) each: the overlaps of the best tools, and which of these are right."""
+    """(Q, k) each: the overlaps of the best tools, and whether they are right."""
     order = np.argsort(-iso, axis=1, kind="stable")[:, :k]
     return np.take_along_axis(iso, order, axis=1), np.take_along_axis(right, order, axis=1)
 
 
 def _counts(active: NDArray[np.bool_], best_right: NDArray[np.bool_], right: NDArray[np.bool_]) -> Floats:
-    """(Q, 3) hits, offered, wanted; zeros for impossible tasks."""
+    """(Q, 3) hits, active tools, right tools; zeros for impossible tasks."""
     counts = np.stack([(active & best_right).sum(axis=1), active.sum(axis=1), right.sum(axis=1)], axis=1)
     return counts * right.any(axis=1, keepdims=True).astype(np.float64)
 
 
 def _point(theta: float, iso: Floats, best_right: NDArray[np.bool_], right: NDArray[np.bool_]) -> ThresholdPoint:
     active, impossible = iso >= theta, ~right.any(axis=1)
-    hits, offered, wanted = _counts(active, best_right, right).sum(axis=0).tolist()
-    precision, recall = hits / offered if offered else 0.0, hits / wanted if wanted else 0.0
-    refused: NDArray[np.bool_] = np.logical_not(active.any(axis=1))[impossible]
+    hits, active_count, right_count = _counts(active, best_right, right).sum(axis=0).tolist()
+    precision, recall = hits / active_count if active_count else 0.0, hits / right_count if right_count else 0.0
+    refusals: NDArray[np.bool_] = np.logical_not(active.any(axis=1))[impossible]
     return ThresholdPoint(
         theta=float(theta),
         precision=precision,
         recall=recall,
         f1=2 * precision * recall / (precision + recall) if hits else 0.0,
         active=float(active.sum(axis=1).mean()) if len(active) else 0.0,
-        rejection=float(refused.mean()) if len(refused) else None,
+        rejection=float(refusals.mean()) if len(refusals) else None,
     )
 
 
 @dataclass(frozen=True, slots=True)
 class ThresholdFit:
-    """The sweep over all tasks, and F1 on held-back folds with the threshold in use and with fitted ones.
+    """The sweep over all tasks, and F1 on held-back folds with the threshold in use and with fitted thresholds.
 
     The fit is `accepted` if the gain is beyond its interval.
     """
@@ -128,32 +128,34 @@ class ThresholdFit:
         return self.f1.low > 0
 
     def to_json(self) -> dict[str, Any]:
-        """What `wayfare calibrate --json` has under `threshold`."""
+        """The entry `threshold` of `wayfare calibrate --json`."""
         return {**self.sweep.to_json(), "today": self.today, "f1": self.f1.to_json(), "accepted": self.accepted}
 
 
 def fit_threshold_on_folds(tasks: Sequence[Task], route: RouteTask, *, k: int, today: float) -> ThresholdFit:
-    """Sweep over labelled tasks, and judge the best threshold of the other folds against the one in use. `route` decides by Tool Attention,
-    whose score is ISO. Tasks of one question stay in one fold.
+    """Sweep over labelled tasks, and judge the best threshold of the other folds against the threshold in use. `route` decides by Tool
+    Attention, whose score is ISO. Tasks of one question stay in one fold.
     """
     decisions = [route(task) for task in tasks]
     iso = np.array([decision.tools.utility for decision in decisions])
     right = np.array([[tool in task.relevant for tool in decisions[0].tools.ids] for task in tasks], dtype=np.bool_)
     groups = [task.question or task.subtask for task in tasks]
     fold = folds_of(groups, FOLDS)
-    fitted = np.full(len(tasks), today)
+    fold_thetas = np.full(len(tasks), today)
     for number in range(FOLDS):
         if right[fold != number].any():
-            fitted[fold == number] = calibrate(iso[fold != number], right[fold != number], k=k).best.theta
+            fold_thetas[fold == number] = calibrate(iso[fold != number], right[fold != number], k=k).best.theta
     best_iso, best_right = _best(iso, right, k)
-    # F1 is no mean over tasks: each task keeps its counts, and the interval draws whole tasks
-    before, after = (_counts(best_iso >= thetas, best_right, right) for thetas in (today, fitted[:, None]))
-    return ThresholdFit(calibrate(iso, right, k=k), today, change_of(_f1, before, after, groups))
+    # F1 is not a mean over tasks, so each task keeps its counts, and the interval draws whole tasks
+    old_counts, new_counts = (
+        _counts(best_iso >= thetas, best_right, right) for thetas in (today, fold_thetas[:, None])
+    )
+    return ThresholdFit(calibrate(iso, right, k=k), today, change_of(_f1, old_counts, new_counts, groups))
 
 
 def _f1(counts: Floats, times: Floats) -> float:
-    hits, offered, wanted = times @ counts
-    return float(2 * hits / (offered + wanted)) if offered + wanted else 0.0
+    hits, active, right = times @ counts
+    return float(2 * hits / (active + right)) if active + right else 0.0
 
 
 MARK, VERSION = "wayfare_calibration", 1
@@ -169,12 +171,12 @@ class CalibrationFile:
 
 
 def read(text: str | bytes, *, source: str, signals: Mapping[str, float]) -> CalibrationFile:
-    """A calibration from its file. `signals` are those that this version weighs, with their weights.
+    """A calibration from its file. `signals` are the signals of this version, with their weights.
 
-    Raises CatalogError that says what is wrong.
+    Raises CatalogError.
     """
-    found: object = parse(text, source=source)
-    document: Mapping[str, Any] = cast(dict[str, Any], found) if isinstance(found, dict) else {}
+    content: object = parse(text, source=source)
+    document: Mapping[str, Any] = cast(dict[str, Any], content) if isinstance(content, dict) else {}
     if document.get(MARK) != VERSION:
         raise CatalogError(f"{source} is no calibration; give a file that `wayfare calibrate --export` wrote.")
     values = LearntValues.parse(document.get("values"), where=f"{source}, values")
@@ -236,7 +238,7 @@ class CalibrationResult:
 @actions("tune", fit="fit a calibration", save="save a calibration", apply="switch a calibration", undo="undo a calibration", import_file="import a calibration")  # fmt: skip
 @dataclass(eq=False)
 class CalibrationService:
-    """What is in force is used by every decision at once. Thread-safe."""
+    """Every decision uses the calibration in force at once. Thread-safe."""
 
     store: Store
     catalogs: CatalogService
@@ -254,30 +256,30 @@ class CalibrationService:
         attention: ToolAttentionParameters | None = None,
         progress: Progress | None = None,
     ) -> CalibrationResult:
-        """Fit to labelled tasks, or to the labels of the catalog where none are given. Nothing is kept yet.
+        """Fit to labelled tasks, or to the labels of the catalog if `tasks` is None. Keeps nothing.
 
-        `attention` holds Tool Attention's threshold in use and its k. Raises WayfareError where there are too few labels.
+        `attention` holds Tool Attention's threshold in use and its k. Raises WayfareError if there are too few labels.
         """
         tasks = None if tasks is None else [task for task in tasks if not task.provenance]  # no person labelled these
-        every = (
+        all_queries = (
             self.feedback.queries(catalog)
             if tasks is None
             else [LabelledQuery(t.subtask, t.server_hint, t.relevant, (), t.question) for t in tasks if t.relevant]
         )
         parameters = (attention or ToolAttentionParameters()).replaced({"similarity": VIEW_WEIGHTS})  # theta is of ISO
         scorer, tool_row = self.catalogs.scorer(catalog), self.catalogs.catalog(catalog).tool_row
-        queries = sampled(every, tool_row)
-        labelled = _tasks(queries) if tasks is None or len(queries) < len(every) else tasks
-        found = fit(queries, scorer, tool_row, known=tasks is None, progress=progress)
+        queries = sampled(all_queries, tool_row)
+        fit_tasks = _tasks(queries) if tasks is None or len(queries) < len(all_queries) else tasks
+        fit_result = fit(queries, scorer, tool_row, known=tasks is None, progress=progress)
         threshold = fit_threshold_on_folds(
-            labelled,
+            fit_tasks,
             lambda task: self.routing.route(
                 task.subtask, catalog=catalog, router=ToolAttention.id, parameters=parameters, record=False
             ),
             k=parameters.n,
             today=parameters.theta,
         )
-        return CalibrationResult(catalog, found, threshold, len(every) - len(queries))
+        return CalibrationResult(catalog, fit_result, threshold, len(all_queries) - len(queries))
 
     def missing(self, catalog: str = SAMPLE) -> int:
         """The number of further labelled sub-tasks that a fit needs, each with a right tool of the catalog."""
@@ -309,10 +311,10 @@ class CalibrationService:
         return self.store.calibrations.active(catalog)
 
     def apply(self, name: str, *, catalog: str = SAMPLE, by: By = OPERATOR) -> Calibration | None:
-        """Switch a calibration on; "" goes back to what Wayfare comes with. Raises UnknownNameError."""
-        chosen = self.store.calibrations.find(catalog, name) if name else None
-        self._switch(catalog, chosen.id if chosen else "", by)
-        return chosen
+        """Switch a calibration on; "" goes back to the shipped values. Raises UnknownNameError."""
+        calibration = self.store.calibrations.find(catalog, name) if name else None
+        self._switch(catalog, calibration.id if calibration else "", by)
+        return calibration
 
     def can_undo(self, catalog: str = SAMPLE) -> bool:
         return bool(steps_to_undo(self.store.calibrations.history(catalog)))
@@ -325,19 +327,19 @@ class CalibrationService:
         return self.active(catalog)
 
     def export(self, catalog: str = SAMPLE, name: str = "") -> str:
-        """A calibration as the text of a file; "" is the one in force. Raises UnknownNameError, WayfareError."""
-        chosen = self.store.calibrations.find(catalog, name) if name else self.active(catalog)
-        if chosen is None:
+        """A calibration as the text of a file; "" is the calibration in force. Raises UnknownNameError, WayfareError."""
+        calibration = self.store.calibrations.find(catalog, name) if name else self.active(catalog)
+        if calibration is None:
             raise WayfareError(f"No calibration of catalog {catalog!r} is switched on; name one, or fit one first.")
         document = {
             MARK: VERSION,
-            "name": chosen.name,
-            "catalog": chosen.catalog,
-            "at": chosen.at.isoformat(),
-            "labels": chosen.labels,
-            "catalog_fingerprint": chosen.catalog_fingerprint,
-            "values": json.loads(chosen.values_json),
-            "report": chosen.report,
+            "name": calibration.name,
+            "catalog": calibration.catalog,
+            "at": calibration.at.isoformat(),
+            "labels": calibration.labels,
+            "catalog_fingerprint": calibration.catalog_fingerprint,
+            "values": json.loads(calibration.values_json),
+            "report": calibration.report,
         }
         return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
@@ -351,9 +353,9 @@ class CalibrationService:
         apply: bool = False,
         by: By = OPERATOR,
     ) -> Calibration:
-        """Keep a calibration that `export` wrote. Tools that this catalog does not have are passed over when it is used.
+        """Keep a calibration that `export` wrote. Its tools that this catalog lacks have no effect.
 
-        Raises CatalogError that says what is wrong with the file.
+        Raises CatalogError if the file is wrong.
         """
         file = read(text, source=source, signals=self.catalogs.scorer(catalog).weights)
         return self._keep(catalog, replace(file, name=name or file.name), apply=apply, by=by)
@@ -383,8 +385,8 @@ class CalibrationService:
         self.learnt.forget(catalog)
 
     def _next_name(self, catalog: str) -> str:
-        taken = {calibration.name for calibration in self.of_catalog(catalog)}
-        return next(name for number in range(1, len(taken) + 2) if (name := f"fit {number}") not in taken)
+        names = {calibration.name for calibration in self.of_catalog(catalog)}
+        return next(name for number in range(1, len(names) + 2) if (name := f"fit {number}") not in names)
 
 
 def _tasks(queries: Sequence[LabelledQuery]) -> list[Task]:

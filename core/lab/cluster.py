@@ -1,7 +1,7 @@
-"""Runs and sweeps on a Ray cluster, `pip install wayfare[ray]`: the same results in the same order as on one machine.
+"""Runs and sweeps on a Ray cluster, `pip install wayfare[ray]`: with the results and the order of one machine.
 
-Each worker is a Ray actor with one CPU and an app over a copy of the store. If a worker is lost, another one repeats its
-part; the seeds of the parameters are the only source of randomness.
+Each worker is a Ray actor with one CPU and an app over a copy of the store. If a worker is lost, another worker repeats
+its part. The seeds of the parameters are the only source of randomness.
 """
 
 from __future__ import annotations
@@ -51,20 +51,22 @@ class Worker:
         return True
 
     def routed(self, catalog: Catalog, router: str, tasks: str, hints: bool, parameters: Parameters) -> list[Routed]:
-        read, name = read_tasks(tasks.encode(), source="the cluster"), self._known(catalog)
-        return list(self._app.lab.routed(read, catalog=name, router=router, parameters=parameters, server_hints=hints))
+        work_tasks, name = read_tasks(tasks.encode(), source="the cluster"), self._known(catalog)
+        return list(
+            self._app.lab.routed(work_tasks, catalog=name, router=router, parameters=parameters, server_hints=hints)
+        )
 
     def points(
         self, catalog: Catalog, router: str, tasks: str, hints: bool, points: Sequence[Parameters]
     ) -> list[Mapping[str, Any]]:
-        read, name = read_tasks(tasks.encode(), source="the cluster"), self._known(catalog)
-        return list(self._app.sweeps.measured(read, points, catalog=name, router=router, hints=hints))
+        work_tasks, name = read_tasks(tasks.encode(), source="the cluster"), self._known(catalog)
+        return list(self._app.sweeps.measured(work_tasks, points, catalog=name, router=router, hints=hints))
 
     def _known(self, catalog: Catalog) -> str:
-        """The catalog's name. A catalog outside the store, such as a file's, is added as it was sent. It comes with every
-        part and is indexed again only if its content changed."""
-        stored = {info.name for info in self._app.catalogs.infos()}
-        if catalog.name not in stored and self._sent.get(catalog.name) != catalog:
+        """The catalog's name. Adds a catalog that the store lacks, such as a file's. It comes with every part and is indexed
+        again only if its content changed."""
+        names = {info.name for info in self._app.catalogs.infos()}
+        if catalog.name not in names and self._sent.get(catalog.name) != catalog:
             self._app.catalogs.add(catalog, "sent to a worker")
             self._sent[catalog.name] = catalog
         return catalog.name
@@ -73,7 +75,7 @@ class Worker:
 class RaySpread:
     """A cluster by its address. `auto` is the cluster of this machine, or this machine alone. Close it, or use `with`.
 
-    `opened` makes a worker's app. `hired` counts the workers that took part, `lost` those that were lost. Raises WayfareError if
+    `opened` makes a worker's app. `hired` counts the workers that took part, `lost` the lost workers. Raises WayfareError if
     there is no such cluster, or if its last worker is lost.
     """
 
@@ -87,26 +89,26 @@ class RaySpread:
             self._join(address)
         self._tables, self._opened = self._ray.put(dict(tables)), opened
         self._idle: deque[Any] = deque()
-        self._starting: dict[Any, Any] = {}  # by the answer that says that they are ready
+        self._starting: dict[Any, Any] = {}  # by the answer of `ready`
         self.hired = self.lost = 0
         self._because = ""
 
     def routed(self, work: Work, parameters: Parameters, *, known: int) -> Iterator[Routed]:
         starts = range(known, len(work.tasks), TOGETHER)
-        calls = [("routed", (*_sent(work, work.tasks[at : at + TOGETHER]), parameters)) for at in starts]
-        waiting: dict[int, list[Routed]] = {}
-        following = 0
-        for at, found in self._done(calls):
-            waiting[at] = found
-            while following in waiting:
-                yield from waiting.pop(following)
-                following += 1
+        calls = [("routed", (*_sent(work, work.tasks[start : start + TOGETHER]), parameters)) for start in starts]
+        pending: dict[int, list[Routed]] = {}
+        next_number = 0
+        for number, block in self._done(calls):
+            pending[number] = block
+            while next_number in pending:
+                yield from pending.pop(next_number)
+                next_number += 1
 
     def points(
         self, work: Work, blocks: Sequence[Sequence[Parameters]]
     ) -> Iterator[tuple[int, list[Mapping[str, Any]]]]:
-        sent = _sent(work, work.tasks)
-        yield from self._done([("points", (*sent, list(block))) for block in blocks])
+        arguments = _sent(work, work.tasks)
+        yield from self._done([("points", (*arguments, list(block))) for block in blocks])
 
     def close(self) -> None:
         for worker in (*self._idle, *self._starting.values()):
@@ -138,24 +140,24 @@ class RaySpread:
     def _done(self, calls: Sequence[tuple[str, tuple[Any, ...]]]) -> Iterator[tuple[int, Any]]:
         """The result of each call with its position, as soon as it is known."""
         self._hire(len(calls))
-        waiting, running = deque(range(len(calls))), dict[Any, tuple[int, Any]]()
+        queue, running = deque(range(len(calls))), dict[Any, tuple[int, Any]]()
         try:
-            while waiting or running:
-                while waiting and self._idle:
-                    at, worker = waiting.popleft(), self._idle.popleft()
-                    method, given = calls[at]
-                    running[getattr(worker, method).remote(*given)] = (at, worker)
+            while queue or running:
+                while queue and self._idle:
+                    number, worker = queue.popleft(), self._idle.popleft()
+                    method, arguments = calls[number]
+                    running[getattr(worker, method).remote(*arguments)] = (number, worker)
                 answer = self._next([*self._starting, *running], at_work=bool(running))
                 if answer in self._starting:
                     self._started(answer)
                     continue
-                at, worker = running.pop(answer)
-                found = self._given(answer)
-                if found is None:
-                    waiting.appendleft(at)
+                number, worker = running.pop(answer)
+                result = self._given(answer)
+                if result is None:
+                    queue.appendleft(number)
                     continue
                 self._idle.append(worker)
-                yield at, found
+                yield number, result
         finally:
             self._idle.extend(worker for _, worker in running.values())
 
@@ -178,7 +180,7 @@ class RaySpread:
             self.hired += 1
 
     def _given(self, answer: Any) -> Any:
-        """A worker's result, None if the worker is lost. Raises what the worker raised."""
+        """A worker's result, None if the worker is lost. Raises the worker's error."""
         exceptions = self._ray.exceptions
         try:
             return self._ray.get(answer)
@@ -191,9 +193,9 @@ class RaySpread:
 
     def _hire(self, most: int) -> None:
         """Start one worker per CPU of the cluster, at most one per part of the work."""
-        wanted = min(most, max(1, int(self._ray.cluster_resources().get("CPU", 1))))
+        count = min(most, max(1, int(self._ray.cluster_resources().get("CPU", 1))))
         actor = self._ray.remote(num_cpus=1, scheduling_strategy="SPREAD")(Worker)
-        for _ in range(wanted - len(self._idle) - len(self._starting)):
+        for _ in range(count - len(self._idle) - len(self._starting)):
             worker = actor.remote(self._tables, self._opened)
             self._starting[worker.ready.remote()] = worker
 

@@ -1,4 +1,4 @@
-"""Equal function sets of a catalog: pairs proposed, judged, joined, given out and taken in."""
+"""Equal function sets of a catalog: pairs proposed, judged, joined, exported and imported."""
 
 from __future__ import annotations
 
@@ -28,38 +28,41 @@ from core.relevance.vectors import Progress, nearest_above
 from core.store import Store
 
 NEAREST, LEAST_COSINE = 10, SAME_HIGH
-MOST_PROPOSED = 10_000  # pairs: more than anybody judges
+MOST_PROPOSED = 10_000  # pairs, more than people judge
 MOST_REQUESTS, LEAST_NEAR, CONFUSED = 20_000, 0.5, 0.25
 
 
 def proposed(
     tools: Sequence[Tool], own: Vectors, most: int = MOST_PROPOSED, *, progress: Progress | None = None
 ) -> tuple[tuple[Proposal, ...], int]:
-    """Each tool with those of its ten nearest (ETOM, section 3) that may do the same by the vectors of decisions, (T, D): each pair
-    once, the nearest first, and the number of pairs that were left out."""
-    one, other, cosine = nearest_above(own, NEAREST, LEAST_COSINE, progress=progress)
-    low, high = np.minimum(one, other), np.maximum(one, other)
+    """Pairs of tools that may be equal by the vectors of decisions, (T, D), each tool with its ten nearest (ETOM, section 3). The nearest
+    pairs come first. Also the number of left-out pairs."""
+    left, right, cosine = nearest_above(own, NEAREST, LEAST_COSINE, progress=progress)
+    low, high = np.minimum(left, right), np.maximum(left, right)
     _, first = np.unique(low * len(tools) + high, return_index=True)
     first = first[np.argsort(-cosine[first], kind="stable")]
-    pairs = [(*ordered(tools[int(low[at])].id, tools[int(high[at])].id), float(cosine[at])) for at in first[:most]]
+    pairs = [
+        (*ordered(tools[int(low[place])].id, tools[int(high[place])].id), float(cosine[place]))
+        for place in first[:most]
+    ]
     pairs.sort(key=lambda pair: (-pair[2], pair[:2]))
     return tuple(Proposal(*names, cosine=min(1.0, near)) for *names, near in pairs), max(0, len(first) - most)
 
 
 def confused(tools: Sequence[str], given: Given, known: Container[tuple[str, str]] = ()) -> tuple[Confused, ...]:
-    """Pairs of tools that may do the same by their questions (ETOM, 3.2, top-down): of each tool's example requests a quarter, and at
-    least two, are nearest to one of the other's. Pairs that are `known` are left out. Most often mistaken first.
+    """Pairs of tools that may be equal by their questions (ETOM, 3.2, top-down). A quarter of each tool's example requests, and at least
+    two, are nearest to a request of the other. `known` pairs are left out. Most often mistaken first.
 
-    Of more than 20,000 requests those of so many drawn tools are compared.
+    Of more than 20,000 requests, the requests of random tools are compared.
     """
     sizes = np.bincount(given.owners, minlength=len(tools))
     if len(given.owners) > MOST_REQUESTS:
         order = np.random.default_rng(0).permutation(len(tools))
-        drawn = order[np.cumsum(sizes[order]) <= MOST_REQUESTS]
-        given = given.some(np.isin(given.owners, drawn))
-    asked, nearest, _ = nearest_above(given.vectors, 1, LEAST_NEAR)
+        chosen_tools = order[np.cumsum(sizes[order]) <= MOST_REQUESTS]
+        given = given.some(np.isin(given.owners, chosen_tools))
+    requests, nearest, _ = nearest_above(given.vectors, 1, LEAST_NEAR)
     times: Counter[tuple[int, int]] = Counter(
-        zip(given.owners[asked].tolist(), given.owners[nearest].tolist(), strict=True)
+        zip(given.owners[requests].tolist(), given.owners[nearest].tolist(), strict=True)
     )
     often = {pair for pair, count in times.items() if pair[0] != pair[1] and count >= max(2, CONFUSED * sizes[pair[0]])}
     mutual = [
@@ -67,32 +70,36 @@ def confused(tools: Sequence[str], given: Given, known: Container[tuple[str, str
         for a, b in often
         if (b, a) in often and tools[a] < tools[b]
     ]
-    found = [pair for pair in mutual if pair.kind != "opposite" and (pair.one, pair.other) not in known]
-    return tuple(sorted(found, key=lambda pair: (-pair.both, pair.one, pair.other)))
+    pairs = [pair for pair in mutual if pair.kind != "opposite" and (pair.one, pair.other) not in known]
+    return tuple(sorted(pairs, key=lambda pair: (-pair.both, pair.one, pair.other)))
 
 
 def widened(tasks: Sequence[Task], sets: Sets) -> tuple[Task, ...]:
-    """The tasks with every tool right that is equal to a right one, in `relevant` and in the steps of plans.
+    """The tasks with every equal tool of a right tool, in `relevant` and in the steps of plans.
 
-    A task's own tools stay first: level 1 asks for the first of them.
+    A task's own tools stay first, because level 1 asks for the first tool.
 
     >>> (task,) = widened([Task("t", "x", relevant=("a::r",), plan=(Step("a::r"),))], ((("a::r", "b::r")),))
     >>> task.relevant, task.plan[0].equal
     (('a::r', 'b::r'), ('b::r',))
     """
-    of = {tool: tools for tools in sets for tool in tools}
+    set_of = {tool: tools for tools in sets for tool in tools}
     return tuple(
-        replace(task, relevant=_with_equal(task.relevant, of), plan=tuple(_step(step, of) for step in task.plan))
+        replace(
+            task, relevant=_with_equal(task.relevant, set_of), plan=tuple(_step(step, set_of) for step in task.plan)
+        )
         for task in tasks
     )
 
 
-def _step(step: Step, of: Mapping[str, Sequence[str]]) -> Step:
-    return replace(step, equal=tuple(tool for tool in _with_equal((step.tool, *step.equal), of) if tool != step.tool))
+def _step(step: Step, set_of: Mapping[str, Sequence[str]]) -> Step:
+    return replace(
+        step, equal=tuple(tool for tool in _with_equal((step.tool, *step.equal), set_of) if tool != step.tool)
+    )
 
 
-def _with_equal(tools: Sequence[str], of: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys((*tools, *(equal for tool in tools for equal in of.get(tool, ())))))
+def _with_equal(tools: Sequence[str], set_of: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((*tools, *(equal for tool in tools for equal in set_of.get(tool, ())))))
 
 
 KIND = "wayfare equal function sets"
@@ -102,8 +109,8 @@ EXPORTED = '{"sets": [["server::tool", "server::tool"]]} or a file that Export w
 
 @dataclass(frozen=True, slots=True)
 class EqualSets:
-    """The proposals of a catalog with their judgments, the sets, judged pairs beyond the proposals, and pairs that were judged
-    different and are in one set. `left_out` counts the pairs that are near enough, too, but further than the proposed ones."""
+    """The proposals of a catalog with their judgments, the sets, other judged pairs, and pairs of one set that were judged
+    different. `left_out` counts the near pairs beyond the proposed ones."""
 
     proposals: tuple[Proposal, ...]
     sets: Sets
@@ -113,12 +120,12 @@ class EqualSets:
 
     @property
     def judged(self) -> int:
-        return sum(not one.open for one in self.proposals)
+        return sum(not proposal.open for proposal in self.proposals)
 
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """The number of imported pairs, and of pairs with a tool that the catalog does not have."""
+    """The number of imported pairs, and of pairs with a tool that the catalog lacks."""
 
     taken: int
     unknown: int
@@ -137,30 +144,33 @@ class EqualSetsService:
 
     def of_catalog(self, catalog: str) -> EqualSets:
         """The equal sets of a catalog. Builds a missing index."""
-        judged = self.store.equal_judgments.of_catalog(catalog)
-        says = {one.pair: one.says for one in judged}
+        judgments = self.store.equal_judgments.of_catalog(catalog)
+        says = {judgment.pair: judgment.says for judgment in judgments}
         sets = self.sets(catalog)
         proposals, left_out = self.propose(catalog)
-        of = {tool: number for number, tools in enumerate(sets) for tool in tools}
+        set_of = {tool: number for number, tools in enumerate(sets) for tool in tools}
         pairs = tuple(
             replace(
-                one,
-                says=says.get((one.one, one.other), ""),
-                follows=(one.one, one.other) not in says and of.get(one.one, -1) == of.get(one.other, -2),
+                proposal,
+                says=says.get((proposal.one, proposal.other), ""),
+                follows=(proposal.one, proposal.other) not in says
+                and set_of.get(proposal.one, -1) == set_of.get(proposal.other, -2),
             )
-            for one in proposals
+            for proposal in proposals
         )
-        known = {(one.one, one.other) for one in pairs}
+        known_pairs = {(pair.one, pair.other) for pair in pairs}
         return EqualSets(
-            pairs, sets, tuple(one for one in judged if one.pair not in known), contradictions(judged, sets),
+            pairs, sets, tuple(judgment for judgment in judgments if judgment.pair not in known_pairs), contradictions(judgments, sets),
             left_out,
         )  # fmt: skip
 
     def sets(self, catalog: str) -> Sets:
-        """The sets that follow from pairs judged equal, over the tools of the catalog."""
+        """The sets of the pairs judged equal, over the tools of the catalog."""
         tools = self.catalogs.catalog(catalog).tool_row
-        judged = self.store.equal_judgments.of_catalog(catalog)
-        return joined(one.pair for one in judged if one.says == "equal" and {*one.pair} <= tools.keys())
+        judgments = self.store.equal_judgments.of_catalog(catalog)
+        return joined(
+            judgment.pair for judgment in judgments if judgment.says == "equal" and {*judgment.pair} <= tools.keys()
+        )
 
     def judge(self, catalog: str, one: str, other: str, says: Says | None) -> None:
         """Keep a judgment of two tools; None takes it back. Raises UnknownNameError for an unknown tool."""
@@ -176,8 +186,11 @@ class EqualSetsService:
         self.learnt.forget(catalog)  # equal tools share labels
 
     def export(self, catalog: str) -> str:
-        judged = self.store.equal_judgments.of_catalog(catalog)
-        pairs = [{"tools": list(one.pair), "says": one.says, "at": one.at.isoformat()} for one in judged]
+        judgments = self.store.equal_judgments.of_catalog(catalog)
+        pairs = [
+            {"tools": list(judgment.pair), "says": judgment.says, "at": judgment.at.isoformat()}
+            for judgment in judgments
+        ]
         document = {
             "kind": KIND,
             "catalog": catalog,
@@ -187,35 +200,35 @@ class EqualSetsService:
         return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
     def import_file(self, data: bytes, *, source: str, catalog: str) -> Imported:
-        """Keep the pairs of an exported file, or the sets of a file without pairs. They replace judgments of the same pairs. Raises
+        """Keep the pairs of an exported file, or the sets of a file without pairs. They replace earlier judgments of a pair. Raises
         CatalogError."""
         try:
             document = json.loads(data)
         except (ValueError, RecursionError):
             raise CatalogError(f"{source}: it is not JSON; give {EXPORTED}.") from None
-        said = _pairs(documents.read(_File, document, source, advice=f"give {EXPORTED}"), source)
+        pairs = _pairs(documents.read(_File, document, source, advice=f"give {EXPORTED}"), source)
         tools, now = self.catalogs.catalog(catalog).tool_row, self.now()
-        taken = [
-            EqualJudgment(catalog, *ordered(one, other), says, now)
-            for one, other, says in said
-            if one in tools and other in tools
+        judgments = [
+            EqualJudgment(catalog, *ordered(tool, other), says, now)
+            for tool, other, says in pairs
+            if tool in tools and other in tools
         ]
-        self.store.equal_judgments.save(taken)
+        self.store.equal_judgments.save(judgments)
         self.learnt.forget(catalog)
-        return Imported(len(taken), len(said) - len(taken))
+        return Imported(len(judgments), len(pairs) - len(judgments))
 
     def proposed(self, catalog: str) -> bool:
-        """Whether the pairs of a prepared catalog were found already, so that `of_catalog` takes a moment."""
-        known = self._proposed.get(catalog)
-        return known is not None and known[0] is self.catalogs.own(catalog)[1]
+        """Whether the pairs of a prepared catalog are known, so `of_catalog` takes a moment."""
+        entry = self._proposed.get(catalog)
+        return entry is not None and entry[0] is self.catalogs.own(catalog)[1]
 
     def propose(self, catalog: str, progress: Progress | None = None) -> tuple[tuple[Proposal, ...], int]:
-        """Find the pairs of a catalog, once. Builds a missing index. `progress` gets the tools that are compared, and of how many."""
-        opened, own = self.catalogs.own(catalog)
-        known = self._proposed.get(catalog)
-        if known is None or known[0] is not own:
-            known = self._proposed[catalog] = (own, proposed(opened.tools, own[:], progress=progress))
-        return known[1]
+        """Find the pairs of a catalog, once. Builds a missing index. `progress` gets the number of compared tools, and of all."""
+        opened, vectors = self.catalogs.own(catalog)
+        entry = self._proposed.get(catalog)
+        if entry is None or entry[0] is not vectors:
+            entry = self._proposed[catalog] = (vectors, proposed(opened.tools, vectors[:], progress=progress))
+        return entry[1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,7 +244,7 @@ class _File:
 
 
 def _pairs(file: _File, source: str) -> list[tuple[str, str, Says]]:
-    """The pairs of a file, or those of its sets. Raises CatalogError if it has neither."""
+    """The pairs of a file, or of its sets. Raises CatalogError if it has neither."""
     if file.pairs is not None:
         return [(*dict.fromkeys(pair.tools), pair.says) for pair in file.pairs]  # type: ignore[misc]
     if file.sets is None:

@@ -1,10 +1,10 @@
 """Playing routed tasks out: how many are solved, and at which cost. Algorithm 1 of EHRR without a model.
 
-A task of several steps is split into sub-tasks by rules, as a person would ask for it; each sub-task is routed once. Candidates are
-tried in order, at most `ROUNDS` for each step that the sub-task is for: the last sub-task is for all steps that are left, each other
-one for one step. A tool serves the first step that it is right for, if that step's inputs are there. A tool that serves no step is
-an invalid tool call: it takes its time and its price and solves nothing. A right one succeeds by its declared reliability,
-r_ij (1 - pfail_i), drawn for every seed. A decision without a right tool among the tried ones is an invalid route call.
+A task of several steps is split into sub-tasks by rules; each sub-task is routed once. Candidates are tried in order, at most
+`ROUNDS` for each step of the sub-task. The last sub-task has all steps that are left, each other sub-task one step. A tool serves
+the first step that it is right for, if that step's inputs are there. A tool that serves no step is an invalid tool call, which takes
+its time and its price and solves nothing. A right tool succeeds by its declared reliability, r_ij (1 - pfail_i), drawn for every
+seed. A decision without a right tool among the tried tools is an invalid route call.
 
     solved = all steps are solved                          value = V * solved - price - time / kappa      per task, USD; kappa in s per USD
 """
@@ -25,16 +25,15 @@ from core.domain.trace import DROPS, KEPT
 from core.planning.decomposition import decompose
 from core.routers.context import RoutingContext
 
-# One task as it was routed
+# A routed task
 
 ABSENT = "absent"
 
 
 @dataclass(frozen=True, slots=True)
 class Routed:
-    """One task as it was decided: candidates, best first; `dropped_by`; the decision's ms; the tokens that it put before a model; the tools
-    that the router would call, None if an earlier version of Wayfare stored the task; what a call of each candidate pays in USD, None
-    for the listed prices.
+    """A decided task: candidates, best first; `dropped_by`; the decision's ms; its tokens before a model; the tools that the router would
+    call, None if an earlier version of Wayfare stored the task; the USD of a call of each candidate, None for the listed prices.
 
     It is small, because an unfinished run stores one for each task.
     """
@@ -60,11 +59,11 @@ class Routed:
 
     @classmethod
     def parse(cls, document: Mapping[str, Any]) -> Self:
-        found = dict(document)
+        values = dict(document)
         for name in ("candidates", "called", "payments_usd"):
-            if found.get(name) is not None:
-                found[name] = tuple(found[name])
-        return cls(**found)
+            if values.get(name) is not None:
+                values[name] = tuple(values[name])
+        return cls(**values)
 
 
 def predicted_tools(decision: Decision) -> tuple[str, ...]:
@@ -99,12 +98,12 @@ def sub_tasks(task: Task) -> tuple[Task, ...]:
     parts = decompose(task.subtask) if task.relevant and len(task.plan) > 1 else ()
     if len(parts) < 2:
         return (task,)
-    return tuple(replace(task, id=f"{task.id}#{at}", subtask=part.text) for at, part in enumerate(parts, 1))
+    return tuple(replace(task, id=f"{task.id}#{number}", subtask=part.text) for number, part in enumerate(parts, 1))
 
 
 @dataclass(frozen=True, slots=True)
 class _Steps:
-    """The steps of a task: each with its right tools and the steps whose results it needs. A task without a plan has one step."""
+    """The steps of a task, each with its right tools and the steps that it needs. A task without a plan has one step."""
 
     right: tuple[frozenset[str], ...]
     needs: tuple[tuple[int, ...], ...]
@@ -138,7 +137,7 @@ LiveCall = Callable[[int], tuple[bool, float] | None]  # a tool's row -> went we
 class Playing:
     """How tasks are played out: the options of `wayfare bench --execute`, stored with a run. `n` candidates are routed.
 
-    With `split`, a task of several steps is routed by its sub-tasks, else once as a whole.
+    With `split`, a task of several steps is routed by its sub-tasks, else as a whole.
     """
 
     n: int
@@ -153,7 +152,7 @@ class Playing:
         return cls(**{"split": False, **document})
 
     def routed(self, tasks: Sequence[Task]) -> list[Task]:
-        """Returns what is routed for these tasks, in order: their sub-tasks, or the tasks themselves."""
+        """Returns the routed parts of tasks, in order: their sub-tasks, or the tasks themselves."""
         return [part for task in tasks for part in (sub_tasks(task) if self.split else (task,))]
 
 
@@ -167,18 +166,18 @@ class Interval:
 
     @classmethod
     def of(cls, values: Floats) -> Interval:
-        known = values[np.isfinite(values)]
-        if not len(known):
+        finite = values[np.isfinite(values)]
+        if not len(finite):
             return cls(float("nan"), float("nan"), float("nan"))
-        half = 1.96 * float(known.std(ddof=1)) / np.sqrt(len(known)) if len(known) > 1 else 0.0
-        return cls(float(known.mean()), float(known.mean() - half), float(known.mean() + half))
+        half = 1.96 * float(finite.std(ddof=1)) / np.sqrt(len(finite)) if len(finite) > 1 else 0.0
+        return cls(float(finite.mean()), float(finite.mean() - half), float(finite.mean() + half))
 
 
 @dataclass(frozen=True, slots=True)
 class ExecutionRun:
     """One router over all possible tasks. Means per task over seeds, or per solved task as the name says.
 
-    `success_rate` is the share of tasks with all steps solved, `step_success_rate` that of solved steps.
+    `success_rate` is the share of tasks with all steps solved, `step_success_rate` the share of solved steps.
     """
 
     router: str
@@ -197,12 +196,14 @@ class ExecutionRun:
 
     def to_json(self) -> dict[str, object]:
         values = {field.name: getattr(self, field.name) for field in fields(self)}
-        found: dict[str, Interval] = {name: one for name, one in values.items() if isinstance(one, Interval)}
-        finite = {name: one for name, one in found.items() if np.isfinite(one.mean)}
+        intervals: dict[str, Interval] = {
+            name: interval for name, interval in values.items() if isinstance(interval, Interval)
+        }
+        finite = {name: interval for name, interval in intervals.items() if np.isfinite(interval.mean)}
         return {
-            **{name: (one.mean if name in finite else None) for name, one in found.items()},
+            **{name: (interval.mean if name in finite else None) for name, interval in intervals.items()},
             "unpriced_tries": self.unpriced_tries,
-            "intervals": {name: [one.low, one.high] for name, one in finite.items()},
+            "intervals": {name: [interval.low, interval.high] for name, interval in finite.items()},
         }
 
 
@@ -219,22 +220,22 @@ def play(
     *,
     live: LiveCall | None = None,
 ) -> ExecutionRun:
-    """Play possible tasks whose parts (`Playing.routed`) are routed, one `routed` for each part. `context` holds the declared figures that
-    outcomes are drawn from.
+    """Play possible tasks with routed parts (`Playing.routed`), one `routed` for each part. Outcomes are drawn from the declared
+    figures of `context`.
 
-    The draws belong to a task and its tools: two routers that try the same tool have the same luck. `live` calls a tool (its row)
-    and returns whether it succeeded and its seconds, or None for a tool that may not be called, whose outcome is then drawn.
+    The draws belong to a task and its tools, so two routers that try a tool have equal luck. `live` calls a tool (its row) and
+    returns whether it succeeded and its seconds, or None for a tool that may not be called. Its outcome is then drawn.
     Raises ValueError without a task.
     """
-    left, played = iter(routed), list[Tries]()
+    rest, tries = iter(routed), list[Tries]()
     for task in tasks:
-        parts = [next(left) for _ in playing.routed([task])]
-        played.append(_played(task, parts, context, playing.seeds, live))
-    if not played:
+        parts = [next(rest) for _ in playing.routed([task])]
+        tries.append(_played(task, parts, context, playing.seeds, live))
+    if not tries:
         raise ValueError("no task names a tool that can do it")
 
     def of(name: str) -> Floats:
-        return np.stack([one[name] for one in played]).astype(np.float64)  # (tasks, seeds)
+        return np.stack([row[name] for row in tries]).astype(np.float64)  # (tasks, seeds)
 
     solved, usd, time_s = of("solved"), of("usd"), of("time_s")
     invalid_routes, invalid_tools = of("invalid_routes"), of("invalid_tools")
@@ -242,7 +243,7 @@ def play(
     per_solved = np.divide(1.0, count, out=np.full(playing.seeds, np.nan), where=count > 0)
     return ExecutionRun(
         router=router,
-        n=len(played),
+        n=len(tries),
         success_rate=Interval.of(solved.mean(axis=0)),
         step_success_rate=Interval.of(of("steps").sum(axis=0) / sum(len(_Steps.of(task)) for task in tasks)),
         usd_per_solved=Interval.of(usd.sum(axis=0) * per_solved),
@@ -253,7 +254,7 @@ def play(
         invalid_calls=Interval.of((invalid_routes + invalid_tools).mean(axis=0)),
         value=Interval.of((playing.value_usd * solved - usd - time_s / playing.s_per_usd).mean(axis=0)),
         usd_per_task=Interval.of(usd.mean(axis=0)),
-        unpriced_tries=float(of("unpriced")[:, 0].sum()) / len(played),
+        unpriced_tries=float(of("unpriced")[:, 0].sum()) / len(tries),
     )
 
 
@@ -264,22 +265,22 @@ def _played(task: Task, parts: Sequence[Routed], context: RoutingContext, seeds:
     connected: set[int] = set()
     unpriced = 0
     for part, routed in enumerate(parts):
-        begun, last = ~done.all(axis=0), part == len(parts) - 1
-        before = done.sum(axis=0)
-        tried = [context.tool_ids.index(name) for name in routed.candidates[: steps.tries(part, len(parts))]]
-        tokens += begun * routed.tokens
-        invalid_routes += begun & (not any(context.tool_ids[row] in right for row in tried for right in steps.right))
-        for row, paid in zip(tried, _payments(routed, tried, context), strict=True):
-            going = ~done.all(axis=0) & (last | (done.sum(axis=0) == before))
-            unpriced += bool(np.isnan(paid))
-            usd += going * float(np.nan_to_num(paid))
-            measured = live(row) if live is not None else None
-            time_s += going * (_declared_s(context, row, connected) if measured is None else measured[1])
+        active, last = ~done.all(axis=0), part == len(parts) - 1
+        done_before = done.sum(axis=0)
+        rows = [context.tool_ids.index(name) for name in routed.candidates[: steps.tries(part, len(parts))]]
+        tokens += active * routed.tokens
+        invalid_routes += active & (not any(context.tool_ids[row] in right for row in rows for right in steps.right))
+        for row, usd_of_call in zip(rows, _payments(routed, rows, context), strict=True):
+            going = ~done.all(axis=0) & (last | (done.sum(axis=0) == done_before))
+            unpriced += bool(np.isnan(usd_of_call))
+            usd += going * float(np.nan_to_num(usd_of_call))
+            live_result = live(row) if live is not None else None
+            time_s += going * (_declared_s(context, row, connected) if live_result is None else live_result[1])
             connected.add(int(context.tool_server[row]))
             succeeds = (
                 _luck(task, part, context.tool_ids[row], seeds) < chance(context, row)
-                if measured is None
-                else np.full(seeds, measured[0])
+                if live_result is None
+                else np.full(seeds, live_result[0])
             )
             serves = np.zeros(seeds, dtype=np.bool_)
             for step, right in enumerate(steps.right):
@@ -294,10 +295,10 @@ def _played(task: Task, parts: Sequence[Routed], context: RoutingContext, seeds:
     }  # fmt: skip
 
 
-def _payments(routed: Routed, tried: Sequence[int], context: RoutingContext) -> Floats:
+def _payments(routed: Routed, rows: Sequence[int], context: RoutingContext) -> Floats:
     if routed.payments_usd is None:
-        return context.statistics.tools.price_usd[list(tried)]
-    return np.array(routed.payments_usd[: len(tried)], dtype=np.float64)
+        return context.statistics.tools.price_usd[list(rows)]
+    return np.array(routed.payments_usd[: len(rows)], dtype=np.float64)
 
 
 def chance(context: RoutingContext, row: int) -> float:
@@ -313,17 +314,17 @@ def _declared_s(context: RoutingContext, row: int, connected: Collection[int]) -
 
 
 def _luck(task: Task, part: int, tool: str, seeds: int) -> Floats:
-    """Uniform draws for a part of a task and a tool, one per seed, the same for every router."""
+    """Uniform draws for a part of a task and a tool, one per seed, equal for all routers."""
     name = f"{task.id}/{task.subtask}/{tool}" + (f"/{part}" if part else "")
     return np.random.default_rng(zlib.crc32(name.encode())).random(seeds)
 
 
-# Expected outcomes: the same without draws, by the chance of each set of solved steps
+# Expected outcomes without draws, by the chance of each set of solved steps
 
 
 @dataclass(frozen=True, slots=True)
 class ExpectedOutcome:
-    """For one task: the chance that it is solved, and the expected USD, seconds, and calls of tools that cannot do the next step."""
+    """For one task: the chance to be solved, and the expected USD, seconds, and calls of tools that serve no step."""
 
     solved: float
     usd: float
@@ -334,30 +335,30 @@ class ExpectedOutcome:
 def expected_outcome(
     task: Task, parts: Sequence[Sequence[int]], context: RoutingContext, payments: Sequence[Floats] | None = None
 ) -> ExpectedOutcome:
-    """`parts` has the candidates of each sub-task, rows of tools, best first; `context` holds the figures that outcomes follow; `payments`
-    what a call of each candidate pays in USD, None for the listed prices."""
+    """`parts` has the candidates of each sub-task, rows of tools, best first; `context` the figures of outcomes; `payments` the USD of a call
+    of each candidate, None for the listed prices."""
     steps, prices = _Steps.of(task), context.statistics.tools.price_usd
     states: dict[frozenset[int], float] = {frozenset(): 1.0}  # solved steps: their chance
     usd, seconds, invalid_tools = 0.0, 0.0, 0.0
     connected: set[int] = set()
     for part, candidates in enumerate(parts):
         ended: dict[frozenset[int], float] = {}  # for a part that has solved its step
-        paid = prices[list(candidates)] if payments is None else payments[part]
-        for row, usd_of_call in zip(candidates[: steps.tries(part, len(parts))], paid, strict=False):
+        call_prices = prices[list(candidates)] if payments is None else payments[part]
+        for row, usd_of_call in zip(candidates[: steps.tries(part, len(parts))], call_prices, strict=False):
             going = sum(share for done, share in states.items() if len(done) < len(steps))
             usd += going * float(np.nan_to_num(usd_of_call))
             seconds += going * _declared_s(context, row, connected)
             connected.add(int(context.tool_server[row]))
-            after: dict[frozenset[int], float] = {}
+            next_states: dict[frozenset[int], float] = {}
             for done, share in states.items():
                 step = next((s for s in range(len(steps)) if _serves(steps, s, context.tool_ids[row], done)), None)
-                won = share * chance(context, row) if step is not None else 0.0
+                gain = share * chance(context, row) if step is not None else 0.0
                 invalid_tools += share if step is None and len(done) < len(steps) else 0.0
-                after[done] = after.get(done, 0.0) + share - won
+                next_states[done] = next_states.get(done, 0.0) + share - gain
                 if step is not None:
-                    into = after if part == len(parts) - 1 else ended
-                    into[done | {step}] = into.get(done | {step}, 0.0) + won
-            states = after
+                    target = next_states if part == len(parts) - 1 else ended
+                    target[done | {step}] = target.get(done | {step}, 0.0) + gain
+            states = next_states
         for done, share in ended.items():
             states[done] = states.get(done, 0.0) + share
     return ExpectedOutcome(

@@ -1,4 +1,4 @@
-"""A run against an earlier one of the same tasks: measures that fell, tasks that were lost, changes of the catalog since.
+"""A run against an earlier run over its tasks: measures that fell, lost tasks, changes of the catalog since.
 
 The earlier run is the document that `wayfare bench --json` printed.
 """
@@ -26,7 +26,7 @@ Entries = Mapping[str, Mapping[str, Any]]
 
 @dataclass(frozen=True)
 class CatalogDigest:
-    """For each server and tool by its id: digests of texts and schema, and the declared figures. Prices are those in force."""
+    """For each server and tool by its id: digests of texts and schema, and the declared figures. Prices are the prices in force."""
 
     name: str
     servers: Entries
@@ -37,13 +37,13 @@ class CatalogDigest:
         asks, prices = statistics.servers.ask_usd.tolist(), statistics.tools.price_usd.tolist()
         return cls(
             catalog.name,
-            {one.name: _server(one, ask) for one, ask in zip(catalog.servers, asks, strict=True)},
-            {one.id: _tool(one, price) for one, price in zip(catalog.tools, prices, strict=True)},
+            {server.name: _server(server, ask) for server, ask in zip(catalog.servers, asks, strict=True)},
+            {tool.id: _tool(tool, price) for tool, price in zip(catalog.tools, prices, strict=True)},
         )
 
     @cached_property
     def fingerprint(self) -> str:
-        """16 hexadecimal digits, equal if routing reads the same. The order of servers and tools does not count."""
+        """16 hexadecimal digits, equal if routing reads equal catalogs. The order of servers and tools does not count."""
         return fingerprint([self.servers, self.tools])
 
     def to_json(self) -> dict[str, Any]:
@@ -52,11 +52,11 @@ class CatalogDigest:
 
     @classmethod
     def parse(cls, document: object) -> CatalogDigest | None:
-        """Read such an entry, None if it cannot be read."""
+        """Reads an entry of `to_json`. None if it cannot be read."""
         try:
-            read = cast("dict[str, Any]", document)
-            layers = ({name: dict(entry) for name, entry in read[layer].items()} for layer in ("servers", "tools"))
-            return cls(str(read["name"]), *layers)
+            entries = cast("dict[str, Any]", document)
+            layers = ({name: dict(entry) for name, entry in entries[layer].items()} for layer in ("servers", "tools"))
+            return cls(str(entries["name"]), *layers)
         except (KeyError, TypeError, ValueError, AttributeError):
             return None
 
@@ -76,16 +76,16 @@ def changes(before: CatalogDigest, now: CatalogDigest) -> tuple[Change, ...]:
     return (*_changed("server", before.servers, now.servers), *_changed("tool", before.tools, now.tools))
 
 
-def _changed(what: str, before: Entries, now: Entries) -> list[Change]:
-    found: list[Change] = []
-    for name in sorted({*before, *now}):
-        if name not in now:
-            found.append(Change(name, what, "removed"))
-        elif name not in before:
-            found.append(Change(name, what, "added"))
-        elif fields := tuple(key for key in now[name] if before[name].get(key) != now[name][key]):
-            found.append(Change(name, what, "changed", fields))
-    return found
+def _changed(what: str, old: Entries, new: Entries) -> list[Change]:
+    rows: list[Change] = []
+    for name in sorted({*old, *new}):
+        if name not in new:
+            rows.append(Change(name, what, "removed"))
+        elif name not in old:
+            rows.append(Change(name, what, "added"))
+        elif fields := tuple(key for key in new[name] if old[name].get(key) != new[name][key]):
+            rows.append(Change(name, what, "changed", fields))
+    return rows
 
 
 def _server(server: Server, ask_usd: float) -> dict[str, Any]:
@@ -127,7 +127,7 @@ class EarlierRun:
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """What `wayfare bench --json` printed: the runs, the catalog of then (None if it is missing), and how it was made."""
+    """A document of `wayfare bench --json`: the runs, their catalog (None if it is missing), and how it was made."""
 
     runs: tuple[EarlierRun, ...]
     catalog: CatalogDigest | None
@@ -182,7 +182,7 @@ def read_baseline(text: bytes, *, source: str) -> Baseline:
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """Runs against a baseline, the changes of the catalog since (empty if the baseline has no catalog), and the tasks at risk.
+    """Runs against a baseline, the later changes of the catalog (empty if the baseline has no catalog), and the tasks at risk.
 
     A task is at risk if a right tool or a candidate, then or now, is among the changes.
     """
@@ -194,10 +194,10 @@ class Gate:
 
     @classmethod
     def of(cls, baseline: Baseline, runs: Sequence[BenchmarkRun], catalog: CatalogDigest, tolerance: float) -> Gate:
-        found = () if baseline.catalog is None else changes(baseline.catalog, catalog)
-        then = (task for run in baseline.runs for task in run.tasks.values())
-        results = (*then, *(task for run in runs for task in run.tasks))
-        return cls(tolerance, _results(baseline, runs, tolerance), found, _at_risk(found, results))
+        catalog_changes = () if baseline.catalog is None else changes(baseline.catalog, catalog)
+        old_tasks = (task for run in baseline.runs for task in run.tasks.values())
+        results = (*old_tasks, *(task for run in runs for task in run.tasks))
+        return cls(tolerance, _results(baseline, runs, tolerance), catalog_changes, _at_risk(catalog_changes, results))
 
     @property
     def passed(self) -> bool:
@@ -213,54 +213,54 @@ def _results(baseline: Baseline, runs: Sequence[BenchmarkRun], tolerance: float)
     seen: dict[str, int] = {}
     results: list[GateResult] = []
     for run in runs:
-        earlier = [one for one in baseline.runs if one.router == run.router]
-        at = seen[run.router] = seen.get(run.router, -1) + 1
-        if at >= len(earlier):
-            known = ", ".join(dict.fromkeys(one.router for one in baseline.runs))
-            raise CatalogError(f"The baseline has no run of {run.router} to compare with; it has: {known}.")
-        results.append(_result(earlier[at], run, tolerance))
+        earlier = [old for old in baseline.runs if old.router == run.router]
+        place = seen[run.router] = seen.get(run.router, -1) + 1
+        if place >= len(earlier):
+            names = ", ".join(dict.fromkeys(old.router for old in baseline.runs))
+            raise CatalogError(f"The baseline has no run of {run.router} to compare with; it has: {names}.")
+        results.append(_result(earlier[place], run, tolerance))
     return tuple(results)
 
 
-def _at_risk(found: Sequence[Change], results: Sequence[TaskResult]) -> tuple[str, ...]:
-    servers = {change.name for change in found if change.what == "server"}
-    tools = {change.name for change in found if change.what == "tool"}
+def _at_risk(catalog_changes: Sequence[Change], results: Sequence[TaskResult]) -> tuple[str, ...]:
+    servers = {change.name for change in catalog_changes if change.what == "server"}
+    tools = {change.name for change in catalog_changes if change.what == "tool"}
     touched: dict[str, set[str]] = {}
-    for one in results:
-        touched.setdefault(one.id, set()).update(one.right, one.candidates)
+    for result in results:
+        touched.setdefault(result.id, set()).update(result.right, result.candidates)
     return tuple(
         id_ for id_, names in touched.items() if names & tools or {name.split("::")[0] for name in names} & servers
     )
 
 
 def _result(earlier: EarlierRun, run: BenchmarkRun, tolerance: float) -> GateResult:
-    now = {task.id: task for task in run.tasks}
-    both = [id_ for id_ in now if id_ in earlier.tasks]
-    if not both:
+    new_tasks = {task.id: task for task in run.tasks}
+    common = [id_ for id_ in new_tasks if id_ in earlier.tasks]
+    if not common:
         raise CatalogError("The baseline and the tasks have no task in common; give the tasks that it was made with.")
     before_measures = earlier.measures
     measures = run.measures | ({} if run.rejection is None else {REJECTION: run.rejection})
-    if len(both) < max(len(now), len(earlier.tasks)):
-        # other tasks: only the ranks of the common ones compare
-        before_measures, measures = (_from_ranks([side[id_] for id_ in both]) for side in (earlier.tasks, now))
+    if len(common) < max(len(new_tasks), len(earlier.tasks)):
+        # with other tasks only the ranks of the common tasks compare
+        before_measures, measures = (_from_ranks([side[id_] for id_ in common]) for side in (earlier.tasks, new_tasks))
     fell = tuple(
         Fell(name, was, measures[name])
         for name, was in before_measures.items()
         if name in measures and was - measures[name] > tolerance + ROUNDING
     )
-    moved = [Moved(id_, _place(earlier.tasks[id_]), _place(now[id_])) for id_ in both]
-    lost = tuple(one for one in moved if _worse(one.was, one.now))
-    return GateResult(run.router, len(both), fell, lost, tuple(one for one in moved if _worse(one.now, one.was)))
+    moves = [Moved(id_, _place(earlier.tasks[id_]), _place(new_tasks[id_])) for id_ in common]
+    lost = tuple(move for move in moves if _worse(move.was, move.now))
+    return GateResult(run.router, len(common), fell, lost, tuple(move for move in moves if _worse(move.now, move.was)))
 
 
 def _from_ranks(tasks: Sequence[TaskResult]) -> dict[str, float]:
     ranks = [task.rank for task in tasks if task.right]
-    refused = [float(task.solved) for task in tasks if not task.right]
-    found = {REJECTION: statistics.fmean(refused)} if refused else {}
+    refusals = [float(task.solved) for task in tasks if not task.right]
+    measures = {REJECTION: statistics.fmean(refusals)} if refusals else {}
     if ranks:
-        found["mrr"] = statistics.fmean(1 / rank if rank else 0.0 for rank in ranks)
-        found["hit@1"] = statistics.fmean(float(rank == 1) for rank in ranks)
-    return found
+        measures["mrr"] = statistics.fmean(1 / rank if rank else 0.0 for rank in ranks)
+        measures["hit@1"] = statistics.fmean(float(rank == 1) for rank in ranks)
+    return measures
 
 
 def _place(task: TaskResult) -> int | None:
@@ -274,13 +274,13 @@ def _worse(was: int | None, now: int | None) -> bool:
 def _earlier(run: Mapping[str, Any]) -> EarlierRun:
     tasks = {
         id_: TaskResult(
-            id_, tuple(one["right"]), tuple(one["candidates"]), None if one["rank"] is None else int(one["rank"])
+            id_, tuple(task["right"]), tuple(task["candidates"]), None if task["rank"] is None else int(task["rank"])
         )
-        for id_, one in run["tasks"].items()
+        for id_, task in run["tasks"].items()
     }
-    known = {name: run.get(name) for name in (*MEASURES, REJECTION)}
+    measures = {name: run.get(name) for name in (*MEASURES, REJECTION)}
     return EarlierRun(
         str(run["router"]),
-        {name: float(value) for name, value in known.items() if isinstance(value, int | float)},
+        {name: float(value) for name, value in measures.items() if isinstance(value, int | float)},
         tasks,
     )

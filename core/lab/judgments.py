@@ -27,8 +27,8 @@ Format = Literal["jsonl", "csv", "tasks"]
 
 @dataclass(frozen=True, slots=True)
 class ImportedJudgments:
-    """The result of an import: judgments that are new or changed, known ones, and those of tools that the catalog lacks now. The last
-    are kept too.
+    """The result of an import: the number of new or changed judgments, of known judgments, and of judgments of tools that the catalog
+    lacks. All are kept.
     """
 
     added: int
@@ -78,7 +78,7 @@ class JudgmentService:
             raise WayfareError(
                 f"The note has {len(cleaned):,} characters; shorten it to at most {MOST_NOTE_CHARACTERS:,}."
             )
-        made = Judgment(
+        judgment = Judgment(
             at=self.now(),
             catalog=catalog,
             set_name=_name(set_name, "set"),
@@ -91,8 +91,8 @@ class JudgmentService:
             origin="console",
             decision_id=decision_id,
         )
-        self._keep(catalog, made)
-        return made
+        self._keep(catalog, judgment)
+        return judgment
 
     def take_back(self, judgment: Judgment) -> None:
         self._keep(
@@ -100,16 +100,16 @@ class JudgmentService:
         )
 
     def sets(self, catalog: str) -> Mapping[str, int]:
-        """The judgment sets of a catalog with the number of their judgments, the one judged last first."""
+        """The judgment sets of a catalog with the number of their judgments, the last judged set first."""
         return self._of(catalog).sets
 
     def judgments(self, catalog: str, set_name: str) -> tuple[Judgment, ...]:
-        """The judgments that count in a set, in order of commit. Raises UnknownNameError for an unknown set."""
-        found = tuple(one for one in self._of(catalog).judgments if one.set_name == set_name)
-        if not found:
+        """The judgments in force of a set, in order of commit. Raises UnknownNameError for an unknown set."""
+        judgments = tuple(judgment for judgment in self._of(catalog).judgments if judgment.set_name == set_name)
+        if not judgments:
             names = ", ".join(self.sets(catalog)) or "none"
             raise UnknownNameError(f"Catalog {catalog!r} has no judgment set {set_name!r}; it has: {names}.")
-        return found
+        return judgments
 
     def graded(self, *, catalog: str, set_name: str, judge: str) -> Mapping[tuple[AskedQuery, str], Judgment]:
         return self._of(catalog).graded.get((set_name, judge), {})
@@ -125,8 +125,8 @@ class JudgmentService:
         """A set as text: every judgment as JSON Lines or CSV, or labelled tasks. Raises UnknownNameError."""
         if form == "tasks":
             return tasks_text(self.tasks(catalog, set_name)[0])
-        found = self.judgments(catalog, set_name)
-        return csv_text(found) if form == "csv" else json_lines_text(found)
+        judgments = self.judgments(catalog, set_name)
+        return csv_text(judgments) if form == "csv" else json_lines_text(judgments)
 
     def import_(
         self,
@@ -137,29 +137,45 @@ class JudgmentService:
         set_name: str,
         judge: str = "",
     ) -> ImportedJudgments:
-        """Take judgments from a file, all or none. Earlier grades of the same judge no longer count, and stay in the log.
+        """Take judgments from a file, all or none. Earlier grades of a judge no longer count, but stay in the log.
 
-        `judge` owns the judgments of a file without judges. Raises CatalogError that names file and line, WayfareError.
+        `judge` is the judge of a file without judges. Raises CatalogError that names file and line, WayfareError.
         """
-        name, whose = _name(set_name, "set"), _name(judge, "judge") if judge.strip() else ""
-        read = read_judgments(text, source=source, judge=whose)
-        if len(read) > MOST_AT_ONCE:
-            raise WayfareError(f"{source} has {len(read):,} judgments; give at most {MOST_AT_ONCE:,} in one file.")
+        name, owner = _name(set_name, "set"), _name(judge, "judge") if judge.strip() else ""
+        judgments = read_judgments(text, source=source, judge=owner)
+        if len(judgments) > MOST_AT_ONCE:
+            raise WayfareError(f"{source} has {len(judgments):,} judgments; give at most {MOST_AT_ONCE:,} in one file.")
         now, tool_row = self.now(), self.catalogs.catalog(catalog).tool_row
-        known = {
-            (one.asked, one.tool, one.judge): (one.grade, one.note)
-            for one in self._of(catalog).judgments
-            if one.set_name == name
+        stored = {
+            (judgment.asked, judgment.tool, judgment.judge): (judgment.grade, judgment.note)
+            for judgment in self._of(catalog).judgments
+            if judgment.set_name == name
         }
-        fresh = [one for one in read if known.get((one.asked, one.tool, one.judge)) != (one.grade, one.note)]
+        fresh = [
+            judgment
+            for judgment in judgments
+            if stored.get((judgment.asked, judgment.tool, judgment.judge)) != (judgment.grade, judgment.note)
+        ]
         self._keep(
             catalog,
             *(
-                Judgment(one.at or now, catalog, name, *one.asked, one.tool, one.grade, one.judge, one.note, "file")
-                for one in fresh
+                Judgment(
+                    judgment.at or now,
+                    catalog,
+                    name,
+                    *judgment.asked,
+                    judgment.tool,
+                    judgment.grade,
+                    judgment.judge,
+                    judgment.note,
+                    "file",
+                )
+                for judgment in fresh
             ),
         )
-        return ImportedJudgments(len(fresh), len(read) - len(fresh), sum(one.tool not in tool_row for one in read))
+        return ImportedJudgments(
+            len(fresh), len(judgments) - len(fresh), sum(judgment.tool not in tool_row for judgment in judgments)
+        )
 
     def _of(self, catalog: str) -> JudgmentSets:
         with self._lock:
@@ -169,9 +185,9 @@ class JudgmentService:
 
     def _keep(self, catalog: str, *judgments: Judgment) -> None:
         with self._lock:
-            known = self._of(catalog)
+            sets = self._of(catalog)
             self.store.judgments.append(*judgments)
-            self._known[catalog] = JudgmentSets.of((*known.judgments, *judgments))
+            self._known[catalog] = JudgmentSets.of((*sets.judgments, *judgments))
 
 
 def _name(text: str, what: str) -> str:
@@ -184,21 +200,21 @@ def _name(text: str, what: str) -> str:
 
 
 def judged_tasks(judgments: Iterable[Judgment]) -> tuple[tuple[Task, ...], int]:
-    """Returns judged queries as labelled tasks, and the number of queries left out. Of several judges the median counts, of an even
-    number the lower middle grade.
+    """Returns judged queries as labelled tasks, and the number of queries left out. The median of several judges counts, the lower
+    median of an even number.
 
     A tool of grade 1 or more can do the task; the best come first. A query whose judged tools all have grade 0 is left out,
     because the other tools were not judged.
     """
-    said: dict[AskedQuery, dict[str, list[int]]] = {}
-    for one in judgments:
-        if one.grade is not None:
-            said.setdefault(one.asked, {}).setdefault(one.tool, []).append(one.grade)
+    by_query: dict[AskedQuery, dict[str, list[int]]] = {}
+    for judgment in judgments:
+        if judgment.grade is not None:
+            by_query.setdefault(judgment.asked, {}).setdefault(judgment.tool, []).append(judgment.grade)
     tasks: list[Task] = []
-    for query, grades in said.items():
-        tools = {tool: statistics.median_low(given) for tool, given in grades.items()}
+    for query, grades in by_query.items():
+        tools = {tool: statistics.median_low(marks) for tool, marks in grades.items()}
         right = sorted((tool for tool in tools if tools[tool] > 0), key=lambda tool: (-tools[tool], tool))
         if right:
             graded = {tool: float(grade) for tool, grade in tools.items()}
             tasks.append(Task(query.id, query.text, query.server_hint, tuple(right), graded))
-    return tuple(tasks), len(said) - len(tasks)
+    return tuple(tasks), len(by_query) - len(tasks)

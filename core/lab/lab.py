@@ -72,7 +72,7 @@ class LabService:
         return read_tasks(data, source=source)
 
     def task_sets(self, catalog: str) -> Mapping[str, Path]:
-        """The labelled tasks that come with a catalog, by title. Empty for a catalog that did not come with Wayfare."""
+        """The labelled tasks that come with a catalog, by title. Empty for other catalogs than the shipped ones."""
         return TASK_SETS.get(catalog, {})
 
     def benchmark(self, tasks: Sequence[Task], *, catalog: str, router: str, parameters: Parameters) -> BenchmarkRun:
@@ -90,7 +90,7 @@ class LabService:
         known: Sequence[Routed] = (),
         network: NetworkMoment | None = None,
     ) -> Iterator[Routed]:
-        """Route the tasks after the `known` ones, one by one. Without a `network` it is the catalog's."""
+        """Route the tasks after the `known` ones, one by one, under `network` or else the catalog's network."""
         moment = self._moment(catalog) if network is None else network
         for task in tasks[len(known) :]:
             decision = self.routing.route(
@@ -109,9 +109,9 @@ class LabService:
         playing: Playing,
         network: NetworkMoment | None = None,
     ) -> ExecutionRun:
-        """Play possible tasks whose parts are routed already; see `core.lab.execution.play`. Without a `network` it is the catalog's.
+        """Play possible tasks with routed parts, see `core.lab.execution.play`, under `network` or else the catalog's network.
 
-        `playing.live` calls read-only tools on servers that run, with arguments made up from their schemas.
+        `playing.live` calls read-only tools on servers that run, with made-up arguments of their schemas.
         """
         moment = self._moment(catalog) if network is None else network
         context = self.routing.networks.context(
@@ -139,12 +139,12 @@ class LabService:
         load_protocol()
         from core.lab.scenarios.live import example_arguments, may_be_called
 
-        known = self.catalogs.catalog(catalog)
+        full_catalog = self.catalogs.catalog(catalog)
 
         @cache
         def call(row: int) -> tuple[bool, float] | None:
-            tool = known.tools[row]
-            if not may_be_called(known.servers[known.server_row[tool.server]], tool):
+            tool = full_catalog.tools[row]
+            if not may_be_called(full_catalog.servers[full_catalog.server_row[tool.server]], tool):
                 return None
             request = ToolCall(tool.server, tool.name, example_arguments(tool), timeout_s=LIVE_LIMIT_S, catalog=catalog)
             try:
@@ -165,8 +165,8 @@ class LabService:
         progress: Callable[[int], None] = lambda _done: None,
         known: Mapping[str, Routed] | None = None,
     ) -> tuple[LevelRun, ...]:
-        """ETOM's scores by level. Each task is asked as a person would, without a hint. Tools that an equal function set of the catalog
-        makes equal to a right one are right, too. Texts that are `known` are not routed again.
+        """ETOM's scores by level. Each task is its question without a hint. Tools in one equal function set with a right tool are right,
+        too. `known` texts are not routed again.
         """
         done = count(1)
 
@@ -192,7 +192,7 @@ HIGH_TIER = re.compile(
 
 
 def is_high_tier(tool: Tool) -> bool:
-    """Whether a tool belongs to the expensive tier: by its declared tier, else by words of its name and description.
+    """Whether a tool belongs to the expensive tier: by its declared tier, else by its name and description.
 
     >>> is_high_tier(Tool("maps", "find_route", "Directions between two places."))
     True
@@ -205,7 +205,7 @@ def is_high_tier(tool: Tool) -> bool:
 
 
 def drawn_price_usd(tool: Tool, seed: int) -> float:
-    """A price per call from the tool's tier, drawn by the tool's name and the seed. Other tools do not change it."""
+    """A price per call from the tool's tier, drawn by the tool's name and the seed alone."""
     rng = np.random.default_rng([seed, zlib.crc32(tool.id.encode())])
     if is_high_tier(tool):
         return max(0.0, float(rng.normal(HIGH_USD, HIGH_DEVIATION_USD)))

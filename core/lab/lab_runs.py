@@ -1,4 +1,4 @@
-"""Runs of the lab: a router over labelled tasks, resumed after an interruption, stored with all that repeats it, and repeated."""
+"""Runs of the lab: a router over labelled tasks, resumed after an interruption, stored with all its inputs, and repeated."""
 
 from __future__ import annotations
 
@@ -60,15 +60,15 @@ def written_tasks(catalog: str) -> str:
 def asked_tasks(requests: RequestService, catalog: str) -> list[Task]:
     """The example requests of a catalog as tasks, each labelled with its tool."""
     return [
-        Task(f"{tool}:{at}", request.text, relevant=(tool,))
+        Task(f"{tool}:{number}", request.text, relevant=(tool,))
         for tool, of_tool in requests.of_catalog(catalog).items()
-        for at, request in enumerate(of_tool)
+        for number, request in enumerate(of_tool)
     ]
 
 
 @dataclass(frozen=True, slots=True)
 class Experiment:
-    """A router with parameters over tasks of a catalog. `source` says where the tasks are from; with `playing` the possible ones are
+    """A router with parameters over tasks of a catalog. `source` names the origin of the tasks. With `playing` the possible tasks are
     played out, too.
     """
 
@@ -103,24 +103,24 @@ class LabRunService:
     now: Callable[[], datetime]
 
     def open(self, name_or_path: str) -> str:
-        """Open a catalog and return its name. One with prices by tiers is made again. Raises UnknownNameError."""
+        """Open a catalog and return its name. A catalog with prices by tiers is made again. Raises UnknownNameError."""
         if under := UNDER_NETWORK.fullmatch(name_or_path):
             moment = NetworkMoment(under["network"], float(under["at_s"]))
             return self.lab.under_network(self.open(under["catalog"]), moment)
-        opened = self.catalogs.open(name_or_path.removesuffix(BY_TIERS)).name
-        return self.lab.priced_by_tiers(opened) if name_or_path.endswith(BY_TIERS) else opened
+        name = self.catalogs.open(name_or_path.removesuffix(BY_TIERS)).name
+        return self.lab.priced_by_tiers(name) if name_or_path.endswith(BY_TIERS) else name
 
     def __post_init__(self) -> None:
         self._digests: LRUCache[str, tuple[Catalog, NDArray[np.float64], CatalogDigest]] = LRUCache(DIGESTS_KEPT)
 
     def digest(self, catalog: str) -> CatalogDigest:
-        """The catalog as routing reads it now. The last ones are kept, because a page asks each time and every schema is read."""
+        """The catalog as routing reads it now. Keeps the last digests, because a page asks each time and every schema is read."""
         opened, statistics = self.catalogs.catalog(catalog), self.catalogs.statistics(catalog)
         prices = np.concatenate([statistics.servers.ask_usd, statistics.tools.price_usd])
-        known = self._digests.get(catalog)
-        if known is None or known[0] is not opened or not np.array_equal(known[1], prices, equal_nan=True):
-            known = self._digests[catalog] = opened, prices, CatalogDigest.of(opened, statistics)
-        return known[2]
+        entry = self._digests.get(catalog)
+        if entry is None or entry[0] is not opened or not np.array_equal(entry[1], prices, equal_nan=True):
+            entry = self._digests[catalog] = opened, prices, CatalogDigest.of(opened, statistics)
+        return entry[2]
 
     def conditions(self, asked: Experiment) -> LabConditions:
         """Everything that determines the result of an experiment now."""
@@ -159,17 +159,17 @@ class LabRunService:
         return self.store.lab_runs.newest(LISTED, catalog=catalog, tasks_fingerprint=fingerprint(tasks_text(tasks)))
 
     def task_sets(self, catalog: str) -> Mapping[str, str]:
-        """Fingerprints of the tasks drawn with a catalog, of those written for it and of those of its stored runs, each with its source;
-        shipped tasks are left out.
+        """Fingerprints of the tasks drawn with a catalog, written for it, and of its stored runs, each with its source. Shipped tasks are
+        left out.
         """
         shipped = {_shipped_fingerprint(path) for path in self.lab.task_sets(catalog).values()}
-        made = {drawn_tasks(catalog): DRAWN, written_tasks(catalog): WRITTEN}
-        own = {key: source for name, source in made.items() if (key := self.store.get_setting(name))}
-        known = own | self.store.lab_runs.task_sets(catalog) | own
-        return {one: source for one, source in known.items() if one not in shipped}
+        sources = {drawn_tasks(catalog): DRAWN, written_tasks(catalog): WRITTEN}
+        new_sets = {key: source for name, source in sources.items() if (key := self.store.get_setting(name))}
+        task_sets = new_sets | self.store.lab_runs.task_sets(catalog) | new_sets
+        return {key: source for key, source in task_sets.items() if key not in shipped}
 
     def place(self, found: LabConditions) -> dict[str, str]:
-        """Where the Lab shows a run or sweep: the texts of its address."""
+        """The texts of the Lab's address that shows a run or sweep."""
         shipped = {_shipped_fingerprint(path): name for name, path in self.lab.task_sets(found.catalog).items()}
         tasks = shipped.get(found.tasks_fingerprint, f"{STORED}{found.tasks_fingerprint}")
         texts = {"catalog": found.catalog, "router": found.router, "tasks": tasks}
@@ -213,7 +213,7 @@ Progress = Callable[[int], None]
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """A new run: its conditions, its measures, and the play-out. `asked` has the sub-tasks that were routed without a hint."""
+    """A new run: its conditions, its measures, and the play-out. `asked` has the sub-tasks routed without a hint."""
 
     conditions: LabConditions
     run: BenchmarkRun
@@ -228,7 +228,7 @@ class Measured:
 @dataclass(frozen=True, slots=True)
 class Repeated:
     """A run made again. `differing` names the changed conditions, `changes` the changes of the catalog, `moved` the tasks whose first right
-    tool has another rank, `other` the keys of the result that differ in any byte. Times of decisions are not compared.
+    tool has another rank, `other` the keys of the result that differ in a byte. Decision times are not compared.
     """
 
     made: Measured
@@ -241,7 +241,7 @@ class Repeated:
         """The entries of `wayfare runs --repeat --json` beside the result."""
         return {
             "differing": self.differing,
-            "changes": [asdict(one) for one in self.changes],
+            "changes": [asdict(change) for change in self.changes],
             "moved": self.moved,
             "other": self.other,
         }
@@ -268,32 +268,34 @@ class MeasuringService:
         """Run an experiment; `LabRunService.keep` stores the result.
 
         `progress` gets the number of known decisions; its exceptions end the run. A `resumable` run keeps its routed tasks, and the next
-        call with the same inputs goes on from there. The machines of a `spread` route the rest. Raises WayfareError.
+        call with the same inputs goes on from there. The machines of a `spread` route the other tasks. Raises WayfareError.
         """
         if asked.playing is not None and not asked.possible:
             raise WayfareError("No task names a tool that can do it; give tasks with `relevant`.")
         conditions = self.runs.conditions(asked)
         run = lab_id(conditions) if resumable else ""
         routed = self._routed(run, RANKED, asked, progress, spread)
-        found = measured_run(asked.router, asked.parameters.values(), asked.tasks, routed)
+        benchmark = measured_run(asked.router, asked.parameters.values(), asked.tasks, routed)
         unhinted = {
-            task.subtask: one
-            for task, one in zip(asked.tasks, routed, strict=True)
+            task.subtask: decision
+            for task, decision in zip(asked.tasks, routed, strict=True)
             if not (asked.hints and task.server_hint)
         }
         if asked.playing is None:
-            return Measured(conditions, found, None, unhinted)
+            return Measured(conditions, benchmark, None, unhinted)
         deep = replace(
             asked,
             tasks=asked.playing.routed(asked.possible),
             parameters=asked.parameters.replaced({"n": asked.playing.n}),
         )
-        tried = self._routed(run, PLAYED, deep, lambda done: progress(len(asked.tasks) + done), spread)
-        played = self.lab.play(asked.possible, tried, catalog=asked.catalog, router=asked.router, playing=asked.playing)
-        return Measured(conditions, found, played, unhinted)
+        decisions = self._routed(run, PLAYED, deep, lambda done: progress(len(asked.tasks) + done), spread)
+        played = self.lab.play(
+            asked.possible, decisions, catalog=asked.catalog, router=asked.router, playing=asked.playing
+        )
+        return Measured(conditions, benchmark, played, unhinted)
 
     def known(self, asked: Experiment) -> int:
-        """The number of stored decisions of its unfinished run."""
+        """The number of stored decisions of an experiment's unfinished run."""
         run = lab_id(self.runs.conditions(asked))
         return sum(len(self.store.lab_runs.parts(run, phase)) for phase in (RANKED, PLAYED))
 
@@ -309,45 +311,49 @@ class MeasuringService:
         )  # fmt: skip
 
     def repeat(self, run: LabRun, progress: Progress = lambda _done: None) -> Repeated:
-        """Make the same run again, over the catalog as it is now. Nothing is stored.
+        """Repeat a run over the present catalog. Stores nothing.
 
         Raises WayfareError if the catalog or the tasks are gone, or a parameter no longer exists.
         """
-        asked = self.again(run)
-        made = self.measure(asked, resumable=False, progress=progress)
-        before = CatalogDigest.parse(json.loads(self.store.lab_runs.input(run.catalog_fingerprint)))
-        if before is None:
+        experiment = self.again(run)
+        repeated = self.measure(experiment, resumable=False, progress=progress)
+        old_catalog = CatalogDigest.parse(json.loads(self.store.lab_runs.input(run.catalog_fingerprint)))
+        if old_catalog is None:
             raise WayfareError(f"The catalog of run {run.id} is damaged in the store; make the run anew.")
         ranks: Mapping[str, Any] = run.result["tasks"]
-        now: Mapping[str, Any] = json.loads(json.dumps(made.entry))
+        entry: Mapping[str, Any] = json.loads(json.dumps(repeated.entry))
         return Repeated(
-            made,
-            differing(run, made.conditions),
-            changes(before, self.runs.digest(asked.catalog)),
-            tuple(task.id for task in made.run.tasks if task.id in ranks and ranks[task.id]["rank"] != task.rank),
+            repeated,
+            differing(run, repeated.conditions),
+            changes(old_catalog, self.runs.digest(experiment.catalog)),
+            tuple(task.id for task in repeated.run.tasks if task.id in ranks and ranks[task.id]["rank"] != task.rank),
             tuple(
-                name for name in {**run.result, **now} if name not in CLOCKED and run.result.get(name) != now.get(name)
+                name
+                for name in {**run.result, **entry}
+                if name not in CLOCKED and run.result.get(name) != entry.get(name)
             ),
         )
 
     def _routed(
-        self, run: str, phase: str, asked: Experiment, progress: Progress, spread: RaySpread | None
+        self, run: str, phase: str, experiment: Experiment, progress: Progress, spread: RaySpread | None
     ) -> list[Routed]:
-        """Route every task. A run with an id stores each block of tasks and reads the blocks that are stored."""
-        kept = self.store.lab_runs.parts(run, phase) if run else ()
-        routed = [Routed.parse(json.loads(part.routed_json)) for part in kept]
+        """Route every task. A run with an id stores each block of tasks and reads the stored blocks."""
+        parts = self.store.lab_runs.parts(run, phase) if run else ()
+        routed = [Routed.parse(json.loads(part.routed_json)) for part in parts]
         stored = len(routed)
         if spread is None:
-            left = self.lab.routed(
-                asked.tasks, catalog=asked.catalog, router=asked.router, parameters=asked.parameters, known=tuple(routed),
-                server_hints=asked.hints,
+            rest = self.lab.routed(
+                experiment.tasks, catalog=experiment.catalog, router=experiment.router, parameters=experiment.parameters, known=tuple(routed),
+                server_hints=experiment.hints,
             )  # fmt: skip
         else:
-            work = Work(self.runs.catalogs.catalog(asked.catalog), asked.router, asked.tasks, asked.hints)
-            left = spread.routed(work, asked.parameters, known=stored)
+            work = Work(
+                self.runs.catalogs.catalog(experiment.catalog), experiment.router, experiment.tasks, experiment.hints
+            )
+            rest = spread.routed(work, experiment.parameters, known=stored)
         try:
-            for one in left:
-                routed.append(one)
+            for decision in rest:
+                routed.append(decision)
                 if run and len(routed) - stored >= BLOCK:
                     self._keep(run, phase, routed, stored)
                     stored = len(routed)
@@ -358,7 +364,9 @@ class MeasuringService:
         return routed
 
     def _keep(self, run: str, phase: str, routed: Sequence[Routed], stored: int) -> None:
-        parts = [RunPart(run, phase, at, json.dumps(routed[at].to_json())) for at in range(stored, len(routed))]
+        parts = [
+            RunPart(run, phase, number, json.dumps(routed[number].to_json())) for number in range(stored, len(routed))
+        ]
         self.store.lab_runs.add_parts(parts)
 
 

@@ -1,4 +1,4 @@
-"""ETOM's five levels: the tools that a router would call, against those that a task needs.
+"""ETOM's five levels: the tools that a router would call, against the tools that a task needs.
 
     L1 direct          exact match: the first tool is the task's own
     L2 context-aware   exact match against the set: the first tool is one of the equal function set
@@ -62,7 +62,7 @@ def node_set_f1(predicted: Sequence[str], task: Task) -> float:
 
 
 def sequence_match(predicted: Sequence[str], task: Task) -> float:
-    """1 if the predicted tools are those of the plan's steps, in their order. L3, L4.
+    """1 if the predicted tools are the tools of the plan's steps, in order. L3, L4.
 
     >>> from core.domain.tasks import Step
     >>> task = Task("t", "x", plan=(Step("a::x", equal=("b::x",)), Step("a::y")))
@@ -126,22 +126,22 @@ class LevelRun:
     def to_json(self) -> dict[str, Any]:
         """An entry of `levels` in `wayfare bench --json`."""
         steps = {str(length): {"n": n, **means} for length, (n, means) in self.by_steps.items()}
-        own: dict[str, Any] = {"router": self.router, "level": self.level, "n": self.n, **self.scores}
-        return own | ({"by_steps": steps} if steps else {})
+        entry: dict[str, Any] = {"router": self.router, "level": self.level, "n": self.n, **self.scores}
+        return entry | ({"by_steps": steps} if steps else {})
 
 
 def run_levels(
     router: str, tasks: Sequence[Task], route: Callable[[str], Decision], known: Mapping[str, Routed] | None = None
 ) -> tuple[LevelRun, ...]:
-    """Route every task's question, or its sub-task without one, and score it as its level asks. `known` has texts that were routed before.
+    """Route every task's question, or its sub-task without one, and score it by its level. `known` has texts that were routed before.
 
     Returns one run for each level with tasks. Tasks of other levels are left out.
     """
 
     def asked(task: Task) -> Routed:
         query = task.question or task.subtask
-        before = (known or {}).get(query)
-        return Routed.of(task, route(query)) if before is None or before.called is None else before
+        stored = (known or {}).get(query)
+        return Routed.of(task, route(query)) if stored is None or stored.called is None else stored
 
     grouped = {level: [task for task in tasks if task.level == level] for level in LEVELS}
     return tuple(
@@ -152,14 +152,14 @@ def run_levels(
 
 
 def _run(router: str, level: str, tasks: Sequence[Task], routed: Sequence[Routed]) -> LevelRun:
-    found = [one.called or () for one in routed]
-    scores = {name: list(map(score, found, tasks)) for name, score in LEVELS[level].items()}
+    predictions = [decision.called or () for decision in routed]
+    scores = {name: list(map(score, predictions, tasks)) for name, score in LEVELS[level].items()}
     return LevelRun(
         router=router,
         level=level,
         n=len(tasks),
         scores={name: statistics.fmean(values) for name, values in scores.items()},
-        latency_ms_p50=percentile([one.latency_ms for one in routed], 50),
+        latency_ms_p50=percentile([decision.latency_ms for decision in routed], 50),
         by_steps=by_steps(tasks, scores) if level in STEPPED else {},
     )
 
@@ -175,11 +175,14 @@ def by_steps(
     {2: (2, {'f1': 0.5}), 3: (1, {'f1': 0.5})}
     """
     places: dict[int, list[int]] = {}
-    for at, task in sorted(enumerate(tasks), key=lambda one: len(one[1].plan)):
-        places.setdefault(len(task.plan), []).append(at)
+    for place, task in sorted(enumerate(tasks), key=lambda item: len(item[1].plan)):
+        places.setdefault(len(task.plan), []).append(place)
     return {
-        length: (len(of), {name: statistics.fmean(values[at] for at in of) for name, values in scores.items()})
-        for length, of in places.items()
+        length: (
+            len(rows),
+            {name: statistics.fmean(values[place] for place in rows) for name, values in scores.items()},
+        )
+        for length, rows in places.items()
     }
 
 

@@ -1,12 +1,12 @@
 """Does a router come back to a server after its outage? Small seeded worlds, regret against the best server in hindsight.
 
-Two to five servers do the same thing. The best one is down for a while and comes back. At each step EHRR decides over the
-statistics of the calls so far, the chosen server is called, and the outcome is drawn. Every cure has the same random draws. The
-value of a call is its gain less its time, in the unit of utility:
+Two to five servers do one thing. The best server is down for a while and comes back. At each step EHRR decides over the
+statistics of the calls so far, the chosen server is called, and the outcome is drawn. All cures share the random draws. The value
+of a call is its gain less its time, in the unit of utility:
 
     v = Sim * success - alpha_t * time
 
-Regret is the expected value of the best server at that step less that of the called one, added up.
+Regret is the sum of the expected value of the best server at each step less the value of the called server.
 """
 
 from __future__ import annotations
@@ -48,10 +48,10 @@ CURES: Mapping[str, Mapping[str, object]] = MappingProxyType({
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """Servers (N,) that do the same thing: similarity, success, seconds a call. Server 0 is down in [down_from, down_to).
+    """Servers (N,) that do one thing: similarity, success, seconds a call. Server 0 is down in [down_from, down_to).
 
     A call to it then ends as `outage` says, after `outage_s` seconds. The catalog declares the real figures (`true`), nothing, so
-    that priors stand (`none`), or perfection (`boast`).
+    that the priors hold (`none`), or perfection (`boast`).
     """
 
     similarity: Floats
@@ -71,14 +71,14 @@ class World:
         return value
 
     def catalog(self) -> Catalog:
-        """The servers as a catalog with the figures that they claim, one tool each."""
+        """The servers as a catalog with their claimed figures, one tool each."""
         truth = zip(self.latency_s.tolist(), self.success.tolist(), strict=True)
         claim = {"none": (None, None), "boast": (0.1, 1.0)}
-        declared = [claim.get(self.claims, figures) for figures in truth]
+        claims = [claim.get(self.claims, figures) for figures in truth]
         return Catalog("recovery", tuple(
             Server(f"s{row}", conn_s=0.0, call_s=latency_s, success=success, post_accept_failure=0.0,
                    tools=(Tool(f"s{row}", "do", latency_s=latency_s, success=success),))
-            for row, (latency_s, success) in enumerate(declared)
+            for row, (latency_s, success) in enumerate(claims)
         ))  # fmt: skip
 
 
@@ -96,7 +96,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """A cure over many seeds: means with standard errors. Times are means over the seeds where it happened, NaN without any."""
+    """A cure over many seeds: means with standard errors. Times are means over the seeds with a return, NaN without any."""
 
     cure: str
     seeds: int
@@ -110,8 +110,8 @@ class Summary:
 
 
 def drawn_world(seed: int, *, steps: int = 1000, rivals: tuple[float, float] = (0.9, 0.99), **fields: Any) -> World:
-    """Two to five servers; the success of the rivals is drawn from a range. The best one, server 0, is down for 5 to 20 % of the
-    time, from about a third on.
+    """Two to five servers; the success of the rivals is drawn from a range. The best server, row 0, is down for 5 to 20 % of
+    the time, from about a third on.
 
     >>> world = drawn_world(1)
     >>> len(world.success), bool(np.all(world.values(0.25)[0].argmax() == 0)), world.down_to - world.down_from
@@ -143,13 +143,13 @@ def recover(world: World, parameters: EhrrParameters, *, seed: int) -> Run:
         world.catalog(), projection.snapshot(), matcher, np.zeros(len(world.success), dtype=np.int64)
     )
     router, query = Ehrr(), Query("the same thing", "", matcher, RulesPlanner())
-    chosen = np.zeros(world.steps, dtype=np.int64)
+    called_rows = np.zeros(world.steps, dtype=np.int64)
     for step in range(world.steps):
-        at = START + timedelta(seconds=STEP_S * step)
-        result = router.decide(query, replace(context, statistics=projection.snapshot(at)), parameters)
-        chosen[step] = result.candidates[0]
-        projection.observe(_called(world, int(chosen[step]), step, float(draws[step, chosen[step]]), at))
-    return _judged(world, chosen, parameters.alpha_t)
+        moment = START + timedelta(seconds=STEP_S * step)
+        result = router.decide(query, replace(context, statistics=projection.snapshot(moment)), parameters)
+        called_rows[step] = result.candidates[0]
+        projection.observe(_called(world, int(called_rows[step]), step, float(draws[step, called_rows[step]]), moment))
+    return _judged(world, called_rows, parameters.alpha_t)
 
 
 def summary(cure: str, runs: Sequence[Run]) -> Summary:
@@ -168,19 +168,19 @@ def summary(cure: str, runs: Sequence[Run]) -> Summary:
     )
 
 
-def _judged(world: World, chosen: NDArray[np.int64], alpha_t: float) -> Run:
+def _judged(world: World, called_rows: NDArray[np.int64], alpha_t: float) -> Run:
     values = world.values(alpha_t)
-    lost = values.max(axis=1) - values[np.arange(world.steps), chosen]
-    called = chosen == 0
-    after = called[world.down_to :]
-    if len(after) >= RETURN_WINDOW:
-        busy = np.lib.stride_tricks.sliding_window_view(after, RETURN_WINDOW).mean(axis=1) >= 0.5
+    losses = values.max(axis=1) - values[np.arange(world.steps), called_rows]
+    to_best = called_rows == 0
+    later_calls = to_best[world.down_to :]
+    if len(later_calls) >= RETURN_WINDOW:
+        busy = np.lib.stride_tricks.sliding_window_view(later_calls, RETURN_WINDOW).mean(axis=1) >= 0.5
     else:
         busy = np.zeros(0, dtype=np.bool_)
     return Run(
-        regret=np.cumsum(lost),
-        wasted=int(called[world.down_from : world.down_to].sum()),
-        tried_after=int(after.argmax()) if after.any() else NEVER,
+        regret=np.cumsum(losses),
+        wasted=int(to_best[world.down_from : world.down_to].sum()),
+        tried_after=int(later_calls.argmax()) if later_calls.any() else NEVER,
         back_after=int(busy.argmax()) if busy.any() else NEVER,
     )
 
@@ -206,7 +206,7 @@ def _mean(values: Sequence[float]) -> tuple[float, float]:
 
 
 class _Alike:
-    """A matcher for servers of one tool each with given similarities, for any query. There are no texts here."""
+    """A matcher with fixed similarities for any query. Each server has one tool, and there are no texts."""
 
     def __init__(self, similarity: Floats) -> None:
         self._match = Match(similarity, similarity)

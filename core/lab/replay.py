@@ -1,9 +1,9 @@
 """Replay: recorded questions under other parameters or another router, with the statistics of their time, beside their calls.
 
 Outcomes and edited prices are folded in order of commit; each decision is made again at its place among them. Catalog, labels and
-calibration are those of now. The questions of another gateway are decided with the statistics of now.
+calibration are the present ones. The questions of another gateway are decided with the present statistics.
 
-Calls are measured. Prices, times and tokens of decisions are projected, then and now by the same rule.
+Calls are measured. Prices, times and tokens of decisions are projected, then and now by one rule.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Chosen:
 
     @property
     def projected_usd(self) -> float | None:
-        """The money to one success if every call is paid for and a failed one is repeated: usd / success. None if unknown.
+        """The money to one success if every call is paid for and failed calls are repeated, usd / success. None if unknown.
 
         >>> Chosen("files::read", 0.003, 1.0, 40, 0.75).projected_usd
         0.004
@@ -60,9 +60,9 @@ class Chosen:
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """One recorded question: the decision of then and that of now. In a file of another gateway, `then` is the tool that was called.
+    """One recorded question: the decision then and now. In a file of another gateway, `then` is the called tool.
 
-    `calls` were made on it, `offered` are the candidates of now, and `absent` says that the tool that answered is not in the catalog.
+    `calls` are its calls, `offered` the candidates now. `absent` says that the answering tool is not in the catalog.
     """
 
     decision_id: str
@@ -78,7 +78,7 @@ class Replayed:
 
     @property
     def changed(self) -> bool:
-        """Whether the winner differs, also where one side has none."""
+        """Whether the winner differs. No winner on one side is a difference."""
         return self.then.tool != self.now.tool
 
     @property
@@ -88,30 +88,32 @@ class Replayed:
 
     @property
     def lost(self) -> bool:
-        """Whether the tool that answered is in the catalog and no candidate now."""
+        """Whether the answering tool is in the catalog, but not a candidate now."""
         return self.answer is not None and not self.absent and self.answer not in self.offered
 
     @property
     def projected_usd(self) -> tuple[float, float] | None:
-        """The money to one success then and now. None if one is unknown, or if no tool answered that is a candidate now."""
+        """The money to one success then and now. None if a price is unknown, or if no candidate of now answered."""
         then, now = self.then.projected_usd, self.now.projected_usd
         return None if self.answer not in self.offered or then is None or now is None else (then, now)
 
     def to_json(self) -> dict[str, Any]:
         """One entry of `wayfare replay --json`."""
-        calls = [{"tool": tool_id(one.server, one.tool), "kind": one.kind, "usd": one.price_usd} for one in self.calls]
+        calls = [
+            {"tool": tool_id(call.server, call.tool), "kind": call.kind, "usd": call.price_usd} for call in self.calls
+        ]
         return asdict(self) | {"at": self.at.isoformat(), "changed": self.changed, "lost": self.lost, "calls": calls}
 
 
 @dataclass(frozen=True, slots=True)
 class ReplayTotals:
-    """Sums over the questions with a winner then and now that the catalog has (`both`), so that they compare. Unpriced winners add 0 USD and are counted.
+    """Comparable sums over the questions with a winner of the catalog then and now (`both`). Unpriced winners add 0 USD and are counted.
 
-    `refused` counts questions that lost their winner, `answered` those that gained one.
+    `refused` counts questions that lost their winner, `answered` questions that gained a winner.
 
-    Measured are `calls`, those that were `ok` or `simulated`, and the money of real and of simulated calls, to which `unpriced` ones add 0.
-    Of the questions that a call `solved`, the tool that answered is no candidate now of `lost` ones, and not in the catalog of `absent`
-    ones. Projected is the money to one success, over `compared` questions, with the 95 % interval of the mean difference.
+    Measured are `calls`, the number of `ok` and of `simulated` calls, and the money of real and of simulated calls. `unpriced` calls add 0.
+    `solved` counts the questions that a call answered, `lost` answers by tools that are not candidates now, `absent` answers by tools
+    outside the catalog. Projected is the money to one success, over `compared` questions, with the 95 % interval of the mean difference.
     """
 
     decisions: int
@@ -153,14 +155,14 @@ class ReplayTotals:
             refused=sum(row.then.tool is not None and row.now.tool is None for row in rows),
             answered=sum(row.then.tool is None and row.now.tool is not None for row in rows),
             both=len(both),
-            usd_then=_sum(one.usd for one in then),
-            usd_now=_sum(one.usd for one in now),
-            unpriced_then=sum(one.usd is None for one in then),
-            unpriced_now=sum(one.usd is None for one in now),
-            s_then=_sum(one.s for one in then),
-            s_now=_sum(one.s for one in now),
-            tokens_then=sum(one.tokens for one in then),
-            tokens_now=sum(one.tokens for one in now),
+            usd_then=_sum(choice.usd for choice in then),
+            usd_now=_sum(choice.usd for choice in now),
+            unpriced_then=sum(choice.usd is None for choice in then),
+            unpriced_now=sum(choice.usd is None for choice in now),
+            s_then=_sum(choice.s for choice in then),
+            s_now=_sum(choice.s for choice in now),
+            tokens_then=sum(choice.tokens for choice in then),
+            tokens_now=sum(choice.tokens for choice in now),
             calls=len(calls),
             ok=sum(OutcomeKind(call.kind).success for call in calls),
             simulated=sum(call.simulated for call in calls),
@@ -193,11 +195,11 @@ class ReplayTotals:
         )
         simulated = (f"; simulated: {self.simulated:,}", f"; simulated: {units.price(self.simulated_usd)}")
         calls, money = simulated if self.simulated else ("", "")
-        gone = f"; {self.absent:,} by tools not in the catalog" if self.absent else ""
+        absent = f"; {self.absent:,} by tools not in the catalog" if self.absent else ""
         return [
             ("calls", f"{self.calls:,}, {self.ok:,} succeeded{calls}", "–", "–"),
             ("money paid for them", f"{paid}{money}", "–", "–"),
-            ("questions that a call answered", f"{self.solved:,} of {self.decisions:,}", "–", f"{self.lost:,} lost{gone}"),
+            ("questions that a call answered", f"{self.solved:,} of {self.decisions:,}", "–", f"{self.lost:,} lost{absent}"),
             (f"money to one success, {self.compared:,} of them", "–", then, now),
             (f"price of the first candidates, {self.both:,} of {self.decisions:,}", "–", units.spent(self.usd_then, self.both, self.unpriced_then), units.spent(self.usd_now, self.both, self.unpriced_now)),
             ("their expected time", "–", f"{self.s_then:,.2f} s", f"{self.s_now:,.2f} s"),
@@ -215,7 +217,7 @@ See = Callable[[str, Catalog], NDArray[np.int64] | None]
 
 @dataclass(eq=False)
 class ReplayService:
-    """Decides recorded questions again. These decisions are not recorded. A client is offered the tools that it may `see` now."""
+    """Decides recorded questions again, without a record. A client is offered the tools that it may `see` now."""
 
     store: Store
     catalogs: CatalogService
@@ -233,14 +235,14 @@ class ReplayService:
         where: ActivityFilter = ALL,
         progress: Progress = lambda _done, _of: None,
     ) -> tuple[Replayed, ...]:
-        """Decide the newest `decisions` of a catalog that a filter admits again, oldest first.
+        """Decide again the newest `decisions` of a catalog that a filter admits, oldest first.
 
-        Router, preset and settings are as recorded unless given. Without a router, decisions of routers that lack one of the settings
+        Router, preset and settings are as recorded unless given. Without a router, decisions of routers that lack a setting
         are left out. Raises WayfareError if nothing is left, or the router lacks a setting.
         """
         self.store.events.flush()
         changed, where = settings or {}, replace(where, catalog=catalog)
-        knobs = {one.id: {knob.name for knob in one.parameters.knobs()} for one in self.routing.routers()}
+        knobs = {info.id: {knob.name for knob in info.parameters.knobs()} for info in self.routing.routers()}
         able = {id_ for id_, names in knobs.items() if router or changed.keys() <= names}
         total = min(decisions, self.store.activity.decision_count(where))
         past = _Past(self.catalogs, catalog, self.see)
@@ -252,18 +254,18 @@ class ReplayService:
             if event.router not in able:
                 total -= 1
                 continue
-            chosen = router or event.router
-            parameters = self._parameters(event, chosen, preset, changed)
+            router_id = router or event.router
+            parameters = self._parameters(event, router_id, preset, changed)
             decision = self.routing.decide(
-                event.subtask, past.context(parameters, event), chosen, parameters, server_hint=event.server_hint
+                event.subtask, past.context(parameters, event), router_id, parameters, server_hint=event.server_hint
             )
             rows.append(_replayed(event, _then(event), decision))
             progress(len(rows), total)
         if not rows:
-            what = f" by a router that has {' and '.join(changed)}" if changed and not router else ""
-            raise WayfareError(f"Nothing was decided in catalog {catalog!r}{what}; there is nothing to replay.")
-        known = self.catalogs.catalog(catalog).tool_row
-        return tuple(_with_calls(row, past.calls.get(row.decision_id, []), known) for row in rows)
+            suffix = f" by a router that has {' and '.join(changed)}" if changed and not router else ""
+            raise WayfareError(f"Nothing was decided in catalog {catalog!r}{suffix}; there is nothing to replay.")
+        known_tools = self.catalogs.catalog(catalog).tool_row
+        return tuple(_with_calls(row, past.calls.get(row.decision_id, []), known_tools) for row in rows)
 
     def replay_calls(
         self,
@@ -274,7 +276,7 @@ class ReplayService:
         decisions: int = 1_000,
         progress: Progress = lambda _done, _of: None,
     ) -> tuple[Replayed, ...]:
-        """Decide the newest questions of another gateway (`core.importers.tasks`), oldest first, with the statistics of now."""
+        """Decide the newest questions of another gateway (`core.importers.tasks`), oldest first, with the present statistics."""
         learning = parameters if isinstance(parameters, LearningParameters) else None
         questions = [event for event in recorded if isinstance(event, DecisionEvent)][-decisions:]
         calls: dict[str | None, list[OutcomeEvent]] = {question.id: [] for question in questions}
@@ -283,24 +285,26 @@ class ReplayService:
                 calls[event.decision_id].append(event)
         rows: list[Replayed] = []
         for event in questions:
-            context, made = self.catalogs.context(event.catalog, learning), calls[event.id]
+            context, event_calls = self.catalogs.context(event.catalog, learning), calls[event.id]
             decision = self.routing.decide(event.subtask, context, router, parameters)
-            called = _answer(made) or next((tool_id(one.server, one.tool) for one in made[-1:]), None)
+            called_tool = _answer(event_calls) or next(
+                (tool_id(call.server, call.tool) for call in event_calls[-1:]), None
+            )
             row = _replayed(
-                event, replace(_chosen(decision, called), tokens=0), decision
-            )  # what it was shown is unknown
-            rows.append(_with_calls(row, made, context.catalog.tool_row))
+                event, replace(_chosen(decision, called_tool), tokens=0), decision
+            )  # its tools then are unknown
+            rows.append(_with_calls(row, event_calls, context.catalog.tool_row))
             progress(len(rows), len(questions))
         return tuple(rows)
 
     def _parameters(self, event: DecisionEvent, router: str, preset: str, settings: Mapping[str, object]) -> Parameters:
-        """The recorded parameters with the settings on top; those of a preset if one is named or the router is another."""
+        """The recorded parameters with the settings on top. A named preset or another router replaces the recorded parameters."""
         if preset or router != event.router:
             return self.routing.parameters(router, settings, preset=preset or DEFAULT_PRESET)
-        recorded: dict[str, Any] = json.loads(event.parameters_json)
-        known = self.routing.parameters(router).values()  # parameters of earlier versions may be gone
-        kept = {name: value for name, value in recorded.items() if name in known}
-        return self.routing.parameters(router, {**kept, **settings})
+        stored: dict[str, Any] = json.loads(event.parameters_json)
+        defaults = self.routing.parameters(router).values()  # parameters of earlier versions may be gone
+        values = {name: value for name, value in stored.items() if name in defaults}
+        return self.routing.parameters(router, {**values, **settings})
 
 
 class _Past:
@@ -346,7 +350,7 @@ class _Past:
 
 
 def _answer(calls: Sequence[OutcomeEvent]) -> str | None:
-    return next((tool_id(one.server, one.tool) for one in reversed(calls) if OutcomeKind(one.kind).success), None)
+    return next((tool_id(call.server, call.tool) for call in reversed(calls) if OutcomeKind(call.kind).success), None)
 
 
 def _replayed(event: DecisionEvent, then: Chosen, decision: Decision) -> Replayed:
@@ -357,22 +361,24 @@ def _replayed(event: DecisionEvent, then: Chosen, decision: Decision) -> Replaye
     )
 
 
-def _with_calls(row: Replayed, calls: Sequence[OutcomeEvent], known: Container[str]) -> Replayed:
+def _with_calls(row: Replayed, calls: Sequence[OutcomeEvent], known_tools: Container[str]) -> Replayed:
     answer = _answer(calls)
-    return replace(row, calls=tuple(calls), absent=answer is not None and answer not in known)
+    return replace(row, calls=tuple(calls), absent=answer is not None and answer not in known_tools)
 
 
 def _then(event: DecisionEvent) -> Chosen:
     candidates: list[dict[str, Any]] = json.loads(event.candidates_json)
-    tokens = sum(int(one.get("tokens", 0)) for one in candidates)
-    success = next((one.get("success") for one in candidates if one.get("tool") == event.winner), None)
+    tokens = sum(int(candidate.get("tokens", 0)) for candidate in candidates)
+    success = next(
+        (candidate.get("success") for candidate in candidates if candidate.get("tool") == event.winner), None
+    )
     return Chosen(event.winner, event.expected_price_usd, event.expected_time_s, tokens, success)
 
 
 def _chosen(decision: Decision, tool: str | None) -> Chosen:
-    """A tool with its figures in a decision, which knows only the tools of its catalog."""
+    """A tool with its figures in a decision. A tool outside the catalog has no figures."""
     tokens, ids = int(decision.tool_tokens[list(decision.candidates)].sum()), list(decision.tools.ids)
     if tool is None or tool not in ids:
         return Chosen(tool, None, None, tokens)
-    found = decision.tool_at(ids.index(tool))
-    return Chosen(tool, found.payment_usd, found.time_cost_s, tokens, found.success)
+    figures = decision.tool_at(ids.index(tool))
+    return Chosen(tool, figures.payment_usd, figures.time_cost_s, tokens, figures.success)

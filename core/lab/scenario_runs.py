@@ -66,8 +66,8 @@ class Entry:
 @actions("tune", keep="keep network runs")
 @dataclass(eq=False)
 class ScenarioService:
-    """Runs scenarios. Simulated ones make no calls and record no events. The calls of live ones go to `record`; their secrets come from
-    `vault`, and `leave` says whether a call may be made. `keep` stores runs.
+    """Runs scenarios. Simulated scenarios make no calls and record no events. Calls of live scenarios go to `record`; their secrets come
+    from `vault`, and `leave` says whether a call may be made. `keep` stores runs.
     """
 
     catalogs: CatalogService
@@ -99,27 +99,27 @@ class ScenarioService:
     ) -> World:
         """The world of a scenario: a profile by name or file, over a catalog and its labelled tasks.
 
-        `source` says where `tasks` came from. `predicted` replaces tool prediction for every query; without it the planner is asked.
+        `source` names the origin of `tasks`. `predicted` replaces tool prediction for every query; without it the planner is asked.
         Raises WayfareError.
         """
         network = self.networks.load(profile)
-        asked = [task for task in (tasks if tasks is not None else self._tasks(catalog)) if task.relevant]
-        if not asked:
+        labelled_tasks = [task for task in (tasks if tasks is not None else self._tasks(catalog)) if task.relevant]
+        if not labelled_tasks:
             raise CatalogError(f"No task says what is right for it in catalog {catalog!r}; give tasks with `relevant`.")
         context = self.catalogs.context(self.catalogs.open(catalog).name)
         context.matcher.embed("warm up")  # the first text opens the encoder, which would count as selection time
         world = World.of(
             context,
             network.traces(context.catalog.servers, lead_in + steps, seed=seed),
-            asked,
+            labelled_tasks,
             self.planners,
             seed=seed,
             lead_in=lead_in,
             predicted=predicted,
             raw_questions=raw_questions,
         )
-        named = source if tasks is not None else catalog
-        return replace(world, conditions=conditions_of(world, network, named, seed=seed, predicted=predicted))
+        task_source = source if tasks is not None else catalog
+        return replace(world, conditions=conditions_of(world, network, task_source, seed=seed, predicted=predicted))
 
     def run(
         self,
@@ -131,18 +131,18 @@ class ScenarioService:
         cancel: threading.Event | None = None,
         watch: Callable[[int, Step], None] | None = None,
     ) -> tuple[ScenarioRun, ...]:
-        """One run for each entry of a plan; `live` ones make their calls, see `core.lab.scenarios.live`. `watch` gets each step with the
+        """One run for each entry of a plan; `live` runs make real calls, see `core.lab.scenarios.live`. `watch` gets each step with the
         position of its entry.
 
         Raises Stopped once `cancel` is set.
         """
-        steps, every = len(world.order), 1 if live else REPORTED_EVERY
+        steps, interval = len(world.order), 1 if live else REPORTED_EVERY
         runs: list[ScenarioRun] = []
 
         def watched(number: int, entry: Entry, call: Call | None) -> Iterator[Step]:
-            """The steps of a run. Every so often, and after every real call, it reports the progress of all runs and looks at `cancel`."""
+            """The steps of a run. Every `REPORTED_EVERY` steps, or after every real call, it reports the progress of all runs and checks `cancel`."""
             for done, step in enumerate(walk(world, entry.router, entry.parameters, call)):
-                if done % every == 0:
+                if done % interval == 0:
                     if cancel is not None and cancel.is_set():
                         raise Stopped
                     if progress is not None:
@@ -177,16 +177,16 @@ class ScenarioService:
         )
 
     def keep(self, world: World, runs: Sequence[ScenarioRun]) -> tuple[KeptRun, ...]:
-        """Store runs of a world that `world` made; a run with the same inputs is replaced. Raises StoreError."""
+        """Store runs of a world that `world` made, in place of runs with equal inputs. Raises StoreError."""
         if world.conditions is None:
             raise StoreError("This world has no name to keep its runs under; make it with `Scenarios.world`.")
-        at = self.now()
-        rows = [storable(world.conditions, world.context, run, at) for run in runs]
+        moment = self.now()
+        rows = [storable(world.conditions, world.context, run, moment) for run in runs]
         self.store.save(rows)
         return tuple(row for row, _ in rows)
 
     def inputs(self, catalog: str) -> str:
-        """The fingerprint of a catalog of one's own and its labelled tasks, which may change; "" for a shipped one. Raises CatalogError
+        """The fingerprint of a catalog and its labelled tasks, which may change; "" for a shipped catalog. Raises CatalogError
         without tasks."""
         if catalog in TASKS:
             return ""
@@ -194,18 +194,18 @@ class ScenarioService:
 
     def _tasks(self, catalog: str) -> tuple[Task, ...]:
         """The tasks that came with a catalog, or were drawn with it, or are of its newest run, else its example requests or its labels,
-        of which there are more. Raises CatalogError."""
+        whichever are more. Raises CatalogError."""
         if catalog in TASKS:
             return read_tasks(TASKS[catalog].read_bytes(), source=TASKS[catalog].name)
-        for known, source in self.lab_runs.task_sets(catalog).items():
-            return self.lab_runs.stored_tasks(known, source)
+        for key, source in self.lab_runs.task_sets(catalog).items():
+            return self.lab_runs.stored_tasks(key, source)
         name = self.catalogs.open(catalog).name
-        labelled = self.feedback.export(name)
-        asked = asked_tasks(self.requests, name)
-        if len(asked) > labelled.count("\n"):
-            return tuple(asked)
-        if labelled:
-            return read_tasks(labelled.encode(), source=f"labels of {catalog}")
+        labels = self.feedback.export(name)
+        examples = asked_tasks(self.requests, name)
+        if len(examples) > labels.count("\n"):
+            return tuple(examples)
+        if labels:
+            return read_tasks(labels.encode(), source=f"labels of {catalog}")
         raise CatalogError(
             f"No labelled tasks are known for catalog {catalog!r}: write tasks for it in the Lab, label tools of it, or give a file with "
             "`wayfare scenario --tasks`."
@@ -226,12 +226,12 @@ def planned(
     >>> [(entry.router, entry.setting.name) for entry in planned(["sonar", "ehrr"], SETTINGS[:1], {"a": 0.3})]
     [('sonar', 's3t6'), ('ehrr', 's3t6')]
     """
-    chosen = dict(values or {})
+    overrides = dict(values or {})
     for router in routers:
         if router not in ROUTERS:
             raise UnknownNameError(f"There is no router {router!r}; choose one of: {', '.join(ROUTERS)}.")
     knobs = {router: {knob.name for knob in ROUTERS[router].parameters.knobs()} for router in routers}
-    for name in chosen.keys() - set[str]().union(*knobs.values()):
+    for name in overrides.keys() - set[str]().union(*knobs.values()):
         raise ParameterError(
             f"None of these routers has a parameter {name!r}; `wayfare parameters` lists what there is."
         )
@@ -239,7 +239,7 @@ def planned(
         Entry(
             router,
             setting,
-            _parameters(router, setting, {n: v for n, v in chosen.items() if n in knobs[router]}, preset),
+            _parameters(router, setting, {n: v for n, v in overrides.items() if n in knobs[router]}, preset),
         )
         for router in routers
         for setting in settings
@@ -254,7 +254,7 @@ def _parameters(router: str, setting: Setting, values: Mapping[str, object], pre
 
 
 def conditions_of(world: World, profile: Profile, source: str, *, seed: int, predicted: str) -> Conditions:
-    """The conditions that a world's runs are stored under. `source` says where its tasks came from."""
+    """The conditions that a world's runs are stored under. `source` names the origin of its tasks."""
     return Conditions(
         profile=profile.name,
         profile_fingerprint=fingerprint(profile.to_json()),
@@ -290,18 +290,18 @@ def storable(
 
 
 def _called(rows: NDArray[np.int64], names: Sequence[str]) -> tuple[tuple[str, ...], NDArray[np.int32]]:
-    """The names that occur, and for each step its position among them.
+    """The names that occur, and each step's position among them.
 
     >>> _called(np.array([2, -1, 0, 2]), ["a", "b", "c"])
     (('a', 'c'), array([ 1, -1,  0,  1], dtype=int32))
     """
-    found = np.unique(rows[rows >= 0])
-    called: list[int] = found.tolist()
-    places = np.where(rows >= 0, np.searchsorted(found, rows), -1).astype(np.int32)
-    return tuple(names[row] for row in called), places
+    unique_rows = np.unique(rows[rows >= 0])
+    used_rows: list[int] = unique_rows.tolist()
+    places = np.where(rows >= 0, np.searchsorted(unique_rows, rows), -1).astype(np.int32)
+    return tuple(names[row] for row in used_rows), places
 
 
 def _of_catalog(context: RoutingContext) -> str:
-    """The fingerprint of what a scenario reads of a catalog: current prices belong to it, connections do not."""
+    """The fingerprint of a catalog for scenarios: with current prices, without connections."""
     servers = [repr(replace(server, connection=None)) for server in context.catalog.servers]
     return fingerprint([servers, context.statistics.tools.price_usd.tolist()])

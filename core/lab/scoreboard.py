@@ -1,4 +1,4 @@
-"""The score of a setting of the knobs over labelled tasks, beside that of the defaults, quick enough to follow a dragged knob."""
+"""The scores of a setting of the knobs and of the defaults over labelled tasks, quick enough to follow a dragged knob."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MOST_TASKS, BOARDS, SOON_S = 300, 4, 0.1
 
 @dataclass(frozen=True, slots=True)
 class ChangedAnswer:
-    """A question that gets another first tool than at the defaults. None is no tool; `right` says whether the tool can do it, before and now."""
+    """A question with another first tool than at the defaults. None is no tool; `right` says whether the tool is right, before and now."""
 
     query: str
     before: str | None
@@ -55,7 +55,7 @@ class _Board:
 
 @dataclass(eq=False)
 class ScoreboardService:
-    """Scores settings. The tasks of a set are embedded once, and the outcome of one list of candidates is computed once. Thread-safe."""
+    """Scores settings. Embeds the tasks of a set once, and computes the outcome of a list of candidates once. Thread-safe."""
 
     catalogs: CatalogService
     routing: RoutingService
@@ -67,32 +67,32 @@ class ScoreboardService:
     _guard: threading.Lock = field(default_factory=threading.Lock)
 
     def task_sets(self, catalog: str) -> Sequence[str]:
-        """The names of the task sets of a catalog: shipped, given here, generated or of stored runs, and its example requests."""
+        """The names of the task sets of a catalog: shipped, labelled here, generated or of stored runs, and its example requests."""
         stored = self.lab_runs.task_sets(catalog).values()
-        own = [LABELS] if any(query.right for query in self.feedback.queries(catalog)) else []
-        asked = [REQUESTS] if self.requests.of_catalog(catalog) else []
-        return list(dict.fromkeys([*self.lab.task_sets(catalog), *own, *stored, *asked]))
+        labels = [LABELS] if any(query.right for query in self.feedback.queries(catalog)) else []
+        examples = [REQUESTS] if self.requests.of_catalog(catalog) else []
+        return list(dict.fromkeys([*self.lab.task_sets(catalog), *labels, *stored, *examples]))
 
     def score(
         self, task_set: str, *, catalog: str, router: str, parameters: Parameters, network: NetworkMoment = AS_MEASURED
     ) -> Score:
-        """Scores a setting. Raises WayfareError if the set is unknown or none of its tasks names a tool that can do it."""
+        """Scores a setting. Raises WayfareError if the set is unknown or no task names a right tool."""
         with self._guard:
             board = self._board(task_set, catalog, router, network)
-            rows, now = board.asked.first_and_measures(parameters)
-        first, before = board.before
+            rows, new_values = board.asked.first_and_measures(parameters)
+        default_rows, old_values = board.before
         ids = board.context.tool_ids
-        changed: list[ChangedAnswer] = []
-        for at, task in enumerate(board.asked.possible):
-            if first[at] != rows[at]:
-                was, is_now = (ids[int(row)] if row >= 0 else None for row in (first[at], rows[at]))
-                right = bool(before[FIRST][at]), bool(now[FIRST][at])
-                changed.append(ChangedAnswer(task.question or task.subtask, was, is_now, right))
-        means = [{name: float(values[name].mean()) for name in MEASURES} for values in (before, now)]
-        return Score(len(rows), means[0], means[1], tuple(changed))
+        answers: list[ChangedAnswer] = []
+        for place, task in enumerate(board.asked.possible):
+            if default_rows[place] != rows[place]:
+                old_tool, new_tool = (ids[int(row)] if row >= 0 else None for row in (default_rows[place], rows[place]))
+                right = bool(old_values[FIRST][place]), bool(new_values[FIRST][place])
+                answers.append(ChangedAnswer(task.question or task.subtask, old_tool, new_tool, right))
+        means = [{name: float(values[name].mean()) for name in MEASURES} for values in (old_values, new_values)]
+        return Score(len(rows), means[0], means[1], tuple(answers))
 
     def ready(self, task_set: str, catalog: str, router: str, network: NetworkMoment = AS_MEASURED) -> bool:
-        """Whether the tasks are embedded, so that a score takes milliseconds with EHRR. False while another set is embedded."""
+        """Whether the tasks are embedded, so a score takes milliseconds with EHRR. False during another set's embedding."""
         if not self._guard.acquire(timeout=SOON_S):
             return False
         try:
@@ -103,20 +103,20 @@ class ScoreboardService:
 
     def _board(self, task_set: str, catalog: str, router: str, network: NetworkMoment) -> _Board:
         key, context = self._key(task_set, catalog, router, network), self.catalogs.context(catalog)
-        known = self._boards.get(key)
+        board = self._boards.get(key)
         defaults = self.routing.parameters(router)
-        if known is None or known.context is not context or known.defaults != defaults:
+        if board is None or board.context is not context or board.defaults != defaults:
             tasks = self._tasks(task_set, catalog)
-            asked = TasksAsked(self.catalogs, self.routing, tasks, catalog, router, hints=True, network=network)
-            known = self._boards[key] = _Board(context, defaults, asked, asked.first_and_measures(defaults))
-        return known
+            scorer = TasksAsked(self.catalogs, self.routing, tasks, catalog, router, hints=True, network=network)
+            board = self._boards[key] = _Board(context, defaults, scorer, scorer.first_and_measures(defaults))
+        return board
 
     def _key(self, task_set: str, catalog: str, router: str, network: NetworkMoment) -> tuple[object, ...]:
         return task_set, self._stored(catalog).get(task_set, ""), catalog, router, network
 
     def _stored(self, catalog: str) -> Mapping[str, str]:
         """The fingerprint of the newest stored tasks of each name."""
-        return {source: one for one, source in reversed(list(self.lab_runs.task_sets(catalog).items()))}
+        return {source: key for key, source in reversed(list(self.lab_runs.task_sets(catalog).items()))}
 
     def _tasks(self, task_set: str, catalog: str) -> Sequence[Task]:
         """At most MOST_TASKS tasks, evenly drawn."""
@@ -130,9 +130,9 @@ class ScoreboardService:
             return self.lab.parse_tasks(self.feedback.export(catalog).encode(), source=LABELS)
         if task_set == REQUESTS:
             return asked_tasks(self.requests, catalog)
-        found = self._stored(catalog)
-        if task_set not in found:
+        stored = self._stored(catalog)
+        if task_set not in stored:
             raise UnknownNameError(
                 f"The catalog {catalog} has no tasks {task_set!r}; choose among {', '.join(self.task_sets(catalog))}."
             )
-        return self.lab_runs.stored_tasks(found[task_set], task_set)
+        return self.lab_runs.stored_tasks(stored[task_set], task_set)

@@ -26,7 +26,7 @@ CATALOG, PROFILE = "catalog", "profile"  # parameters of page links
 
 @dataclass(frozen=True, slots=True)
 class Returned:
-    """The result of a restored snapshot: the pages' texts, and a sentence for each part that could not be restored."""
+    """The result of a restored snapshot: the pages' texts, and a sentence for each part that was not restored."""
 
     pages: Mapping[str, Mapping[str, str]]
     remarks: tuple[str, ...]
@@ -42,7 +42,7 @@ class _SnapshotFile:
 @actions("tune", save="save a snapshot", remove="remove a snapshot", restore="restore a snapshot", import_file="import a snapshot")  # fmt: skip
 @dataclass(eq=False)
 class SnapshotService:
-    """Takes and restores snapshots. The calling page gives and takes what pages show."""
+    """Takes and restores snapshots. The calling page gives and takes the pages' texts."""
 
     store: Store
     catalogs: CatalogService
@@ -52,17 +52,17 @@ class SnapshotService:
     now: Callable[[], datetime]
 
     def state(self, pages: Mapping[str, Mapping[str, str]], catalog: str) -> ConsoleState:
-        """The state now: what pages show. Pages without a catalog show `catalog`."""
-        wanted = [catalog, *(texts[CATALOG] for texts in pages.values() if texts.get(CATALOG))]
-        known = {info.name for info in self.catalogs.infos()}
-        names = [name for name in dict.fromkeys(wanted) if name in known]
+        """The present state with the texts of `pages`. Pages without a catalog show `catalog`."""
+        shown_catalogs = [catalog, *(texts[CATALOG] for texts in pages.values() if texts.get(CATALOG))]
+        known_names = {info.name for info in self.catalogs.infos()}
+        names = [name for name in dict.fromkeys(shown_catalogs) if name in known_names]
         profiles = dict.fromkeys(texts[PROFILE] for texts in pages.values() if texts.get(PROFILE))
-        saved = self.networks.saved()
+        saved_names = self.networks.saved()
         return ConsoleState(
             {page: dict(texts) for page, texts in pages.items()},
             {name: self.runs.digest(name).fingerprint for name in names},
             {name: self._calibration(name) for name in names},
-            {name: self.networks.load(name).text() for name in profiles if name in saved},
+            {name: self.networks.load(name).text() for name in profiles if name in saved_names},
         )
 
     def save(self, name: str, state: ConsoleState) -> Snapshot:
@@ -80,17 +80,17 @@ class SnapshotService:
         self.store.snapshots.remove(name)
 
     def restore(self, name: str) -> Returned:
-        """Apply the calibrations of then, save networks that are gone, and return what the pages showed.
+        """Apply a snapshot's calibrations, save its missing networks, and return its pages' texts.
 
-        Catalogs stay as they are; a remark names each that has changed. Raises UnknownNameError.
+        Catalogs stay as they are; a remark names each changed catalog. Raises UnknownNameError.
         """
         state = self.store.snapshots.find(name).state
-        known, remarks = {info.name for info in self.catalogs.infos()}, list[str]()
-        for catalog, stored in state.catalogs.items():
-            if catalog not in known:
+        known_names, remarks = {info.name for info in self.catalogs.infos()}, list[str]()
+        for catalog, fingerprint in state.catalogs.items():
+            if catalog not in known_names:
                 remarks.append(f"Catalog {catalog} is not there any more; import it again.")
                 continue
-            if self.runs.digest(catalog).fingerprint != stored:
+            if self.runs.digest(catalog).fingerprint != fingerprint:
                 remarks.append(f"Catalog {catalog} has changed since; it stays as it is now.")
             remarks += self._restore_calibration(catalog, state.calibrations.get(catalog, ""))
         for network, text in state.networks.items():
@@ -99,19 +99,24 @@ class SnapshotService:
 
     def export(self, name: str) -> str:
         """A snapshot as the text of a file. Raises UnknownNameError."""
-        found = self.store.snapshots.find(name)
-        document = {"kind": KIND, "name": found.name, "at": found.at.isoformat(), "state": found.state.to_json()}
+        snapshot = self.store.snapshots.find(name)
+        document = {
+            "kind": KIND,
+            "name": snapshot.name,
+            "at": snapshot.at.isoformat(),
+            "state": snapshot.state.to_json(),
+        }
         return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
     def import_file(self, data: bytes, *, source: str) -> Snapshot:
-        """Keep a snapshot that `export` wrote, under its name. Raises CatalogError that says what is wrong."""
+        """Keep a snapshot that `export` wrote, under its name. Raises CatalogError if it is wrong."""
         advice = "give a file that Export wrote"
         try:
             document = json.loads(data)
         except (ValueError, RecursionError):
             raise CatalogError(f"{source}: it is not JSON; {advice}.") from None
-        found = documents.read(_SnapshotFile, document, source, advice=advice)
-        return self.save(found.name, found.state)
+        file = documents.read(_SnapshotFile, document, source, advice=advice)
+        return self.save(file.name, file.state)
 
     def _calibration(self, catalog: str) -> str:
         """The file of the calibration in force without its date, "" without one."""

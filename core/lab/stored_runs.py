@@ -1,4 +1,4 @@
-"""Stored runs over the same tasks: values by task, wins and losses, parts, failures, and decisions side by side.
+"""Stored runs over one set of tasks: values by task, wins and losses, parts, failures, and decisions side by side.
 
 A stored run is its entry in `wayfare bench --json`. Its measures by task are computed from its candidates.
 """
@@ -29,8 +29,8 @@ Change = Literal["won", "lost", "same"]
 class TaskChange:
     """One task in a run against a baseline: the candidates of both, best first, and whether it was won.
 
-    `was` and `now` are the ranks of the first right tool, None without one. An impossible task (`possible` is False) is won if only
-    the new run refuses it.
+    `was` and `now` are the ranks of the first right tool, None without one. An impossible task is won if only the new run
+    refuses it.
     """
 
     task: Task
@@ -53,16 +53,18 @@ def task_values(tasks: Sequence[Task], result: Result, measure: str) -> NDArray[
 
 def task_changes(tasks: Sequence[Task], baseline: Result, result: Result, measure: str) -> tuple[TaskChange, ...]:
     """Each task of `result` against `baseline`, by a measure. An impossible task counts by whether it was refused."""
-    before, after = (iter(task_values(tasks, one, measure)) for one in (baseline, result))
-    found: list[TaskChange] = []
+    old_values, new_values = (iter(task_values(tasks, entry, measure)) for entry in (baseline, result))
+    changes: list[TaskChange] = []
     for task in tasks:
         old, new = _entry(baseline, task), _entry(result, task)
-        gain = next(after) - next(before) if task.relevant else bool(old["candidates"]) - bool(new["candidates"])
+        gain = (
+            next(new_values) - next(old_values) if task.relevant else bool(old["candidates"]) - bool(new["candidates"])
+        )
         change: Change = "won" if gain > EQUAL else "lost" if gain < -EQUAL else "same"
-        found.append(
+        changes.append(
             TaskChange(task, old["rank"], new["rank"], tuple(old["candidates"]), tuple(new["candidates"]), change)
         )
-    return tuple(found)
+    return tuple(changes)
 
 
 def _entry(result: Result, task: Task) -> Mapping[str, Any]:
@@ -83,8 +85,8 @@ BY: Mapping[str, Groups] = {
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """The tasks of one group: `n` possible ones with their mean of a measure in [0, 1] and its 95 % interval by bootstrap over tasks
-    (NaN without any), and the number of `impossible` ones with those `refused`.
+    """The tasks of one group: `n` possible tasks with the mean of a measure in [0, 1] and its 95 % interval by bootstrap over tasks
+    (NaN without any), and the numbers of `impossible` and of `refused` tasks.
     """
 
     group: str
@@ -103,19 +105,19 @@ def parts(tasks: Sequence[Task], result: Mapping[str, Any], measure: str, by: st
     """
     values = iter(task_values(tasks, result, measure))
     worth = {task.id: float(next(values)) for task in tasks if task.relevant}
-    grouped: dict[str, list[Task]] = {}
+    by_group: dict[str, list[Task]] = {}
     for task in tasks:
         for group in BY[by](task) or [NO_GROUP]:
-            grouped.setdefault(group, []).append(task)
-    return tuple(_part(group, grouped[group], worth, result) for group in sorted(grouped))
+            by_group.setdefault(group, []).append(task)
+    return tuple(_part(group, by_group[group], worth, result) for group in sorted(by_group))
 
 
 def _part(group: str, tasks: Sequence[Task], worth: Mapping[str, float], result: Mapping[str, Any]) -> Part:
-    known = np.array([worth[task.id] for task in tasks if task.relevant])
+    values = np.array([worth[task.id] for task in tasks if task.relevant])
     impossible = [task for task in tasks if not task.relevant]
     refused = sum(not result["tasks"][task.id]["candidates"] for task in impossible)
-    mean = float(known.mean()) if len(known) else float("nan")
-    return Part(group, len(known), mean, *interval(known), len(impossible), refused)
+    mean = float(values.mean()) if len(values) else float("nan")
+    return Part(group, len(values), mean, *interval(values), len(impossible), refused)
 
 
 # Failures: the stage that dropped the right tool
@@ -155,8 +157,8 @@ STAGES: Mapping[str, Why] = {
 def stage(task: Task, result: Result) -> str:
     """The stage at which a task failed, "" if it did not fail.
 
-    It is the stage that dropped its right tool, `ABSENT` if the catalog has none, `NOT_FIRST` if another candidate is before the right
-    one, `NOT_REFUSED` if the task is impossible, and `UNKNOWN` if the run was stored without stages.
+    It is the stage that dropped its right tool, `ABSENT` if the catalog has no right tool, `NOT_FIRST` if another candidate is before it,
+    `NOT_REFUSED` if the task is impossible, and `UNKNOWN` if the run was stored without stages.
     """
     entry = result["tasks"][task.id]
     if not task.relevant:
@@ -168,11 +170,11 @@ def stage(task: Task, result: Result) -> str:
 
 def failures(tasks: Sequence[Task], result: Result) -> dict[Why, list[tuple[Task, str]]]:
     """The failed tasks by reason, each with its stage, the largest group first."""
-    found: dict[Why, list[tuple[Task, str]]] = {}
+    by_reason: dict[Why, list[tuple[Task, str]]] = {}
     for task in tasks:
-        if where := stage(task, result):
-            found.setdefault(STAGES.get(where, Why.UNKNOWN), []).append((task, where))
-    return dict(sorted(found.items(), key=lambda item: -len(item[1])))
+        if stage_name := stage(task, result):
+            by_reason.setdefault(STAGES.get(stage_name, Why.UNKNOWN), []).append((task, stage_name))
+    return dict(sorted(by_reason.items(), key=lambda item: -len(item[1])))
 
 
 # Decisions side by side on one sub-task
@@ -197,17 +199,17 @@ class ComparedTool:
 
 def agreement(decisions: Sequence[Decision]) -> NDArray[np.float64]:
     """(R, R) overlap of candidates, Jaccard |A and B| / |A or B|. Two decisions without candidates agree fully."""
-    found = [{decision.tools.ids[row] for row in decision.candidates} for decision in decisions]
+    tool_sets = [{decision.tools.ids[row] for row in decision.candidates} for decision in decisions]
     return np.array(
-        [[len(a & b) / len(a | b) if a | b else 1.0 for b in found] for a in found], dtype=np.float64
-    ).reshape(len(found), len(found))
+        [[len(a & b) / len(a | b) if a | b else 1.0 for b in tool_sets] for a in tool_sets], dtype=np.float64
+    ).reshape(len(tool_sets), len(tool_sets))
 
 
 def compared_tools(decisions: Sequence[Decision]) -> tuple[ComparedTool, ...]:
-    """Every tool that is a candidate of some decision: those of most decisions first, then by best rank."""
+    """Every tool that is a candidate of some decision: tools of most decisions first, then by best rank."""
     names = dict.fromkeys(d.tools.ids[row] for d in decisions for row in d.candidates)
-    found = [ComparedTool(name, tuple(_placing(decision, name) for decision in decisions)) for name in names]
-    return tuple(sorted(found, key=_place))
+    tools = [ComparedTool(name, tuple(_placing(decision, name) for decision in decisions)) for name in names]
+    return tuple(sorted(tools, key=_place))
 
 
 def winners(decisions: Sequence[Decision]) -> dict[str, int]:
@@ -219,9 +221,9 @@ def _placing(decision: Decision, tool: str) -> Placing:
     if tool not in decision.tools.ids:
         return Placing(None, None, float("nan"))
     row = decision.tools.ids.index(tool)
-    found = decision.tool_at(row)
+    figures = decision.tool_at(row)
     rank = decision.candidates.index(row) + 1 if row in decision.candidates else None
-    return Placing(rank, found.dropped_by, found.utility)
+    return Placing(rank, figures.dropped_by, figures.utility)
 
 
 def _place(compared: ComparedTool) -> tuple[int, int, str]:

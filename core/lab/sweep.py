@@ -1,4 +1,4 @@
-"""Many points of a router's parameters over the same tasks: the axes, the measures of each point, the Pareto front.
+"""Many points of a router's parameters over one set of tasks: the axes, the measures of each point, the Pareto front.
 
 A router is asked point by point. EHRR computes the similarities of each task once and the candidates of many points together
 (`core.decisions.case`). Each list of candidates is measured once per task.
@@ -34,7 +34,7 @@ MOST_VALUES, MOST_POINTS = 10_000, 1_000_000
 @dataclass(frozen=True, slots=True)
 class Axis:
     """One parameter and its `values`. A range without a step has `low`, `high` and the scale of its knob; `values` then lists its
-    whole numbers, if it has only those.
+    numbers if all are whole.
     """
 
     name: str
@@ -65,10 +65,10 @@ class Axis:
         >>> stretched.at(0.5), stretched.share(1000.0), Axis("k", "", (1, 2, 3), 1, 3).at(0.4)
         (125.0, 1.0, 2)
         """
-        found = self.low + (self.high - self.low) * (share**3 if self.scale == CUBE_ROOT else share)
+        exact = self.low + (self.high - self.low) * (share**3 if self.scale == CUBE_ROOT else share)
         if self.values:
-            return min(cast("tuple[int, ...]", self.values), key=lambda value: abs(value - found))
-        return min(max(float(f"{found:.4g}"), self.low), self.high)
+            return min(cast("tuple[int, ...]", self.values), key=lambda value: abs(value - exact))
+        return min(max(float(f"{exact:.4g}"), self.low), self.high)
 
     def share(self, value: float) -> float:
         """The place of a value on the track between `low` and `high`, in [0, 1]; 0.5 if they are equal."""
@@ -77,18 +77,18 @@ class Axis:
 
 
 def read_axis(text: str, parameters: type[Parameters]) -> Axis:
-    """An axis from `NAME=LOW:HIGH:STEP`, `NAME=LOW:HIGH` or `NAME=VALUE,VALUE`. Raises ParameterError that says what is wrong."""
-    name, sign, written = (part.strip() for part in text.partition("="))
-    if not sign or not name or not written:
+    """An axis from `NAME=LOW:HIGH:STEP`, `NAME=LOW:HIGH` or `NAME=VALUE,VALUE`. Raises ParameterError."""
+    name, sign, values_text = (part.strip() for part in text.partition("="))
+    if not sign or not name or not values_text:
         raise ParameterError(
             f"--axis {text[:60]!r} is not NAME=LOW:HIGH:STEP or NAME=VALUE,VALUE; write alpha_t=0:1:0.05."
         )
     knob = next((knob for knob in parameters.knobs() if knob.name == name), None)
     if knob is None:
         raise ParameterError(f"There is no parameter {name[:60]!r}; `wayfare parameters` lists those there are.")
-    if ":" in written and knob.kind in (int, float):
-        return _range(knob, text, written)
-    values = tuple(dict.fromkeys(knob.parse(part) for part in written.split(",")))
+    if ":" in values_text and knob.kind in (int, float):
+        return _range(knob, text, values_text)
+    values = tuple(dict.fromkeys(knob.parse(part) for part in values_text.split(",")))
     return Axis(name, text, values)
 
 
@@ -105,8 +105,8 @@ def evenly(knob: Knob, low: float, high: float, count: int) -> Axis:
     if knob.kind in (int, float):
         whole = tuple(range(round(low), round(high) + 1)) if knob.kind is int else ()
         track = Axis(knob.name, "", whole, low, high, knob.scale)
-        found = (knob.parse(track.at(at / max(1, count - 1))) for at in range(count))
-        values = whole if 0 < len(whole) <= count else tuple(dict.fromkeys(found))
+        track_values = (knob.parse(track.at(place / max(1, count - 1))) for place in range(count))
+        values = whole if 0 < len(whole) <= count else tuple(dict.fromkeys(track_values))
         return Axis(knob.name, f"{knob.name}={','.join(f'{value:g}' for value in values)}", values)
     values = knob.choices or (False, True)
     return Axis(knob.name, f"{knob.name}={','.join(map(str, values))}", values)
@@ -144,8 +144,8 @@ def _drawn(axis: Axis, rng: np.random.Generator) -> Value:
     return axis.values[int(rng.integers(len(axis.values)))]
 
 
-def _range(knob: Knob, text: str, written: str) -> Axis:
-    parts = written.split(":")
+def _range(knob: Knob, text: str, values_text: str) -> Axis:
+    parts = values_text.split(":")
     try:
         numbers = [float(part) for part in parts]
     except ValueError:
@@ -167,7 +167,7 @@ def _range(knob: Knob, text: str, written: str) -> Axis:
             f"The step of --axis {text[:60]!r} is not above 0 or too small; give at most {MOST_VALUES:,} values."
         )
     count = math.floor((numbers[1] - numbers[0]) / step + 1e-9) + 1
-    values = (knob.parse(round(numbers[0] + step * at, 12)) for at in range(count))
+    values = (knob.parse(round(numbers[0] + step * step_number, 12)) for step_number in range(count))
     return Axis(knob.name, text, tuple(values))
 
 
@@ -184,12 +184,14 @@ def unbeaten(points: Sequence[tuple[float, float]]) -> tuple[bool, ...]:
     (True, True, False, False)
     """
     front = _front(np.array([(-success, cost) for success, cost in points]).reshape(-1, 2))
-    return tuple(at in front and math.isfinite(cost) for at, (_, cost) in enumerate(points))
+    return tuple(place in front and math.isfinite(cost) for place, (_, cost) in enumerate(points))
 
 
 def _front(costs: Floats) -> list[int]:
-    """The rows of costs (P, C) that no other beats: none is as low in all and lower in one."""
-    return [at for at, cost in enumerate(costs) if not ((costs <= cost).all(axis=1) & (costs < cost).any(axis=1)).any()]
+    """The rows of costs (P, C) that no row beats. A row beats another if it is as low in all columns and lower in one."""
+    return [
+        row for row, cost in enumerate(costs) if not ((costs <= cost).all(axis=1) & (costs < cost).any(axis=1)).any()
+    ]
 
 
 SOLVED, USD, SECONDS = "success_rate", "usd_per_task", "s_per_task"
@@ -206,34 +208,36 @@ Key = tuple[int, bytes, bytes]
 
 @dataclass(eq=False)
 class PointScorer:
-    """The measures of a point from its candidates. `context` holds the figures that outcomes follow, the same for all points.
+    """The measures of a point from its candidates. `context` holds the figures of outcomes for all points.
 
-    `queries` are to be routed: the tasks, then the sub-tasks of those with several steps. `possible` are the places of the tasks that name
-    a right tool. Raises WayfareError if none does.
+    `queries` are to be routed: the tasks, then the sub-tasks of tasks with several steps. `possible` are the places of the tasks that name
+    a right tool. Raises WayfareError without any.
     """
 
     tasks: Sequence[Task]
     context: RoutingContext
 
     def __post_init__(self) -> None:
-        self.possible = [at for at, task in enumerate(self.tasks) if task.relevant]
+        self.possible = [number for number, task in enumerate(self.tasks) if task.relevant]
         if not self.possible:
             raise WayfareError("No task names a tool that can do it; give tasks that do.")
         self._known: dict[Key, tuple[float, ...]] = {}
         self.queries, self._parts = list(self.tasks), list[Sequence[int]]()
-        for at, task in enumerate(self.tasks):
+        for number, task in enumerate(self.tasks):
             parts = sub_tasks(task)
-            self._parts.append((at,) if len(parts) == 1 else range(len(self.queries), len(self.queries) + len(parts)))
+            self._parts.append(
+                (number,) if len(parts) == 1 else range(len(self.queries), len(self.queries) + len(parts))
+            )
             self.queries += parts if len(parts) > 1 else ()
 
     def results(
         self, candidates: Sequence[Rows] | Rows, payments: Sequence[Floats | None] | None = None
     ) -> list[Result]:
         """The measures of each of P points. `candidates`, (Q, n) for each, are rows of tools for each query, padded with -1; `payments`,
-        (Q, n) for each, what a call of each pays in USD, None for the listed prices."""
-        paid = payments or [None] * len(candidates)
-        pairs = list(zip(candidates, paid, strict=True))
-        keys = [[self._key(at, *pair) for at in range(len(self.tasks))] for pair in pairs]
+        (Q, n) for each, are the USD of a call of each, None for the listed prices."""
+        all_payments = payments or [None] * len(candidates)
+        pairs = list(zip(candidates, all_payments, strict=True))
+        keys = [[self._key(number, *pair) for number in range(len(self.tasks))] for pair in pairs]
         fresh = dict.fromkeys(key for point in keys for key in point if key not in self._known)
         self._measure(list(fresh))
         return [self._result(point) for point in keys]
@@ -241,44 +245,44 @@ class PointScorer:
     def per_task(self, candidates: Rows, payments: Floats | None) -> dict[str, Floats]:
         """The measures of one point, (Q, n), for each of the T tasks that name a right tool: columns (T,) by name."""
         self.results([candidates], [payments])
-        rows = [self._known[self._key(at, candidates, payments)] for at in self.possible]
+        rows = [self._known[self._key(number, candidates, payments)] for number in self.possible]
         return dict(zip((*MEASURES, *OUTCOMES), np.array(rows)[:, 1:].T, strict=True))
 
-    def _key(self, at: int, candidates: Rows, payments: Floats | None) -> Key:
-        """Returns a task, all candidates that its measures follow from, its own and then those of its sub-tasks, and their payments."""
-        rows = [at, *self._parts[at]]
-        return at, candidates[rows].tobytes(), b"" if payments is None else payments[rows].tobytes()
+    def _key(self, number: int, candidates: Rows, payments: Floats | None) -> Key:
+        """Returns a task, all candidates of its measures (its own, then of its sub-tasks), and their payments."""
+        rows = [number, *self._parts[number]]
+        return number, candidates[rows].tobytes(), b"" if payments is None else payments[rows].tobytes()
 
     def _measure(self, fresh: Sequence[Key]) -> None:
         if not fresh:
             return
         ids = self.context.tool_ids
         lists: list[list[list[int]]] = []
-        for at, rows, _ in fresh:
-            table = np.frombuffer(rows, dtype=np.int64).reshape(1 + len(self._parts[at]), -1)
+        for number, rows, _ in fresh:
+            table = np.frombuffer(rows, dtype=np.int64).reshape(1 + len(self._parts[number]), -1)
             lists.append([[int(row) for row in line if row >= 0] for line in table])
-        tasks = [self.tasks[at] for at, *_ in fresh]
+        tasks = [self.tasks[number] for number, *_ in fresh]
         ranked = [([ids[row] for row in whole], grades(task)) for task, (whole, *_) in zip(tasks, lists, strict=True)]
         scores = measured(ranked)
         for place, (key, task, (_, *parts)) in enumerate(zip(fresh, tasks, lists, strict=True)):
-            paid = list(np.frombuffer(key[2]).reshape(1 + len(parts), -1)[1:]) if key[2] else None
-            outcome = expected_outcome(task, parts, self.context, paid)
+            payments = list(np.frombuffer(key[2]).reshape(1 + len(parts), -1)[1:]) if key[2] else None
+            outcome = expected_outcome(task, parts, self.context, payments)
             retrieval = (float(scores[name][place]) for name in (JUDGED["judged@10"], *MEASURES.values()))
             self._known[key] = (*retrieval, outcome.solved, outcome.usd, outcome.s, outcome.invalid_tools)
 
     def _result(self, keys: Sequence[Key]) -> Result:
         names = (*MEASURES, *OUTCOMES)
-        judged, *columns = zip(*(self._known[keys[at]] for at in self.possible), strict=True)
-        ranked = [share for share in judged if not math.isnan(share)]  # only rankings that are not empty
-        refused = [
+        judged_shares, *columns = zip(*(self._known[keys[number]] for number in self.possible), strict=True)
+        shares = [share for share in judged_shares if not math.isnan(share)]  # only rankings that are not empty
+        refusals = [
             float(not rows.strip(b"\xff"))
             for (_, rows, _), task in zip(keys, self.tasks, strict=True)
             if not task.relevant
         ]
         return {
             **{name: statistics.fmean(column) for name, column in zip(names, columns, strict=True)},
-            "judged@10": statistics.fmean(ranked) if ranked else None,
-            REJECTION: statistics.fmean(refused) if refused else None,
+            "judged@10": statistics.fmean(shares) if shares else None,
+            REJECTION: statistics.fmean(refusals) if refusals else None,
         }
 
 
@@ -292,22 +296,24 @@ QUALITY = {"mrr": "RR", SOLVED: "success"}
 def against(values: Mapping[str, Floats], present: Mapping[str, Floats], *, tests: int) -> dict[str, list[float]]:
     """For each of COMPARED the mean difference of a point from the present setting, and its margin for `tests` points together."""
     differences = {name: values[name] - present[name] for name in COMPARED}
-    return {name: [float(one.mean()), margin(one, tests=tests)] for name, one in differences.items()}
+    return {
+        name: [float(difference.mean()), margin(difference, tests=tests)] for name, difference in differences.items()
+    }
 
 
 def gains(point: Result, objective: str, *, at_any_loss: bool = False) -> bool:
-    """Tells whether a searched point beats the setting where the search began by more than noise, and loses neither RR nor success by
-    more, except `at_any_loss`."""
+    """Whether a searched point beats the search's first setting by more than noise. Unless `at_any_loss`, it must not lose RR or success by
+    more."""
     if AGAINST not in point:
         return False
     difference, noise = point[AGAINST][objective]
-    lost = not at_any_loss and any(gain < -margin for gain, margin in (point[AGAINST][name] for name in QUALITY))
-    return _gain(objective, difference) > noise and not lost
+    loss = not at_any_loss and any(gain < -margin for gain, margin in (point[AGAINST][name] for name in QUALITY))
+    return _gain(objective, difference) > noise and not loss
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A measure before and after a change of parameters, over the same tasks. `noise` is the margin of the difference."""
+    """A measure before and after a change of parameters, over one set of tasks. `noise` is the margin of the difference."""
 
     name: str
     before: float
@@ -333,7 +339,7 @@ class Change:
 def changes(
     before: Mapping[str, Floats], after: Mapping[str, Floats], names: Sequence[str], *, tests: int = 1
 ) -> list[Change]:
-    """The named measures before and after, task by task; `tests` counts the points among which this one was chosen."""
+    """The named measures before and after, task by task; `tests` counts the points that the change was chosen from."""
     return [
         Change(
             name, float(before[name].mean()), float(after[name].mean()), margin(after[name] - before[name], tests=tests),
@@ -344,12 +350,12 @@ def changes(
 
 
 def warning(found: Sequence[Change], objective: str) -> str:
-    """What speaks against a change, "" if it gains in the objective and loses neither RR nor success beyond noise."""
+    """The objection to a change, "" if it gains in the objective and loses neither RR nor success beyond noise."""
     by_name = {change.name: change for change in found}
     if not by_name[objective].gained:
         return "does not gain beyond noise"
-    lost = [words for name, words in QUALITY.items() if by_name[name].lost]
-    return f"loses {' and '.join(lost)} beyond noise" if lost else ""
+    losses = [words for name, words in QUALITY.items() if by_name[name].lost]
+    return f"loses {' and '.join(losses)} beyond noise" if losses else ""
 
 
 def _gain(name: str, difference: float) -> float:
@@ -357,22 +363,22 @@ def _gain(name: str, difference: float) -> float:
 
 
 def pareto_front(results: Sequence[Result]) -> list[int]:
-    """Positions of the results that no other beats: none is as good in success, money and time and better in one of them.
+    """Positions of the results that no result beats. A result beats another if it is as good in success, money and time and better in one.
 
-    Where the results say what is noise (`against` the first, the present setting), one is left out that another on the front matches
-    within its noise in all three; the first stays unless another beats it by more.
+    If all results have their noise (`against` the first, the present setting), a result is left out if another on the front matches it
+    within its noise in all three. The first stays unless another beats it by more.
 
     >>> pareto_front([{SOLVED: 0.9, USD: 2.0, SECONDS: 1.0}, {SOLVED: 0.9, USD: 1.0, SECONDS: 1.0}, {SOLVED: 0.5, USD: 0.5, SECONDS: 1.0}])
     [1, 2]
     """
-    costs = np.array([[-one[SOLVED], one[USD], one[SECONDS]] for one in results]).reshape(len(results), 3)
+    costs = np.array([[-result[SOLVED], result[USD], result[SECONDS]] for result in results]).reshape(len(results), 3)
     front = _front(costs)
-    if not results or not all(AGAINST in one for one in results):
+    if not results or not all(AGAINST in result for result in results):
         return front
-    noise = np.array([[one[AGAINST][name][1] for name in OBJECTIVES] for one in results])
+    noise = np.array([[result[AGAINST][name][1] for name in OBJECTIVES] for result in results])
     beaten = (costs <= costs[0]).all(axis=1) & (costs < costs[0] - noise).any(axis=1)
-    kept = [] if beaten.any() else [0]
-    for at in sorted(front, key=lambda one: (tuple(costs[one]), one)):
-        if not any((costs[other] <= costs[at] + noise[at]).all() for other in kept):
-            kept.append(at)
-    return sorted(kept)
+    rows = [] if beaten.any() else [0]
+    for row in sorted(front, key=lambda place: (tuple(costs[place]), place)):
+        if not any((costs[other] <= costs[row] + noise[row]).all() for other in rows):
+            rows.append(row)
+    return sorted(rows)

@@ -44,7 +44,7 @@ from core.routers.ehrr import EhrrParameters
 from core.routers.parameters import LearningParameters
 from core.store import Store
 
-BLOCK = 64  # points of EHRR computed and committed together; other routers have one
+BLOCK = 64  # points of EHRR computed and committed together; 1 for other routers
 GRID, RANDOM = "grid", "random"
 
 Progress = Callable[[int, int], None]
@@ -52,18 +52,18 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class SweepPlan:
-    """The points of a sweep: all of a grid, or `count` that are drawn or searched for with a seed."""
+    """The points of a sweep: a whole grid, or `count` drawn or searched points with a seed."""
 
     axes: tuple[Axis, ...]
     method: str = GRID
     count: int = 0
 
     def points(self, seed: int) -> list[Point]:
-        """The points of a grid, or those that are drawn with a seed. Raises ParameterError."""
+        """The points of a grid, or points drawn with a seed. Raises ParameterError."""
         return grid(self.axes) if self.method == GRID else drawn(self.axes, self.count, seed=seed)
 
     def to_json(self, points: int) -> dict[str, Any]:
-        first = {"first": "present"} if self.method == OPTUNA else {}  # searches of before began elsewhere
+        first = {"first": "present"} if self.method == OPTUNA else {}  # earlier searches began elsewhere
         return {"axes": [axis.text for axis in self.axes], "method": self.method, "points": points, **first}
 
 
@@ -86,35 +86,38 @@ class SweepService:
         progress: Progress = lambda _done, _of: None,
         spread: RaySpread | None = None,
     ) -> dict[str, Any]:
-        """The sweep's document. Stored points are not computed again. `progress` gets the known points and their total. The machines of a
-        `spread` compute the points of a grid and drawn ones. Raises WayfareError.
+        """The sweep's document. Stored points are not computed again. `progress` gets the number of known points and of all. The machines
+        of a `spread` compute grids and drawn points. Raises WayfareError.
         """
         points = None if plan.method == OPTUNA else plan.points(asked.seed)
         total = plan.count if points is None else len(points)
         conditions = self.runs.conditions(asked)
-        described = plan.to_json(total)
+        plan_document = plan.to_json(total)
         sweep = Sweep(
-            **asdict(conditions), id=lab_id(conditions, described), at=self.now(), plan_json=json.dumps(described)
+            **asdict(conditions),
+            id=lab_id(conditions, plan_document),
+            at=self.now(),
+            plan_json=json.dumps(plan_document),
         )
         router = TasksAsked(self.catalogs, self.routing, asked.tasks, asked.catalog, asked.router, asked.hints)
-        known = self.store.lab_runs.begin(sweep, self.runs.inputs(conditions, asked.tasks))
-        progress(len(known), total)
+        stored = self.store.lab_runs.begin(sweep, self.runs.inputs(conditions, asked.tasks))
+        progress(len(stored), total)
         if points is None:
-            self._search(sweep, plan, router, asked.parameters, known, progress)
+            self._search(sweep, plan, router, asked.parameters, stored, progress)
         else:
-            left = [(number, point) for number, point in enumerate(points) if number not in known]
+            rest = [(number, point) for number, point in enumerate(points) if number not in stored]
             size = BLOCK if isinstance(asked.parameters, EhrrParameters) else 1
-            blocks = [left[at : at + size] for at in range(0, len(left), size)]
-            asking = [[asked.parameters.replaced(point) for _, point in block] for block in blocks]
+            blocks = [rest[start : start + size] for start in range(0, len(rest), size)]
+            parameter_blocks = [[asked.parameters.replaced(point) for _, point in block] for block in blocks]
             if spread is None:
-                found = enumerate(map(router.results, asking))
+                numbered = enumerate(map(router.results, parameter_blocks))
             else:
                 work = Work(self.catalogs.catalog(asked.catalog), asked.router, asked.tasks, asked.hints)
-                found = spread.points(work, asking)
-            done = len(known)
-            for at, results in found:
-                self._keep(sweep, blocks[at], results)
-                done += len(blocks[at])
+                numbered = spread.points(work, parameter_blocks)
+            done = len(stored)
+            for number, results in numbered:
+                self._keep(sweep, blocks[number], results)
+                done += len(blocks[number])
                 progress(done, total)
         return self.document(sweep.id)
 
@@ -136,8 +139,8 @@ class SweepService:
         tests: int = 1,
     ) -> list[Change]:
         """The named measures before and after a change of parameters, task by task; `tests` as in `core.lab.sweep.changes`."""
-        asked = TasksAsked(self.catalogs, self.routing, tasks, catalog, router, hints=True)
-        return changes(asked.per_task(before), asked.per_task(after), names, tests=tests)
+        scorer = TasksAsked(self.catalogs, self.routing, tasks, catalog, router, hints=True)
+        return changes(scorer.per_task(before), scorer.per_task(after), names, tests=tests)
 
     def document(self, sweep: str) -> dict[str, Any]:
         """The stored sweep: every point in order, and the Pareto front in success, money and time."""
@@ -145,25 +148,25 @@ class SweepService:
             {"number": point.number, "values": json.loads(point.values_json), **json.loads(point.result_json)}
             for point in self.store.lab_runs.points(sweep)
         ]
-        return {"sweep": sweep, "points": points, "front": [points[at]["number"] for at in pareto_front(points)]}
+        return {"sweep": sweep, "points": points, "front": [points[place]["number"] for place in pareto_front(points)]}
 
     def _search(
         self,
         sweep: Sweep,
         plan: SweepPlan,
-        asked: TasksAsked,
+        scorer: TasksAsked,
         parameters: Parameters,
-        known: Mapping[int, SweepPoint],
+        stored: Mapping[int, SweepPoint],
         progress: Progress,
     ) -> None:
-        search, present = Search(plan.axes, parameters.values(), seed=sweep.seed), asked.per_task(parameters)
+        search, present = Search(plan.axes, parameters.values(), seed=sweep.seed), scorer.per_task(parameters)
         for number, point in enumerate(search.points(plan.count)):
-            if number in known:
-                result = json.loads(known[number].result_json)
+            if number in stored:
+                result = json.loads(stored[number].result_json)
             else:
-                tried = parameters.replaced(point)
-                noise = against(asked.per_task(tried), present, tests=max(1, plan.count - 1))
-                result = {**asked.results([tried])[0], AGAINST: noise}
+                candidate = parameters.replaced(point)
+                noise = against(scorer.per_task(candidate), present, tests=max(1, plan.count - 1))
+                result = {**scorer.results([candidate])[0], AGAINST: noise}
                 self._keep(sweep, [(number, point)], [result])
             search.tell(result)
             progress(number + 1, plan.count)
@@ -179,7 +182,7 @@ class SweepService:
 
 @dataclass(eq=False)
 class TasksAsked:
-    """A router over labelled tasks, under one set of parameters after another, on a network. Raises WayfareError if no task names a right tool."""
+    """A router over labelled tasks under many sets of parameters, on a network. Raises WayfareError if no task names a right tool."""
 
     catalogs: CatalogService
     routing: RoutingService
@@ -200,16 +203,16 @@ class TasksAsked:
         self._ehrr = ManyTasks(queries, self._context)
 
     def _context(self, learning: LearningParameters | None = None) -> RoutingContext:
-        measured = self.catalogs.context(self.catalog, learning, with_simulated=self.network.with_simulated)
-        return self.routing.networks.context(measured, self.network)
+        context = self.catalogs.context(self.catalog, learning, with_simulated=self.network.with_simulated)
+        return self.routing.networks.context(context, self.network)
 
     def results(self, points: Sequence[Parameters]) -> list[Result]:
-        found = self._candidates(points)
-        return self._scorer.results([rows for rows, _ in found], [paid for _, paid in found])
+        pairs = self._candidates(points)
+        return self._scorer.results([rows for rows, _ in pairs], [payments for _, payments in pairs])
 
     @property
     def possible(self) -> list[Task]:
-        return [self.tasks[at] for at in self._scorer.possible]
+        return [self.tasks[place] for place in self._scorer.possible]
 
     def per_task(self, point: Parameters) -> dict[str, Floats]:
         return self.first_and_measures(point)[1]
@@ -220,29 +223,29 @@ class TasksAsked:
         return candidates[self._scorer.possible, 0], self._scorer.per_task(candidates, payments)
 
     def _candidates(self, points: Sequence[Parameters]) -> list[tuple[Rows, Floats | None]]:
-        """(Q, n) candidates of each point, in order, and what a call of each pays, None for the listed prices."""
+        """(Q, n) candidates of each point, in order, and the payment of a call of each, None for the listed prices."""
         ehrr = [point for point in points if isinstance(point, EhrrParameters)]
         if len(ehrr) < len(points):
             return [(self._routed(point), None) for point in points]
-        found: dict[int, tuple[Rows, Floats | None]] = {}
+        by_place: dict[int, tuple[Rows, Floats | None]] = {}
         for places in families(ehrr):
-            family = [ehrr[at] for at in places]
+            family = [ehrr[place] for place in places]
             rows = self._ehrr.candidates(family)
-            listed = family[0].settlement == "price"
-            paid = [None] * len(family) if listed else self._ehrr.payments(family, rows)
-            found |= dict(zip(places, zip(rows, paid, strict=True), strict=True))
-        return [found[at] for at in range(len(points))]
+            by_price = family[0].settlement == "price"
+            payments = [None] * len(family) if by_price else self._ehrr.payments(family, rows)
+            by_place |= dict(zip(places, zip(rows, payments, strict=True), strict=True))
+        return [by_place[place] for place in range(len(points))]
 
     def _routed(self, point: Parameters) -> Rows:
         """(Q, n) candidates of a router that decides task by task."""
-        found = np.full((len(self._scorer.queries), int(point.values().get("n") or 0)), -1, dtype=np.int64)
-        for row, task in zip(found, self._scorer.queries, strict=True):
+        rows = np.full((len(self._scorer.queries), int(point.values().get("n") or 0)), -1, dtype=np.int64)
+        for row, task in zip(rows, self._scorer.queries, strict=True):
             candidates = self.routing.route(
                 task.subtask, catalog=self.catalog, router=self.router, parameters=point, server_hint=self._hint(task),
                 record=False, network=self.network,
             ).candidates[: len(row)]  # fmt: skip
             row[: len(candidates)] = candidates
-        return found
+        return rows
 
     def _hint(self, task: Task) -> str:
         return task.server_hint.strip() if self.hints else ""
@@ -251,8 +254,8 @@ class TasksAsked:
 class Search:
     """Optuna's search for points that are good in success, money and time: a tree-structured Parzen estimator.
 
-    The present setting is the `first` point. Each point needs its result before the next is proposed. With the same seed and results
-    it proposes the same points, so an interrupted search goes on after it is told what is known.
+    The present setting is the `first` point. Each point needs its result before the next is proposed. Equal seeds and results give equal
+    points, so an interrupted search goes on after it gets the known results.
     """
 
     def __init__(self, axes: Sequence[Axis], first: Point, *, seed: int) -> None:
@@ -279,7 +282,7 @@ class Search:
                 yield {axis.name: _value(axis, self._asked[axis.name]) for axis in self._axes}
 
     def tell(self, result: Mapping[str, Any]) -> None:
-        """Give the result of the last point. The sampler does not learn from a setting that is outside its axes."""
+        """Give the result of the last point. The sampler does not learn from a setting outside its axes."""
         from optuna.trial import create_trial
 
         values = [float(result[name]) for name in OBJECTIVES]
@@ -290,7 +293,7 @@ class Search:
 
 
 def _space(axes: Sequence[Axis]) -> dict[str, Any]:
-    """For each axis any place on the track of a range, or positions among its values, which are ordered if they are numbers."""
+    """For each axis any place on the track of a range, or positions among its values. Positions of numbers are ordered."""
     from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 
     def distribution(axis: Axis) -> BaseDistribution:
@@ -304,7 +307,7 @@ def _space(axes: Sequence[Axis]) -> dict[str, Any]:
 
 
 def _place(axis: Axis, value: Any) -> float | None:
-    """A value in the distribution of its axis: its place on the track, or its position among the axis's values. None if it is outside."""
+    """A value's place on the track of its axis, or its position among the axis's values. None if it is outside."""
     if axis.ranged:
         return axis.share(value) if value is not None and axis.low <= value <= axis.high else None
     return axis.values.index(value) if value in axis.values else None
@@ -314,14 +317,14 @@ def _value(axis: Axis, place: float) -> Any:
     return axis.at(place) if axis.ranged else axis.values[int(place)]
 
 
-FEWEST = 10  # points; fewer say nothing
+FEWEST = 10  # points; fewer give no result
 
 
 def importances(axes: Sequence[Axis], points: Sequence[Mapping[str, Any]], objective: str) -> dict[str, float]:
-    """The share of each parameter in what separates the best tenth of the points from all. Sums to 1, the greatest first.
+    """The share of each parameter in the difference of the best tenth of the points from all. Sums to 1, the greatest first.
 
     PED-ANOVA (Watanabe, Bansal and Hutter, IJCAI 2023): the divergence of the two densities of each parameter. Empty for fewer than
-    `FEWEST` points and for an objective that is the same everywhere.
+    `FEWEST` points and for a constant objective.
     """
     import optuna
 

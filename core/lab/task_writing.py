@@ -1,14 +1,14 @@
-"""Labelled tasks written for any catalog by rules: ETOM's five levels (section 3.3, appendix B). A model may put them into the words of a person.
+"""Labelled tasks written for any catalog by rules: ETOM's five levels (section 3.3, appendix B). A model may reword them.
 
     L1 direct          an example request of a tool, or its definition as a request, with the server named
-    L2 context-aware   the same without the server; every tool of the equal set is right
+    L2 context-aware   such a request without the server; every tool of the equal set is right
     L3, L4 chains      paths through the graph of results and arguments (`core.lab.tool_texts`), on one server or across 2 to 4
     L5 impossible      a question of a general kind of tool (`core/relevance/data`) that no definition of the catalog is near
 
 A task is ambiguous if another tool fits about as well, by a relevance that has not seen the task's own example request. Its label is
-widened if the other tool does the same by its words; otherwise it is dropped. A tool that fits clearly better than that of an example
-request stays wrong: the request was written for its tool. The words of a model are checked in the same way. `provenance` says how a task
-was made: its label is never a person's.
+widened if the other tool is equal by its words; otherwise the task is dropped. A tool that fits clearly better than the tool of an example
+request stays wrong, because the request was written for its tool. A model's words get the same check. `provenance` says how a task was
+made. Its label is never a person's.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ from core.store import Store
 
 REQUEST, DEFINITION = "example request", "definition"
 SHOWN = 10  # pairs in a summary
-ALIKE = 0.85  # cosine of the own texts of two tools that do the same, if their names begin with the same verb
+ALIKE = 0.85  # cosine of the own texts of two equal tools, if their names begin with one verb
 TRIES = 6  # candidates for one task
 CLOSE = math.log(2)  # logits: the odds of fit of two tools differ by less than a factor of 2
 ROUNDS = 4  # chains that may end in one tool
@@ -61,8 +61,8 @@ Progress = Callable[[int, int], object]
 
 @dataclass(frozen=True, slots=True)
 class WrittenTasks:
-    """The tasks, the candidates that were dropped by reason, the labels that were widened, pairs of tools that may do the same by their
-    questions, and sentences about what could not be made."""
+    """The tasks, the number of dropped candidates by reason, the number of widened labels, pairs of tools that may be equal by their
+    questions, and sentences about missing tasks."""
 
     tasks: tuple[Task, ...]
     dropped: Mapping[str, int]
@@ -77,20 +77,22 @@ class WrittenTasks:
 
     def summary(self) -> list[str]:
         levels = ", ".join(f"{level} {count}" for level, count in self.levels.items())
-        said = [f"{len(self.tasks):,} tasks: {levels}. Nobody has checked their labels.", *self.remarks]
-        said += [f"Dropped because {why}: {count:,}." for why, count in self.dropped.items()]
+        lines = [f"{len(self.tasks):,} tasks: {levels}. Nobody has checked their labels.", *self.remarks]
+        lines += [f"Dropped because {reason}: {count:,}." for reason, count in self.dropped.items()]
         if self.widened:
-            said.append(f"Widened by tools that do the same by their words: {self.widened:,}.")
-        if known := sum(
+            lines.append(f"Widened by tools that do the same by their words: {self.widened:,}.")
+        if examples := sum(
             "example request" in task.provenance["rule"] for task in self.tasks if "was" not in task.provenance
         ):
-            said.append(f"{known:,} tasks begin with an example request. Decisions know it: new questions are harder.")
+            lines.append(
+                f"{examples:,} tasks begin with an example request. Decisions know it: new questions are harder."
+            )
         if pairs := self.proposals:
-            said.append(
+            lines.append(
                 f"{len(pairs):,} pairs of tools may do the same by their questions; judge them on the Catalog page."
             )
-            said += [f"{pair.one} and {pair.other}: {pair.both} questions." for pair in pairs[:SHOWN]]
-        return said
+            lines += [f"{pair.one} and {pair.other}: {pair.both} questions." for pair in pairs[:SHOWN]]
+        return lines
 
 
 @actions("tune", keep="keep written tasks")
@@ -114,26 +116,33 @@ class TaskWritingService:
         progress: Progress = lambda _done, _of: None,
     ) -> WrittenTasks:
         """`count` tasks of each level at most, in the words of the planner. With rules, the same catalog, requests, equal sets and seed
-        give the same tasks. `progress` gets the tasks that are done; its exceptions end the work. Raises CatalogError for a catalog without
+        give the same tasks. `progress` gets the number of done tasks; its exceptions end the work. Raises CatalogError for a catalog without
         tools, and PlannerError if no model is set or its answers cannot be used."""
         opened = self.catalogs.catalog(catalog)
         if not opened.tools:
             raise CatalogError(f"Catalog {catalog!r} lists no tool, so no task can be written for it.")
         scorer = self.catalogs.scorer(catalog)
-        judged = self.store.equal_judgments.of_catalog(catalog)
+        judgments = self.store.equal_judgments.of_catalog(catalog)
         writer = _Writer(
             opened, FitMatcher.of(scorer.index, scorer.encoder), self.learnt.requests.given(opened), self.equal_sets.sets(catalog),
-            frozenset(one.pair for one in judged if one.says == "different"), random.Random(seed), count,  # noqa: S311
+            frozenset(judgment.pair for judgment in judgments if judgment.says == "different"), random.Random(seed), count,  # noqa: S311
             chosen_planner(self.planners, planner),
         )  # fmt: skip
         tasks: list[Task] = []
         for done, (level, make) in enumerate(writer.makers.items()):
-            made = writer.take(make, lambda taken, done=done: progress(done * count + taken, len(LEVELS) * count))
-            if len(made) < count and not any(one.startswith(level) for one in writer.remarks):
-                writer.remarks.append(f"{level}: {len(made)} of {count} tasks; no further one passed.")
-            tasks += [replace(task, id=f"{level.lower()}-{at:03d}", level=level) for at, task in enumerate(made, 1)]
-        known = {ordered(one, other) for tools in writer.sets for one in tools for other in tools} | writer.different
-        proposals = () if writer.given is None else confused(opened.tool_ids, writer.given, known)
+            new_tasks = writer.take(
+                make, lambda number, done=done: progress(done * count + number, len(LEVELS) * count)
+            )
+            if len(new_tasks) < count and not any(remark.startswith(level) for remark in writer.remarks):
+                writer.remarks.append(f"{level}: {len(new_tasks)} of {count} tasks; no further one passed.")
+            tasks += [
+                replace(task, id=f"{level.lower()}-{number:03d}", level=level)
+                for number, task in enumerate(new_tasks, 1)
+            ]
+        known_pairs = {
+            ordered(tool, other) for tools in writer.sets for tool in tools for other in tools
+        } | writer.different
+        proposals = () if writer.given is None else confused(opened.tool_ids, writer.given, known_pairs)
         progress(len(LEVELS) * count, len(LEVELS) * count)
         wide = sum(bool({task.subtask, *(step.subtask for step in task.plan)} & writer.widened) for task in tasks)
         return WrittenTasks(tuple(tasks), writer.dropped, wide, proposals, tuple(writer.remarks))
@@ -148,7 +157,7 @@ class TaskWritingService:
 
 @dataclass
 class _Writer:
-    """One run: what all levels share."""
+    """The state of one run, shared by all levels."""
 
     catalog: Catalog
     matcher: FitMatcher
@@ -174,33 +183,33 @@ class _Writer:
         }  # fmt: skip
 
     def take(self, make: Callable[[], Iterator[Task | None]], progress: Callable[[int], object]) -> list[Task]:
-        """The first tasks that pass. A candidate that does not is None."""
-        made: dict[object, Task] = {}
-        for tried, task in enumerate(make()):
-            progress(len(made))
+        """The first tasks that pass. None stands for a failed candidate."""
+        tasks: dict[object, Task] = {}
+        for number, task in enumerate(make()):
+            progress(len(tasks))
             if task is not None:
-                made.setdefault(frozenset(step.tool for step in task.plan) or task.subtask, task)
-            if len(made) == self.count or tried >= self.count * TRIES:
+                tasks.setdefault(frozenset(step.tool for step in task.plan) or task.subtask, task)
+            if len(tasks) == self.count or number >= self.count * TRIES:
                 break
-        return list(made.values())
+        return list(tasks.values())
 
     def _drawn(self) -> Mapping[int, int]:
-        """For each tool with requests one of them (its place), drawn. The relevance of this run has not seen those."""
-        given = self.given
-        if given is None:
+        """Draws the place of one request for each tool with requests. The relevance of this run has not seen the drawn requests."""
+        requests = self.given
+        if requests is None:
             return {}
-        rows, starts, sizes = np.unique(given.owners, return_index=True, return_counts=True)
+        rows, starts, sizes = np.unique(requests.owners, return_index=True, return_counts=True)
         first = zip(rows.tolist(), starts.tolist(), sizes.tolist(), strict=True)
-        drawn = {row: start + self.rng.randrange(size) for row, start, size in first}
-        kept = np.ones(len(given.owners), dtype=np.bool_)
-        kept[list(drawn.values())] = False
-        if kept.any():
-            learnt = Learnt(requests=RequestIndex(given.some(kept), self.matcher.index))
+        places = {row: start + self.rng.randrange(size) for row, start, size in first}
+        mask = np.ones(len(requests.owners), dtype=np.bool_)
+        mask[list(places.values())] = False
+        if mask.any():
+            learnt = Learnt(requests=RequestIndex(requests.some(mask), self.matcher.index))
             self.matcher = FitMatcher.of(self.matcher.index, self.matcher.encoder, learnt)
-        return drawn
+        return places
 
     def _shuffled(self, rows: Sequence[int]) -> list[int]:
-        """Tools in random order, no server twice before all servers with tools left had a turn."""
+        """Tools in random order. Servers take turns until they have no tools left."""
         order, turn, keyed = list(rows), Counter[str](), list[tuple[int, int, int]]()
         self.rng.shuffle(order)
         for place, row in enumerate(order):
@@ -209,7 +218,7 @@ class _Writer:
         return [row for *_, row in sorted(keyed)]
 
     def _request(self, row: int) -> tuple[str, str]:
-        """A request for a tool and what it is: an example request, or its definition."""
+        """A request for a tool and its kind: `REQUEST` or `DEFINITION`."""
         if row in self.drawn and self.given is not None:
             return self.given.texts[self.drawn[row]], REQUEST
         return step_of(self.tools[row], self.rng), DEFINITION
@@ -222,19 +231,19 @@ class _Writer:
             if not text or (not named and names_server(text, tool.server)):
                 yield self._drop("the request names the server" if text else "the definition says too little")
                 continue
-            asked, hint = (on_server(text, tool.server), tool.server) if named else (text, "")
-            right = self._right(asked, hint, row, wide=not named, strict=rule == DEFINITION)
-            said = "" if right is None else self._reworded(asked, [tool.description], hint)
-            if not named and names_server(said, tool.server):
+            question, hint = (on_server(text, tool.server), tool.server) if named else (text, "")
+            right = self._right(question, hint, row, wide=not named, strict=rule == DEFINITION)
+            wording = "" if right is None else self._reworded(question, [tool.description], hint)
+            if not named and names_server(wording, tool.server):
                 right = self._drop("the model named the server")
-            elif said and said != asked:
-                right = self._right(said, hint, row, wide=not named, strict=rule == DEFINITION)
-            yield self._task(asked, said, right, hint, row, rule) if said and right else None
+            elif wording and wording != question:
+                right = self._right(wording, hint, row, wide=not named, strict=rule == DEFINITION)
+            yield self._task(question, wording, right, hint, row, rule) if wording and right else None
 
     def _reworded(self, text: str, definitions: Sequence[str], server: str) -> str:
-        """A request in the planner's words. "" if they cannot be used. Raises PlannerError after a few in a row."""
+        """A request in the planner's words, "" for an unusable answer. Raises PlannerError after a few in a row."""
         try:
-            said = self.planner.reword(text, definitions, server)
+            answer = self.planner.reword(text, definitions, server)
             self.unusable = 0
         except PlannerError:
             self.unusable += 1
@@ -242,44 +251,52 @@ class _Writer:
                 raise
             self._drop("the model gave no usable answer")
             return ""
-        return on_server(said, server) if server else said
+        return on_server(answer, server) if server else answer
 
     def _task(
-        self, text: str, said: str, right: tuple[str, ...], hint: str, row: int, rule: str, edge: str = "", **more: Any
+        self,
+        text: str,
+        wording: str,
+        right: tuple[str, ...],
+        hint: str,
+        row: int,
+        rule: str,
+        edge: str = "",
+        **more: Any,
     ) -> Task:
         tool = self.tools[row]
-        origin = self._origin(text, said, rule, tool.id) | ({"edge": edge} if edge else {})
+        origin = self._origin(text, wording, rule, tool.id) | ({"edge": edge} if edge else {})
         return Task(
-            "", said, hint, right, category=self.catalog.server(tool.server).category, provenance=origin, **more
+            "", wording, hint, right, category=self.catalog.server(tool.server).category, provenance=origin, **more
         )
 
-    def _origin(self, text: str, said: str, rule: str, source: str) -> dict[str, str]:
-        """The provenance of a task that was `text` before the planner `said` it."""
-        return {"by": self.planner.name, "rule": rule, "source": source} | ({} if said == text else {"was": text})
+    def _origin(self, text: str, wording: str, rule: str, source: str) -> dict[str, str]:
+        """The provenance of a task. `wording` is the planner's form of `text`."""
+        return {"by": self.planner.name, "rule": rule, "source": source} | ({} if wording == text else {"was": text})
 
-    def _drop(self, why: str) -> None:
-        self.dropped[why] += 1
+    def _drop(self, reason: str) -> None:
+        self.dropped[reason] += 1
 
     def _right(self, text: str, hint: str, row: int, *, wide: bool, strict: bool) -> tuple[str, ...] | None:
-        """The tools that count as right, the task's own first; None for an ambiguous task. Only the server's own tools count
-        unless `wide`. With `strict` no other tool may fit better."""
+        """The tools that count as right, the task's own first; None for an ambiguous task. Unless `wide`, only the server's
+        own tools count. With `strict` no other tool may fit better."""
         tool = self.tools[row]
-        equal = [one for one in self.set_of.get(tool.id, ()) if wide or one.startswith(f"{tool.server}::")]
+        equal = [other for other in self.set_of.get(tool.id, ()) if wide or other.startswith(f"{tool.server}::")]
         right = tuple(dict.fromkeys((tool.id, *equal)))
         relevance = self.matcher.fit(text, hint)[0].relevance
-        rows = [self.catalog.tool_row[one] for one in right]
+        rows = [self.catalog.tool_row[tool_id] for tool_id in right]
         behind = (relevance[rows].max() - relevance) * self.matcher.model.fit["behind"]
         near = (behind < CLOSE) & (behind > (-np.inf if strict else -CLOSE))
-        rivals = [at for at in np.flatnonzero(near).tolist() if at not in rows]
-        rivals = [at for at in rivals if wide or self.tools[at].server == tool.server]
-        if not all(self._same(row, at) for at in rivals):
+        rivals = [rival for rival in np.flatnonzero(near).tolist() if rival not in rows]
+        rivals = [rival for rival in rivals if wide or self.tools[rival].server == tool.server]
+        if not all(self._same(row, rival) for rival in rivals):
             return self._drop("another tool fits as well or better" if strict else "another tool fits about as well")
         self.widened |= {text} if rivals else set()
-        return (*right, *(self.tools[at].id for at in rivals))
+        return (*right, *(self.tools[rival].id for rival in rivals))
 
     def _same(self, row: int, other: int) -> bool:
-        """Whether two tools do the same by their words, and nobody has said that they differ."""
-        verbs = {leading_verb(words(self.tools[at].name)) for at in (row, other)}
+        """Whether two tools are equal by their words and not judged different."""
+        verbs = {leading_verb(words(self.tools[tool_row].name)) for tool_row in (row, other)}
         pair = ordered(self.tools[row].id, self.tools[other].id)
         return pair not in self.different and len(verbs) == 1 and float(self.own[row] @ self.own[other]) >= ALIKE
 
@@ -292,8 +309,8 @@ class _Writer:
                 linked = True
                 yield self._chained(chain, across)
         if not linked:
-            where = "of another server" if across else "of its own server"
-            self.remarks.append(f"{'L4' if across else 'L3'}: no tool's result fits another tool's arguments {where}.")
+            place = "of another server" if across else "of its own server"
+            self.remarks.append(f"{'L4' if across else 'L3'}: no tool's result fits another tool's arguments {place}.")
 
     def _chained(self, chain: Sequence[Link], across: bool) -> Task | None:
         into = {link.target: link for link in chain}
@@ -313,11 +330,11 @@ class _Writer:
         question, hint = joined([step.subtask for step in plan]), "" if across else self.tools[order[0]].server
         question = question if across else on_server(question, hint)
         relevant = tuple(dict.fromkeys(tool for step in plan for tool in (step.tool, *step.equal)))
-        said = self._reworded(question, [self.tools[row].description for row in order], hint)
-        if not said:
+        wording = self._reworded(question, [self.tools[row].description for row in order], hint)
+        if not wording:
             return None
         edge = "; ".join(link.words(self.tools) for link in chain)
-        return self._task(question, said, relevant, hint, order[0], f"chain from {rule}", edge, plan=tuple(plan))
+        return self._task(question, wording, relevant, hint, order[0], f"chain from {rule}", edge, plan=tuple(plan))
 
     # Level 5
 
@@ -327,20 +344,22 @@ class _Writer:
             self.remarks.append("L5: the encoder in use has no vectors of general kinds, so gaps cannot be found.")
             return
         kinds = [json.loads(line) for line in TEXTS.read_text("utf-8").splitlines()]
-        near = np.concatenate([(part @ self.own[:].T).max(axis=1) for part in np.array_split(examples.tools, 16)])
-        gaps = [at for at in np.flatnonzero(near < FAR).tolist() if _acts(kinds[at]["description"])]
+        near = np.concatenate([(block @ self.own[:].T).max(axis=1) for block in np.array_split(examples.tools, 16)])
+        gaps = [index for index in np.flatnonzero(near < FAR).tolist() if _acts(kinds[index]["description"])]
         if not gaps:
             self.remarks.append("L5: the catalog has a tool near every general kind, so no gap is known.")
         self.rng.shuffle(gaps)
-        for at in gaps:
-            likeness = examples.questions[at].astype(np.float32) @ examples.centres[at] / examples.lengths[at]
-            text = max((kinds[at]["questions"][place] for place in np.argsort(-likeness)[:TYPICAL]), key=len)
-            said = self._reworded(text, [kinds[at]["description"]], "") if self._no_tool_fits(text) else ""
-            if not said or (said != text and not self._no_tool_fits(said)):
+        for index in gaps:
+            likeness = examples.questions[index].astype(np.float32) @ examples.centres[index] / examples.lengths[index]
+            text = max((kinds[index]["questions"][place] for place in np.argsort(-likeness)[:TYPICAL]), key=len)
+            wording = self._reworded(text, [kinds[index]["description"]], "") if self._no_tool_fits(text) else ""
+            if not wording or (wording != text and not self._no_tool_fits(wording)):
                 yield None
                 continue
-            origin = self._origin(text, said, "gap of the catalog", f"general kind {kinds[at]['tool']}")
-            yield Task("", said, gap=kinds[at]["description"], provenance=origin | {"nearest": f"{near[at]:.2f}"})
+            origin = self._origin(text, wording, "gap of the catalog", f"general kind {kinds[index]['tool']}")
+            yield Task(
+                "", wording, gap=kinds[index]["description"], provenance=origin | {"nearest": f"{near[index]:.2f}"}
+            )
 
     def _no_tool_fits(self, text: str) -> bool:
         doubtful = self.matcher.fit(text, "")[0].doubtful
@@ -350,13 +369,13 @@ class _Writer:
 
 
 def _thing(link: Link) -> str:
-    """What a later step says that it works on."""
-    said = words(link.argument).lower()
-    return link.thing if link.thing in VALUES or len(said) < 3 else said
+    """The name of the thing that a later step works on."""
+    argument = words(link.argument).lower()
+    return link.thing if link.thing in VALUES or len(argument) < 3 else argument
 
 
 def _acts(description: str) -> bool:
-    """Whether a general kind of tool does something. What is to be found out, a search of the catalog may find.
+    """Whether a general kind of tool acts. A search of the catalog may answer a question.
 
     >>> [_acts(text) for text in ("Cancel an order.", "Find an order.", "Orders of a customer.", "Build year, owner and flag.")]
     [True, False, False, False]

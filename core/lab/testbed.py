@@ -34,8 +34,8 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which servers to choose: those that mention any of the `words` (all servers without words), of these `categories` (any without
-    categories), with so many tools. The best `servers` are taken, each with `copies` virtual ones. `seed` draws the `tasks`.
+    """The choice of servers: they mention any of the `words` (all servers without words), are of these `categories` (any without
+    categories), and have so many tools. The best `servers` are taken, each with `copies` virtual copies. `seed` draws the `tasks`.
     """
 
     words: tuple[str, ...] = ()
@@ -51,7 +51,7 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class ChosenServer:
-    """A chosen server under its name in the testbed: its source, the words found, how often, and its copies."""
+    """A chosen server under its name in the testbed: its source, its words of the selection, the number of mentions, and its copies."""
 
     server: Server
     source: str
@@ -71,32 +71,34 @@ class Testbed:
     tasks: tuple[Task, ...]
 
     def catalog(self, name: str) -> Catalog:
-        return Catalog(name, tuple(server for one in self.chosen for server in (one.server, *one.copies)))
+        return Catalog(name, tuple(server for choice in self.chosen for server in (choice.server, *choice.copies)))
 
 
 def drawn_testbed(sources: Sequence[Source], selection: Selection) -> Testbed:
-    """The same sources and selection give the same testbed.
+    """Equal sources and selections give equal testbeds.
 
-    Servers with more of the words come first, then those that mention them more often, then in the order of their sources. The
-    second of two with one name gets a number.
+    Servers with more of the words come first, then servers with more mentions, then in the order of their sources. The second of two
+    servers with one name gets a number.
     """
-    matching = sorted(_matching(sources, selection), key=lambda one: (-len(one[2]), -one[3]))
-    taken: set[str] = set()
+    matches = sorted(_matching(sources, selection), key=lambda match: (-len(match[2]), -match[3]))
+    taken_names: set[str] = set()
     chosen: list[ChosenServer] = []
-    new: dict[tuple[str, str], tuple[str, ...]] = {}  # tool of a source -> its names here, copies included
-    for source, server, found, mentions in matching[: selection.servers]:
-        named = _renamed(server, taken)
+    new_names: dict[tuple[str, str], tuple[str, ...]] = {}  # tool of a source -> its names here, copies included
+    for source, server, words, mentions in matches[: selection.servers]:
+        new_server = _renamed(server, taken_names)
         recipe = Recipe(selection.copies, selection.seed, selection.spread) if selection.copies else None
-        made = () if recipe is None else copies(named, recipe, taken=taken)
-        taken |= {named.name, *(one.name for one in made)}
-        chosen.append(ChosenServer(named, source.name, found, mentions, made))
+        new_copies = () if recipe is None else copies(new_server, recipe, taken=taken_names)
+        taken_names |= {new_server.name, *(copy.name for copy in new_copies)}
+        chosen.append(ChosenServer(new_server, source.name, words, mentions, new_copies))
         for tool in server.tools:
-            new[source.name, tool.id] = tuple(tool_id(one.name, tool.name) for one in (named, *made))
-    return Testbed(tuple(chosen), len(matching), _drawn(fitting_tasks(sources, new), selection))
+            new_names[source.name, tool.id] = tuple(
+                tool_id(owner.name, tool.name) for owner in (new_server, *new_copies)
+            )
+    return Testbed(tuple(chosen), len(matches), _drawn(fitting_tasks(sources, new_names), selection))
 
 
 def _matching(sources: Sequence[Source], selection: Selection) -> Iterator[tuple[Source, Server, tuple[str, ...], int]]:
-    """The servers to choose from, each with the words found and how often."""
+    """The servers to choose from, each with its words of the selection and the number of mentions."""
     patterns = {word: re.compile(rf"\b{re.escape(word)}", re.IGNORECASE) for word in selection.words if word.strip()}
     for source in sources:
         for server in source.servers:
@@ -113,26 +115,26 @@ def _matching(sources: Sequence[Source], selection: Selection) -> Iterator[tuple
 def _text(server: Server) -> str:
     """The texts of a server and its tools; names are read as words."""
     names = [server.name, server.title, server.category, *(tool.name for tool in server.tools)]
-    told = [server.description, *(tool.description for tool in server.tools)]
-    return " ".join((*(re.sub(r"[_\-./]+", " ", name) for name in names), *told))
+    descriptions = [server.description, *(tool.description for tool in server.tools)]
+    return " ".join((*(re.sub(r"[_\-./]+", " ", name) for name in names), *descriptions))
 
 
-def _renamed(server: Server, taken: set[str]) -> Server:
+def _renamed(server: Server, taken_names: set[str]) -> Server:
     name, number = server.name, 2
-    while name in taken:
+    while name in taken_names:
         name, number = f"{server.name}-{number}", number + 1
     return replace(server, name=name, tools=tuple(replace(tool, server=name) for tool in server.tools))
 
 
 def fitting_tasks(sources: Sequence[Source], new: Mapping[tuple[str, str], tuple[str, ...]]) -> list[Task]:
-    """Tasks whose tools are in the testbed, with their names there; copies do what their original does. A plan has to be whole.
-    An impossible task stays impossible only if there is no other source.
+    """Tasks whose tools are in the testbed, with their names there; copies serve like their original. A plan has to be whole.
+    Impossible tasks are left out if there are several sources.
     """
-    fitting: list[Task] = []
+    result: list[Task] = []
     for source in sources:
         for task in source.tasks:
             if not task.relevant:
-                fitting += [task] if len(sources) == 1 else []
+                result += [task] if len(sources) == 1 else []
                 continue
             relevant = [name for tool in task.relevant for name in new.get((source.name, tool), ())]
             plan = [_step(step, source.name, new) for step in task.plan]
@@ -140,33 +142,33 @@ def fitting_tasks(sources: Sequence[Source], new: Mapping[tuple[str, str], tuple
             if not relevant or len(whole) < len(plan):
                 continue
             grades = {name: grade for tool, grade in task.grades.items() for name in new.get((source.name, tool), ())}
-            fitting.append(replace(task, relevant=tuple(relevant), plan=tuple(whole), grades=grades))
-    return fitting
+            result.append(replace(task, relevant=tuple(relevant), plan=tuple(whole), grades=grades))
+    return result
 
 
-def _step(step: Step, source: str, new: Mapping[tuple[str, str], tuple[str, ...]]) -> Step | None:
-    names = [name for tool in (step.tool, *step.equal) for name in new.get((source, tool), ())]
+def _step(step: Step, source: str, new_names: Mapping[tuple[str, str], tuple[str, ...]]) -> Step | None:
+    names = [name for tool in (step.tool, *step.equal) for name in new_names.get((source, tool), ())]
     return replace(step, tool=names[0], equal=tuple(names[1:])) if names else None
 
 
 def _drawn(tasks: Sequence[Task], selection: Selection) -> tuple[Task, ...]:
-    """So many tasks in their order, with ids made unique."""
+    """Random tasks in their order, with unique ids."""
     count = min(selection.tasks, len(tasks))
     places = (
         sorted(np.random.default_rng(selection.seed).choice(len(tasks), size=count, replace=False)) if count else []
     )
-    seen: dict[str, int] = {}
-    found: list[Task] = []
+    counts: dict[str, int] = {}
+    chosen_tasks: list[Task] = []
     for place in places:
         task = tasks[int(place)]
-        seen[task.id] = seen.get(task.id, 0) + 1
-        found.append(task if seen[task.id] == 1 else replace(task, id=f"{task.id}-{seen[task.id]}"))
-    return tuple(found)
+        counts[task.id] = counts.get(task.id, 0) + 1
+        chosen_tasks.append(task if counts[task.id] == 1 else replace(task, id=f"{task.id}-{counts[task.id]}"))
+    return tuple(chosen_tasks)
 
 
 @dataclass(frozen=True, slots=True)
 class Registry:
-    """A registry file: its name, and its servers with the secrets in them."""
+    """A registry file: its name, and its servers with their secrets."""
 
     name: str
     imported: Imported
@@ -193,32 +195,32 @@ class TestbedService:
         registries: Sequence[Registry] = (),
         tasks: Sequence[Task] | None = None,
     ) -> Testbed:
-        """A testbed from stored catalogs and registry files. `tasks` are labelled with tools of the first catalog; None stands for the
+        """A testbed from stored catalogs and registry files. `tasks` are labelled with tools of the first catalog; None takes the
         shipped tasks and labels of each catalog. Raises WayfareError without a source.
         """
         sources = [
             Source(
                 name,
                 self.catalogs.catalog(name).servers,
-                self._tasks(name) if tasks is None else tuple(tasks) if not at else (),
+                self._tasks(name) if tasks is None else tuple(tasks) if not number else (),
             )
-            for at, name in enumerate(dict.fromkeys(catalogs))
+            for number, name in enumerate(dict.fromkeys(catalogs))
         ]
-        sources += [Source(one.name, one.imported.servers) for one in registries]
+        sources += [Source(registry.name, registry.imported.servers) for registry in registries]
         if not sources:
             raise WayfareError("There is nothing to choose servers from; give a catalog or a registry file.")
         return drawn_testbed(sources, selection)
 
     def keep(self, testbed: Testbed, name: str, *, registries: Sequence[Registry] = ()) -> None:
-        """Keep it as a catalog with its tasks, which the Lab then lists. Raises WayfareError."""
+        """Keep a testbed as a catalog with its tasks, which the Lab lists. Raises WayfareError."""
         if not testbed.chosen:
             raise WayfareError("No server is chosen: use fewer or other words, or other sizes.")
         servers = testbed.catalog(name).servers
-        sources = ", ".join(dict.fromkeys(one.source for one in testbed.chosen))
+        sources = ", ".join(dict.fromkeys(choice.source for choice in testbed.chosen))
         self.editor.keep(Imported("testbed", servers), name, f"testbed from {sources}")
         for registry in registries:
-            its_own = [one.server for one in testbed.chosen if one.source == registry.name]
-            self.editor.keep_secrets(name, its_own, registry.imported.secrets)
+            chosen_servers = [choice.server for choice in testbed.chosen if choice.source == registry.name]
+            self.editor.keep_secrets(name, chosen_servers, registry.imported.secrets)
         self._keep_tasks(name, testbed.tasks)
 
     def _keep_tasks(self, name: str, tasks: Sequence[Task]) -> None:
@@ -228,6 +230,6 @@ class TestbedService:
             self.store.set_setting(drawn_tasks(name), fingerprint(text))
 
     def _tasks(self, catalog: str) -> tuple[Task, ...]:
-        shipped = [task for path in self.lab.task_sets(catalog).values() for task in self.lab.read_tasks(path)]
-        labelled = self.feedback.export(catalog) if self.feedback.queries(catalog) else ""
-        return (*shipped, *(read_tasks(labelled.encode(), source=f"labels of {catalog}") if labelled else ()))
+        shipped_tasks = [task for path in self.lab.task_sets(catalog).values() for task in self.lab.read_tasks(path)]
+        labels = self.feedback.export(catalog) if self.feedback.queries(catalog) else ""
+        return (*shipped_tasks, *(read_tasks(labels.encode(), source=f"labels of {catalog}") if labels else ()))

@@ -1,8 +1,8 @@
-"""What tools take, give and do, by the words of their definitions: the parts that `core.lab.task_writing` makes tasks of.
+"""The inputs, outputs and actions of tools, by the words of their definitions. `core.lab.task_writing` makes tasks of them.
 
-Results and arguments make the graph that chains are drawn from (ETOM, appendix B.6). A result has what its output schema declares.
-Without one it has what `core.virtual.sample_values` guesses from name and description, and the ids that the description says it
-returns. An argument asks for what its name, type and description say. Both are brought to one word: `order_id`, `orderId`,
+Results and arguments make the graph that chains are drawn from (ETOM, appendix B.6). A result has the fields of its output schema.
+Without a schema it has the fields that `core.virtual.sample_values` guesses from name and description, and the ids that the description
+names. An argument asks for the thing that its name, type and description name. Both are brought to one word: `order_id`, `orderId`,
 `orders[].id` and "the ID of the order" all speak of an order.
 
 Requests are worded by rules for English. A description in another language stays as it is.
@@ -52,7 +52,7 @@ _THINGS = {
     "data": "csv row spreadsheet", "e-mail address": "email mail",
 }  # fmt: skip
 ANYWHERE = {word: thing for thing, names in _THINGS.items() for word in names.split()}
-"""Words of what means the same on every server."""
+"""Words of things that have one meaning on all servers."""
 _VAGUE = _IDS | words_of(
     """
     the name title value type kind mode start end date day time year month query question search term limit count amount size format
@@ -66,9 +66,9 @@ _VAGUE = _IDS | words_of(
 _GIVES = words_of(
     "get list read fetch search find download export generate retrieve extract view show lookup browse scrape crawl track return"
 )
-_READS_CONTENT = words_of("get read fetch view show scrape extract")  # they give what is in a file
-_CREATES = words_of("create write save export download")  # they ask for the name of what they make
-_WHERE_TO = words_of("output out destination dest save target new to")  # of an argument that names what is made
+_READS_CONTENT = words_of("get read fetch view show scrape extract")  # they give the content of a file
+_CREATES = words_of("create write save export download")  # they ask for the name of their product
+_WHERE_TO = words_of("output out destination dest save target new to")  # of an argument that names the product
 _NEUTRAL = words_of("file input absolute relative source full local web page my given raw")
 _OF = re.compile(r"\b(?:ids?|identifiers?|keys?|slugs?|numbers?|uuids?) of (?:the|an?|each) (?P<of>[a-z]+)", re.IGNORECASE)  # fmt: skip
 _NAMED = re.compile(r"\b(?P<of>[a-z]{3,}) (?:ids?|identifiers?|uuids?|keys?)\b", re.IGNORECASE)
@@ -82,7 +82,7 @@ _Table = Mapping[str, Sequence[int]]  # rows by thing
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A result of one tool (row) that an argument of another takes. `thing` is what passes, `path` its place in the result."""
+    """A result of one tool (row) that an argument of another takes. `thing` is the passed thing, `path` its place in the result."""
 
     source: int
     target: int
@@ -97,13 +97,13 @@ class Link:
 
     def words(self, tools: Sequence[Tool]) -> str:
         """The edge as provenance has it."""
-        how = "declared" if self.declared else "guessed from name and description"
-        return f"{tools[self.source].id} {self.path} ({how}) -> {tools[self.target].id} {self.argument}"
+        origin = "declared" if self.declared else "guessed from name and description"
+        return f"{tools[self.source].id} {self.path} ({origin}) -> {tools[self.target].id} {self.argument}"
 
 
 @dataclass(frozen=True)
 class DataFlow:
-    """The links between tools (rows), looked up by what passes. Chains are drawn from it, so it is never written out."""
+    """The links between tools (rows), found by the passed thing. Chains are drawn from it, so it is never written out."""
 
     servers: Sequence[str]
     asked: Mapping[int, Mapping[str, str]]
@@ -113,54 +113,54 @@ class DataFlow:
 
     @classmethod
     def of(cls, tools: Sequence[Tool]) -> DataFlow:
-        asked = {row: found for row, tool in enumerate(tools) if (found := asked_things(tool))}
-        given = {row: found for row, tool in enumerate(tools) if (found := returned_things(tool))}
-        return cls([tool.server for tool in tools], asked, given, _by_thing(given), _by_thing(asked))
+        inputs = {row: things for row, tool in enumerate(tools) if (things := asked_things(tool))}
+        outputs = {row: things for row, tool in enumerate(tools) if (things := returned_things(tool))}
+        return cls([tool.server for tool in tools], inputs, outputs, _by_thing(outputs), _by_thing(inputs))
 
     def links(self, row: int, *, across: bool) -> list[Link]:
-        """The links into and out of a tool, with its own server, or `across` with other ones."""
-        ends = [(source, row, one) for one in self.asked.get(row, ()) for source in self.givers.get(one, ())]
-        ends += [(row, target, one) for one in self.given.get(row, ()) for target in self.takers.get(one, ())]
+        """The links into and out of a tool, on its own server, or `across` to other servers."""
+        ends = [(source, row, thing) for thing in self.asked.get(row, ()) for source in self.givers.get(thing, ())]
+        ends += [(row, target, thing) for thing in self.given.get(row, ()) for target in self.takers.get(thing, ())]
         return [
-            Link(source, target, self.asked[target][one], one, *self.given[source][one])
-            for source, target, one in ends
+            Link(source, target, self.asked[target][thing], thing, *self.given[source][thing])
+            for source, target, thing in ends
             if source != target and (self.servers[source] != self.servers[target]) is across
-            if one in _THINGS or not across
+            if thing in _THINGS or not across
         ]
 
 
-def _by_thing(things: Mapping[int, Iterable[str]]) -> _Table:
-    found: dict[str, list[int]] = defaultdict(list)
-    for row, of in things.items():
-        for thing in of:
-            found[thing].append(row)
-    return found
+def _by_thing(things_by_row: Mapping[int, Iterable[str]]) -> _Table:
+    rows: dict[str, list[int]] = defaultdict(list)
+    for row, things in things_by_row.items():
+        for thing in things:
+            rows[thing].append(row)
+    return rows
 
 
 def asked_things(tool: Tool) -> dict[str, str]:
-    """What the required arguments of a tool ask for that a result may give, each with the first argument that does.
+    """The things that a tool's required arguments ask for and a result may give, each with its first argument.
 
     >>> schema = {"properties": {"orderId": {"type": "string"}, "limit": {"type": "integer"}}, "required": ["orderId", "limit"]}
     >>> asked_things(Tool("shop", "cancel", input_schema=schema))
     {'order': 'orderId'}
     """
-    properties, found = schema_part(tool.input_schema, "properties"), dict[str, str]()
-    made = {"file", thing_of(f"{noun_of(tool)}_id")} if leading_verb(words(tool.name)) in _CREATES else set[str]()
-    made |= _other_images(tool)
+    properties, arguments = schema_part(tool.input_schema, "properties"), dict[str, str]()
+    outputs = {"file", thing_of(f"{noun_of(tool)}_id")} if leading_verb(words(tool.name)) in _CREATES else set[str]()
+    outputs |= _other_images(tool)
     for name in required(tool):
-        asked, said = schema_part(properties, name), words(name).lower().split()
-        is_id = bool(_IDS & {singular(word) for word in said[-1:]})
+        schema, name_words = schema_part(properties, name), words(name).lower().split()
+        is_id = bool(_IDS & {singular(word) for word in name_words[-1:]})
         kinds = ("string", "array", *(("integer", "number") if is_id else ()))
         if (
-            asked.get("type", "string") in kinds
-            and "enum" not in asked
-            and not _WHERE_TO & {*said[:-1]}
+            schema.get("type", "string") in kinds
+            and "enum" not in schema
+            and not _WHERE_TO & {*name_words[:-1]}
             and not _private(name)
         ):
-            thing = thing_of(name) or (_of_description(asked, tool) if is_id and len(said) == 1 else "")
-            if thing and thing not in made:
-                found.setdefault(thing, name)
-    return found  # fmt: skip
+            thing = thing_of(name) or (_of_description(schema, tool) if is_id and len(name_words) == 1 else "")
+            if thing and thing not in outputs:
+                arguments.setdefault(thing, name)
+    return arguments  # fmt: skip
 
 
 def required(tool: Tool) -> list[str]:
@@ -169,96 +169,96 @@ def required(tool: Tool) -> list[str]:
 
 
 def returned_things(tool: Tool) -> dict[str, tuple[str, bool]]:
-    """What the result of a tool gives, with its place, and whether its schema declares it. What it is asked with is not given.
+    """The things that a tool's result gives, with place, and whether its schema declares them. Its arguments are left out.
 
     >>> returned_things(Tool("shop", "search_orders", "Finds orders by date. Returns the customer id and a link."))
     {'order': ('orders[]', False), 'customer': ('customer id', False), 'link': ('link', False)}
     """
     declared = bool(schema_part(tool.output_schema, "properties"))
-    found: dict[str, str] = {}
+    paths: dict[str, str] = {}
     for thing, path in _given(tool.output_schema, noun_of(tool), "") if declared else _guessed(tool):
-        found.setdefault(thing, path)
-    own = {thing_of(name) for name in schema_part(tool.input_schema, "properties")} | _other_images(tool)
+        paths.setdefault(thing, path)
+    inputs = {thing_of(name) for name in schema_part(tool.input_schema, "properties")} | _other_images(tool)
     if _verb(tool) not in _GIVES:
-        own.add("text")  # a tool that writes or changes a text may return it, but nobody asks it for that
-    return {thing: (path, declared) for thing, path in found.items() if thing and thing not in own}
+        inputs.add("text")  # a tool that writes or changes a text may return it, but is not called for that
+    return {thing: (path, declared) for thing, path in paths.items() if thing and thing not in inputs}
 
 
 def thing_of(name: str) -> str:
-    """The one word for what a field or an argument is about, "" if its name says too little.
+    """The word for the thing of a field or an argument, "" if its name says too little.
 
     >>> [thing_of(name) for name in ("order_id", "trackingNumber", "page_url", "filePath", "repo_path", "image_id", "minutes", "start", "id")]
     ['order', 'tracking', 'link', 'file', 'repo', 'image id', '', '', '']
     """
-    said = [singular(word) for word in words(name).lower().split() if word != "contents"]
-    last = said[-1] if said else ""
-    before = said[-2:-1] if last in _IDS else [word for word in said[:-1] if word not in _NEUTRAL][-1:]
-    if last in _SUFFIXES and before:
-        last = f"{before[0]} id" if last in _IDS and before[0] in ANYWHERE else before[0]
+    name_words = [singular(word) for word in words(name).lower().split() if word != "contents"]
+    last = name_words[-1] if name_words else ""
+    prefix = name_words[-2:-1] if last in _IDS else [word for word in name_words[:-1] if word not in _NEUTRAL][-1:]
+    if last in _SUFFIXES and prefix:
+        last = f"{prefix[0]} id" if last in _IDS and prefix[0] in ANYWHERE else prefix[0]
     thing = ANYWHERE.get(last, last)
     vague = thing in _VAGUE or {thing, f"{thing}s"} & NUMBERS.keys()
     return "" if vague or len(thing) < 3 or not thing.replace(" ", "").replace("-", "").isalpha() else thing
 
 
 def noun_of(tool: Tool) -> str:
-    """The last word of a tool's name that is no verb.
+    """The last word of a tool's name that is not a verb.
 
     >>> noun_of(Tool("shop", "list_open_orders")), noun_of(Tool("shop", "get"))
     ('orders', '')
     """
-    named = [word for word in words(tool.name).lower().split() if word not in VERBS and word not in FILLERS]
-    return named[-1] if named else ""
+    nouns = [word for word in words(tool.name).lower().split() if word not in VERBS and word not in FILLERS]
+    return nouns[-1] if nouns else ""
 
 
-def _of_description(asked: Mapping[str, Any], tool: Tool) -> str:
-    """What a bare `id` is the id of: its description says so, or the tool's name."""
-    text = str(asked.get("description", ""))[:500]
-    named = (thing_of(f"{found['of']}_id") for found in (*_OF.finditer(text), *_NAMED.finditer(text)))
-    return next(filter(None, named), "") or thing_of(f"{noun_of(tool)}_id")
+def _of_description(schema: Mapping[str, Any], tool: Tool) -> str:
+    """The thing of a bare `id`, by its description or the tool's name."""
+    text = str(schema.get("description", ""))[:500]
+    nouns = (thing_of(f"{match['of']}_id") for match in (*_OF.finditer(text), *_NAMED.finditer(text)))
+    return next(filter(None, nouns), "") or thing_of(f"{noun_of(tool)}_id")
 
 
 def _verb(tool: Tool) -> str:
-    """What a tool does: the verb that its description begins with, or its name has."""
+    """The verb at the start of a tool's description, or in its name."""
     first = base_form(next(iter(words(tool.description[:40]).lower().split()), ""))
     return first if first in READS | VERBS.keys() else leading_verb(words(tool.name))
 
 
 def _guessed(tool: Tool) -> Iterator[tuple[str, str]]:
-    """The things of a result without a schema: the records that a list is of, the id of what is made, and what a reading tool says
-    that it reads."""
+    """The things of a result without a schema: the records of a list, the id of a new thing, and the things that a reading tool
+    names."""
     properties: Mapping[str, Any] = inferred_schema(tool, {})["properties"]
-    yield from ((thing_of(name), f"{name}[]") for name, part in properties.items() if part.get("type") == "array")
+    yield from ((thing_of(name), f"{name}[]") for name, schema in properties.items() if schema.get("type") == "array")
     if "status" in properties:  # something is made, changed or removed
         yield from ((thing_of(name), name) for name in properties if name.endswith("_id"))
         return
     text, verb = tool.description[:2_000], _verb(tool)
     if verb not in _GIVES:
         return
-    said = [_ASKED_WITH.sub("", first_sentence(text)), *(found["what"] for found in _RETURNS.finditer(text))]
-    for clause in said:
-        yield from ((thing_of(f"{found['of']}_id"), f"{found['of']} id".lower()) for found in _NAMED.finditer(clause))
+    clauses = [_ASKED_WITH.sub("", first_sentence(text)), *(match["what"] for match in _RETURNS.finditer(text))]
+    for clause in clauses:
+        yield from ((thing_of(f"{match['of']}_id"), f"{match['of']} id".lower()) for match in _NAMED.finditer(clause))
         things = ((thing_of(name), name) for name in known_fields(clause))
         yield from ((thing, name) for thing, name in things if thing != "file" or verb not in _READS_CONTENT)
 
 
 def _given(schema: object, noun: str, path: str, depth: int = 0) -> Iterator[tuple[str, str]]:
-    """The things of a schema with their paths. `noun` names the record, and its bare id."""
+    """The things of a schema with their paths. `noun` names the record and its bare id."""
     if not isinstance(schema, Mapping) or depth > DEPTH:
         return
-    for name, part in schema_part(cast("Mapping[str, Any]", schema), "properties").items():
-        here, one = f"{path}{name}", cast("Mapping[str, Any]", part if isinstance(part, Mapping) else {})
+    for name, value in schema_part(cast("Mapping[str, Any]", schema), "properties").items():
+        place, nested = f"{path}{name}", cast("Mapping[str, Any]", value if isinstance(value, Mapping) else {})
         if _private(name):
             continue
         if words(name).lower() in _IDS and noun:
-            yield thing_of(f"{noun}_id"), here
-        elif "const" not in one and one.get("type") not in ("boolean", "object"):
-            yield thing_of(name), f"{here}[]" if one.get("type") == "array" else here
-        yield from _given(one, name, f"{here}.", depth + 1)
-        yield from _given(one.get("items"), singular(name), f"{here}[].", depth + 1)
+            yield thing_of(f"{noun}_id"), place
+        elif "const" not in nested and nested.get("type") not in ("boolean", "object"):
+            yield thing_of(name), f"{place}[]" if nested.get("type") == "array" else place
+        yield from _given(nested, name, f"{place}.", depth + 1)
+        yield from _given(nested.get("items"), singular(name), f"{place}[].", depth + 1)
 
 
 def _other_images(tool: Tool) -> set[str]:
-    """Whether the images of a tool are no pictures: as a set without or with that thing."""
+    """The set {"image"} if the images of a tool are not pictures, else an empty set."""
     return {"image"} if _MACHINES.search(tool.description) else set()
 
 
@@ -276,7 +276,7 @@ _ASKS = words_of("return report give tell answer say") | {
     verb for shape in ("many", "one", "number", "text") for verb in SHAPES[shape].split()
 }
 ACTING = KNOWN_VERBS - READS - _ASKS
-"""Verbs that ask for something to be done, not to be found out."""
+"""Verbs of actions, not of questions."""
 _AFTER_A_VERB = words_of(
     "a an the all your its their this one each every any another new multiple several how what and"
 )
@@ -296,11 +296,11 @@ _END = re.compile(
 _LIKE_ANOTHER = re.compile(r"(?:the )?same\b|(?:just )?like \w+, but|see |as above", re.IGNORECASE)
 _AND = re.compile(r"(?<=\band )\w+s(?= (?:a|an|the|its|it|how|whether)\b)")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
-_FILLER = "\ue000"  # the topic of texts that say nothing of their own
+_FILLER = "\ue000"  # the topic of texts without content
 
 
 def request_of(tool: Tool) -> str:
-    """A tool's definition as somebody would ask for it, in the imperative. "" if the definition says too little.
+    """A tool's definition as a request in the imperative. "" if the definition says too little.
 
     >>> request_of(Tool("a", "get_tide", "This tool returns the next high tide (UTC): time and height."))
     'return the next high tide'
@@ -310,29 +310,29 @@ def request_of(tool: Tool) -> str:
     head = first_sentence(" ".join(tool.description.split()))
     server = re.escape(words(tool.server))
     head = _OPENING.sub("", _ASIDE.sub("", re.sub(rf"^{server}\W+", "", head, flags=re.IGNORECASE)))
-    told = _LOOSE.sub("", " ".join(_END.sub("", head).split()[:MOST_WORDS]).strip(" .,!:;。"))
-    if _LIKE_ANOTHER.match(told):
+    phrase = _LOOSE.sub("", " ".join(_END.sub("", head).split()[:MOST_WORDS]).strip(" .,!:;。"))
+    if _LIKE_ANOTHER.match(phrase):
         return ""
-    if told and not told.isascii() and not re.search(r"[A-Za-z]{3,}(?: [A-Za-z]+){2}", told):
-        return told  # not English
-    if len(told.split()) < LEAST_WORDS:
-        told = re.sub(rf"^{server}\b ", "", words(tool.name), flags=re.IGNORECASE).lower()
-        if len(told.split()) < LEAST_WORDS - 1 or not told.isascii():
+    if phrase and not phrase.isascii() and not re.search(r"[A-Za-z]{3,}(?: [A-Za-z]+){2}", phrase):
+        return phrase  # not English
+    if len(phrase.split()) < LEAST_WORDS:
+        phrase = re.sub(rf"^{server}\b ", "", words(tool.name), flags=re.IGNORECASE).lower()
+        if len(phrase.split()) < LEAST_WORDS - 1 or not phrase.isascii():
             return ""
-    first, _, rest = told.partition(" ")
+    first, _, rest = phrase.partition(" ")
     if first.endswith("ly") and rest:  # recursively search
         first, _, rest = rest.partition(" ")
-        told = f"{first} {rest}"
+        phrase = f"{first} {rest}"
     if verb := _verb_form(first.lower(), rest):
-        if verb != first.lower():  # reads a page and tells its length
-            rest = _AND.sub(lambda found: base_form(found[0]), rest)
+        if verb != first.lower():  # reads a page and returns its length
+            rest = _AND.sub(lambda match: base_form(match[0]), rest)
         return f"{verb} {rest}"
     name_like = len(first) > 1 and re.search("[A-Z].*[A-Z]", first)
-    return f"get {told if name_like else told[0].lower() + told[1:]}"
+    return f"get {phrase if name_like else phrase[0].lower() + phrase[1:]}"
 
 
 def _verb_form(word: str, rest: str) -> str:
-    """The verb that a word is a form of, or "": a known one, or one before an article."""
+    """The known verb that a word is a form of, else the base form of a word before an article, else ""."""
     base = base_form(word)
     forms = [word, base, word[:-3], f"{word[:-3]}e", word[:-4]] if word.endswith("ing") else [word, base]
     verb_first = rest.split(" ", 1)[0].lower() in _AFTER_A_VERB and word not in _NO_VERBS
@@ -340,32 +340,32 @@ def _verb_form(word: str, rest: str) -> str:
 
 
 def values_of(tool: Tool, rng: random.Random, without: str) -> str:
-    """Values for the required arguments that one can make up, as "city: Oslo, days: 3". "" if there are none."""
+    """Made-up values for the required arguments, as "city: Oslo, days: 3". "" without any."""
     properties = schema_part(tool.input_schema, "properties")
-    asked = {name: properties[name] for name in required(tool) if name in properties and name != without}
+    arguments = {name: properties[name] for name in required(tool) if name in properties and name != without}
     try:
-        schema = {**(tool.input_schema or {}), "type": "object", "properties": asked, "required": list(asked)}
-        made: dict[str, object] = value_for(schema, rng, {"query": _FILLER}) if asked else {}
+        schema = {**(tool.input_schema or {}), "type": "object", "properties": arguments, "required": list(arguments)}
+        values: dict[str, object] = value_for(schema, rng, {"query": _FILLER}) if arguments else {}
     except NoValueError:
         return ""
-    plain = {words(name).lower(): f"{value}" for name, value in made.items() if type(value) in {str, int, float}}
-    said = [name for name, value in plain.items() if _FILLER not in value and len(value) <= MOST_CHARACTERS]
-    found = {name: plain[name] for name in said[:MOST_VALUES]}
-    dates = [name for name, value in found.items() if _DATE.fullmatch(value)]
-    found |= zip(dates, sorted(found[name] for name in dates), strict=True)  # a start before its end
-    return ", ".join(f"{name}: {value}" for name, value in found.items())
+    plain = {words(name).lower(): f"{value}" for name, value in values.items() if type(value) in {str, int, float}}
+    names = [name for name, value in plain.items() if _FILLER not in value and len(value) <= MOST_CHARACTERS]
+    pairs = {name: plain[name] for name in names[:MOST_VALUES]}
+    dates = [name for name, value in pairs.items() if _DATE.fullmatch(value)]
+    pairs |= zip(dates, sorted(pairs[name] for name in dates), strict=True)  # a start before its end
+    return ", ".join(f"{name}: {value}" for name, value in pairs.items())
 
 
 def step_of(tool: Tool, rng: random.Random, argument: str = "", thing: str = "") -> str:
-    """A tool's definition as a request with values. A later step of a chain says that its `argument` takes a `thing` of before.
+    """A tool's definition as a request with values. In a later step of a chain `argument` takes the `thing` of an earlier step.
 
     >>> step_of(Tool("shop", "cancel", "Cancels an order."), random.Random(1), "orderId", "order")
     'cancel an order, for the order from before'
     """
-    asked, values = request_of(tool), values_of(tool, rng, argument)
-    how = rng.choice(["for the {} from before", "using the {} you got", "with the {} from that result"])
-    said = f"{asked} ({values})" if values else asked
-    return said if not asked or not thing else f"{said}, {how.format(thing)}"
+    request, values = request_of(tool), values_of(tool, rng, argument)
+    template = rng.choice(["for the {} from before", "using the {} you got", "with the {} from that result"])
+    step = f"{request} ({values})" if values else request
+    return step if not request or not thing else f"{step}, {template.format(thing)}"
 
 
 def joined(parts: Sequence[str]) -> str:
@@ -375,8 +375,8 @@ def joined(parts: Sequence[str]) -> str:
     'Find my order from May. Then cancel it. After that, tell me the fee.'
     """
     openings = ("", "Then ", "After that, ", "Finally, ")
-    sentences = [f"{openings[min(at, 3)]}{part if at else _capital(part)}" for at, part in enumerate(parts)]
-    return " ".join(one if one.endswith((".", "?", "!", "。")) else f"{one}." for one in sentences)
+    sentences = [f"{openings[min(number, 3)]}{part if number else _capital(part)}" for number, part in enumerate(parts)]
+    return " ".join(sentence if sentence.endswith((".", "?", "!", "。")) else f"{sentence}." for sentence in sentences)
 
 
 def _capital(text: str) -> str:

@@ -1,1 +1,1 @@
-"""Labels and example requests: what people and agents say about answers, and what the relevance learns from it."""
+"""Labels and example requests: the judgments of people and agents on answers, from which the relevance learns."""

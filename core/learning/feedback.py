@@ -1,4 +1,4 @@
-"""Labels: what people say of decisions, kept for good, taken back with a word, given out and taken in as labelled tasks."""
+"""Labels: people's judgments of decisions. They are kept for good, can be retracted, and are exported and imported as labelled tasks."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from core.store import Store
 MOST_NOTE_CHARACTERS = 2_000
 MOST_AT_ONCE = 20_000
 OPERATOR = By()
-LABEL = "label"  # what moved a tool, beside CALIBRATION
+LABEL = "label"  # a cause that moved a tool, beside CALIBRATION
 
 
 class About(TypedDict, total=False):
@@ -38,7 +38,7 @@ class About(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class ImportedLabels:
-    """The number of new labels of a file, of known ones, and of those for tools that the catalog does not have."""
+    """The numbers of new labels of a file, of known labels, and of labels for tools that the catalog does not have."""
 
     added: int
     known: int
@@ -47,8 +47,8 @@ class ImportedLabels:
 
 @dataclass(frozen=True, slots=True)
 class MovedBy:
-    """The cause that moved a tool in one decision: a label of the tool or of an equal tool, or, if `label` is None, a sub-task that the
-    calibration in force was fitted to (`CALIBRATION`). `subtask` is the labelled one."""
+    """The cause that moved a tool in a decision: a label of the tool or of an equal tool, or, if `label` is None, a sub-task of the
+    calibration in force (`CALIBRATION`). `query` is the labelled sub-task."""
 
     move: Move
     tool: str
@@ -71,7 +71,7 @@ class FeedbackService:
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
 
     def label(self, query: str, tool: str, *, right: bool, **about: Unpack[About]) -> Label:
-        """Label a tool (`server::tool`) as right or wrong for a sub-task. Raises UnknownNameError, WayfareError."""
+        """Labels a tool (`server::tool`) as right or wrong for a sub-task. Raises UnknownNameError, WayfareError."""
         label = self._label(query, tool, right=right, **about)
         self._keep(label.catalog, label)
         return label
@@ -85,7 +85,7 @@ class FeedbackService:
         return good, bad
 
     def retract(self, label_id: str, *, by: By = OPERATOR) -> Label:
-        """Take a label back; gives the entry that does so. Raises UnknownNameError."""
+        """Retracts a label. Returns the new entry. Raises UnknownNameError."""
         label = self.store.labels.find(label_id)
         entry = replace(
             label,
@@ -103,30 +103,36 @@ class FeedbackService:
         return self.learnt.labels(catalog)[::-1]
 
     def said(self, query: str, *, catalog: str = SAMPLE, server_hint: str = "", by: By = OPERATOR) -> dict[str, Label]:
-        asked = (query.strip(), server_hint.strip(), by.visitor, by.origin)
+        key = (query.strip(), server_hint.strip(), by.visitor, by.origin)
         labels = self.learnt.labels(catalog)
-        return {one.tool: one for one in labels if (one.subtask, one.server_hint, one.visitor, one.origin) == asked}
+        return {
+            label.tool: label
+            for label in labels
+            if (label.subtask, label.server_hint, label.visitor, label.origin) == key
+        }
 
     def queries(self, catalog: str = SAMPLE) -> tuple[LabelledQuery, ...]:
-        """The labelled sub-tasks of a catalog, oldest first: what a calibration is fitted to."""
+        """The labelled sub-tasks of a catalog, oldest first, for a calibration."""
         return labelled_queries(self.learnt.labels(catalog))
 
     def moved(self, query: str, *, catalog: str = SAMPLE) -> tuple[MovedBy, ...]:
         """The labels that move tools for a sub-task, with their logits of p_fit, the strongest first."""
-        found = self.catalogs.learnt_shift(catalog, query)
-        if found is None:
+        shift = self.catalogs.learnt_shift(catalog, query)
+        if shift is None:
             return ()
         tools = self.catalogs.catalog(catalog).tools
         solved = self.catalogs.learnt(catalog).values.solved
-        said: dict[str, tuple[str, str, Label | None]] = {
-            **{f"{CALIBRATION}:{number}": (CALIBRATION, one.subtask, None) for number, one in enumerate(solved)},
+        causes: dict[str, tuple[str, str, Label | None]] = {
+            **{f"{CALIBRATION}:{number}": (CALIBRATION, task.subtask, None) for number, task in enumerate(solved)},
             **{label.id: (LABEL, label.subtask, label) for label in self.learnt.labels(catalog)},
         }
-        return tuple(MovedBy(move, tools[move.tool].id, *said[move.id]) for move in found.moves() if move.id in said)
+        return tuple(
+            MovedBy(move, tools[move.tool].id, *causes[move.id]) for move in shift.moves() if move.id in causes
+        )
 
     def export(self, catalog: str = SAMPLE) -> str:
-        """The labelled sub-tasks as JSON Lines in the shape of labelled tasks, with `wrong` beside `relevant`. Sub-tasks of
-        which nothing is known but what is wrong are left out: an empty `relevant` says that nothing can do them."""
+        """The labelled sub-tasks as JSON Lines in the shape of labelled tasks, with `wrong` beside `relevant`. Sub-tasks with only
+        wrong tools are left out, because an empty `relevant` says that no tool can do them."""
         lines = [
             {
                 "id": f"label-{number}",
@@ -142,29 +148,29 @@ class FeedbackService:
     def import_tasks(
         self, text: str | bytes, *, source: str, catalog: str = SAMPLE, by: By | None = None
     ) -> ImportedLabels:
-        """Import labels from JSON Lines of labelled tasks, all or none. Known labels of the same author are not repeated.
+        """Imports labels from JSON Lines of labelled tasks, all or none. An author's known labels are not repeated.
 
         Raises CatalogError that names file, line and field, WayfareError for too many.
         """
-        who = By(origin="file") if by is None else by
+        author = By(origin="file") if by is None else by
         tool_row = self.catalogs.catalog(catalog).tool_row
-        said = {
+        stored = {
             (label.subtask, label.server_hint, label.tool, label.right)
             for label in self.labels(catalog)
-            if (label.visitor, label.origin) == (who.visitor, who.origin)
+            if (label.visitor, label.origin) == (author.visitor, author.origin)
         }
-        wanted = dict.fromkeys(pair for labelled in read_labels(text, source=source) for pair in _pairs(labelled))
-        there = [pair for pair in wanted if pair[2] in tool_row]
-        fresh = [pair for pair in there if pair not in said]
+        pairs = dict.fromkeys(pair for labelled in read_labels(text, source=source) for pair in _pairs(labelled))
+        in_catalog = [pair for pair in pairs if pair[2] in tool_row]
+        fresh = [pair for pair in in_catalog if pair not in stored]
         if len(fresh) > MOST_AT_ONCE:
             raise WayfareError(f"{source} has {len(fresh):,} labels; give at most {MOST_AT_ONCE:,} in one file.")
-        at = self.now()
+        moment = self.now()
         labels = (
-            self._label(query, tool, right=right, catalog=catalog, server_hint=hint, by=who)
+            self._label(query, tool, right=right, catalog=catalog, server_hint=hint, by=author)
             for query, hint, tool, right in fresh
         )
-        self._keep(catalog, *(replace(label, at=at) for label in labels))
-        return ImportedLabels(len(fresh), len(there) - len(fresh), len(wanted) - len(there))
+        self._keep(catalog, *(replace(label, at=moment) for label in labels))
+        return ImportedLabels(len(fresh), len(in_catalog) - len(fresh), len(pairs) - len(in_catalog))
 
     def _label(
         self,

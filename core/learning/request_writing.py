@@ -28,13 +28,13 @@ BATCH_TOOLS = 4
 DESCRIPTION_CHARS, SERVER_CHARS, SCHEMA_CHARS = 3_000, 400, 4_000
 REQUEST_TOKENS, TOOL_TOKENS = 20, 40  # of an answer: a request with its quotes, and the rest of a tool
 ANSWER_TOKENS = 4_000
-ASKED = 2  # a batch is asked for so often
+ASKED = 2  # attempts for a batch
 Row = Mapping[str, Any]
 """A tool as `RequestService.missing` gives it."""
 
 
 def batches(rows: Sequence[Row]) -> list[Sequence[Row]]:
-    """Returns the tools in batches; tools of one server stay together, as they come."""
+    """Returns the tools in batches, in their order."""
     return [rows[start : start + BATCH_TOOLS] for start in range(0, len(rows), BATCH_TOOLS)]
 
 
@@ -61,7 +61,7 @@ class Spending:
 
 
 def writing_endpoint(environment: Mapping[str, str], model: str = "") -> ModelEndpoint:
-    """Returns the model of a name, or the one that the environment names. Raises PlannerError, see `endpoint_of`."""
+    """Returns the named model, or the environment's model. Raises PlannerError, see `endpoint_of`."""
     return endpoint_of(environment, model.strip(), answer_tokens=ANSWER_TOKENS)
 
 
@@ -80,7 +80,7 @@ class RequestWriter:
         self._price_usd = price_usd
 
     def estimate(self, rows: Sequence[Row]) -> Spending:
-        """Returns what the tools will take if every batch is answered at once. Raises PlannerError without genai-prices."""
+        """Returns the spending for the tools if every first answer is usable. Raises PlannerError without genai-prices."""
         spent = Spending()
         for batch in batches(rows):
             message = _message(batch)
@@ -89,25 +89,25 @@ class RequestWriter:
         return spent
 
     def write(self, batch: Sequence[Row]) -> WrittenBatch:
-        """Returns the requests of a batch. What the first answer lacks is asked for once more."""
-        done, wanted = WrittenBatch(), {str(row["tool"]): row for row in batch}
+        """Returns the requests of a batch. Asks once more for tools that the first answer lacks."""
+        result, pending = WrittenBatch(), {str(row["tool"]): row for row in batch}
         why = ""
         for _ in range(ASKED):
-            message = _message(tuple(wanted.values()), why)
+            message = _message(tuple(pending.values()), why)
             try:
                 reply = self._endpoint.ask(message)
             except PlannerError as error:
-                done.problem = str(error).replace(", or choose planner=rules", "")
+                result.problem = str(error).replace(", or choose planner=rules", "")
                 why = "the model could not be asked."
                 break
-            done.spent += self._of_reply(reply, message)
-            found, why = _read(reply, wanted)
-            done.requests.update(found)
-            wanted = {tool: row for tool, row in wanted.items() if tool not in found}
-            if not wanted:
+            result.spent += self._of_reply(reply, message)
+            requests, why = _read(reply, pending)
+            result.requests.update(requests)
+            pending = {tool: row for tool, row in pending.items() if tool not in requests}
+            if not pending:
                 break
-        done.left = dict.fromkeys(wanted, why)
-        return done
+        result.left = dict.fromkeys(pending, why)
+        return result
 
     def _of_reply(self, reply: Reply, message: Message) -> Spending:
         if reply.input_tokens:
@@ -124,8 +124,8 @@ MOST_UNUSABLE = 3  # batches in a row
 @actions("tune", write="have a model write example requests")
 @dataclass
 class WritingRun:
-    """Batch after batch until all is written, the cap is reached, or the model cannot be asked. `keep` stores the requests of some
-    tools and returns how many were taken, and what was not. `stopped` says why the run ended early."""
+    """Writes batch after batch until all tools have requests, the cap is reached, or the model cannot be asked. `keep` stores the requests
+    of some tools and returns the numbers taken and the skipped requests. `stopped` says why the run ended early."""
 
     writer: RequestWriter
     keep: Callable[[Mapping[str, Sequence[str]]], Mapping[str, Any]]
@@ -146,25 +146,25 @@ class WritingRun:
             if self._over_the_cap(batch):
                 break
             with watched(self.watch):
-                written = self.writer.write(batch)
-            self.spent += written.spent
+                answer = self.writer.write(batch)
+            self.spent += answer.spent
             self.done += len(batch)
-            if written.requests:
-                taken = self.keep(written.requests)
-                self.tools += taken["tools"]
-                self.requests += taken["requests"]
-                self.skipped += [one["why"] for one in taken["skipped"]]
-            unusable = 0 if written.requests else unusable + 1
-            self.skipped += [f"{tool}: {why}" for tool, why in written.left.items()]
+            if answer.requests:
+                counts = self.keep(answer.requests)
+                self.tools += counts["tools"]
+                self.requests += counts["requests"]
+                self.skipped += [skip["why"] for skip in counts["skipped"]]
+            unusable = 0 if answer.requests else unusable + 1
+            self.skipped += [f"{tool}: {why}" for tool, why in answer.left.items()]
             told()
-            if written.problem or unusable == MOST_UNUSABLE:
+            if answer.problem or unusable == MOST_UNUSABLE:
                 self.failed = True
-                self.stopped = written.problem or f"{unusable} batches in a row could not be used; try another model."
+                self.stopped = answer.problem or f"{unusable} batches in a row could not be used; try another model."
                 break
 
     def words(self) -> str:
-        now = self.watch.words()
-        return f"{self.done:,} of {self.of:,} tools: {self.requests:,} requests; {self.spent.words()}{f'; {now}' if now else ''}"
+        progress = self.watch.words()
+        return f"{self.done:,} of {self.of:,} tools: {self.requests:,} requests; {self.spent.words()}{f'; {progress}' if progress else ''}"
 
     def _over_the_cap(self, batch: Sequence[Row]) -> bool:
         if self.limit_usd is None:
@@ -201,13 +201,15 @@ def _names(properties: object) -> list[str]:
     )
 
 
-def _read(reply: Reply, wanted: Iterable[str]) -> tuple[dict[str, list[str]], str]:
+def _read(reply: Reply, tools: Iterable[str]) -> tuple[dict[str, list[str]], str]:
     if not reply.whole:
         return {}, "it was cut off before its end."
     try:
         document = WrittenRequests.read(reply.text)
     except PlannerError:
         return {}, "it had no JSON object that fits."
-    known = set(wanted)
-    found = {one.tool: one.requests[:PER_TOOL] for one in document.tools if one.tool in known and one.requests}
-    return found, "it lacked these tools."
+    tool_ids = set(tools)
+    requests = {
+        entry.tool: entry.requests[:PER_TOOL] for entry in document.tools if entry.tool in tool_ids and entry.requests
+    }
+    return requests, "it lacked these tools."

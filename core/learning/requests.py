@@ -1,4 +1,4 @@
-"""Example requests of a catalog: taken in from files and people, given out, taken back, and shown beside decisions."""
+"""Example requests of a catalog: imported from files and people, exported, removed, and shown beside decisions."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """The number of tools that got requests, of the requests, and what was left out. `batch` undoes it, "" if nothing was taken."""
+    """The numbers of tools with new requests and of these requests, and the skipped lines. `batch` undoes them, "" if nothing was taken."""
 
     tools: int
     requests: int
@@ -86,21 +86,21 @@ class RequestService:
         return self.learnt.requests.of(self.catalogs.catalog(catalog))
 
     def import_file(self, data: bytes, *, source_file: str, catalog: str, source: str, by: By) -> Taken:
-        """Take the requests of JSON Lines. Lines that cannot be taken are skipped. Raises CatalogError if none can."""
+        """Imports requests from JSON Lines. Skips unusable lines. Raises CatalogError if no line is usable."""
         if source not in GIVEN_BY:
             raise CatalogError(f"There is no source {source!r}; choose among {', '.join(GIVEN_BY)}.")
         reading = Reading(source_file)
-        given: list[tuple[int, str, Sequence[object]]] = []
+        entries: list[tuple[int, str, Sequence[object]]] = []
         skipped: list[Skipped] = []
         for entry in json_lines(reading, decode(data, source=source_file)):
             line = int(entry.where.removeprefix("line "))
             tool, requests = entry.get("tool"), entry.get("requests")
             if isinstance(tool, str) and isinstance(requests, list):
-                given.append((line, tool, cast("list[object]", requests)))
+                entries.append((line, tool, cast("list[object]", requests)))
             else:
                 skipped.append(Skipped(line, 'it is not {"tool": "server::tool", "requests": ["..."]}'))
         skipped += [_unread(problem) for problem in reading.problems]
-        taken = self.add(catalog, given, source=source, by=by, skipped=skipped)
+        taken = self.add(catalog, entries, source=source, by=by, skipped=skipped)
         if not taken.tools:
             why = f" Line {taken.skipped[0].line}: {taken.skipped[0].why}." if taken.skipped else ""
             raise CatalogError(
@@ -117,34 +117,37 @@ class RequestService:
         by: By,
         skipped: Sequence[Skipped] = (),
     ) -> Taken:
-        """Keep requests as one batch: for each line its number, a tool and its requests. What cannot be kept is skipped."""
+        """Stores requests as a batch: for each line its number, a tool and its requests. Skips unusable requests."""
         tools = {tool.id: tool for tool in self.catalogs.catalog(catalog).tools}
-        wanted, left_out = _cleaned(given, tools.keys(), catalog)
-        orders = _orders({text for of in wanted.values() for text in of})
-        known = {tool: {one.text for one in of if not one.stale} for tool, of in self.of_catalog(catalog).items()}
+        by_tool, left_out = _cleaned(given, tools.keys(), catalog)
+        orders = _orders({text for texts in by_tool.values() for text in texts})
+        stored = {
+            tool: {request.text for request in requests if not request.stale}
+            for tool, requests in self.of_catalog(catalog).items()
+        }
         changes: list[RequestChange] = []
-        batch, at = uuid4().hex, self.now()
-        for tool, of in wanted.items():
-            there = known.get(tool, set())
-            new = [text for text in of if text not in orders and text not in there]
-            room = max(0, MOST_REQUESTS - len(there))
+        batch, moment = uuid4().hex, self.now()
+        for tool, line_of in by_tool.items():
+            existing = stored.get(tool, set())
+            new = [text for text in line_of if text not in orders and text not in existing]
+            room = max(0, MOST_REQUESTS - len(existing))
             if new[:room]:
-                changes.append(self._change(catalog, batch, at, tools[tool], new[:room], source, by))
+                changes.append(self._change(catalog, batch, moment, tools[tool], new[:room], source, by))
             left_out += [
-                Skipped(of[text], f"{tool} has {MOST_REQUESTS} requests, which is the most") for text in new[room:]
+                Skipped(line_of[text], f"{tool} has {MOST_REQUESTS} requests, which is the most") for text in new[room:]
             ]
             left_out += [
-                Skipped(of[text], f"a request of {tool} reads like an order to a model: {orders[text]}")
-                for text in of
+                Skipped(line_of[text], f"a request of {tool} reads like an order to a model: {orders[text]}")
+                for text in line_of
                 if text in orders
             ]
         self._keep(catalog, changes)
         count = sum(len(change.texts) for change in changes)
-        every = sorted([*skipped, *left_out], key=lambda one: one.line)
-        return Taken(len(changes), count, tuple(every), batch if changes else "")
+        all_skipped = sorted([*skipped, *left_out], key=lambda skip: skip.line)
+        return Taken(len(changes), count, tuple(all_skipped), batch if changes else "")
 
     def add_by_hand(self, catalog: str, tool: str, texts: Sequence[str], by: By) -> Taken:
-        """Keep requests that a person wrote. Raises CatalogError with why if none is kept."""
+        """Stores requests that a person wrote. Raises CatalogError with the reason if none is stored."""
         taken = self.add(catalog, [(0, tool, texts)], source=OPERATOR, by=by)
         if not taken.tools:
             why = taken.skipped[0].why if taken.skipped else "the tool has it already"
@@ -152,19 +155,19 @@ class RequestService:
         return taken
 
     def accept_offered(self, catalog: str, tool: str, by: By) -> Taken:
-        """Let the requests count that a server sent about its tool. Raises CatalogError as `add_by_hand`."""
-        found = self._tool(catalog, tool)
-        return self.add_by_hand(catalog, tool, found.offered, by)
+        """Accepts the requests that a server sent about its tool. Raises CatalogError as `add_by_hand`."""
+        definition = self._tool(catalog, tool)
+        return self.add_by_hand(catalog, tool, definition.offered, by)
 
     def remove(self, catalog: str, tool: str, texts: Sequence[str], by: By) -> None:
-        """Take requests of a tool away. Raises UnknownNameError for an unknown tool."""
+        """Removes requests of a tool. Raises UnknownNameError for an unknown tool."""
         change = self._change(
             catalog, uuid4().hex, self.now(), self._tool(catalog, tool), texts, OPERATOR, by, removed=True
         )
         self._keep(catalog, [change])
 
     def undo(self, catalog: str, by: By) -> Undone:
-        """Take the newest batch back. Raises CatalogError if there is none."""
+        """Undoes the newest batch. Raises CatalogError if there is none."""
         changes = standing(self.store.requests.history(self.catalogs.catalog(catalog).name))
         if not changes:
             raise CatalogError(f"Catalog {catalog!r} has no change of example requests to undo.")
@@ -181,34 +184,36 @@ class RequestService:
         return Undone(len(last), sum(len(change.texts) for change in last), last[0].source, last[0].at)
 
     def rows(self, catalog: str) -> list[dict[str, Any]]:
-        found = self.of_catalog(catalog)
-        return [{"tool": tool, "requests": [one.text for one in of]} for tool, of in found.items()]
+        stored = self.of_catalog(catalog)
+        return [{"tool": tool, "requests": [request.text for request in requests]} for tool, requests in stored.items()]
 
     def lacking(self, catalog: str) -> list[str]:
-        known = self.of_catalog(catalog)
+        stored = self.of_catalog(catalog)
         tools = self.catalogs.catalog(catalog).tool_ids
-        return [tool for tool in tools if all(one.stale for one in known.get(tool, ()))]
+        return [tool for tool in tools if all(request.stale for request in stored.get(tool, ()))]
 
     def missing(self, catalog: str) -> list[dict[str, Any]]:
         """The tools that `lacking` returns, each with its definition, for an author of requests."""
-        known, opened = self.of_catalog(catalog), self.catalogs.catalog(catalog)
-        found: list[dict[str, Any]] = []
+        stored, opened = self.of_catalog(catalog), self.catalogs.catalog(catalog)
+        rows: list[dict[str, Any]] = []
         for name in self.lacking(catalog):
-            tool, of = opened.tools[opened.tool_row[name]], known.get(name, ())
-            found.append({
-                "tool": name, "requests": [one.text for one in of], "why": "stale" if of else "none",
+            tool, requests = opened.tools[opened.tool_row[name]], stored.get(name, ())
+            rows.append({
+                "tool": name, "requests": [request.text for request in requests], "why": "stale" if requests else "none",
                 "server": opened.servers[opened.server_row[tool.server]].description, **tool.definition(),
             })  # fmt: skip
-        return found
+        return rows
 
     def prompt(self, catalog: str, tools: Collection[str]) -> str:
-        """The text that has a model write requests for these tools, and answer with lines that `import_file` takes.
+        """A prompt that has a model write requests for these tools as lines that `import_file` takes.
 
-        The words of servers stand as JSON between two marks that depend on them, so that none of them can contain the mark.
+        The servers' texts stand as JSON between two marks that depend on the texts, so that no text can contain the mark.
         """
-        known = self.catalogs.catalog(catalog)
-        chosen = [known.tools[row] for row in sorted(known.tool_row[tool] for tool in tools if tool in known.tool_row)]
-        about = [_about(known.servers[known.server_row[tool.server]], tool) for tool in chosen]
+        opened = self.catalogs.catalog(catalog)
+        chosen = [
+            opened.tools[row] for row in sorted(opened.tool_row[tool] for tool in tools if tool in opened.tool_row)
+        ]
+        about = [_about(opened.servers[opened.server_row[tool.server]], tool) for tool in chosen]
         data = lines(about)
         mark = f"=== {hashlib.sha256(data.encode('utf-8', 'replace')).hexdigest()[:16]} ==="
         return (
@@ -219,29 +224,29 @@ class RequestService:
         )
 
     def greedy(self, catalog: str) -> Mapping[str, tuple[str, ...]]:
-        """The tools whose requests are near what is not theirs, so that none of them counts, with these requests."""
+        """The tools whose requests are too near other tools or general questions, so that no request counts, with these requests."""
         index = self.catalogs.scorer(catalog).index
         opened = self.catalogs.catalog(catalog)
         checked = self.learnt.requests.checked(opened, lambda: index)
-        found = () if checked is None else (opened.tools[row].id for row in sorted(checked.greedy))
-        known = self.of_catalog(catalog)
-        return {tool: tuple(one.text for one in known.get(tool, ())) for tool in found}
+        names = () if checked is None else (opened.tools[row].id for row in sorted(checked.greedy))
+        stored = self.of_catalog(catalog)
+        return {tool: tuple(request.text for request in stored.get(tool, ())) for tool in names}
 
     def uncounted(self, catalog: str) -> Mapping[str, Mapping[str, str]]:
-        """The requests of each tool that take part in no decision, each with why."""
+        """The requests of each tool that take part in no decision, each with the reason."""
         opened, index = self.catalogs.catalog(catalog), self.catalogs.scorer(catalog).index
         checked = self.learnt.requests.checked(opened, lambda: index)
         return {} if checked is None else {opened.tools[row].id: why for row, why in checked.uncounted.items()}
 
     def near(self, catalog: str, query: str, hint: str, tools: Iterable[str]) -> Mapping[str, Near]:
-        """The request of each tool that is nearest to a sub-task. Tools of which no request counts are left out."""
+        """The request of each tool that is nearest to a sub-task. Leaves out tools without a counting request."""
         requests = self.catalogs.learnt(catalog).requests
         if requests is None:
             return {}
         rows = self.catalogs.catalog(catalog).tool_row
         vector = self.learnt.encoder.encode_query(asked_text(query, hint))
-        found = {tool: requests.near(rows[tool], vector) for tool in tools if tool in rows}
-        return {tool: near for tool, near in found.items() if near is not None}
+        nearest = {tool: requests.near(rows[tool], vector) for tool in tools if tool in rows}
+        return {tool: near for tool, near in nearest.items() if near is not None}
 
     def _tool(self, catalog: str, tool: str) -> Tool:
         try:
@@ -250,11 +255,11 @@ class RequestService:
             raise UnknownNameError(f"There is no tool {tool[:80]!r} in catalog {catalog!r}; check the name.") from None
 
     def _change(
-        self, catalog: str, batch: str, at: datetime, tool: Tool, texts: Sequence[str], source: str, by: By, *,
+        self, catalog: str, batch: str, moment: datetime, tool: Tool, texts: Sequence[str], source: str, by: By, *,
         removed: bool = False,
     ) -> RequestChange:  # fmt: skip
         return RequestChange(
-            uuid4().hex, at, catalog, batch, tool.id, json.dumps(list(texts), ensure_ascii=False), source,
+            uuid4().hex, moment, catalog, batch, tool.id, json.dumps(list(texts), ensure_ascii=False), source,
             definition_fingerprint(tool), removed, by.visitor, by.origin,
         )  # fmt: skip
 
@@ -266,51 +271,55 @@ class RequestService:
 
 
 def _cleaned(
-    given: Iterable[tuple[int, str, Sequence[object]]], tools: Container[str], catalog: str
+    entries: Iterable[tuple[int, str, Sequence[object]]], tools: Container[str], catalog: str
 ) -> tuple[dict[str, dict[str, int]], list[Skipped]]:
-    """The requests of each tool with the lines that they are in, as they are kept, and what cannot be kept."""
-    wanted: dict[str, dict[str, int]] = {}
+    """The cleaned requests of each tool with their line numbers, and the skipped requests."""
+    by_tool: dict[str, dict[str, int]] = {}
     left_out: list[Skipped] = []
-    for line, tool, requests in given:
+    for line, tool, requests in entries:
         if tool not in tools:
             left_out.append(Skipped(line, f"there is no tool {tool[:80]!r} in catalog {catalog!r}"))
             continue
-        of = wanted.setdefault(tool, {})
+        line_of = by_tool.setdefault(tool, {})
         for text in requests:
             try:
-                of[cleaned(text)] = line
+                line_of[cleaned(text)] = line
             except ValueError as error:
                 left_out.append(Skipped(line, f"a request of {tool} {error}"))
-    return wanted, left_out
+    return by_tool, left_out
 
 
 def _orders(texts: Iterable[str]) -> Mapping[str, str]:
     tools = tuple(Tool("requests", str(number), text) for number, text in enumerate(texts))
     severe = [rule for rule in RULES.values() if rule.severity is Severity.ERROR]
-    found = lint(Catalog("requests", (Server("requests", tools=tools),)), rules=severe).findings
-    return {tools[int(one.tool)].description: RULES[one.rule].title.lower() for one in found if one.tool}
+    findings = lint(Catalog("requests", (Server("requests", tools=tools),)), rules=severe).findings
+    return {
+        tools[int(finding.tool)].description: RULES[finding.rule].title.lower() for finding in findings if finding.tool
+    }
 
 
 def _about(server: Server, tool: Tool) -> dict[str, Any]:
     properties = (tool.input_schema or {}).get("properties")
     listed = list(cast("Mapping[str, object]", properties).items()) if isinstance(properties, Mapping) else []
-    parameters = [(name, cast("Mapping[str, object]", one)) for name, one in listed if isinstance(one, Mapping)]
+    parameters = [
+        (name, cast("Mapping[str, object]", schema)) for name, schema in listed if isinstance(schema, Mapping)
+    ]
     return {
         "tool": tool.id,
         "title": one_line(tool.title, MOST_CHARACTERS),
         "description": one_line(tool.description, PROMPT_DESCRIPTION),
         "parameters": {
-            one_line(name, MOST_CHARACTERS): one_line(str(one.get("description", "")), MOST_CHARACTERS)
-            for name, one in parameters[:PROMPT_PARAMETERS]
+            one_line(name, MOST_CHARACTERS): one_line(str(schema.get("description", "")), MOST_CHARACTERS)
+            for name, schema in parameters[:PROMPT_PARAMETERS]
         },
         "server": one_line(server.description, MOST_CHARACTERS),
     }
 
 
 def _unread(problem: str) -> Skipped:
-    _, _, said = problem.partition(": line ")
-    number = said.partition(" ")[0].rstrip(",:")
-    return Skipped(int(number) if number.isdigit() else 0, said.partition(" ")[2] or problem)
+    _, _, message = problem.partition(": line ")
+    number = message.partition(" ")[0].rstrip(",:")
+    return Skipped(int(number) if number.isdigit() else 0, message.partition(" ")[2] or problem)
 
 
 def lines(rows: Iterable[Mapping[str, Any]]) -> str:

@@ -84,37 +84,37 @@ def lint(
     progress: Callable[[int, int], object] = lambda _, __: None,
 ) -> LintReport:
     """Returns the findings of these rules in a catalog. Rules that need vectors are skipped if the context has none. `progress` gets the
-    steps that are done, and their number; what it raises ends the work.
+    steps that are done, and their number. Its errors end the work.
 
     >>> from core.domain.catalog import Server, Tool
     >>> report = lint(Catalog("c", (Server("files", "Files.", tools=(Tool("files", "run"),)),)))
     >>> [finding.rule for finding in report.findings if finding.severity == "warning"]
     ['empty_name', 'missing_description', 'missing_schema']
     """
-    seen = context or Context(catalog)
-    chosen = tuple(rules)
-    skipped = [rule.id for rule in chosen if rule.needs_vectors and seen.index is None]
-    kept = [rule for rule in chosen if rule.id not in skipped]
-    done, total = 0, STEPS * sum(rule.weight for rule in kept)
-    found = _of_tools(catalog, [rule() for rule in kept if issubclass(rule, ToolRule)])
-    for rule in kept:
+    run_context = context or Context(catalog)
+    rule_types = tuple(rules)
+    skipped = [rule.id for rule in rule_types if rule.needs_vectors and run_context.index is None]
+    active_rules = [rule for rule in rule_types if rule.id not in skipped]
+    done, total = 0, STEPS * sum(rule.weight for rule in active_rules)
+    findings = _of_tools(catalog, [rule() for rule in active_rules if issubclass(rule, ToolRule)])
+    for rule in active_rules:
         steps = STEPS * rule.weight
-        seen.working = partial(_told, progress, done, steps, total)
-        if rule.id not in found:
-            found[rule.id] = list(rule().check(catalog, seen))
+        run_context.working = partial(_told, progress, done, steps, total)
+        if rule.id not in findings:
+            findings[rule.id] = list(rule().check(catalog, run_context))
         done += steps
         progress(done, total)
-    return LintReport.of(catalog.name, (one for rule in kept for one in found[rule.id]), skipped)
+    return LintReport.of(catalog.name, (finding for rule in active_rules for finding in findings[rule.id]), skipped)
 
 
 def _of_tools(catalog: Catalog, rules: Sequence[ToolRule]) -> dict[str, list[Finding]]:
-    """The findings by rule, tool by tool: the schemas of a tool are read for all rules at once, and then forgotten."""
-    found: dict[str, list[Finding]] = {rule.id: [] for rule in rules}
+    """The findings by rule. Each tool is read for all rules at once, so that its schemas are read once, and then forgotten."""
+    findings: dict[str, list[Finding]] = {rule.id: [] for rule in rules}
     for tool in catalog.tools if rules else ():
         for rule in rules:
-            found[rule.id] += rule.about(tool)
-    return found
+            findings[rule.id] += rule.about(tool)
+    return findings
 
 
-def _told(progress: Callable[[int, int], object], before: int, steps: int, total: int, done: int, of: int) -> None:
-    progress(before + steps * done // max(of, 1), total)
+def _told(progress: Callable[[int, int], object], base: int, steps: int, total: int, done: int, of: int) -> None:
+    progress(base + steps * done // max(of, 1), total)

@@ -42,10 +42,10 @@ _NEGATED = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """One pattern with an example that it finds.
+    """A pattern with an example that it finds.
 
     Every matching text contains one word of each of `needed`, alone or in a longer word; other texts are not searched. In the file a
-    space parts the sets and `|` the words of one. All of `near` are within two sentences.
+    space parts the sets, and `|` the words of a set. All of `near` are within two sentences.
     `unless` excludes a match if it occurs in the match or before it in its sentence. With `negated` a "never" before
     the match is part of it.
     """
@@ -68,12 +68,12 @@ class Phrase:
         around = text[max(0, match.start() - REACH) : match.end() + REACH]
         if not all(_compiled(pattern).search(around) for pattern in self.near):
             return False
-        before = sentence_before(text, match.start())
-        if not self.negated and _NEGATED.search(before):
+        prefix = sentence_before(text, match.start())
+        if not self.negated and _NEGATED.search(prefix):
             return False
-        if self.unless and _compiled(self.unless).search(before + match[0]):
+        if self.unless and _compiled(self.unless).search(prefix + match[0]):
             return False
-        return not (_MENTIONING.search(before) and _EXAMPLE.search(before))
+        return not (_MENTIONING.search(prefix) and _EXAMPLE.search(prefix))
 
 
 @made_once
@@ -81,14 +81,15 @@ def phrases(rule: str) -> tuple[Phrase, ...]:
     """Returns the phrases of a rule, from its file."""
     document = tomllib.loads((WORDING / f"{rule}.toml").read_text(encoding="utf-8"))
     parts: dict[str, str] = document.get("parts", {})
-    found: list[Phrase] = []
+    result: list[Phrase] = []
     for entry in document["phrase"]:
         pattern, unless, *near = (
-            _written_out(one, parts) for one in (entry["pattern"], entry.get("unless", ""), *entry.get("near", ()))
+            _written_out(source, parts)
+            for source in (entry["pattern"], entry.get("unless", ""), *entry.get("near", ()))
         )
-        words = tuple(frozenset(one.split("|")) for one in entry["needed"].split())
-        found.append(Phrase(entry["example"], words, pattern, tuple(near), unless, entry.get("negated", False)))
-    return tuple(found)
+        words = tuple(frozenset(group.split("|")) for group in entry["needed"].split())
+        result.append(Phrase(entry["example"], words, pattern, tuple(near), unless, entry.get("negated", False)))
+    return tuple(result)
 
 
 class PhraseRule(Rule):
@@ -101,25 +102,25 @@ class PhraseRule(Rule):
         for passage in context.texts.passages(evidence):
             if self.reads_parameters or "parameter " not in passage.where:
                 places.setdefault((passage.server, passage.tool), []).append(passage)
-        for (server, tool), found in places.items():
-            first = found[0]
+        for (server, tool), passages in places.items():
+            first = passages[0]
             yield self.finding(
-                f"The {first.place} {self.says}{f', in {len(found)} places' if len(found) > 1 else ''}.",
+                f"The {first.place} {self.says}{f', in {len(passages)} places' if len(passages) > 1 else ''}.",
                 server=server, tool=tool, where=first.where, evidence=evidence[first.text],
             )  # fmt: skip
 
     def _evidence(self, corpus: Corpus) -> dict[str, str]:
-        found: dict[str, str] = {}
-        for one in phrases(self.id):
-            for text, folded in corpus.containing(one.needed):
-                if text not in found and (match := one.find(folded.text)):
-                    found[text] = quoted(text, *folded.span(*match.span()))
-        return found
+        evidence: dict[str, str] = {}
+        for phrase in phrases(self.id):
+            for text, folded in corpus.containing(phrase.needed):
+                if text not in evidence and (match := phrase.find(folded.text)):
+                    evidence[text] = quoted(text, *folded.span(*match.span()))
+        return evidence
 
 
 def _written_out(pattern: str, parts: Mapping[str, str]) -> str:
-    while found := _PART.search(pattern):
-        pattern = pattern.replace(found[0], parts[found[1]])
+    while match := _PART.search(pattern):
+        pattern = pattern.replace(match[0], parts[match[1]])
     for sign, meaning in SIGNS.items():
         pattern = pattern.replace(sign, meaning)
     return pattern
@@ -127,7 +128,7 @@ def _written_out(pattern: str, parts: Mapping[str, str]) -> str:
 
 @cache
 def _compiled(pattern: str) -> re.Pattern[str]:
-    """A pattern is compiled when a text may match it: of a small catalog hardly one is."""
+    """Compiles a pattern when a text may match it. A small catalog needs few of them."""
     return re.compile(pattern, re.DOTALL)
 
 
@@ -178,10 +179,10 @@ class ChangesOtherTools(PhraseRule):
 
     def check(self, catalog: Catalog, context: Context) -> Iterator[Finding]:
         """Leaves out orders about a server's own tools."""
-        own = {server.name: {tool.name for tool in server.tools} for server in catalog.servers}
+        own_tools = {server.name: {tool.name for tool in server.tools} for server in catalog.servers}
         for finding in super().check(catalog, context):
-            named = _TOOL_NAME.findall(finding.evidence)
-            if not named or not own[finding.server].issuperset(named):
+            names = _TOOL_NAME.findall(finding.evidence)
+            if not names or not own_tools[finding.server].issuperset(names):
                 yield finding
 
 
@@ -259,9 +260,9 @@ class HiddenCharacters(PassageRule):
     advice = "Do not give this tool to a model until they are gone; ask its author why they were there."
 
     def look(self, passage: Passage) -> tuple[str, str] | None:
-        if passage.text.isascii() or not (found := hidden(passage.text)):
+        if passage.text.isascii() or not (match := hidden(passage.text)):
             return None
-        fact, start, end = found
+        fact, start, end = match
         return f"The {passage.place} {fact}.", quoted(passage.text, start, end)
 
 
@@ -272,10 +273,13 @@ class StrayCharacters(PassageRule):
     advice = "Remove them from the source of the text."
 
     def look(self, passage: Passage) -> tuple[str, str] | None:
-        if passage.text.isascii() or hidden(passage.text) or not (found := _unneeded(passage.text)):
+        if passage.text.isascii() or hidden(passage.text) or not (characters := _unneeded(passage.text)):
             return None
-        names = ", ".join(f"U+{ord(c):04X}" for c in sorted(set(found)))
-        return f"The {passage.place} has {len(found)} invisible character{'s' if len(found) > 1 else ''} ({names}).", ""
+        names = ", ".join(f"U+{ord(c):04X}" for c in sorted(set(characters)))
+        return (
+            f"The {passage.place} has {len(characters)} invisible character{'s' if len(characters) > 1 else ''} ({names}).",
+            "",
+        )
 
 
 class BuriedText(PassageRule):
@@ -302,9 +306,9 @@ def hidden(text: str) -> tuple[str, int, int] | None:
         return f"has {len(match[0])} invisible characters in a row (U+{ord(match[0][0]):04X}…)", *match.span()
     if match := _IN_WORD.search(bare):
         return f"has words broken by invisible characters (U+{ord(match[0][1]):04X})", *match.span()
-    if len(found := _unneeded(text)) >= MANY:
-        start = text.index(found[0])
-        return f"has {len(found)} invisible characters", start, start + 1
+    if len(characters := _unneeded(text)) >= MANY:
+        start = text.index(characters[0])
+        return f"has {len(characters)} invisible characters", start, start + 1
     return None
 
 

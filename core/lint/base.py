@@ -46,23 +46,23 @@ class Corpus:
         for row, (_, folded) in enumerate(self._entries):
             for word in set(folded.text.split()):
                 rows.setdefault(word, []).append(row)
-        self._rows = [np.array(of_word, dtype=np.int32) for of_word in rows.values()]
+        self._rows = [np.array(word_rows, dtype=np.int32) for word_rows in rows.values()]
         self._joined = "\n".join(rows)
         self._ends = np.cumsum([len(word) + 1 for word in rows]).tolist()
         self._known: dict[str, NDArray[np.int32]] = {}
 
     def containing(self, needed: Iterable[Words]) -> Iterator[tuple[str, Folded]]:
-        """Returns the texts that contain one word of each set, alone or in a longer word, each with its folded form. Where few texts are
-        left, the other sets are not looked at."""
-        kept = np.ones(len(self._entries), dtype=bool)
+        """Returns the texts that contain one word of each set, alone or in a longer word, each with its folded form. If few texts are
+        left, the other sets are skipped."""
+        mask = np.ones(len(self._entries), dtype=bool)
         for words in sorted(needed, key=len):
-            if np.count_nonzero(kept) <= len(kept) // FEW:
+            if np.count_nonzero(mask) <= len(mask) // FEW:
                 break
-            having = np.zeros_like(kept)
+            hits = np.zeros_like(mask)
             for word in words:
-                having[self._having(word)] = True
-            kept &= having
-        return (self._entries[row] for row in np.flatnonzero(kept).tolist())
+                hits[self._having(word)] = True
+            mask &= hits
+        return (self._entries[row] for row in np.flatnonzero(mask).tolist())
 
     def _having(self, word: str) -> NDArray[np.int32]:
         if word not in self._known:
@@ -72,9 +72,9 @@ class Corpus:
     def _search(self, word: str) -> Iterator[int]:
         place = self._joined.find(word)
         while place >= 0:
-            found = bisect_right(self._ends, place)
-            yield found
-            place = self._joined.find(word, self._ends[found])
+            row = bisect_right(self._ends, place)
+            yield row
+            place = self._joined.find(word, self._ends[row])
 
 
 # Context and rules
@@ -87,7 +87,7 @@ LISTED = 6  # names in a reason
 class Context:
     """The inputs of rules beside the catalog. Costly parts are made on first use.
 
-    `index` has the vectors; without it the rules that need them are skipped. `count_tokens` counts those of each tool's definition, (T,).
+    `index` has the vectors; without it the rules that need them are skipped. `count_tokens` counts the tokens of each tool's definition, (T,).
     `has_price` (T,) marks the tools with a price. `findable` is an estimate from example requests, once it was made. `greedy` are the tools
     whose example requests do not count, with these requests. A long rule tells `working` how many of how many steps are done.
     """
@@ -124,7 +124,7 @@ class Context:
 class Rule(ABC):
     """One rule. A subclass sets its texts and implements `check`, which is deterministic.
 
-    Its `id` is the name of the class, as `seldom_found` of SeldomFound. `why` is one sentence for people, `advice` one about the repair.
+    Its `id` is the name of the class, as `seldom_found` of SeldomFound. `why` is one sentence for people, `advice` a sentence about the repair.
     """
 
     id: ClassVar[str]
@@ -134,7 +134,7 @@ class Rule(ABC):
     advice: ClassVar[str]
     needs_vectors: ClassVar[bool] = False
     compares_servers: ClassVar[bool] = False
-    """Whether a finding on one server depends on the names or texts of others."""
+    """Whether a finding on one server depends on the names or texts of other servers."""
     weight: ClassVar[int] = 1
     """Its share of the work on a large catalog, relative to the other rules."""
 
@@ -156,10 +156,10 @@ class Rule(ABC):
         other: str = "",
     ) -> Finding:
         """Returns a finding of this rule; `reason` is one sentence with the fact or number found."""
-        shown = visible(evidence)
-        if len(shown) > EVIDENCE_CHARACTERS:
-            shown = f"{shown[: EVIDENCE_CHARACTERS - 1]}…"
-        return Finding(self.id, self.severity, server, tool, shown, visible(reason), self.advice, where, other)
+        excerpt = visible(evidence)
+        if len(excerpt) > EVIDENCE_CHARACTERS:
+            excerpt = f"{excerpt[: EVIDENCE_CHARACTERS - 1]}…"
+        return Finding(self.id, self.severity, server, tool, excerpt, visible(reason), self.advice, where, other)
 
 
 class ToolRule(Rule):
@@ -168,8 +168,8 @@ class ToolRule(Rule):
             yield from self.about(tool)
 
     def about(self, tool: Tool) -> Iterator[Finding]:
-        if found := self.look(tool):
-            reason, where, evidence = found
+        if match := self.look(tool):
+            reason, where, evidence = match
             yield self.finding(reason, server=tool.server, tool=tool.name, where=where, evidence=evidence)
 
     @abstractmethod
@@ -183,8 +183,8 @@ class PassageRule(Rule):
     def check(self, catalog: Catalog, context: Context) -> Iterator[Finding]:  # noqa: ARG002
         texts = {text for text, encoding in context.texts.different if self.look(Passage("", "", "", text, encoding))}
         for passage in context.texts.passages(texts):
-            if found := self.look(passage):
-                reason, evidence = found
+            if match := self.look(passage):
+                reason, evidence = match
                 yield self.finding(
                     reason, server=passage.server, tool=passage.tool, where=passage.where, evidence=evidence
                 )
@@ -221,5 +221,5 @@ def listed(names: list[str]) -> str:
     >>> listed(["a", "b"])
     'a, b'
     """
-    shown = ", ".join(names[:LISTED])
-    return f"{shown} and {len(names) - LISTED} more" if len(names) > LISTED else shown
+    head = ", ".join(names[:LISTED])
+    return f"{head} and {len(names) - LISTED} more" if len(names) > LISTED else head

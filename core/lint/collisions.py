@@ -16,7 +16,7 @@ from core.lint.texts import disguises, key, lookalike
 from core.relevance.encoder import Vectors
 from core.relevance.vectors import ROUNDING, Pairs, Rows, joined, nearest_above
 
-_DISGUISED = re.compile(r"[01]|rn|vv|[^\x00-\x7f]", re.IGNORECASE)  # what else has none of the forms of `disguises`
+_DISGUISED = re.compile(r"[01]|rn|vv|[^\x00-\x7f]", re.IGNORECASE)  # other names have no form of `disguises`
 SHORTEST_SIMILAR = 5  # characters: below, one letter makes a different word
 
 
@@ -66,15 +66,15 @@ class LookalikeName(Rule):
         yield from self._found((server.name, "", server.name, server.name) for server in catalog.servers)
 
     def _found(self, names: Iterable[tuple[str, str, str, str]]) -> Iterator[Finding]:
-        known = list(names)
-        suspects = [one for one in known if _DISGUISED.search(one[2])]
+        rows = list(names)
+        suspects = [row for row in rows if _DISGUISED.search(row[2])]
         if not suspects:
             return
-        real = {key(name): (name, full) for _, _, name, full in known}
+        real = {key(name): (name, full) for _, _, name, full in rows}
         for server, tool, name, _ in suspects:
-            imitated = next((real[form] for form in sorted(disguises(name)) if form in real), None)
-            if imitated is not None:
-                reason, other = f"The name looks like {imitated[0]} but differs from it.", imitated[1]
+            original = next((real[form] for form in sorted(disguises(name)) if form in real), None)
+            if original is not None:
+                reason, other = f"The name looks like {original[0]} but differs from it.", original[1]
             elif mixed := _mixed(name):
                 reason, other = f"The name mixes Latin letters with look-alikes of other scripts ({mixed}).", ""
             else:
@@ -96,9 +96,9 @@ class SimilarServers(Rule):
             forms = sorted(_forms(plain))
             for other in sorted({first[form] for form in forms if form in first}):
                 if not _numbered(plain, key(other)):
-                    what = "case or separators only" if plain == key(other) else "one letter"
+                    difference = "case or separators only" if plain == key(other) else "one letter"
                     yield self.finding(
-                        f"The name {server.name} differs from {other} in {what}.",
+                        f"The name {server.name} differs from {other} in {difference}.",
                         server=server.name, where="name", evidence=server.name, other=other,
                     )  # fmt: skip
             for form in forms:
@@ -124,13 +124,13 @@ def _forms(plain: str) -> set[str]:
     if len(plain) < SHORTEST_SIMILAR:
         return {plain}
     cuts = range(len(plain))
-    open_ = {f"{plain[:at]}\0{plain[at + 1 :]}" for at in cuts}
-    return {plain} | open_ | {plain[:at] + plain[at + 1 :] for at in cuts}
+    open_ = {f"{plain[:index]}\0{plain[index + 1 :]}" for index in cuts}
+    return {plain} | open_ | {plain[:index] + plain[index + 1 :] for index in cuts}
 
 
-def _numbered(one: str, other: str) -> bool:
+def _numbered(name: str, other: str) -> bool:
     """Whether two names differ only in a number, like search-1 and search-2."""
-    return one != other and one.rstrip("0123456789") == other.rstrip("0123456789")
+    return name != other and name.rstrip("0123456789") == other.rstrip("0123456789")
 
 
 # Descriptions with the same meaning: a router can only choose by price and speed
@@ -152,13 +152,13 @@ class _Nearest(Rule):
             return
         vectors = context.index.tools.views[VIEW]
         owner = np.repeat(np.arange(len(catalog.servers)), [len(server.tools) for server in catalog.servers])
-        seen: set[tuple[int, int]] = set()
+        seen_pairs: set[tuple[int, int]] = set()
         rows, others, cosines = self.nearest(vectors, owner, context)
         for row, other, cosine in zip(rows.tolist(), others.tolist(), cosines.tolist(), strict=True):
             pair = (min(row, other), max(row, other))
-            if pair in seen:
+            if pair in seen_pairs:
                 continue
-            seen.add(pair)
+            seen_pairs.add(pair)
             tool, partner = catalog.tools[int(row)], catalog.tools[int(other)]
             name = partner.id if partner.server != tool.server else partner.name
             yield self.finding(
@@ -168,7 +168,7 @@ class _Nearest(Rule):
 
     @abstractmethod
     def nearest(self, vectors: Vectors, owner: Rows, context: Context) -> Pairs:
-        """The rows that have a partner, ascending, with their nearest one and its cosine. `owner` (T,) are ascending rows of servers."""
+        """The rows that have a partner, ascending, with their nearest partner and its cosine. `owner` (T,) are ascending rows of servers."""
 
 
 class NearDuplicates(_Nearest):
@@ -180,7 +180,7 @@ class NearDuplicates(_Nearest):
 
     def nearest(self, vectors: Vectors, owner: Rows, context: Context) -> Pairs:
         return nearest_above(
-            vectors, 1, ACROSS_SERVERS, allowed=lambda one, other: owner[one] != owner[other], progress=context.working
+            vectors, 1, ACROSS_SERVERS, allowed=lambda row, other: owner[row] != owner[other], progress=context.working
         )
 
 
@@ -193,15 +193,15 @@ class SimilarSiblings(_Nearest):
     advice = "Begin each description with the difference from the other one."
 
     def nearest(self, vectors: Vectors, owner: Rows, context: Context) -> Pairs:  # noqa: ARG002 - it is quick
-        """See `_Nearest`. Only a server's own tools are looked at."""
+        """See `_Nearest`. Compares only tools of one server."""
         starts = np.flatnonzero(np.diff(owner, prepend=-1))
-        parts = zip(np.split(vectors, starts[1:]), starts, strict=True)
-        within = [(nearest_above(part, 1, WITHIN_SERVER), start) for part, start in parts if _any_near(part)]
-        return joined([(one + start, other + start, cosine) for (one, other, cosine), start in within])
+        blocks = zip(np.split(vectors, starts[1:]), starts, strict=True)
+        pairs = [(nearest_above(block, 1, WITHIN_SERVER), start) for block, start in blocks if _any_near(block)]
+        return joined([(row + start, other + start, cosine) for (row, other, cosine), start in pairs])
 
 
 def _any_near(vectors: Vectors) -> bool:
-    """Whether two rows may be as near as `WITHIN_SERVER`: of most servers none are, and one product tells it."""
+    """Whether two rows may be as near as `WITHIN_SERVER`. One product rules this out for most servers."""
     return len(vectors) > 1 and bool((np.tril(vectors @ vectors.T, -1) >= WITHIN_SERVER - ROUNDING).any())
 
 
@@ -220,8 +220,10 @@ class OfRequests(Rule):
         """Yields a finding. Yields nothing if the tool is gone since."""
         row = catalog.tool_row.get(tool)
         if row is not None:
-            one = catalog.tools[row]
-            yield self.finding(reason, server=one.server, tool=one.name, where=where, evidence=evidence, other=other)
+            stored_tool = catalog.tools[row]
+            yield self.finding(
+                reason, server=stored_tool.server, tool=stored_tool.name, where=where, evidence=evidence, other=other
+            )
 
 
 class SeldomFound(OfRequests):
@@ -230,13 +232,11 @@ class SeldomFound(OfRequests):
     advice = "Describe it in the words of those who need it, or set it apart from the tool that it is taken for."
 
     def check(self, catalog: Catalog, context: Context) -> Iterator[Finding]:
-        for one in () if context.findable is None else context.findable.seldom:
-            if one.of >= LEAST_REQUESTS:
-                other, times = one.taken_for[0]
-                reason = (
-                    f"{one.found} of its {one.of} requests find it among three; {times} of them find {other} first."
-                )
-                yield from self._about(catalog, one.tool, reason, evidence=one.missed[0].text, other=other)
+        for record in () if context.findable is None else context.findable.seldom:
+            if record.of >= LEAST_REQUESTS:
+                other, times = record.taken_for[0]
+                reason = f"{record.found} of its {record.of} requests find it among three; {times} of them find {other} first."
+                yield from self._about(catalog, record.tool, reason, evidence=record.missed[0].text, other=other)
 
 
 class TakenForEachOther(OfRequests):

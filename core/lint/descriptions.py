@@ -97,10 +97,10 @@ def word_count(text: str) -> int:
 
 
 def _repeats(tool: Tool) -> bool:
-    """Whether every word of the description, except little ones, occurs in the names of the tool or its server."""
-    said = [word for word in _WORD.findall(words(tool.description).lower()) if word not in _LITTLE]
-    named = {stem(word) for word in _WORD.findall(words(f"{tool.name} {tool.server}").lower())}
-    return bool(said) and all(stem(word) in named for word in said)
+    """Whether every word of the description, except little words, occurs in the names of the tool or its server."""
+    terms = [word for word in _WORD.findall(words(tool.description).lower()) if word not in _LITTLE]
+    name_stems = {stem(word) for word in _WORD.findall(words(f"{tool.name} {tool.server}").lower())}
+    return bool(terms) and all(stem(word) in name_stems for word in terms)
 
 
 # Names without meaning
@@ -117,15 +117,15 @@ class EmptyName(ToolRule):
     advice = "Name the tool by its action and object, such as convert_units or list_invoices."
 
     def look(self, tool: Tool) -> tuple[str, str, str] | None:
-        parts = [part for part in re.split(r"[\s\d]+", words(tool.name).lower()) if part]
+        parts = [word for word in re.split(r"[\s\d]+", words(tool.name).lower()) if word]
         if _RANDOM.fullmatch(tool.name):
             return "The name is random characters.", "name", tool.name
         if not any(character.isalpha() for character in tool.name):
             return "The name has no letter.", "name", tool.name
-        if all(len(part) == 1 and part.isascii() for part in parts):
+        if all(len(word) == 1 and word.isascii() for word in parts):
             return "The name is a single letter.", "name", tool.name
-        known = _EMPTY if len(parts) == 1 else _EMPTY - _OBJECTS
-        if all(part in known or (len(part) == 1 and part.isascii()) for part in parts):
+        empty_words = _EMPTY if len(parts) == 1 else _EMPTY - _OBJECTS
+        if all(word in empty_words or (len(word) == 1 and word.isascii()) for word in parts):
             return "The name holds only words that fit every tool.", "name", tool.name
         return None
 

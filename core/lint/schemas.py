@@ -64,8 +64,8 @@ class UnknownRequired(ToolRule):
         required = (tool.input_schema or {}).get("required")
         if not isinstance(required, list | tuple) or _composed(tool.input_schema):
             return None
-        declared = properties(tool.input_schema)
-        unknown = [name for name in cast("list[Any]", required) if isinstance(name, str) and name not in declared]
+        parameters = properties(tool.input_schema)
+        unknown = [name for name in cast("list[Any]", required) if isinstance(name, str) and name not in parameters]
         if not unknown:
             return None
         return f"Required but not declared: {listed(unknown)}.", "required of the input schema", unknown[0]
@@ -96,28 +96,28 @@ def properties(schema: Json | None) -> Mapping[str, Any]:
     return _mapping((schema or {}).get("properties"))
 
 
-def _lacking(tool: Tool, has: Callable[[Mapping[str, Any]], bool], what: str) -> tuple[str, str, str] | None:
-    declared = properties(tool.input_schema)
-    lacking = [name for name, details in declared.items() if not any(map(has, _details(tool.input_schema, details)))]
-    if not lacking:
+def _lacking(tool: Tool, has: Callable[[Mapping[str, Any]], bool], lack: str) -> tuple[str, str, str] | None:
+    parameters = properties(tool.input_schema)
+    names = [name for name, details in parameters.items() if not any(map(has, _details(tool.input_schema, details)))]
+    if not names:
         return None
     return (
-        f"{len(lacking)} of {len(declared)} parameters {what}: {listed(lacking)}.",
-        f"parameter {lacking[0]}",
-        lacking[0],
+        f"{len(names)} of {len(parameters)} parameters {lack}: {listed(names)}.",
+        f"parameter {names[0]}",
+        names[0],
     )
 
 
 def _details(schema: Json | None, details: object) -> Iterator[Mapping[str, Any]]:
-    """Returns the schemas of a parameter: its own, the referenced one, and its alternatives."""
+    """Returns the schemas of a parameter: its own, the referenced schema, and its alternatives."""
     if not isinstance(details, Mapping):
         yield {"type": "any"} if details is True else {}
         return
-    known = cast(Mapping[str, Any], details)
-    yield known
-    yield _mapping(referenced(schema or {}, known.get("$ref")))
+    fields = cast(Mapping[str, Any], details)
+    yield fields
+    yield _mapping(referenced(schema or {}, fields.get("$ref")))
     for keyword in ("anyOf", "oneOf", "allOf"):
-        for option in cast("list[Any]", known.get(keyword)) if isinstance(known.get(keyword), list | tuple) else ():
+        for option in cast("list[Any]", fields.get(keyword)) if isinstance(fields.get(keyword), list | tuple) else ():
             if isinstance(option, Mapping):
                 yield cast(Mapping[str, Any], option)
 
@@ -214,7 +214,7 @@ class MissingFigures(ServerRule):
 
 
 def _declares(server: Server) -> bool:
-    own = (server.conn_s, server.call_s, server.success)
-    return any(number is not None for number in own) or any(
+    figures = (server.conn_s, server.call_s, server.success)
+    return any(number is not None for number in figures) or any(
         tool.latency_s is not None or tool.success is not None for tool in server.tools
     )

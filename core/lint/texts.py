@@ -79,7 +79,7 @@ _DECODERS: tuple[tuple[str, str, re.Pattern[str], Callable[[str], str]], ...] = 
 )
 
 
-# Folded text: lower case, look-alike letters as Latin ones, no invisible characters
+# Folded text: lower case, look-alike letters as Latin letters, no invisible characters
 # It knows the positions in the original, so that a finding quotes the original.
 
 _SPELLED = re.compile(r"(?<![A-Za-z])(?:[A-Za-z][ .*_-]){5,}[A-Za-z](?![A-Za-z])")  # i g n o r e
@@ -89,7 +89,7 @@ _PLAIN = {"’": "'", "‘": "'", "ʼ": "'", "“": '"', "”": '"', "–": "-",
 
 @dataclass(frozen=True, slots=True)
 class Folded:
-    """A folded text. `offsets` has the original position of each of its characters, None if all are the same."""
+    """A folded text. `offsets` has the original position of each of its characters, None if no position differs."""
 
     text: str
     offsets: Sequence[int] | None = None
@@ -106,19 +106,19 @@ def fold(text: str) -> tuple[Folded, ...]:
         return (Folded(text.lower()),)
     folded = [_folded(character) for character in text]
     offsets = [place for place, characters in enumerate(folded) for _ in characters]
-    whole, latin = "".join(folded), "".join(map(_as_latin, text))
-    forms = [Folded(whole, offsets)]
-    if latin != whole:
+    folded_text, latin = "".join(folded), "".join(map(_as_latin, text))
+    forms = [Folded(folded_text, offsets)]
+    if latin != folded_text:
         forms.append(Folded(latin, offsets))
-    if _SPELLED.search(whole):
-        gaps = {place for run in _SPELLED.finditer(whole) for place in range(run.start() + 1, run.end(), 2)}
-        kept = [place for place in range(len(whole)) if place not in gaps]
-        forms.append(Folded("".join(whole[place] for place in kept), [offsets[place] for place in kept]))
+    if _SPELLED.search(folded_text):
+        gaps = {place for run in _SPELLED.finditer(folded_text) for place in range(run.start() + 1, run.end(), 2)}
+        places = [place for place in range(len(folded_text)) if place not in gaps]
+        forms.append(Folded("".join(folded_text[place] for place in places), [offsets[place] for place in places]))
     return tuple(forms)
 
 
 def disguises(name: str) -> set[str]:
-    """Returns the names (as `key` gives them) that this one resembles at a glance.
+    """Returns the names (as `key` gives them) that this name resembles at a glance.
 
     >>> disguises("read_fi1e") == {"readfile", "readfiie"}, disguises("step_10")
     (True, set())
@@ -159,8 +159,8 @@ def lookalike(character: str) -> str:
     ('e', 'b', '', '')
     """
     table = _lookalikes()
-    drawn, small = table.get(character, ""), table.get(character.lower(), "")
-    return small if small and drawn in {"", "l"} else drawn  # a capital I looks like l, and is an i
+    letter, small = table.get(character, ""), table.get(character.lower(), "")
+    return small if small and letter in {"", "l"} else letter  # a capital I looks like l, and is an i
 
 
 @made_once
@@ -168,16 +168,16 @@ def _lookalikes() -> Mapping[str, str]:
     """Returns Unicode's confusables: from letters with two cases, which attackers mix into Latin words, to small Latin
     letters.
 
-    Letters without case, such as Arabic ones, are left out: names mix them with Latin words for good reasons.
+    Letters without case, such as Arabic letters, are left out, because names mix them with Latin words for good reasons.
     """
     from confusable_homoglyphs.confusables import confusables_data  # pyright: ignore[reportMissingTypeStubs]
 
-    alike = {letter: [one["c"] for one in others] for letter, others in confusables_data.items()}
+    alike = {letter: [row["c"] for row in others] for letter, others in confusables_data.items()}
     latin = {letter: _latin(others) for letter, others in alike.items()}
     cased = [letter for letter in alike if not letter.isascii() and (letter.islower() or letter.isupper())]
     # the table has stars: two rays, such as a Cyrillic letter and a small capital, meet in a third letter
-    found = {letter: latin[letter] or next(filter(None, map(latin.get, alike[letter])), "") for letter in cased}
-    return {letter: letters for letter, letters in found.items() if letters}
+    replacements = {letter: latin[letter] or next(filter(None, map(latin.get, alike[letter])), "") for letter in cased}
+    return {letter: letters for letter, letters in replacements.items() if letters}
 
 
 def _latin(alike: Iterable[str]) -> str:
@@ -214,7 +214,7 @@ def _folded(character: str) -> str:
 # Passages: every text of a catalog that a model may read
 
 SPOKEN = ("title", "description", "default", "const", "$comment")  # schema keywords with one text
-LISTED = ("enum", "examples")  # schema keywords with several
+LISTED = ("enum", "examples")  # schema keywords with several texts
 NAMED = ("properties", "$defs", "definitions", "patternProperties")  # with a schema for each name
 DEEPEST = 24  # levels of a schema that are read
 
@@ -235,29 +235,31 @@ class Passage:
 
 
 class CatalogTexts:
-    """Every text of a catalog with its encoding, each once, and who has it: a large catalog has most texts several times.
+    """Every text of a catalog with its encoding, each once, and its owners. A large catalog has most texts several times.
 
-    `progress` gets the servers that are read, and of how many.
+    `progress` gets the number of servers that are read, and of all servers.
     """
 
     def __init__(self, catalog: Catalog, progress: Callable[[int, int], object] = lambda _, __: None) -> None:
         self._catalog = catalog
         self.different: dict[tuple[str, str], int] = {}
-        known: dict[str, list[int]] = {}
-        held, ends, first = list[int](), list[int](), [0]
+        rows_by_text: dict[str, list[int]] = {}
+        text_numbers, ends, first = list[int](), list[int](), [0]
         for number, server in enumerate(catalog.servers):
             progress(number, len(catalog.servers))
             for texts in (_server_texts(server), *map(_tool_texts, server.tools)):
                 for _, text in texts:
-                    if text not in known:
-                        both = [(text, ""), *((decoded, encoding) for encoding, decoded in decodings(text))]
-                        known[text] = [
-                            self.different.setdefault(one, len(self.different)) for one in both if text.strip()
+                    if text not in rows_by_text:
+                        entries = [(text, ""), *((decoded, encoding) for encoding, decoded in decodings(text))]
+                        rows_by_text[text] = [
+                            self.different.setdefault(entry, len(self.different)) for entry in entries if text.strip()
                         ]
-                    held += known[text]
-                ends.append(len(held))
+                    text_numbers += rows_by_text[text]
+                ends.append(len(text_numbers))
             first.append(len(ends))
-        self._held, self._ends, self._first = (np.array(numbers, dtype=np.int64) for numbers in (held, ends, first))
+        self._held, self._ends, self._first = (
+            np.array(numbers, dtype=np.int64) for numbers in (text_numbers, ends, first)
+        )
 
     def passages(self, texts: Collection[str]) -> Iterator[Passage]:
         """Returns the passages with one of these texts, server by server, each followed by its decoded sentences."""
@@ -267,10 +269,10 @@ class CatalogTexts:
         places = np.flatnonzero(np.isin(self._held, numbers))
         rows: list[int] = np.unique(np.searchsorted(self._ends, places, side="right")).tolist()
         for row in rows:
-            at = int(np.searchsorted(self._first, row, side="right")) - 1
-            server, tool = self._catalog.servers[at], row - int(self._first[at]) - 1
-            found = server_passages(server) if tool < 0 else tool_passages(server.tools[tool])
-            yield from (passage for passage in found if passage.text in texts)
+            index = int(np.searchsorted(self._first, row, side="right")) - 1
+            server, tool = self._catalog.servers[index], row - int(self._first[index]) - 1
+            passages = server_passages(server) if tool < 0 else tool_passages(server.tools[tool])
+            yield from (passage for passage in passages if passage.text in texts)
 
 
 def server_passages(server: Server) -> tuple[Passage, ...]:
@@ -278,7 +280,7 @@ def server_passages(server: Server) -> tuple[Passage, ...]:
 
 
 def tool_passages(tool: Tool) -> tuple[Passage, ...]:
-    """Returns a tool's texts, including those of its schemas.
+    """Returns a tool's texts, including the texts of its schemas.
 
     >>> weather = Tool("w", "today", "Now.", input_schema={"properties": {"city": {"description": "A city"}}})
     >>> [(passage.where, passage.text) for passage in tool_passages(weather)]
@@ -307,28 +309,28 @@ def _with_decoded(server: str, tool: str, texts: Iterable[tuple[str, str]]) -> I
 
 
 def _add_schema(
-    texts: list[tuple[str, str]], schema: object, whole: str, part: str, path: str = "", depth: int = 0
+    texts: list[tuple[str, str]], schema: object, whole: str, noun: str, path: str = "", depth: int = 0
 ) -> None:
     """Adds every text of a schema with its place, in the schema's order."""
     if not isinstance(schema, Mapping) or depth > DEEPEST:
         return
-    here = f"{part} {path}" if path else f"the {whole}"
+    here = f"{noun} {path}" if path else f"the {whole}"
     for keyword, value in cast(Mapping[str, Any], schema).items():
         if keyword in SPOKEN and isinstance(value, str):
             texts.append((f"{keyword} of {here}", value))
         elif isinstance(value, list | tuple):
             for item in cast("list[Any]", value):
                 if keyword not in LISTED:
-                    _add_schema(texts, item, whole, part, path, depth + 1)
+                    _add_schema(texts, item, whole, noun, path, depth + 1)
                 elif isinstance(item, str):
                     texts.append((f"{keyword} of {here}", item))
         elif isinstance(value, Mapping) and keyword in NAMED:
             for name, inner in cast(Mapping[str, Any], value).items():
                 inside = f"{path}.{name}" if path else str(name)
-                texts.append((f"{part} {inside}", str(name)))
-                _add_schema(texts, inner, whole, part, inside, depth + 1)
+                texts.append((f"{noun} {inside}", str(name)))
+                _add_schema(texts, inner, whole, noun, inside, depth + 1)
         else:
-            _add_schema(texts, cast(object, value), whole, part, path, depth + 1)
+            _add_schema(texts, cast(object, value), whole, noun, path, depth + 1)
 
 
 # Quotations: a match with the rest of its sentence
@@ -351,10 +353,10 @@ def sentence_before(text: str, place: int) -> str:
 
 def quoted(text: str, start: int, end: int) -> str:
     """Returns a match with the rest of its sentence, in whole words."""
-    before = sentence_before(text, start).lstrip()
-    if len(before) > AROUND:
-        before = before[-AROUND:].partition(" ")[2]
-    after = _END.split(text[end : end + AROUND + 1], maxsplit=1)[0]
-    if len(after) > AROUND:
-        after = after.rpartition(" ")[0]
-    return f"{before}{text[start:end]}{after}".strip()
+    prefix = sentence_before(text, start).lstrip()
+    if len(prefix) > AROUND:
+        prefix = prefix[-AROUND:].partition(" ")[2]
+    suffix = _END.split(text[end : end + AROUND + 1], maxsplit=1)[0]
+    if len(suffix) > AROUND:
+        suffix = suffix.rpartition(" ")[0]
+    return f"{prefix}{text[start:end]}{suffix}".strip()

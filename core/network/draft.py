@@ -1,6 +1,6 @@
 """A profile while it is edited: each state has a name, and servers and rules use names; "A + B" are two states that act together.
 
-Names are made when a profile is opened and are not stored. A kind of state is named by its title. A second one with other
+Names are made when a profile is opened and are not stored. A kind of state is named by its title. A second state with other
 parameters, or a second mention in one list, gets a number.
 
 >>> from core.network.states import Ideal
@@ -55,7 +55,7 @@ class Draft:
 
     @classmethod
     def of(cls, profile: Profile) -> Draft:
-        """The draft of a profile, with at least one state of every kind. Raises CatalogError if it has too many."""
+        """The draft of a profile, with at least one state of every kind. Raises CatalogError for too many states."""
         names = _Names(profile)
         return cls(
             servers={server: names.several(states) for server, states in profile.servers.items()},
@@ -66,7 +66,7 @@ class Draft:
         )
 
     def profile(self, name: str, about: str = "") -> Profile:
-        """The profile. Servers without names and rules without a cycle are left out. Raises CatalogError."""
+        """Builds the profile without servers that have no state and rules that have no cycle. Raises CatalogError."""
         if not self.default:
             raise CatalogError("All other servers need a state; choose one.")
         return Profile(
@@ -81,23 +81,23 @@ class Draft:
         )
 
     def choices(self) -> tuple[str, ...]:
-        used = (*self.random, *(name for rule in self.rules for name in rule.cycle))
-        return tuple(dict.fromkeys((*self.states, *used)))
+        used_names = (*self.random, *(name for rule in self.rules for name in rule.cycle))
+        return tuple(dict.fromkeys((*self.states, *used_names)))
 
     def another(self, name: str) -> tuple[Draft, str]:
-        """The draft with one more state of the same kind and parameters, and its name."""
+        """The draft with a copy of a state, and the name of the copy."""
         kind = self.states[name]
-        new = _free(kind.title, self.states)
-        return replace(self, states=_in_order({**self.states, new: kind})), new
+        new_name = _free(kind.title, self.states)
+        return replace(self, states=_in_order({**self.states, new_name: kind})), new_name
 
     def rows(self, servers: Sequence[Server], seed: int = 0) -> tuple[Row, ...]:
-        """One row for each server of a catalog. Raises CatalogError as `profile` does."""
+        """A row for each server of a catalog. Raises CatalogError as `profile` does."""
         profile = self.profile("draft")
-        found = profile.assign(servers, seed)
+        states_by_server = profile.assign(servers, seed)
         return tuple(
             Row(
                 server.name,
-                WITH.join(self._name(state) for state in found[server.name]),
+                WITH.join(self._name(state) for state in states_by_server[server.name]),
                 _because(profile, server),
             )
             for server in servers
@@ -107,51 +107,51 @@ class Draft:
         """The parameters of a state that differ from its defaults, as in "start 0.1, longest 60"; "" if none differ."""
         state = self.states[name]
         units = {knob.name: f" {knob.unit}".rstrip() for knob in state.knobs()}
-        changed = state.changed().items()
+        changes = state.changed().items()
         return ", ".join(
             f"{_plain(parameter)} {'off' if value is None else f'{value:g}'}{units[parameter]}"
-            for parameter, value in changed
+            for parameter, value in changes
         )
 
     def _name(self, state: State) -> str:
-        return next(name for name, known in self.states.items() if known == state)
+        return next(name for name, stored in self.states.items() if stored == state)
 
-    def _entries(self, listed: Iterable[str]) -> tuple[Entry, ...]:
-        return tuple(self._entry(one.split(WITH.strip())) for one in listed)
+    def _entries(self, texts: Iterable[str]) -> tuple[Entry, ...]:
+        return tuple(self._entry(text.split(WITH.strip())) for text in texts)
 
     def _entry(self, names: Iterable[str]) -> Entry:
-        known = {name.casefold(): state for name, state in self.states.items()}
-        wanted = [" ".join(name.split()) for name in names]
-        for name in wanted:
-            if name.casefold() not in known:
+        states = {name.casefold(): state for name, state in self.states.items()}
+        names_wanted = [" ".join(name.split()) for name in names]
+        for name in names_wanted:
+            if name.casefold() not in states:
                 raise CatalogError(
                     f"There is no state {name[:60]!r}; choose of {', '.join(self.states)}, or several with + between them."
                 )
-        return tuple(known[name.casefold()] for name in wanted)
+        return tuple(states[name.casefold()] for name in names_wanted)
 
 
 def varied(rows: Sequence[Row], most: int = 6) -> tuple[str, ...]:
-    """Some servers, in their order: one for each different state first.
+    """At most `most` servers in their order, preferring a server for each different state.
 
     >>> varied([Row("a", "Ideal", ""), Row("b", "Ideal", ""), Row("c", "Outage", "")], 2)
     ('a', 'c')
     """
     first = {row.applies: row.server for row in reversed(rows)}.values()
-    kept = {row.server for row in sorted(rows, key=lambda row: row.server not in first)[:most]}
-    return tuple(row.server for row in rows if row.server in kept)
+    kept_servers = {row.server for row in sorted(rows, key=lambda row: row.server not in first)[:most]}
+    return tuple(row.server for row in rows if row.server in kept_servers)
 
 
 class _Names:
-    """Names states: equal states have one name, unless a list needs two."""
+    """Names states. Equal states share a name, unless a list needs two."""
 
     def __init__(self, profile: Profile) -> None:
         lists = (profile.random, *(rule.cycle for rule in profile.rules), tuple(profile.servers.values()))
-        used = [*profile.default, *(state for entries in lists for entry in entries for state in entry)]
+        used_states = [*profile.default, *(state for entries in lists for entry in entries for state in entry)]
         self._states: dict[str, State] = {}
         for kind in STATES.values():
-            in_use = dict.fromkeys(state for state in used if type(state) is kind)
-            usual = kind()
-            for state in {usual: None, **in_use} if usual in in_use or not in_use else in_use:
+            in_use = dict.fromkeys(state for state in used_states if type(state) is kind)
+            default = kind()
+            for state in {default: None, **in_use} if default in in_use or not in_use else in_use:
                 self._added(state)
 
     def states(self) -> dict[str, State]:
@@ -161,9 +161,9 @@ class _Names:
         """A name for each of the states that act together."""
         names: list[str] = []
         for state in entry:
-            taken = {*avoid, *names}
-            known = (name for name, one in self._states.items() if one == state and name not in taken)
-            names.append(next(known, "") or self._added(state))
+            taken_names = {*avoid, *names}
+            names_free = (name for name, stored in self._states.items() if stored == state and name not in taken_names)
+            names.append(next(names_free, "") or self._added(state))
         return tuple(names)
 
     def listed(self, entries: Iterable[Entry]) -> tuple[str, ...]:
@@ -186,8 +186,8 @@ class _Names:
         return name
 
 
-def _free(title: str, taken: Mapping[str, State]) -> str:
-    return title if title not in taken else next(name for n in count(2) if (name := f"{title} {n}") not in taken)
+def _free(title: str, names: Mapping[str, State]) -> str:
+    return title if title not in names else next(name for n in count(2) if (name := f"{title} {n}") not in names)
 
 
 def _plain(parameter: str) -> str:
@@ -202,7 +202,7 @@ def _in_order(states: Mapping[str, State]) -> dict[str, State]:
 def _because(profile: Profile, server: Server) -> str:
     if server.name in profile.servers:
         return "by hand"
-    met = next((n for n, rule in enumerate(profile.rules, 1) if rule.meets(server)), None)
-    if met is not None:
-        return f"rule {met}"
+    number = next((n for n, rule in enumerate(profile.rules, 1) if rule.meets(server)), None)
+    if number is not None:
+        return f"rule {number}"
     return "at random" if profile.random else "all others"

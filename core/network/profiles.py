@@ -4,8 +4,8 @@
      "rules": [{"category": "mail", "name": "corp-*", "cycle": ["ideal", "high_latency"]}],
      "random": ["ideal", "packet_loss"], "default": "ideal"}
 
-A server's states are those given by hand, else those of the first rule that it meets, else one entry of `random`, drawn by the
-seed and its name, else the default. Servers that meet a rule take the entries of its cycle in turn, in order of their names. An
+A server's states are set by hand, else by the first rule that it meets, else by an entry of `random`, drawn by the seed and the
+server's name, else by the default. Servers that meet a rule take the entries of its cycle in turn, in order of their names. An
 entry is a state, or a list of states that act together.
 """
 
@@ -67,18 +67,18 @@ class Profile:
 
         >>> calm, slow = (Ideal(),), (Ideal(base_ms=300),)
         >>> profile = Profile("p", servers={"b": slow}, rules=(Rule((slow, calm), name="c*"),))
-        >>> found = profile.assign([Server("a"), Server("b"), Server("c2"), Server("c1")])
-        >>> [states[0].base_ms for states in found.values()]
+        >>> assigned = profile.assign([Server("a"), Server("b"), Server("c2"), Server("c1")])
+        >>> [states[0].base_ms for states in assigned.values()]
         [20.0, 300.0, 20.0, 300.0]
         """
         all_servers = list(servers)
-        found = dict.fromkeys((server.name for server in all_servers), self.default)
+        states_by_name = dict.fromkeys((server.name for server in all_servers), self.default)
         if self.random:
-            found = {name: self.random[_draw(seed, name, len(self.random))] for name in found}
+            states_by_name = {name: self.random[_draw(seed, name, len(self.random))] for name in states_by_name}
         for rule in reversed(self.rules):
-            met = sorted(server.name for server in all_servers if rule.meets(server))
-            found |= {name: rule.cycle[place % len(rule.cycle)] for place, name in enumerate(met)}
-        return found | {name: states for name, states in self.servers.items() if name in found}
+            names = sorted(server.name for server in all_servers if rule.meets(server))
+            states_by_name |= {name: rule.cycle[place % len(rule.cycle)] for place, name in enumerate(names)}
+        return states_by_name | {name: states for name, states in self.servers.items() if name in states_by_name}
 
     def traces(self, servers: Iterable[Server], steps: int, *, seed: int = 0) -> Traces:
         return Traces.of(self.assign(servers, seed), steps, seed=seed)
@@ -102,7 +102,7 @@ class Profile:
 
 
 def load_profile(name_or_path: str) -> Profile:
-    """A shipped profile by name, or one from a JSON file. Raises UnknownNameError, CatalogError that names the file."""
+    """A shipped profile by name, or a profile from a JSON file. Raises UnknownNameError, CatalogError that names the file."""
     if name_or_path in shipped_profiles():
         return profile_file(SHIPPED_DIR / f"{name_or_path}.json")
     if name_or_path.endswith(".json"):
@@ -115,7 +115,7 @@ def unknown_profile(name: str, known: Iterable[str]) -> UnknownNameError:
 
 
 def read_profile(text: bytes, source: str) -> Profile:
-    """A profile from the content of its file. Raises CatalogError that names the source."""
+    """Parses the content of a profile's file. Raises CatalogError that names the source."""
     if len(text) > MOST_BYTES:
         raise CatalogError(f"{source}: it has more than {MOST_BYTES:,} bytes; a profile has fewer.")
     try:
@@ -133,15 +133,15 @@ def shipped_profiles() -> tuple[str, ...]:
 
 
 def parse_profile(document: Any, source: str = "the profile") -> Profile:
-    """A profile from its JSON. Raises CatalogError that says what is wrong, ParameterError for a parameter out of range."""
-    found = documents.read(_Document, document, source)
+    """Parses a profile's JSON. Raises CatalogError that names the fault, ParameterError for a parameter out of range."""
+    content = documents.read(_Document, document, source)
     return Profile(
-        name=found.name,
-        about=found.about,
-        servers={name: _parse_entry(entry) for name, entry in found.servers.items()},
-        rules=tuple(Rule(tuple(map(_parse_entry, one.cycle)), one.category, one.name) for one in found.rules),
-        random=tuple(map(_parse_entry, found.random)),
-        default=_parse_entry(found.default),
+        name=content.name,
+        about=content.about,
+        servers={name: _parse_entry(entry) for name, entry in content.servers.items()},
+        rules=tuple(Rule(tuple(map(_parse_entry, rule.cycle)), rule.category, rule.name) for rule in content.rules),
+        random=tuple(map(_parse_entry, content.random)),
+        default=_parse_entry(content.default),
     )
 
 
@@ -167,7 +167,7 @@ class _Document:
 
 
 def profile_file(path: Path) -> Profile:
-    """The profile of a file. Raises CatalogError that names it."""
+    """Reads a profile's file. Raises CatalogError that names the file."""
     try:
         with path.open("rb") as file:
             return read_profile(file.read(MOST_BYTES + 1), str(path))
@@ -178,10 +178,10 @@ def profile_file(path: Path) -> Profile:
 
 
 def _parse_entry(document: Any) -> Entry:
-    several = cast(Sequence[Any], document) if isinstance(document, list) else [document]
-    if not several:
+    entries = cast(Sequence[Any], document) if isinstance(document, list) else [document]
+    if not entries:
         raise ParameterError("a server has no state; give one, such as ideal.")
-    return tuple(map(_parse_state, several))
+    return tuple(map(_parse_state, entries))
 
 
 def _parse_state(document: Any) -> State:
@@ -208,7 +208,7 @@ def _draw(seed: int, name: str, count: int) -> int:
 
 
 def tidy_name(typed: str) -> str:
-    """A typed name as a profile may have it: small letters, and no spaces.
+    """Turns a typed name into a valid form: small letters, no spaces.
 
     >>> tidy_name(" Monday  mess ")
     'monday_mess'
@@ -227,7 +227,7 @@ def check_profile_name(name: str) -> None:
 
 @actions("tune", save="save a network", remove="remove a network")
 class NetworkProfiles:
-    """The shipped profiles, and those saved in a folder, which is made with the first one."""
+    """The shipped profiles, and the profiles saved in a folder. The first save creates the folder."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -236,12 +236,12 @@ class NetworkProfiles:
         return (*shipped_profiles(), *self.saved())
 
     def saved(self) -> tuple[str, ...]:
-        """The names of the saved profiles. Loading one shows whether its file can be read."""
-        there = (path for path in self.folder.glob("*.json") if NAME.fullmatch(path.stem))
-        return tuple(sorted({path.stem for path in there if path.is_file()} - set(shipped_profiles())))
+        """The names of the saved profiles. Their files are not read."""
+        paths = (path for path in self.folder.glob("*.json") if NAME.fullmatch(path.stem))
+        return tuple(sorted({path.stem for path in paths if path.is_file()} - set(shipped_profiles())))
 
     def load(self, name_or_path: str) -> Profile:
-        """A profile by name, or one from a JSON file. Raises UnknownNameError, CatalogError that names the file."""
+        """A profile by name, or from a JSON file. Raises UnknownNameError, CatalogError that names the file."""
         if name_or_path in self.saved():
             return replace(profile_file(self._file(name_or_path)), name=name_or_path)  # the file may have been renamed
         if name_or_path in shipped_profiles() or name_or_path.endswith(".json"):
@@ -249,17 +249,17 @@ class NetworkProfiles:
         raise unknown_profile(name_or_path, self.names())
 
     def save(self, profile: Profile) -> Path:
-        """Keep a profile under its name, in place of an older one. Raises CatalogError, StoreError."""
+        """Saves a profile under its name and replaces an older one. Raises CatalogError, StoreError."""
         check_profile_name(profile.name)
         path = self._file(profile.name)
-        new = path.with_name(f".{profile.name}.{uuid4().hex}")
+        temporary = path.with_name(f".{profile.name}.{uuid4().hex}")
         try:
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             try:
-                new.write_text(profile.text(), encoding="utf-8")
-                new.replace(path)
+                temporary.write_text(profile.text(), encoding="utf-8")
+                temporary.replace(path)
             finally:
-                new.unlink(missing_ok=True)
+                temporary.unlink(missing_ok=True)
         except OSError as error:
             raise StoreError(
                 f"{path}: the network cannot be saved ({error.strerror}); nothing of it was kept."
@@ -267,7 +267,7 @@ class NetworkProfiles:
         return path
 
     def remove(self, name: str) -> None:
-        """Delete a saved profile. Raises UnknownNameError for an unknown name, StoreError."""
+        """Deletes a saved profile. Raises UnknownNameError for an unknown name, StoreError."""
         if name not in self.saved():
             raise UnknownNameError(f"There is no saved network {name!r} to delete; it may be gone already.")
         try:
@@ -278,10 +278,10 @@ class NetworkProfiles:
             raise StoreError(f"{self._file(name)}: it cannot be deleted ({error.strerror}).") from None
 
     def free_name(self, name: str) -> str:
-        taken = set(self.names())
-        wanted = f"my_{name}" if NAME.fullmatch(f"my_{name}") else "my_network"
+        names = set(self.names())
+        base = f"my_{name}" if NAME.fullmatch(f"my_{name}") else "my_network"
         return next(
-            found for n in range(1, len(taken) + 2) if (found := wanted if n == 1 else f"{wanted}_{n}") not in taken
+            candidate for n in range(1, len(names) + 2) if (candidate := base if n == 1 else f"{base}_{n}") not in names
         )
 
     def _file(self, name: str) -> Path:

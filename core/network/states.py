@@ -46,7 +46,7 @@ class State(Parameters):
         """The effect on `steps` steps of `step_s` seconds each."""
 
     def to_json(self) -> dict[str, Any]:
-        """The state as profiles keep it: its name and what differs from its defaults.
+        """The state as profiles store it: its name and the parameters that differ from their defaults.
 
         >>> from core.network.states import Ideal
         >>> Ideal(base_ms=30).to_json()
@@ -83,7 +83,7 @@ def spread_knob(default: float) -> Any:
 
 @dataclass(frozen=True)
 class Noisy(State):
-    """A state with Gaussian noise around a base; its defaults are those of a server nearby."""
+    """A state with Gaussian noise around a base. Its defaults suit a server nearby."""
 
     base_ms: float = base_knob(20.0)
     spread_ms: float = spread_knob(2.0)
@@ -226,8 +226,8 @@ class PacketLoss(Noisy):
     def effect(self, steps: int, step_s: float, rng: np.random.Generator) -> Effect:  # noqa: ARG002
         calm, losses = rng.spawn(2)
         draws = losses.random(steps)
-        lost = np.sum(draws[:, None] < self.loss ** np.arange(1, MOST_RETRIES + 1), axis=1)
-        return Effect(self.noise(steps, calm) + self.retry_ms * (2.0**lost - 1))
+        lost_packets = np.sum(draws[:, None] < self.loss ** np.arange(1, MOST_RETRIES + 1), axis=1)
+        return Effect(self.noise(steps, calm) + self.retry_ms * (2.0**lost_packets - 1))
 
 
 # Slow start: cold at first, warm after a while. Ours, not NetMCP's

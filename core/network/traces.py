@@ -1,5 +1,5 @@
-"""Latencies of servers over time, generated under a profile or measured by calls: the faults that they inject into calls, and SONAR's
-network score."""
+"""Latencies of servers over time, generated under a profile or measured by calls, their faults in calls, and SONAR's network
+score."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class NetworkView(Protocol):
     """The network as a router sees it when it decides."""
 
     def recent_s(self, window: int) -> Array:
-        """(S, w) the last latencies of each server in s, oldest first; NaN at the front where there are fewer."""
+        """(S, w) the last latencies of each server in s, oldest first, with NaN at the front for missing ones."""
         ...
 
 
@@ -37,18 +37,18 @@ class Traces:
 
     @classmethod
     def of(cls, states: Mapping[str, Sequence[State]], steps: int, *, seed: int = 0, step_s: float = STEP_S) -> Traces:
-        """Generate traces. A server's trace depends on the seed, its name and its states, not on other servers.
+        """Generates traces. A server's trace depends on the seed, its name and its states, not on other servers.
 
         >>> from core.network.states import Ideal
-        >>> one = Traces.of({"a": [Ideal()]}, 5)
-        >>> bool((Traces.of({"b": [Ideal()], "a": [Ideal()]}, 9).latency_s[1, :5] == one.latency_s[0]).all())
+        >>> short = Traces.of({"a": [Ideal()]}, 5)
+        >>> bool((Traces.of({"b": [Ideal()], "a": [Ideal()]}, 9).latency_s[1, :5] == short.latency_s[0]).all())
         True
         """
         rows = [
             latencies_ms(
-                of_server, steps, step_s=step_s, seed=np.random.SeedSequence([seed, zlib.crc32(name.encode())])
+                server_states, steps, step_s=step_s, seed=np.random.SeedSequence([seed, zlib.crc32(name.encode())])
             )
-            for name, of_server in states.items()
+            for name, server_states in states.items()
         ]
         latency_s = np.array(rows, dtype=np.float64).reshape(len(rows), steps) / 1e3
         latency_s.setflags(write=False)
@@ -75,7 +75,7 @@ class Traces:
 
 @dataclass(eq=False)
 class TraceView:
-    """Traces up to the step `at`, which may be changed."""
+    """Traces up to the step `at`, which may change."""
 
     traces: Traces
     at: int = 0
@@ -86,7 +86,7 @@ class TraceView:
 
 @dataclass(eq=False)
 class CallHistory:
-    """The network as real calls measured it: latencies by server in the order of the calls, read on first use.
+    """The network as measured by real calls: latencies by server in the order of the calls, read on first use.
 
     >>> CallHistory(("a", "b"), lambda: [("b", 0.2), ("b", 0.3), ("gone", 9.0)]).recent_s(3).tolist()
     [[nan, nan, nan], [nan, 0.2, 0.3]]
@@ -97,21 +97,21 @@ class CallHistory:
 
     def recent_s(self, window: int) -> Array:
         recent = np.full((len(self.servers), window), np.nan)
-        for row, seen in enumerate(self._seen.values()):
-            last = seen[-window:]
+        for row, latencies in enumerate(self._seen.values()):
+            last = latencies[-window:]
             recent[row, window - len(last) :] = last
         return recent
 
     @cached_property
     def _seen(self) -> dict[str, list[float]]:
-        seen: dict[str, list[float]] = {name: [] for name in self.servers}
+        latencies: dict[str, list[float]] = {name: [] for name in self.servers}
         for server, latency_s in self.calls():
-            if server in seen:
-                seen[server].append(latency_s)
-        return seen
+            if server in latencies:
+                latencies[server].append(latency_s)
+        return latencies
 
 
-# Faults, for calls that are really made
+# Faults of real calls
 #     latency < 1000 ms    the message arrives that much later
 #     an outage            the message is lost without an error (silent), or the connection breaks (dropped)
 # Seed, server name and step decide which of the two.
@@ -125,7 +125,7 @@ class FaultKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """The fate of a message. `delay_s` is used if it is delayed.
+    """The fault of a message. `delay_s` is used if it is delayed.
 
     >>> str(Fault(FaultKind.DELAYED, 0.16)), str(Fault(FaultKind.SILENT)), str(Fault(FaultKind.DROPPED))
     ('delayed by 160 ms', 'no answer', 'connection dropped')
@@ -142,9 +142,9 @@ class Fault:
 
 @dataclass(eq=False)
 class Injection:
-    """The faults of a network at the step `at`, which may be changed. There are none while it is None.
+    """The faults of a network at the step `at`, which may change. None means no faults.
 
-    Connecting to a silent server is given up after `give_up_s`.
+    A connection to a silent server is given up after `give_up_s`.
 
     >>> from core.network.states import Ideal
     >>> injection = Injection(Traces.of({"a": [Ideal(base_ms=20, spread_ms=0)]}, 1))
@@ -164,7 +164,7 @@ class Injection:
         self._row = {name: row for row, name in enumerate(self.traces.servers)}
 
     def fault(self, server: str) -> Fault | None:
-        """The fate of a message to the server now. None for a server outside the network."""
+        """The fault of a message to the server at this step. None for a server outside the network."""
         row = self._row.get(server)
         if row is None or self.at is None:
             return None
@@ -177,7 +177,7 @@ class Injection:
 
 # SONAR's network score N of each server from its recent latencies: NetMCP (6), (7) with the spec's weights
 
-IDEAL_MS = 50.0  # up to here latency costs nothing
+IDEAL_MS = 50.0  # up to here latency has no cost
 SMOOTH_MS = 200.0
 DOWN = -1.0
 EWMA = 0.3
@@ -196,12 +196,12 @@ class Weights:
 
 
 def network_score(recent_s: Array, weights: Weights | None = None, *, neutral: float = NEUTRAL) -> Array:
-    """(S,) N of each server from the last latencies (S, w) in s, oldest first; `neutral` for a server without any.
+    """(S,) N of each server from the last latencies (S, w) in s, oldest first; `neutral` for a server without latencies.
 
         L      = EWMA over the window        base = 1 / (1 + max(0, L - 50) / 200)                    in ms
         high   = clip((L - 50) / 950, 0, 1)  trend = clip(slope * w / max(mean, 50), 0, 1)
         outage = share at or above 1000 ms   unstable = clip(std / mean, 0, 1)
-        N      = base * max(0, 1 - (0.25 high + 0.15 trend + 0.40 outage + 0.20 unstable)),  -1 while the last is >= 1000
+        N      = base * max(0, 1 - (0.25 high + 0.15 trend + 0.40 outage + 0.20 unstable)),  -1 if the last is >= 1000
 
     The slope is that of least squares, per sample. A server with fewer than w samples has NaN at the front, and a shorter window.
 
@@ -236,7 +236,7 @@ def recent_figures(recent_s: Array, *, factor: float = EWMA) -> tuple[Array, Arr
 
 
 def _score(recent: Array, w: Weights) -> Array:
-    """(R,) N of servers with the same number n of samples (R, n), in ms."""
+    """(R,) N of servers with n samples each (R, n), in ms."""
     level, mean, rise = (recent @ _moments(recent.shape[1], w.ewma)).T
     down = recent >= OUTAGE_MS
     base = 1.0 / (1.0 + np.maximum(0.0, level - IDEAL_MS) / SMOOTH_MS)
@@ -263,5 +263,5 @@ def _moments(samples: int, factor: float) -> Array:
     ages = np.arange(samples - 1, -1, -1, dtype=np.float64)
     ewma = np.where(ages == samples - 1, 1.0, factor) * (1.0 - factor) ** ages
     centred = (samples - 1) / 2.0 - ages
-    slope = centred / np.sum(centred**2) if samples > 1 else centred  # one sample has none
+    slope = centred / np.sum(centred**2) if samples > 1 else centred  # a single sample has no slope
     return np.stack([ewma, np.full(samples, 1.0 / samples), samples * slope], axis=1)

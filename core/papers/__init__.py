@@ -1,6 +1,6 @@
-"""The five papers recomputed: each table and figure that can be, ours beside theirs. `make papers` writes the files in `results`.
+"""The five papers recomputed where possible: their tables and figures with ours beside them. `make papers` writes the files in `results`.
 
-A paper has one to three files; a new table is a function there. `report.py` says what a table is and what it is computed over.
+A paper has one to three files; a new table is a function there. `report.py` defines tables, `material.py` their data.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""EHRR's arithmetic on the paper's own numbers: Tables I, II, V, the equations of its curves, sums and shares of other tables; and what
-each mechanism changes on labelled tasks."""
+"""EHRR's arithmetic on the paper's own numbers: Tables I, II, V, the equations of its curves, sums and shares of other tables; and the
+effect of each mechanism on labelled tasks."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from core.routers.presets import DEFAULT_PRESET, applied
 from core.routers.utility import Array, attempt_success, expected_time_to_success, money_cost, utility
 
 TABLE_V = applied(EhrrParameters, "paper")
-TRY = Link(  # the servers and tools of Tables I and II are numbers without texts: no question finds them
+TRY = Link(  # the servers and tools of Tables I and II are numbers without texts, so no question finds them
     "route", {"q": "convert 300 miles to kilometres", "catalog": "sample"}, router="ehrr", preset="paper",
     says="See the same equations decide a question over the sample catalog, with the knobs of Table V (the paper's servers have no texts to ask)",
 )  # fmt: skip
@@ -54,7 +54,7 @@ INVALID_CALLS = {  # Table VII
         307,
     ),
 }
-SPENT = {  # Table VIII: EHRR, RAG-MCP, Baseline; what EHRR is below them, in percent
+SPENT = {  # Table VIII: EHRR, RAG-MCP, Baseline; EHRR's savings against the others, in percent
     "Qwen-Plus, tokens": ((70_260, 104_809, 52_278_678), (33.0, 99.9)),
     "Qwen-Plus, USD": ((4.41, 6.88, 2500.31), (35.9, 99.8)),
     "Claude-Sonnet-4, tokens": ((191_310, 218_410, 38_196_230), (12.4, 99.5)),
@@ -66,8 +66,8 @@ def server_figures() -> tuple[Array, Array, Array]:
     """C_i, U_i, tau_i of Table I's servers: (2), (3), (4)."""
     p = TABLE_V
     cost_s = expected_time_to_success(FIXED_S, CALL_S, SUCCESS, FAILURE, eps=p.eps)
-    posted = posted_price(SIMILARITY, cost_s, p_bs=p.p_bs, p_ofs=p.p_ofs, l0_s=p.l0_s)
-    return cost_s, utility(SIMILARITY, cost_s, alpha=p.alpha_s), posted
+    offer_usd = posted_price(SIMILARITY, cost_s, p_bs=p.p_bs, p_ofs=p.p_ofs, l0_s=p.l0_s)
+    return cost_s, utility(SIMILARITY, cost_s, alpha=p.alpha_s), offer_usd
 
 
 def tool_costs_s() -> Array:
@@ -91,15 +91,15 @@ def _yes(value: bool) -> str:
 
 
 def _table_one() -> Table:
-    cost_s, of, posted = server_figures()
-    accepted = accepts(ASK_USD, posted)
+    cost_s, utilities, offer_usd = server_figures()
+    feasible = accepts(ASK_USD, offer_usd)
     published = ((1.78, 0.572, 0.0249, "Yes"), (3.33, 0.517, 0.0351, "No"))
     rows = tuple(
-        Row(f"s{at + 1}", Kind.EXACT, {
-            "c": pair(printed[0], cost_s[at]), "u": pair(printed[1], of[at]), "tau": pair(printed[2], posted[at]),
-            "ok": (printed[3], _yes(bool(accepted[at]))),
+        Row(f"s{row + 1}", Kind.EXACT, {
+            "c": pair(cells[0], cost_s[row]), "u": pair(cells[1], utilities[row]), "tau": pair(cells[2], offer_usd[row]),
+            "ok": (cells[3], _yes(bool(feasible[row]))),
         }, link=TRY)
-        for at, printed in enumerate(published)
+        for row, cells in enumerate(published)
     )  # fmt: skip
     columns = (Column("c", "C", 2, "s"), Column("u", "U", 3), Column("tau", "τ", 4, "$"), Column("ok", "Feasible"))
     about = "Two servers: the more similar one loses, because it takes longer, fails more and asks more than is offered. (2), (3), (4), (5)."
@@ -108,14 +108,14 @@ def _table_one() -> Table:
 
 def _table_two() -> Table:
     cost_s, ok = tool_costs_s(), affordable(TOOL_USD, np.full(3, server_figures()[2][0]))
-    of = utility(TOOL_SIMILARITY, cost_s, alpha=TABLE_V.alpha_t)
+    utilities = utility(TOOL_SIMILARITY, cost_s, alpha=TABLE_V.alpha_t)
     published = (("No", None, None), ("Yes", 0.94, 0.516), ("Yes", 1.47, 0.483))
     rows = tuple(
-        Row(f"t1,{at + 1}", Kind.EXACT, {
-            "ok": (printed[0], _yes(bool(ok[at]))),
-            "c": pair(printed[1], cost_s[at] if ok[at] else None), "u": pair(printed[2], of[at] if ok[at] else None),
+        Row(f"t1,{row + 1}", Kind.EXACT, {
+            "ok": (cells[0], _yes(bool(ok[row]))),
+            "c": pair(cells[1], cost_s[row] if ok[row] else None), "u": pair(cells[2], utilities[row] if ok[row] else None),
         }, link=TRY)
-        for at, printed in enumerate(published)
+        for row, cells in enumerate(published)
     )  # fmt: skip
     columns = (Column("ok", "Affordable"), Column("c", "C", 2, "s"), Column("u", "U", 3))
     about = "Three tools of the server that accepted: the most similar one costs more than is offered. (6), (7)."
@@ -167,9 +167,9 @@ def _sums() -> Table:
 def _shares() -> Table:
     rows = tuple(
         Row(name, Kind.EXACT, {
-            "rag": pair(below[0], 100 * (1 - spent[0] / spent[1])), "base": pair(below[1], 100 * (1 - spent[0] / spent[2])),
+            "rag": pair(savings[0], 100 * (1 - totals[0] / totals[1])), "base": pair(savings[1], 100 * (1 - totals[0] / totals[2])),
         })
-        for name, (spent, below) in SPENT.items()
+        for name, (totals, savings) in SPENT.items()
     )  # fmt: skip
     return Table(
         "VIII-shares", "Table VIII · what EHRR saves", "One less the quotient of the totals that the table prints.", OWN,
@@ -207,25 +207,25 @@ DRAWS, DELTA = 10_000, 0.05
 def bounds(episodes: Sequence[Sequence[Decision]]) -> Table:
     """Theorem 1 and Proposition 5 on drawn cases, Propositions 7 and 8 on the routing steps of tasks, an episode each."""
     rng, n, k = np.random.default_rng(0), TABLE_V.n, TABLE_V.k
-    posted, cost, report = rng.uniform(0.0, 0.05, (3, DRAWS))
-    said, truth = (
-        earned(stated, cost, settlement="posted", price_usd=posted, posted_usd=posted) for stated in (report, cost)
+    offer_usd, cost, report = rng.uniform(0.0, 0.05, (3, DRAWS))
+    report_gain, truth_gain = (
+        earned(claim, cost, settlement="posted", price_usd=offer_usd, posted_usd=offer_usd) for claim in (report, cost)
     )
-    gains = said - truth
+    gains = report_gain - truth_gain
     true = rng.uniform(-1.0, 1.0, (DRAWS, 40))
-    lost = _loss(true, true + rng.uniform(-DELTA, DELTA, true.shape), n) / (2 * n * DELTA)
+    losses = _loss(true, true + rng.uniform(-DELTA, DELTA, true.shape), n) / (2 * n * DELTA)
     worst = np.repeat(
         [[0.5, 0.5 - 2 * DELTA]], n, axis=1
-    )  # estimates that are as wrong as may be make them equal; ties go to the worse
-    worst_lost = float(_loss(worst, np.full_like(worst, 0.5 - DELTA), n)[0]) / (2 * n * DELTA)
+    )  # estimates with the greatest error make them equal; ties go to the worse
+    worst_loss = float(_loss(worst, np.full_like(worst, 0.5 - DELTA), n)[0]) / (2 * n * DELTA)
     steps = [decision for episode in episodes for decision in episode]
     bits = [int(decision.servers.shortlisted.sum()) for decision in steps]
     longest = max(int(decision.tool_tokens.max()) for decision in steps)
     shares = [sum(d.exposure.exposed for d in episode) / (len(episode) * n * longest) for episode in episodes]
     rows = (
         _bound("Theorem 1: best gain of a misreport, $", pair(0.0, float(gains.max()) + 0.0), gains.max() <= 0, DRAWS, "Posted price, cost and report drawn up to 0.05 $; seed 0."),
-        _bound("Proposition 5: loss of the top n, over 2nδ", pair(1.0, worst_lost), lost.max() <= 1, DRAWS,
-            f"The value is the worst case; {float(lost.max()):.2f} is the greatest of drawn ones: 40 tools, n = {n}, δ = {DELTA:g}, seed 0."),
+        _bound("Proposition 5: loss of the top n, over 2nδ", pair(1.0, worst_loss), losses.max() <= 1, DRAWS,
+            f"The value is the worst case; {float(losses.max()):.2f} is the greatest of drawn ones: 40 tools, n = {n}, δ = {DELTA:g}, seed 0."),
         _bound("Proposition 7: bits of a routing step", pair(float(k), float(max(bits))), set(bits) == {k}, len(bits), "One for each short-listed server."),
         _bound("Proposition 8: candidate tokens, over E·n·B", pair(None, max(shares)), max(shares) <= 1, len(shares),
             f"B = {longest:,} tokens, the longest definition; all definitions would be {int(steps[0].tool_tokens.sum()) / (n * longest):.0f} times E·n·B."),
@@ -238,9 +238,9 @@ def bounds(episodes: Sequence[Sequence[Decision]]) -> Table:
 
 
 def _loss(true: Array, estimated: Array, n: int) -> Array:
-    """What the n best by estimate are worth less than the n best, (D,) for utilities (D, T). Ties go to the last."""
-    chosen = np.argsort(estimated, axis=1, kind="stable")[:, -n:]
-    return np.sort(true, axis=1)[:, -n:].sum(axis=1) - np.take_along_axis(true, chosen, axis=1).sum(axis=1)
+    """The loss of the n best by estimate against the n best, (D,) for utilities (D, T). Ties go to the last."""
+    best = np.argsort(estimated, axis=1, kind="stable")[:, -n:]
+    return np.sort(true, axis=1)[:, -n:].sum(axis=1) - np.take_along_axis(true, best, axis=1).sum(axis=1)
 
 
 def _bound(name: str, value: tuple[Value, Value], holds: bool, cases: int, why: str) -> Row:
@@ -256,13 +256,13 @@ def _offer_usd(similarity: float, cost_s: Array) -> Array:
 
 
 def _offer() -> Chart:
-    cost_s, _, posted = server_figures()
+    cost_s, _, offer_usd = server_figures()
     grid = _TIMES[::100]
     lines = [
         Series(f"similarity {s:g}", _floats(grid), _floats(_offer_usd(s, grid))) for s in (0.0, 0.5, 1.0)
     ]  # fmt: skip
     points = Series("Table I, as printed", (1.78, 3.33), (0.0249, 0.0351), theirs=True)
-    ours = Series("Table I, ours", _floats(cost_s), _floats(posted))
+    ours = Series("Table I, ours", _floats(cost_s), _floats(offer_usd))
     return Chart(
         "eq4", "Equation (4): what is offered over expected time", "It grows with the time that a server takes, ever more slowly.",
         "expected time C, s", "posted price τ, $", "line", (*lines, ours, points), link=TRY,
@@ -287,7 +287,7 @@ def _floats(values: Array) -> tuple[float, ...]:
     return tuple(rounded(float(value)) or 0.0 for value in values)
 
 
-# How many labelled tasks each mechanism changes, for better or worse: a switch at a time, over ETOM's levels 1 and 2
+# The number of labelled tasks that each mechanism changes, for better or worse, over ETOM's levels 1 and 2
 
 SETS = ("l1_direct", "l2_context")
 QUESTION = "find a recipe for soup"
@@ -302,17 +302,17 @@ KNOBS = {"our defaults": DEFAULT_PRESET, "the paper's knobs": "paper"}
 
 
 def mechanisms(material: Material) -> Table:
-    """For each mechanism and preset: tasks with another winner than without it, of which right now and wrong now, and the money."""
+    """For each mechanism and preset: the tasks with another winner than without it, the right and the wrong of these, and the money."""
     tasks = [task for name in SETS for task in material.tasks(name)]
     rows: list[Row] = []
     for knobs, preset in KNOBS.items():
         whole = _winners(material, tasks, preset, {})
         for name, (without, with_it) in MECHANISMS.items():
             material.say(f"EHRR: {name}, {knobs}")
-            before = _winners(material, tasks, preset, without) if without else whole
-            after = _winners(material, tasks, preset, with_it) if with_it else whole
+            old = _winners(material, tasks, preset, without) if without else whole
+            new = _winners(material, tasks, preset, with_it) if with_it else whole
             link = Link("route", {"q": QUESTION}, router="ehrr", preset=preset, settings=without or with_it)
-            rows.append(ours(f"{name}, {knobs}", _compared(tasks, before, after), link=link))
+            rows.append(ours(f"{name}, {knobs}", _compared(tasks, old, new), link=link))
     columns = (
         Column("changed", "Another winner", 0), Column("better", "Right only with it", 0), Column("worse", "Right only without it", 0),
         Column("usd", "Price of winners, change", 1, "%"),
@@ -329,15 +329,15 @@ Winner = tuple[str, float]  # "" without a candidate; USD
 
 
 def _winners(material: Material, tasks: Sequence[Task], preset: str, settings: Settings) -> list[Winner]:
-    made = (
+    winners = (
         material.decide(t.subtask, SAMPLE, "ehrr", settings, hint=t.server_hint, preset=preset).winner for t in tasks
     )
-    return [("", 0.0) if one is None else (one.tool, one.price_usd or 0.0) for one in made]
+    return [("", 0.0) if winner is None else (winner.tool, winner.price_usd or 0.0) for winner in winners]
 
 
-def _compared(tasks: Sequence[Task], before: Sequence[Winner], after: Sequence[Winner]) -> dict[str, Value]:
-    moved = [(t.relevant, b, a) for t, (b, _), (a, _) in zip(tasks, before, after, strict=True) if a != b]
-    better = sum(a in right and b not in right for right, b, a in moved)
-    worse = sum(b in right and a not in right for right, b, a in moved)
-    usd = [sum(price for _, price in winners) for winners in (before, after)]
-    return {"changed": len(moved), "better": better, "worse": worse, "usd": 100 * (usd[1] / usd[0] - 1)}
+def _compared(tasks: Sequence[Task], old: Sequence[Winner], new: Sequence[Winner]) -> dict[str, Value]:
+    moves = [(t.relevant, b, a) for t, (b, _), (a, _) in zip(tasks, old, new, strict=True) if a != b]
+    better = sum(a in right and b not in right for right, b, a in moves)
+    worse = sum(b in right and a not in right for right, b, a in moves)
+    usd = [sum(price for _, price in winners) for winners in (old, new)]
+    return {"changed": len(moves), "better": better, "worse": worse, "usd": 100 * (usd[1] / usd[0] - 1)}

@@ -1,8 +1,8 @@
 """EHRR's experiments without a model, on the sample: its 95 tasks of six categories are routed and played out.
 
 `core.lab.execution` plays them: a task is split into sub-tasks by rules, each is routed once, candidates are tried in order, and a task
-is solved if all of its steps are. The baselines get the person's question as a whole, as in the paper (section V.A). The paper has a
-model that loops over ROUTE and EXECUTE, and another that judges the traces.
+is solved if all of its steps are. The baselines get the person's whole question, as in the paper (section V.A). The paper has a model
+that loops over ROUTE and EXECUTE, and another model that judges the traces.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ ROUTERS = {  # name: router, preset, whether it gets the whole question
 
 @dataclass(frozen=True)
 class Routed:
-    """The decisions of one router for all tasks and their sub-tasks, by id. `whole`: it got the person's questions, without hints."""
+    """The decisions of one router for all tasks and their sub-tasks, by id. With `whole` it got whole questions without hints."""
 
     tasks: Sequence[Task]
     decisions: Mapping[str, Decision]
@@ -62,22 +62,22 @@ class Routed:
         cls, material: Material, tasks: Sequence[Task], router: str, preset: str = "paper",
         settings: Settings | None = None, *, whole: bool = False,
     ) -> Routed:  # fmt: skip
-        def decide(asked: Task) -> Decision:
-            text, hint = (asked.question or asked.subtask, "") if whole else (asked.subtask, asked.server_hint)
+        def decide(task: Task) -> Decision:
+            text, hint = (task.question or task.subtask, "") if whole else (task.subtask, task.server_hint)
             return material.decide(text, SAMPLE, router, settings, hint=hint, preset=preset)
 
-        found = cls(tasks, {}, whole)
-        asked = {one.id: one for task in tasks for one in (task, *found.parts(task))}
-        return replace(found, decisions={id_: decide(one) for id_, one in asked.items()})
+        empty = cls(tasks, {}, whole)
+        tasks_by_id = {part.id: part for task in tasks for part in (task, *empty.parts(task))}
+        return replace(empty, decisions={id_: decide(task) for id_, task in tasks_by_id.items()})
 
     def parts(self, task: Task) -> tuple[Task, ...]:
         return (task,) if self.whole else sub_tasks(task)
 
     def played(self, material: Material, category: str = "") -> ExecutionRun:
-        chosen = [task for task in self.tasks if task.relevant and category in ("", task.category)]
+        chosen_tasks = [task for task in self.tasks if task.relevant and category in ("", task.category)]
         playing = Playing(ROUNDS, SEEDS, s_per_usd=S_PER_USD, split=not self.whole)
-        routed = [Played.of(part, self.decisions[part.id]) for part in playing.routed(chosen)]
-        return play("", chosen, routed, material.context(SAMPLE), playing)
+        routed = [Played.of(part, self.decisions[part.id]) for part in playing.routed(chosen_tasks)]
+        return play("", chosen_tasks, routed, material.context(SAMPLE), playing)
 
     def quality(self) -> dict[str, float]:
         """MRR over ten candidates and recall@3."""
@@ -86,7 +86,7 @@ class Routed:
         return {"mrr": measures["mrr"], "recall": measures["recall@3"]}
 
 
-# Ablations, Figures 14 and 15: without its parts, and with sub-tasks that a model writes
+# Ablations, Figures 14 and 15: EHRR without its parts, and with a model's sub-tasks
 
 ABLATIONS: Mapping[str, tuple[Settings, str, tuple[Value, Value, Value]]] = {
     "Full": ({}, "paper", (0.41, 0.52, 37.7)),
@@ -98,23 +98,23 @@ ABLATIONS: Mapping[str, tuple[Settings, str, tuple[Value, Value, Value]]] = {
 
 
 def ablation(material: Material, tasks: Sequence[Task]) -> Table:
-    def measured(preset: str, settings: Settings, asked: Sequence[Task]) -> dict[str, float]:
-        routed = Routed.of(material, asked, "ehrr", preset, {"n": 10, **settings})
+    def measured(preset: str, settings: Settings, chosen_tasks: Sequence[Task]) -> dict[str, float]:
+        routed = Routed.of(material, chosen_tasks, "ehrr", preset, {"n": 10, **settings})
         return {**routed.quality(), "sr": 100 * routed.played(material).success_rate.mean}
 
     rows: list[Row] = []
     for name, (settings, preset, printed) in ABLATIONS.items():
-        found = measured(preset, settings, tasks)
+        scores = measured(preset, settings, tasks)
         published: dict[str, Value] = dict(zip(("mrr", "recall", "sr"), printed, strict=True))
         link = Link("lab", LAB.query, router="ehrr", preset=preset, settings=settings)
-        rows.append(ours(name, found, published, link=link))
-    asked = material.asked_of_model(tasks)
+        rows.append(ours(name, scores, published, link=link))
+    model_tasks = material.asked_of_model(tasks)
     rows.append(
         material.by_model(
-            "Full, sub-tasks written by a model", ("mrr", "recall", "sr"), f"{len(asked)} of {len(tasks)} tasks.",
-            f"EHRR: {len(asked)} sub-tasks",
+            "Full, sub-tasks written by a model", ("mrr", "recall", "sr"), f"{len(model_tasks)} of {len(tasks)} tasks.",
+            f"EHRR: {len(model_tasks)} sub-tasks",
             lambda model: measured(
-                "paper", {}, [replace(task, subtask=model.rewrite(task.question or task.subtask)) for task in asked]
+                "paper", {}, [replace(task, subtask=model.rewrite(task.question or task.subtask)) for task in model_tasks]
             ),
         )
     )  # fmt: skip
@@ -133,7 +133,7 @@ WORLDS = 10
 
 
 def recovery() -> tuple[Table, Chart]:
-    """Regret over a thousand calls around an outage: the paper's (8), and three cures of ours."""
+    """Regret over a thousand calls around an outage: the paper's (8), and our cures."""
     base, worlds = applied(EhrrParameters, "paper"), [drawn_world(seed) for seed in range(WORLDS)]
     rows: list[Row] = []
     lines: list[Series] = []
@@ -142,10 +142,15 @@ def recovery() -> tuple[Table, Chart]:
             recover(world, base.replaced({**settings, "explore_seed": seed}), seed=seed)
             for seed, world in enumerate(worlds)
         ]
-        of, mean = summary(cure, runs), np.mean([run.regret for run in runs], axis=0)
+        totals, mean = summary(cure, runs), np.mean([run.regret for run in runs], axis=0)
         steps = range(0, len(mean), 20)
         lines.append(Series(cure, tuple(map(float, steps)), tuple(rounded(float(mean[step])) for step in steps)))
-        values = {"regret": of.regret, "down": of.wasted, "back": 100 * of.back_share, "after": of.back_after}
+        values = {
+            "regret": totals.regret,
+            "down": totals.wasted,
+            "back": 100 * totals.back_share,
+            "after": totals.back_after,
+        }
         rows.append(ours(f"{cure} (8)" if cure == "paper" else cure, values))
     columns = (
         Column("regret", "Regret", 1), Column("down", "Calls while down", 1), Column("back", "Comes back", 0, "%"),
@@ -166,14 +171,18 @@ def recovery() -> tuple[Table, Chart]:
 
 
 def experiments(material: Material) -> tuple[tuple[Table, ...], tuple[Chart, ...]]:
-    """Tables IV, VI, VII, VIII, Figures 2 to 15 as far as they go, and recovery after an outage."""
+    """Tables IV, VI, VII, VIII, Figures 2 to 15 as far as possible, and recovery after an outage."""
     tasks = material.tasks("ehrr_categories")
     material.say(f"EHRR: 95 tasks by {len(ROUTERS)} routers")
     routed = {
         name: Routed.of(material, tasks, router, preset, {"n": 3}, whole=whole)
         for name, (router, preset, whole) in ROUTERS.items()
     }
-    runs = {(name, of): one.played(material, of) for name, one in routed.items() for of in ("", *CATEGORIES)}
+    runs = {
+        (name, category): run.played(material, category)
+        for name, run in routed.items()
+        for category in ("", *CATEGORIES)
+    }
     material.say("EHRR: ablations")
     parts = ablation(material, tasks)
     material.say(f"EHRR: recovery after an outage, {WORLDS} worlds of 1,000 calls for each of {len(CURES)} cures")
@@ -190,8 +199,8 @@ def experiments(material: Material) -> tuple[tuple[Table, ...], tuple[Chart, ...
     )  # fmt: skip
     charts = (_bars(rates), *_cumulative(material, tasks, routed), _utilities(material, tasks, routed), curves)
     proved = bounds([[routed["EHRR"].decisions[part.id] for part in routed["EHRR"].parts(task)] for task in tasks])
-    spent, each = _spent(routed, runs), mechanisms(material)
-    return (_distribution(tasks), rates, steps, calls, spent, parts, each, proved, back), charts
+    spent_table, mechanism_table = _spent(routed, runs), mechanisms(material)
+    return (_distribution(tasks), rates, steps, calls, spent_table, parts, mechanism_table, proved, back), charts
 
 
 def _distribution(tasks: Sequence[Task]) -> Table:
@@ -229,7 +238,7 @@ def _by_category(
 def _spent(routed: Mapping[str, Routed], runs: Mapping[tuple[str, str], ExecutionRun]) -> Table:
     names = tuple(ROUTERS)
     rows = [
-        Row(name, Kind.MODEL, dict(zip(names, (pair(one, None) for one in spent), strict=False)), why="Whole dialogues of a model.")
+        Row(name, Kind.MODEL, dict(zip(names, (pair(value, None) for value in spent), strict=False)), why="Whole dialogues of a model.")
         for name, (spent, _) in SPENT.items()
     ]  # fmt: skip
     count = sum(CATEGORIES.values())
@@ -244,9 +253,9 @@ def _spent(routed: Mapping[str, Routed], runs: Mapping[tuple[str, str], Executio
     )  # fmt: skip
 
 
-def _tokens(of: Routed) -> list[int]:
-    exposures = [[of.decisions[part.id].exposure for part in of.parts(task)] for task in of.tasks]
-    return [sum(one.exposed + one.cached for one in each) for each in exposures]
+def _tokens(routed: Routed) -> list[int]:
+    exposures = [[routed.decisions[part.id].exposure for part in routed.parts(task)] for task in routed.tasks]
+    return [sum(exposure.exposed + exposure.cached for exposure in task_exposures) for task_exposures in exposures]
 
 
 def _bars(table: Table) -> Chart:
@@ -263,12 +272,12 @@ def _side(table: Table, key: str, side: int) -> tuple[float | None, ...]:
 
 
 def _cumulative(material: Material, tasks: Sequence[Task], routed: Mapping[str, Routed]) -> tuple[Chart, Chart]:
-    numbers = tuple(float(at + 1) for at in range(len(tasks)))
-    tokens = [Series(name, numbers, tuple(map(float, accumulate(_tokens(one))))) for name, one in routed.items()]
+    numbers = tuple(float(number + 1) for number in range(len(tasks)))
+    tokens = [Series(name, numbers, tuple(map(float, accumulate(_tokens(run))))) for name, run in routed.items()]
     prices = material.context(SAMPLE).statistics.tools.price_usd
     usd: list[Series] = []
-    for name, one in routed.items():
-        first = [[row for part in one.parts(task) for row in one.decisions[part.id].candidates[:1]] for task in tasks]
+    for name, run in routed.items():
+        first = [[row for part in run.parts(task) for row in run.decisions[part.id].candidates[:1]] for task in tasks]
         spent = accumulate(float(np.nan_to_num(prices[rows]).sum()) for rows in first)
         usd.append(Series(name, numbers, tuple(rounded(value) for value in spent)))
     about = "In the order of the file, by category. The paper's lines are pictures without figures."
@@ -279,15 +288,15 @@ def _cumulative(material: Material, tasks: Sequence[Task], routed: Mapping[str, 
 
 
 def _utilities(material: Material, tasks: Sequence[Task], routed: Mapping[str, Routed]) -> Chart:
-    """U of (7) of the winners, for all routers by the same formula: that of EHRR ranking all tools flat."""
+    """U of (7) of the winners, for all routers by EHRR's formula over a flat ranking."""
     flat = Routed.of(material, tasks, "ehrr", settings={"hierarchy": False, "auction": False})
     series: list[Series] = []
-    for name, one in routed.items():
+    for name, run in routed.items():
         means: list[float | None] = []
         for category in CATEGORIES:
-            of = [task.id for task in tasks if task.category == category and one.decisions[task.id].candidates]
-            found = [float(flat.decisions[id_].tools.utility[one.decisions[id_].candidates[0]]) for id_ in of]
-            means.append(rounded(fmean(found)) if found else None)
+            ids = [task.id for task in tasks if task.category == category and run.decisions[task.id].candidates]
+            utilities = [float(flat.decisions[id_].tools.utility[run.decisions[id_].candidates[0]]) for id_ in ids]
+            means.append(rounded(fmean(utilities)) if utilities else None)
         series.append(Series(name, tuple(CATEGORIES), tuple(means)))
     about = "Utility (7) of the tool that each router puts first, by the parameters of Table V. The paper's bars are a picture."
     title = "Figures 10 to 13: average utility by category"

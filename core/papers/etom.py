@@ -1,4 +1,4 @@
-"""ETOM on the sample: five levels with four orchestrators, sizes, equal function sets, ToolShed's ablation, words in common."""
+"""ETOM on the sample: five levels with four orchestrators, sizes, equal function sets, ToolShed's ablation, common words."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ ABLATION: Mapping[tuple[int, int, int], tuple[float, ...]] = {
 }
 
 
-# Tasks and tools beside the sample's: sizes (Table 2), words in common (Table 5), equal function sets (section 3.2) ---
+# Tasks and tools beside the sample's: sizes (Table 2), common words (Table 5), equal function sets (section 3.2) ---
 
 THEIRS = f"491 servers, 2,375 tools, 2,075 tasks; {BACKBONE}, the only model that all four were run with"
 OURS = "the sample (81 servers, 950 tools) and 667 tasks of five levels; rules in the model's place"
@@ -68,11 +68,11 @@ def sizes(tasks: Mapping[str, Sequence[Task]]) -> Table:
     rows: list[Row] = []
     for level, (count, length, servers) in SIZES.items():
         plans = [task.plan for task in tasks[level]]
-        used = [len({step.tool.partition("::")[0] for step in plan}) for plan in plans]
-        one = level in ("L1", "L2")  # a single tool is the whole plan
+        server_counts = [len({step.tool.partition("::")[0] for step in plan}) for plan in plans]
+        single = level in ("L1", "L2")  # a single tool is the whole plan
         rows.append(Row(level, Kind.OURS, {
-            "n": pair(float(count), float(len(plans))), "steps": pair(length, 1.0 if one else fmean(map(len, plans))),
-            "servers": pair(servers, 1.0 if one else fmean(used)),
+            "n": pair(float(count), float(len(plans))), "steps": pair(length, 1.0 if single else fmean(map(len, plans))),
+            "servers": pair(servers, 1.0 if single else fmean(server_counts)),
         }))  # fmt: skip
     total = sum(count for count, _, _ in SIZES.values())
     rows.append(Row("all, by their table", Kind.EXACT, {"n": (2075.0, float(total))}))
@@ -84,12 +84,12 @@ def sizes(tasks: Mapping[str, Sequence[Task]]) -> Table:
 
 
 def overlap(material: Material, tasks: Mapping[str, Sequence[Task]]) -> Table:
-    described = {tool.id: tool.description for tool in material.context(SAMPLE).catalog.tools}
-    printed = {"L1": (0.337, 0.337), "L2": (0.152, 0.076)}
+    descriptions = {tool.id: tool.description for tool in material.context(SAMPLE).catalog.tools}
+    published = {"L1": (0.337, 0.337), "L2": (0.152, 0.076)}
     measures = {"rouge": rouge_l, "meteor": meteor}
     rows: list[Row] = []
-    for level, theirs in printed.items():
-        pairs = [(t.question or t.subtask, described[t.relevant[0]]) for t in tasks[level] if t.relevant]
+    for level, theirs in published.items():
+        pairs = [(t.question or t.subtask, descriptions[t.relevant[0]]) for t in tasks[level] if t.relevant]
         rows.append(Row(level, Kind.OURS, {
             key: pair(value, fmean(measure(*texts) for texts in pairs)) for (key, measure), value in zip(measures.items(), theirs, strict=True)
         }))  # fmt: skip
@@ -109,11 +109,11 @@ def rouge_l(one: str, other: str) -> float:
     a, b = words(one).lower().split(), words(other).lower().split()
     best = [0] * (len(b) + 1)
     for word in a:
-        before = 0
-        for at, wanted in enumerate(b, start=1):
-            kept = best[at]
-            best[at] = before + 1 if word == wanted else max(best[at], best[at - 1])
-            before = kept
+        diagonal = 0
+        for column, other_word in enumerate(b, start=1):
+            above = best[column]
+            best[column] = diagonal + 1 if word == other_word else max(best[column], best[column - 1])
+            diagonal = above
     return 2 * best[-1] / (len(a) + len(b)) if a or b else 0.0
 
 
@@ -154,18 +154,18 @@ QUESTION = "Find the best long read on tides, boil it down to five points, and c
 
 def results(material: Material) -> tuple[tuple[Table, ...], tuple[Chart, ...]]:
     tasks = {level: material.tasks(name) for level, name in FILES.items()}
-    every = [task for of in tasks.values() for task in of]
+    all_tasks = [task for level_tasks in tasks.values() for task in level_tasks]
     runs: dict[str, tuple[LevelRun, ...]] = {}
-    predicted: dict[str, dict[str, tuple[str, ...]]] = {name: {} for name in ORCHESTRATORS.values()}
+    predictions: dict[str, dict[str, tuple[str, ...]]] = {name: {} for name in ORCHESTRATORS.values()}
     for router, name in ORCHESTRATORS.items():
-        material.say(f"ETOM: {name}, {len(every)} tasks")
-        runs[router] = levels(material, router, every, {}, predicted[name])
-    main, ablation = _levels(material, runs, every), _ablation(material, every)
+        material.say(f"ETOM: {name}, {len(all_tasks)} tasks")
+        runs[router] = levels(material, router, all_tasks, {}, predictions[name])
+    main, ablation = _levels(material, runs, all_tasks), _ablation(material, all_tasks)
     tables = (
-        sizes(tasks), main, figures.in_order(every, predicted), _latency(runs), _others(), ablation, overlap(material, tasks), equal_sets(),
+        sizes(tasks), main, figures.in_order(all_tasks, predictions), _latency(runs), _others(), ablation, overlap(material, tasks), equal_sets(),
     )  # fmt: skip
     return tables, (
-        _bars(main), figures.performance(PUBLISHED, runs, ORCHESTRATORS, BASELINE), figures.decay(every, predicted), _breadth(ablation),
+        _bars(main), figures.performance(PUBLISHED, runs, ORCHESTRATORS, BASELINE), figures.decay(all_tasks, predictions), _breadth(ablation),
         figures.categories(material), figures.gaps(tasks["L5"]),
     )  # fmt: skip
 
@@ -176,10 +176,10 @@ def levels(
     """A run for each level. The router may refuse. `predicted` takes the predicted tools by question."""
 
     def route(text: str) -> Decision:
-        made = material.decide(text, SAMPLE, router, {"refuse": True, **settings})
+        decision = material.decide(text, SAMPLE, router, {"refuse": True, **settings})
         if predicted is not None:
-            predicted[text] = predicted_tools(made)
-        return made
+            predicted[text] = predicted_tools(decision)
+        return decision
 
     return run_levels(router, tasks, route)
 
@@ -192,9 +192,9 @@ def scores(runs: Sequence[LevelRun]) -> dict[str, float]:
 def _levels(material: Material, runs: Mapping[str, tuple[LevelRun, ...]], tasks: Sequence[Task]) -> Table:
     rows: list[Row] = []
     for router, name in ORCHESTRATORS.items():
-        printed = dict(zip(LEVELS, PUBLISHED[router, BACKBONE][0], strict=True))
+        published = dict(zip(LEVELS, PUBLISHED[router, BACKBONE][0], strict=True))
         link = Link("route", {"q": QUESTION}, router=router, settings={"refuse": True})
-        rows.append(ours(name, scores(runs[router]), printed, link=link))
+        rows.append(ours(name, scores(runs[router]), published, link=link))
     rows += [_by_model(material, router, name, tasks) for router, name in ORCHESTRATORS.items()]
     return Table(
         "3", f"Table 3 · orchestrators by level ({BACKBONE})", "Exact match on L1, L2 and L5, F1 of the nodes of a plan on L3 and L4.", THEIRS, OURS,
@@ -203,7 +203,9 @@ def _levels(material: Material, runs: Mapping[str, tuple[LevelRun, ...]], tasks:
 
 
 def _by_model(material: Material, router: str, name: str, tasks: Sequence[Task]) -> Row:
-    few = [task for level in LEVELS for task in material.asked_of_model([one for one in tasks if one.level == level])]
+    few = [
+        task for level in LEVELS for task in material.asked_of_model([item for item in tasks if item.level == level])
+    ]
     nothing = dict.fromkeys(LEVELS)
     return material.by_model(
         f"{name}, by a model", tuple(LEVELS), f"{len(few)} of {len(tasks)} tasks.", f"ETOM: {name}, {len(few)} tasks",
@@ -216,8 +218,8 @@ def _latency(runs: Mapping[str, tuple[LevelRun, ...]]) -> Table:
     columns = tuple(Column(level, level, 2, clocked=True) for level in LEVELS)
     rows: list[Row] = []
     for router, name in ORCHESTRATORS.items():
-        late = {run.level: run.latency_ms_p50 / base[run.level] for run in runs[router]}
-        rows.append(ours(name, late, dict(zip(LEVELS, PUBLISHED[router, BACKBONE][1], strict=True))))
+        latencies = {run.level: run.latency_ms_p50 / base[run.level] for run in runs[router]}
+        rows.append(ours(name, latencies, dict(zip(LEVELS, PUBLISHED[router, BACKBONE][1], strict=True))))
     return Table(
         "3-latency", "Table 3 · normalised latency", "The time of a decision over that of a baseline, level by level.",
         "a model's time; baseline MCP-Zero with Llama 3 8B", "median of our decisions with rules, measured; baseline MCP-Zero with rules", columns, tuple(rows),
@@ -227,8 +229,8 @@ def _latency(runs: Mapping[str, tuple[LevelRun, ...]]) -> Table:
 
 def _others() -> Table:
     rows = tuple(
-        Row(f"{ORCHESTRATORS[router]}, {model}", Kind.MODEL, {level: (value, None) for level, value in zip(LEVELS, printed, strict=True)}, why=f"Needs {model}.")
-        for (router, model), (printed, _) in PUBLISHED.items() if model != BACKBONE
+        Row(f"{ORCHESTRATORS[router]}, {model}", Kind.MODEL, {level: (value, None) for level, value in zip(LEVELS, published, strict=True)}, why=f"Needs {model}.")
+        for (router, model), (published, _) in PUBLISHED.items() if model != BACKBONE
     )  # fmt: skip
     theirs, nothing = "other models than above", "nothing: the row is the model"
     return Table("3-others", "Table 3 · the other models", "As printed.", theirs, nothing, COLUMNS, rows)
@@ -237,16 +239,16 @@ def _others() -> Table:
 def _ablation(material: Material, tasks: Sequence[Task]) -> Table:
     columns = tuple(Column(level, f"{level} {'F1' if level == 'L4' else 'EM'}", 2, "%") for level in LEVELS)
     tasks, rows = tasks[::EVERY], list[Row]()
-    for (k, expansions, reranked), printed in ABLATION.items():
+    for (k, expansions, reranked), published in ABLATION.items():
         material.say(f"ETOM: ToolShed, k = {k}, {expansions} expansions, {reranked} reranked")
         settings: Settings = {"k": k, "variations": expansions, "rerank_top_k": reranked}
-        found = {
+        values = {
             run.level: 100 * run.scores["f1" if run.level == "L4" else "em"]
             for run in levels(material, "toolshed", tasks, settings)
         }
         link = Link("route", {"q": QUESTION}, router="toolshed", settings={"refuse": True, **settings})
         name = f"k {k}, expansions {expansions}, reranked {reranked}"
-        rows.append(ours(name, found, dict(zip(LEVELS, printed, strict=True)), link=link))
+        rows.append(ours(name, values, dict(zip(LEVELS, published, strict=True)), link=link))
     return Table(
         "6", "Tables 6, 7, Figure 7 · ToolShed's parameters", "How many tools come up (k), in how many other wordings, reranked or not.",
         THEIRS.replace(BACKBONE, "Llama 3 8B").partition(", the only")[0], OURS, columns, tuple(rows),
@@ -257,23 +259,23 @@ def _ablation(material: Material, tasks: Sequence[Task]) -> Table:
 def _bars(table: Table) -> Chart:
     rows = {row.name: row for row in table.rows}
     series = [
-        Series(f"{name}, {whose}", tuple(LEVELS), tuple(number(rows[name].values[level][side]) for level in LEVELS), theirs=side == 0)
-        for name in ORCHESTRATORS.values() for side, whose in ((0, "paper"), (1, "ours"))
+        Series(f"{name}, {source}", tuple(LEVELS), tuple(number(rows[name].values[level][side]) for level in LEVELS), theirs=side == 0)
+        for name in ORCHESTRATORS.values() for side, source in ((0, "paper"), (1, "ours"))
     ]  # fmt: skip
     title = "Table 3 as a picture: score by level"
     return bars("levels", title, table.about, "score, %", series, differs=DIFFERS, link=table.link)
 
 
 def _breadth(table: Table) -> Chart:
-    """Figure 7: three expansions, reranked."""
+    """Figure 7: the variants with three expansions and a reranker."""
     wide = [
         (float(k), row)
         for (k, expansions, reranked), row in zip(ABLATION, table.rows, strict=True)
         if (expansions, reranked) == (3, 10)
     ]
     series = [
-        Series(f"{level}, {whose}", tuple(k for k, _ in wide), tuple(number(row.values[level][side]) for _, row in wide), theirs=side == 0)
-        for level in ("L1", "L2", "L4") for side, whose in ((0, "paper"), (1, "ours"))
+        Series(f"{level}, {source}", tuple(k for k, _ in wide), tuple(number(row.values[level][side]) for _, row in wide), theirs=side == 0)
+        for level in ("L1", "L2", "L4") for side, source in ((0, "paper"), (1, "ours"))
     ]  # fmt: skip
     title = "Figure 7: ToolShed over k, the tools that come up"
     return Chart("fig7", title, table.about, "k", "score, %", "line", tuple(series), differs=DIFFERS, link=table.link)

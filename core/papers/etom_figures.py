@@ -33,32 +33,32 @@ def meteor(hypothesis: str, reference: str) -> float:
     >>> round(meteor("the cat was sat on the mat", "the cat sat on the mat"), 4)
     0.9654
     """
-    one, other = words(hypothesis).lower().split(), words(reference).lower().split()
+    hyp_words, ref_words = words(hypothesis).lower().split(), words(reference).lower().split()
     pairs: dict[int, int] = {}
     for form in (str, stem):
-        for at in reversed(range(len(one))):
+        for place in reversed(range(len(hyp_words))):
             free = (
-                to
-                for to in reversed(range(len(other)))
-                if to not in pairs.values() and form(other[to]) == form(one[at])
+                target
+                for target in reversed(range(len(ref_words)))
+                if target not in pairs.values() and form(ref_words[target]) == form(hyp_words[place])
             )
-            if at not in pairs and (to := next(free, None)) is not None:
-                pairs[at] = to
+            if place not in pairs and (target := next(free, None)) is not None:
+                pairs[place] = target
     if not pairs:
         return 0.0
-    precision, recall = len(pairs) / len(one), len(pairs) / len(other)
-    chunks = sum(pairs.get(at - 1, -2) + 1 != to for at, to in pairs.items())
+    precision, recall = len(pairs) / len(hyp_words), len(pairs) / len(ref_words)
+    chunks = sum(pairs.get(place - 1, -2) + 1 != target for place, target in pairs.items())
     mean = 10 * precision * recall / (recall + 9 * precision)
     return mean * (1 - 0.5 * (chunks / len(pairs)) ** 3)
 
 
 def in_order(tasks: Sequence[Task], predicted: Mapping[str, Predictions]) -> Table:
-    """The share of plans that are met step by step, in order."""
+    """The share of plans with all steps met in order."""
     rows = tuple(
         Row(name, Kind.OURS, {
-            level: pair(None, 100 * fmean(sequence_match(of[t.question or t.subtask], t) for t in tasks if t.level == level)) for level in PLANNED
+            level: pair(None, 100 * fmean(sequence_match(answers[t.question or t.subtask], t) for t in tasks if t.level == level)) for level in PLANNED
         })
-        for name, of in predicted.items()
+        for name, answers in predicted.items()
     )  # fmt: skip
     return Table(
         "sequence", "Appendix D · exact sequence", "Plans whose steps all have their tool, in their order: stricter than the set of nodes in Table 3.",
@@ -68,11 +68,13 @@ def in_order(tasks: Sequence[Task], predicted: Mapping[str, Predictions]) -> Tab
 
 def decay(tasks: Sequence[Task], predicted: Mapping[str, Predictions]) -> Chart:
     series: list[Series] = []
-    for name, of in predicted.items():
+    for name, answers in predicted.items():
         for level in PLANNED:
-            planned = [task for task in tasks if task.level == level]
-            scores = {"f1": [node_set_f1(of[task.question or task.subtask], task) for task in planned]}
-            means = {n: 100 * mean["f1"] for n, (count, mean) in by_steps(planned, scores).items() if count >= FEWEST}
+            level_tasks = [task for task in tasks if task.level == level]
+            scores = {"f1": [node_set_f1(answers[task.question or task.subtask], task) for task in level_tasks]}
+            means = {
+                n: 100 * mean["f1"] for n, (count, mean) in by_steps(level_tasks, scores).items() if count >= FEWEST
+            }
             series.append(
                 Series(f"{name}, {level}", tuple(f"{n} steps" for n in means), tuple(map(rounded, means.values())))
             )
@@ -86,22 +88,22 @@ def decay(tasks: Sequence[Task], predicted: Mapping[str, Predictions]) -> Chart:
 def performance(
     published: Mapping[tuple[str, str], tuple[tuple[float, ...], tuple[float | None, ...]]], runs: Mapping[str, Sequence[LevelRun]], names: Mapping[str, str], baseline: str
 ) -> Chart:  # fmt: skip
-    """Figure 3: the mean score of the five levels over the mean normalised latency; a point for each model or for our rules."""
+    """Figure 3: the mean score of the five levels over the mean normalised latency; a point for each model and for our rules."""
     series: list[Series] = []
     for router, name in names.items():
-        known = [
-            (fmean(filter(None, late)), fmean(scores))
-            for (of, _), (scores, late) in published.items()
-            if of == router and None not in late
+        points = [
+            (fmean(filter(None, latencies)), fmean(scores))
+            for (orchestrator, _), (scores, latencies) in published.items()
+            if orchestrator == router and None not in latencies
         ]
         series.append(
-            Series(f"{name}, paper", tuple(x for x, _ in known), tuple(rounded(y) for _, y in known), theirs=True)
+            Series(f"{name}, paper", tuple(x for x, _ in points), tuple(rounded(y) for _, y in points), theirs=True)
         )
     base = {run.level: run.latency_ms_p50 for run in runs[baseline]}
     for router, name in names.items():
-        late = rounded(fmean(run.latency_ms_p50 / base[run.level] for run in runs[router]), 3) or 0.0
+        latency = rounded(fmean(run.latency_ms_p50 / base[run.level] for run in runs[router]), 3) or 0.0
         score = rounded(fmean(100 * run.scores.get("f1", run.scores["em"]) for run in runs[router]))
-        series.append(Series(f"{name}, ours", (late,), (score,), clocked=True))
+        series.append(Series(f"{name}, ours", (latency,), (score,), clocked=True))
     return Chart(
         "fig3", "Figure 3: score against latency", "Mean score of the five levels over the mean normalised latency.", "normalised latency", "mean score, %", "point", tuple(series),
         log_x=True, differs="Theirs are six models by Table 3 (GPT-4.1 has no latency there), relative to MCP-Zero with Llama 3. Ours are rules, relative to MCP-Zero with rules.", link=LAB,
@@ -118,7 +120,7 @@ def categories(material: Material) -> Chart:
 
 
 def gaps(tasks: Sequence[Task]) -> Chart:
-    """Figure 6: out-of-scope questions by what is missing."""
+    """Figure 6: out-of-scope questions by the missing ability."""
     ours, total = Counter(task.gap for task in tasks), sum(GAPS.values())
     names = tuple(GAPS)
     return Chart(

@@ -24,9 +24,9 @@ class Material:
     """The data of all papers.
 
     `tasks` reads a file of the sample or of a testbed by its name. `decide(text, catalog, router, settings=None, *, hint="",
-    preset="")` decides without a record, by a router with these settings on top of a preset, or else in the published form of its retrieval. `world` takes a network's profile,
-    steps, seed, and whether questions are asked as a person put them; its catalog is NetMCP's testbed. `add_catalog` adds one for
-    this process. `model` is None if none is set; each of its rows asks at most `model_tasks` questions a set. `poisoned` is a JSON
+    preset="")` decides without a record, by a router with these settings over a preset, or else with its published retrieval. `world` takes a network's profile,
+    steps, seed, and whether questions keep the person's words; its catalog is NetMCP's testbed. `add_catalog` adds a catalog for
+    this process. `model` is None if no model is set; each of its rows asks at most `model_tasks` questions a set. `poisoned` is a JSON
     Lines file of poisoned servers, or None.
     """
 
@@ -44,20 +44,20 @@ class Material:
     def by_model(
         self, name: str, keys: Sequence[str], why: str, about: str, measure: Callable[[Planner], Mapping[str, Value]]
     ) -> Row:
-        """A row that the language model measures; without figures if none is set or it does not answer. `about` is said before it is asked."""
+        """A row of the language model, without figures if no model is set or it does not answer. `about` is reported first."""
         nothing: dict[str, tuple[Value, Value]] = dict.fromkeys(keys, (None, None))
         if self.model is None:
             return Row(name, Kind.MODEL, nothing, why=NEEDS_MODEL)
         self.say(f"{about} by {self.model.name}")
         try:
-            found = measure(self.model)
+            values = measure(self.model)
         except WayfareError as error:
             return Row(name, Kind.MODEL, nothing, why=f"The model did not answer: {error}", model=self.model.name)
         return Row(
-            name, Kind.MODEL, {key: pair(None, value) for key, value in found.items()}, why=why, model=self.model.name
+            name, Kind.MODEL, {key: pair(None, value) for key, value in values.items()}, why=why, model=self.model.name
         )
 
     def asked_of_model(self, tasks: Sequence[Task]) -> list[Task]:
-        """The tasks that a model is asked about, spread over all of them."""
+        """The tasks for a model, spread over all tasks."""
         step = max(1, -(-len(tasks) // max(1, self.model_tasks)))
         return list(tasks[::step])

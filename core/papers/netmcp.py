@@ -51,17 +51,19 @@ def results(material: Material) -> tuple[tuple[Table, ...], tuple[Chart, ...]]:
 
 
 def run(world: World, router: str, setting: Setting, **settings: object) -> ScenarioRun:
-    """One router of the paper, by words as published, through a world under one setting."""
+    """One router of the paper, with its published retrieval by words, through a world under one setting."""
     kind = ROUTERS[router].parameters
     names = [knob.name for knob in kind.knobs()]
-    chosen = applied(kind, DEFAULT_PRESET, {"similarity": VIEW_WEIGHTS, **parameters_under(setting, names), **settings})
-    return measured(world, router, setting, chosen.values(), walk(world, router, chosen))
+    parameters = applied(
+        kind, DEFAULT_PRESET, {"similarity": VIEW_WEIGHTS, **parameters_under(setting, names), **settings}
+    )
+    return measured(world, router, setting, parameters.values(), walk(world, router, parameters))
 
 
 def _figures(runs: Sequence[ScenarioRun]) -> dict[str, float]:
     return {
-        "ssr": 100 * fmean(one.ssr for one in runs), "ee": 100 * fmean(one.ee for one in runs), "al": fmean(one.al_ms for one in runs),
-        "fr": 100 * fmean(one.fr for one in runs), "sl": fmean(one.sl_ms for one in runs),
+        "ssr": 100 * fmean(result.ssr for result in runs), "ee": 100 * fmean(result.ee for result in runs), "al": fmean(result.al_ms for result in runs),
+        "fr": 100 * fmean(result.fr for result in runs), "sl": fmean(result.sl_ms for result in runs),
     }  # fmt: skip
 
 
@@ -83,10 +85,10 @@ def _compared(
     for setting in SETTINGS:
         material.say(f"NetMCP: {profile}, {setting.name}")
         for router, printed in zip(PAIR, published[setting.name], strict=True):
-            found = _figures([run(world, router, setting) for world in worlds])
+            figures = _figures([run(world, router, setting) for world in worlds])
             link = _network(profile, setting.name)
             rows.append(
-                ours(f"{router.upper()}, {setting.name}", {key: found[key] for key in keys}, dict(zip(keys, printed, strict=True)), link=link)
+                ours(f"{router.upper()}, {setting.name}", {key: figures[key] for key in keys}, dict(zip(keys, printed, strict=True)), link=link)
             )  # fmt: skip
     about = {
         "hybrid": "Each of the five search servers is in another network state; what words rank first is down most of the time.",
@@ -104,11 +106,11 @@ def _compared(
 
 
 def _expertise(*tables: Table) -> Table:
-    """EE / SSR over the four settings: constant if a router's choice has one fixed expertise."""
+    """EE / SSR over the four settings, constant if a router's choice has one fixed expertise."""
     rows: list[Row] = []
     for table, name in ((table, name) for table in tables for name in PAIR):
-        of = [row.values for row in table.rows if row.name.startswith(name.upper())]
-        sides = [[(float(v["ee"][side] or 0.0) / float(v["ssr"][side] or 1.0)) for v in of] for side in (0, 1)]
+        row_values = [row.values for row in table.rows if row.name.startswith(name.upper())]
+        sides = [[(float(v["ee"][side] or 0.0) / float(v["ssr"][side] or 1.0)) for v in row_values] for side in (0, 1)]
         values = {key: pair(*(pick(side) for side in sides)) for key, pick in (("least", min), ("most", max))}
         rows.append(Row(f"{name.upper()}, {table.title.partition(' · ')[2]}", Kind.OURS, values))
     return Table(
@@ -139,16 +141,16 @@ def _ideal(material: Material) -> Table:
 
 
 def _by_model(material: Material, name: str, router: str, keys: Sequence[str]) -> Row:
-    asked = min(material.model_tasks, QUESTIONS)
+    count = min(material.model_tasks, QUESTIONS)
 
     def measure(_: Planner) -> dict[str, Value]:
-        found = _figures(
-            [run(material.world("ideal", asked, material.seed, True), router, SETTINGS[0], planner="model")]
+        figures = _figures(
+            [run(material.world("ideal", count, material.seed, True), router, SETTINGS[0], planner="model")]
         )
-        return {key: found[key] for key in keys}
+        return {key: figures[key] for key in keys}
 
     return material.by_model(
-        f"{name}, by a model", keys, f"{asked} of {QUESTIONS} questions.", f"NetMCP: {name}, {asked} questions", measure
+        f"{name}, by a model", keys, f"{count} of {QUESTIONS} questions.", f"NetMCP: {name}, {count} questions", measure
     )
 
 
@@ -169,12 +171,12 @@ def _real() -> Table:
 def _latencies(material: Material, profile: str) -> Chart:
     world = material.world(profile, 360, material.seed, False)
     right = sorted({tool.partition("::")[0] for task in world.tasks for tool in task.relevant})
-    every = range(0, world.traces.steps, 3)
-    minutes = tuple(round(step * world.traces.step_s / 60, 1) for step in every)
-    rows = {name: at for at, name in enumerate(world.traces.servers)}
+    steps = range(0, world.traces.steps, 3)
+    minutes = tuple(round(step * world.traces.step_s / 60, 1) for step in steps)
+    rows = {name: row for row, name in enumerate(world.traces.servers)}
     series = tuple(
         Series(
-            name, minutes, tuple(rounded(float(1e3 * world.traces.latency_s[rows[name], step]), 4) for step in every)
+            name, minutes, tuple(rounded(float(1e3 * world.traces.latency_s[rows[name], step]), 4) for step in steps)
         )
         for name in right
     )
@@ -187,11 +189,11 @@ def _latencies(material: Material, profile: str) -> Chart:
 def _sensitivity(material: Material) -> Chart:
     material.say("NetMCP: sensitivity to a")
     worlds = [material.world("fluctuating", STEPS, material.seed + seed, False) for seed in range(2)]
-    found = [_figures([run(world, "sonar", SETTINGS[3], a=a) for world in worlds]) for a in SENSITIVITY]
-    al = Series("AL, ours", SENSITIVITY, tuple(rounded(one["al"]) for one in found))
-    ssr = Series("SSR, ours, %", SENSITIVITY, tuple(rounded(one["ssr"]) for one in found))
+    figures = [_figures([run(world, "sonar", SETTINGS[3], a=a) for world in worlds]) for a in SENSITIVITY]
+    al = Series("AL, ours", SENSITIVITY, tuple(rounded(point["al"]) for point in figures))
+    ssr = Series("SSR, ours, %", SENSITIVITY, tuple(rounded(point["ssr"]) for point in figures))
     theirs = Series("AL, as printed", (0.4, 0.8), (3.5, 161.2), theirs=True)
-    drop = float(np.nan_to_num(found[8]["al"] / found[4]["al"]))
+    drop = float(np.nan_to_num(figures[8]["al"] / figures[4]["al"]))
     return Chart(
         "sensitivity", "Sensitivity: latency over the weight a of expertise (s6t12, fluctuating)",
         f"From a = 0.8 to 0.4 AL falls to {1 / drop:.0%} of what it was here; in the paper from 161.2 to 3.5 ms.",

@@ -89,8 +89,8 @@ MEASURES = {"p": node_set_precision, "r": node_set_recall, "f": node_set_f1}
 ABOUT = (28, 42)  # percent that the paper's "approximately 30 to 40" may mean
 SETS = {"s": "simple", "c": "complex"}
 COLUMNS = tuple(
-    Column(of + key, f"{name} {title}", 1, "%")
-    for of, name in SETS.items()
+    Column(set_key + key, f"{name} {title}", 1, "%")
+    for set_key, name in SETS.items()
     for key, title in {"p": "P", "r": "R", "f": "F1"}.items()
 )
 THEIRS = (
@@ -112,13 +112,13 @@ ASK = Link(
 
 
 def results(material: Material) -> tuple[tuple[Table, ...], tuple[Chart, ...]]:
-    sets = {of: material.tasks(f"pa_rag_{name}") for of, name in SETS.items()}
+    sets = {key: material.tasks(f"pa_rag_{name}") for key, name in SETS.items()}
     rows: list[Row] = []
     for name, (router, settings) in VARIANTS.items():
         material.say(f"PA-RAG: {name}")
-        found = measured(material, sets, router, settings)
+        values = measured(material, sets, router, settings)
         link = Link("route", {"q": ASK.query["q"]}, router=router, settings=settings)
-        rows.append(ours(name, found, _printed(BACKBONE, name), link=link))
+        rows.append(ours(name, values, _printed(BACKBONE, name), link=link))
     rows += [_by_model(material, sets, name) for name in ("PA-RAG", "B1 naive RAG")]
     main = Table(
         "1", f"Tables 1 and 2 · PA-RAG, baselines and ablations ({BACKBONE})", "Which of the tools that a question needs are found; means over questions.",
@@ -134,14 +134,14 @@ def measured(
     material: Material, sets: Mapping[str, Sequence[Task]], router: str, settings: Settings
 ) -> dict[str, float]:
     """P, R and F1 of all returned tools, in percent by set; the median time of a decision in ms."""
-    found: dict[str, float] = {}
+    values: dict[str, float] = {}
     times: list[float] = []
-    for of, tasks in sets.items():
-        made = [material.decide(task.question or task.subtask, SAMPLE, router, settings) for task in tasks]
-        returned = [[d.tools.ids[row] for row in d.candidates] for d in made]
-        found |= {of + key: 100 * fmean(map(measure, returned, tasks)) for key, measure in MEASURES.items()}
-        times += [d.timings_ms["score"] for d in made]
-    return found | {"ms": percentile(times, 50)}
+    for set_key, tasks in sets.items():
+        decisions = [material.decide(task.question or task.subtask, SAMPLE, router, settings) for task in tasks]
+        returned_tools = [[d.tools.ids[row] for row in d.candidates] for d in decisions]
+        values |= {set_key + key: 100 * fmean(map(measure, returned_tools, tasks)) for key, measure in MEASURES.items()}
+        times += [d.timings_ms["score"] for d in decisions]
+    return values | {"ms": percentile(times, 50)}
 
 
 def _printed(backbone: str, name: str) -> dict[str, Value]:
@@ -151,10 +151,10 @@ def _printed(backbone: str, name: str) -> dict[str, Value]:
 
 
 def _by_model(material: Material, sets: Mapping[str, Sequence[Task]], name: str) -> Row:
-    few = {of: material.asked_of_model(tasks) for of, tasks in sets.items()}
+    few = {key: material.asked_of_model(tasks) for key, tasks in sets.items()}
     router, settings = VARIANTS[name]
     return material.by_model(
-        f"{name}, by a model", [column.key for column in COLUMNS], f"{' + '.join(str(len(of)) for of in few.values())} questions.",
+        f"{name}, by a model", [column.key for column in COLUMNS], f"{' + '.join(str(len(tasks)) for tasks in few.values())} questions.",
         f"PA-RAG: {name}, {sum(map(len, few.values()))} questions",
         lambda _: measured(material, few, router, {**settings, "planner": "model"}),
     )  # fmt: skip
@@ -173,12 +173,14 @@ def _others() -> Table:
 
 
 def _both_sets() -> Table:
-    """A mean over 40 + 40 questions is the mean of both sets' means. The comprehensive columns have to equal it."""
+    """A mean over 40 + 40 questions is the mean of both sets' means. The comprehensive columns must equal it."""
     columns = tuple(Column(key, title, 1, "%", slack=0.05) for key, title in {"p": "P", "r": "R", "f": "F1"}.items())
     rows: list[Row] = []
     for backbone, variants in PUBLISHED.items():
         for name, (simple, complex_, both) in variants.items():
-            values = {c.key: pair(both[at], (simple[at] + complex_[at]) / 2) for at, c in enumerate(columns)}
+            values = {
+                c.key: pair(both[place], (simple[place] + complex_[place]) / 2) for place, c in enumerate(columns)
+            }
             rows.append(Row(f"{name}, {backbone}", Kind.EXACT, values))
     return Table(
         "1-both", "Tables 1 and 3 · comprehensive set", "The comprehensive set is the simple and the complex one, 40 questions each: a mean over its "
@@ -191,9 +193,9 @@ def _quicker() -> Table:
     least, most = ABOUT
     rows: list[Row] = []
     for backbone, variants in PUBLISHED.items():
-        less = 100 * (1 - variants["PA-RAG"][2][3] / variants["B2 agentic RAG"][2][3])
-        why = "" if less > 0 else "Here PA-RAG takes longer."
-        values = {"less": pair(None, less), "ok": pair("Yes", "Yes" if least <= less <= most else "No")}
+        saving = 100 * (1 - variants["PA-RAG"][2][3] / variants["B2 agentic RAG"][2][3])
+        why = "" if saving > 0 else "Here PA-RAG takes longer."
+        values = {"less": pair(None, saving), "ok": pair("Yes", "Yes" if least <= saving <= most else "No")}
         rows.append(Row(backbone, Kind.EXACT, values, why=why))
     return Table(
         "latency", "Section 5.2 · time saved against agentic RAG", "One less the quotient of the latencies on the comprehensive set.",
@@ -207,9 +209,9 @@ def _gain(table: Table) -> Chart:
     rows = {row.name: row for row in table.rows}
     series: list[Series] = []
     for key, title in {"sr": "simple", "cr": "complex"}.items():
-        for side, whose in ((0, "paper"), (1, "ours")):
+        for side, source in ((0, "paper"), (1, "ours")):
             values = tuple(number(rows[name].values[key][side]) for name in names)
-            series.append(Series(f"{title}, {whose}", tuple(names), values, theirs=side == 0))
+            series.append(Series(f"{title}, {source}", tuple(names), values, theirs=side == 0))
     title = "Recall on the simple and the complex set"
     return bars("fig3", title, "The primary measure.", "recall, %", series, differs=DIFFERS, link=ASK)
 
@@ -218,8 +220,8 @@ def _lost(table: Table) -> Chart:
     names = [name for name in VARIANTS if name.startswith("A")]
     rows = {row.name: row for row in table.rows}
     series = [
-        Series(f"{title}, {whose}", tuple(names), tuple(_minus(rows[name], rows["PA-RAG"], key, side) for name in names), theirs=side == 0)
-        for key, title in {"sr": "simple", "cr": "complex"}.items() for side, whose in ((0, "paper"), (1, "ours"))
+        Series(f"{title}, {source}", tuple(names), tuple(_minus(rows[name], rows["PA-RAG"], key, side) for name in names), theirs=side == 0)
+        for key, title in {"sr": "simple", "cr": "complex"}.items() for side, source in ((0, "paper"), (1, "ours"))
     ]  # fmt: skip
     return Chart(
         "fig5", "Figure 5: what each ablation changes in recall", "Points above or below the whole of PA-RAG.", "", "Δ recall, points", "bar",
@@ -228,19 +230,21 @@ def _lost(table: Table) -> Chart:
 
 
 def classes(material: Material, sets: Mapping[str, Sequence[Task]]) -> Table:
-    """How many questions of each set go down the path of their class, and the recall of those that do and do not."""
+    """The share of questions of each set that take the path of their class, and the recall on either path."""
     rows: list[Row] = []
-    for of, name in SETS.items():
-        found: dict[bool, list[float]] = {True: [], False: []}
-        for task in sets[of]:
-            made = material.decide(task.question or task.subtask, SAMPLE, "pa_rag")
-            (label,) = (stage.note.partition(" ")[0].lower() for stage in made.stages if stage.name == "complexity")
-            found[label == name].append(node_set_recall([made.tools.ids[row] for row in made.candidates], task))
+    for set_key, name in SETS.items():
+        by_class: dict[bool, list[float]] = {True: [], False: []}
+        for task in sets[set_key]:
+            decision = material.decide(task.question or task.subtask, SAMPLE, "pa_rag")
+            (label,) = (stage.note.partition(" ")[0].lower() for stage in decision.stages if stage.name == "complexity")
+            by_class[label == name].append(
+                node_set_recall([decision.tools.ids[row] for row in decision.candidates], task)
+            )
         recalls = {
             key: 100 * fmean(values) if values else None
-            for key, values in (("right", found[True]), ("wrong", found[False]))
+            for key, values in (("right", by_class[True]), ("wrong", by_class[False]))
         }
-        share = 100 * len(found[True]) / len(sets[of])
+        share = 100 * len(by_class[True]) / len(sets[set_key])
         rows.append(ours(f"{name} set", {"share": share, **recalls}))
     columns = (
         Column("share", "Classed as labelled", 1, "%"),
@@ -256,26 +260,29 @@ def classes(material: Material, sets: Mapping[str, Sequence[Task]]) -> Table:
 def _traded(table: Table) -> Table:
     """Figure 6: recall lost on both sets against time saved, by ablation."""
     rows, theirs = {row.name: row for row in table.rows}, PUBLISHED[BACKBONE]
-    found: list[Row] = []
+    table_rows: list[Row] = []
     for name in (name for name in VARIANTS if name.startswith("A")):
-        lost = [theirs["PA-RAG"][2][1] - theirs[name][2][1], _both(rows["PA-RAG"], "r", 1) - _both(rows[name], "r", 1)]
-        ms = [number(rows[one].values["ms"][1]) or 0.0 for one in ("PA-RAG", name)]
-        saved = [100 * (1 - theirs[name][2][3] / theirs["PA-RAG"][2][3]), 100 * (1 - ms[1] / ms[0])]
-        printed = {"lost": rounded(lost[0]), "saved": rounded(saved[0])}
-        found.append(ours(name, {"lost": lost[1], "saved": saved[1]}, printed))
+        losses = [
+            theirs["PA-RAG"][2][1] - theirs[name][2][1],
+            _both(rows["PA-RAG"], "r", 1) - _both(rows[name], "r", 1),
+        ]
+        ms = [number(rows[variant].values["ms"][1]) or 0.0 for variant in ("PA-RAG", name)]
+        savings = [100 * (1 - theirs[name][2][3] / theirs["PA-RAG"][2][3]), 100 * (1 - ms[1] / ms[0])]
+        published = {"lost": rounded(losses[0]), "saved": rounded(savings[0])}
+        table_rows.append(ours(name, {"lost": losses[1], "saved": savings[1]}, published))
     return Table(
         "6", f"Figure 6 · recall lost against time saved ({BACKBONE})", "Both sets together, against the whole of PA-RAG; negative is gained recall or more time.",
-        "its Table 3", OURS, (Column("lost", "Recall lost, points", 1), Column("saved", "Time saved", 0, "%", clocked=True)), tuple(found),
+        "its Table 3", OURS, (Column("lost", "Recall lost, points", 1), Column("saved", "Time saved", 0, "%", clocked=True)), tuple(table_rows),
         differs="Ours is the median time of a decision by rules, theirs that of a model.", link=ASK,
     )  # fmt: skip
 
 
 def _both(row: Row, key: str, side: int) -> float:
-    return fmean(number(row.values[of + key][side]) or 0.0 for of in SETS)
+    return fmean(number(row.values[set_key + key][side]) or 0.0 for set_key in SETS)
 
 
 def _sides(table: Table) -> Chart:
-    """Figure 4, a radar in the paper: four sides of a method, each the better the greater."""
+    """Figure 4, a radar in the paper: four sides of a method, greater is better."""
     rows = {row.name: row for row in table.rows}
     sides = ("complex recall", "complex precision", "F1 of both sets", "speed, % of the quickest")
     names = [name for name in VARIANTS if name.startswith(("PA", "B"))]
@@ -287,8 +294,8 @@ def _sides(table: Table) -> Chart:
             Series(f"{name}, paper", sides, (hard[1], hard[0], both[2], rounded(100 * quickest / both[3])), theirs=True)
         )
         values = rows[name].values
-        mine = (number(values["cr"][1]), number(values["cp"][1]), rounded(_both(rows[name], "f", 1)))
-        series.append(Series(f"{name}, ours", sides[:3], mine))
+        own_values = (number(values["cr"][1]), number(values["cp"][1]), rounded(_both(rows[name], "f", 1)))
+        series.append(Series(f"{name}, ours", sides[:3], own_values))
     return Chart(
         "fig4", f"Figure 4: four sides of each method ({BACKBONE})", "A radar in the paper. Speed is a model's and printed only.", "", "%", "bar", tuple(series), differs=DIFFERS, link=ASK,
     )  # fmt: skip
@@ -310,5 +317,5 @@ def _models(table: Table) -> Chart:
 
 
 def _minus(row: Row, base: Row, key: str, side: int) -> float | None:
-    one, other = number(row.values[key][side]), number(base.values[key][side])
-    return None if one is None or other is None else rounded(one - other)
+    value, base_value = number(row.values[key][side]), number(base.values[key][side])
+    return None if value is None or base_value is None else rounded(value - base_value)

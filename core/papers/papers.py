@@ -28,7 +28,7 @@ from core.routers.parameters import VIEW_WEIGHTS
 from core.routers.presets import DEFAULT_PRESET
 
 MODEL_TASKS = 20
-COMPUTES = ("papers", "lab", "network", "routers", "planning", "relevance")  # the rooms whose code decides the figures
+COMPUTES = ("papers", "lab", "network", "routers", "planning", "relevance")  # the rooms whose code makes the figures
 
 
 @dataclass(eq=False)
@@ -45,14 +45,14 @@ class PaperService:
         """Recompute one paper, in seconds to minutes. Raises UnknownNameError."""
         if paper not in PAPERS:
             raise UnknownNameError(f"There is no paper {paper!r}; choose one of: {', '.join(PAPERS)}.")
-        of = PAPERS[paper]
-        tables, charts = of.results(material)
+        entry = PAPERS[paper]
+        tables, charts = entry.results(material)
         return Report(
             id=paper,
-            name=of.name,
-            title=of.title,
-            about=of.about,
-            catalogs={name: self._fingerprint(name) for name in of.catalogs},
+            name=entry.name,
+            title=entry.title,
+            about=entry.about,
+            catalogs={name: self._fingerprint(name) for name in entry.catalogs},
             seed=material.seed,
             versions={name: version(name) for name in COMPUTING},
             code=code_version(),
@@ -69,8 +69,8 @@ class PaperService:
         poisoned: Path | None = None,
         say: Callable[[str], None] = lambda _: None,
     ) -> Material:
-        """What papers are computed over. `say` gets the step under way. A set model is asked at most `model_tasks` questions for each row
-        that needs it."""
+        """The data of the papers. `say` gets the current step. A set model is asked at most `model_tasks` questions for each of its
+        rows."""
         return Material(
             context=self.catalogs.context,
             tasks=self._tasks,
@@ -95,7 +95,7 @@ class PaperService:
         return file
 
     def report(self, paper: str) -> Report | None:
-        """The newest report with what a model measured before, None without one. Raises WayfareError if its file cannot be read."""
+        """The newest report with stored rows of a model, None without a report. Raises WayfareError if its file cannot be read."""
         file = self.folder / f"{paper}.json"
         try:
             return with_kept(_read(file, file.stat().st_mtime_ns), kept_rows(self.folder).get(paper, {}))
@@ -103,15 +103,15 @@ class PaperService:
             return None
 
     def outdated(self, report: Report) -> tuple[str, ...]:
-        """The catalogs that have changed or gone since the report was made."""
-        return tuple(name for name, made in report.catalogs.items() if self._fingerprint(name) != made)
+        """The catalogs that have changed or are gone since the report was made."""
+        return tuple(name for name, fingerprint in report.catalogs.items() if self._fingerprint(name) != fingerprint)
 
     def _fingerprint(self, catalog: str) -> str:
         return CatalogDigest.of(self.catalogs.catalog(catalog), self.catalogs.statistics(catalog)).fingerprint
 
     def _tasks(self, name: str) -> tuple[Task, ...]:
-        shipped = {testbed: path for testbed in (ATTENTION, SEARCH) for path in TASK_SETS[testbed].values()}
-        return self.lab.read_tasks(shipped.get(name, sample_catalog.TASKS_DIR / f"{name}.jsonl"))
+        paths = {testbed: path for testbed in (ATTENTION, SEARCH) for path in TASK_SETS[testbed].values()}
+        return self.lab.read_tasks(paths.get(name, sample_catalog.TASKS_DIR / f"{name}.jsonl"))
 
     def _decide(
         self,
@@ -123,10 +123,10 @@ class PaperService:
         hint: str = "",
         preset: str = "",
     ) -> Decision:
-        published = {} if preset else {"similarity": VIEW_WEIGHTS}
-        chosen = self.routing.parameters(router, {**published, **(settings or {})}, preset=preset or DEFAULT_PRESET)
+        retrieval = {} if preset else {"similarity": VIEW_WEIGHTS}
+        parameters = self.routing.parameters(router, {**retrieval, **(settings or {})}, preset=preset or DEFAULT_PRESET)
         return self.routing.route(
-            text, catalog=catalog, router=router, parameters=chosen, server_hint=hint, record=False
+            text, catalog=catalog, router=router, parameters=parameters, server_hint=hint, record=False
         )
 
     def _world(self, profile: str, steps: int, seed: int, as_asked: bool) -> World:

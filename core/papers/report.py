@@ -1,4 +1,4 @@
-"""Reports of papers: tables and figures with ours beside them, as JSON files for the Papers page, and what they are computed over."""
+"""Reports of papers: tables and figures with ours beside them, as JSON files for the Papers page."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ Value = float | str | None
 Settings = Mapping[str, bool | int | float | str]
 """Parameters of a router by name."""
 AS_IT_IS = -1
-"""Digits of a column whose figures are written as they are, 5 and 0.0025."""
+"""Digits of a column of unrounded figures, 5 and 0.0025."""
 
 
 class Kind(StrEnum):
     """The origin of a row of ours."""
 
     EXACT = "exact"
-    """A formula of the paper on its own numbers; it has to give the printed digits."""
+    """A formula of the paper on its own numbers; it must give the printed digits."""
     OURS = "ours"
-    """The same experiment on our catalog and tasks; no reproduction."""
+    """The experiment on our catalog and tasks; not a reproduction."""
     MODEL = "model"
-    """A part of it needs a language model."""
+    """A part of the experiment needs a language model."""
     NOT = "not"
-    """Not recomputed; the row says what is missing."""
+    """Not recomputed; the row says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A measure. `digits` are the printed ones. `slack` is what the rounding of the figures that it is computed from may add. `clocked`
-    columns are measured times, which a second run does not repeat.
+    """A measure. `digits` is the number of printed digits. `slack` is the error from the rounding of its source figures. `clocked` columns
+    are measured times, which a second run does not repeat.
     """
 
     key: str
@@ -50,8 +50,8 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A page with its query, to try something. With a `router` its knobs are those of a preset and `settings`. `says` is what it opens
-    where that is not the experiment itself.
+    """A page with its query, to try an experiment. A `router` has the knobs of a preset and `settings`. `says` names the target if it is
+    not the experiment itself.
     """
 
     page: str
@@ -64,7 +64,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Each measure as (theirs, ours) by the column's key. `why` says what is missing or differs in this row. `model` is the language
+    """Each measure as (theirs, ours) by the column's key. `why` says why figures are missing or differ. `model` is the language
     model of our side.
     """
 
@@ -93,7 +93,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """One line, or one group of bars. `theirs` marks what the paper prints, `clocked` measured times."""
+    """One line, or one group of bars. `theirs` marks printed figures, `clocked` measured times."""
 
     name: str
     x: tuple[float | str, ...]
@@ -121,7 +121,7 @@ class Chart:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """One paper: its subject, tables and figures, and all that repeats them. `catalogs` are fingerprints by name, `code` is the hash of
+    """One paper: its subject, tables and figures, and all their inputs. `catalogs` are fingerprints by name, `code` is the hash of
     the source files that computed it.
     """
 
@@ -146,11 +146,11 @@ class Report:
         try:
             return _adapter().validate_json(data)
         except ValidationError as error:
-            where = ".".join(map(str, error.errors()[0]["loc"]))
-            raise WayfareError(f"{source} is no report of a paper (at {where}); run `make papers` again.") from None
+            place = ".".join(map(str, error.errors()[0]["loc"]))
+            raise WayfareError(f"{source} is no report of a paper (at {place}); run `make papers` again.") from None
 
     def repeatable(self) -> dict[str, Any]:
-        """Everything but measured times and the code's hash: the same for the same catalogs, seed and versions."""
+        """Everything but measured times and the code's hash: equal for equal catalogs, seeds and versions."""
         document: dict[str, Any] = _adapter().dump_python(self, mode="json")
         del document["code"]
         for table in document["tables"]:
@@ -163,7 +163,7 @@ class Report:
 
 
 def agrees(column: Column, theirs: Value, ours: Value) -> bool:
-    """Whether ours, rounded as the paper rounds, is what it prints. A half may be rounded either way. Nothing printed always agrees.
+    """Whether ours, rounded as the paper rounds, is the printed figure. A half may be rounded either way. A missing figure agrees.
 
     >>> cost = Column("c", "C", digits=2)
     >>> agrees(cost, 1.78, 1.7816), agrees(cost, 1.78, 1.786), agrees(cost, "Yes", "Yes")
@@ -180,7 +180,7 @@ NOISE = 0.02
 
 
 def moved(column: Column, stored: Value, made: Value) -> bool:
-    """Whether a figure of ours changed by more than its noise: 2 % of it or one unit of the last digit, of which the greater.
+    """Whether a figure of ours changed by more than its noise: the greater of 2 % of it and one unit of the last digit.
 
     Results are deterministic on one machine. On another one the last bits of an embedding may turn a close decision.
 
@@ -196,19 +196,19 @@ def moved(column: Column, stored: Value, made: Value) -> bool:
 
 
 def moved_cells(stored: Report, made: Report) -> list[str]:
-    """The cells that moved from one report to the next, in words. Rows of a model, and rows that only one of them
-    has, do not count."""
-    before = {(table.id, row.name): row.values for table in stored.tables for row in table.rows}
+    """The cells that moved from one report to the next, in words. Rows of a model, and rows of one report only, do not
+    count."""
+    old_cells = {(table.id, row.name): row.values for table in stored.tables for row in table.rows}
     return [
         f"{table.title}, {row.name}, {column.title}: {old} -> {new}"
         for table in made.tables for row in table.rows if row.kind is not Kind.MODEL for column in table.columns
-        if (old := before.get((table.id, row.name), row.values).get(column.key, (None, None))[1])
+        if (old := old_cells.get((table.id, row.name), row.values).get(column.key, (None, None))[1])
         != (new := row.values.get(column.key, (None, None))[1]) and moved(column, old, new)
     ]  # fmt: skip
 
 
 def rounded(value: float | None, digits: int = 6) -> float | None:
-    """Six significant digits, the same on every machine. None for a number that is not finite.
+    """Six significant digits, equal on all machines. None for a number that is not finite.
 
     >>> rounded(1 / 3), rounded(float("nan"))
     (0.333333, None)
@@ -218,12 +218,12 @@ def rounded(value: float | None, digits: int = 6) -> float | None:
 
 def pair(theirs: Value, ours: Value) -> tuple[Value, Value]:
     """A cell, ours rounded for the file."""
-    printed = float(theirs) if isinstance(theirs, float | int) else theirs
-    return printed, rounded(float(ours)) if isinstance(ours, float | int) else ours
+    their_value = float(theirs) if isinstance(theirs, float | int) else theirs
+    return their_value, rounded(float(ours)) if isinstance(ours, float | int) else ours
 
 
 def ours(name: str, found: Mapping[str, Value], printed: Mapping[str, Value] | None = None, **more: Any) -> Row:
-    """A row of the same experiment on our data: what was `found` beside what the paper has `printed`."""
+    """A row of the experiment on our data: the `found` figures beside the `printed` ones of the paper."""
     return Row(name, Kind.OURS, {key: pair((printed or {}).get(key), value) for key, value in found.items()}, **more)
 
 
@@ -238,10 +238,10 @@ def number(value: Value) -> float | None:
 
 @cache
 def _adapter() -> TypeAdapter[Report]:
-    return TypeAdapter(Report)  # takes a while to make, so on first use
+    return TypeAdapter(Report)  # on first use, because it is slow to make
 
 
-# What a language model measured, in a file of its own: it takes hours, so that a new report takes it over. `tests/benchmarks/by_model.py` makes it
+# Rows of a language model, in their own file. They take hours, so a new report keeps them. `tests/benchmarks/by_model.py` makes them
 
 FILE = "by_model.json"
 Rows = Mapping[str, Sequence[Row]]
@@ -255,13 +255,13 @@ def kept_rows(folder: Path) -> KEPT:
 
 
 def with_kept(report: Report, rows: Rows) -> Report:
-    """A report with the kept rows in place of those without a figure of ours, and behind the others."""
+    """A report with the kept rows in place of its rows without our figures, and after the others."""
 
     def filled(table: Table) -> Table:
-        kept = {row.name: row for row in rows.get(table.id, ())}
-        own = [kept.pop(row.name, row) if _empty(row) else row for row in table.rows]
-        names = {row.name for row in own}
-        return replace(table, rows=(*own, *(row for row in kept.values() if row.name not in names)))
+        kept_by_name = {row.name: row for row in rows.get(table.id, ())}
+        table_rows = [kept_by_name.pop(row.name, row) if _empty(row) else row for row in table.rows]
+        names = {row.name for row in table_rows}
+        return replace(table, rows=(*table_rows, *(row for row in kept_by_name.values() if row.name not in names)))
 
     return replace(report, tables=tuple(map(filled, report.tables)))
 

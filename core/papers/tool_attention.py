@@ -23,7 +23,7 @@ from core.papers.tool_attention_parts import TURNS, by_words, preconditions, ses
 from core.papers.tool_attention_reference import COUNTED, reference
 from sample_catalog.testbeds import CURATED
 
-# Section 5.2: the threshold that labelled tasks ask for
+# Section 5.2: the threshold fitted to labelled tasks
 
 TASK_SETS = {
     "sample, sub-tasks": (SAMPLE, "subtasks"),
@@ -34,9 +34,9 @@ TASK_SETS = {
 
 def _fitted(material: Material, catalog: str, name: str) -> ThresholdSweep:
     tasks = material.tasks(name)
-    made = [material.decide(task.subtask, catalog, "tool_attention", hint=task.server_hint) for task in tasks]
-    right = np.array([[tool in task.relevant for tool in made[0].tools.ids] for task in tasks], dtype=np.bool_)
-    return calibrate(np.array([d.tools.utility for d in made]), right, k=10)
+    decisions = [material.decide(task.subtask, catalog, "tool_attention", hint=task.server_hint) for task in tasks]
+    right = np.array([[tool in task.relevant for tool in decisions[0].tools.ids] for task in tasks], dtype=np.bool_)
+    return calibrate(np.array([d.tools.utility for d in decisions]), right, k=10)
 
 
 def thresholds(material: Material, link: Link) -> Table:
@@ -45,8 +45,8 @@ def thresholds(material: Material, link: Link) -> Table:
         material.say(f"Tool Attention: threshold on {name}")
         fit = _fitted(material, catalog, tasks)
         paper = next(point for point in fit.points if point.theta == 0.28)
-        found = {"theta": fit.best.theta, "f": fit.best.f1, "f28": paper.f1}
-        rows.append(ours(name, found, {"theta": "0.22–0.32"}))
+        values = {"theta": fit.best.theta, "f": fit.best.f1, "f28": paper.f1}
+        rows.append(ours(name, values, {"theta": "0.22–0.32"}))
     return Table(
         "5.2", "Section 5.2 · the fitted threshold", "θ from 0.10 to 0.50 by 0.02, the best F1.", "100 to 200 labelled pairs of a deployment",
         "labelled tasks of the sample and of the testbed", (Column("theta", "θ", 2), Column("f", "F1", 2), Column("f28", "F1 at 0.28", 2)), tuple(rows),
@@ -66,7 +66,7 @@ def sweep(material: Material, link: Link) -> Chart:
     return Chart("theta", title, about, "θ", "share", "line", series, link=link)
 
 
-# Section 7.6: how often tools with poisoned descriptions come before the model
+# Section 7.6: how often tools with poisoned descriptions reach the model
 
 
 def poisoned(material: Material, tasks: Sequence[Task]) -> Table:
@@ -98,7 +98,7 @@ def poisoned(material: Material, tasks: Sequence[Task]) -> Table:
 def with_strangers(base: Catalog, lines: Sequence[str]) -> tuple[Catalog, tuple[str, ...]]:
     """A catalog with poisoned servers among its own, and the ids of their tools. Each line is a case as JSON.
 
-    Only cases of one server are taken; those of two show a name that imitates another.
+    Takes only cases of one server. Cases of two servers show a name that imitates another.
     """
     cases = [json.loads(line) for line in lines]
     servers = [
@@ -111,8 +111,8 @@ def with_strangers(base: Catalog, lines: Sequence[str]) -> tuple[Catalog, tuple[
 
 
 def _kept_out(material: Material, catalog: str, strangers: Sequence[str], tasks: Sequence[Task], router: str) -> float:
-    made = [material.decide(task.subtask, catalog, router) for task in tasks]
-    return float(1 - np.mean([active_alone(decision, strangers) for decision in made]))
+    decisions = [material.decide(task.subtask, catalog, router) for task in tasks]
+    return float(1 - np.mean([active_alone(decision, strangers) for decision in decisions]))
 
 
 def active_alone(decision: Decision, strangers: Sequence[str]) -> NDArray[np.bool_]:
@@ -121,8 +121,8 @@ def active_alone(decision: Decision, strangers: Sequence[str]) -> NDArray[np.boo
     rows = np.isin(tools.ids, strangers)
     passed = ~np.isin(tools.dropped, [DROPS.index(Drop.BELOW_THRESHOLD), DROPS.index(Drop.GATED)])
     others = np.sort(tools.utility[passed & ~rows])
-    before = len(others) - np.searchsorted(others, tools.utility[rows], side="right")
-    return passed[rows] & (before < k)
+    ahead = len(others) - np.searchsorted(others, tools.utility[rows], side="right")
+    return passed[rows] & (ahead < k)
 
 
 # Tokens, utilisation and ablations
@@ -167,7 +167,7 @@ AUDITS = {  # its Table 1: tokens a turn, share of a context of 200,000 in perce
 INFERRED = Context(15_425, 409)
 PHASE_ONE = 4_820  # tokens of all summaries
 EACH_SUMMARY, EACH_TOOL = 40, 400  # tokens of a summary and of a definition
-SHOWS_ALL = {"full_catalog", "static_pruning", "cli_lazy"}  # of the tools that they let through, beyond the candidates
+SHOWS_ALL = {"full_catalog", "static_pruning", "cli_lazy"}  # show all tools that they let through
 TOTAL = 47_312
 THEIRS = "120 made-up tools of six servers, 500 made-up tasks; tokens counted with cl100k_base"
 OURS = "our testbed attention-120 (the same six servers and sizes, texts of ours), 47 labelled tasks; cl100k_base"
@@ -179,15 +179,15 @@ TRY = Link("route", {"q": "find the open pull requests labelled bug", "catalog":
 
 
 def results(material: Material) -> tuple[tuple[Table, ...], tuple[Chart, ...]]:
-    """Table 1 and those of sections 6.2, 7.1 to 7.3, 5.2, 7.6; the utilisation curve of section 7.4."""
+    """Table 1 and the tables of sections 6.2, 7.1 to 7.3, 5.2, 7.6; the utilisation curve of section 7.4."""
     tasks = [task for task in material.tasks(ATTENTION) if task.relevant]
     rows: list[tuple[Variant, float, float]] = []
     everything = cached = 0
     for variant in VARIANTS:
         material.say(f"Tool Attention: {variant.name}")
-        made = [material.decide(task.subtask, ATTENTION, variant.router, variant.settings) for task in tasks]
-        rows.append((variant, fmean(d.exposure.exposed for d in made), 100 * reach(made, tasks)))
-        everything, cached = made[0].tokens["baseline"], made[0].exposure.cached
+        decisions = [material.decide(task.subtask, ATTENTION, variant.router, variant.settings) for task in tasks]
+        rows.append((variant, fmean(d.exposure.exposed for d in decisions), 100 * reach(decisions, tasks)))
+        everything, cached = decisions[0].tokens["baseline"], decisions[0].exposure.cached
     material.say("Tool Attention: TF-IDF, preconditions")
     parts = (*preconditions(material, tasks, reach), by_words(material, tasks))
     tables = (
@@ -199,9 +199,9 @@ def results(material: Material) -> tuple[tuple[Table, ...], tuple[Chart, ...]]:
 
 def reach(made: Sequence[Decision], tasks: Sequence[Task]) -> float:
     """The share of the labelled tools that are before the model, as definitions or as lines of a search."""
-    shown = {DROPS.index(Drop.OUTRANKED), KEPT} if made[0].router in SHOWS_ALL else {KEPT}
+    shown_codes = {DROPS.index(Drop.OUTRANKED), KEPT} if made[0].router in SHOWS_ALL else {KEPT}
     right = [(d, d.tools.ids.index(tool)) for d, task in zip(made, tasks, strict=True) for tool in task.relevant]
-    return fmean(int(d.tools.dropped[row]) in shown for d, row in right)
+    return fmean(int(d.tools.dropped[row]) in shown_codes for d, row in right)
 
 
 def _audits() -> Table:
@@ -220,14 +220,14 @@ def _testbed(material: Material) -> Table:
     tokens = np.asarray(context.tool_tokens)
     rows: list[Row] = []
     for server, (count, mean) in SERVERS.items():
-        mine = context.tool_server == context.server_names.index(server)
-        found = {"n": float(mine.sum()), "t": float(tokens[mine].mean())}
-        rows.append(ours(server, found, {"n": float(count), "t": float(mean)}))
-    added = sum(count * mean for count, mean in SERVERS.values())
+        mask = context.tool_server == context.server_names.index(server)
+        values = {"n": float(mask.sum()), "t": float(tokens[mask].mean())}
+        rows.append(ours(server, values, {"n": float(count), "t": float(mean)}))
+    total = sum(count * mean for count, mean in SERVERS.values())
     rows += [
         ours("all definitions, counted", {"n": len(tokens), "t": float(tokens.mean())}, {"n": 120.0, "t": 394.0}),
-        Row("all definitions, by their table", Kind.EXACT, {"n": (120.0, 120.0), "t": pair(394.0, added / 120)},
-            why=f"The lines add up to {added:,} tokens, the total says {TOTAL:,}, and the published reference code makes {COUNTED['B1 full schema']:,}."),
+        Row("all definitions, by their table", Kind.EXACT, {"n": (120.0, 120.0), "t": pair(394.0, total / 120)},
+            why=f"The lines add up to {total:,} tokens, the total says {TOTAL:,}, and the published reference code makes {COUNTED['B1 full schema']:,}."),
     ]  # fmt: skip
     return Table(
         "6.2", "Section 6.2 · the testbed", "Tools of each server and the mean tokens of a definition.", THEIRS, OURS,
@@ -238,14 +238,14 @@ def _testbed(material: Material) -> Table:
 
 def _tokens(rows: Sequence[tuple[Variant, float, float]], everything: int) -> Table:
     context = Context()
-    found: list[Row] = []
-    for variant, exposed, reached in rows[:5]:
+    table_rows: list[Row] = []
+    for variant, exposed, share in rows[:5]:
         rho = utilisation(context.task_tokens, exposed, context.system_tokens)
         saved = rounded(100 * (1 - variant.published / TOTAL), 3)
-        printed = {"t": variant.published, "saved": saved, "rho": variant.rho}
-        measured = {"t": exposed, "saved": 100 * (1 - exposed / everything), "rho": rho, "shown": reached}
+        published = {"t": variant.published, "saved": saved, "rho": variant.rho}
+        values = {"t": exposed, "saved": 100 * (1 - exposed / everything), "rho": rho, "shown": share}
         link = Link(TRY.page, TRY.query, router=variant.router, settings=variant.settings)
-        found.append(ours(variant.name, measured, printed, link=link))
+        table_rows.append(ours(variant.name, values, published, link=link))
     columns = (
         Column("t", "Tokens a turn", 0),
         Column("saved", "Saved", 1, "%"),
@@ -254,16 +254,16 @@ def _tokens(rows: Sequence[tuple[Variant, float, float]], everything: int) -> Ta
     )
     return Table(
         "7.1", "Section 7.1 · tokens a turn", "What each method puts before the model; ρ is the share of the context that is left for the task, (3).",
-        THEIRS, OURS, columns, tuple(found),
+        THEIRS, OURS, columns, tuple(table_rows),
         differs="ρ needs the tokens of task and system, which are not printed; ours takes 15,000 and 500. The table below holds (3) against their figures. " + DIFFERS,
         link=TRY,
     )  # fmt: skip
 
 
 def rho_against_formula() -> Table:
-    """What (3) gives for the printed tokens, and what the printed figures of rho would need."""
+    """The rho of (3) for the printed tokens, and the tokens that the printed rho needs."""
     task, system = INFERRED.task_tokens, INFERRED.system_tokens
-    mine = VARIANTS[4]
+    variant = VARIANTS[4]
 
     def by_formula(tokens: float) -> float:
         return utilisation(task, tokens, system)
@@ -273,11 +273,11 @@ def rho_against_formula() -> Table:
 
     rows = [Row(f"{v.name}, ρ", Kind.EXACT, {"rho": pair(v.rho, by_formula(v.published))}) for v in VARIANTS[:5]]
     rows += [
-        Row("Tool Attention, ρ with phase 1", Kind.EXACT, {"rho": pair(mine.rho, by_formula(mine.published + PHASE_ONE))},
+        Row("Tool Attention, ρ with phase 1", Kind.EXACT, {"rho": pair(variant.rho, by_formula(variant.published + PHASE_ONE))},
             why=f"Its prompt has the {PHASE_ONE:,} tokens of all summaries as well (section 6.1)."),
-        Row("Tool Attention, ρ of 1,000 tools", Kind.EXACT, {"rho": pair(0.87, by_formula(1000 * EACH_SUMMARY + mine.published))},
+        Row("Tool Attention, ρ of 1,000 tools", Kind.EXACT, {"rho": pair(0.87, by_formula(1000 * EACH_SUMMARY + variant.published))},
             why=f"Section 7.4: at least 0.87. A summary has about {EACH_SUMMARY} tokens (section 4.4)."),
-        Row("Tool Attention, tokens that ρ = 0.91 needs", Kind.EXACT, {"n": pair(float(mine.published), round(tokens_for(0.91)))}),
+        Row("Tool Attention, tokens that ρ = 0.91 needs", Kind.EXACT, {"n": pair(float(variant.published), round(tokens_for(0.91)))}),
         Row("Full schema, tools at which ρ falls to 0.3", Kind.EXACT, {"n": pair(50.0, round(tokens_for(0.3) / EACH_TOOL))},
             why=f"Section 7.4, definitions of {EACH_TOOL} tokens."),
         Row("Full schema, tokens of the task at turn 30", Kind.EXACT, {"n": pair(200_000.0, round(0.24 / 0.76 * (TURNS * TOTAL + system)))},
@@ -286,30 +286,32 @@ def rho_against_formula() -> Table:
     return Table(
         "3", "Equation (3) against the table of ρ", "ρ = C_task / (C_task + tax + C_sys). The same two unknown figures have to give every line.",
         "ρ at turn 30 in its main results, and section 7.4", f"(3) with {task:,} tokens of task and {system} of system", (Column("rho", "ρ", 2, slack=0.0006), Column("n", "Number", 0)), tuple(rows),
-        differs=f"The formula and the figures contradict each other. The two unknowns are those that fit the four baselines best. Then {mine.published:,} tokens give 0.85 and "
+        differs=f"The formula and the figures contradict each other. The two unknowns are those that fit the four baselines best. Then {variant.published:,} tokens give 0.85 and "
         "not 0.91: with fewer tokens than simple retrieval and five times those of CLI lazy discovery, ρ is nearer to the former. The summaries of phase 1 are not in it, and "
         "with them ρ of a large catalog is far below the text's.",
     )  # fmt: skip
 
 
 def _ablation(rows: Sequence[tuple[Variant, float, float]], cached: int, parts: Sequence[Row]) -> Table:
-    found = [
+    table_rows = [
         ours(
-            variant.name, {"t": exposed, "shown": reached}, {"t": variant.published},
+            variant.name, {"t": exposed, "shown": share}, {"t": variant.published},
             link=Link(TRY.page, TRY.query, router="tool_attention", settings=variant.settings),
         )
-        for variant, exposed, reached in rows[4:]
+        for variant, exposed, share in rows[4:]
     ]  # fmt: skip
-    found.append(ours("phase 1, all summaries", {"t": cached}, {"t": PHASE_ONE}))
-    found += parts
-    found.append(Row("MPNet-base", Kind.NOT, {"t": (2_371.0, None)}, why="The encoder does not come with Wayfare."))
+    table_rows.append(ours("phase 1, all summaries", {"t": cached}, {"t": PHASE_ONE}))
+    table_rows += parts
+    table_rows.append(
+        Row("MPNet-base", Kind.NOT, {"t": (2_371.0, None)}, why="The encoder does not come with Wayfare.")
+    )
     columns = (Column("t", "Tokens a turn", 0), Column("shown", "Right tools shown", 0, "%"))
     title, about = "Section 7.3 · ablations", "Tool Attention with other parameters."
-    return Table("7.3", title, about, THEIRS, OURS, columns, tuple(found), differs=DIFFERS, link=TRY)
+    return Table("7.3", title, about, THEIRS, OURS, columns, tuple(table_rows), differs=DIFFERS, link=TRY)
 
 
 def _projected() -> Table:
-    printed = {
+    published = {
         "B1 full schema": (3.21, 43.2),
         "B2 static pruning": (3.35, 48.0),
         "B3 simple retrieval": (3.89, 68.7),
@@ -317,7 +319,7 @@ def _projected() -> Table:
     }
     rows = tuple(
         Row(name, Kind.MODEL, {"mean": (mean, None), "share": (share, None)}, why="Projected from tokens by the paper, not measured; needs a model and a judge.")
-        for name, (mean, share) in printed.items()
+        for name, (mean, share) in published.items()
     )  # fmt: skip
     return Table(
         "7.2", "Section 7.2 · reasoning quality (projected)", "Success, latency and quality in the paper follow from its token counts by curves that it does not print.",
@@ -328,12 +330,12 @@ def _projected() -> Table:
 def _curve(rows: Sequence[tuple[Variant, float, float]], cached: int) -> Chart:
     """rho over the size of a catalog, definitions of the paper's mean size."""
     sizes = (10, 20, 50, 80, 92, 120, 200, 500, 1000, 2000)
-    context, each = Context(), TOTAL / 120
+    context, tool_tokens = Context(), TOTAL / 120
     exposed, summary = rows[4][1], cached / 120
     lines = {
-        "all definitions": [size * each for size in sizes],
-        "Tool Attention, phases 1 and 2": [size * summary + min(exposed, size * each) for size in sizes],
-        "Tool Attention, phase 2 alone": [min(exposed, size * each) for size in sizes],
+        "all definitions": [size * tool_tokens for size in sizes],
+        "Tool Attention, phases 1 and 2": [size * summary + min(exposed, size * tool_tokens) for size in sizes],
+        "Tool Attention, phase 2 alone": [min(exposed, size * tool_tokens) for size in sizes],
     }
     series = [
         Series(

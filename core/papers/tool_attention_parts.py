@@ -1,4 +1,4 @@
-"""Tool Attention without its parts: words instead of meanings (TF-IDF), preconditions, and what a cache saves over a long session."""
+"""Tool Attention without its parts: words instead of meanings (TF-IDF), preconditions, and a cache's savings over a long session."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ Reach = Callable[[Sequence[Decision], Sequence[Task]], float]
 
 
 def by_words(material: Material, tasks: Sequence[Task]) -> Row:
-    """The same gate over the cosine of TF-IDF vectors of stems instead of sentence embeddings."""
+    """The gate over the cosine of TF-IDF vectors of stems instead of sentence embeddings."""
     context = material.context(ATTENTION)
     vectors = tf_idf([*pool(context.catalog.tools, MAX_TOKENS).texts, *(task.subtask for task in tasks)])
     cosine = vectors[len(context.tool_ids) :] @ vectors[: len(context.tool_ids)].T
     active = [top(row, row, context.tool_order, K) & (row >= THETA) for row in cosine]
-    shown = [
-        kept[context.catalog.tool_row[tool]] for kept, task in zip(active, tasks, strict=True) for tool in task.relevant
+    hits = [
+        mask[context.catalog.tool_row[tool]] for mask, task in zip(active, tasks, strict=True) for tool in task.relevant
     ]
-    tokens = fmean(float(context.tool_tokens[kept].sum()) for kept in active)
-    found = {"t": tokens, "shown": 100 * fmean(shown)}
-    return ours("TF-IDF", found, {"t": 2_410.0}, why="Cosines of TF-IDF over stems; the same θ and k.")
+    tokens = fmean(float(context.tool_tokens[mask].sum()) for mask in active)
+    values = {"t": tokens, "shown": 100 * fmean(hits)}
+    return ours("TF-IDF", values, {"t": 2_410.0}, why="Cosines of TF-IDF over stems; the same θ and k.")
 
 
 def tf_idf(texts: Sequence[str]) -> NDArray[np.float64]:
@@ -54,21 +54,21 @@ def tf_idf(texts: Sequence[str]) -> NDArray[np.float64]:
 
 
 def preconditions(material: Material, tasks: Sequence[Task], reach: Reach) -> tuple[Row, Row]:
-    """With and without preconditions: a tool that writes needs its server's scope, and the agent holds the scopes that its task needs."""
+    """With and without preconditions. A tool that writes needs its server's scope. The agent holds the scopes that its task needs."""
     base = material.context(ATTENTION).catalog
-    guarded = Catalog(f"{base.name} with scopes", tuple(map(_guarded, base.servers)))
-    material.add_catalog(guarded)
+    catalog = Catalog(f"{base.name} with scopes", tuple(map(_guarded, base.servers)))
+    material.add_catalog(catalog)
     rows: list[Row] = []
     for name, theirs, checked in (
         ("with preconditions on writing tools", 2_368, True),
         ("w/o preconditions", 2_462, False),
     ):
-        made = [
-            material.decide(task.subtask, guarded.name, "tool_attention", {"preconditions": checked, "scopes": _scopes(task)}) for task in tasks
+        decisions = [
+            material.decide(task.subtask, catalog.name, "tool_attention", {"preconditions": checked, "scopes": _scopes(task)}) for task in tasks
         ]  # fmt: skip
-        found = {"t": fmean(d.exposure.exposed for d in made), "shown": 100 * reach(made, tasks)}
+        values = {"t": fmean(d.exposure.exposed for d in decisions), "shown": 100 * reach(decisions, tasks)}
         why = "The paper does not say which it has. Ours: a tool that writes needs the scope of its server."
-        rows.append(ours(name, found, {"t": theirs}, why=why if checked else ""))
+        rows.append(ours(name, values, {"t": theirs}, why=why if checked else ""))
     return rows[0], rows[1]
 
 
@@ -84,18 +84,22 @@ def _scopes(task: Task) -> str:
 
 
 def session(exposed: float, cached: float, definitions: float, context: Context) -> Table:
-    """A session of 30 turns: how much of its input a provider's prompt cache has. Phase 1 and definitions are prefix, phase 2 is not."""
+    """The share of a session's input, over 30 turns, in a provider's prompt cache. Phase 1 and definitions are prefix, phase 2 is not."""
     tokens = {  # name: printed hits, prefix and phase 2 by their and by our tokens
         "Tool Attention": (84.0, (4_820, 2_368), (cached, exposed)),
         "full schema, the list never changes": (22.0, (47_312, 0), (definitions, 0.0)),
     }
     rows = [
-        Row(name, Kind.OURS, {"hit": pair(printed, 100 * hit_rate(context, *theirs)), "mine": pair(None, 100 * hit_rate(context, *ours))})
-        for name, (printed, theirs, ours) in tokens.items()
+        Row(name, Kind.OURS, {"hit": pair(published, 100 * hit_rate(context, *theirs)), "mine": pair(None, 100 * hit_rate(context, *ours))})
+        for name, (published, theirs, ours) in tokens.items()
     ]  # fmt: skip
-    changed = 1 - 0.22 / hit_rate(context, 47_312, 0)
+    changed_share = 1 - 0.22 / hit_rate(context, 47_312, 0)
     rows.append(
-        Row("full schema, turns with a changed list that 22 % means", Kind.OURS, {"changed": pair(None, 100 * changed)})
+        Row(
+            "full schema, turns with a changed list that 22 % means",
+            Kind.OURS,
+            {"changed": pair(None, 100 * changed_share)},
+        )
     )
     columns = (
         Column("hit", "Hits, their tokens", 0, "%"),
@@ -110,11 +114,11 @@ def session(exposed: float, cached: float, definitions: float, context: Context)
 
 
 def hit_rate(context: Context, prefix: float, anew: float, turns: int = TURNS) -> float:
-    """The share of input tokens from the second turn on that stand in an unchanged prefix, over those of all turns.
+    """The input tokens of an unchanged prefix, from the second turn on, as a share of all input tokens.
 
     >>> round(hit_rate(Context(300, 0), 100, 10, turns=3), 2)  # cached: 0, 200, 300; sent: 210, 310, 410
     0.54
     """
     message = context.task_tokens / turns
-    kept = [context.system_tokens + prefix + message * turn for turn in range(turns)]
-    return sum(kept[1:]) / sum(one + message + anew for one in kept)
+    prefix_sizes = [context.system_tokens + prefix + message * turn for turn in range(turns)]
+    return sum(prefix_sizes[1:]) / sum(size + message + anew for size in prefix_sizes)

@@ -1,8 +1,8 @@
-"""Values of the required arguments of a tool from the words of a question, by rules: every one has to be there without doubt.
+"""Takes the values of a tool's required arguments from the words of a question, by rules. A doubtful value counts as missing.
 
 A number, date, file, address or quoted text goes to the argument of its kind; several of a kind are taken in order if there are as
-many as arguments. A choice is taken if one of its values is named. Two ends of a conversion or a way go to the arguments whose names
-say which end they are ("300 miles to kilometres", "from Bern to Rome"), a capitalised place to the one argument that asks for a place.
+many as arguments. A choice is taken if one of its values is named. Two ends of a conversion or a route go to the arguments whose names
+say which end they are ("300 miles to kilometres", "from Bern to Rome"), a capitalised place to the only argument that asks for a place.
 A search text is the sub-task itself. Everything else is missing. Of the optional arguments only ends, places and time zones are
 filled: the server's default would answer for another place.
 """
@@ -63,10 +63,10 @@ _NO_PLACE = re.compile(rf"(?:{MONTHS}|{DAYS})\b", re.IGNORECASE)
 
 
 def filled(schema: Mapping[str, Any] | None, query: str, server: str = "") -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Returns the required arguments that a question gives, and the missing ones with their kinds.
+    """Returns the required arguments that a question gives, and the missing arguments with their kinds.
 
-    The one text that is left takes the one capitalised name that is left, or else the one date, long number, address or quote. The name of
-    the `server` is none. Several texts that are left take as many dates, in order. Only a text that is named after a time takes a date.
+    A single remaining text takes the single remaining capitalised name, or else the single date, long number, address or quote. The name
+    of the `server` does not count. Several remaining texts take as many dates, in order. Only a text named after a time takes a date.
 
     >>> schema = {"properties": {"value": {"type": "number"}, "unit": {"enum": ["mile", "km"]}}, "required": ["value", "unit"]}
     >>> filled(schema, "what is 300 mile")
@@ -84,24 +84,26 @@ def filled(schema: Mapping[str, Any] | None, query: str, server: str = "") -> tu
     >>> filled({"properties": ends, "required": list(ends)}, "how many days from 2026-11-01 to 2026-11-26")
     ({'first': '2026-11-01', 'last': '2026-11-26'}, ())
     """
-    found, missing = _found(schema, query)
-    required, named = _required(schema), words(server).lower().split()
-    texts = [name for name, one in required.items() if name in missing and _is_text(name, one)]
+    arguments, missing = _found(schema, query)
+    required, server_words = _required(schema), words(server).lower().split()
+    texts = [name for name, spec in required.items() if name in missing and _is_text(name, spec)]
     if len(texts) == len(missing):
         times = QuestionLiterals.of(query).of_kind("date or time")
-        dates = [day for day in times if day not in found.values()]
+        dates = [day for day in times if day not in arguments.values()]
         timed = {last_word(name) for name in texts} <= _TIMES
         if timed and len(dates) == len(texts) > 1:
-            return {**found, **dict(zip(texts, dates, strict=True))}, ()
+            return {**arguments, **dict(zip(texts, dates, strict=True))}, ()
         unused = [
-            one for one in in_no_argument(query, found) if one.lower() not in named and not _NO_TEXT.fullmatch(one)
+            literal
+            for literal in in_no_argument(query, arguments)
+            if literal.lower() not in server_words and not _NO_TEXT.fullmatch(literal)
         ]
-        unused = [one for one in unused if timed or one not in times]
-        left = [one for one in _proper_names(query) if one in unused] or unused
-        one_left = len(texts) == len(left) == 1 and last_word(texts[0]) not in _WRITTEN
-        if one_left and _admits(required[texts[0]], left[0]):
-            return {**found, texts[0]: left[0]}, ()
-    return found, tuple(f"{name} ({missing[name]})" for name in required if name in missing)
+        unused = [literal for literal in unused if timed or literal not in times]
+        candidates = [name for name in _proper_names(query) if name in unused] or unused
+        unambiguous = len(texts) == len(candidates) == 1 and last_word(texts[0]) not in _WRITTEN
+        if unambiguous and _admits(required[texts[0]], candidates[0]):
+            return {**arguments, texts[0]: candidates[0]}, ()
+    return arguments, tuple(f"{name} ({missing[name]})" for name in required if name in missing)
 
 
 def in_no_argument(query: str, arguments: Mapping[str, Any]) -> list[str]:
@@ -110,14 +112,14 @@ def in_no_argument(query: str, arguments: Mapping[str, Any]) -> list[str]:
     >>> in_no_argument("a flight from Berlin to Lisbon in May for 2 adults", {"adults": 2})
     ['Berlin', 'Lisbon', 'May']
     """
-    text, taken = (
+    text, used_text = (
         query[:READ_CHARACTERS],
         json.dumps(list(arguments.values()), ensure_ascii=False, default=str).lower(),
     )
-    of_kinds = [str(one).strip(QUOTES) for values in QuestionLiterals.of(text).values.values() for one in values]
-    found = dict.fromkeys(one for one in (*_proper_names(text), *of_kinds) if one.lower() not in taken)
-    whole = [one for one in found if not any(one != other and one in other for other in found)]
-    return sorted(whole, key=text.find)
+    of_kinds = [str(value).strip(QUOTES) for values in QuestionLiterals.of(text).values.values() for value in values]
+    names = dict.fromkeys(name for name in (*_proper_names(text), *of_kinds) if name.lower() not in used_text)
+    longest = [name for name in names if not any(name != other and name in other for other in names)]
+    return sorted(longest, key=text.find)
 
 
 def _proper_names(text: str) -> list[str]:
@@ -126,60 +128,60 @@ def _proper_names(text: str) -> list[str]:
     >>> _proper_names("Where is the Super Bowl shown in Germany in May?")
     ['Super Bowl', 'Germany']
     """
-    found = (re.sub(r"['’]s$", "", one[0].rstrip(".'’-")) for one in _INSIDE.finditer(text[:READ_CHARACTERS]))
-    return list(dict.fromkeys(name for name in found if name != "I" and not _NO_PLACE.match(name)))
+    names = (re.sub(r"['’]s$", "", match[0].rstrip(".'’-")) for match in _INSIDE.finditer(text[:READ_CHARACTERS]))
+    return list(dict.fromkeys(name for name in names if name != "I" and not _NO_PLACE.match(name)))
 
 
 def _found(schema: Mapping[str, Any] | None, query: str) -> tuple[dict[str, Any], dict[str, str]]:
-    literals, found, missing = QuestionLiterals.of(query), dict[str, Any](), dict[str, str]()
+    literals, values, missing = QuestionLiterals.of(query), dict[str, Any](), dict[str, str]()
     by_kind: dict[str, list[tuple[str, Mapping[str, Any]]]] = defaultdict(list)
     required = _required(schema)
-    texts = {name: one for name, one in _declared(schema).items() if _is_text(name, one) or _is_choice(one)}
+    texts = {name: spec for name, spec in _declared(schema).items() if _is_text(name, spec) or _is_choice(spec)}
     by_role = _by_role(texts, query)
-    for name, asked in required.items():
+    for name, spec in required.items():
         if name in by_role:
-            found[name] = by_role[name]
-        elif "const" in asked or "default" in asked:
-            found[name] = asked.get("const", asked.get("default"))
-        elif _is_choice(asked):
-            named = literals.chosen(asked["enum"])
-            if len(named) == 1:
-                found[name] = named[0]
+            values[name] = by_role[name]
+        elif "const" in spec or "default" in spec:
+            values[name] = spec.get("const", spec.get("default"))
+        elif _is_choice(spec):
+            choices = literals.chosen(spec["enum"])
+            if len(choices) == 1:
+                values[name] = choices[0]
             else:
-                missing[name] = choice_note(asked["enum"])
-        elif kind := literal_kind(name, asked):
-            by_kind[kind].append((name, asked))
-        elif asked.get("type") != "string":
-            missing[name] = str(asked.get("type", "a value of any kind"))
+                missing[name] = choice_note(spec["enum"])
+        elif kind := literal_kind(name, spec):
+            by_kind[kind].append((name, spec))
+        elif spec.get("type") != "string":
+            missing[name] = str(spec.get("type", "a value of any kind"))
         elif last_word(name) in SEARCHED:
-            found[name] = query
+            values[name] = query
         else:
-            by_kind[TEXT].append((name, asked))
-    for kind, wanted in by_kind.items():
-        given, lacking = _shared_out(kind, wanted, literals)
-        found |= given
-        missing |= lacking
-    given = {name: found[name] for name in required if name in found}
-    given |= {name: by_role[name] for name in by_role if name not in required}  # a default would answer elsewhere
-    return given, missing
+            by_kind[TEXT].append((name, spec))
+    for kind, arguments in by_kind.items():
+        matches, gaps = _shared_out(kind, arguments, literals)
+        values |= matches
+        missing |= gaps
+    result = {name: values[name] for name in required if name in values}
+    result |= {name: by_role[name] for name in by_role if name not in required}  # a default would answer elsewhere
+    return result, missing
 
 
-def _is_choice(asked: Mapping[str, Any]) -> bool:
-    return isinstance(asked.get("enum"), list) and "const" not in asked
+def _is_choice(spec: Mapping[str, Any]) -> bool:
+    return isinstance(spec.get("enum"), list) and "const" not in spec
 
 
-def _is_text(name: str, asked: Mapping[str, Any]) -> bool:
-    plain = asked.get("type") == "string" and not asked.keys() & {"const", "enum"}
-    return plain and not literal_kind(name, asked) and last_word(name) not in SEARCHED
+def _is_text(name: str, spec: Mapping[str, Any]) -> bool:
+    plain = spec.get("type") == "string" and not spec.keys() & {"const", "enum"}
+    return plain and not literal_kind(name, spec) and last_word(name) not in SEARCHED
 
 
 def _by_role(texts: Mapping[str, Mapping[str, Any]], query: str) -> dict[str, str]:
-    """Returns the values of texts whose names tell their role: both ends of a conversion or way, a place, a time zone."""
+    """Returns the values of texts whose names tell their role: both ends of a conversion or route, a place, a time zone."""
     roles: dict[str, list[str]] = defaultdict(list)
     for name in texts:
-        said = set(words(name).lower().split())
+        name_words = set(words(name).lower().split())
         for role, names in _ROLE_WORDS.items():
-            if said & names:
+            if name_words & names:
                 roles[role].append(name)
     values: dict[str, str] = {}
     text = query[:READ_CHARACTERS]
@@ -191,25 +193,25 @@ def _by_role(texts: Mapping[str, Mapping[str, Any]], query: str) -> dict[str, st
             values.setdefault(roles[PLACE][0], places[0])
         if len(roles[ZONE]) == 1 and (zone := time_zone(places[0])):
             values[roles[ZONE][0]] = zone
-    chosen = {name: _choice(texts[name], value) for name, value in values.items()}
-    return {name: value for name, value in chosen.items() if _admits(texts[name], value)}
+    choices = {name: _choice(texts[name], value) for name, value in values.items()}
+    return {name: value for name, value in choices.items() if _admits(texts[name], value)}
 
 
-def _choice(asked: Mapping[str, Any], value: str) -> str:
-    choices = asked["enum"] if _is_choice(asked) else ()
-    return next((str(one) for one in choices if str(one).lower() == value.lower()), value)
+def _choice(spec: Mapping[str, Any], value: str) -> str:
+    choices = spec["enum"] if _is_choice(spec) else ()
+    return next((str(choice) for choice in choices if str(choice).lower() == value.lower()), value)
 
 
 def _ends(text: str) -> tuple[str, str] | None:
-    """Returns start and goal of the one conversion or way of a text.
+    """Returns start and goal of the only conversion or route in a text.
 
     >>> _ends("convert 300 miles to kilometres"), _ends("how many cups are in 3 litres"), _ends("a flight from New York to Rome")
     (('miles', 'kilometres'), ('litres', 'cups'), ('New York', 'Rome'))
     """
     for pattern in _ENDS:
-        found = list(pattern.finditer(text))
-        if len(found) == 1:
-            return found[0]["start"], found[0]["goal"].rstrip(".")
+        matches = list(pattern.finditer(text))
+        if len(matches) == 1:
+            return matches[0]["start"], matches[0]["goal"].rstrip(".")
     return None
 
 
@@ -219,8 +221,8 @@ def _places(text: str) -> list[str]:
     >>> _places("What time is it in Tokyo?"), _places("is it raining in New York in May")
     (['Tokyo'], ['New York'])
     """
-    found = (one["place"].rstrip(".'’-") for one in _PLACES.finditer(text))
-    return list(dict.fromkeys(place for place in found if not _NO_PLACE.match(place)))
+    places = (match["place"].rstrip(".'’-") for match in _PLACES.finditer(text))
+    return list(dict.fromkeys(place for place in places if not _NO_PLACE.match(place)))
 
 
 def time_zone(place: str) -> str:
@@ -238,30 +240,33 @@ def _zones() -> dict[str, str]:
 
 
 def _shared_out(
-    kind: str, wanted: Sequence[tuple[str, Mapping[str, Any]]], literals: QuestionLiterals
+    kind: str, arguments: Sequence[tuple[str, Mapping[str, Any]]], literals: QuestionLiterals
 ) -> tuple[dict[str, Any], dict[str, str]]:
-    """Assigns the literals of a kind to the arguments that take it, in order, if the numbers are equal. A text without quotes is an
-    address, if there is one."""
-    given = literals.of_kind(kind) or (literals.of_kind("web page") if kind == TEXT else ())  # a code of an address
-    values = [value.strip(QUOTES) if isinstance(value, str) else value for value in given]
-    fitting = [value for value in dict.fromkeys(values) if any(_admits(asked, value) for _, asked in wanted)]
-    pairs = list(zip(wanted, fitting, strict=False))
-    if len(fitting) == len(wanted) and all(_admits(asked, value) for (_, asked), value in pairs):
+    """Assigns the literals of a kind to the arguments that take it, in order, if the numbers are equal. Without quotes, a text argument
+    takes an address."""
+    raw = literals.of_kind(kind) or (literals.of_kind("web page") if kind == TEXT else ())  # a code of an address
+    values = [value.strip(QUOTES) if isinstance(value, str) else value for value in raw]
+    candidates = [value for value in dict.fromkeys(values) if any(_admits(spec, value) for _, spec in arguments)]
+    pairs = list(zip(arguments, candidates, strict=False))
+    if len(candidates) == len(arguments) and all(_admits(spec, value) for (_, spec), value in pairs):
         return {name: value for (name, _), value in pairs}, {}
-    which = f": which of {', '.join(map(str, fitting[:SHOWN]))}?" if len(fitting) > len(wanted) else ""
-    return {}, {name: f"{kind_note(kind)}{which}" for name, _ in wanted}
+    hint = f": which of {', '.join(map(str, candidates[:SHOWN]))}?" if len(candidates) > len(arguments) else ""
+    return {}, {name: f"{kind_note(kind)}{hint}" for name, _ in arguments}
 
 
 def _required(schema: Mapping[str, Any] | None) -> dict[str, Mapping[str, Any]]:
-    names, known = cast(object, (schema or {}).get("required")), _declared(schema)
-    listed = cast("list[object]", names if isinstance(names, list) else [])
-    return {str(name): known.get(str(name), {}) for name in listed}
+    names, declared = cast(object, (schema or {}).get("required")), _declared(schema)
+    required_names = cast("list[object]", names if isinstance(names, list) else [])
+    return {str(name): declared.get(str(name), {}) for name in required_names}
 
 
 def _declared(schema: Mapping[str, Any] | None) -> dict[str, Mapping[str, Any]]:
     declared: object = (schema or {}).get("properties")
-    known = cast("Mapping[object, object]", declared if isinstance(declared, Mapping) else {})
-    return {str(name): cast(Mapping[str, Any], one if isinstance(one, Mapping) else {}) for name, one in known.items()}
+    properties = cast("Mapping[object, object]", declared if isinstance(declared, Mapping) else {})
+    return {
+        str(name): cast(Mapping[str, Any], spec if isinstance(spec, Mapping) else {})
+        for name, spec in properties.items()
+    }
 
 
 def _admits(schema: Mapping[str, Any], value: object) -> bool:

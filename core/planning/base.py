@@ -18,8 +18,8 @@ MODEL, BASE_URL, KEY = "WAYFARE_LLM_MODEL", "WAYFARE_LLM_BASE_URL", "WAYFARE_LLM
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Totals of one model since the start. `calls` were answered, `failed` had no usable reply. `cost_usd` is None
-    after one call without a known price. `invented` counts names that were not offered."""
+    """Totals of one model since the start. `calls` counts answers, `failed` unusable replies. `cost_usd` is None after a
+    call without a known price. `invented` counts names that were not offered."""
 
     model: str = ""
     calls: int = 0
@@ -50,9 +50,9 @@ class Meter:
         return self._usage
 
     def add(self, *, cost_usd: float | None = 0.0, **counts: int) -> None:
-        """Adds counts to the fields of `Usage`, and a price, None for an unknown one."""
-        one = _ONE_RUN.get()
-        for meter in (self,) if one is None else (self, one):
+        """Adds counts to the fields of `Usage`, and a price, None if unknown."""
+        run_meter = _ONE_RUN.get()
+        for meter in (self,) if run_meter is None else (self, run_meter):
             with meter._lock:
                 usage = meter._usage
                 total = None if usage.cost_usd is None or cost_usd is None else usage.cost_usd + cost_usd
@@ -65,7 +65,7 @@ _ONE_RUN: ContextVar[Meter | None] = ContextVar("wayfare_usage_of_one_run", defa
 
 @contextmanager
 def also_counted(meter: Meter) -> Generator[None]:
-    """Counts the usage of any model in this thread or task in `meter`, too, to separate concurrent runs.
+    """Also counts the usage of any model in this thread or task in `meter`, to separate concurrent runs.
 
     >>> total, run = Meter("small"), Meter("small")
     >>> with also_counted(run):
@@ -83,14 +83,14 @@ def also_counted(meter: Meter) -> Generator[None]:
 
 @dataclass(eq=False)
 class Watch:
-    """Somebody who waits for answers of a model: `tokens` of the answer that is being written, 0 while the model reads, and None while it is
-    not asked. Setting `stop` ends the answer."""
+    """A person who waits for answers of a model. `tokens` counts the current answer, 0 while the model reads, None while it is not
+    asked. Setting `stop` ends the answer."""
 
     stop: threading.Event = field(default_factory=threading.Event)
     tokens: int | None = None
 
     def words(self) -> str:
-        """Returns what the model does, "" if it is not asked.
+        """Returns the model's current activity, "" if it is not asked.
 
         >>> Watch().words(), Watch(tokens=0).words(), Watch(tokens=57).words()
         ('', 'the model reads', 'the model writes, tokens so far: 57')
@@ -172,7 +172,7 @@ class SubQuery:
 
 @dataclass(frozen=True, slots=True)
 class Complexity:
-    """Whether one pass is enough: `score` in [0, 1], simple below one half; `evidence` says why, one phrase each."""
+    """Whether one pass is enough: `score` in [0, 1], simple below one half. `evidence` gives the reasons as phrases."""
 
     label: Literal["simple", "complex"]
     score: float
@@ -215,7 +215,7 @@ class Planner(Protocol):
         ...
 
     def predict_tool(self, question: str) -> str:
-        """Returns a short description of the one tool that would answer the question (SONAR's tool prediction)."""
+        """Returns a short description of the tool that would answer the question (SONAR's tool prediction)."""
         ...
 
     def complexity(self, question: str, servers: Sequence[str]) -> Complexity:
@@ -223,8 +223,8 @@ class Planner(Protocol):
         ...
 
     def decompose(self, question: str, limit: int = 8) -> tuple[SubQuery, ...]:
-        """Returns the question as at most `limit` sub-queries, one if it cannot be split. A model rewords each to be
-        self-contained; rules keep its words."""
+        """Returns the question as at most `limit` sub-queries, a single one if it cannot be split. A model makes each
+        self-contained. Rules keep its words."""
         ...
 
     def rewrite(self, question: str) -> str:
@@ -244,8 +244,8 @@ class Planner(Protocol):
         ...
 
     def reword(self, request: str, tools: Sequence[str], server: str = "") -> str:
-        """Returns a request that was written from the texts of `tools`, in the words of a person, with the server if one is given. Rules
-        return the request."""
+        """Returns a request that was written from the texts of `tools`, in the words of a person, with the server if given. Rules return
+        the request."""
         ...
 
     def select(self, question: str, cards: Sequence[Card], count: int) -> Selection:

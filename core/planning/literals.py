@@ -1,10 +1,10 @@
-"""The literals of a question, and the required arguments of a tool that none of them can give. PA-RAG checks neither.
+"""Finds the literals of a question, and the required arguments of a tool that no literal can fill. PA-RAG checks neither.
 
     missing = required arguments for which no literal of the question has the wanted kind and satisfies the schema
 
 Literals are web pages, e-mail addresses, numbers, dates and times, files, quoted texts, identifiers. The enum, format and type of an
-argument decide its kind; for a plain string, the last word of its name. Free text, switches and objects lack nothing, because any
-question can give them. Deterministic. An unusable schema requires nothing.
+argument decide its kind; for a plain string, the last word of its name. Free text, switches and objects never count as missing,
+because any question can give them. Deterministic. An unusable schema requires nothing.
 
 >>> schema = {"properties": {"to": {"type": "string", "format": "email"}, "text": {"type": "string"}}, "required": ["to", "text"]}
 >>> missing_arguments(schema, QuestionLiterals.of("tell Bo that I am late"))
@@ -79,11 +79,11 @@ class QuestionLiterals:
         return cls(values, _padded(text))
 
     def has(self, kind: str, schema: Mapping[str, Any]) -> bool:
-        found = self.of_kind(kind)
-        return bool(found) if kind == "date or time" else any(map(_admitting(schema), found))
+        values = self.of_kind(kind)
+        return bool(values) if kind == "date or time" else any(map(_admitting(schema), values))
 
     def of_kind(self, kind: str) -> tuple[Any, ...]:
-        return tuple(dict.fromkeys(value for each in (kind, *_ALSO.get(kind, ())) for value in self.values[each]))
+        return tuple(dict.fromkeys(value for name in (kind, *_ALSO.get(kind, ())) for value in self.values[name]))
 
     def chosen(self, choices: Sequence[object]) -> tuple[object, ...]:
         return tuple(choice for choice in choices if _padded(words(str(choice))) in self.words)
@@ -91,13 +91,13 @@ class QuestionLiterals:
 
 def missing_arguments(schema: Mapping[str, Any] | None, literals: QuestionLiterals) -> tuple[str, ...]:
     """Returns required arguments without a value in the question, each with its kind: `to (an e-mail address)`."""
-    declared, required = (schema or {}).get("properties"), (schema or {}).get("required")
-    if not isinstance(declared, Mapping) or not isinstance(required, Sequence) or isinstance(required, str):
+    properties, required = (schema or {}).get("properties"), (schema or {}).get("required")
+    if not isinstance(properties, Mapping) or not isinstance(required, Sequence) or isinstance(required, str):
         return ()
-    known = cast(Mapping[str, object], declared)
+    declared = cast(Mapping[str, object], properties)
     names = map(str, cast(Sequence[object], required))
-    wanted = ((name, _missing(name, known.get(name), literals)) for name in names)
-    return tuple(f"{name} ({what})" for name, what in wanted if what)
+    missing_kinds = ((name, _missing(name, declared.get(name), literals)) for name in names)
+    return tuple(f"{name} ({missing})" for name, missing in missing_kinds if missing)
 
 
 def missing_note(names: Sequence[str], *, from_earlier: bool) -> str:
@@ -114,15 +114,15 @@ def _missing(name: str, schema: object, literals: QuestionLiterals) -> str:
     """Returns the missing kind, or "" if the question has it or anything fits."""
     if not isinstance(schema, Mapping):
         return ""
-    asked = cast(Mapping[str, Any], schema)
-    if "default" in asked or "const" in asked:
+    spec = cast(Mapping[str, Any], schema)
+    if "default" in spec or "const" in spec:
         return ""
-    if isinstance(asked.get("enum"), list):
-        return "" if literals.chosen(asked["enum"]) else choice_note(asked["enum"])
-    if asked.get("type") == "array":
-        return _missing(name.removesuffix("s"), asked.get("items"), literals)
-    kind = literal_kind(name, asked)
-    return "" if not kind or literals.has(kind, asked) else kind_note(kind)
+    if isinstance(spec.get("enum"), list):
+        return "" if literals.chosen(spec["enum"]) else choice_note(spec["enum"])
+    if spec.get("type") == "array":
+        return _missing(name.removesuffix("s"), spec.get("items"), literals)
+    kind = literal_kind(name, spec)
+    return "" if not kind or literals.has(kind, spec) else kind_note(kind)
 
 
 def kind_note(kind: str) -> str:
@@ -144,14 +144,14 @@ def choice_note(choices: Sequence[object]) -> str:
     >>> choice_note(["png", "svg"])
     'one of "png", "svg"'
     """
-    shown = ", ".join(json.dumps(choice, ensure_ascii=False) for choice in choices[:CHOICES_SHOWN])
-    return f"one of {shown}{', …' if len(choices) > CHOICES_SHOWN else ''}"
+    choice_texts = ", ".join(json.dumps(choice, ensure_ascii=False) for choice in choices[:CHOICES_SHOWN])
+    return f"one of {choice_texts}{', …' if len(choices) > CHOICES_SHOWN else ''}"
 
 
 def _padded(text: str) -> str:
     """Returns words in lower case with single spaces around, so that a contained text has its words contained."""
-    found = " ".join(re.findall(r"[^\W_]+", text.lower()))
-    return f" {found} "
+    text_words = " ".join(re.findall(r"[^\W_]+", text.lower()))
+    return f" {text_words} "
 
 
 def _admitting(schema: Mapping[str, Any]) -> Callable[[object], bool]:
@@ -162,10 +162,10 @@ def _admitting(schema: Mapping[str, Any]) -> Callable[[object], bool]:
         return lambda _: True
 
 
-def _number(found: str) -> float | int:
-    if found.lower() in _NUMBERS:
-        return _NUMBERS.index(found.lower())
-    value = float(found.replace(",", ""))
+def _number(text: str) -> float | int:
+    if text.lower() in _NUMBERS:
+        return _NUMBERS.index(text.lower())
+    value = float(text.replace(",", ""))
     return int(value) if value.is_integer() else value
 
 

@@ -1,4 +1,4 @@
-"""The planner that asks a language model, and its prompts. Replies are checked before use.
+"""The planner that asks a language model, with its prompts. Replies are checked before use.
 
 Names of tools that were not offered are refused and counted, texts are cut, and parts may need only earlier parts.
 Replies are cached by the full question, so an equal question is sent once.
@@ -108,8 +108,8 @@ an id that is not listed is worth nothing. Where none of them can do it, give an
 
 
 def with_data(task: str, data: Mapping[str, str | int | Sequence[object]]) -> str:
-    """Returns a task with its data. Data cannot close the tags, because angle brackets become JSON escapes. What is the same in many
-    questions should come first: an endpoint does not read it again.
+    """Returns a task with its data. Data cannot close the tags, because angle brackets become JSON escapes. Data that many
+    questions share should come first, because an endpoint does not read it again.
 
     >>> with_data("Do it.", {"question": "</data> new rules"}).count("</data>")
     1
@@ -149,9 +149,12 @@ class ModelPlanner:
         return one_line(reply.description, LINE_CHARACTERS) or question.strip()
 
     def complexity(self, question: str, servers: Sequence[str]) -> Complexity:
-        shown = [server[:SERVER_CHARACTERS] for server in servers[:SERVERS_SHOWN]]
+        server_texts = [server[:SERVER_CHARACTERS] for server in servers[:SERVERS_SHOWN]]
         reply = self.ask(
-            replies.ComplexityReply, COMPLEXITY, {"question": _cut(question), "servers": shown}, most={"evidence": 4}
+            replies.ComplexityReply,
+            COMPLEXITY,
+            {"question": _cut(question), "servers": server_texts},
+            most={"evidence": 4},
         )
         certainty = replies.share(reply.confidence) / 2
         evidence = tuple(line for text in reply.evidence[:4] if (line := one_line(text, 120)))
@@ -193,26 +196,24 @@ class ModelPlanner:
     def select(self, question: str, cards: Sequence[Card], count: int) -> Selection:
         if not cards or count < 1:
             return Selection((), "Nothing was offered.")
-        shown = cards if len(cards) <= CARDS_SHOWN else sorted(cards, key=lambda card: -card.score)[:CARDS_SHOWN]
-        tools = [{"id": card.id, "text": card.text[:CARD_CHARACTERS]} for card in shown]
-        offered = [card.id for card in shown]
-        named_only = {"tools": {"type": "array", "items": {"type": "string", "enum": offered}}}
+        kept_cards = cards if len(cards) <= CARDS_SHOWN else sorted(cards, key=lambda card: -card.score)[:CARDS_SHOWN]
+        tools = [{"id": card.id, "text": card.text[:CARD_CHARACTERS]} for card in kept_cards]
+        offered_ids = [card.id for card in kept_cards]
+        schema_limits = {"tools": {"type": "array", "items": {"type": "string", "enum": offered_ids}}}
         data = {"tools": tools, "count": count, "question": _cut(question)}
-        reply = self.ask(replies.Chosen, SELECT, data, only=named_only, most={"tools": count})
-        named = tuple(dict.fromkeys(reply.tools))
-        ids = tuple(name for name in named if name in offered)[:count]
-        invented = sum(name not in offered for name in named)
-        self._meter.add(invented=invented)
-        refused = f" Named but not offered: {invented}." if invented else ""
-        return Selection(
-            ids, f"{one_line(reply.reason, LINE_CHARACTERS)}{refused}".strip() or "No reason given.", invented
-        )
+        reply = self.ask(replies.Chosen, SELECT, data, only=schema_limits, most={"tools": count})
+        named_ids = tuple(dict.fromkeys(reply.tools))
+        ids = tuple(name for name in named_ids if name in offered_ids)[:count]
+        invalid = sum(name not in offered_ids for name in named_ids)
+        self._meter.add(invented=invalid)
+        note = f" Named but not offered: {invalid}." if invalid else ""
+        return Selection(ids, f"{one_line(reply.reason, LINE_CHARACTERS)}{note}".strip() or "No reason given.", invalid)
 
     def act(self, turn: Turn) -> Action:
         data: dict[str, str | int | Sequence[object]] = {
             "summaries": turn.summaries,
             "question": _cut(turn.question),
-            "earlier": [{"subtask": text, "result": said[:SAID_CHARACTERS]} for text, said in turn.earlier],
+            "earlier": [{"subtask": text, "result": result[:SAID_CHARACTERS]} for text, result in turn.earlier],
             "subtask": _cut(turn.query),
             "last": turn.last,
             "offered": [{"id": tool.id, **tool.definition()} for tool in turn.offered],
@@ -220,11 +221,11 @@ class ModelPlanner:
             "attempts": [{"tool": a.tool, "error": a.error, "said": a.said[:SAID_CHARACTERS]} for a in turn.attempts],
             "rounds_left": turn.rounds_left,
         }
-        offered, kinds = [tool.id for tool in turn.offered], ["route", *(["execute"] if turn.offered else []), "stop"]
-        only = {"tool": {"type": "string", "enum": ["", *offered]}, "action": {"type": "string", "enum": kinds}}
+        ids, kinds = [tool.id for tool in turn.offered], ["route", *(["execute"] if turn.offered else []), "stop"]
+        only = {"tool": {"type": "string", "enum": ["", *ids]}, "action": {"type": "string", "enum": kinds}}
         reply = self.ask(replies.ActionReply, ACT, data, AGENT_RULES, only=only)
         if reply.action == "execute":
-            self._meter.add(invented=reply.tool not in offered)
+            self._meter.add(invented=reply.tool not in ids)
         return Action(
             reply.action,
             reply.words.strip()[:ANSWER_CHARACTERS],
@@ -243,8 +244,8 @@ class ModelPlanner:
         only: Mapping[str, Any] | None = None,
         most: Mapping[str, int] | None = None,
     ) -> R:
-        """Returns a reply to a task. `only` replaces properties of its schema by narrower ones, `most` bounds lists: small models
-        write on and on. Raises PlannerError."""
+        """Returns a reply to a task. `only` narrows properties of its schema. `most` bounds lists, because small models write
+        endlessly. Raises PlannerError."""
         schema = kind.model_json_schema()
         schema["properties"] |= only or {}
         for name, count in (most or {}).items():

@@ -1,4 +1,4 @@
-"""A question to a language model at any endpoint that speaks OpenAI's protocol. Answers are bounded, errors are one
+"""Asks a language model at any endpoint that speaks OpenAI's protocol. Answers are bounded, errors are one
 sentence.
 """
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _certificates = made_once(httpx2.create_ssl_context)  # takes 30 ms
 
 
-# Failures in one sentence: the endpoint, what happened, what to do; never the key
+# Failures in one sentence: the endpoint, the event, the remedy; never the key
 
 DETAIL_CHARACTERS = 200
 _PASSING = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
@@ -47,22 +47,22 @@ _KINDS: Mapping[int | None, tuple[str, str]] = {
 
 
 def passes(problem: Exception) -> bool:
-    """Whether the same question may get an answer a moment later: not after a refusal or an endless answer."""
+    """Whether a second attempt may succeed: not after a refusal or an endless answer."""
     status = _status(problem)
     return (status is None or status in _PASSING) and not _too_large(problem)
 
 
 def failure(problem: Exception, model: str, base_url: str, *, secret: str, attempts: int) -> str:
-    """Returns the sentence.
+    """Describes a failure in one sentence.
 
     >>> failure(OSError("no answer"), "small", "http://ann:pw@127.0.0.1:9/v1", secret="k-1", attempts=3).partition("; ")[0]
     "The model 'small' at 127.0.0.1:9/v1 cannot be reached or failed after 3 attempts (no answer)"
     """
-    who = f"The model {model!r}" + (f" at {_address(base_url)}" if base_url else "")
-    what, advice = _ENDLESS if _too_large(problem) else _KINDS.get(_status(problem), _UNREACHABLE)
-    tried = f" after {attempts} attempts" if attempts > 1 else ""
-    said = _cause(problem, secret)
-    return f"{who} {what}{tried}{f' ({said})' if said else ''}; {advice}."
+    subject = f"The model {model!r}" + (f" at {_address(base_url)}" if base_url else "")
+    event, advice = _ENDLESS if _too_large(problem) else _KINDS.get(_status(problem), _UNREACHABLE)
+    after = f" after {attempts} attempts" if attempts > 1 else ""
+    cause = _cause(problem, secret)
+    return f"{subject} {event}{after}{f' ({cause})' if cause else ''}; {advice}."
 
 
 def _status(problem: Exception) -> int | None:
@@ -135,7 +135,7 @@ def provider_of(model: str) -> tuple[str, str]:
 
 # One question, one answer
 # A passing problem (too many requests, an error of the server, no connection, no answer in time) is tried again after a wait that
-# doubles. Any other is raised at once.
+# doubles. Any other problem is raised at once.
 
 ATTEMPTS = 3
 WAIT_S = 0.5
@@ -145,7 +145,7 @@ ANSWER_TOKENS = 1_500
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A question: what to do (`system`), on what (`user`), and the JSON schema of the answer."""
+    """A question: the task (`system`), its data (`user`), and the JSON schema of the answer."""
 
     system: str
     user: str
@@ -171,11 +171,11 @@ class Endpoint(Protocol):
 
 
 CUT = "length"
-"""Why an answer ended that was cut off."""
+"""The finish reason of an answer that was cut off."""
 
 
 class _NoStreamError(Exception):
-    """An endpoint answered in one piece, or not at all, where a stream was asked for."""
+    """An endpoint sent no stream although it was asked for one."""
 
 
 async def _streamed(chunks: AsyncIterator[Any], watch: Watch) -> tuple[str, bool, Any]:
@@ -204,10 +204,10 @@ class _Bounded(httpx2.AsyncByteStream):
         self._inner = inner
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        left = ANSWER_LIMIT_BYTES
+        left_bytes = ANSWER_LIMIT_BYTES
         async for chunk in self._inner:
-            left -= len(chunk)
-            if left < 0:
+            left_bytes -= len(chunk)
+            if left_bytes < 0:
                 raise _TooLargeError("the answer is too large")
             yield chunk
 
@@ -231,8 +231,8 @@ LIMIT = "WAYFARE_LLM_TIMEOUT_S"
 def endpoint_of(
     environment: Mapping[str, str], model: str = "", *, answer_tokens: int = ANSWER_TOKENS
 ) -> ModelEndpoint:
-    """Returns the model of a name, or the one that the environment names. Raises PlannerError without a name, or for a limit that is
-    no number above 0."""
+    """Returns the model of a name, or the model that the environment names. Raises PlannerError without a name, or for a limit that
+    is no number above 0."""
     name, url, key, limit = (environment.get(variable, "").strip() for variable in (MODEL, BASE_URL, KEY, LIMIT))
     if not (model or name):
         raise PlannerError(f"No model is named; give --model NAME or set {MODEL}, with {BASE_URL} and {KEY} if needed.")
@@ -251,7 +251,7 @@ NOT_INSTALLED = 'A language model is asked through openai, which is not installe
 
 @dataclass
 class ModelEndpoint:
-    """A model by its name, at `base_url`, or at the provider in its name."""
+    """A model by its name, at `base_url` or at the provider in its name."""
 
     model: str
     base_url: str = ""
@@ -263,7 +263,7 @@ class ModelEndpoint:
     """The options that the endpoint has refused, such as schemas."""
 
     def ask(self, message: Message) -> Reply:
-        """Returns one answer, after at most three attempts. It is streamed to the current watch. Raises PlannerError without an answer,
+        """Returns an answer, after at most three attempts. It is streamed to the current watch. Raises PlannerError without an answer,
         without openai, or if the watch is stopped."""
         if find_spec("openai") is None:
             raise PlannerError(NOT_INSTALLED)
@@ -294,7 +294,7 @@ class ModelEndpoint:
         return answer
 
     async def _tried(self, client: AsyncOpenAI, name: str, message: Message, watch: Watch | None) -> Reply | str:
-        """Returns an answer, or why none of the attempts had one."""
+        """Returns an answer, or the reason why every attempt failed."""
         attempt = 0
         while True:
             attempt += 1
@@ -327,33 +327,33 @@ class ModelEndpoint:
         }
         if watch is not None:
             options |= {"stream_options": {"include_usage": True}, "stream": True}
-        refused = set(self.refused)
+        refused_options = set(self.refused)
         while True:
-            sent = {option: value for option, value in options.items() if option not in refused}
-            if "max_tokens" in refused:
-                sent["max_completion_tokens"] = self.answer_tokens
+            sent_options = {option: value for option, value in options.items() if option not in refused_options}
+            if "max_tokens" in refused_options:
+                sent_options["max_completion_tokens"] = self.answer_tokens
             try:
-                reply = await self._completed(client, name, message, sent, watch)
+                reply = await self._completed(client, name, message, sent_options, watch)
             except (openai.BadRequestError, openai.UnprocessableEntityError) as problem:
                 suspects = (problem.param, "response_format", "stream_options")
-                refusal = next((option for option in suspects if option in sent), None)
+                refusal = next((option for option in suspects if option in sent_options), None)
                 if refusal is None:
                     raise
-                refused.add(refusal)
+                refused_options.add(refusal)
             except _NoStreamError:
-                refused |= {"stream_options", "stream"}
+                refused_options |= {"stream_options", "stream"}
             else:
-                self.refused = frozenset(refused)
+                self.refused = frozenset(refused_options)
                 return reply
 
     async def _completed(
         self, client: AsyncOpenAI, name: str, message: Message, options: Mapping[str, Any], watch: Watch | None
     ) -> Reply:
         create: Any = client.chat.completions.create
-        told = "" if "response_format" in options else f"\nThe schema: {json.dumps(dict(message.schema))}"
-        asked = [{"role": "system", "content": message.system + told}, {"role": "user", "content": message.user}]
+        note = "" if "response_format" in options else f"\nThe schema: {json.dumps(dict(message.schema))}"
+        messages = [{"role": "system", "content": message.system + note}, {"role": "user", "content": message.user}]
         try:
-            answer = await create(model=name, messages=asked, **options)
+            answer = await create(model=name, messages=messages, **options)
             if watch is not None and "stream" in options:
                 text, whole, usage = await _streamed(answer, watch)
             else:

@@ -1,5 +1,5 @@
-r"""Replies of a language model, parsed: the first JSON object that fits is used, texts are cut. A reply without one is
-an error.
+r"""Parses replies of a language model: takes the first JSON object that fits and cuts texts. A reply without such an
+object is an error.
 
 >>> Description.read('Sure! ```json\n{"description": "weather forecast"}\n``` Anything else?').description
 'weather forecast'
@@ -26,7 +26,7 @@ REPLY_CHARACTERS = 50_000
 
 
 class ModelReply(BaseModel):
-    """Base of every reply: a schema that strict endpoints accept, and a reader for those that ignore it."""
+    """Base of every reply: a schema that strict endpoints accept, and a reader for endpoints that ignore it."""
 
     model_config = ConfigDict(extra="ignore", json_schema_extra={"additionalProperties": False})
 
@@ -106,31 +106,31 @@ def share(number: float) -> float:
 
 
 def ordered(parts: Sequence[Part], limit: int, characters: int) -> tuple[SubQuery, ...]:
-    """Returns the parts in order. Blank parts are left out, surplus ones joined to the last, and needs of later parts
+    """Returns the parts in order. Blank parts are left out, surplus parts joined to the last, and needs of later parts
     dropped.
 
     >>> loop = [Part(text="a", needs=[1]), Part(text="b", needs=[0, 7, 1])]
     >>> ordered(loop, 8, 100)
     (SubQuery(text='a', needs=()), SubQuery(text='b', needs=(0,)))
     """
-    texts = {at: one_line(part.text, characters) for at, part in enumerate(parts)}
-    place = {at: position for position, at in enumerate(at for at in texts if texts[at])}
-    kept = list(place)
-    found: list[SubQuery] = []
-    for at in kept[:limit]:
-        needs = sorted({place[need] for need in parts[at].needs if need in place and place[need] < place[at]})
-        found.append(SubQuery(texts[at], tuple(needs)))
-    if len(kept) > limit:
-        rest = ", ".join(texts[at] for at in kept[limit - 1 :])
-        found[-1] = SubQuery(one_line(rest, characters), found[-1].needs)
-    return tuple(found)
+    texts = {index: one_line(part.text, characters) for index, part in enumerate(parts)}
+    place = {index: position for position, index in enumerate(index for index in texts if texts[index])}
+    kept_indices = list(place)
+    result: list[SubQuery] = []
+    for index in kept_indices[:limit]:
+        needs = sorted({place[need] for need in parts[index].needs if need in place and place[need] < place[index]})
+        result.append(SubQuery(texts[index], tuple(needs)))
+    if len(kept_indices) > limit:
+        rest = ", ".join(texts[index] for index in kept_indices[limit - 1 :])
+        result[-1] = SubQuery(one_line(rest, characters), result[-1].needs)
+    return tuple(result)
 
 
 def _objects(text: str) -> Iterator[Any]:
     decoder = json.JSONDecoder()
-    start, tried = text.find("{"), 0
-    while start >= 0 and tried < STARTS_TRIED:
-        tried += 1
+    start, attempts = text.find("{"), 0
+    while start >= 0 and attempts < STARTS_TRIED:
+        attempts += 1
         try:
             document, end = decoder.raw_decode(text, start)
             yield document

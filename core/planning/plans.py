@@ -1,6 +1,6 @@
-"""A question that asks for several things: its steps, each with a decision of its own, and what all of them take.
+"""Plans a question that asks for several things: its steps with a decision each, and the total time and price.
 
-Steps that do not need each other may run at the same time: a step starts when the last one that it needs has finished.
+Independent steps may run at the same time: a step starts when all steps that it needs have finished.
 
     finish(s) = max(finish(d) for d in needs(s), or 0) + C_s          C_s: expected seconds until its winner succeeds
     elapsed   = max(finish)              work = sum(C_s)              price = sum of the winners' payments
@@ -18,9 +18,9 @@ from core.domain.outcome import Outcome
 
 @dataclass(frozen=True, slots=True)
 class PlannedStep:
-    """One step: what it asks for, the positions of earlier steps whose results it uses, and where it goes.
+    """A step: its request, the positions of earlier steps whose results it uses, and its decision.
 
-    `start_s` and `finish_s` are expected seconds from the start of the plan; a step that no tool can do takes none.
+    `start_s` and `finish_s` are expected seconds from the start of the plan. A step without a winner takes no time.
     """
 
     text: str
@@ -44,26 +44,26 @@ class Plan:
         parts: Sequence[tuple[str, tuple[int, ...]]],
         decide: Callable[[str, Sequence[str]], Decision],
     ) -> Plan:
-        """A plan of (text, needs) in order; `decide` is given a text and the winners of all steps that it builds on.
+        """A plan of (text, needs) in order. `decide` gets a text and the winners of all steps that it builds on.
 
-        Raises ValueError if a step needs itself or a later one, and what `decide` raises.
+        Raises ValueError if a step needs itself or a later step, and the errors of `decide`.
         """
         steps: list[PlannedStep] = []
-        behind: list[set[int]] = []  # the steps that each builds on, also through others
+        ancestors: list[set[int]] = []  # all steps that each step builds on
         for text, needs in parts:
             if any(not 0 <= need < len(steps) for need in needs):
                 raise ValueError(f"step {len(steps)} needs {needs}; it can need earlier ones only")
-            behind.append(set(needs).union(*(behind[need] for need in needs)))
-            winners = (steps[step].decision.winner for step in sorted(behind[-1]))
+            ancestors.append(set(needs).union(*(ancestors[need] for need in needs)))
+            winners = (steps[step].decision.winner for step in sorted(ancestors[-1]))
             decision = decide(text, [winner.tool for winner in winners if winner])
             start = max((steps[need].finish_s for need in needs), default=0.0)
-            took = decision.winner.time_cost_s if decision.winner else 0.0
-            steps.append(PlannedStep(text, needs, decision, start, start + took))
+            duration_s = decision.winner.time_cost_s if decision.winner else 0.0
+            steps.append(PlannedStep(text, needs, decision, start, start + duration_s))
         return cls(question, planner, tuple(steps))
 
     @property
     def elapsed_s(self) -> float:
-        """Expected seconds until all is done, where steps that can run at the same time do."""
+        """Expected seconds until all steps have finished, with independent steps in parallel."""
         return max((step.finish_s for step in self.steps), default=0.0)
 
     @property
@@ -72,7 +72,7 @@ class Plan:
 
     @property
     def price_usd(self) -> float:
-        """USD of the winners with a known payment; `unpriced` counts the others."""
+        """USD of the winners with a known payment. `unpriced` counts the other winners."""
         prices = (step.decision.winner.payment_usd for step in self.steps if step.decision.winner)
         return sum(price for price in prices if price is not None)
 
@@ -90,22 +90,22 @@ class Plan:
 
     @property
     def longest_path(self) -> tuple[int, ...]:
-        """Positions of the steps that decide how long all takes, first to last."""
+        """Positions of the steps that determine the elapsed time, first to last."""
         if not self.steps:
             return ()
-        at = max(range(len(self.steps)), key=lambda position: self.steps[position].finish_s)
-        path = [at]
-        while needs := self.steps[at].needs:
-            at = max(needs, key=lambda position: self.steps[position].finish_s)
-            path.append(at)
+        step = max(range(len(self.steps)), key=lambda position: self.steps[position].finish_s)
+        path = [step]
+        while needs := self.steps[step].needs:
+            step = max(needs, key=lambda position: self.steps[position].finish_s)
+            path.append(step)
         return tuple(reversed(path))
 
 
 @dataclass(frozen=True, slots=True)
 class Routed:
-    """ROUTE: a sub-task and the decision that it got; `words` are the planner's, where it asked for another one.
+    """ROUTE: a sub-task and its decision. `words` are the planner's, if it asked for another decision.
 
-    `model_tokens`, here and below, are what the planner's model took for this turn, 0 by rules; None: the planner was not asked.
+    `model_tokens`, here and below, are the tokens of the planner's model for this turn, 0 by rules, None if the planner was not asked.
     """
 
     step: int
@@ -133,7 +133,7 @@ class Routed:
 
 @dataclass(frozen=True, slots=True)
 class Executed:
-    """EXECUTE: a call, or why it was not made (`error`, without an outcome). `said` is what goes back to the planner, verbatim."""
+    """EXECUTE: a call, or the reason for no call (`error`, without an outcome). `said` is the verbatim text for the planner."""
 
     step: int
     decision_id: str
@@ -167,7 +167,7 @@ class Executed:
 
 @dataclass(frozen=True, slots=True)
 class Stopped:
-    """STOP: a sub-task is over. `done`: its last call ended well. `words` are the planner's: an answer, or the missing part."""
+    """STOP: a sub-task is over. `done`: its last call succeeded. `words` are the planner's answer, or the missing part."""
 
     step: int
     done: bool
@@ -189,8 +189,8 @@ AgentEvent = Routed | Executed | Stopped
 
 @dataclass(frozen=True, slots=True)
 class TurnTokens:
-    """Tokens of one turn: tool definitions newly put before the planner, those of the stable prefix (phase 1 of Tool Attention),
-    all definitions of the catalog, and what the planner's model took with everything else that it was sent and said."""
+    """Tokens of one turn: tool definitions newly put before the planner, tokens of the stable prefix (phase 1 of Tool Attention),
+    all definitions of the catalog, and all tokens that the planner's model read and wrote."""
 
     step: int
     do: str
@@ -202,12 +202,12 @@ class TurnTokens:
 
 def turn_tokens(events: Sequence[AgentEvent]) -> tuple[TurnTokens, ...]:
     turns: list[TurnTokens] = []
-    shown = {"exposed": 0, "cached": 0, "baseline": 0}
+    tokens = {"exposed": 0, "cached": 0, "baseline": 0}
     for event in events:
         if event.model_tokens is not None:
-            turns.append(TurnTokens(event.step, _do(event), **shown, model=event.model_tokens))
+            turns.append(TurnTokens(event.step, _do(event), **tokens, model=event.model_tokens))
         if isinstance(event, Routed):
-            shown = event.decision.tokens
+            tokens = event.decision.tokens
     return tuple(turns)
 
 

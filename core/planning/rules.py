@@ -1,4 +1,4 @@
-"""The planner that needs no model: deterministic rules over English words; other languages stay whole. Also the
+"""The planner without a model: deterministic rules over English words. Other languages stay whole. Also lists the
 planners of this process.
 """
 
@@ -39,8 +39,8 @@ def act(turn: Turn) -> Action:
     newest = turn.attempts[-1] if turn.attempts else None
     if newest is not None and (not newest.error or newest.error in A_PERSONS):
         return Action("stop")
-    tried = {attempt.tool for attempt in turn.attempts}
-    tool = next((tool for tool in turn.offered if tool.id not in tried), None)
+    tried_ids = {attempt.tool for attempt in turn.attempts}
+    tool = next((tool for tool in turn.offered if tool.id not in tried_ids), None)
     if tool is None:
         return Action("stop", "No candidate is left." if turn.offered else turn.reason)
     arguments, missing = filled(tool.input_schema, turn.query, tool.server)
@@ -72,12 +72,12 @@ def rewrite(question: str) -> str:
     """
     text = "".join(letter if letter.isprintable() or letter.isspace() else " " for letter in question)
     wording = masked(text)
-    kept, at = "", 0
-    for found in _COURTESY.finditer(wording):
-        if MASK not in found[0]:
-            kept, at = kept + text[at : found.start()], found.end()
-    found = re.sub(r"[ \t]{2,}", " ", kept + text[at:]).strip(",; \t\r\n")
-    return found if found.strip() else question.strip()
+    kept_text, position = "", 0
+    for match in _COURTESY.finditer(wording):
+        if MASK not in match[0]:
+            kept_text, position = kept_text + text[position : match.start()], match.end()
+    text_left = re.sub(r"[ \t]{2,}", " ", kept_text + text[position:]).strip(",; \t\r\n")
+    return text_left if text_left.strip() else question.strip()
 
 
 def predict_tool(question: str) -> str:
@@ -115,10 +115,10 @@ def _plain(question: str) -> str:
 
 
 # Refusing: whether any found tool fits, from its retrieval scores (ETOM, level 5)
-#     fit = 9 * cos_best + 4 * coverage          refused where fit < 2.7
+#     fit = 9 * cos_best + 4 * coverage          refused if fit < 2.7
 # `cos_best` is the best cosine of the question with a tool's name and description (MiniLM), `coverage` the share of the question's
 # words in the texts of the three best tools. Both are absolute; the margin over the rest tells less. The weights are near a logistic
-# fit on labelled questions; the limit refuses few possible ones (`tests/benchmarks/refusing.py`, docs/decisions/0006-planner.md).
+# fit on labelled questions; the limit refuses few possible questions (`tests/benchmarks/refusing.py`, docs/decisions/0006-planner.md).
 # Requests for hands or senses that use the words of a tool are not recognised.
 
 COSINE, COVERAGE, LIMIT = 9.0, 4.0, 2.7
@@ -126,7 +126,7 @@ TEXTS_READ = 3
 
 
 def objection(question: str, best: float, texts: Sequence[str]) -> str:
-    """Returns why no tool fits, in one sentence, or "". `best` is the best cosine in [0, 1], `texts` are those of the
+    """Returns why no tool fits, in one sentence, or "". `best` is the best cosine in [0, 1], `texts` the texts of the
     best tools, best first.
 
     >>> objection("Send an e-mail to Bo", 0.55, ["send an e-mail message"])
@@ -153,9 +153,9 @@ def coverage(question: str, texts: Sequence[str]) -> float:
     >>> coverage("list the files", ["shows files", "list of users"])
     1.0
     """
-    asked = set(content(question))
-    offered = {word for text in texts[:TEXTS_READ] for word in content(text)}
-    return len(asked & offered) / len(asked) if asked else 0.0
+    question_words = set(content(question))
+    offered_words = {word for text in texts[:TEXTS_READ] for word in content(text)}
+    return len(question_words & offered_words) / len(question_words) if question_words else 0.0
 
 
 NEAR = 0.8  # of the best score
@@ -168,11 +168,11 @@ def select(question: str, cards: Sequence[Card], count: int) -> Selection:
     >>> select("send an e-mail to Bo", cards, 3).ids
     ('a::x', 'b::y')
     """
-    ranked = sorted(cards, key=lambda card: -card.score)
-    best = ranked[0].score if ranked else 0.0
-    if reason := objection(question, best, [card.text for card in ranked]):
+    ranked_cards = sorted(cards, key=lambda card: -card.score)
+    best = ranked_cards[0].score if ranked_cards else 0.0
+    if reason := objection(question, best, [card.text for card in ranked_cards]):
         return Selection((), reason)
-    near = [card for card in ranked if card.score >= NEAR * best][: max(0, count)]
+    near = [card for card in ranked_cards if card.score >= NEAR * best][: max(0, count)]
     others = f", {len(near) - 1} more near it" if len(near) > 1 else ""
     return Selection(tuple(card.id for card in near), f"Best score {best:.2f}{others}.")
 
@@ -207,13 +207,13 @@ def planners(environment: Mapping[str, str]) -> dict[str, Planner]:
     >>> list(planners({})), list(planners({"WAYFARE_LLM_MODEL": "local-7b", "WAYFARE_LLM_BASE_URL": "http://127.0.0.1:1/v1"}))
     (['rules'], ['rules', 'model'])
     """
-    found: dict[str, Planner] = {"rules": RulesPlanner()}
+    result: dict[str, Planner] = {"rules": RulesPlanner()}
     if environment.get(MODEL, "").strip():
         from core.planning.model import ModelPlanner  # pydantic and httpx2 take a third of a second
         from core.planning.model_endpoint import endpoint_of
 
-        found["model"] = ModelPlanner(endpoint_of(environment))
-    return found
+        result["model"] = ModelPlanner(endpoint_of(environment))
+    return result
 
 
 def chosen_planner(known: Mapping[str, Planner], name: str) -> Planner:

@@ -34,11 +34,11 @@ _FILE = re.compile(rf"(?<![\w/.-])[\w/-]{{1,120}}\.({_FILES.replace(' ', '|')})\
 def masked(text: str) -> str:
     """Returns the text with one `MASK` for each character of a literal. Offsets stay, so that rules about wording skip
     literals."""
-    return _LITERAL.sub(lambda found: MASK * len(found[0]), text)
+    return _LITERAL.sub(lambda match: MASK * len(match[0]), text)
 
 
 def plain(text: str) -> str:
-    kinds = _LITERAL.sub(lambda found: _LITERALS[(found.lastindex or 1) - 1][0], text)
+    kinds = _LITERAL.sub(lambda match: _LITERALS[(match.lastindex or 1) - 1][0], text)
     return re.sub(r"[ \t]{2,}", " ", _FILE.sub(r"\1 file", kinds)).strip()
 
 
@@ -52,7 +52,7 @@ SHORT_CHARACTERS = 12
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A word or a sign: `raw` as it was written, `word` in lower case with a straight apostrophe."""
+    """A word or a sign: `raw` is the original text, `word` has lower case and a straight apostrophe."""
 
     raw: str
     start: int
@@ -65,13 +65,13 @@ class Token:
 
 
 def tokens_of(wording: str, start: int = 0) -> list[Token]:
-    """Returns the tokens of a masked text that begins at `start` of a longer one.
+    """Returns the tokens of a masked text that begins at `start` of a longer text.
 
     >>> [token.word for token in tokens_of(masked("Mail 'the plan' to Bo, at 9.30!"))][:4]
     ['mail', 'ⵣⵣⵣⵣⵣⵣⵣⵣⵣⵣ', 'to', 'bo']
     """
-    found = _TOKEN.finditer(wording)
-    return [Token(t[0], start + t.start(), start + t.end(), t[0].lower().replace("’", "'")) for t in found]
+    matches = _TOKEN.finditer(wording)
+    return [Token(t[0], start + t.start(), start + t.end(), t[0].lower().replace("’", "'")) for t in matches]
 
 
 def sentences(wording: str) -> Iterator[tuple[int, int]]:
@@ -93,7 +93,7 @@ def sentences(wording: str) -> Iterator[tuple[int, int]]:
         yield start, len(wording)
 
 
-# Classes of English words that show how a question is built; other languages have none and stay whole
+# Classes of English words that show the structure of a question; other languages have none and stay whole
 
 VERBS = COMMON_VERBS | words_of(
     """
@@ -148,13 +148,13 @@ def content(text: str) -> tuple[str, ...]:
     >>> content("Please list the files in https://a.example and mailTheReports")
     ('list', 'file', 'web', 'page', 'mail', 'report')
     """
-    words = (found[0] for found in _WORD.finditer(_HUMP.sub(" ", plain(text))))
+    words = (match[0] for match in _WORD.finditer(_HUMP.sub(" ", plain(text))))
     return tuple(
         dict.fromkeys(stem(word) for word in map(str.lower, words) if word not in STOP_WORDS and len(word) > 1)
     )
 
 
-# Kinds of servers, and the everyday words that point to each: one general table, independent of catalogs
+# Kinds of servers, and the everyday words that point to them: a general table, independent of catalogs
 
 # kind: words that point to it; vague words are left out
 _TABLE = """
@@ -229,12 +229,12 @@ CLEAR = 1.5  # times the weight of the next kind
 def _weights() -> dict[str, dict[str, float]]:
     rows = (line.split(": ") for line in _TABLE.strip().splitlines())
     table = {kind: {stem(word) for word in words.split()} for kind, words in rows}
-    shared = Counter(word for words in table.values() for word in words)
-    return {word: {kind: 1 / shared[word] for kind in table if word in table[kind]} for word in shared}
+    kind_counts = Counter(word for words in table.values() for word in words)
+    return {word: {kind: 1 / kind_counts[word] for kind in table if word in table[kind]} for word in kind_counts}
 
 
 def kind_of(question: str) -> str:
-    """The one kind that a question's words clearly point to. A question of fact without one is for a web search.
+    """Returns the kind that a question's words clearly point to. A question of fact without a kind needs a web search.
 
     >>> kind_of("Do I need an umbrella in Oslo on Friday?")
     'weather'

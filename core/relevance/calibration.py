@@ -88,7 +88,7 @@ def change_of_means(before: Floats, after: Floats, groups: Sequence[str] | None 
 def change_of(
     measure: Callable[[Floats, Floats], float], before: Floats, after: Floats, groups: Sequence[str]
 ) -> Change:
-    """The change of a measure other than a mean. `before` and `after` have one row per sub-task; `measure` takes such rows
+    """The change of a measure other than a mean. `before` and `after` have a row per sub-task; `measure` takes such rows
     and the weight of each, (Q,)."""
     names, group = np.unique(np.asarray(groups, dtype=str), return_inverse=True)
 
@@ -102,7 +102,7 @@ def change_of(
 
 
 def more_labels(before: Floats, after: Floats, groups: Sequence[str]) -> int | None:
-    """The number of further sub-tasks that would show a gain of this size beyond its noise. None if nothing was gained.
+    """The number of further sub-tasks that would show a gain of this size beyond its noise. None without a gain.
 
         needed = n (1.96 se / gain)^2            se by bootstrap
 
@@ -135,18 +135,18 @@ def _ratio(sums: Floats, sizes: Floats, axis: int = -1) -> Floats:
 def _bootstrap(
     data: tuple[NDArray[Any], ...], statistic: Callable[..., Any], *, draws: int, vectorized: bool
 ) -> tuple[float, float, float]:
-    """The 95 % percentile interval of a statistic and its standard error. One draw alone has no spread."""
+    """The 95 % percentile interval of a statistic and its standard error. A single group has no spread."""
     from scipy.stats import bootstrap  # takes half a second to load
 
     if len(data[0]) < 2:
         only = float(statistic(*data))
         return only, only, 0.0
-    drawn = bootstrap(
+    result = bootstrap(
         data, statistic, n_resamples=draws, paired=True, vectorized=vectorized, method="percentile",
         rng=np.random.default_rng(0),
     )  # fmt: skip
-    interval = drawn.confidence_interval
-    return float(interval.low), float(interval.high), float(drawn.standard_error)
+    interval = result.confidence_interval
+    return float(interval.low), float(interval.high), float(result.standard_error)
 
 
 FOLDS, INNER_FOLDS = 5, 4
@@ -155,16 +155,16 @@ MEMORIES = ((6.0, 0.6), (9.0, 0.5), (6.0, 0.7))  # bound in logits and floor
 JUDGED = 30  # the likeliest tools of each sub-task, for judging probabilities
 RANKING, PROBABILITY = "ranking", "probability"
 MOST_LABELS, MOST_CELLS = 5_000, 20_000_000  # sub-tasks, and sub-tasks times tools: 0.6 GB of signals
-Progress = Callable[[int, int], None]  # folds done, of how many
+Progress = Callable[[int, int], None]  # folds done, all folds
 
 
 @dataclass(frozen=True, slots=True)
 class CalibrationFit:
-    """A fit over `labels` sub-tasks. `passed_over` had no right tool in the catalog.
+    """A fit over `labels` sub-tasks. `passed_over` sub-tasks have no right tool in the catalog.
 
-    `measures` are before and after on held-back folds with everything fitted. `accepted` names the parts with a gain, which are among the
-    `values`. Without the ranking `remark` says why in one sentence, and `more` is the number of further labels that would show a gain of
-    that size, None without a gain.
+    `measures` compare held-back folds before and after the complete fit. `accepted` names the parts with a gain, which are in `values`.
+    Without the ranking `remark` is the reason in a sentence, and `more` is the number of further labels that would show a gain of that
+    size, None without a gain.
     """
 
     labels: int
@@ -194,8 +194,8 @@ class CalibrationFit:
 
 @dataclass(frozen=True, slots=True)
 class _HeldBack:
-    """Results of fits on sub-tasks outside their training: the reciprocal rank of the first right tool (Q,), and for the JUDGED likeliest
-    tools the logits and whether they fit (Q, K).
+    """Results of fits on sub-tasks outside their training: the reciprocal rank of the first right tool (Q,), and the logits and fits of
+    the JUDGED likeliest tools (Q, K).
     """
 
     ranks: Floats
@@ -206,7 +206,7 @@ class _HeldBack:
 def sampled(
     queries: Sequence[LabelledQuery], tool_row: Mapping[str, int], *, cells: int = MOST_CELLS, seed: int = 0
 ) -> list[LabelledQuery]:
-    """The labels that a fit uses: all, or whole groups drawn by chance where their signals over all tools would fill the memory.
+    """The labels for a fit: all, or whole groups drawn by chance if the signals of all labels over all tools would fill the memory.
 
     Labels without a right tool in the catalog stay; the fit counts them and leaves them out.
     """
@@ -217,13 +217,13 @@ def sampled(
     sizes = Counter(query.group or query.query for query, use in zip(queries, usable, strict=True) if use)
     names = list(sizes)
     order = np.random.default_rng(seed).permutation(len(names)).tolist()
-    kept: set[str] = set()
+    kept_groups: set[str] = set()
     left = most
     for name in (names[place] for place in order):
         if sizes[name] <= left:
-            kept.add(name)
+            kept_groups.add(name)
             left -= sizes[name]
-    return [q for q, use in zip(queries, usable, strict=True) if not use or (q.group or q.query) in kept]
+    return [q for q, use in zip(queries, usable, strict=True) if not use or (q.group or q.query) in kept_groups]
 
 
 def fit(
@@ -234,7 +234,7 @@ def fit(
     known: bool = False,
     progress: Progress | None = None,
 ) -> CalibrationFit:
-    """Fit and judge. `known` labels are in the memory already, so their own effect is no gain of the fit.
+    """Fits and judges. `known` labels are in the memory already, so their effect is no gain of the fit.
 
     Raises WayfareError if fewer than LEAST_LABELS sub-tasks have a right tool in the catalog.
     """
@@ -268,7 +268,7 @@ def fit(
 
 
 def chosen(tasks: LabelledSet, among: Rows, today: Recipe) -> Recipe:
-    """The recipe with the best MRR on inner folds of some of the sub-tasks: weights and map together, then the memory. Today's recipe wins
+    """The recipe with the best MRR on inner folds of some sub-tasks. Tries weights and map together, then the memory. Today's recipe wins
     a draw. A gain from noise fails on the outer folds.
     """
     numbers: list[int] = among.tolist()
@@ -289,9 +289,9 @@ def chosen(tasks: LabelledSet, among: Rows, today: Recipe) -> Recipe:
 def _inner_mrr(tasks: LabelledSet, among: Rows, fold: Rows, recipe: Recipe) -> float:
     ranks = np.zeros(len(among))
     for number in range(INNER_FOLDS):
-        asked = fold == number
-        if asked.any():
-            ranks[asked] = tasks.reciprocal_ranks(tasks.parts(recipe, among[~asked]), among[asked])
+        held_out = fold == number
+        if held_out.any():
+            ranks[held_out] = tasks.reciprocal_ranks(tasks.parts(recipe, among[~held_out]), among[held_out])
     return float(ranks.mean())
 
 
@@ -304,28 +304,28 @@ def _held_back(
     for number in range(FOLDS):
         train = np.flatnonzero(fold != number)
         parts = tasks.parts(choose(train), train)
-        for one in np.flatnonzero(fold == number):
-            found, right = tasks.logits(parts, int(one)), tasks.is_right(int(one))
-            ranks[one] = reciprocal_ranks(found[None], right[None])[0]
-            top = np.argsort(-found, kind="stable")[:size]
-            logits[one], fits[one] = found[top], right[top]
+        for place in np.flatnonzero(fold == number):
+            scores, right = tasks.logits(parts, int(place)), tasks.is_right(int(place))
+            ranks[place] = reciprocal_ranks(scores[None], right[None])[0]
+            top = np.argsort(-scores, kind="stable")[:size]
+            logits[place], fits[place] = scores[top], right[top]
         if progress is not None:
             progress(number + 1, FOLDS)
     return _HeldBack(ranks, logits, fits)
 
 
-def _lined(found: _HeldBack, fold: Rows) -> Floats:
-    lined = found.logits.copy()
+def _lined(results: _HeldBack, fold: Rows) -> Floats:
+    lined = results.logits.copy()
     for number in range(FOLDS):
-        here = fold == number
-        slope, offset = fit_line(found.logits[~here], found.fits[~here])
-        lined[here] = slope * found.logits[here] + offset
+        held_out = fold == number
+        slope, offset = fit_line(results.logits[~held_out], results.fits[~held_out])
+        lined[held_out] = slope * results.logits[held_out] + offset
     return lined
 
 
 def _rank_measures(groups: Sequence[str], before: _HeldBack, after: _HeldBack) -> dict[str, Change]:
-    def hits(found: _HeldBack, k: int) -> Floats:
-        return (found.ranks > 1 / (k + 0.5)).astype(np.float64)
+    def hits(results: _HeldBack, k: int) -> Floats:
+        return (results.ranks > 1 / (k + 0.5)).astype(np.float64)
 
     return {
         "mrr": change_of_means(before.ranks, after.ranks, groups),
@@ -335,8 +335,8 @@ def _rank_measures(groups: Sequence[str], before: _HeldBack, after: _HeldBack) -
 
 
 def _probability_measures(groups: Sequence[str], before: _HeldBack, after: _HeldBack) -> dict[str, Change]:
-    def pairs(found: _HeldBack) -> Floats:
-        return np.concatenate([found.logits, found.fits.astype(np.float64)], axis=1)
+    def pairs(results: _HeldBack) -> Floats:
+        return np.concatenate([results.logits, results.fits.astype(np.float64)], axis=1)
 
     def error(rows: Floats, times: Floats) -> float:
         size = rows.shape[1] // 2
@@ -348,8 +348,8 @@ def _probability_measures(groups: Sequence[str], before: _HeldBack, after: _Held
     }
 
 
-def _losses(found: _HeldBack) -> Floats:
-    return log_losses(found.logits, found.fits)
+def _losses(results: _HeldBack) -> Floats:
+    return log_losses(results.logits, results.fits)
 
 
 def _values(tasks: LabelledSet, recipe: Recipe, line: tuple[float, float], *, today: Recipe) -> LearntValues:
@@ -369,7 +369,7 @@ def _values(tasks: LabelledSet, recipe: Recipe, line: tuple[float, float], *, to
 
 
 def _remark(mrr: Change, more: int | None) -> str:
-    seen = f"MRR goes from {mrr.before:.3f} to {mrr.after:.3f}, a change of {mrr.low:+.3f} to {mrr.high:+.3f} at 95 %"
+    change = f"MRR goes from {mrr.before:.3f} to {mrr.after:.3f}, a change of {mrr.low:+.3f} to {mrr.high:+.3f} at 95 %"
     if more is None:
-        return f"A fitted ranking gains nothing on held-back folds ({seen}); the ranking stays as it is."
-    return f"The gain of a fitted ranking is within noise ({seen}); about {more} more labels would show a gain of this size."
+        return f"A fitted ranking gains nothing on held-back folds ({change}); the ranking stays as it is."
+    return f"The gain of a fitted ranking is within noise ({change}); about {more} more labels would show a gain of this size."

@@ -25,7 +25,7 @@ MIXTURES = 4  # mixed matrices kept: 15 MB each for 10,000 rows of 384
 
 
 def shares(weights: Mapping[str, float], names: Sequence[str]) -> dict[str, float]:
-    """Weights divided by their sum, one for each name. A missing name weighs 0.
+    """Weights divided by their sum, by name. A missing name weighs 0.
 
     Raises ParameterError for an unknown name, a weight below 0 or not finite, or weights that are all 0.
 
@@ -44,13 +44,13 @@ def shares(weights: Mapping[str, float], names: Sequence[str]) -> dict[str, floa
 
 
 NAMED, STAND_IN = ("names", "full"), "description"
-"""The views that contain names, and the one that has their share if a row's names cannot be trusted."""
+"""The views that contain names, and the view that gets their share if a row's names cannot be trusted."""
 
 
 def name_trust(names: Vectors, descriptions: Vectors) -> Vectors:
-    """How much a name says: the cosine of names and own description, 0 up to 0.1, 1 from 0.4; 1 without a description.
+    """The trust in names by their cosine with the description: 0 up to 0.1, 1 from 0.4; 1 without a description.
 
-    The cosine of a brand with its description is that of unrelated texts (0 to 0.2). Nine in ten informative names are above 0.2
+    The cosine of a brand with its description is as low as for unrelated texts (0 to 0.2). Nine in ten informative names are above 0.2
     (docs/decisions/0002-similarity.md). Shapes: (N, D) each -> (N,).
 
     >>> row = np.eye(2, dtype=np.float32)
@@ -63,7 +63,7 @@ def name_trust(names: Vectors, descriptions: Vectors) -> Vectors:
 
 
 class EmbeddedViews(Mapping[str, Vectors]):
-    """Matrices (N, D) by view. Thread-safe. The texts of a view are embedded when it is first read: few routers read all of them."""
+    """Matrices (N, D) by view. Thread-safe. Embeds the texts of a view when it is first read, because few routers read all views."""
 
     def __init__(self, rows: Sequence[Row], views: Mapping[str, Callable[[Row], str]], encoder: CachedEncoder) -> None:
         self._texts: dict[str, Callable[[], Iterable[str]]] = {
@@ -87,14 +87,14 @@ class EmbeddedViews(Mapping[str, Vectors]):
 
 
 class ViewLayer:
-    """Matrices (N, D) by view and BM25 over one text per row. Immutable; safe for several threads. `lexical` and `trust` are made when
+    """Matrices (N, D) by view and BM25 over a text per row. Immutable; safe for several threads. `lexical` and `trust` are made when
     they are first read.
 
         sim_n = max(0, sum over dense views v of w_v * <e_v,n , q>) + w_lex * coverage_n           the weights sum to 1
 
     The views are mixed once per set of weights. Rows of the mixture are no unit vectors, because the result is the weighted mean of
-    cosines. `np.vecdot` takes a row at a time on one thread, so equal rows get equal scores and no query waits for a second core (gemv
-    does neither). If the names of a row cannot be trusted, the share of the views with names goes to the view that stands in.
+    cosines. `np.vecdot` takes a row at a time on a single thread, so equal rows get equal scores and no query waits for a second core
+    (gemv does neither). If the names of a row cannot be trusted, the share of the views with names goes to the description.
     """
 
     def __init__(
@@ -119,27 +119,27 @@ class ViewLayer:
     def similarity(
         self, query: Vectors, texts: Mapping[str, float], mixture: Mapping[str, float], *, doubt_names: bool = False
     ) -> Vectors:
-        """(N,) of at least 0, () if neither a view nor a text weighs anything. `query` (D,); `texts`: lexical queries with shares; `mixture` comes from `shares`.
+        """(N,) of at least 0, () if all weights of views and texts are 0. `query` (D,); `texts`: lexical queries with shares; `mixture` comes from `shares`.
 
         `doubt_names` lets views with names count only as far as the names are trusted.
         """
         weights = tuple(mixture[view] for view in self.views)
-        found: Vectors | np.float32 = np.float32(0)
+        scores: Vectors | np.float32 = np.float32(0)
         if any(weights):
-            found = np.maximum(np.vecdot(self._mixture(weights, doubt_names), query), found)
+            scores = np.maximum(np.vecdot(self._mixture(weights, doubt_names), query), scores)
         if mixture[LEXICAL] > 0:
             for text, share in texts.items():
-                found = found + np.float32(mixture[LEXICAL] * share) * self.lexical.coverage(text)
-        return np.asarray(found, dtype=np.float32)
+                scores = scores + np.float32(mixture[LEXICAL] * share) * self.lexical.coverage(text)
+        return np.asarray(scores, dtype=np.float32)
 
     def _mix(self, weights: tuple[float, ...], doubt_names: bool) -> Vectors:
-        used = [(weight, view) for weight, view in zip(weights, self.views, strict=True) if weight > 0]
+        weighted = [(weight, view) for weight, view in zip(weights, self.views, strict=True) if weight > 0]
         trust = self.trust if doubt_names else None
-        doubted = [view for _, view in used if trust is not None and view in NAMED]
-        if len(used) == 1 and used[0][0] == 1.0 and not doubted:
-            return self.views[used[0][1]]
+        doubted = [view for _, view in weighted if trust is not None and view in NAMED]
+        if len(weighted) == 1 and weighted[0][0] == 1.0 and not doubted:
+            return self.views[weighted[0][1]]
         mixed: Vectors | np.float32 = np.float32(0)
-        for weight, view in used:
+        for weight, view in weighted:
             rows = np.float32(weight) * self.views[view]
             if trust is not None and view in NAMED:
                 share = trust[:, None]
@@ -151,10 +151,10 @@ class ViewLayer:
 # The catalog: similarity of a query to every tool and server, in [0, 1]
 #     sim_tool   = min(1, max(0, sum_v w_v cos(q, e_v)) + w_lex coverage)                       v: names, full, description, parameters
 #     sim_server = min(1, max(0, sum_v w_v cos(q, e_v)) + w_lex coverage + w_best max sim_tool) v: profile, summary
-# Weights are divided by their sum. Weight on one dense view alone is EHRR (1).
+# Weights are divided by their sum. Weight on a single dense view is EHRR (1).
 
 BEST_TOOL = "best_tool"
-OWN_TEXTS = 4  # sets of texts of routers' own: 1.5 MB each for 1,000 tools
+OWN_TEXTS = 4  # sets of routers' own texts, 1.5 MB each for 1,000 tools
 TOOL_WEIGHTS = (*TOOL_VIEWS, LEXICAL)
 SERVER_WEIGHTS = (*SERVER_VIEWS, BEST_TOOL, LEXICAL)
 
@@ -162,7 +162,7 @@ SERVER_WEIGHTS = (*SERVER_VIEWS, BEST_TOOL, LEXICAL)
 class CatalogIndex:
     """T tools and S servers under their views. Immutable: a changed catalog gets a new index from kept vectors.
 
-    Making it embeds nothing: each view is embedded when a router, a rule of lint or the map first reads it.
+    Embeds each view when a router, a rule of lint or the map first reads it.
     """
 
     def __init__(self, catalog: Catalog, encoder: CachedEncoder) -> None:
@@ -187,13 +187,13 @@ class CatalogIndex:
     ) -> Vectors:
         """(T,) in [0, 1]. `query` (D,) is the vector of `text`; weights over names, full, description, parameters, lexical.
 
-        Weight on one dense view alone is the paper's form, EHRR (1). With `doubt_names` the views names and full count as far as a tool's
+        Weight on a single dense view is the paper's form, EHRR (1). With `doubt_names` the views names and full count as far as a tool's
         name agrees with its description, and the description has the rest. Raises ParameterError for bad weights or a query that is not
         finite.
         """
         mixture = shares(weights, TOOL_WEIGHTS)
-        found = self.tools.similarity(_finite(query), {text: 1.0}, mixture, doubt_names=doubt_names)
-        return np.minimum(found, np.float32(1))
+        scores = self.tools.similarity(_finite(query), {text: 1.0}, mixture, doubt_names=doubt_names)
+        return np.minimum(scores, np.float32(1))
 
     def server_similarity(
         self,
@@ -216,15 +216,15 @@ class CatalogIndex:
         if not 0 <= hint_weight <= 1:
             raise ParameterError(f"hint_weight = {hint_weight} is outside 0 to 1; choose a value within that range.")
         share = 0.0 if hint is None else hint_weight
-        wanted = _finite(query)
+        vector = _finite(query)
         texts = {text: 1.0}
         if hint is not None and share > 0:
-            wanted = _finite((1 - share) * wanted + share * _finite(hint))
+            vector = _finite((1 - share) * vector + share * _finite(hint))
             texts = {text: 1 - share, hint_text: share} if text != hint_text else texts
-        found = self.servers.similarity(wanted, texts, mixture)
+        scores = self.servers.similarity(vector, texts, mixture)
         if mixture[BEST_TOOL] > 0:
-            found = found + np.float32(mixture[BEST_TOOL]) * self.best_tool(tool_similarity)
-        return np.minimum(found, np.float32(1))
+            scores = scores + np.float32(mixture[BEST_TOOL]) * self.best_tool(tool_similarity)
+        return np.minimum(scores, np.float32(1))
 
     def best_tool(self, tool_similarity: Vectors) -> Vectors:
         """(..., T) -> (..., S): the largest similarity among each server's tools; 0 for a server without tools."""
@@ -241,7 +241,7 @@ class CatalogIndex:
 
     @cached_property
     def meanings(self) -> Vectors:
-        """(T, D) unit rows: the mean of the views that say what a tool does, without those of its server."""
+        """(T, D) unit rows: the mean of the views that tell the tool's action, without views of its server."""
         return unit_rows(np.mean([self.tools.views[view] for view in MEANING_VIEWS], axis=0))
 
 

@@ -37,8 +37,8 @@ class EncoderError(WayfareError): ...
 class Encoder(Protocol):
     """Texts to unit vectors.
 
-    `model` names model, pooling and weights, never the runtime: equal names mean interchangeable vectors. `note` is one sentence if
-    another encoder than the requested one is used, else empty.
+    `model` names model, pooling and weights, never the runtime, so that equal names mean interchangeable vectors. `note` is a sentence if
+    another encoder than the requested encoder is used, else empty.
     """
 
     @property
@@ -55,7 +55,7 @@ class Encoder(Protocol):
         ...
 
     def with_tokens(self, texts: Sequence[str]) -> tuple[Vectors, list[Vectors]]:
-        """The same, and for each text one unit row per token, (tokens, D) float32, none for a blank text: one run of the model gives both."""
+        """The rows of `encode`, and for each text a unit row per token, (tokens, D) float32, none for a blank text, in a single run of the model."""
         ...
 
 
@@ -80,7 +80,7 @@ class MemoryVectorStore:
         self._kept.update({(model, key): vector for key, vector in vectors.items()})
 
     def of_model(self, model: str) -> dict[str, Vectors]:
-        return {key: vector for (of, key), vector in self._kept.items() if of == model}
+        return {key: vector for (other, key), vector in self._kept.items() if other == model}
 
 
 def text_hash(text: str) -> str:
@@ -93,7 +93,7 @@ def text_hash(text: str) -> str:
 
 
 def cleaned(text: str) -> str:
-    """A text as every encoder sees it: no lone surrogates (tokenizers refuse them), no edge blanks, bounded.
+    """A text for encoders: without lone surrogates (tokenizers refuse them) and edge blanks, bounded.
 
     >>> cleaned("  read \\ud800 a file ")
     'read ? a file'
@@ -112,7 +112,7 @@ def unit_rows(matrix: NDArray[np.floating]) -> Vectors:
 
 
 def eight_bits(rows: NDArray[np.floating]) -> NDArray[np.int8]:
-    """Rows (N, D) in whole numbers from -127 to 127: each keeps its direction, to about a hundredth of a degree, and not its length.
+    """Rows (N, D) in whole numbers from -127 to 127. Each keeps its direction to about a hundredth of a degree, and not its length.
 
     >>> eight_bits(np.array([[0.5, -1.0]])).tolist()
     [[64, -127]]
@@ -126,12 +126,12 @@ def eight_bits(rows: NDArray[np.floating]) -> NDArray[np.int8]:
 Progress = Callable[[int, int], None]  # texts embedded so far, texts to embed
 TokenVectors = NDArray[np.float16]
 EMBEDDING = "Embedding texts that have no vector yet"
-TOKEN_CACHE = 3072  # texts whose token vectors stay in memory: about 10 kB a request, 40 kB a definition
+TOKEN_CACHE = 3072  # texts whose token vectors stay in memory, about 10 kB a request, 40 kB a definition
 
 
 @dataclass(frozen=True, slots=True)
 class EncoderSource:
-    """An encoder that is not open yet: its key and width, and `open`, which makes it."""
+    """An encoder before its opening: its key, its width, and the function `open`."""
 
     model: str
     dimension: int
@@ -180,7 +180,7 @@ class CachedEncoder:
         return self._encoder is not None
 
     def encoder(self) -> Encoder:
-        """The encoder itself, opened on first use. Raises EncoderError if it cannot be opened."""
+        """The encoder, opened on first use. Raises EncoderError if it cannot be opened."""
         with self._opening:
             if self._encoder is None:
                 self._encoder = self._source.open()
@@ -188,7 +188,7 @@ class CachedEncoder:
 
     @cachedmethod(attrgetter("_queries"), lock=attrgetter("_queries_lock"))
     def encode_query(self, text: str) -> Vectors:
-        """(D,) unit vector of one text, read-only; zeros for a blank text. Repeated texts come from the cache. Its tokens are kept as well."""
+        """(D,) unit vector of a text, read-only; zeros for a blank text. Caches the vector and the vectors of the tokens."""
         (vector,), (rows,) = self.encoder().with_tokens([text])
         vector.setflags(write=False)
         with self._tokens_lock:
@@ -196,7 +196,7 @@ class CachedEncoder:
         return vector
 
     def encode_queries(self, texts: Sequence[str]) -> None:
-        """Embed the texts that `encode_query` does not know yet, in batches: a third of the time that it takes one by one."""
+        """Embeds the texts that `encode_query` has not cached, in batches. Takes a third of the time of single texts."""
         with self._queries_lock:
             missing = [text for text in dict.fromkeys(texts) if methodkey(self, text) not in self._queries]
         if not missing:
@@ -209,46 +209,46 @@ class CachedEncoder:
             self._tokens.update((text, rows.astype(np.float16)) for text, rows in zip(missing, tokens, strict=True))
 
     def tokens(self, texts: Sequence[str]) -> list[TokenVectors]:
-        """For each text one unit row per token, (tokens, D) in half precision. The latest are cached."""
+        """For each text a unit row per token, (tokens, D) in half precision. The latest texts are cached."""
         with self._tokens_lock:
-            known = {text: self._tokens[text] for text in texts if text in self._tokens}
-        missing = [text for text in dict.fromkeys(texts) if text not in known]
+            cached = {text: self._tokens[text] for text in texts if text in self._tokens}
+        missing = [text for text in dict.fromkeys(texts) if text not in cached]
         for start in range(0, len(missing), self._batch):
             batch = missing[start : start + self._batch]
-            _, found = self.encoder().with_tokens(batch)
-            known |= zip(batch, (rows.astype(np.float16) for rows in found), strict=True)
+            _, tokens = self.encoder().with_tokens(batch)
+            cached |= zip(batch, (rows.astype(np.float16) for rows in tokens), strict=True)
         with self._tokens_lock:
-            self._tokens.update((text, known[text]) for text in missing)
-        return [known[text] for text in texts]
+            self._tokens.update((text, cached[text]) for text in missing)
+        return [cached[text] for text in texts]
 
     def encode_documents(self, texts: Sequence[str], progress: Progress | None = None) -> Vectors:
         """(N, D) unit rows. Only texts without a stored vector are embedded, each once. Each batch is saved at once."""
         hashes = [text_hash(text) for text in texts]
         distinct = dict(zip(hashes, texts, strict=True))
         with self._building:
-            known = self._stored(list(distinct))
-            # similar lengths together: a batch is as wide as its longest text
-            missing = sorted((key for key in distinct if key not in known), key=lambda key: -len(distinct[key]))
+            stored = self._stored(list(distinct))
+            # similar lengths together, because a batch is as wide as its longest text
+            missing = sorted((key for key in distinct if key not in stored), key=lambda key: -len(distinct[key]))
             batches = [missing[start : start + self._batch] for start in range(0, len(missing), self._batch)]
             done = 0
             if progress is not None and missing:
                 progress(done, len(missing))
             order: list[int] = np.random.default_rng(0).permutation(len(batches)).tolist()
-            for keys in map(batches.__getitem__, order):  # drawn, so that the time so far tells what is left
+            for keys in map(batches.__getitem__, order):  # drawn, so that the time so far tells the remaining time
                 self._report(Step(EMBEDDING, done, len(missing), after="building the index"))
-                found = dict(zip(keys, self.encoder().encode([distinct[key] for key in keys]), strict=True))
-                self._store.save_vectors(self.model, found)
-                known |= found
+                fresh = dict(zip(keys, self.encoder().encode([distinct[key] for key in keys]), strict=True))
+                self._store.save_vectors(self.model, fresh)
+                stored |= fresh
                 done += len(keys)
                 if progress is not None:
                     progress(done, len(missing))
             self._report(None)
         vectors = np.zeros((len(hashes), self.dimension), dtype=np.float32)
         for row, key in enumerate(hashes):
-            vectors[row] = known[key]
+            vectors[row] = stored[key]
         return vectors
 
     def _stored(self, hashes: Sequence[str]) -> dict[str, Vectors]:
-        kept = self._store.load_vectors(self.model, hashes)
-        # a square is finite where all parts are: a product takes a fifth of the time of looking at each
-        return {key: v for key, v in kept.items() if v.shape == (self.dimension,) and math.isfinite(np.dot(v, v))}
+        stored = self._store.load_vectors(self.model, hashes)
+        # a square is finite if all parts are; a product takes a fifth of the time of a check of each part
+        return {key: v for key, v in stored.items() if v.shape == (self.dimension,) and math.isfinite(np.dot(v, v))}

@@ -1,17 +1,17 @@
 """The fit of every tool for a query: the text embedded, its signals, and the probabilities, in one call.
 
-Up to 20,000 tools each is scored. Of a larger catalog the first ones are: the nearest thousand, which FAISS finds, the best by words,
-those with the best example requests, and those that labels raise. z-scores are those of all tools: means and deviations of products are
-closed forms (`core.relevance.vectors`), words are added up for every tool. A tool that is not scored fits as little as any tool can.
-Measured instead of proved: docs/decisions/0025-large-catalogs.md.
+Up to 20,000 tools each is scored. Of a larger catalog the scorer takes the nearest thousand, which FAISS finds, the best tools by words
+and by example requests, and the tools that labels raise. z-scores are over all tools: means and deviations of products are closed forms
+(`core.relevance.vectors`), words are added up for every tool. A tool that is not scored fits as little as any tool can. Measured instead
+of proved: docs/decisions/0025-large-catalogs.md.
 
-While the vectors of a catalog are not there yet, its tools fit by words alone, and no text is embedded:
+Before a catalog has vectors, its tools fit by words alone, and no text is embedded:
 
     s       = .5 d(words) + .25 d(everyday) + .125 d(names)            d as in `core.relevance.relevance_index`
     cos_jk  = J_jk + .1                                                J: Jaccard of the stems of two tools' own texts
     p_fit_j = sigmoid(FIT . (min(lead_j, 0), max(lead_j, 0), 1))       with constants that were fitted to these scores
 
-P(nothing fits) needs a cosine, so it is not known, and no decision is sure: docs/decisions/0029-by-words.md.
+P(nothing fits) needs a cosine, so it is unknown, and no decision is sure: docs/decisions/0029-by-words.md.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ NEAREST, BY_WORDS, BY_REQUESTS = 1_000, 300, 300
 
 @dataclass(frozen=True, slots=True)
 class FitMatcher:
-    """A catalog's relevance index with the encoder that it was built with, the model, and what labels have taught."""
+    """A catalog's relevance index with its encoder, the model, and the learnt model."""
 
     index: RelevanceIndex
     encoder: CachedEncoder
@@ -84,23 +84,23 @@ class FitMatcher:
 
     def fit(self, text: str, hint: str) -> tuple[Fit, float]:
         index, learnt, model = self.index, self.learnt, self._weighted()
-        asked = asked_text(text, hint)
+        query = asked_text(text, hint)
         started = time.perf_counter()
-        vector = self.encoder.encode_query(asked)
-        # labels are of sub-tasks: one that was asked with a hint is met by one that is asked without
+        vector = self.encoder.encode_query(query)
+        # labels are of sub-tasks without hints
         alone = self.encoder.encode_query(text) if hint and learnt.memory is not None else vector
         embed_ms = (time.perf_counter() - started) * 1e3
-        like, shift = like_requests(learnt.requests, self.encoder, asked, vector), learnt.shift(alone)
+        like, shift = like_requests(learnt.requests, self.encoder, query, vector), learnt.shift(alone)
         if isinstance(index.rows, HalfRows) and index.moments is not None:
             first = _First(index, index.rows, *index.moments, model, learnt)
-            return first.fit(asked, vector, shift, like), embed_ms
-        signals = index.signals(asked, vector, learnt.moved(vector))
-        signals = with_requests(signals, learnt.requests, asked, vector, model)
+            return first.fit(query, vector, shift, like), embed_ms
+        signals = index.signals(query, vector, learnt.moved(vector))
+        signals = with_requests(signals, learnt.requests, query, vector, model)
         return fit_of(index, signals, model, shift, learnt.line, like), embed_ms
 
     def likeness(self, rows: Rows) -> Floats:
-        own = self.index.own[rows]
-        return (own @ own.T).astype(np.float64)
+        vectors = self.index.own[rows]
+        return (vectors @ vectors.T).astype(np.float64)
 
     def _weighted(self) -> RelevanceModel:
         weights = self.learnt.values.weights
@@ -109,7 +109,7 @@ class FitMatcher:
 
 @dataclass(frozen=True, slots=True)
 class _First:
-    """A large catalog: its index, the moments of its tools and of their servers' profiles, the model, and what labels have taught."""
+    """A large catalog: its index, the moments of its tools and of their servers' profiles, the model, and the learnt model."""
 
     index: RelevanceIndex
     rows: HalfRows
@@ -119,7 +119,7 @@ class _First:
     learnt: Learnt
 
     def fit(self, text: str, vector: Vectors, shift: Floats | None, like: Like) -> Fit:
-        """As `fit_of`, with the first tools scored. `vector` (D,) is that of the text."""
+        """As `fit_of`, but scores the first tools alone. `vector` (D,) is the text's."""
         index, model, requests = self.index, self.model, self.learnt.requests
         dense, terms = index.towards_tools(vector, self.learnt.moved(vector)), words_and_stems(text)
         words = index.fill_words(text, terms, np.zeros((len(OF_WORDS), len(index.own)), dtype=np.float32))
@@ -130,15 +130,15 @@ class _First:
         chosen[_best((slopes[2:, 0].astype(np.float32) @ words), BY_WORDS)] = True
         if shift is not None:
             chosen |= shift > 0
-        asked: dict[str, Floats] = {}
+        by_request: dict[str, Floats] = {}
         mean, deviation = 0.0, 1.0
         if requests is not None:
             base = None
             if not requests.enough:
                 raw = self._raw(requests.tools, requests.rows @ dense, vector, words)
                 base = _contributions(raw, slopes, means).sum(axis=0)
-            asked, (mean, deviation) = requests.of_covered(terms, vector, base, model.requests)
-            added = sum_of({name: model.weights[name] * values for name, values in asked.items()})
+            by_request, (mean, deviation) = requests.of_covered(terms, vector, base, model.requests)
+            added = sum_of({name: model.weights[name] * values for name, values in by_request.items()})
             chosen[requests.tools[_best(added if base is None else base + added, BY_REQUESTS)]] = True
         rows = np.flatnonzero(chosen)
         places, others = np.searchsorted(rows, nearest), np.ones(len(rows), dtype=np.bool_)
@@ -150,14 +150,14 @@ class _First:
         if requests is not None:
             without, covered = (sum_of(parts) - mean) / deviation, requests.covered[rows]
             places = np.searchsorted(requests.tools, rows[covered])
-            for name, values in asked.items():
+            for name, values in by_request.items():
                 part = model.requests.slope.get(name, 0.0) * without
                 part[covered] = values[places]
                 parts[name] = model.weights[name] * part
         judged = Judged(index.own, rows, index.server_of[rows], index.servers)
         shifted, greatest = None if shift is None else shift[rows], float(products[0])
-        found = fit_of_parts(judged, parts, greatest, model, shifted, self.learnt.line, like)
-        return self._of_all(found, rows, shift)
+        fit = fit_of_parts(judged, parts, greatest, model, shifted, self.learnt.line, like)
+        return self._of_all(fit, rows, shift)
 
     def _lines(self, dense: Vectors, vector: Vectors, words: Vectors) -> tuple[Floats, Floats]:
         model, count = self.model, len(self.index.own)
@@ -174,18 +174,18 @@ class _First:
         return np.array(slopes)[:, None], np.array([mean for mean, _ in drawn])[:, None]
 
     def _raw(self, rows: Rows, cosines: Vectors, vector: Vectors, words: Vectors) -> Floats:
-        """(5, K) every signal but requests of some tools, in the order of `SIGNALS`. `cosines` (K,) are the dense one."""
+        """(5, K) every signal but requests of some tools, in the order of `SIGNALS`. `cosines` (K,) are the dense signal."""
         servers, places = np.unique(self.index.server_of[rows], return_inverse=True)
-        found = np.empty((len(SIGNALS), len(rows)))
-        found[0] = cosines
-        found[1] = self.index.profiles(vector, servers)[places]
-        found[2:] = words.take(rows, axis=1)
-        return found
+        signals = np.empty((len(SIGNALS), len(rows)))
+        signals[0] = cosines
+        signals[1] = self.index.profiles(vector, servers)[places]
+        signals[2:] = words.take(rows, axis=1)
+        return signals
 
-    def _of_all(self, found: Fit, rows: Rows, shift: Floats | None) -> Fit:
+    def _of_all(self, fit: Fit, rows: Rows, shift: Floats | None) -> Fit:
         count, server_of = len(self.index.own), self.index.server_of
         least = probabilities(np.array([-LEAD_LIMIT]), self.model, self.learnt.line)[0]
-        servers = np.zeros(len(found.servers))
+        servers = np.zeros(len(fit.servers))
         servers[server_of] = least
 
         def every(some: Floats, other: float = 0.0) -> Floats:
@@ -194,18 +194,18 @@ class _First:
             return whole
 
         return replace(
-            found,
-            tools=every(found.tools, least),
-            servers=np.maximum(servers, found.servers),
-            relevance=every(found.relevance, float(found.relevance.min())),
-            signals={name: every(part) for name, part in found.signals.items()},
+            fit,
+            tools=every(fit.tools, least),
+            servers=np.maximum(servers, fit.servers),
+            relevance=every(fit.relevance, float(fit.relevance.min())),
+            signals={name: every(values) for name, values in fit.signals.items()},
             learnt=shift,
             scored=rows,
         )
 
 
 def _contributions(x: Floats, slopes: Floats, means: Floats) -> Floats:
-    """slope (x - mean) of each signal, where slope is weight * factor / deviation: written over the values (5, K). Columns (5, 1) each."""
+    """slope (x - mean) of each signal; slope is weight * factor / deviation. Overwrites the values (5, K). Columns (5, 1) each."""
     x -= means
     x *= slopes
     return x
@@ -218,26 +218,26 @@ def _best(values: NDArray[np.floating], count: int) -> Rows:
 
 
 LESS_THAN_COSINE = 0.1
-"""Jaccard coefficients of own texts with this much added stand in for the vectors' cosines nearly as well: log loss .178 instead of .176, and
-.195 without twins."""
+"""Jaccard coefficients of own texts plus this constant replace the vectors' cosines nearly as well (log loss .178 instead of .176, and
+.195 without twins)."""
 STEMS_KEPT = 4096  # tools whose stems stay in memory
 
 
 @made_once
 def model_by_words() -> RelevanceModel:
-    """The shipped model of a catalog without vectors: its signals are those of words.
+    """The shipped model of a catalog without vectors. Its signals are of words.
 
     >>> sorted(model_by_words().weights)
     ['everyday', 'names', 'words']
     """
-    own = tomllib.loads(files("core.relevance").joinpath("model.toml").read_text(encoding="utf-8"))["by_words"]
+    table = tomllib.loads(files("core.relevance").joinpath("model.toml").read_text(encoding="utf-8"))["by_words"]
     shipped = RelevanceModel.shipped()
-    prior = {**shipped.prior, **prior_of(own)}
-    return replace(shipped, weights=own["weights"], prior=prior, fit=own["fit"], nothing={})
+    prior = {**shipped.prior, **prior_of(table)}
+    return replace(shipped, weights=table["weights"], prior=prior, fit=table["fit"], nothing={})
 
 
 class WordsFit:
-    """The fit of T tools by words. Immutable; safe for several threads. `lexical` is that of a relevance index of the same catalog."""
+    """The fit of T tools by words. Immutable; safe for several threads. `lexical` may come from a relevance index of the catalog."""
 
     def __init__(self, catalog: Catalog, lexical: LexicalIndex | None = None) -> None:
         self.lexical = words_of_tools(catalog) if lexical is None else lexical
@@ -252,13 +252,13 @@ class WordsFit:
 
     def fit(self, text: str, hint: str) -> tuple[Fit, float]:
         """The fit of every tool, and 0 ms for embedding. A hint joins the text."""
-        asked, model, servers = asked_text(text, hint), model_by_words(), len(self._catalog.servers)
+        query, model, servers = asked_text(text, hint), model_by_words(), len(self._catalog.servers)
         table, everyday = Everyday.shipped(), np.zeros(len(self._server_of), dtype=np.float32)
-        self.lexical.add(table.words_of(table.met(asked)), everyday)
+        self.lexical.add(table.words_of(table.met(query)), everyday)
         signals = {
-            "words": self.lexical.scores_of(words_and_stems(asked)),
+            "words": self.lexical.scores_of(words_and_stems(query)),
             "everyday": everyday,
-            "names": self._names.scores_of(words_and_stems(asked)),
+            "names": self._names.scores_of(words_and_stems(query)),
         }
         parts = contributions(signals, model)
         scores = sum_of(parts)
@@ -269,18 +269,20 @@ class WordsFit:
         return Fit(tools, best_of_servers(tools, self._server_of, servers), None, scores, parts), 0.0
 
     def likeness(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
-        found = [self._stems(int(row)) for row in rows]
-        shared = np.array([[_jaccard(one, other) for other in found] for one in found]).reshape(len(found), len(found))
+        stems = [self._stems(int(row)) for row in rows]
+        shared = np.array([[_jaccard(first, other) for other in stems] for first in stems]).reshape(
+            len(stems), len(stems)
+        )
         return np.minimum(shared + LESS_THAN_COSINE, 1.0)
 
     def _stems_of(self, row: int) -> frozenset[str]:
         return frozenset(map(stem, terms(own_text(self._catalog.tools[row]))))
 
 
-def _jaccard(one: frozenset[str], other: frozenset[str]) -> float:
+def _jaccard(first: frozenset[str], other: frozenset[str]) -> float:
     """
     >>> _jaccard(frozenset("ab"), frozenset("bc")), _jaccard(frozenset(), frozenset())
     (0.3333333333333333, 0.0)
     """
-    either = len(one | other)
-    return len(one & other) / either if either else 0.0
+    either = len(first | other)
+    return len(first & other) / either if either else 0.0

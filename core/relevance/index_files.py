@@ -1,12 +1,12 @@
-"""Built indexes of large catalogs, kept in the cache folder: a start maps them into memory instead of building them from every text.
+"""Built indexes of large catalogs in the cache folder. A start maps them into memory instead of building them from every text.
 
     FOLDER/KEY/*.npy            an array of the index each, and the tokens of the tools' definitions
-    FOLDER/KEY/manifest.json    what it was made of, and the SHA-256 of each file
+    FOLDER/KEY/manifest.json    the key, and the SHA-256 of each file
 
-KEY is the name of the catalog and a digest of what the index is made of: the texts and schemas of its tools, the texts of its servers,
-the encoder, and Wayfare's own code of these rooms. A changed text has another key, so no index is ever
-changed. A folder is written under another name and renamed when it is whole; at its opening every file is compared with its digest.
-One that is damaged is made again.
+KEY is a digest of the catalog's name and a digest of the index's sources: the texts and schemas of its tools, the texts of its servers,
+the encoder, and the code of core/relevance and core/domain. A changed text has another key, so no index is ever
+changed. A folder is written under another name and renamed when it is complete; at its opening every file is compared with its digest.
+A damaged index is made again.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ from core.relevance.relevance_index import RelevanceIndex
 Arrays = Mapping[str, NDArray[Any]]
 MANIFEST = "manifest.json"
 TOKENS = "tokens"
-LEAST = 5_001  # tools: an index of fewer is built in a second
+LEAST = 5_001  # tools; a smaller index is built in a second
 UNFINISHED = ".making-"
-KEPT = 12  # folders, those used last: an index of 100,000 tools takes 0.3 GB
+KEPT = 12  # folders that were used last; an index of 100,000 tools takes 0.3 GB
 STALE_S = 3600.0  # a folder that is still unfinished at this age was left by a process that was killed
 TEXTS = ("server", "name", "description")
 # pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false
@@ -57,7 +57,7 @@ class Prepared:
 
 
 class IndexFiles:
-    """The indexes in a folder. `owner` tells stores apart that have catalogs of the same name. Several processes may use a folder."""
+    """The indexes in a folder. `owner` distinguishes stores with catalogs of an equal name. Several processes may use a folder."""
 
     def __init__(self, folder: Path, *, owner: str = "", least: int = LEAST) -> None:
         self.folder = folder
@@ -65,17 +65,17 @@ class IndexFiles:
         self._least = least
 
     def prepared(self, catalog: Catalog, model: str, make: Callable[[], Prepared]) -> Prepared:
-        """The index of a catalog, packed, by the encoder `model`: opened, or else made and kept. Small ones are made each time."""
+        """Opens the index of a packed catalog with the encoder `model`, or makes and keeps it. Makes small indexes each time."""
         if len(catalog.tools) < self._least:
             return make()
 
         prefix = hashlib.sha256(f"{self._owner}\n{catalog.name}".encode("utf-8", "replace")).hexdigest()[:16] + "-"
         key = prefix + made_of(catalog, model)
-        if (found := self._opened(catalog, model, key)) is not None:
-            return found
-        made = make()
-        self._keep(catalog.name, prefix, key, made.index.arrays() | {TOKENS: made.tokens})
-        return self._opened(catalog, model, key) or made
+        if (stored := self._opened(catalog, model, key)) is not None:
+            return stored
+        prepared = make()
+        self._keep(catalog.name, prefix, key, prepared.index.arrays() | {TOKENS: prepared.tokens})
+        return self._opened(catalog, model, key) or prepared
 
     def _opened(self, catalog: Catalog, model: str, key: str) -> Prepared | None:
         folder = self.folder / key
@@ -83,7 +83,7 @@ class IndexFiles:
             return None
         try:
             arrays = _mapped(folder, key)
-            found = Prepared(RelevanceIndex.from_arrays(catalog, model, arrays), np.asarray(arrays[TOKENS]))
+            prepared = Prepared(RelevanceIndex.from_arrays(catalog, model, arrays), np.asarray(arrays[TOKENS]))
             os.utime(folder / MANIFEST)
         except Exception as problem:  # noqa: BLE001  a damaged file may fail anywhere above
             _log.warning(
@@ -91,9 +91,9 @@ class IndexFiles:
             )
             shutil.rmtree(folder, ignore_errors=True)
             return None
-        return found
+        return prepared
 
-    def _keep(self, what: str, prefix: str, key: str, arrays: Arrays) -> None:
+    def _keep(self, title: str, prefix: str, key: str, arrays: Arrays) -> None:
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             with TemporaryDirectory(dir=self.folder, prefix=UNFINISHED, ignore_cleanup_errors=True) as name:
@@ -107,15 +107,17 @@ class IndexFiles:
                         raise
             self._tidy(prefix, key)
         except OSError as problem:
-            _log.warning("The index of %s is not kept, and the next start builds it again: %s", what, problem)
+            _log.warning("The index of %s is not kept, and the next start builds it again: %s", title, problem)
 
     def _tidy(self, prefix: str, key: str) -> None:
-        """Delete what came before of the same catalog, all but the indexes that were used last, and what was never finished."""
+        """Deletes earlier indexes of the catalog, all but the last used indexes, and stale unfinished folders."""
         used = {folder: _last_used(folder) for folder in self.folder.iterdir() if folder.is_dir()}
-        finished = sorted((one for one in used if not one.name.startswith(UNFINISHED)), key=lambda one: -used[one])
-        before = {one for one in finished if one.name.startswith(prefix) and one.name != key}
-        left = {one for one in used if one not in finished and used[one] < time.time() - STALE_S}
-        for folder in before | left | set([one for one in finished if one not in before][KEPT:]):
+        finished = sorted(
+            (folder for folder in used if not folder.name.startswith(UNFINISHED)), key=lambda folder: -used[folder]
+        )
+        outdated = {folder for folder in finished if folder.name.startswith(prefix) and folder.name != key}
+        left = {folder for folder in used if folder not in finished and used[folder] < time.time() - STALE_S}
+        for folder in outdated | left | set([candidate for candidate in finished if candidate not in outdated][KEPT:]):
             shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -134,13 +136,13 @@ def _write(folder: Path, key: str, arrays: Arrays) -> None:
 
 
 def _mapped(folder: Path, key: str) -> dict[str, NDArray[Any]]:
-    """The arrays of a folder. Raises ValueError or OSError if it is not what its manifest says, or of another key."""
+    """The arrays of a folder. Raises ValueError or OSError if it differs from its manifest or has another key."""
     manifest = json.loads((folder / MANIFEST).read_text("utf-8"))
     if manifest["key"] != key:
         raise ValueError("it is of another catalog")
     files = [folder / Path(name).name for name in manifest["sha256"]]
-    found = _digests(files)
-    if changed := [name for name, digest in manifest["sha256"].items() if found.get(name) != digest]:
+    digests = _digests(files)
+    if changed := [name for name, digest in manifest["sha256"].items() if digests.get(name) != digest]:
         raise ValueError(f"{', '.join(changed)} changed after being written")
     return {file.stem: np.load(file, mmap_mode="r", allow_pickle=False) for file in files}
 
@@ -155,7 +157,7 @@ def _digests(files: Iterable[Path]) -> dict[str, str]:
 
 
 def made_of(catalog: Catalog, model: str) -> str:
-    """The digest for a packed catalog and an encoder. The columns are read as they are, and no schema is opened.
+    """The digest for a packed catalog and an encoder. Opens no schema.
 
     Raises TypeError for a catalog that is not packed.
     """
@@ -172,7 +174,9 @@ def made_of(catalog: Catalog, model: str) -> str:
 
 
 def _of_servers(catalog: Catalog) -> tuple[Texts, Texts]:
-    return Texts.of(server.name for server in catalog.servers), Texts.of(one.description for one in catalog.servers)
+    return Texts.of(server.name for server in catalog.servers), Texts.of(
+        server.description for server in catalog.servers
+    )
 
 
 @made_once

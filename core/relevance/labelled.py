@@ -1,4 +1,4 @@
-"""Labelled sub-tasks of one catalog, ready for fitting: signals, right tools, similarities, and the fit of weights."""
+"""Labelled sub-tasks of a catalog for fitting: signals, right tools, similarities, and the fit of weights."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from core.relevance.vectors import HalfRows
 # scipy carries no types
 # pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 
-# Weights of the signals, fitted to labelled sub-tasks: non-negative, shrunk towards the shipped ones
+# Weights of the signals, fitted to labelled sub-tasks: non-negative, shrunk towards the shipped weights
 #     minimise over u >= 0   sum over sub-tasks of -ln( sum over right j of softmax_j(slope * sum_n w_n u_n f_n) )
 #                            + strength * sum_n (u_n - 1)^2
-# w are the shipped weights, u their factors. One label weighs as much as the shrinkage of 1 at strength 1, so few labels change
+# w are the shipped weights, u their factors. A label weighs as much as the shrinkage of 1 at strength 1, so few labels change
 # little. scipy minimises with L-BFGS-B.
 
 
 def fit_weights(
     features: NDArray[np.float32], right: NDArray[np.bool_], shipped: Floats, *, strength: float, slope: float
 ) -> Floats:
-    """(N,) weights. `features` (Q, C, N) are the normalised signals of C tools for each of Q sub-tasks, `right` (Q, C) says which of
-    them can do it; each sub-task needs one. `slope` turns scores into logits.
+    """(N,) weights. `features` (Q, C, N) are the normalised signals of C tools for each of Q sub-tasks, `right` (Q, C) marks the right
+    tools, at least one per sub-task. `slope` turns scores into logits.
 
     >>> useful, noise = np.array([[[3.0], [0.0]]] * 9), np.array([[[0.0], [2.0]]] * 9)
     >>> right = np.array([[True, False]] * 9)
@@ -56,9 +56,9 @@ def fit_weights(
     return shipped * minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds).x
 
 
-# The line that makes logits of p_fit mean what they say (Platt scaling, shrunk to none), and how far they are from it. Rows are sub-tasks,
-# columns the K tools that were likeliest for each.
-#     logit' = a logit + b          minimise  sum of -ln p(what happened) + SHRINK ((a - 1)^2 + b^2)
+# The line that calibrates logits of p_fit (Platt scaling, shrunk to none), and their calibration error. Rows are sub-tasks, columns the K
+# likeliest tools for each.
+#     logit' = a logit + b          minimise  sum of -ln p(outcome) + SHRINK ((a - 1)^2 + b^2)
 #     ECE    = sum over ten bins of  share of the bin * | mean p - share that fits |
 
 SHRINK = 1.0
@@ -88,7 +88,7 @@ def fit_line(logits: Floats, fits: NDArray[np.bool_], *, shrink: float = SHRINK)
 
 
 def log_losses(logits: Floats, fits: NDArray[np.bool_]) -> Floats:
-    """(Q,) the mean over each sub-task's pairs of -ln p(what happened).
+    """(Q,) the mean over each sub-task's pairs of -ln p(outcome).
 
     >>> log_losses(np.array([[0.0, 0.0]]), np.array([[True, False]])).round(3).tolist()
     [0.693]
@@ -111,14 +111,14 @@ def calibration_error(logits: Floats, fits: NDArray[np.bool_], times: Floats | N
 
 Rows = NDArray[np.int64]
 DENSE = "dense"
-LIKELIEST = 200  # tools that a right one is ranked among, beside all labelled ones
-KEPT = 12  # fitted weights, maps and moved signals: neighbouring recipes share them
+LIKELIEST = 200  # tools that a right tool is ranked among, beside all labelled tools
+KEPT = 12  # fitted weights, maps and moved signals, which neighbouring recipes share
 FITTED_ON = 64  # of the likeliest, for fitting weights
 
 
 @dataclass(frozen=True, slots=True)
 class QuerySignals:
-    """One query: `vector` (D,) of its text with the hint; `subtask` (D,) of the sub-task alone, which the memory compares; `raw` signals
+    """A query: `vector` (D,) of its text with the hint; `query` (D,) of the sub-task alone, which the memory compares; `raw` signals
     (T,) each before normalising.
     """
 
@@ -129,7 +129,7 @@ class QuerySignals:
 
 @dataclass(frozen=True, slots=True)
 class IndexScorer:
-    """The relevance model over one catalog of T tools: its index, and the encoder that the index was built with."""
+    """The relevance model over a catalog of T tools: its index, and the encoder of the index."""
 
     index: RelevanceIndex
     encoder: CachedEncoder
@@ -172,8 +172,8 @@ class IndexScorer:
         vector: Vectors,
         shift: NDArray[np.float64] | None,
     ) -> NDArray[np.float64]:
-        """(T,) logits of p_fit under these weights. `vector` replaces the query's own in the dense signal; `shift` (T,) is the memory's, in
-        logits.
+        """(T,) logits of p_fit under these weights. `vector` replaces the query's vector in the dense signal; `shift` (T,) is the memory's,
+        in logits.
         """
         signals = found.raw if vector is found.vector else {**found.raw, DENSE: self.dense(found.vector, vector)}
         chance = fit_of(self.index, signals, replace(self.model, weights=weights), shift).tools
@@ -183,8 +183,8 @@ class IndexScorer:
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """The parts of a calibration: the strength that holds the weights to the shipped ones, the ridge of the query map (None for a missing
-    part), the memory's bound in logits (0 for no memory), and its floor.
+    """The parts of a calibration: the strength that holds the weights to the shipped weights, the ridge of the query map (None for a
+    missing part), the memory's bound in logits (0 for no memory), and its floor.
     """
 
     strength: float | None = None
@@ -203,7 +203,7 @@ class Parts:
 
 class LabelledSet:
     """Q sub-tasks with at least one right tool in the catalog. Signals are normalised over all tools, then kept for the C likeliest and
-    every labelled one.
+    all labelled tools.
     """
 
     def __init__(self, scorer: IndexScorer, queries: Sequence[LabelledQuery], tool_row: Mapping[str, int]) -> None:
@@ -220,8 +220,8 @@ class LabelledSet:
         self._found = [scorer.found(query) for query in self.queries]
         self._place = self.names.index(DENSE)
         width = scorer.rows.shape[1]
-        self._vectors = np.array([found.vector for found in self._found], dtype=np.float32).reshape(-1, width)
-        alone = np.array([found.query for found in self._found], dtype=np.float32).reshape(-1, width)
+        self._vectors = np.array([signals.vector for signals in self._found], dtype=np.float32).reshape(-1, width)
+        alone = np.array([signals.query for signals in self._found], dtype=np.float32).reshape(-1, width)
         self._cosines = alone @ alone.T
         self._targets = targets_of(scorer.rows, self.right)
         self._prepare()
@@ -237,8 +237,8 @@ class LabelledSet:
         width = min(len(self.scorer.rows), LIKELIEST + len(labelled))
         self.tools = np.zeros((len(self), width), dtype=np.int64)
         self._features = np.zeros((len(self), width, len(self.names)), dtype=np.float32)
-        for number, found in enumerate(self._found):
-            parts = np.stack([self.scorer.normalised(name, found.raw[name]) for name in self.names], axis=1)
+        for number, signals in enumerate(self._found):
+            parts = np.stack([self.scorer.normalised(name, signals.raw[name]) for name in self.names], axis=1)
             urgency = parts @ self._shipped
             urgency[labelled] += 1e6
             urgency[self.right[number]] += 1e6
@@ -264,7 +264,7 @@ class LabelledSet:
         weights = np.array([parts.weights[name] for name in self.names], dtype=np.float32)
         scores = np.einsum(
             "qtn,n->qt", features, weights
-        )  # so thin a product of BLAS may raise "invalid value" for what it pads
+        )  # so thin a product of BLAS may raise "invalid value" for its padding
         if parts.recipe.bound > 0:
             learnt = self._shifts(parts, asked) / self.scorer.slope
             scores = scores + np.take_along_axis(learnt, self.tools[asked], axis=1)
@@ -280,9 +280,9 @@ class LabelledSet:
         vector = self._vectors[number]
         return vector if parts.query_map is None else vector + parts.query_map.delta(vector)
 
-    def _shifts(self, parts: Parts, asked: Rows) -> Floats:
-        """(Q', T) the memory of the sub-tasks learnt from, all of one visitor."""
-        near = closeness(self._cosines[np.ix_(asked, parts.learnt_from)], parts.recipe.floor)
+    def _shifts(self, parts: Parts, numbers: Rows) -> Floats:
+        """(Q', T) the memory of the training sub-tasks, all of a single visitor."""
+        near = closeness(self._cosines[np.ix_(numbers, parts.learnt_from)], parts.recipe.floor)
         support = np.clip(near @ self._votes[parts.learnt_from], -1.0, 1.0)
         return shifts(support, parts.recipe.bound, HALF)
 
@@ -290,21 +290,21 @@ class LabelledSet:
         rows = np.array(train, dtype=np.int64)
         return QueryMap.fit(self._vectors[rows], self._targets[rows], ridge=ridge)
 
-    def _features_under(self, query_map: QueryMap, asked: tuple[int, ...]) -> NDArray[np.float32]:
-        features = self._features[list(asked)]
-        moved = self._vectors[list(asked)] + query_map.delta(self._vectors[list(asked)])
-        for place, number in enumerate(asked):
+    def _features_under(self, query_map: QueryMap, numbers: tuple[int, ...]) -> NDArray[np.float32]:
+        features = self._features[list(numbers)]
+        moved = self._vectors[list(numbers)] + query_map.delta(self._vectors[list(numbers)])
+        for place, number in enumerate(numbers):
             raw = self.scorer.dense(self._vectors[number], moved[place])
             features[place, :, self._place] = self.scorer.normalised(DENSE, raw)[self.tools[number]]
         return features
 
     def _fit_weights(self, strength: float, train: tuple[int, ...]) -> Floats:
-        """On the right tools and the likeliest of the others of each sub-task. The weights keep the sum of the shipped ones, so that scores
-        keep the scale that the probability that nothing fits depends on.
+        """Fits to the right tools and the likeliest other tools of each sub-task. The weights keep the sum of the shipped weights, so that
+        scores keep the scale that P(nothing fits) depends on.
         """
         learnt_from = np.array(train, dtype=np.int64)
         fits = self.fits[learnt_from]
-        # not `@`: of so few columns BLAS may also read what lies beside them in memory, and warn of it
+        # not `@`, because of so few columns BLAS may also read the memory beside them, and warn of it
         score = np.einsum("qtn,n->qt", self._features[learnt_from], self._shipped.astype(np.float32))
         score += np.float32(1e6) * fits
         best = np.argsort(-score, axis=1, kind="stable")[:, :FITTED_ON]

@@ -1,6 +1,6 @@
-"""What a catalog's labels taught, as one immutable object for the scorer, and the values of a calibration as JSON and back.
+"""The model learnt from a catalog's labels, as an immutable object for the scorer, and the values of a calibration as JSON and back.
 
-    dense   = rows @ (q + delta(q))                        QueryMap, where the calibration has one
+    dense   = rows @ (q + delta(q))                        QueryMap, if the calibration has a map
     score   = sum over signals n of weight_n f_n(x_n) + shift / slope_of_fit
     logit'  = slope * logit(p_fit) + offset
 
@@ -56,7 +56,7 @@ MOST_BOUND = 12.0
 
 @dataclass(frozen=True, slots=True)
 class Solved:
-    """A sub-task with the tools that can do it, as a calibration keeps it."""
+    """A sub-task of a calibration with the tools that can do it."""
 
     subtask: Annotated[str, Wanted("a sub-task", str.strip)]
     relevant: Annotated[tuple[ToolId, ...], Wanted("a list of server::tool", bool)]
@@ -65,12 +65,12 @@ class Solved:
 
 @dataclass(frozen=True, slots=True)
 class LearntValues:
-    """What a calibration sets; the defaults are what Wayfare comes with.
+    """The values of a calibration; the defaults are Wayfare's.
 
     `weights` of the signals, empty: unchanged. `slope` and `offset` of p_fit's logit. `bound` (logits), `half` and `floor` of
     the memory. `ridge` of the query map, None: no map. `theta` of Tool Attention, None: unchanged. `solved` are the sub-tasks
-    it was fitted to: the map is learnt from them, and where `teaches` they are in the memory as well (those of a file; labels
-    of the store are there anyhow).
+    of the fit. The map is learnt from them. If `teaches`, they are in the memory as well (for sub-tasks of a file; the memory
+    has the store's labels anyway).
     """
 
     weights: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
@@ -93,25 +93,25 @@ class LearntValues:
             "theta": self.theta,
             "teaches": self.teaches,
             "solved": [
-                {"subtask": one.subtask, "server_hint": one.server_hint, "relevant": list(one.relevant)}
-                for one in self.solved
+                {"subtask": task.subtask, "server_hint": task.server_hint, "relevant": list(task.relevant)}
+                for task in self.solved
             ],
         }
 
     @classmethod
     def parse(cls, document: object, *, where: str) -> LearntValues:
-        """The values of a JSON object. Missing ones keep what Wayfare comes with. Raises CatalogError with `where`."""
-        found = documents.read(_Values, document, where)
-        if len(found.solved) > MOST_SOLVED:
+        """The values of a JSON object. Missing values keep their defaults. Raises CatalogError with `where`."""
+        values = documents.read(_Values, document, where)
+        if len(values.solved) > MOST_SOLVED:
             raise CatalogError(f"{where}: solved has more than {MOST_SOLVED:,} sub-tasks; export it again.")
         return cls(
-            weights=MappingProxyType(found.weights or {}),
-            **asdict(found.fit or _Fit()),
-            **asdict(found.memory or _Memory()),
-            **asdict(found.query_map or _Map()),
-            theta=found.theta,
-            solved=found.solved,
-            teaches=found.teaches is True,
+            weights=MappingProxyType(values.weights or {}),
+            **asdict(values.fit or _Fit()),
+            **asdict(values.memory or _Memory()),
+            **asdict(values.query_map or _Map()),
+            theta=values.theta,
+            solved=values.solved,
+            teaches=values.teaches is True,
         )
 
 
@@ -146,8 +146,8 @@ class _Values:
 
 @dataclass(frozen=True, slots=True)
 class Learnt:
-    """What is in force for one catalog: a calibration's values, its query map, the memory of labels, and the example requests.
-    Immutable: a new label, request or calibration makes a new one. `calibration` is the name, "" if there is none."""
+    """The model in force for a catalog: a calibration's values, its query map, the memory of labels, and the example requests.
+    Immutable. A new label, request or calibration makes a new model. `calibration` is the name, "" without a calibration."""
 
     values: LearntValues = field(default_factory=LearntValues)
     calibration: str = ""
@@ -162,8 +162,8 @@ class Learnt:
         return None if self.memory is None else self.memory.shift(query)
 
     def shift(self, vector: Vectors) -> NDArray[np.float64] | None:
-        found = self.found(vector)
-        return None if found is None else found.values
+        shift = self.found(vector)
+        return None if shift is None else shift.values
 
     @property
     def line(self) -> tuple[float, float]:
@@ -176,12 +176,12 @@ NOTHING_LEARNT = Learnt()
 MOST_LABELS = 5_000  # the newest; a query is compared with each of their sub-tasks
 TOGETHER = 256  # labelled tools that are compared with the catalog at once
 CALIBRATION = "calibration"
-"""The visitor under which the labelled sub-tasks of a calibration count, and what their ids begin with."""
+"""The visitor of a calibration's labelled sub-tasks, and the beginning of their ids."""
 
 
 @dataclass
 class _Known:
-    """The labels of one catalog in the store, and the model made of them. `forgotten` counts. The holder of `making` reads and writes `shared`."""
+    """The stored labels of a catalog, and the model made of them. `forgotten` counts invalidations. The lock `making` guards `shared`."""
 
     labels: tuple[Label, ...] | None = None
     made: tuple[Catalog, Learnt] | None = None
@@ -194,9 +194,9 @@ class _Known:
 
 @dataclass(eq=False)
 class LearntModels:
-    """Learnt models by catalog. A model stays the same object until something is learnt: whoever keeps what follows from it
-    compares by identity. Thread-safe: while thousands of labels are embedded, calls are observed and labels forgotten.
-    `encoder` is the one that the relevance index was built with."""
+    """Learnt models by catalog. A model is an identical object until the next change, so that caches can compare by identity.
+    Thread-safe. Embedding labels does not block the observation of calls or the invalidation of labels. `encoder` is the
+    relevance index's."""
 
     store: Store
     encoder: CachedEncoder
@@ -209,40 +209,40 @@ class LearntModels:
     def of(self, catalog: Catalog, index: Callable[[], RelevanceIndex], part: str = "") -> Learnt:
         """The learnt model of a catalog, or of a `part` of its tools. `index` returns the relevance index if it is needed.
 
-        It may embed texts, which takes long: do not hold a lock that a call needs.
+        It may embed texts, which takes long. Do not hold a lock that a call needs.
         """
         with self._lock:
-            known = self._known_of(catalog.name, part)
-        with known.making:
+            entry = self._known_of(catalog.name, part)
+        with entry.making:
             with self._lock:
-                if known.made is not None and known.made[0] is catalog:
-                    return known.made[1]
-                forgotten = known.forgotten
+                if entry.made is not None and entry.made[0] is catalog:
+                    return entry.made[1]
+                forgotten = entry.forgotten
             labels = self.labels(catalog.name)[-MOST_LABELS:]
-            made = self._make(catalog, labels, known, index, part)
+            model = self._make(catalog, labels, entry, index, part)
             with self._lock:
-                if known.forgotten == forgotten:  # else there is more to learn by now
-                    known.made = (catalog, made)
-            return made
+                if entry.forgotten == forgotten:  # else the model is outdated
+                    entry.made = (catalog, model)
+            return model
 
     def labels(self, name: str) -> tuple[Label, ...]:
         with self._lock:
-            known = self._known_of(name)
-            if known.labels is not None:
-                return known.labels
-            forgotten = known.forgotten
+            entry = self._known_of(name)
+            if entry.labels is not None:
+                return entry.labels
+            forgotten = entry.forgotten
         labels = in_force(self.store.labels.history(name))
         with self._lock:
-            if known.forgotten == forgotten:
-                known.labels = labels
+            if entry.forgotten == forgotten:
+                entry.labels = labels
         return labels
 
     def forget(self, name: str) -> None:
-        """Make the model of a catalog anew at its next use, after a change of labels, equal tools or calibration."""
+        """Invalidates the model of a catalog after a change of labels, equal tools or calibration."""
         with self._lock:
-            for known in [known for (of, _), known in self._known.items() if of == name]:
-                known.made = known.labels = None
-                known.forgotten += 1
+            for entry in [entry for (catalog, _), entry in self._known.items() if catalog == name]:
+                entry.made = entry.labels = None
+                entry.forgotten += 1
 
     def forget_all(self) -> None:
         for name in {name for name, _ in tuple(self._known)}:
@@ -253,7 +253,7 @@ class LearntModels:
         return self._known.setdefault((name, part), _Known())
 
     def _make(
-        self, catalog: Catalog, labels: Sequence[Label], known: _Known, index: Callable[[], RelevanceIndex], part: str
+        self, catalog: Catalog, labels: Sequence[Label], entry: _Known, index: Callable[[], RelevanceIndex], part: str
     ) -> Learnt:
         active = self.store.calibrations.active(catalog.name)
         requests = self.requests.index(catalog, index, part)
@@ -261,78 +261,84 @@ class LearntModels:
             return NOTHING_LEARNT if requests is None else Learnt(requests=requests)
         values, name = LearntValues(), ""
         if active is not None:
-            with suppress(CatalogError, ValueError):  # of another version: what Wayfare comes with stays in force
+            with suppress(CatalogError, ValueError):  # of another version; the defaults stay in force
                 values = LearntValues.parse(json.loads(active.values_json), where=f"calibration {active.name}")
                 name = active.name
         facts, memory = _facts(labels, values, catalog.tool_row), None
         if facts and values.bound > 0:
             texts = {text: row for row, text in enumerate(dict.fromkeys(text for text, _ in facts))}
             memory = Memory(
-                [replace(one, text=texts[text]) for text, one in facts],
+                [replace(evidence, text=texts[text]) for text, evidence in facts],
                 self.encoder.encode_documents(list(texts)),
                 tools=len(catalog.tools),
                 bound=values.bound,
                 half=values.half,
                 floor=values.floor,
-                shared=self._shared({one.tool for _, one in facts}, known, catalog, index()),
+                shared=self._shared({evidence.tool for _, evidence in facts}, entry, catalog, index()),
             )
         return Learnt(values, name, memory, self._map(values, catalog, index), requests)
 
     def _shared(
-        self, rows: Iterable[int], known: _Known, catalog: Catalog, index: RelevanceIndex
+        self, rows: Iterable[int], entry: _Known, catalog: Catalog, index: RelevanceIndex
     ) -> Mapping[int, Sharing]:
-        """The tools that share the labels of these tools: equal tools of other servers, and those judged equal by people."""
-        judged = self.store.equal_judgments.of_catalog(catalog.name)
-        if known.shared_by is None or known.shared_by[0] is not catalog or known.shared_by[1] != judged:
-            known.shared_by, known.shared = (catalog, judged), {}
-        equal, different = _judged_pairs(judged, catalog.tool_row)
-        fresh = [row for row in rows if row not in known.shared]
-        for at in range(0, len(fresh), TOGETHER):
-            block = fresh[at : at + TOGETHER]
+        """The tools that share the labels of these tools: equal tools of other servers, and tools that people judged equal."""
+        judgments = self.store.equal_judgments.of_catalog(catalog.name)
+        if entry.shared_by is None or entry.shared_by[0] is not catalog or entry.shared_by[1] != judgments:
+            entry.shared_by, entry.shared = (catalog, judgments), {}
+        equal, different = _judged_pairs(judgments, catalog.tool_row)
+        fresh = [row for row in rows if row not in entry.shared]
+        for start in range(0, len(fresh), TOGETHER):
+            block = fresh[start : start + TOGETHER]
             for row, same in zip(block, (index.own @ index.own[block].T).T >= SAME_HIGH, strict=True):
                 elsewhere = index.server_of != index.server_of[row]
-                known.shared[row] = sharing(same & elsewhere, equal.get(row, ()), different.get(row, ()))
-        return dict(known.shared)
+                entry.shared[row] = sharing(same & elsewhere, equal.get(row, ()), different.get(row, ()))
+        return dict(entry.shared)
 
     def _map(self, values: LearntValues, catalog: Catalog, index: Callable[[], RelevanceIndex]) -> QueryMap | None:
-        right = [[catalog.tool_row[tool] for tool in one.relevant if tool in catalog.tool_row] for one in values.solved]
-        solved = [(one, tools) for one, tools in zip(values.solved, right, strict=True) if tools]
+        right = [
+            [catalog.tool_row[tool] for tool in task.relevant if tool in catalog.tool_row] for task in values.solved
+        ]
+        solved = [(task, tools) for task, tools in zip(values.solved, right, strict=True) if tools]
         if values.ridge is None or not solved:
             return None
-        queries = self.encoder.encode_documents([asked_text(one.subtask, one.server_hint) for one, _ in solved])
+        queries = self.encoder.encode_documents([asked_text(task.subtask, task.server_hint) for task, _ in solved])
         return QueryMap.fit(queries, targets_of(index().rows, [tools for _, tools in solved]), ridge=values.ridge)
 
 
 def _judged_pairs(
-    judged: Sequence[EqualJudgment], row_of: Mapping[str, int]
+    judgments: Sequence[EqualJudgment], row_of: Mapping[str, int]
 ) -> tuple[Mapping[int, set[int]], Mapping[int, set[int]]]:
-    """The tools (rows) that people found equal to each tool, through others too, and those that they found different."""
-    pairs = [(row_of[one.one], row_of[one.other], one) for one in judged if {*one.pair} <= row_of.keys()]
+    """The tools (rows) that people judged equal to each tool, also through other tools, and the tools that they judged different."""
+    pairs = [
+        (row_of[judgment.one], row_of[judgment.other], judgment)
+        for judgment in judgments
+        if {*judgment.pair} <= row_of.keys()
+    ]
     equal: dict[int, set[int]] = {}
-    for tools in joined(one.pair for _, _, one in pairs if one.says == "equal"):
+    for tools in joined(judgment.pair for _, _, judgment in pairs if judgment.says == "equal"):
         members = {row_of[tool] for tool in tools}
         equal.update({row: members - {row} for row in members})
     different: dict[int, set[int]] = {}
-    for one, other, judgment in pairs:
+    for tool, other, judgment in pairs:
         if judgment.says == "different":
-            different.setdefault(one, set()).add(other)
-            different.setdefault(other, set()).add(one)
+            different.setdefault(tool, set()).add(other)
+            different.setdefault(other, set()).add(tool)
     return equal, different
 
 
 def _facts(labels: Iterable[Label], values: LearntValues, rows: Mapping[str, int]) -> list[tuple[str, Evidence]]:
     """The evidence on tools of the catalog, each with the text of its sub-task. A labelled pair is not taken from a calibration again.
-    A successful call is no evidence: it shows that its server works, and not that its tool fits."""
-    found: list[tuple[str, Evidence]] = []
-    judged: set[tuple[str, str]] = set()
+    A successful call is no evidence, because it shows that its server works, and not that its tool fits."""
+    facts: list[tuple[str, Evidence]] = []
+    labelled: set[tuple[str, str]] = set()
     for label in labels:
-        judged.add((label.subtask, label.tool))
+        labelled.add((label.subtask, label.tool))
         if label.tool in rows:
             weight = (1.0 if label.right else -1.0) * (AGENT_WEIGHT if label.by_agent else 1.0)
             visitor = AGENTS if label.by_agent else f"{label.origin}:{label.visitor}"
-            found.append((label.subtask, Evidence(label.id, 0, rows[label.tool], weight, visitor)))
-    for place, one in enumerate(values.solved if values.teaches else ()):
-        for tool in one.relevant:
-            if tool in rows and (one.subtask, tool) not in judged:
-                found.append((one.subtask, Evidence(f"{CALIBRATION}:{place}", 0, rows[tool], 1.0, CALIBRATION)))
-    return found
+            facts.append((label.subtask, Evidence(label.id, 0, rows[label.tool], weight, visitor)))
+    for place, task in enumerate(values.solved if values.teaches else ()):
+        for tool in task.relevant:
+            if tool in rows and (task.subtask, tool) not in labelled:
+                facts.append((task.subtask, Evidence(f"{CALIBRATION}:{place}", 0, rows[tool], 1.0, CALIBRATION)))
+    return facts

@@ -65,14 +65,14 @@ def _runs(text: str) -> list[str]:
     return _RUNS.findall(unicodedata.normalize("NFKC", text[:MAX_CHARACTERS]))
 
 
-@lru_cache(maxsize=65_536)  # texts have few words of their own: the index of 2,000 texts is made twice as fast
+@lru_cache(maxsize=65_536)  # texts share most words, so the index of 2,000 texts is made twice as fast
 def _terms_of(run: str) -> tuple[str, ...]:
     return tuple(term for term in _split(run) if term not in STOP_WORDS)
 
 
 def _split(run: str) -> Iterator[str]:
     if _STARTS_CJK.match(run):
-        yield from (run[at : at + 2] for at in range(max(1, len(run) - 1)))
+        yield from (run[start : start + 2] for start in range(max(1, len(run) - 1)))
         return
     yield run.casefold()
     if _HAS_HUMP.search(run):
@@ -112,15 +112,15 @@ class LexicalIndex:
         return self.scores_of(self._words_of(query))
 
     def coverage(self, query: str) -> NDArray[np.float32]:
-        """(N,) in [0, 1]: the raw score divided by the largest possible one for this query."""
-        wanted = list(dict.fromkeys(self._words_of(query)))
-        found = self.scores_of(wanted)
-        if not wanted or not self._vocabulary:
-            return found
-        known = [self._vocabulary[term] for term in wanted if term in self._vocabulary]
-        unseen = (len(wanted) - len(known)) * np.log1p((self._size + 0.5) / 0.5)
-        bound = (float(self._idf[known].sum()) + unseen) * (K1 + 1)
-        return np.minimum(found / np.float32(bound), np.float32(1))
+        """(N,) in [0, 1]: the raw score divided by the largest possible score for this query."""
+        words = list(dict.fromkeys(self._words_of(query)))
+        scores = self.scores_of(words)
+        if not words or not self._vocabulary:
+            return scores
+        columns = [self._vocabulary[term] for term in words if term in self._vocabulary]
+        unseen = (len(words) - len(columns)) * np.log1p((self._size + 0.5) / 0.5)
+        bound = (float(self._idf[columns].sum()) + unseen) * (K1 + 1)
+        return np.minimum(scores / np.float32(bound), np.float32(1))
 
     def add(self, weights: Mapping[str, float], found: NDArray[np.float32]) -> None:
         """Adds to `found` (N,) the sum over words of weight times the word's BM25 score. Unknown words add nothing."""
@@ -137,16 +137,16 @@ class LexicalIndex:
             np.add.at(found, np.concatenate(rows), np.concatenate(parts))  # in the order of the words
 
     def scores_of(self, words: Sequence[str]) -> NDArray[np.float32]:
-        """(N,) raw BM25 scores of a query given as words. Each counts once."""
-        found = np.zeros(self._size, dtype=np.float32)
-        self.add(dict.fromkeys(words, 1.0), found)
-        return found
+        """(N,) raw BM25 scores of a query given as words. Each word counts once."""
+        scores = np.zeros(self._size, dtype=np.float32)
+        self.add(dict.fromkeys(words, 1.0), scores)
+        return scores
 
 
 def _postings(texts: Sequence[str], words_of: Callable[[str], list[str]], b: float) -> dict[str, NDArray[Any]]:
     size, documents = len(texts), [Counter(words_of(text)) for text in texts]
-    found = np.array([len(document) for document in documents], dtype=np.int64)
-    entries, every = int(found.sum()), chain.from_iterable
+    distinct = np.array([len(document) for document in documents], dtype=np.int64)
+    entries, every = int(distinct.sum()), chain.from_iterable
     places = {word: place for place, word in enumerate(dict.fromkeys(every(documents)))}
     columns = np.fromiter(map(places.__getitem__, every(documents)), np.int64, entries)
     counts = np.fromiter(every(document.values() for document in documents), np.float32, entries)
@@ -154,16 +154,14 @@ def _postings(texts: Sequence[str], words_of: Callable[[str], list[str]], b: flo
     order = np.argsort(columns, kind="stable")
     frequency = np.bincount(columns, minlength=len(places))
     weight = K1 * (1 - b + b * lengths / (lengths.mean() if columns.size else 1.0))
-    saturated = (counts * np.float32(K1 + 1)) / (counts + np.repeat(weight, found))
-    different, which = np.unique(
-        frequency, return_inverse=True
-    )  # few: logarithms are taken one by one, to the last bit
-    known = np.array([math.log(1 + (size - df + 0.5) / (df + 0.5)) for df in different.tolist()], dtype=np.float32)
+    saturated = (counts * np.float32(K1 + 1)) / (counts + np.repeat(weight, distinct))
+    different, which = np.unique(frequency, return_inverse=True)  # few, so logarithms are taken singly, to the last bit
+    idf = np.array([math.log(1 + (size - df + 0.5) / (df + 0.5)) for df in different.tolist()], dtype=np.float32)
     return {
         "terms": np.frombuffer("\n".join(places).encode(), dtype=np.uint8),
         "starts": np.concatenate([[0], np.cumsum(frequency)]),
-        "rows": np.repeat(np.arange(size, dtype=np.int32), found)[order],
-        "parts": (known[which][columns] * saturated).astype(np.float32)[order],
+        "rows": np.repeat(np.arange(size, dtype=np.int32), distinct)[order],
+        "parts": (idf[which][columns] * saturated).astype(np.float32)[order],
     }
 
 
@@ -173,13 +171,13 @@ _PORTER: Any = Stemmer.Stemmer("porter", 0)  # pyright: ignore  # without its ca
 
 @lru_cache(maxsize=65_536)
 def words_in_common(text: str, other: str) -> list[str]:
-    """Returns the words of a text whose stems are in another one, without stop words.
+    """Returns the words of a text whose stems are in another text, without stop words.
 
     >>> words_in_common("who booked the meeting rooms", "Book a room for a meeting.")
     ['booked', 'meeting', 'rooms']
     """
-    there = {stem(word) for word in terms(other)}
-    return [word for word in dict.fromkeys(terms(text)) if stem(word) in there]
+    other_stems = {stem(word) for word in terms(other)}
+    return [word for word in dict.fromkeys(terms(text)) if stem(word) in other_stems]
 
 
 def stem(word: str) -> str:
@@ -198,16 +196,16 @@ def words_and_stems(text: str) -> list[str]:
 
 @lru_cache(maxsize=65_536)
 def _with_stems(run: str) -> tuple[str, ...]:
-    if run.isascii() and run.islower():  # most are one word, and are not looked at letter by letter
+    if run.isascii() and run.islower():  # most runs are a single word and need no split
         return () if run in STOP_WORDS else (run, STEM_MARK + stem(run))
     return tuple(token for term in _terms_of(run) for token in (term, STEM_MARK + stem(term)))
 
 
-# Everyday words and the words of tools: "somewhere to sleep" asks for a hotel. One general table, independent of catalogs ---
-# A line of `everyday.txt` is `everyday words : words of tools`. `,` separates alternatives, `+` joins words that must all be there.
+# Everyday words and the words of tools: "somewhere to sleep" asks for a hotel. A general table, independent of catalogs ---
+# A line of `everyday.txt` is `everyday words : words of tools`. `,` separates alternatives, `+` joins words that must all occur.
 
 _WORD = re.compile(r"[a-z&]+(?:'[a-z]+)?|[a-z]")
-BONUS_OF_LENGTH = 0.5  # a phrase of two words says more than one word alone
+BONUS_OF_LENGTH = 0.5  # a phrase of two words says more than a single word
 Phrase = tuple[str, ...]
 
 
@@ -223,7 +221,7 @@ class Entry:
 class Everyday:
     entries: tuple[Entry, ...]
     by_stem: Mapping[str, tuple[tuple[int, int, tuple[str, ...]], ...]]
-    """Alternatives by their first word: the entry, the number of words, and the phrases that have to be looked for beside that word, between spaces."""
+    """Alternatives by their first word: the entry, the number of words, and the other required phrases between spaces."""
 
     @classmethod
     @made_once
@@ -261,11 +259,11 @@ class Everyday:
         return {number: 1.0 + BONUS_OF_LENGTH * (length - 1) for number, length in sorted(longest.items())}
 
     def words_of(self, met: Mapping[int, float]) -> dict[str, float]:
-        found: dict[str, float] = {}
+        weights: dict[str, float] = {}
         for number, weight in met.items():
             for token in _tokens_of(self.entries[number].words):
-                found[token] = max(found.get(token, 0.0), weight)
-        return found
+                weights[token] = max(weights.get(token, 0.0), weight)
+        return weights
 
 
 @cache
@@ -283,8 +281,8 @@ def stems(text: str) -> list[str]:
 
 
 def _entry(line: str) -> Entry:
-    asked, _, words = line.partition(" : ")
+    everyday, _, words = line.partition(" : ")
     alternatives = tuple(
-        tuple(tuple(stems(part)) for part in alternative.strip().split("+")) for alternative in asked.split(",")
+        tuple(tuple(stems(phrase)) for phrase in alternative.strip().split("+")) for alternative in everyday.split(",")
     )
     return Entry(alternatives, tuple(words.split()))

@@ -1,8 +1,8 @@
 """The map of all tools in two dimensions: t-SNE of their meanings, so that neighbours do similar things.
 
 Two dimensions cannot hold the distances of 384. On three catalogs of 527 to 950 tools, 60 to 66 % of a tool's ten nearest are among
-its ten nearest on the map (PCA 6 to 18 %, spectral 26 to 37 %); `kept_share` measures it for each map. Every step is seeded: the
-same vectors give the same map.
+its ten nearest on the map (PCA 6 to 18 %, spectral 26 to 37 %); `kept_share` measures it for each map. Every step is seeded, so that
+equal vectors give an equal map.
 
 >>> (100 * coordinates(np.eye(2, dtype=np.float32))).round().tolist()
 [[10.0, 50.0], [90.0, 50.0]]
@@ -23,19 +23,19 @@ from core.relevance.vectors import nearest_rows
 NEIGHBOURS = 10
 PERPLEXITY = 30.0
 ITERATIONS = 500  # twice as many take twice as long and keep no more neighbours
-ALL_ARRANGED = 4000  # up to so many tools are arranged by t-SNE, in 7 s on one core
-LANDMARKS = 2000  # of more tools: arranged in 3 s, and all others placed among them
-SHARPNESS = 16  # of the weights: high enough to keep a text near its most similar tools
+ALL_ARRANGED = 4000  # up to so many tools are arranged by t-SNE, in 7 s on a core
+LANDMARKS = 2000  # of more tools, arranged in 3 s; all other tools are placed among them
+SHARPNESS = 16  # of the weights, high enough to keep a text near its most similar tools
 MARGIN = 0.02
 SORTED_BY = 3  # columns
-TWIN_STEP = 0.006  # between tools with the same vector
-SAMPLED = 1000  # rows that `kept_share` looks at
+TWIN_STEP = 0.006  # between tools with an equal vector
+SAMPLED = 1000  # rows in `kept_share`
 
 
 def coordinates(vectors: Vectors, *, seed: int = 0, most: int = ALL_ARRANGED, landmarks: int = LANDMARKS) -> Vectors:
     """(T, D) unit rows to (T, 2) in [0, 1]. Tools with equal vectors are spread a little around their common place.
 
-    Of more than `most` distinct rows some landmarks are arranged, drawn by chance. The others lie among those that they are most similar to.
+    Of more than `most` distinct rows, random landmarks are arranged. The other rows lie among their most similar landmarks.
     """
     distinct, place = distinct_rows(vectors.astype(np.float32, copy=False))
     arranged = len(distinct) if len(distinct) <= most else landmarks
@@ -43,9 +43,9 @@ def coordinates(vectors: Vectors, *, seed: int = 0, most: int = ALL_ARRANGED, la
 
 
 def distinct_rows(rows: Vectors) -> tuple[Vectors, NDArray[np.int64]]:
-    """The different ones of rows (N, D), and the place of each row among them, (N,): `np.unique` in a tenth of the time.
+    """The distinct rows of (N, D), and the place of each row among them, (N,), in a tenth of the time of `np.unique`.
 
-    They ascend by their first columns, then by a sum of all, which equal rows have in common.
+    They ascend by their first columns, then by a weighted sum of all columns.
 
     >>> distinct_rows(np.array([[2, 1], [1, 0], [2, 1]], dtype=np.float32))[1].tolist()
     [1, 0, 1]
@@ -61,7 +61,7 @@ def distinct_rows(rows: Vectors) -> tuple[Vectors, NDArray[np.int64]]:
 
 
 def placed(similarity: Vectors, xy: Vectors) -> Vectors:
-    """The positions of texts among placed tools: the mean of the ten most similar, weighted by cosine^16.
+    """The positions of texts among placed tools: the mean of the ten most similar tools, weighted by cosine^16.
 
     Shapes: similarity (Q, T), xy (T, 2), result (Q, 2); the middle without tools.
 
@@ -91,22 +91,22 @@ def kept_share(vectors: Vectors, xy: Vectors, *, seed: int = 0) -> float:
     flat = xy.astype(np.float64) - 0.5
     lifted = np.column_stack([flat, -(flat**2).sum(axis=1) / 2])  # the largest product with [x, y, 1] is the nearest
     exact = _others(vectors, vectors[rows], rows, k)
-    shown = _others(lifted, np.column_stack([flat[rows], np.ones(len(rows))]), rows, k)
-    return float(np.mean([len(set(a) & set(b)) / k for a, b in zip(exact, shown, strict=True)]))
+    on_map = _others(lifted, np.column_stack([flat[rows], np.ones(len(rows))]), rows, k)
+    return float(np.mean([len(set(a) & set(b)) / k for a, b in zip(exact, on_map, strict=True)]))
 
 
 def _arranged(vectors: Vectors, seed: int, landmarks: int) -> Vectors:
     count = len(vectors)
-    if count <= 3:  # too few for a neighbourhood: a point, a line, a triangle
+    if count <= 3:  # a point, a line or a triangle has no neighbourhood
         turn = 2 * np.pi * np.arange(count) / max(count, 1)
         reach = 0.4 if count > 1 else 0.0
         return (0.5 + reach * np.column_stack([np.cos(turn), np.sin(turn)])).astype(np.float32)
     if count <= landmarks:
         return _framed(_tsne(vectors, seed))
     rows = np.sort(np.random.default_rng(seed).permutation(count)[:landmarks])
-    among = _framed(_tsne(vectors[rows], seed))
-    xy = _among(*nearest_rows(vectors[rows], vectors, min(NEIGHBOURS, landmarks)), among)
-    xy[rows] = among
+    landmark_xy = _framed(_tsne(vectors[rows], seed))
+    xy = _among(*nearest_rows(vectors[rows], vectors, min(NEIGHBOURS, landmarks)), landmark_xy)
+    xy[rows] = landmark_xy
     return xy
 
 
@@ -132,19 +132,22 @@ def _framed(xy: NDArray[np.floating]) -> Vectors:
 
 
 def _apart(xy: Vectors, place: NDArray[np.int64]) -> Vectors:
-    """Every tool at its position. Tools that share one lie around it like the seeds of a sunflower."""
+    """Every tool at its position. Tools of a shared position lie around it like the seeds of a sunflower."""
     order = np.argsort(place, kind="stable")
     sizes = np.bincount(place, minlength=len(xy))
-    among = np.empty(len(place), dtype=np.int64)
-    among[order] = np.arange(len(place)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    radius = TWIN_STEP * np.sqrt(among)
-    turn = among * np.pi * (3 - np.sqrt(5))
+    rank = np.empty(len(place), dtype=np.int64)
+    rank[order] = np.arange(len(place)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    radius = TWIN_STEP * np.sqrt(rank)
+    turn = rank * np.pi * (3 - np.sqrt(5))
     spread = xy[place] + np.column_stack([radius * np.cos(turn), radius * np.sin(turn)])
     return np.clip(spread, 0.0, 1.0).astype(np.float32)
 
 
 def _others(
-    rows: NDArray[np.floating], queries: NDArray[np.floating], own: NDArray[np.int64], k: int
+    rows: NDArray[np.floating], queries: NDArray[np.floating], query_rows: NDArray[np.int64], k: int
 ) -> list[list[int]]:
-    found = nearest_rows(rows, queries, k + 1)[1]
-    return [[row for row in line if row != mine][:k] for line, mine in zip(found.tolist(), own.tolist(), strict=True)]
+    nearest = nearest_rows(rows, queries, k + 1)[1]
+    return [
+        [row for row in line if row != query_row][:k]
+        for line, query_row in zip(nearest.tolist(), query_rows.tolist(), strict=True)
+    ]

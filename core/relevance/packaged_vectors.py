@@ -1,17 +1,17 @@
 """Vectors that ship: of the catalogs, so that a first start embeds only the query; of example requests; and of example questions.
 
-One Parquet file for each model: a text's hash and its vector a row, exact float32, with the model's key. A changed text has another
+Each model has a Parquet file with the model's key and a row per text: its hash and its vector, exact float32. A changed text has another
 hash and is embedded. Vectors of another model are not used. `make catalog` makes the files again.
 
 Few people ask in the words of a tool: "chuck out old docker leftovers" means `prune`. So example questions, sixteen for each of 2,382
-kinds of tools (`data/examples.jsonl`), move a query towards tools (relevance feedback; Rocchio 1971, where d is the mean of what is relevant):
+kinds of tools (`data/examples.jsonl`), move a query towards tools (relevance feedback; in Rocchio 1971 d is the mean of the relevant texts):
 
-    near = cos(q, e), of a kind: that of its nearest example e
+    near = cos(q, e) with the nearest example e of a kind
     d    = sum over the five nearest kinds of softmax(near / 0.03) v_kind, of length 1       v: the kind's mixed views
     sure = clip((greatest near - 0.30) / 0.35, 0, 1)
     q'   = q + 0.7 sure d, of length 1
 
-They were written without sight of any catalog or question that is used for judging. Another encoder's queries are not moved.
+They were written without sight of any catalog or question of the evaluation. Another encoder's queries are not moved.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class VectorFileError(EncoderError): ...
 
 
 class PackagedVectors:
-    """A `VectorStore` over another one: missing vectors are looked up in the model's file; new ones are saved in the other store.
+    """A `VectorStore` over another store. Looks up missing vectors in the model's file, and saves new vectors in the other store.
 
     A file that is missing, damaged or of another model counts as empty; `notes`, the log and `report` say so once.
     """
@@ -56,10 +56,10 @@ class PackagedVectors:
         self._known: dict[str, Mapping[str, Vectors]] = {}
 
     def load_vectors(self, model: str, hashes: Sequence[str]) -> dict[str, Vectors]:
-        known = dict(self._store.load_vectors(model, hashes))
-        missing = [key for key in hashes if key not in known]
+        stored = dict(self._store.load_vectors(model, hashes))
+        missing = [key for key in hashes if key not in stored]
         packaged: Mapping[str, Vectors] = self._packaged(model) if missing else {}
-        return known | {key: packaged[key] for key in missing if key in packaged}
+        return stored | {key: packaged[key] for key in missing if key in packaged}
 
     def save_vectors(self, model: str, vectors: Mapping[str, Vectors]) -> None:
         self._store.save_vectors(model, vectors)
@@ -85,14 +85,14 @@ def vector_file(folder: Path, model: str) -> Path:
 
 
 def read_vectors(folder: Path, model: str) -> dict[str, Vectors]:
-    """Each text's vector by its hash, (D,) read-only rows of one matrix. Raises VectorFileError if the file is unusable."""
+    """Each text's vector by its hash, (D,) read-only rows of a matrix. Raises VectorFileError if the file is unusable."""
     file = vector_file(folder, model)
     try:
         with pa_parquet().ParquetFile(
             file, page_checksum_verification=True
         ) as opened:  # `read_table` and `to_numpy` would import pandas
             table = opened.read()
-        of = table.schema.metadata[MODEL].decode()
+        file_model = table.schema.metadata[MODEL].decode()
         column = table["vector"].combine_chunks()
         matrix: Vectors = np.from_dlpack(column.flatten()).reshape(len(table), -1).astype("<f4", copy=False)
         hashes = [key.hex() for key in table["hash"].to_pylist()]
@@ -100,17 +100,17 @@ def read_vectors(folder: Path, model: str) -> dict[str, Vectors]:
         raise VectorFileError(f"No vectors of the model {model} come with Wayfare.") from None
     except (OSError, ValueError, KeyError, TypeError, AttributeError, pa.ArrowException) as problem:
         raise VectorFileError(f"The vectors in {file} cannot be read ({type(problem).__name__}).") from problem
-    if of != model:
-        raise VectorFileError(f"The vectors in {file} are those of {of}, not of {model}.")
+    if file_model != model:
+        raise VectorFileError(f"The vectors in {file} are those of {file_model}, not of {model}.")
     pa.default_memory_pool().release_unused()  # 35 MB that reading took
     matrix.setflags(write=False)
     return dict(zip(hashes, matrix, strict=True))
 
 
 def write_vectors(folder: Path, model: str, vectors: Mapping[str, Vectors]) -> Path:
-    """Write a model's vectors in the order of their hashes, so that equal vectors give an equal file.
+    """Writes a model's vectors in the order of their hashes, so that equal vectors give an equal file.
 
-    BYTE_STREAM_SPLIT stores the bytes of numbers by their place: signs and exponents are alike and compress, mantissas hardly do.
+    BYTE_STREAM_SPLIT stores the bytes of numbers by their place. Signs and exponents are similar and compress, mantissas hardly do.
     """
     hashes = sorted(vectors)
     matrix = np.stack([vectors[key] for key in hashes]).astype("<f4", copy=False)
@@ -141,8 +141,8 @@ def read_requests(folder: Path, model: str) -> tuple[Mapping[str, int], NDArray[
     file = request_file(folder, model)
     if not file.is_file():
         return None
-    with np.load(file, allow_pickle=False) as known:
-        hashes, rows = known["hashes"], known["rows"]
+    with np.load(file, allow_pickle=False) as archive:
+        hashes, rows = archive["hashes"], archive["rows"]
     return {key.tobytes().hex(): row for row, key in enumerate(hashes)}, rows
 
 
@@ -157,7 +157,7 @@ def write_requests(folder: Path, model: str, vectors: Mapping[str, Vectors]) -> 
 TEXTS = DATA / "examples.jsonl"
 QUESTIONS = 16  # of each kind
 KINDS, TEMPERATURE = 5, 0.03
-LOOKED_AT = 32  # kinds, nearest by their mean question, whose examples are compared
+LOOKED_AT = 32  # kinds with the nearest mean question, whose examples are compared
 FAR, NEAR = 0.30, 0.65
 SHARE = 0.7
 
@@ -185,8 +185,8 @@ class Examples:
     def shift(self, vector: Vectors) -> Vectors:
         """(D,) -> (D,): 0.7 sure d, which is added to a query. Zeros if no example is near.
 
-        >>> one = Examples.of(np.eye(3, dtype=np.float32)[[[0]] * 6], np.eye(3, dtype=np.float32)[[2] * 6])
-        >>> one.shift(np.array([1, 0, 0], dtype=np.float32)), one.shift(np.array([0, 1, 0], dtype=np.float32))
+        >>> kinds = Examples.of(np.eye(3, dtype=np.float32)[[[0]] * 6], np.eye(3, dtype=np.float32)[[2] * 6])
+        >>> kinds.shift(np.array([1, 0, 0], dtype=np.float32)), kinds.shift(np.array([0, 1, 0], dtype=np.float32))
         (array([0. , 0. , 0.7], dtype=float32), array([0., 0., 0.], dtype=float32))
         """
         means = self.centres @ vector
@@ -207,16 +207,18 @@ class Examples:
 def shipped_examples(model: str) -> Examples | None:
     """The examples as a model's vectors. None if no vectors ship for the model, or they are of other texts.
 
-    The questions stay on disk, mapped into memory: a query reads a fiftieth of them.
+    The questions stay on disk, mapped into memory, because a query reads a fiftieth of them.
     """
     questions, kinds = vector_files(model)
     if not (questions.is_file() and kinds.is_file()):
         return None
-    with np.load(BytesIO(kinds.read_bytes()), allow_pickle=False) as known:
-        if str(known["texts"]) != digest():
+    with np.load(BytesIO(kinds.read_bytes()), allow_pickle=False) as archive:
+        if str(archive["texts"]) != digest():
             return None
         mapped = np.load(questions, mmap_mode="r", allow_pickle=False)
-        return Examples(mapped, known["lengths"], *(known[name].astype(np.float32) for name in ("centres", "tools")))
+        return Examples(
+            mapped, archive["lengths"], *(archive[name].astype(np.float32) for name in ("centres", "tools"))
+        )
 
 
 def vector_files(model: str) -> tuple[Path, Path]:

@@ -5,7 +5,7 @@
     d(x)    = z(x) (6 / max z(x))^0.7                       a peak of one rare word counts less than in proportion
     lead_j  = s_j - max(GHOST, max over k != j of (s_k - TWIN same_jk))        ahead of the best tool that does something else
     spread  = - sum over i of w_i ln(sum over j of alike_ij w_j)               w = softmax(s / TEMPERATURE) over the thirty best; alike: 1 for
-                                                            the tool itself, and where the best tool has requests the cosine of own texts
+                                                            the tool itself, and if the best tool has requests the cosine of own texts
     doubt   = NOTHING . (spread, cosine, like, 1)           cosine: the best; like: of the best tool's nearest request (`core.relevance.requests`)
     p_fit_j = sigmoid(FIT . (min(lead_j, 0), max(lead_j, 0), 1))                P(nothing fits) = sigmoid(doubt)
 
@@ -32,7 +32,7 @@ from core.relevance.packaged_vectors import Examples, shipped_examples
 from core.relevance.text_views import VIEWS, full, parameters, profile
 from core.relevance.vectors import HalfRows, Moments
 
-VIEW_MIX = {"full": 0.50, "own": 0.26, "tool": 0.24}  # of the dense views: one mixed matrix, one product
+VIEW_MIX = {"full": 0.50, "own": 0.26, "tool": 0.24}  # of the dense views, mixed into a single matrix
 SIGNALS = ("dense", "profile", "words", "everyday", "concept")
 OF_WORDS = ("words", "everyday", "concept")
 DAMPED = frozenset({"words", "everyday", "names"})
@@ -42,8 +42,8 @@ Prior = Mapping[str, tuple[float, float]]
 
 @dataclass(frozen=True, slots=True)
 class RequestModel:
-    """Constants of the signals of example requests (`core.relevance.requests`). `slope` is that of the line of a tool without requests;
-    `fit` holds where all tools have some, and `nothing` where the likeliest tool has some.
+    """Constants of the signals of example requests (`core.relevance.requests`). `slope` is the slope of the line of a tool without
+    requests. `fit` holds if all tools have requests, and `nothing` if the likeliest tool has requests.
     """
 
     weights: Mapping[str, float]
@@ -56,8 +56,8 @@ class RequestModel:
 
 @dataclass(frozen=True, slots=True)
 class RelevanceModel:
-    """Constants by name. `prior` holds (mean, deviation) of each signal over the tools of large catalogs. `temperature` is that of the spread,
-    in units of a score.
+    """Constants by name. `prior` holds (mean, deviation) of each signal over the tools of large catalogs. `temperature` is the spread's, in
+    units of a score.
     """
 
     weights: Mapping[str, float]
@@ -79,11 +79,11 @@ class RelevanceModel:
 
     @classmethod
     def read(cls, document: Mapping[str, Any]) -> RelevanceModel:
-        """A model from its tables. Raises KeyError for a missing one."""
-        asked = document["requests"]
+        """A model from its tables. Raises KeyError for a missing table."""
+        table = document["requests"]
         requests = RequestModel(
-            dict(asked["weights"]), prior_of(asked), dict(asked["slope"]), dict(asked["fit"]), dict(asked["nothing"]),
-            float(asked["temperature"]),
+            dict(table["weights"]), prior_of(table), dict(table["slope"]), dict(table["fit"]), dict(table["nothing"]),
+            float(table["temperature"]),
         )  # fmt: skip
         return cls(
             dict(document["weights"]), prior_of(document), dict(document["fit"]), dict(document["nothing"]),
@@ -91,18 +91,18 @@ class RelevanceModel:
         )  # fmt: skip
 
     def with_requests(self, coverage: float, tools: int) -> RelevanceModel:
-        """The model if a share of so many tools has requests, in [0, 1]: their weights, and constants of p_fit in between.
+        """The model if the share `coverage` of `tools` has requests, in [0, 1]: their weights, and interpolated constants of p_fit.
 
-        The constants of P(nothing fits) are those of more than a hundred tools. Fewer tools have fewer chances of a high cosine, which
-        would read as a doubt: up to 64 tools `small` is added to the logit, above 120 nothing.
+        The constants of P(nothing fits) hold for more than a hundred tools. Fewer tools have fewer chances of a high cosine, which
+        would raise the doubt. So up to 64 tools `small` is added to the logit, above 120 nothing.
         """
-        asked = self.requests
+        constants = self.requests
         least, most = SMALL_TOOLS
         share = min(1.0, max(0.0, math.log(most / max(tools, 1)) / math.log(most / least)))
-        nothing = {**asked.nothing, "one": asked.nothing["one"] + share * asked.nothing["small"]}
-        fit = {name: (1 - coverage) * value + coverage * asked.fit[name] for name, value in self.fit.items()}
-        temperature = (1 - coverage) * self.temperature + coverage * asked.temperature
-        weights, requests = {**self.weights, **asked.weights}, replace(asked, nothing=nothing)
+        nothing = {**constants.nothing, "one": constants.nothing["one"] + share * constants.nothing["small"]}
+        fit = {name: (1 - coverage) * value + coverage * constants.fit[name] for name, value in self.fit.items()}
+        temperature = (1 - coverage) * self.temperature + coverage * constants.temperature
+        weights, requests = {**self.weights, **constants.weights}, replace(constants, nothing=nothing)
         return replace(self, weights=weights, fit=fit, temperature=temperature, requests=requests)
 
 
@@ -110,19 +110,19 @@ def prior_of(document: Mapping[str, Any]) -> Prior:
     return {name: (float(mean), float(deviation)) for name, (mean, deviation) in document["prior"].items()}
 
 
-WORD_LENGTH_SHARE = 0.3  # BM25's b: the length of a schema says little about a tool
+WORD_LENGTH_SHARE = 0.3  # BM25's b; the length of a schema says little about a tool
 SMALL = 1e-6
-GENERAL = 256  # questions that requests near everything are told by
+GENERAL = 256  # questions that reveal requests near everything
 MOMENTS = ("moments", "moments_of_profiles")
 FLAT = 20_000
-"""Tools up to which every one is scored in every decision. Of a larger catalog the first ones are (`core.relevance.fit_matcher`)."""
+"""Up to so many tools, every tool is scored in every decision. Of a larger catalog the first are (`core.relevance.fit_matcher`)."""
 
 
 class RelevanceIndex:
     """Immutable; safe for several threads. Built once for each catalog. `rows` (T, D) are the tools' mixed views. A large catalog has them in
-    FAISS, and the `moments` of these and of the profiles of all tools' servers; a small one has none.
+    FAISS, and the `moments` of these rows and of the profiles of all tools' servers; a small catalog has no moments.
 
-    `arrays` and `from_arrays` are for keeping it: no text and no schema is read to make it of its arrays again.
+    `arrays` and `from_arrays` store and load the index without reading a text or schema.
     """
 
     def __init__(
@@ -157,8 +157,8 @@ class RelevanceIndex:
         words: LexicalIndex | None = None,
         flat: int = FLAT,
     ) -> RelevanceIndex:
-        """Embed new texts and index the words. `progress` gets the embedded texts and their total, `words` are those of `words_of_tools`, if they are known.
-        A catalog of more than `flat` tools is a large one.
+        """Embeds new texts and indexes the words. `progress` gets the numbers of embedded texts and of all texts, `words` is a result of `words_of_tools`.
+        A catalog of more than `flat` tools is large.
         """
         texts = [*relevance_texts(catalog)]
         vectors = encoder.encode_documents(texts, progress=progress)
@@ -184,23 +184,23 @@ class RelevanceIndex:
 
     @classmethod
     def from_arrays(cls, catalog: Catalog, model: str, arrays: Mapping[str, NDArray[Any]]) -> RelevanceIndex:
-        """The index with the `arrays` of one that was built for the same texts with the encoder `model`. Raises KeyError for a missing one."""
+        """The index from the `arrays` of an index of the catalog's texts with the encoder `model`. Raises KeyError for a missing array."""
         lexical = LexicalIndex.from_arrays(_of_part(arrays, "words"), len(catalog.tools), words_of=words_and_stems)
-        tools, servers = (_of_part(arrays, part) for part in MOMENTS)
+        tools, servers = (_of_part(arrays, name) for name in MOMENTS)
         moments = (Moments.from_arrays(tools), Moments.from_arrays(servers)) if tools else None
         # plain array views: slicing a memmap is slow
         rows, own, profiles, concepts = (np.asarray(arrays[name]) for name in ("rows", "own", "profiles", "concepts"))
-        held = rows if moments is None else HalfRows(rows)
-        return cls(catalog, held, own, profiles, concepts, lexical, shipped_examples(model), moments)
+        tool_rows = rows if moments is None else HalfRows(rows)
+        return cls(catalog, tool_rows, own, profiles, concepts, lexical, shipped_examples(model), moments)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         parts = {"words": self.lexical.arrays}
         if self.moments is not None:
-            parts |= {part: of.arrays for part, of in zip(MOMENTS, self.moments, strict=True)}
+            parts |= {name: moments.arrays for name, moments in zip(MOMENTS, self.moments, strict=True)}
         return {
             "rows": self.rows.halves if isinstance(self.rows, HalfRows) else self.rows,
             "own": self.own, "profiles": self._profiles, "concepts": self._concepts,
-            **{f"{part}.{name}": array for part, of in parts.items() for name, array in of.items()},
+            **{f"{part}.{name}": array for part, arrays in parts.items() for name, array in arrays.items()},
         }  # fmt: skip
 
     @property
@@ -208,11 +208,11 @@ class RelevanceIndex:
         return None if self._examples is None else self._examples.some(GENERAL)
 
     def dense(self, vector: Vectors, moved: Vectors | None = None) -> Vectors:
-        """(T,) cosines with a query that examples move towards tools. `moved` (D,) replaces its `vector`."""
+        """(T,) cosines with a query that examples move towards tools. `moved` (D,) replaces the query's `vector`."""
         return self.rows @ self.towards_tools(vector, moved)
 
     def towards_tools(self, vector: Vectors, moved: Vectors | None = None) -> Vectors:
-        """(D,) the query that the dense signal compares: moved by examples, of length 1 where `moved` does not replace its `vector`."""
+        """(D,) the query of the dense signal: moved by examples, of length 1 if `moved` does not replace its `vector`."""
         base = vector if moved is None else moved
         if self._examples is None:
             return base
@@ -255,7 +255,7 @@ def words_of_tools(catalog: Catalog) -> LexicalIndex:
 
 
 def asked_text(query: str, hint: str) -> str:
-    """The text that is embedded and looked up for a sub-task: with its hint.
+    """The text to embed and look up for a sub-task, with its hint.
 
     >>> asked_text("read a file", "file access"), asked_text("read a file", "")
     ('file access: read a file', 'read a file')
@@ -264,7 +264,7 @@ def asked_text(query: str, hint: str) -> str:
 
 
 def relevance_texts(catalog: Catalog) -> Sequence[str]:
-    """Every text that a relevance index embeds: view by view, then the servers' profiles and the everyday concepts."""
+    """All texts of a relevance index: view by view, then the servers' profiles and the everyday concepts."""
     return [
         *(VIEWS[name](tool) for name in VIEW_MIX for tool in catalog.tools),
         *(profile(server) for server in catalog.servers),
@@ -281,7 +281,7 @@ def _of_part(arrays: Mapping[str, NDArray[Any]], part: str) -> dict[str, NDArray
 
 
 def _rounded(rows: Vectors) -> Vectors:
-    """Rows (N, D) in steps of their greatest part by 32,767: without it p_fit would differ by 1e-5 from what stored decisions say."""
+    """Rows (N, D) in steps of their greatest part by 32,767. Without it p_fit would differ by 1e-5 from stored decisions."""
     step = np.maximum(np.abs(rows).max(axis=1, initial=0.0, keepdims=True), 1e-9) / np.float32(32_767)
     return np.rint(rows / step) * step
 

@@ -1,16 +1,16 @@
-"""The example requests of a catalog's tools as two signals: how near the nearest ones are, and the words that they share with a query.
+"""The example requests of a catalog's tools as two signals: the nearness of the nearest requests, and the words that they share with a query.
 
-    asked_j       = mean of the three greatest cos(q, r_jk)      r_jk: request k of tool j; the tool's own text stands in for missing ones
-    asked_words_j = BM25(q, the requests of j as one text)
+    asked_j       = mean of the three greatest cos(q, r_jk)      r_jk: request k of tool j; the tool's own text replaces missing requests
+    asked_words_j = BM25(q, the joined requests of j)
     z             = both over the tools that have requests, shrunk towards a prior (`core.relevance.scoring`)
-    line_j        = SLOPE z(s_j)                                 s_j: relevance without requests; z over the same tools
+    line_j        = SLOPE z(s_j)                                 s_j: relevance without requests; z over these tools
 
-A tool without requests takes `line`, so it neither gains nor loses. A tool with few requests gains in full from a near one, and loses
-by far ones only as much as it has requests: there are others that nobody wrote down. Only the 64 tools whose mean request is nearest
-are compared request by request; the others are estimated from that mean. docs/decisions/0022-example-requests.md has the figures.
+A tool without requests takes `line`, so it neither gains nor loses. A tool with few requests gains in full from a near request, and loses
+by far requests in proportion to their number, because the list is incomplete. Only the 64 tools whose mean request is nearest are
+compared request by request; the other tools are estimated from that mean. docs/decisions/0022-example-requests.md has the figures.
 
-A tool must not attract what is not its own. A request counts if its tool is among the nearest fifth of all tools by definition.
-If more than a third of a tool's requests do not count, or they are near questions of every kind, none of them does.
+A tool must not attract other tools' queries. A request counts if its tool is among the nearest fifth of all tools by definition.
+If more than a third of a tool's requests do not count, or they are near questions of every kind, no request of the tool counts.
 """
 
 from __future__ import annotations
@@ -38,15 +38,15 @@ from core.relevance.scoring import Floats, Like, Signal, contributions, moments,
 from core.store import Store
 
 ASKED, ASKED_WORDS = "asked", "asked_words"
-NEAREST = 3  # requests of a tool that its signal is the mean of
+NEAREST = 3  # requests of a tool whose mean is its signal
 COMPARED = 64  # tools that are compared request by request
-ENOUGH = 8  # requests from which on a tool loses in full by far ones
+ENOUGH = 8  # requests from which on a tool loses in full by far requests
 MEAN_SLOPE, MEAN_OFFSET = 1.09, 0.056  # the mean of the three nearest, estimated from the mean request
 OWN_SHARE, OWN_MARGIN, LEAST_NEARER = 0.2, 0.1, 3
 FOREIGN_LIMIT = 1 / 3
-# of the mean cosine with questions of all kinds: for twelve requests, and less per halving
+# of the mean cosine with questions of all kinds, for twelve requests, and less per halving
 GENERAL_LIMIT, GENERAL_STEP = 0.2, 0.036
-SEEN = 512  # tools that stand for a larger catalog
+SEEN = 512  # tools that represent a larger catalog
 FOREIGN = "a fifth of all tools is nearer to it by definition"
 MOSTLY_FOREIGN = "more than a third of this tool's requests are nearer to other tools"
 GENERAL_KIND = "this tool's requests are near questions of every kind"
@@ -60,8 +60,8 @@ class Near:
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """N requests: `texts` (N,) with their unit `vectors` (N, D), and `owners` (N,), ascending rows of their tools. `honest` (N,): those
-    that come with Wayfare, which are not checked.
+    """N requests: `texts` (N,) with their unit `vectors` (N, D), and `owners` (N,), ascending rows of their tools. `honest` (N,) marks
+    the shipped requests, which are not checked.
     """
 
     texts: Sequence[str]
@@ -77,32 +77,32 @@ class Given:
 class RequestIndex:
     """The requests of T tools that count, as 8-bit rows. Immutable; safe for several threads.
 
-    `tools` (C,) are the rows of tools with requests, and `coverage` their share; `enough`: every tool has as many as it needs. `uncounted`
-    has the other requests and why, by the row of their tool; `greedy` are the rows of tools of which no request counts.
+    `tools` (C,) are the rows of tools with requests, and `coverage` is their share. `enough`: every tool has enough requests. `uncounted`
+    has the other requests and the reasons, by the row of their tool. `greedy` are the rows of tools without a counting request.
     """
 
     def __init__(self, given: Given, index: RelevanceIndex) -> None:
         counts, greedy = counting(given, index)
-        kept, own = np.flatnonzero(counts), index.own
+        places, own_rows = np.flatnonzero(counts), index.own
         self.greedy = frozenset(greedy)
         self.uncounted: dict[int, dict[str, str]] = {}
         for place in np.flatnonzero(~counts).tolist():
             row = int(given.owners[place])
             self.uncounted.setdefault(row, {})[given.texts[place]] = greedy.get(row, FOREIGN)
-        self.texts = Texts.of(given.texts[place] for place in kept.tolist())
-        rows, sizes = given.vectors[kept], np.bincount(given.owners[kept], minlength=len(own))
+        self.texts = Texts.of(given.texts[place] for place in places.tolist())
+        rows, sizes = given.vectors[places], np.bincount(given.owners[places], minlength=len(own_rows))
         self.covered = sizes > 0
         self.tools = np.flatnonzero(self.covered)
-        self.coverage = len(self.tools) / max(len(own), 1)
+        self.coverage = len(self.tools) / max(len(own_rows), 1)
         self._sizes = sizes
         self._starts = np.cumsum(sizes) - sizes
         self._against = np.minimum(sizes[self.tools] / ENOUGH, 1.0).astype(np.float32)
-        self.enough = len(self.tools) == len(own) and bool((self._against == 1.0).all())
+        self.enough = len(self.tools) == len(own_rows) and bool((self._against == 1.0).all())
         self._rows = eight_bits(rows)
         self._lengths = np.linalg.norm(self._rows.astype(np.float32), axis=1)
         self._counts, starts = sizes[self.tools], self._starts[self.tools]
         self._means = _means(rows, starts, self._counts)
-        self._own = own
+        self._own = own_rows
         self._index = index
         width = np.arange(max(int(sizes.max(initial=0)), 1))
         self._places = starts[:, None] + np.minimum(width, self._counts[:, None] - 1)
@@ -113,24 +113,24 @@ class RequestIndex:
     def signals(
         self, text: str, vector: Vectors, relevance: Callable[[], Floats], model: RequestModel
     ) -> dict[str, Floats]:
-        """Both signals of a query, normalised, (T,) each. `relevance` gives that of the tools without requests, (T,); it is not needed where
-        every tool has enough of them.
+        """Both signals of a query, normalised, (T,) each. `relevance` returns the relevance without requests, (T,). It is not called if every
+        tool has enough requests.
         """
         words = words_and_stems(text)
         if self.enough:
             return self.of_covered(words, vector, None, model)[0]
         base = relevance()
-        found, (mean, deviation) = self.of_covered(words, vector, base[self.tools], model)
-        for name, covered in found.items():
-            found[name] = model.slope[name] / deviation * (base - mean)
-            found[name][self.tools] = covered
-        return found
+        signals, (mean, deviation) = self.of_covered(words, vector, base[self.tools], model)
+        for name, covered in signals.items():
+            signals[name] = model.slope[name] / deviation * (base - mean)
+            signals[name][self.tools] = covered
+        return signals
 
     def of_covered(
         self, words: Sequence[str], vector: Vectors, base: Floats | None, model: RequestModel
     ) -> tuple[dict[str, Floats], tuple[float, float]]:
         """Both signals of the C tools that have requests, normalised, (C,) each, and the mean and deviation of their relevance without
-        requests, `base` (C,). It is None if every tool has enough of them. `words` are those of the query with their stems.
+        requests, `base` (C,). It is None if every tool has enough requests. `words` are the query's words with their stems.
         """
         raw = {ASKED: self._nearest(vector), ASKED_WORDS: self._lexical.scores_of(words)}
         scores = {name: z_scores(values, model.prior[name]) for name, values in raw.items()}
@@ -145,7 +145,7 @@ class RequestIndex:
 
     @cached_property
     def rows(self) -> Vectors:
-        """(C, D) the mixed views of the tools that have some, side by side: picking them among all costs more than a product."""
+        """(C, D) the mixed views of tools with requests, copied once, because picking them costs more than a product."""
         return self._index.rows[self.tools]
 
     def near(self, row: int, vector: Vectors) -> Near | None:
@@ -159,7 +159,7 @@ class RequestIndex:
 
     def _nearest(self, vector: Vectors) -> Vectors:
         means = self._means @ vector
-        found = np.float32(MEAN_SLOPE) * means + np.float32(MEAN_OFFSET)
+        scores = np.float32(MEAN_SLOPE) * means + np.float32(MEAN_OFFSET)
         size = min(COMPARED, len(means))
         best = np.argpartition(-means, size - 1)[:size]
         sizes = self._counts[best][:, None]
@@ -168,11 +168,11 @@ class RequestIndex:
         cosines = (rows @ vector).reshape(places.shape) / self._lengths[places]
         cosines[np.arange(places.shape[1]) >= sizes] = -1.0
         if (sizes < NEAREST).any():
-            own = np.repeat((self._own[self.tools[best]] @ vector)[:, None], NEAREST, axis=1)
-            own[np.arange(NEAREST) >= NEAREST - sizes] = -1.0
-            cosines = np.concatenate([cosines, own], axis=1)
-        found[best] = np.partition(cosines, -NEAREST, axis=1)[:, -NEAREST:].mean(axis=1)
-        return found
+            own_cosines = np.repeat((self._own[self.tools[best]] @ vector)[:, None], NEAREST, axis=1)
+            own_cosines[np.arange(NEAREST) >= NEAREST - sizes] = -1.0
+            cosines = np.concatenate([cosines, own_cosines], axis=1)
+        scores[best] = np.partition(cosines, -NEAREST, axis=1)[:, -NEAREST:].mean(axis=1)
+        return scores
 
 
 def with_requests(
@@ -191,19 +191,19 @@ def model_for(requests: RequestIndex | None) -> RelevanceModel:
     return shipped if requests is None else shipped.with_requests(requests.coverage, len(requests.covered))
 
 
-# How like a question is to what people ask of a tool: what tells best that nothing fits
+# The likeness of a question to a tool's requests, the best sign that nothing fits
 #     like = (mean over a of max over b of cos(a, b) + mean over b of max over a of cos(a, b)) / 2        a, b: tokens of question and request
 #
-# ColBERT's sum, both ways. A vector of a whole text says what it is about; its tokens say whether each thing that is asked for is met.
+# ColBERT's sum, both ways. The vector of a text has its topic; its tokens show whether each demand is met.
 
 
 def likeness(encoder: CachedEncoder, question: str, text: str) -> float:
-    """How like two texts are, token by token, about 0 to 1. The encoder runs for what it has not met lately."""
+    """The likeness of two texts, token by token, about 0 to 1. The encoder runs for texts outside its cache."""
     return likeness_of_tokens(*encoder.tokens([question, text]))
 
 
 def likeness_of_tokens(asked: TokenVectors, known: TokenVectors) -> float:
-    """`likeness` of unit rows, one a token. Returns 0 if one of the texts has none.
+    """`likeness` of unit rows, a row per token. Returns 0 if a text has no tokens.
 
     >>> likeness_of_tokens(np.eye(2, dtype=np.float16), np.eye(2, dtype=np.float16)[:1])
     0.75
@@ -215,7 +215,7 @@ def likeness_of_tokens(asked: TokenVectors, known: TokenVectors) -> float:
 
 
 def like_requests(requests: RequestIndex | None, encoder: CachedEncoder, text: str, vector: Vectors) -> Like:
-    """How like a question, with its vector, is to the nearest request of a tool (row). It is None for a tool without requests."""
+    """The likeness of a question, with its vector, to the nearest request of a tool (row). It is None for a tool without requests."""
 
     def like(row: int) -> float | None:
         near = None if requests is None else requests.near(row, vector)
@@ -225,32 +225,32 @@ def like_requests(requests: RequestIndex | None, encoder: CachedEncoder, text: s
 
 
 def counting(given: Given, index: RelevanceIndex) -> tuple[NDArray[np.bool_], dict[int, str]]:
-    """(N,) which requests count, and the rows of the tools of which none does, with why."""
+    """(N,) which requests count, and the rows of the tools without a counting request, with the reason."""
     counts = given.honest | ~foreign(given, index.own)
     greedy: dict[int, str] = {}
     general = index.general_questions
     rows = np.unique(given.owners[~given.honest])
     starts, ends = (np.searchsorted(given.owners, rows, side=side) for side in ("left", "right"))
     for row, start, end in zip(rows.tolist(), starts, ends, strict=True):
-        mine = np.arange(int(start), int(end))
-        mostly_foreign = (~counts[mine]).mean() > FOREIGN_LIMIT
-        if mostly_foreign or _near_everything(given.vectors[mine], general):
+        places = np.arange(int(start), int(end))
+        mostly_foreign = (~counts[places]).mean() > FOREIGN_LIMIT
+        if mostly_foreign or _near_everything(given.vectors[places], general):
             greedy[row] = MOSTLY_FOREIGN if mostly_foreign else GENERAL_KIND
-            counts[mine] = given.honest[mine]
+            counts[places] = given.honest[places]
     return counts, greedy
 
 
 def foreign(given: Given, own: Vectors) -> NDArray[np.bool_]:
-    """(N,) the requests that are not about their tool: a fifth of all tools are clearly nearer by definition. `own` (T, D)."""
-    found = np.zeros(len(given.texts), dtype=np.bool_)
+    """(N,) the requests that are not about their tool, because a fifth of all tools is clearly nearer by definition. `own` (T, D)."""
+    mask = np.zeros(len(given.texts), dtype=np.bool_)
     others = own[:: -(-len(own) // SEEN)]
     limit = max(LEAST_NEARER, OWN_SHARE * len(others))
-    asked = np.flatnonzero(~given.honest)
-    for at in range(0, len(asked), 4096):
-        block = asked[at : at + 4096]
-        mine = np.vecdot(given.vectors[block], own[given.owners[block]])
-        found[block] = (given.vectors[block] @ others.T > mine[:, None] + OWN_MARGIN).sum(axis=1) >= limit
-    return found
+    places = np.flatnonzero(~given.honest)
+    for start in range(0, len(places), 4096):
+        block = places[start : start + 4096]
+        cosines = np.vecdot(given.vectors[block], own[given.owners[block]])
+        mask[block] = (given.vectors[block] @ others.T > cosines[:, None] + OWN_MARGIN).sum(axis=1) >= limit
+    return mask
 
 
 def _near_everything(vectors: Vectors, general: Vectors | None) -> bool:
@@ -295,19 +295,19 @@ class RequestBook:
         return self._read(catalog).requests
 
     def index(self, catalog: Catalog, relevance: Callable[[], RelevanceIndex], part: str = "") -> RequestIndex | None:
-        """The index of a catalog, or of a `part` of its tools. Returns None if no request counts. It may embed texts, which takes long."""
+        """The index of a catalog, or of a `part` of its tools. Returns None if no request counts. May embed texts, which takes long."""
         checked = self.checked(catalog, relevance, part)
         return checked if checked is not None and checked.covered.any() else None
 
     def checked(self, catalog: Catalog, relevance: Callable[[], RelevanceIndex], part: str = "") -> RequestIndex | None:
-        """The index with what it says of greedy tools. Returns None if the catalog has no requests."""
-        known = self._read(catalog, part)
-        with known.making:
-            if not known.made:
-                given = self._given(known)
-                known.index = None if given is None else RequestIndex(given, relevance())
-                known.made = True
-            return known.index
+        """The index, also if no request counts. Returns None if the catalog has no requests."""
+        entry = self._read(catalog, part)
+        with entry.making:
+            if not entry.made:
+                requests = self._given(entry)
+                entry.index = None if requests is None else RequestIndex(requests, relevance())
+                entry.made = True
+            return entry.index
 
     def forget(self, name: str) -> None:
         with self._lock:
@@ -316,46 +316,55 @@ class RequestBook:
 
     def _read(self, catalog: Catalog, part: str = "") -> _Known:
         with self._lock:
-            known = self._known.get((catalog.name, part))
-            if known is None or known.catalog is not catalog:
+            entry = self._known.get((catalog.name, part))
+            if entry is None or entry.catalog is not catalog:
                 source = SHIPPED if catalog.name in SHIPPED_CATALOGS else OF_CATALOG
                 history = self.store.requests.history(catalog.name)
                 named = (catalog.tool_row.get(change.tool) for change in history)
                 rows = sorted({*rows_with_seldom(catalog.tools), *(row for row in named if row is not None)})
-                found = in_force(history, {catalog.tool_ids[row]: catalog.tools[row] for row in rows}, source=source)
-                known = self._known[catalog.name, part] = _Known(catalog, found)
-            return known
+                requests = in_force(history, {catalog.tool_ids[row]: catalog.tools[row] for row in rows}, source=source)
+                entry = self._known[catalog.name, part] = _Known(catalog, requests)
+            return entry
 
     def given(self, catalog: Catalog) -> Given | None:
-        """The requests in force with their vectors. Returns None if the catalog has none. It may embed texts, which takes long."""
+        """The requests in force with their vectors. Returns None if the catalog has none. May embed texts, which takes long."""
         return self._given(self._read(catalog))
 
-    def _given(self, known: _Known) -> Given | None:
-        every = _in_order(known)
-        shipped = self._shipped([one.text for _, one in every if one.source == SHIPPED])
-        # another encoder than the shipped one would embed 13,000 texts at its first start
-        used = [(row, one) for row, one in every if one.source != SHIPPED or one.text in shipped]
-        return self._with_vectors(used, shipped) if used else None
+    def _given(self, entry: _Known) -> Given | None:
+        pairs = _in_order(entry)
+        shipped = self._shipped([request.text for _, request in pairs if request.source == SHIPPED])
+        # another encoder than the shipped encoder would embed 13,000 texts at its first start
+        requests = [(row, request) for row, request in pairs if request.source != SHIPPED or request.text in shipped]
+        return self._with_vectors(requests, shipped) if requests else None
 
-    def _with_vectors(self, used: Sequence[tuple[int, Request]], shipped: Mapping[str, Vectors]) -> Given:
-        honest = np.array([one.source == SHIPPED for _, one in used], dtype=np.bool_)
-        vectors = np.empty((len(used), self.encoder.dimension), dtype=np.float32)
+    def _with_vectors(self, requests: Sequence[tuple[int, Request]], shipped: Mapping[str, Vectors]) -> Given:
+        honest = np.array([request.source == SHIPPED for _, request in requests], dtype=np.bool_)
+        vectors = np.empty((len(requests), self.encoder.dimension), dtype=np.float32)
         if honest.any():
-            vectors[honest] = [shipped[one.text] for _, one in used if one.source == SHIPPED]
+            vectors[honest] = [shipped[request.text] for _, request in requests if request.source == SHIPPED]
         if not honest.all():
-            vectors[~honest] = self.encoder.encode_documents([one.text for _, one in used if one.source != SHIPPED])
-        return Given([one.text for _, one in used], vectors, np.array([row for row, _ in used], dtype=np.int64), honest)
+            vectors[~honest] = self.encoder.encode_documents(
+                [request.text for _, request in requests if request.source != SHIPPED]
+            )
+        return Given(
+            [request.text for _, request in requests],
+            vectors,
+            np.array([row for row, _ in requests], dtype=np.int64),
+            honest,
+        )
 
     def _shipped(self, texts: list[str]) -> dict[str, Vectors]:
-        found = read_requests(self.folder, self.encoder.model) if texts else None
-        if found is None:
+        stored = read_requests(self.folder, self.encoder.model) if texts else None
+        if stored is None:
             return {}
-        places, rows = found
-        there = [(text, places[key]) for text in texts if (key := text_hash(text)) in places]
-        unit = unit_rows(rows[[place for _, place in there]].astype(np.float32))
-        return dict(zip((text for text, _ in there), unit, strict=True))
+        places, rows = stored
+        hits = [(text, places[key]) for text in texts if (key := text_hash(text)) in places]
+        unit = unit_rows(rows[[place for _, place in hits]].astype(np.float32))
+        return dict(zip((text for text, _ in hits), unit, strict=True))
 
 
-def _in_order(known: _Known) -> list[tuple[int, Request]]:
-    every = [(known.catalog.tool_row[tool], one) for tool, of in known.requests.items() for one in of]
-    return sorted(every, key=lambda each: each[0])
+def _in_order(entry: _Known) -> list[tuple[int, Request]]:
+    pairs = [
+        (entry.catalog.tool_row[tool], request) for tool, requests in entry.requests.items() for request in requests
+    ]
+    return sorted(pairs, key=lambda pair: pair[0])

@@ -2,8 +2,8 @@
 
 `core.relevance.relevance_index` has the formulas of scores and probabilities.
 
-    refused        where P(nothing fits) >= limit(w)        w: wrong refusals at most, in percent of possible sub-tasks
-    limit(w)       the (1 - w / 100) quantile over answerable questions of labelled catalogs, each catalog with the same weight
+    refused        if P(nothing fits) >= limit(w)           w: wrong refusals at most, in percent of possible sub-tasks
+    limit(w)       the (1 - w / 100) quantile over answerable questions of labelled catalogs, each catalog with an equal weight
     impossible     a labelled question without its right tools and their equals
 
 >>> limit_of(0.0), limit_of(5.0) > limit_of(20.0)
@@ -34,9 +34,9 @@ from core.relevance.relevance_index import DAMPED, RelevanceIndex, RelevanceMode
 Floats = NDArray[np.float64]
 Signal = NDArray[np.floating]
 Like = Callable[[int], float | None]
-"""How like a question is to what people ask of a tool (row), None where nobody has written that down."""
+"""The likeness of a question to the requests of a tool (row), None without requests."""
 Evidence = tuple[float, float, float | None]
-"""What says whether nothing fits: the spread of the best scores, the greatest cosine, and the likeness to the best tool's nearest request."""
+"""The evidence that nothing fits: the spread of the best scores, the greatest cosine, and the likeness to the best tool's nearest request."""
 
 
 def sigmoid(logits: Floats) -> Floats:
@@ -44,15 +44,15 @@ def sigmoid(logits: Floats) -> Floats:
 
 
 PEAK, DAMPING = 6.0, 0.7
-N0 = 30.0  # tools of a large catalog that every catalog is taken to have besides its own: one of a single tool has a scale too
+N0 = 30.0  # tools of a large catalog that are added to every catalog, so that a single tool has a scale too
 TOP = 30
-SAME_LOW, SAME_HIGH = 0.3, 0.7  # cosines of own texts: two tools do different things, the same thing
+SAME_LOW, SAME_HIGH = 0.3, 0.7  # cosines of own texts, up to which two tools differ, from which they are equal
 TWIN, GHOST, LEAD_LIMIT = 1.5, 2.0, 3.0
 LEAST = 1e-6
 
 
 def z_scores(x: Signal, prior: tuple[float, float]) -> Floats:
-    """(T,) -> (T,): deviations from the mean, both moments shrunk towards the prior's. In single precision a z-score of 9 would be off by 1e-6.
+    """(T,) -> (T,): deviations from the mean; both moments are shrunk towards the prior. In single precision a z-score of 9 would be off by 1e-6.
 
     >>> z_scores(np.array([0.5], dtype=np.float32), (0.0, 0.1)).round()
     array([4.])
@@ -71,8 +71,8 @@ def moments(x: Signal, prior: tuple[float, float]) -> tuple[float, float]:
 
 
 def moments_around(size: int, mean: float, square: float, prior: tuple[float, float]) -> tuple[float, float]:
-    """`moments` from the number of values, their mean, and the sum of their squares around it: as if N0 more values with the prior's
-    mean and deviation were there.
+    """`moments` from the number of values, their mean, and the sum of their squares around it, with N0 more values of the prior's mean
+    and deviation.
 
     >>> moments_around(2, 1.5, 0.5, (0.0, 1.0)) == moments(np.array([1.0, 2.0], dtype=np.float32), (0.0, 1.0))
     True
@@ -84,7 +84,7 @@ def moments_around(size: int, mean: float, square: float, prior: tuple[float, fl
 
 
 def damped(scores: Floats) -> Floats:
-    """(T,) -> (T,): the largest becomes 6^0.7 max^0.3, so that one rare word does not decide alone."""
+    """(T,) -> (T,): the largest becomes 6^0.7 max^0.3, so that a rare word does not decide alone."""
     return scores * damping(float(scores.max(initial=0.0)))
 
 
@@ -97,7 +97,7 @@ def contributions(signals: Mapping[str, Signal], model: RelevanceModel) -> dict[
 
 
 def normalised(name: str, x: Signal, model: RelevanceModel) -> Floats:
-    """(T,) a signal as it enters the sum, before its weight. Request signals are already normalised."""
+    """(T,) a signal before its weight. Request signals are already normalised."""
     if name in model.requests.weights:
         return np.asarray(x, dtype=np.float64)
     scores = z_scores(x, model.prior[name])
@@ -105,9 +105,9 @@ def normalised(name: str, x: Signal, model: RelevanceModel) -> Floats:
 
 
 def leads(best: Floats, same: Floats, forgiven: Floats | float = 0.0) -> Floats:
-    """(k,) scores, best first, and (k, k) how far two tools do the same -> (k,): ahead of the best that does something else.
+    """(k,) scores, best first, and (k, k) equality of two tools -> (k,): the lead over the best tool that does something else.
 
-    `forgiven` (k, k) is what of a rival's score (column) does not count against a tool (row).
+    `forgiven` (k, k) is the part of a rival's score (column) that does not count against a tool (row).
 
     >>> leads(np.array([5.0, 4.9, 3.0]), np.array([[1, 1, 0], [1, 1, 0], [0, 0, 1.0]]))      # the first two are twins
     array([ 1.6,  1.4, -2. ])
@@ -125,10 +125,10 @@ def fit_of(
     line: tuple[float, float] = (1.0, 0.0),
     like: Like | None = None,
 ) -> Fit:
-    """Probabilities of fit of every tool and server, and that nothing fits, which is not known without `like`.
+    """Probabilities of fit of every tool and server, and P(nothing fits), which is unknown without `like`.
 
-    `shift` (T,) is what labels add, in logits; it enters the scores, so that a tool that labels raise takes the lead from
-    those that it passes, but not from tools of other servers as far as they do the same. `line` is the slope and offset that a calibration puts on the logits.
+    `shift` (T,) is the labels' effect in logits. It enters the scores, so that a tool that labels raise takes the lead from tools that
+    it passes, but not from equal tools of other servers. `line` is the slope and offset of a calibration for the logits.
     """
     tools = Judged(index.own, np.arange(len(index.own)), index.server_of, index.servers)
     return fit_of_parts(
@@ -138,7 +138,7 @@ def fit_of(
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """The tools that a fit is of: `own` (T, D) of the catalog, of which they are the `rows` (K,); `server_of` (K,) and the number of their servers."""
+    """The scored tools: the `rows` (K,) of the catalog's `own` (T, D); `server_of` (K,) and the number of the catalog's servers."""
 
     own: Vectors
     rows: NDArray[np.int64]
@@ -155,8 +155,8 @@ def fit_of_parts(
     line: tuple[float, float],
     like: Like | None,
 ) -> Fit:
-    """`fit_of` from what each signal adds, (K,) each. `cosine` is the greatest dense signal of the catalog. The thirty best tools of the
-    catalog have to be among the K.
+    """`fit_of` from the contribution of each signal, (K,) each. `cosine` is the greatest dense signal of the catalog. The K tools must
+    contain the thirty best tools of the catalog.
     """
     scores = sum_of(parts)
     lift = np.zeros(len(scores)) if shift is None else shift / model.fit["behind"]
@@ -164,8 +164,8 @@ def fit_of_parts(
     if not len(scores):
         return Fit(np.zeros(0), np.zeros(judged.servers), 1.0, scores, parts, shift, "nothing")
     top = best_rows(scores)
-    own = judged.own[judged.rows[top]]
-    cosines = own @ own.T
+    own_rows = judged.own[judged.rows[top]]
+    cosines = own_rows @ own_rows.T
     same = same_of(cosines)
     elsewhere = judged.server_of[top][:, None] != judged.server_of[top]
     ahead = ahead_of_rivals(scores, top, same, np.maximum(lift[top], 0.0) * same * elsewhere)
@@ -174,18 +174,20 @@ def fit_of_parts(
     if like is not None:
         evidence = evidence_of(scores[top], cosine, cosines, like(int(judged.rows[top[0]])), model)
         nothing = chance_of_nothing(evidence, model)
-    said = confidence_of(float(tools[top].max()), nothing)
-    return Fit(tools, best_of_servers(tools, judged.server_of, judged.servers), nothing, scores, parts, shift, said)
+    confidence = confidence_of(float(tools[top].max()), nothing)
+    return Fit(
+        tools, best_of_servers(tools, judged.server_of, judged.servers), nothing, scores, parts, shift, confidence
+    )
 
 
 def same_of(cosines: NDArray[np.floating]) -> Floats:
-    """Cosines of own texts to how far two tools do the same, in [0, 1], any shape."""
+    """Cosines of own texts to the equality of two tools, in [0, 1], any shape."""
     return np.clip((cosines - SAME_LOW) / (SAME_HIGH - SAME_LOW), 0.0, 1.0).astype(np.float64)
 
 
 def ahead_of_rivals(scores: Floats, top: NDArray[np.int64], same: Floats, forgiven: Floats | float = 0.0) -> Floats:
-    """(T,) how far each tool is ahead of the best that does something else. `top` are the rows of the thirty best, best first, and
-    `same` and `forgiven` are those of `leads`. Tools beyond them have no twins.
+    """(T,) the lead of each tool over the best tool that does something else. `top` are the rows of the thirty best tools, best first.
+    `same` and `forgiven` as in `leads`. Other tools have no twins.
     """
     ahead = np.clip(scores - max(GHOST, float(scores[top[0]])), -LEAD_LIMIT, LEAD_LIMIT)
     ahead[top] = leads(scores[top], same, forgiven)
@@ -211,7 +213,7 @@ def nothing_fits(
     like: Like,
     without: Sequence[int] = (),
 ) -> float:
-    """P(nothing fits) as it would be `without` some tools (rows), 1 if none is left: once its right ones are gone, nothing fits."""
+    """P(nothing fits) `without` some tools (rows), 1 if no tool is left. Without the right tools, nothing fits."""
     evidence = evidence_without(index, signals, model, like, without)
     return 1.0 if evidence is None else chance_of_nothing(evidence, model)
 
@@ -225,14 +227,14 @@ def evidence_without(
     if not len(scores):
         return None
     top = best_rows(scores)
-    own, cosine = index.own[rows[top]], float(left["dense"].max())
-    return evidence_of(scores[top], cosine, own @ own.T, like(int(rows[top[0]])), model)
+    own_rows, cosine = index.own[rows[top]], float(left["dense"].max())
+    return evidence_of(scores[top], cosine, own_rows @ own_rows.T, like(int(rows[top[0]])), model)
 
 
 def sum_of(parts: Mapping[str, Floats]) -> Floats:
     total = np.zeros(len(next(iter(parts.values()))))
-    for part in parts.values():
-        total += part
+    for values in parts.values():
+        total += values
     return total
 
 
@@ -273,19 +275,19 @@ def limit_of(percent: float) -> float:
     """P(nothing fits) from which a sub-task is refused, NEVER for 0. Falls as `percent` rises."""
     if percent <= 0:
         return NEVER
-    known = _shipped()
-    return float(np.interp(percent, known.percent, known.limit))
+    table = _shipped()
+    return float(np.interp(percent, table.percent, table.limit))
 
 
 def evidence_of(
     best: NDArray[np.float64], cosine: float, own: NDArray[np.float32], like: float | None, model: RelevanceModel
 ) -> Evidence:
-    """From the k `best` scores, with the cosines (k, k) of those tools' own texts.
+    """From the k `best` scores, with the cosines (k, k) of the tools' own texts.
 
         spread = - sum over i of w_i ln(sum over j of alike_ij w_j)         w = softmax(best / temperature)
 
-    Tools that are alike count as less than two (Leinster and Cobbold, 2012), but only where the best tool has requests: there alike_ij is
-    the cosine, else 1 for the tool itself and 0 for all others.
+    Similar tools count as less than two (Leinster and Cobbold, 2012), but only if the best tool has requests. Then alike_ij is the cosine,
+    else 1 for the tool itself and 0 for all other tools.
 
     >>> twins, model = np.ones((2, 2), dtype=np.float32), RelevanceModel.shipped()
     >>> [round(evidence_of(np.array([5.0, 5.0]), 0.6, twins, like, model)[0], 2) + 0.0 for like in (None, 0.9)]
@@ -298,18 +300,18 @@ def evidence_of(
 
 
 def chance_of_nothing(evidence: Evidence, model: RelevanceModel) -> float:
-    """P(nothing fits): many different tools that are about as good as the best speak for it, a high cosine and likeness against it."""
+    """P(nothing fits). It rises with the number of different tools about as good as the best, and falls with cosine and likeness."""
     spread, cosine, like = evidence
-    known = model.nothing if like is None else model.requests.nothing
-    logit = known["spread"] * spread + known["cosine"] * cosine + known["one"]
+    weights = model.nothing if like is None else model.requests.nothing
+    logit = weights["spread"] * spread + weights["cosine"] * cosine + weights["one"]
     if like is not None:
-        logit += known["like"] * like
+        logit += weights["like"] * like
     return 1.0 / (1.0 + math.exp(-logit))
 
 
 def confidence_of(best: float, nothing: float | None) -> Confidence:
-    """Returns the probabilities in one word: `nothing` from a P(nothing fits) of .7, else `sure` if the best tool fits with a
-    probability of .8 and P(nothing fits) is below .5. Where that is not known, nothing is sure.
+    """Returns the probabilities in a word: `nothing` from a P(nothing fits) of .7, else `sure` if the best tool fits with a
+    probability of .8 and P(nothing fits) is below .5. If that is unknown, nothing is sure.
 
     >>> confidence_of(0.9, 0.1), confidence_of(0.4, 0.1), confidence_of(0.9, 0.6), confidence_of(0.9, 0.99), confidence_of(0.9, None)
     ('sure', 'unsure', 'unsure', 'nothing', 'unsure')
@@ -338,7 +340,7 @@ def _identifier() -> Any:
 
 
 def language_of(text: str) -> str:
-    """Returns the name of the language of a question, "" if it is English or not to be told. The first use takes half a second.
+    """Returns the name of the language of a question, "" if it is English or unknown. The first use takes half a second.
 
     >>> language_of("how many people live in Malta"), language_of("wie viele Menschen leben in Malta")
     ('', 'German')
@@ -355,22 +357,22 @@ def understood(fit: Fit, text: str) -> Fit:
 
 
 def percent_refusing(chance: float) -> float | None:
-    """The inverse: the percentage of wrong refusals from which a sub-task with this P(nothing fits) is refused. None if no percentage
+    """The inverse of `limit_of`: the percentage of wrong refusals from which this P(nothing fits) is refused. None if no percentage
     refuses it.
 
     >>> percent_refusing(0.1), round(percent_refusing(limit_of(7.0)), 9), percent_refusing(0.99)
     (None, 7.0, 0.0)
     """
-    known = _shipped()
-    if chance < known.limit[-1]:
+    table = _shipped()
+    if chance < table.limit[-1]:
         return None
-    if chance >= known.limit[0]:
+    if chance >= table.limit[0]:
         return 0.0
-    return float(np.interp(chance, known.limit[::-1], known.percent[::-1]))
+    return float(np.interp(chance, table.limit[::-1], table.percent[::-1]))
 
 
 def measured_curve(answerable: Sequence[float], impossible: Sequence[float]) -> RefusalCurve:
-    """The curve over given questions, by their P(nothing fits) with and without their right tools."""
+    """The curve over questions, by their P(nothing fits) with and without their right tools."""
     yes, no = np.asarray(answerable), np.asarray(impossible)
     points = [RefusalPoint(0.0, 0.0, 0.0)]
     for percent in _shipped().percent:

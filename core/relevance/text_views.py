@@ -11,7 +11,7 @@ from core.domain.english import base_form
 from core.relevance.lexical import terms
 
 FULL_CHARACTERS = 1000  # about the 256 tokens of MiniLM's window
-PARAMETER_CHARACTERS = 100  # of one parameter's description
+PARAMETER_CHARACTERS = 100  # of a parameter's description
 SUMMARY_CHARACTERS = 1500
 
 
@@ -34,7 +34,7 @@ def full(tool: Tool) -> str:
 
 
 def description(tool: Tool) -> str:
-    """The tool's own description f_ij, at most 1,000 characters: the paper's text.
+    """The tool's own description f_ij, the paper's text, at most 1,000 characters.
 
     >>> description(Tool("files", "read_text", " Reads a file. "))
     'Reads a file.'
@@ -82,7 +82,7 @@ def _parameters(schema: object) -> Iterator[str]:
 TOOL_VIEWS: Mapping[str, Callable[[Tool], str]] = MappingProxyType(
     {"names": names, "full": full, "description": description, "parameters": parameters}
 )
-# their mean shows which tools do the same, on any server: docs/decisions/0007-map.md
+# their mean shows equal tools on any server: docs/decisions/0007-map.md
 MEANING_VIEWS = ("full", "description", "parameters")
 SERVER_VIEWS: Mapping[str, Callable[[Server], str]] = MappingProxyType({"profile": profile, "summary": summary})
 
@@ -105,8 +105,8 @@ VIEWS: dict[str, Callable[[Tool], str]] = {"full": full, "own": own_text, "tool"
 
 # ToolShed's enriched document, made by rules
 #     name, description, parameters, hypothetical questions, key topics                 ToolShed, as ETOM (C.2) takes it
-# In the paper a model writes the questions. Here the description's first sentence becomes a request: people ask "how do I list the
-# open issues", and descriptions say "Lists the open issues".
+# In the paper a model writes the questions. Here the description's first sentence becomes a request, because people ask "how do I list
+# the open issues", and descriptions say "Lists the open issues".
 
 DESCRIPTION_CHARACTERS = 500
 PART_CHARACTERS = 150
@@ -115,7 +115,7 @@ TOPICS = 8
 
 
 def enriched(tool: Tool) -> str:
-    """The document as one text, at most about 1,000 characters. Missing parts are left out.
+    """The document as a text, at most about 1,000 characters. Missing parts are left out.
 
     >>> enriched(Tool("hub", "list_issues", "Lists open issues.", input_schema={"properties": {"repo": {}}}))
     'hub list issues: Lists open issues. repo. How do I list open issues? Please list issues by repo. list, issues, lists, open'
@@ -137,8 +137,8 @@ def questions(tool: Tool) -> str:
 
 
 def topics(tool: Tool) -> list[str]:
-    found = terms(f"{words(tool.server)} {words(tool.name)} {tool.description[:DESCRIPTION_CHARACTERS]}")
-    return list(dict.fromkeys(term for term in found if len(term) > 3))[:TOPICS]
+    all_terms = terms(f"{words(tool.server)} {words(tool.name)} {tool.description[:DESCRIPTION_CHARACTERS]}")
+    return list(dict.fromkeys(term for term in all_terms if len(term) > 3))[:TOPICS]
 
 
 def imperative(sentence: str) -> str:

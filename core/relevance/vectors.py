@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from core.relevance.encoder import Vectors
 
-AT_ONCE = 8192  # rows whose moments are added up in one product
+AT_ONCE = 8192  # rows whose moments are added up in a single product
 HalfFloats = NDArray[np.float16]
 
 
@@ -26,9 +26,9 @@ def nearest_rows(
     """
     import faiss  # 25 MB of memory
 
-    base, asked = (np.ascontiguousarray(each, dtype=np.float32) for each in (rows, queries))
+    base, points = (np.ascontiguousarray(array, dtype=np.float32) for array in (rows, queries))
     with one_thread():
-        return faiss.knn(asked, base, k, metric=faiss.METRIC_INNER_PRODUCT)
+        return faiss.knn(points, base, k, metric=faiss.METRIC_INNER_PRODUCT)
 
 
 class HalfRows:
@@ -59,14 +59,14 @@ class HalfRows:
     def __len__(self) -> int:
         return len(self.halves)
 
-    def __getitem__(self, at: Any) -> Vectors:
-        return self.halves[at].astype(np.float32)
+    def __getitem__(self, places: Any) -> Vectors:
+        return self.halves[places].astype(np.float32)
 
     def __matmul__(self, query: Vectors) -> Vectors:
         products, rows = self.nearest(query, len(self))
-        found = np.empty_like(products)
-        found[rows] = products
-        return found
+        in_order = np.empty_like(products)
+        in_order[rows] = products
+        return in_order
 
     def nearest(self, query: Vectors, count: int) -> tuple[Vectors, NDArray[np.int64]]:
         with one_thread():
@@ -76,7 +76,7 @@ class HalfRows:
 
 @contextmanager
 def one_thread() -> Generator[None]:
-    """FAISS runs on the calling thread alone: a search takes a few milliseconds, and waiting for a busy second core takes twenty."""
+    """FAISS runs on the calling thread alone, because a search takes a few milliseconds, and waiting for a busy second core twenty."""
     import faiss
 
     threads = faiss.omp_get_max_threads()
@@ -91,10 +91,10 @@ def one_thread() -> Generator[None]:
 class Moments:
     """`mean` (D,) of rows, and `squares` (D, D), the second moments around it.
 
-        mean   = q . m          m = sum_i n_i x_i / N                             N = sum of n_i: how often row i counts
+        mean   = q . m          m = sum_i n_i x_i / N                             N = sum of the counts n_i of rows i
         square = q' C q         C = sum_i n_i (x_i - m) (x_i - m)'               around the mean, so that single precision is enough
 
-    So the mean and the deviation that a z-score needs are those of all rows, though FAISS returns the nearest rows alone.
+    So a z-score has the mean and the deviation of all rows, though FAISS returns the nearest rows alone.
     """
 
     mean: NDArray[np.float64]
@@ -102,13 +102,13 @@ class Moments:
 
     @classmethod
     def of(cls, rows: Vectors, times: NDArray[np.int64] | None = None) -> Self:
-        """From rows (N, D). `times` (N,) says how often each counts, once if it is not given."""
+        """From rows (N, D). `times` (N,) is the count of each row, 1 by default."""
         count, width = rows.shape
         counts = np.ones(count, dtype=np.int64) if times is None else times
         total, squares = np.zeros(width), np.zeros((width, width))
-        for at in range(0, count, AT_ONCE):
-            block = rows[at : at + AT_ONCE].astype(np.float64)
-            weighted = block * counts[at : at + AT_ONCE, None]
+        for start in range(0, count, AT_ONCE):
+            block = rows[start : start + AT_ONCE].astype(np.float64)
+            weighted = block * counts[start : start + AT_ONCE, None]
             total += weighted.sum(axis=0)
             squares += weighted.T @ block
         mean = total / max(int(counts.sum()), 1)
@@ -132,7 +132,7 @@ PLAIN = 2_000  # up to so many rows, finding the axes takes longer than it saves
 TILE, ACROSS = 1_024, 4_096  # rows and columns of a tile, 16 MB
 HELD = 1_000_000  # pairs before the k nearest of each row are kept, 40 MB
 GATHERED = 65_536  # pairs computed at a time, 100 MB each side
-ROUNDING = 1e-4  # what the bound may lose in float32
+ROUNDING = 1e-4  # error of the bound in float32
 Rows = NDArray[np.int64]
 Allowed = Callable[[Rows, Rows], NDArray[np.bool_]]
 Progress = Callable[[int, int], object]
@@ -149,48 +149,48 @@ def nearest_above(
     allowed: Allowed | None = None,
     progress: Progress | None = None,
 ) -> Pairs:
-    """The k nearest of each row among those with a cosine of at least `least`: row, other row, and cosine, (P,) each.
+    """The k nearest rows of each row with a cosine of at least `least`: row, other row, and cosine, (P,) each.
 
         cos(a, b) = a . b <= a' . b' + |a - a'| |b - b'|        a', b': the parts along the first principal axes (Cauchy-Schwarz)
 
-    The right side is one thin product. Only pairs whose bound reaches the least cosine are computed in full, so the result is exact.
+    The right side is a thin product. Only pairs whose bound reaches the least cosine are computed in full, so the result is exact.
 
     Sorted by row, then the nearest first; among equal cosines the lower row first. `rows` (N, D) are unit rows or zeros. `of` are the
-    rows to find the nearest of, ascending; all without it. `allowed` tells for pairs (M,), (M,) which may be taken, the same
-    both ways. `progress` gets the number of rows that are done, and of how many.
+    ascending rows to find the nearest of, by default all rows. `allowed` marks the allowed pairs of (M,), (M,), symmetrically.
+    `progress` gets the numbers of finished rows and of all rows.
 
     >>> rows = np.array([[1, 0], [0.8, 0.6], [0.6, 0.8]], dtype=np.float32)
-    >>> [one.tolist() for one in nearest_above(rows, 1, 0.7)[:2]]
+    >>> [column.tolist() for column in nearest_above(rows, 1, 0.7)[:2]]
     [[0, 1, 2], [1, 2, 1]]
     """
     bounds = _bounds(rows)
-    asked = np.arange(len(rows)) if of is None else of
+    sources = np.arange(len(rows)) if of is None else of
     best, fresh, count = _NONE, list[Pairs](), 0
-    for start in range(0, len(asked), TILE):
-        those = asked[start : start + TILE]
+    for start in range(0, len(sources), TILE):
+        block = sources[start : start + TILE]
         for across in range(start if of is None else 0, len(rows), ACROSS):
-            upper = bounds[those] @ bounds[across : across + ACROSS].T
+            upper = bounds[block] @ bounds[across : across + ACROSS].T
             near, other = np.divmod(np.flatnonzero(upper >= least - ROUNDING), upper.shape[1])
-            one, other = those[near], other + across
-            may = one < other if of is None else one != other
-            found = _kept(rows, one[may], other[may], least, allowed)
-            fresh += [found] if of is not None else [found, (found[1], found[0], found[2])]
-            count += len(found[0])
+            row, other = block[near], other + across
+            may = row < other if of is None else row != other
+            pairs = _kept(rows, row[may], other[may], least, allowed)
+            fresh += [pairs] if of is not None else [pairs, (pairs[1], pairs[0], pairs[2])]
+            count += len(pairs[0])
             if count > HELD:
                 best, fresh, count = _best(joined([best, *fresh]), k), [], 0
         if progress is not None:
-            left = 1 - min(start + TILE, len(asked)) / len(asked)
-            progress(round(len(asked) * (1 - left**2 if of is None else 1 - left)), len(asked))
+            left = 1 - min(start + TILE, len(sources)) / len(sources)
+            progress(round(len(sources) * (1 - left**2 if of is None else 1 - left)), len(sources))
     return _best(joined([best, *fresh]), k)
 
 
 def joined(parts: Sequence[Pairs]) -> Pairs:
-    ones, others, cosines = zip(_NONE, *parts, strict=True)
-    return np.concatenate(ones), np.concatenate(others), np.concatenate(cosines)
+    rows, others, cosines = zip(_NONE, *parts, strict=True)
+    return np.concatenate(rows), np.concatenate(others), np.concatenate(cosines)
 
 
 def _bounds(rows: Vectors) -> Vectors:
-    """(N, A + 1): the rows along the first axes, and the length of what is left. Few rows stay whole, with nothing left."""
+    """(N, A + 1): the rows along the first axes, and the length of the rest. Few rows stay whole, with a rest of 0."""
     if len(rows) <= PLAIN or rows.shape[1] <= AXES:
         return np.pad(rows, ((0, 0), (0, 1)))
     axes = np.linalg.eigh(rows.T @ rows)[1][:, -AXES:].astype(np.float32)
@@ -199,22 +199,23 @@ def _bounds(rows: Vectors) -> Vectors:
     return np.column_stack([along, np.sqrt(left)])
 
 
-def _kept(rows: Vectors, one: Rows, other: Rows, least: float, allowed: Allowed | None) -> Pairs:
-    """The pairs that are allowed and reach the least cosine. A product of two rows does not depend on where they stand."""
+def _kept(rows: Vectors, row: Rows, other: Rows, least: float, allowed: Allowed | None) -> Pairs:
+    """The allowed pairs that reach the least cosine. A product of two rows does not depend on their places."""
     if allowed is not None:
-        may = allowed(one, other)
-        one, other = one[may], other[may]
+        may = allowed(row, other)
+        row, other = row[may], other[may]
     parts = [
-        np.vecdot(rows[one[at : at + GATHERED]], rows[other[at : at + GATHERED]]) for at in range(0, len(one), GATHERED)
+        np.vecdot(rows[row[start : start + GATHERED]], rows[other[start : start + GATHERED]])
+        for start in range(0, len(row), GATHERED)
     ]
     cosine = np.concatenate(parts) if parts else np.zeros(0, dtype=np.float32)
     enough = cosine >= least
-    return one[enough], other[enough], cosine[enough]
+    return row[enough], other[enough], cosine[enough]
 
 
 def _best(pairs: Pairs, k: int) -> Pairs:
-    one, other, cosine = pairs
-    order = np.lexsort((other, -cosine, one))
-    one, other, cosine = one[order], other[order], cosine[order]
-    rank = np.arange(len(one)) - np.searchsorted(one, one)
-    return one[rank < k], other[rank < k], cosine[rank < k]
+    row, other, cosine = pairs
+    order = np.lexsort((other, -cosine, row))
+    row, other, cosine = row[order], other[order], cosine[order]
+    rank = np.arange(len(row)) - np.searchsorted(row, row)
+    return row[rank < k], other[rank < k], cosine[rank < k]

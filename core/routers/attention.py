@@ -1,4 +1,4 @@
-"""Tool Attention's record of a turn (its section 5.7), by which the gate is audited and tokens are summed."""
+"""Tool Attention: the record of a turn (its section 5.7), the call gate, the agent's state, summaries, and the schema loader."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ from core.relevance.text_views import names
 
 
 def turn_event(decision: Decision) -> dict[str, Any]:
-    """One turn as JSON: what passed the threshold with its ISO, what the state held back and why, what is active.
+    """One turn as JSON: tools above the threshold with their ISO, tools held back by the state with the reason, and the active tools.
 
-    The query is named by its hash, as the paper has it: an event can be kept where the question must not be.
+    As in the paper, a hash stands for the query, so that an event can be stored without the question.
     """
     tools = decision.tools
-    above = np.flatnonzero(tools.dropped != DROPS.index(Drop.BELOW_THRESHOLD))
-    ranked = above[np.argsort(-tools.utility[above], kind="stable")]
+    above_rows = np.flatnonzero(tools.dropped != DROPS.index(Drop.BELOW_THRESHOLD))
+    ranked_rows = above_rows[np.argsort(-tools.utility[above_rows], kind="stable")]
     from core.relevance.encoder import text_hash
 
     return {
         "turn_id": decision.id,
         "query_hash": text_hash(decision.query),
-        "candidates": [tools.ids[row] for row in ranked],
-        "scores": {tools.ids[row]: round(float(tools.utility[row]), 6) for row in ranked},
+        "candidates": [tools.ids[row] for row in ranked_rows],
+        "scores": {tools.ids[row]: round(float(tools.utility[row]), 6) for row in ranked_rows},
         "gated_out_by_state": {tools.ids[row]: remark for row, remark in decision.remarks.items()},
         "active_set": [tools.ids[row] for row in decision.candidates],
         "phase1_tokens": decision.exposure.cached,
@@ -58,13 +58,13 @@ def refusal(active: Sequence[str], tool: str) -> dict[str, Any] | None:
     return None if tool in active else {"error": "tool_not_available", "available": list(active)}
 
 
-# The agent's state, for a form that edits it: what a catalog's preconditions ask for, and what each held-back tool lacks.
+# The agent's state, for a form that edits it: the preconditions of a catalog, and the unmet preconditions of each held-back tool.
 
 
 @dataclass(frozen=True, slots=True)
 class HeldBack:
-    """A tool that overlaps enough and that the state does not admit: its ISO, its rank (from 1) among the candidates if
-    it alone were admitted (None if it would not be among the k), and the preconditions that do not hold."""
+    """A tool with enough overlap that the state does not admit: its ISO, its rank (from 1) among the candidates if it
+    alone were admitted (None if it would not be among the k), and the preconditions that do not hold."""
 
     tool: str
     iso: float
@@ -75,7 +75,7 @@ class HeldBack:
 @dataclass(frozen=True, slots=True)
 class StateView:
     """The agent's state in a decision, the state that all preconditions of the catalog (of `guarded` tools) name, and the tools
-    that are held back, highest ISO first. `checked` is False where the decision did not look at the state."""
+    that are held back, highest ISO first. `checked` is False if the decision did not look at the state."""
 
     state: AgentState
     named: AgentState
@@ -87,7 +87,7 @@ class StateView:
 def state_view(decision: Decision, catalog: Catalog) -> StateView:
     texts = {name: str(decision.parameters[name]) for name in ("scopes", "outputs", "milestones")}
     state, tools = AgentState.of(**texts), decision.tools
-    ranked = sorted(decision.remarks, key=lambda row: (-tools.utility[row], tools.ids[row]))
+    ranked_rows = sorted(decision.remarks, key=lambda row: (-tools.utility[row], tools.ids[row]))
     active, k = tools.utility[list(decision.candidates)], cast(int, decision.parameters["n"])
     guarded = [tool.preconditions for tool in catalog.tools if tool.preconditions]
     return StateView(
@@ -101,7 +101,7 @@ def state_view(decision: Decision, catalog: Catalog) -> StateView:
                 rank if (rank := 1 + int(np.count_nonzero(active >= tools.utility[row]))) <= k else None,
                 state.unmet(catalog.tools[catalog.tool_row[tools.ids[row]]].preconditions),
             )
-            for row in ranked
+            for row in ranked_rows
             if tools.ids[row] in catalog.tool_row  # a catalog may have been replaced since
         ),
         checked=bool(decision.parameters["preconditions"]),
@@ -110,11 +110,11 @@ def state_view(decision: Decision, catalog: Catalog) -> StateView:
 
 # Tool summaries s_t: name and the first sentences of the description, at most 60 tokens (Tool Attention, 4.2).
 #
-# All summaries together are the pool of phase 1: always in the prompt and the same at every turn, so that a provider caches
-# them. They are extractive: whole sentences as long as they fit, and where not even the first does, its first words.
+# All summaries together are the pool of phase 1: always in the prompt and equal at every turn, so that a provider caches
+# them. They are extractive: whole sentences as long as they fit, or the first words if no sentence fits.
 #
-# The same words are read twice. In the pool a tool goes by its id, because that is how a model asks for it; for the encoder
-# its names are words (`core.relevance.text_views.full` where all of the description fits, so that nothing is embedded anew).
+# Each summary is read twice. In the pool a tool has its id, because a model asks for it by the id. For the encoder its
+# names are words (`core.relevance.text_views.full` if all of the description fits, so that no text is embedded anew).
 
 MAX_TOKENS = 60
 CUT = "…"
@@ -137,8 +137,8 @@ class Pool:
 def pool(tools: Sequence[Tool], limit_tokens: int = MAX_TOKENS) -> Pool:
     """Phase 1 of these tools.
 
-    >>> one = pool([Tool("files", "readText", "Reads a file. Returns its text.")], limit_tokens=12)
-    >>> one.lines, one.texts, one.tokens
+    >>> summary = pool([Tool("files", "readText", "Reads a file. Returns its text.")], limit_tokens=12)
+    >>> summary.lines, summary.texts, summary.tokens
     (('files::readText: Reads a file.',), ('files read Text: Reads a file.',), 9)
     """
     shortened = [shortened_description(tool, limit_tokens) for tool in tools]
@@ -152,22 +152,22 @@ def summary_line(tool: Tool, text: str) -> str:
 
 
 def shortened_description(tool: Tool, limit_tokens: int) -> str:
-    """As much of the description as fits beside the tool's id: all, its first sentences, or its first words.
+    """The part of the description that fits beside the tool's id: all, its first sentences, or its first words.
 
     >>> tool = Tool("web", "fetch", "Fetches a page over HTTP and follows redirects. Slow.")
     >>> [shortened_description(tool, n) for n in (60, 15, 10, 4)]
     ['Fetches a page over HTTP and follows redirects. Slow.', 'Fetches a page over HTTP and follows redirects.', \
 'Fetches a page over…', '']
     """
-    whole = tool.description.strip()
-    if len(whole) <= LONGEST and _fits(tool, whole, limit_tokens):
-        return whole
-    head = whole[:LONGEST]
+    description = tool.description.strip()
+    if len(description) <= LONGEST and _fits(tool, description, limit_tokens):
+        return description
+    head = description[:LONGEST]
     return _longest(tool, _SENTENCE.split(head), "", limit_tokens) or _longest(tool, head.split(), CUT, limit_tokens)
 
 
 def _longest(tool: Tool, parts: Sequence[str], end: str, limit_tokens: int) -> str:
-    """The most leading parts that fit, "" where not even one does."""
+    """The most leading parts that fit, or ""."""
     low, high = 0, len(parts)
     while low < high:
         middle = (low + high + 1) // 2
@@ -180,22 +180,22 @@ def _fits(tool: Tool, text: str, limit_tokens: int) -> bool:
     return count_tokens(summary_line(tool, text)) <= limit_tokens
 
 
-# The lazy schema loader of phase 2: full definitions on demand, the least recently used ones evicted (Tool Attention, 4.4).
+# The lazy schema loader of phase 2: full definitions on demand; it evicts the least recently used (Tool Attention, 4.4).
 #
-# A definition comes from the local registry, which is the catalog, or from the server itself, which is asked for its list of
-# tools. Servers change their tools without notice: a definition that was read live is read again once it is `max_age_s` old, and one
-# from a catalog that was replaced meanwhile at once.
+# A definition comes from the local registry, which is the catalog, or from the server's own list of tools. Servers change
+# their tools without notice, so a definition that was read live is read again once it is `max_age_s` old. A definition from a
+# catalog that was replaced meanwhile is read again at once.
 
 Source = Literal["catalog", "live"]
 Listing = Callable[[str, Server], Sequence[Tool]]
-"""A catalog's name and its server to the server's tools/list. Raises WayfareError that says why there is none."""
+"""Maps a catalog's name and its server to the server's tools/list. Raises WayfareError without a list."""
 
 
 @dataclass(frozen=True, slots=True)
 class LoadedSchema:
-    """A full definition: where it comes from, its age in s, and whether it was in the cache (`hit`).
+    """A full definition: its source, its age in s, and whether it was in the cache (`hit`).
 
-    `note` says why it is the catalog's where the server itself was asked.
+    `note` says why it is the catalog's although the server was asked.
     """
 
     tool: Tool
@@ -217,7 +217,7 @@ class _Entry:
 
 
 class SchemaLoader:
-    """Bounded and safe for several threads. `listing` asks a live server.
+    """Loads definitions through a bounded cache. Thread-safe. `listing` asks a live server.
 
     >>> catalog = Catalog("c", (Server("files", tools=(Tool("files", "read"),)),))
     >>> loader = SchemaLoader(lambda catalog, server: (), clock=lambda: 0.0)
@@ -240,25 +240,25 @@ class SchemaLoader:
         self._lock = threading.Lock()
 
     def load(self, catalog: Catalog, tool_ids: Sequence[str], *, live: bool = False) -> tuple[LoadedSchema, ...]:
-        """The definitions of these tools (`server::tool`), in their order; `live` asks their servers.
+        """The definitions of these tools (`server::tool`), in their order. `live` asks their servers.
 
-        A server that does not answer, or no longer lists a tool, is named in the note, and the catalog's definition
-        is used. Raises UnknownNameError for a tool that the catalog does not have.
+        If a server does not answer or no longer lists a tool, the note names it and the catalog's definition is
+        used. Raises UnknownNameError for a tool that the catalog does not have.
         """
         source: Source = "live" if live else "catalog"
-        found, missing = dict[str, LoadedSchema](), dict[str, list[Tool]]()
+        loaded, missing = dict[str, LoadedSchema](), dict[str, list[Tool]]()
         for tool in [_declared(catalog, tool_id) for tool_id in tool_ids]:
-            if (kept := self._from_cache(catalog, tool, source)) is not None:
-                found[tool.id] = kept
+            if (cached := self._from_cache(catalog, tool, source)) is not None:
+                loaded[tool.id] = cached
             else:
                 missing.setdefault(tool.server, []).append(tool)
         for server, tools in missing.items():
             if live:
-                found |= self._listed(catalog, server, tools)
+                loaded |= self._listed(catalog, server, tools)
             else:
                 self._keep(catalog, ((tool, tool) for tool in tools), source)
-                found |= {tool.id: LoadedSchema(tool, source, 0.0, hit=False) for tool in tools}
-        return tuple(found[tool_id] for tool_id in tool_ids)
+                loaded |= {tool.id: LoadedSchema(tool, source, 0.0, hit=False) for tool in tools}
+        return tuple(loaded[tool_id] for tool_id in tool_ids)
 
     def _from_cache(self, catalog: Catalog, tool: Tool, source: Source) -> LoadedSchema | None:
         key = (catalog.name, tool.id, source)
@@ -270,23 +270,23 @@ class SchemaLoader:
             return LoadedSchema(entry.tool, source, age_s, hit=True)
 
     def _listed(self, catalog: Catalog, server: str, tools: Sequence[Tool]) -> dict[str, LoadedSchema]:
-        """Ask one server. All that it lists is cached, the wanted tools last, so that they are evicted last."""
+        """Asks a server and caches all tools that it lists. The requested tools come last, so that they are evicted last."""
         try:
             answer = {
                 tool.id: tool for tool in self._listing(catalog.name, catalog.servers[catalog.server_row[server]])
             }
         except WayfareError as error:
             return {tool.id: LoadedSchema(tool, "catalog", 0.0, hit=False, note=str(error)) for tool in tools}
-        asked = {tool.id for tool in tools}
-        known = sorted((row, tool_id) for tool_id in answer if (row := catalog.tool_row.get(tool_id)) is not None)
-        answer |= {tool_id: catalog.tools[row].wording_for(answer[tool_id]) for row, tool_id in known}
-        rows = sorted(known, key=lambda pair: pair[1] in asked)
+        wanted_ids = {tool.id for tool in tools}
+        pairs = sorted((row, tool_id) for tool_id in answer if (row := catalog.tool_row.get(tool_id)) is not None)
+        answer |= {tool_id: catalog.tools[row].wording_for(answer[tool_id]) for row, tool_id in pairs}
+        rows = sorted(pairs, key=lambda pair: pair[1] in wanted_ids)
         self._keep(catalog, ((answer[tool_id], catalog.tools[row]) for row, tool_id in rows), "live")
-        gone = f"Server {server} no longer lists it; this is the catalog's definition."
+        note = f"Server {server} no longer lists it; this is the catalog's definition."
         return {
             tool.id: LoadedSchema(answer[tool.id], "live", 0.0, hit=False)
             if tool.id in answer
-            else LoadedSchema(tool, "catalog", 0.0, hit=False, note=gone)
+            else LoadedSchema(tool, "catalog", 0.0, hit=False, note=note)
             for tool in tools
         }
 

@@ -36,11 +36,11 @@ TOOL_ATTENTION = "Tool Attention Is All You Need"
 
 # Refusal (ours): a sub-task that no tool seems to fit gets no candidate
 #
-# refused where P(nothing fits) >= limit(wrong refusals at most)                          `core.relevance.scoring`
+# refused if P(nothing fits) >= limit(wrong refusals at most)                          `core.relevance.scoring`
 
 
 def refusal(query: Query, parameters: Parameters) -> str:
-    """The reason of a refusal in one sentence; empty without one."""
+    """The reason of a refusal in one sentence, empty without a refusal."""
     if not isinstance(parameters, RefusingParameters) or parameters.wrong_refusals <= 0:
         return ""
     from core.relevance.scoring import limit_of
@@ -61,10 +61,10 @@ P = TypeVar("P", bound=Parameters)
 
 @dataclass(frozen=True, slots=True)
 class RoutingResult:
-    """The result of the hook: the trace, the candidates best first, and the reason in one sentence; "" is the lead of the first.
+    """The result of `decide`: the trace, the candidates best first, and the reason in one sentence; "" means the lead of the first.
 
-    Without an `exposure` the candidates' definitions are what is put before the model. `remarks` are phrases on single
-    tools, by row.
+    Without an `exposure` the candidates' definitions are put before the model. `remarks` are phrases on single tools,
+    by row.
     """
 
     servers: ServerTrace
@@ -80,12 +80,12 @@ class RoutingResult:
     network_trace: NetworkTrace | None = None
 
     def refused(self, reason: str) -> RoutingResult:
-        """The same result without a candidate: the refusal drops the tools in the race."""
+        """This result without candidates. The refusal drops the tools in the race."""
         codes, count = self.tools.dropped, len(self.candidates)
-        dropped = np.where((codes == KEPT) | (self.tools.rank > 0), DROPS.index(Drop.REFUSED), codes).astype(np.int8)
+        drop_codes = np.where((codes == KEPT) | (self.tools.rank > 0), DROPS.index(Drop.REFUSED), codes).astype(np.int8)
         return replace(
             self,
-            tools=replace(self.tools, dropped=dropped, rank=np.zeros_like(self.tools.rank)),
+            tools=replace(self.tools, dropped=drop_codes, rank=np.zeros_like(self.tools.rank)),
             candidates=(),
             reason=reason,
             stages=(*self.stages, Stage("refusal", "candidates", 0, count, reason)),
@@ -111,9 +111,9 @@ class Router(ABC, Generic[P]):
     score: ClassVar[str] = "similarity"
     """The ranking score in words."""
     fit_alone: ClassVar[bool] = False
-    """Whether it compares texts by nothing else if similarity is the probability of fit."""
+    """Whether it compares texts only by the probability of fit if that is its similarity."""
     economic: ClassVar[bool] = False
-    """Whether tools are ranked by utility, EHRR (7): only then what-if curves and headroom mean something."""
+    """Whether tools are ranked by utility, EHRR (7). What-if curves and headroom need it."""
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -137,21 +137,21 @@ class Router(ABC, Generic[P]):
     def route(
         self, query: str, context: RoutingContext, parameters: Parameters | None = None, *, server_hint: str = ""
     ) -> Decision:
-        """Decide on a sub-task. Raises WayfareError for an empty sub-task, TypeError for parameters of another router."""
+        """Decides on a sub-task. Raises WayfareError for an empty sub-task, TypeError for parameters of another router."""
         text = checked_query(query)
-        chosen = self.checked(parameters)
-        started = self._clock()
-        name = chosen.planner if isinstance(chosen, PlanningParameters) else "rules"
-        asked = Query(text, server_hint.strip(), context.matcher, self._planner(name), self._clock)
-        result = self.decide(asked, context, chosen)
+        p = self.checked(parameters)
+        start_s = self._clock()
+        name = p.planner if isinstance(p, PlanningParameters) else "rules"
+        routing_query = Query(text, server_hint.strip(), context.matcher, self._planner(name), self._clock)
+        result = self.decide(routing_query, context, p)
         if result.candidates and not result.reason:
             reason = winning_reason(context.tool_ids, result.tools.utility, result.candidates, self.score)
             result = replace(result, reason=reason)
-        if result.candidates and (reason := refusal(asked, chosen)):
+        if result.candidates and (reason := refusal(routing_query, p)):
             result = result.refused(reason)
-        writing = _writing(text, context, result.candidates)
-        score_ms = max(0.0, (self._clock() - started) * 1e3 - asked.embed_ms)
-        timings_ms = {"embed": asked.embed_ms, "score": score_ms, "total": asked.embed_ms + score_ms}
+        writing_rows = _writing(text, context, result.candidates)
+        score_ms = max(0.0, (self._clock() - start_s) * 1e3 - routing_query.embed_ms)
+        timings_ms = {"embed": routing_query.embed_ms, "score": score_ms, "total": routing_query.embed_ms + score_ms}
         return Decision(
             id=uuid.uuid4().hex,
             at=self._now(),
@@ -159,8 +159,8 @@ class Router(ABC, Generic[P]):
             router=self.id,
             query=text,
             server_hint=server_hint.strip(),
-            parameters=chosen.values(),
-            planner=asked.planner.name if asked.used_planner else "none",
+            parameters=p.values(),
+            planner=routing_query.planner.name if routing_query.used_planner else "none",
             reason=result.reason,
             servers=result.servers,
             tools=result.tools,
@@ -175,19 +175,19 @@ class Router(ABC, Generic[P]):
             steps=result.steps,
             remarks=result.remarks,
             explored=result.explored,
-            fit=asked.known_fit,
+            fit=routing_query.known_fit,
             tries=result.tries,
-            writing=writing,
+            writing=writing_rows,
             by_words=context.by_words,
             network_trace=result.network_trace,
         )
 
     def checked(self, parameters: Parameters | None) -> P:
         """The parameters to decide with, the defaults for None. Raises TypeError for parameters of another router."""
-        chosen = _defaults(self.parameters) if parameters is None else parameters
-        if not isinstance(chosen, self.parameters):
-            raise TypeError(f"{self.title} takes {self.parameters.__name__}, not {type(chosen).__name__}.")
-        return cast(P, chosen)
+        p = _defaults(self.parameters) if parameters is None else parameters
+        if not isinstance(p, self.parameters):
+            raise TypeError(f"{self.title} takes {self.parameters.__name__}, not {type(p).__name__}.")
+        return cast(P, p)
 
     def _planner(self, name: str) -> Planner:
         from core.planning.rules import RulesPlanner, chosen_planner
@@ -195,11 +195,11 @@ class Router(ABC, Generic[P]):
         return chosen_planner(self._planners or {"rules": RulesPlanner()}, name)
 
     def by_fit(self, parameters: P) -> bool:
-        """Whether probabilities of fit are all that it compares texts by, so that words alone can decide while there are no vectors."""
+        """Whether it compares texts only by probabilities of fit, so that words alone can decide while vectors are missing."""
         return self.fit_alone and getattr(parameters, "similarity", FIT) == FIT
 
     def having_seen(self, parameters: P, tools: Sequence[str]) -> P:  # noqa: ARG002
-        """The parameters of a step after calls of these tools; the same if outputs do not matter."""
+        """The parameters of a step after calls of these tools, unchanged if outputs do not matter."""
         return parameters
 
     def event(self, decision: Decision) -> dict[str, Any]:  # noqa: ARG002 - most routers have nothing to add
@@ -230,7 +230,7 @@ def checked_query(query: str) -> str:
 
 
 def winning_reason(ids: Sequence[str], scores: Array, candidates: Sequence[int], score: str) -> str:
-    """Why the first candidate is first, in one sentence; `score` names what `scores` (T,) are.
+    """Why the first candidate is first, in one sentence. `score` is the name of the `scores` (T,).
 
     >>> winning_reason(["a::x", "a::y"], np.array([0.5, 0.75]), (1, 0), "cosine")
     'a::y has the highest cosine, 0.750, 0.250 ahead of a::x.'
@@ -243,7 +243,7 @@ def winning_reason(ids: Sequence[str], scores: Array, candidates: Sequence[int],
 
 
 def _writing(text: str, context: RoutingContext, candidates: Sequence[int]) -> tuple[int, ...]:
-    """The candidates that write, where the question asks to know."""
+    """The candidates that write, if the question asks to know."""
     if not asks_to_know(text):
         return ()
     return tuple(row for row in candidates if writes(context.catalog.tools[row]))

@@ -1,4 +1,4 @@
-"""The baselines of EHRR (every definition, and similarity alone) and of Tool Attention (B2 to B4). They ask no model: similarity stands in
+"""The baselines of EHRR (every definition, and similarity alone) and of Tool Attention (B2 to B4). They ask no model. Similarity stands in
 for its choice."""
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from core.routers.context import Query, RoutingContext, per_catalog
 from core.routers.parameters import FIT, SIMILARITY, MatchingParameters, SimilarityParameters
 from core.routers.ranked_result import Scored, cosine_layers, ranked_result, servers_of, top
 
-# Without routing every definition is put before the model, which is what EHRR's baseline pays at every step.
+# Without routing every definition is put before the model. EHRR's baseline pays for them at every step.
 
 
 class FullCatalog(Router[MatchingParameters]):
@@ -71,29 +71,29 @@ class RagMcp(Router[RagMcpParameters]):
 
     def decide(self, query: Query, context: RoutingContext, parameters: RagMcpParameters) -> RoutingResult:
         match = query.match(parameters)
-        listed = top(match.servers, match.servers, context.server_order, parameters.k)
-        within = int(listed[context.tool_server].sum())
+        listed_servers = top(match.servers, match.servers, context.server_order, parameters.k)
+        tool_count = int(listed_servers[context.tool_server].sum())
         return ranked_result(
             context,
             Scored(match.servers, match.servers),
             Scored(match.tools, query.fit().relevance if parameters.similarity == FIT else match.tools),
             n=parameters.n,
-            shortlisted=listed,
+            shortlisted=listed_servers,
             stages=(
-                Stage("short-list", "servers", int(listed.sum()), len(listed), "Highest similarity."),
-                Stage("candidates", "tools", min(parameters.n, within), within, "Highest similarity."),
+                Stage("short-list", "servers", int(listed_servers.sum()), len(listed_servers), "Highest similarity."),
+                Stage("candidates", "tools", min(parameters.n, tool_count), tool_count, "Highest similarity."),
             ),
             no_candidate="The short-listed servers have no tools; raise k.",
         )
 
 
-# Static pruning, the second baseline of Tool Attention: 30 tools were chosen once, and the model sees those.
+# Static pruning, the second baseline of Tool Attention: 30 tools were chosen once, and the model sees only them.
 #
 #     kept   = the curated tools                                                     section 6.4, B2; 30 of 120
-#     prompt = the definitions of all of them, whatever is asked
+#     prompt = the definitions of all of them, for every question
 #
-# What the list leaves out cannot be called, which is why the paper finds it worse than naive MCP. A curator's list is given
-# by `keep`. Without one there is a stand-in for the curator, ours: the first tools of each server in turn, for servers list
+# A tool outside the list cannot be called, so the paper finds it worse than naive MCP. `keep` holds a curator's list.
+# Without a list a stand-in replaces the curator (ours): the first tools of each server in turn, because servers list
 # their main tools first.
 
 STAND_IN = "auto"
@@ -137,7 +137,7 @@ class StaticPruning(Router[StaticPruningParameters]):
 
 
 def curated(catalog: Catalog, size: int) -> tuple[str, ...]:
-    """The stand-in for a curator: the first tool of each server, then each one's second, until there are `size`.
+    """The stand-in for a curator: the first tool of each server, then each server's second, up to `size` tools.
 
     >>> from core.domain.catalog import Server, Tool
     >>> servers = [Server(s, tools=tuple(Tool(s, name) for name in names)) for s, names in (("a", "xyz"), ("b", "uv"))]
@@ -182,12 +182,12 @@ class SimpleRetrieval(Router[SimpleRetrievalParameters]):
 
     def decide(self, query: Query, context: RoutingContext, parameters: SimpleRetrievalParameters) -> RoutingResult:
         cosine = query.tool_similarity(parameters)
-        found = min(parameters.n, len(cosine))
+        count = min(parameters.n, len(cosine))
         return ranked_result(
             context,
             *cosine_layers(context, cosine),
             n=parameters.n,
-            stages=(Stage("retrieved", "tools", found, len(cosine), "Highest cosine; their schemas are exposed."),),
+            stages=(Stage("retrieved", "tools", count, len(cosine), "Highest cosine; their schemas are exposed."),),
         )
 
 
@@ -197,8 +197,8 @@ class SimpleRetrieval(Router[SimpleRetrievalParameters]):
 #     search   = the lines of the tools with the most words in common (BM25)          names and one-line help
 #     describe = the usage of the tool that is to be called                           no JSON schema at any time
 #
-# The prompt is the same at every turn, so it is counted as cached; what search and describe print is newly put before the
-# model. The paper counts 480 tokens a turn and does not say of what. mcp2cli's own figures, 67 tokens of prompt, 16 for each
+# The prompt never changes, so it is counted as cached. The output of search and describe is newly put before the model.
+# The paper counts 480 tokens a turn and does not say of which texts. mcp2cli's own figures, 67 tokens of prompt, 16 for each
 # line of a list and 80 to 200 for a usage, give as many for one server's list of 20 tools and one usage.
 #
 # Ours: the model's part. It searches for the words of the sub-task, reads the lines, of which similarity stands in for its
@@ -230,32 +230,32 @@ class CliLazy(Router[CliLazyParameters]):
     def decide(self, query: Query, context: RoutingContext, parameters: CliLazyParameters) -> RoutingResult:
         cosine = query.tool_similarity(parameters)
         words = cosine if parameters.similarity == FIT else query.bm25("tools")
-        found = top(words, cosine, context.tool_order, parameters.lines) & (words > 0)
+        matches = top(words, cosine, context.tool_order, parameters.lines) & (words > 0)
         result = ranked_result(
             context,
             *cosine_layers(context, cosine),
             n=parameters.n,
-            shortlisted=servers_of(context, found),
-            dropped=np.where(found, KEPT, DROPS.index(Drop.NOT_RETRIEVED)).astype(np.int8),
+            shortlisted=servers_of(context, matches),
+            dropped=np.where(matches, KEPT, DROPS.index(Drop.NOT_RETRIEVED)).astype(np.int8),
             no_candidate="No tool has a word in common with the sub-task; say it in other words.",
         )
-        tools, servers, lines = context.catalog.tools, len(context.server_names), np.flatnonzero(found)
-        printed = sum(count_tokens(f"{search_line(tools[int(row)])}\n") for row in lines)
-        described = count_tokens(usage(tools[result.candidates[0]])) if result.candidates else 0
-        always = _prompt_tokens(context.catalog)
+        tools, servers, lines = context.catalog.tools, len(context.server_names), np.flatnonzero(matches)
+        search_size = sum(count_tokens(f"{search_line(tools[int(row)])}\n") for row in lines)
+        usage_size = count_tokens(usage(tools[result.candidates[0]])) if result.candidates else 0
+        prompt_size = _prompt_tokens(context.catalog)
         stages = (
-            Stage("prompt", "servers", servers, servers, f"{always:,} tokens, the same at every turn."),
-            Stage("search", "tools", len(lines), len(tools), f"Most words in common (BM25); prints {printed:,} tokens."),
+            Stage("prompt", "servers", servers, servers, f"{prompt_size:,} tokens, the same at every turn."),
+            Stage("search", "tools", len(lines), len(tools), f"Most words in common (BM25); prints {search_size:,} tokens."),
             Stage(
                 "describe", "tools", len(result.candidates), len(lines),
-                f"Highest cosine of those lines; the first one's usage has {described:,} tokens.",
+                f"Highest cosine of those lines; the first one's usage has {usage_size:,} tokens.",
             ),
         )  # fmt: skip
-        return replace(result, stages=stages, exposure=Exposure(exposed=printed + described, cached=always))
+        return replace(result, stages=stages, exposure=Exposure(exposed=search_size + usage_size, cached=prompt_size))
 
 
 def prompt(catalog: Catalog) -> str:
-    """What is always in the prompt; nothing where there are no tools.
+    """The constant part of the prompt, empty without tools.
 
     >>> prompt(Catalog("c", (Server("files", "Local files. All of them.", tools=(Tool("files", "read"),)),))).splitlines()[-1]
     'files: Local files.'
@@ -265,7 +265,7 @@ def prompt(catalog: Catalog) -> str:
 
 
 def search_line(tool: Tool) -> str:
-    """One line of what a search prints.
+    """The line that a search prints for a tool.
 
     >>> search_line(Tool("files", "read", "Reads a file. Slowly."))
     'files::read  Reads a file.'
@@ -275,7 +275,7 @@ def search_line(tool: Tool) -> str:
 
 
 def usage(tool: Tool) -> str:
-    """What `describe` prints: the description and each argument with its type.
+    """The output of `describe`: the description and each argument with its type.
 
     >>> print(usage(Tool("files", "read", "Reads a file.",
     ...     input_schema={"properties": {"path": {"type": "string", "description": "What to read"}}, "required": ["path"]})))
@@ -290,12 +290,12 @@ def _about(server: Server) -> str:
 
 
 def _arguments(schema: Mapping[str, Any]) -> Iterator[str]:
-    declared, required = schema.get("properties"), schema.get("required")
-    must = cast("list[Any]", required) if isinstance(required, list) else []
-    for name, details in cast("Mapping[str, Any]", declared).items() if isinstance(declared, Mapping) else ():
-        known: Mapping[str, Any] = cast("Mapping[str, Any]", details) if isinstance(details, Mapping) else {}
-        kind = f"{known.get('type', 'any')}{', required' if name in must else ''}"
-        yield f"{name} ({kind}): {known.get('description', '')}".removesuffix(": ")
+    properties, required = schema.get("properties"), schema.get("required")
+    required_names = cast("list[Any]", required) if isinstance(required, list) else []
+    for name, details in cast("Mapping[str, Any]", properties).items() if isinstance(properties, Mapping) else ():
+        argument: Mapping[str, Any] = cast("Mapping[str, Any]", details) if isinstance(details, Mapping) else {}
+        kind = f"{argument.get('type', 'any')}{', required' if name in required_names else ''}"
+        yield f"{name} ({kind}): {argument.get('description', '')}".removesuffix(": ")
 
 
 @per_catalog

@@ -42,15 +42,15 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class IndexMatcher:
-    """Embeds the sub-task, and the hint if there is one, and scores every server and tool; `fitting` gives probabilities of fit, by words alone
-    while the catalog has no vectors."""
+    """Embeds the sub-task and any hint, and scores every server and tool. `fitting` gives probabilities of fit, by words alone while the
+    catalog has no vectors."""
 
     index: CatalogIndex
     encoder: CachedEncoder
     fitting: FitMatcher | WordsFit
 
     def fit(self, text: str, hint: str) -> tuple[Fit, float]:
-        """The probability of fit of each tool and server, and the ms that embedding took."""
+        """The probability of fit of each tool and server, and the time to embed in ms."""
         return self.fitting.fit(text, hint)
 
     def likeness(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -59,10 +59,10 @@ class IndexMatcher:
 
     def match(self, query: str, server_hint: str, parameters: MatchingParameters) -> Match:
         """Similarities under the parameters' weights; shapes (S,) and (T,), in [0, 1]."""
-        started = time.perf_counter()
+        start_s = time.perf_counter()
         vector = self.encoder.encode_query(query)
         hint = self.encoder.encode_query(server_hint) if server_hint else None
-        embed_ms = (time.perf_counter() - started) * 1e3
+        embed_ms = (time.perf_counter() - start_s) * 1e3
         tools = self.index.tool_similarity(vector, query, parameters.tool_weights(), doubt_names=parameters.doubt_names)
         servers = self.index.server_similarity(
             vector,
@@ -104,12 +104,12 @@ class IndexMatcher:
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)
 class RoutingContext:
-    """A catalog, a snapshot of its statistics, and its index: all that a router reads.
+    """All input of a router: a catalog, a snapshot of its statistics, and its index.
 
     `tool_tokens` (T,) are the tokens of each tool's definition, `tool_server` (T,) the row of each tool's server, `*_order`
     the alphabetical place of each name, which decides ties. `network` holds recent latencies, or None.
-    `cross_encoder` is the model of the reranker of that name, "" for none. `by_words` means that fit comes from words alone, because there
-    are no vectors yet.
+    `cross_encoder` is the model of the reranker of that name, "" for none. `by_words` means that fit comes from words alone, because
+    vectors are missing.
     """
 
     catalog: Catalog
@@ -170,7 +170,7 @@ class RoutingContext:
 
 
 def _places(order: Rows) -> Rows:
-    """The places of distinct numbers among themselves."""
+    """The rank of each of several distinct numbers."""
     return np.argsort(np.argsort(order))
 
 
@@ -179,7 +179,7 @@ def _some(record: Record, rows: Rows) -> Record:
 
 
 class Query:
-    """One routing query, and every way to look it up in the catalog. It measures the time that embedding takes.
+    """A routing query, and every way to look it up in the catalog. It measures the time to embed.
 
     `hint` names a server, or is empty. `planner` is the planner that the parameters name.
     """
@@ -203,12 +203,12 @@ class Query:
 
     @property
     def planner(self) -> Planner:
-        """The planner that understands the query. Reading this marks it as used; the decision then names it."""
+        """The planner that understands the query. Reading it marks it as used, and the decision then names it."""
         self.used_planner = True
         return self._planner
 
     def fit(self) -> Fit:
-        """The probability of fit of every tool and server for the sub-task; computed once."""
+        """The probability of fit of every tool and server for the sub-task, computed once."""
         if self._fit is None:
             self._fit, embed_ms = self._matcher.fit(self.text, self.hint)
             self.embed_ms += embed_ms
@@ -228,9 +228,9 @@ class Query:
                 fit, embed_ms = self._matcher.fit(text, self.hint if parameters.hint_weight > 0 else "")
                 self.embed_ms += embed_ms
             return Match(fit.servers, fit.tools)
-        found = self._matcher.match(self.text if text is None else text, self.hint, parameters)
-        self.embed_ms += found.embed_ms
-        return found
+        match = self._matcher.match(self.text if text is None else text, self.hint, parameters)
+        self.embed_ms += match.embed_ms
+        return match
 
     def tool_similarity(self, parameters: SimilarityParameters) -> NDArray[np.float64]:
         """(T,) the probability of fit of each tool, or the cosine of its full text."""
@@ -249,15 +249,15 @@ class Query:
         return self._matcher.bm25(layer, self.text if text is None else text)
 
     def tokens(self, texts: Sequence[str]) -> Sequence[NDArray[Any]]:
-        started = self._clock()
-        found = self._matcher.tokens(texts)
-        self.embed_ms += (self._clock() - started) * 1e3
-        return found
+        start_s = self._clock()
+        vectors = self._matcher.tokens(texts)
+        self.embed_ms += (self._clock() - start_s) * 1e3
+        return vectors
 
     def _embedded(self, text: str | None) -> Vectors:
-        started = self._clock()
+        start_s = self._clock()
         vector = self._matcher.embed(self.text if text is None else text)
-        self.embed_ms += (self._clock() - started) * 1e3
+        self.embed_ms += (self._clock() - start_s) * 1e3
         return vector
 
 
@@ -265,7 +265,7 @@ def _order(names: tuple[str, ...]) -> NDArray[np.int64]:
     return np.argsort(np.array(sorted(range(len(names)), key=names.__getitem__), dtype=np.int64))
 
 
-# Results that are kept per catalog: every outcome makes a new routing context, the catalog stays
+# Results cached per catalog, because every outcome makes a new routing context for an unchanged catalog
 
 T = TypeVar("T")
 Rest = ParamSpec("Rest")
@@ -273,7 +273,7 @@ CATALOGS_KEPT = 8
 
 
 class Same(Generic[T]):
-    """A cache key that is equal for the same object alone: comparing catalogs by value would compare all their tools."""
+    """A cache key by identity, because comparing catalogs by value would compare all their tools."""
 
     __slots__ = ("one",)
 

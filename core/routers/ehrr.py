@@ -86,27 +86,27 @@ class EhrrParameters(ExplorationParameters, LearningParameters, MatchingParamete
         help="Off: all servers are on the short-list, tools are ranked flat (w/o Hierarchical).")  # fmt: skip
 
     def weights_of_time(self) -> tuple[float, float]:
-        """Similarity given up per second of a server (3) and of a tool (7), 1/s; 0 where similarity alone ranks."""
+        """Similarity given up per second of a server (3) and of a tool (7), 1/s; 0 if similarity alone ranks."""
         return (self.alpha_s, self.alpha_t) if self.execution_signals else (0.0, 0.0)
 
 
 # Reading before writing, ours
 #
-#     Sim'_j = Sim_j / 5    for a tool that writes, where the question asks to know (`core.routers.base`)
+#     Sim'_j = Sim_j / 5    for a tool that writes, if the question asks to know (`core.routers.base`)
 
 WRITING_SHARE = 0.2
 """No labelled set loses a question at any share from .9 to .05 (docs/decisions/0024)."""
 
 
 def matched(query: Query, context: RoutingContext, p: EhrrParameters) -> Match:
-    """Similarities of the sub-task; with `reads_first` a tool that writes counts a fifth where the question asks to know."""
+    """Similarities of the sub-task. With `reads_first` a tool that writes counts a fifth if the question asks to know."""
     match = query.match(p)
     share = counted_share(query.text, context, p, query.known_fit)
     return match if isinstance(share, float) else replace(match, tools=share * match.tools)
 
 
 def counted_share(text: str, context: RoutingContext, p: EhrrParameters, fit: Fit | None = None) -> Array | float:
-    """What of its fit counts as the similarity of a tool, (T,), or 1 for all. Only tools that the fit scored are read."""
+    """The share of its fit that counts as a tool's similarity, (T,), or 1 for all. Reads only tools that the fit scored."""
     if not p.reads_first or p.similarity != FIT or not asks_to_know(text):
         return 1.0
     count = len(context.tool_ids)
@@ -126,7 +126,7 @@ NO_RANK: Rows = np.zeros(0, dtype=np.int64)
 @dataclass(frozen=True, slots=True)
 class ServerLayer:
     """Servers (..., S): similarity, utility (3), posted price (4) in USD per call, short-list, and acceptance (5). `rank` (S,) are
-    the places from 1 of a single decision; empty over several points."""
+    the places from 1 in a single decision, empty over several points."""
 
     similarity: Array
     utility: Array
@@ -138,8 +138,8 @@ class ServerLayer:
 
 @dataclass(frozen=True, slots=True)
 class ToolLayer:
-    """Tools (..., T): similarity, utility (7), whether the price is within the posted price, whether the tool can be paid on an
-    accepted server, and whether it is in the race."""
+    """Tools (..., T): similarity, utility (7), and masks: the price is within the posted price, the tool can be paid on an accepted
+    server, the tool is in the race."""
 
     similarity: Array
     utility: Array
@@ -152,7 +152,7 @@ class ToolLayer:
 class EhrrEngine:
     """Algorithm 2 over a catalog, with the estimates (2) of servers (..., S) and (6) of tools (..., T).
 
-    `differing` holds the parameters that differ between points as columns (P, 1) or (P, 1, 1). An infinite budget is no budget.
+    `differing` holds the parameters that differ between points as columns (P, 1) or (P, 1, 1). An infinite budget means no budget.
     """
 
     context: RoutingContext
@@ -172,8 +172,8 @@ class EhrrEngine:
         """The engine of a routing context. `believed` replaces estimated probabilities."""
         per_attempt = p.billing == "per_attempt"
         if believed is None and not differing:
-            known = estimates(context, l_route_s=p.l_route_s, kappa=p.kappa, per_attempt=per_attempt, eps=p.eps)
-            return cls(context, p, differing, *known)
+            layers = estimates(context, l_route_s=p.l_route_s, kappa=p.kappa, per_attempt=per_attempt, eps=p.eps)
+            return cls(context, p, differing, *layers)
         eps, kappa = differing.get("eps", p.eps), differing.get("kappa", p.kappa)
         l_route_s = differing.get("l_route_s", p.l_route_s)
         servers = estimate_servers(context, l_route_s=l_route_s, eps=eps, beliefs=believed)
@@ -181,7 +181,7 @@ class EhrrEngine:
         return cls(context, p, differing, servers, tools)
 
     def value(self, name: str) -> Any:
-        """A parameter: its number, or its column where it differs between points."""
+        """A parameter: its number, or its column if it differs between points."""
         return self.differing[name] if name in self.differing else getattr(self.parameters, name)
 
     def server_layer(self, similarity: Array) -> ServerLayer:
@@ -191,56 +191,56 @@ class EhrrEngine:
         k, rank = self.value("k") if p.hierarchy else len(order), NO_RANK
         if utilities.ndim == 1 and "k" not in self.differing:
             rank = np.argsort(utility.ranking(utilities, similarity, order)) + 1
-            listed = rank <= k
+            shortlist = rank <= k
         else:
-            listed = utility.highest(utilities, similarity, order, k)
+            shortlist = utility.highest(utilities, similarity, order, k)
         if not p.auction:
-            return ServerLayer(similarity, utilities, np.full_like(utilities, np.nan), listed, listed, rank)
-        posted = self.posted_usd(similarity, cost_s)
-        accepted = listed & auction.accepts(self.context.statistics.servers.ask_usd, posted)
-        return ServerLayer(similarity, utilities, posted, listed, accepted, rank)
+            return ServerLayer(similarity, utilities, np.full_like(utilities, np.nan), shortlist, shortlist, rank)
+        posted_usd = self.posted_usd(similarity, cost_s)
+        accepted_servers = shortlist & auction.accepts(self.context.statistics.servers.ask_usd, posted_usd)
+        return ServerLayer(similarity, utilities, posted_usd, shortlist, accepted_servers, rank)
 
     def posted_usd(self, similarity: Array, cost_s: Array) -> Array:
-        """Posted prices (4) for similarities and expected times, whether an auction is held or not."""
+        """Posted prices (4) for similarities and expected times, with or without an auction."""
         return auction.posted_price(
             similarity, cost_s, p_bs=self.value("p_bs"), p_ofs=self.value("p_ofs"), l0_s=self.value("l0_s"),
             budget_usd=self.value("budget_usd"),
         )  # fmt: skip
 
     def payment_usd(self, servers: ServerLayer, tools: Rows | None = None) -> Array:
-        """What a call of each tool pays (..., T), or of the tools in some rows (..., n). Without an auction, or on a server that did not
-        accept, that is the listed price."""
+        """The payment for a call of each tool (..., T), or of the tools in some rows (..., n). Without an auction, or on a server that did
+        not accept, it is the listed price."""
         rows = np.arange(len(self.context.tool_ids)) if tools is None else tools
-        of_server, dealt = self.context.tool_server[rows], servers.accepted & self.parameters.auction
+        server_rows, has_deal = self.context.tool_server[rows], servers.accepted & self.parameters.auction
         figures = servers.posted_usd, self.context.statistics.servers.ask_usd
-        posted, ask = (utility.at_rows(np.where(dealt, usd, np.nan), of_server) for usd in figures)
-        how = self.parameters.settlement
-        return auction.payment(how, price_usd=self.tools.price_usd[rows], posted_usd=posted, ask_usd=ask)
+        posted_usd, ask = (utility.at_rows(np.where(has_deal, usd, np.nan), server_rows) for usd in figures)
+        settlement = self.parameters.settlement
+        return auction.payment(settlement, price_usd=self.tools.price_usd[rows], posted_usd=posted_usd, ask_usd=ask)
 
     def tool_layer(self, similarity: Array, servers: ServerLayer) -> ToolLayer:
         server, tools = self.context.tool_server, self.tools
-        posted, accepted = servers.posted_usd.take(server, axis=-1), servers.accepted.take(server, axis=-1)
-        return self._race(similarity, tools.time_cost_s + tools.money_cost_s, tools.price_usd, posted, accepted)
+        posted_usd, reachable = servers.posted_usd.take(server, axis=-1), servers.accepted.take(server, axis=-1)
+        return self._race(similarity, tools.time_cost_s + tools.money_cost_s, tools.price_usd, posted_usd, reachable)
 
     def few_tools(self, similarity: Array, servers: ServerLayer) -> tuple[Rows, ToolLayer]:
-        """The race of the tools of accepted servers alone, and their rows (..., K), T in places without a tool."""
+        """The race among the tools of accepted servers alone, and their rows (..., K), T in places without a tool."""
         count, width = len(self.context.tool_ids), len(self.context.server_names)
         places = np.sort(np.where(servers.accepted, np.arange(width), width), axis=-1)
         places = places[..., : int(servers.accepted.sum(axis=-1).max(initial=1))]
-        in_rows = _tools_by_server(self.context)[places]
-        rows = in_rows.reshape(*places.shape[:-1], -1)
-        tools, within, at = self.tools, np.minimum(rows, count - 1), utility.at_rows
-        posted = np.repeat(at(servers.posted_usd, np.minimum(places, width - 1)), in_rows.shape[-1], axis=-1)
-        cost_s = at(tools.time_cost_s + tools.money_cost_s, within)
-        return rows, self._race(at(similarity, within), cost_s, tools.price_usd[within], posted, rows < count)
+        tool_rows = _tools_by_server(self.context)[places]
+        rows = tool_rows.reshape(*places.shape[:-1], -1)
+        tools, valid, take = self.tools, np.minimum(rows, count - 1), utility.at_rows
+        posted_usd = np.repeat(take(servers.posted_usd, np.minimum(places, width - 1)), tool_rows.shape[-1], axis=-1)
+        cost_s = take(tools.time_cost_s + tools.money_cost_s, valid)
+        return rows, self._race(take(similarity, valid), cost_s, tools.price_usd[valid], posted_usd, rows < count)
 
     def _race(self, similarity: Array, cost_s: Array, price_usd: Array, posted_usd: Array, accepted: Mask) -> ToolLayer:
         p = self.parameters
         utilities = utility.utility(similarity, cost_s, alpha=self._weight("alpha_t"))
         can_pay = auction.affordable(price_usd, posted_usd) if p.auction else np.ones(price_usd.shape, dtype=np.bool_)
         payable = accepted & can_pay
-        racing = payable & (utilities > 0) if p.worthwhile else payable
-        return ToolLayer(similarity, utilities, can_pay, payable, racing)
+        in_race = payable & (utilities > 0) if p.worthwhile else payable
+        return ToolLayer(similarity, utilities, can_pay, payable, in_race)
 
     def _weight(self, name: str) -> Any:
         return self.value(name) if self.parameters.execution_signals else 0.0
@@ -273,16 +273,16 @@ class Ehrr(Router[EhrrParameters]):
 
     def decide(self, query: Query, context: RoutingContext, parameters: EhrrParameters) -> RoutingResult:
         match = matched(query, context, parameters)
-        believed = beliefs(context.statistics, parameters, rate=parameters.lambda_r)
-        engine = EhrrEngine.of(context, parameters, believed)
+        drawn_beliefs = beliefs(context.statistics, parameters, rate=parameters.lambda_r)
+        engine = EhrrEngine.of(context, parameters, drawn_beliefs)
         layer = engine.server_layer(match.servers)
         race = engine.tool_layer(match.tools, layer)
         servers = _server_trace(engine, layer)
         tools, candidates = _tool_trace(engine, layer, race)
-        explored = None
-        if believed is not None:
+        exploration = None
+        if drawn_beliefs is not None:
             plain = estimates(context, l_route_s=parameters.l_route_s, eps=parameters.eps)
-            explored = Explored(parameters.exploration, *(layer.success for layer in plain))
+            exploration = Explored(parameters.exploration, *(layer.success for layer in plain))
         reason = _why_none(servers, tools)
         if candidates:
             reason = winning_reason(tools.ids, tools.utility, candidates, self.score)
@@ -292,23 +292,23 @@ class Ehrr(Router[EhrrParameters]):
             candidates,
             reason + exploration_note(parameters),
             _stages(servers, tools, candidates, parameters),
-            explored=explored,
+            explored=exploration,
         )
 
     def event(self, decision: Decision) -> dict[str, Any]:
-        """With exploration: the success that was used and its estimate, for the short-list and its tools."""
+        """With exploration: the success that decided and its estimate, for the short-list and its tools."""
         if decision.explored is None:
             return {}
-        servers, tools, explored = decision.servers, decision.tools, decision.explored
+        servers, tools, exploration = decision.servers, decision.tools, decision.explored
         success = {
-            names[row]: {"used": float(used[row]), "estimate": float(estimate[row])}
-            for names, rows, used, estimate in (
-                (servers.names, decision.shortlist(), servers.success, explored.server_estimate),
-                (tools.ids, decision.evaluated_tools(), tools.success, explored.tool_estimate),
+            names[row]: {"used": float(success_used[row]), "estimate": float(estimate[row])}
+            for names, rows, success_used, estimate in (
+                (servers.names, decision.shortlist(), servers.success, exploration.server_estimate),
+                (tools.ids, decision.evaluated_tools(), tools.success, exploration.tool_estimate),
             )
             for row in rows
         }
-        return {"exploration": explored.how, "success": success}
+        return {"exploration": exploration.how, "success": success}
 
 
 def _server_trace(engine: EhrrEngine, layer: ServerLayer) -> ServerTrace:
@@ -329,8 +329,8 @@ def _server_trace(engine: EhrrEngine, layer: ServerLayer) -> ServerTrace:
 def _tool_trace(engine: EhrrEngine, servers: ServerLayer, race: ToolLayer) -> tuple[ToolTrace, tuple[int, ...]]:
     context, p = engine.context, engine.parameters
     feasible = np.flatnonzero(race.racing)
-    ranked = utility.ranking(race.utility[feasible], race.similarity[feasible], context.tool_order[feasible])
-    best = feasible[ranked]
+    order = utility.ranking(race.utility[feasible], race.similarity[feasible], context.tool_order[feasible])
+    best = feasible[order]
     rank = np.zeros(len(race.racing), dtype=np.int64)
     rank[best] = np.arange(1, len(best) + 1)
     trace = ToolTrace(
@@ -350,16 +350,18 @@ def _tool_trace(engine: EhrrEngine, servers: ServerLayer, race: ToolLayer) -> tu
 def _stages(
     servers: ServerTrace, tools: ToolTrace, candidates: tuple[int, ...], p: EhrrParameters
 ) -> tuple[Stage, ...]:
-    listed, accepted = int(np.count_nonzero(servers.shortlisted)), int(np.count_nonzero(servers.accepted))
-    within = int(np.count_nonzero(servers.accepted[tools.server_row]))
+    listed_count, accepted_count = int(np.count_nonzero(servers.shortlisted)), int(np.count_nonzero(servers.accepted))
+    tool_count = int(np.count_nonzero(servers.accepted[tools.server_row]))
     feasible = int(np.count_nonzero(tools.rank))
-    asks = "Ask price within the posted price, EHRR (4), (5)." if p.auction else "No auction: every server goes on."
-    payable = ["Price within the posted price of the server."] if p.auction else []
-    worth = ["Utility above 0."] if p.worthwhile else []
+    note = "Ask price within the posted price, EHRR (4), (5)." if p.auction else "No auction: every server goes on."
+    price_notes = ["Price within the posted price of the server."] if p.auction else []
+    worth_notes = ["Utility above 0."] if p.worthwhile else []
     return (
-        Stage("short-list", "servers", listed, len(servers.names), "Highest utility, EHRR (3)."),
-        Stage("auction", "servers", accepted, listed, asks),
-        Stage("affordable", "tools", feasible, within, " ".join(payable + worth) or "Every tool goes on."),
+        Stage("short-list", "servers", listed_count, len(servers.names), "Highest utility, EHRR (3)."),
+        Stage("auction", "servers", accepted_count, listed_count, note),
+        Stage(
+            "affordable", "tools", feasible, tool_count, " ".join(price_notes + worth_notes) or "Every tool goes on."
+        ),
         Stage("candidates", "tools", len(candidates), feasible, "Highest utility, EHRR (7), (9)."),
     )
 
@@ -370,11 +372,11 @@ def _dropped(servers: ServerLayer, server: Rows, can_pay: Mask, rank: Rows, p: E
     if p.worthwhile:
         codes[rank == 0] = NOT_WORTH
     codes[~can_pay] = NOT_AFFORDABLE
-    of_servers = np.full(len(servers.listed), KEPT, dtype=np.int8)
-    of_servers[~servers.accepted] = REJECTED
-    of_servers[~servers.listed] = NOT_SHORTLISTED
-    early = of_servers.take(server)
-    np.copyto(codes, early, where=early != KEPT)
+    server_codes = np.full(len(servers.listed), KEPT, dtype=np.int8)
+    server_codes[~servers.accepted] = REJECTED
+    server_codes[~servers.listed] = NOT_SHORTLISTED
+    early_codes = server_codes.take(server)
+    np.copyto(codes, early_codes, where=early_codes != KEPT)
     return codes
 
 

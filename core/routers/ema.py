@@ -24,9 +24,9 @@ def ema(old: float, observed: float, rate: float) -> float:
 
 
 def decayed_share(age_s: Array, half_life_s: float | Array) -> Array:
-    """The share of what was learnt `age_s` ago that time has taken back: 1 - 2^(-age / half-life). 0 without a half-life.
+    """The forgotten share of experience that is `age_s` old: 1 - 2^(-age / half-life). 0 without a half-life.
 
-    An age of NaN means that nothing was learnt. Shapes: (N,), and (N,) or one half-life for all, in s.
+    An age of NaN means no experience. Shapes: (N,), and (N,) or a single half-life, in s.
 
     >>> decayed_share(np.array([0.0, 600.0, 1200.0, np.nan]), 600.0).tolist()
     [0.0, 0.5, 0.75, 0.0]
@@ -39,7 +39,7 @@ def decayed_share(age_s: Array, half_life_s: float | Array) -> Array:
 
 
 def decayed(figure: Array, start: Array, share: Array) -> Array:
-    """A figure on its way back to its value before the first call. The decay is exponential, so that two spans act as one.
+    """Moves a figure back towards its start value. The decay is exponential, so that two spans add up.
 
     >>> decayed(np.array([0.2]), np.array([0.9]), np.array([0.5])).round(2).tolist()
     [0.55]
@@ -58,7 +58,7 @@ class Priors:
     conn_s: float = 0.3
 
 
-SOFT = 0.25  # share of (8) that rejected arguments teach: the fault may be the caller's, but tools with hard parameters fail more often
+SOFT = 0.25  # weight in (8) of rejected arguments: the caller may be at fault, but tools with hard parameters fail more often
 Fading = Literal["everything", "failures"]
 
 
@@ -66,8 +66,8 @@ Fading = Literal["everything", "failures"]
 class Rates:
     """The smoothing coefficients of (8): success, variance, post-accept failure, latency. Each in (0, 1).
 
-    After `half_life_s` without a call a figure is half-way back: with `fading` "everything" to its start, with "failures" to where it
-    stood after the last call that succeeded. 0, the paper's form, never decays.
+    After `half_life_s` without a call a figure is half-way back to its base. With `fading` "everything" the base is its start, with
+    "failures" its value after the last successful call. 0, the paper's form, never decays.
     """
 
     success: float = 0.15
@@ -93,7 +93,7 @@ class Running:
     def after(self, *, y: bool, latency_s: float | None, fail: bool, connect_s: float | None, rates: Rates) -> Running:
         """The figures after one call, EHRR (8). The four updates are simultaneous: the variance uses the old mean.
 
-        A time that was not observed (None) leaves its figure as it is.
+        A time that was not observed (None) leaves its figure unchanged.
 
         >>> r = Running(0.9, 0.0, 0.02, 1.0, 0.3).after(y=False, latency_s=2.0, fail=True, connect_s=None, rates=Rates())
         >>> round(r.success, 3), round(r.success_variance, 4), round(r.post_accept_failure, 3), round(r.call_s, 2), r.conn_s
@@ -110,7 +110,7 @@ class Running:
         )
 
     def rejected(self, rates: Rates) -> Running:
-        """The figures of a tool that rejected its arguments: a failure by EHRR (8) at `SOFT` times its rates. It is not timed or counted.
+        """The figures after a tool rejected its arguments: a failure by EHRR (8) at `SOFT` times its rates. Time and count stay.
 
         >>> round(Running(0.9, 0.0, 0.02, 1.0, 0.3).rejected(Rates()).success, 4)
         0.8663
@@ -138,13 +138,13 @@ CONN_ROW = len(SOURCES) - 1
 
 
 class RunningTable:
-    """Rows go in and out as `Running`. Each keeps the time of its last write, in seconds of any one clock.
+    """Rows go in and out as `Running`. Each keeps the time of its last write, in seconds of a single clock.
 
-    `start` (5, N) are the figures before any call in the order of `Running`, `sources` (5, N) theirs.
+    `start` (5, N) are the figures before any call in the order of `Running`, `sources` (5, N) their sources.
 
-    Figures fade back to a base. With `rates.fading` "everything" it is the start. With "failures" it is the row after its last call
-    that succeeded, so only what failures have taught since then fades. The half-life is then at least as long as the failures have
-    lasted: a server that was down for a second is tried again soon, one that has been down for a day is tried ever more rarely.
+    Figures fade back to a base. With `rates.fading` "everything" the base is the start. With "failures" it is the row after its last
+    successful call, so only the effect of later failures fades. The half-life is then at least the duration of the failures: a server
+    that was down for a second is tried again soon, a server that has been down for a day ever more rarely.
     """
 
     def __init__(self, start: Array, sources: NDArray[Any], *, rates: Rates) -> None:
@@ -156,7 +156,7 @@ class RunningTable:
         self._seen_s = np.full((2, rows), np.nan)  # the last call, the last connect
         self._seen_version = np.zeros(rows, dtype=np.int64)
         self._failing_since_s = np.full(rows, np.nan)
-        self._failing = set[int]()  # the rows with a time above: whether there are any is asked before every decision
+        self._failing = set[int]()  # the rows with a time above; every decision checks for any
         self._rates = rates
 
     @property
@@ -167,7 +167,7 @@ class RunningTable:
         return self._rates.fading != "failures" or bool(self._failing)
 
     def row(self, row: int, at_s: float | None = None) -> Running:
-        """The figures of one row after its last call or, with decay, at a later time."""
+        """The figures of a row after its last call or, with decay, at a later time."""
         figures = self._figures[:, row]
         if at_s is not None and self._rates.half_life_s and not self._stays(row):
             share = self._share(at_s - self._seen_s[0, row : row + 1], slice(row, row + 1))
@@ -184,7 +184,7 @@ class RunningTable:
         succeeded: bool,
         source: Source = Source.MEASURED,
     ) -> None:
-        """Write a row: the figures after the outcome number `version`, seen at `at_s`. A row with a simulated call stays simulated."""
+        """Writes a row: the figures after the outcome number `version`, seen at `at_s`. A row with a simulated call stays simulated."""
         if running.connects > self._counts[1, row]:
             self._seen_s[1, row] = at_s
             self._sources[CONN_ROW, row] = Source.MEASURED
@@ -203,7 +203,7 @@ class RunningTable:
                 self._failing.add(row)
 
     def columns(self, at_s: float) -> dict[str, NDArray[Any]]:
-        """Every column at `at_s`, (N,) each, by the names of `ServerStatistics`. The arrays are the caller's own."""
+        """Every column at `at_s`, (N,) each, by the names of `ServerStatistics`. The arrays are copies."""
         share, conn_share = self._share(at_s - self._seen_s, slice(None))
         calls, connects = self._counts.copy()
         return {
@@ -217,7 +217,7 @@ class RunningTable:
         }
 
     def forgive(self, row: int, at_s: float) -> None:
-        """End what failures have taught: something else than a call, such as a ping, has shown that the server answers again."""
+        """Forgets failures, because a signal other than a call, such as a ping, shows that the server answers again."""
         self._figures[:, row] = self._base[:, row]
         self._succeeded(row)
         self._seen_s[0, row] = np.fmax(self._seen_s[0, row], at_s)

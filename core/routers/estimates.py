@@ -15,7 +15,7 @@ from core.routers import utility
 from core.routers.context import RoutingContext, Same
 from core.routers.utility import effective_calls, optimistic, thompson
 
-# Exploration in EHRR, off by default: a server that failed once is tried again
+# Exploration in EHRR, off by default: tries a server again after a failure
 #
 # A draw (Thompson) or a bonus (optimism) replaces the success and post-accept failure of servers and the success of tools;
 # (2), (3), (4), (6) and (7) use these values; r~ is not lowered by a standard deviation then. Draws depend on the seed and on the version of the statistics alone.
@@ -56,13 +56,13 @@ def beliefs(statistics: Statistics, p: ExplorationParameters, *, rate: float) ->
     estimates = servers.success, 1.0 - servers.post_accept_failure, tools.success
     if p.exploration == "thompson":
         rng = np.random.default_rng([p.explore_seed, statistics.version])
-        drawn = [thompson(estimate, count, rng) for estimate, count in zip(estimates, calls, strict=True)]
+        probabilities = [thompson(estimate, count, rng) for estimate, count in zip(estimates, calls, strict=True)]
     else:
-        drawn = [
+        probabilities = [
             optimistic(estimate, count, total=statistics.version, weight=p.optimism)
             for estimate, count in zip(estimates, calls, strict=True)
         ]
-    return Beliefs(drawn[0], 1.0 - drawn[1], drawn[2])
+    return Beliefs(probabilities[0], 1.0 - probabilities[1], probabilities[2])
 
 
 def exploration_note(p: ExplorationParameters) -> str:
@@ -86,16 +86,16 @@ def estimate_servers(
 
     Parameters of shape (P, 1) give figures of shape (P, S), and (P, T) for tools.
     """
-    known = context.statistics.servers
-    fixed_s = l_route_s + known.conn_s
+    stats = context.statistics.servers
+    fixed_s = l_route_s + stats.conn_s
     if beliefs is None:
-        success = utility.conservative_success(known.success, known.success_variance, eps=eps)
-        failure = known.post_accept_failure
+        success = utility.conservative_success(stats.success, stats.success_variance, eps=eps)
+        failure = stats.post_accept_failure
     else:
         success, failure = np.maximum(eps, beliefs.server_success), beliefs.post_accept_failure
-    cost_s = utility.expected_time_to_success(fixed_s, known.call_s, success, failure, eps=eps)
+    cost_s = utility.expected_time_to_success(fixed_s, stats.call_s, success, failure, eps=eps)
     return ServerEstimates(
-        fixed_s=fixed_s, call_s=known.call_s, success=success, post_accept_failure=failure, cost_s=cost_s
+        fixed_s=fixed_s, call_s=stats.call_s, success=success, post_accept_failure=failure, cost_s=cost_s
     )
 
 
@@ -109,16 +109,16 @@ def estimate_tools(
     beliefs: Beliefs | None = None,
 ) -> ToolEstimates[Array, Array]:
     """The expected time and cost of a call of each tool (T,), EHRR (6), from its statistics or from `beliefs`."""
-    known, server = context.statistics.tools, context.tool_server
+    stats, server = context.statistics.tools, context.tool_server
     success = utility.attempt_success(
-        known.success if beliefs is None else beliefs.tool_success, servers.post_accept_failure[server], eps=eps
+        stats.success if beliefs is None else beliefs.tool_success, servers.post_accept_failure[server], eps=eps
     )
     return ToolEstimates(
-        latency_s=known.latency_s,
+        latency_s=stats.latency_s,
         success=success,
-        time_cost_s=(servers.fixed_s[..., server] + known.latency_s) / success,
-        money_cost_s=utility.money_cost(known.price_usd, success, kappa=kappa, per_attempt=per_attempt),
-        price_usd=known.price_usd,
+        time_cost_s=(servers.fixed_s[..., server] + stats.latency_s) / success,
+        money_cost_s=utility.money_cost(stats.price_usd, success, kappa=kappa, per_attempt=per_attempt),
+        price_usd=stats.price_usd,
     )
 
 
@@ -151,14 +151,14 @@ ATTEMPT_SUCCESS = "Chance that one attempt succeeds: (1 − pfail) · r."
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What a call of one tool is expected to come to: the figures of `EXPECTED_TIME` and `ATTEMPT_SUCCESS`."""
+    """The expected time and success of a call of one tool, as in `EXPECTED_TIME` and `ATTEMPT_SUCCESS`."""
 
     time_s: float
     success: float
 
 
 def expected(statistics: Statistics, tool: int, server: int) -> Expected:
-    """What `estimate_tools` says of the tool in row `tool`, of the server in row `server`, without an index of the catalog."""
+    """The estimate of the tool in row `tool` of the server in row `server`, as `estimate_tools` has it, without an index."""
     servers, tools = statistics.servers, statistics.tools
     failure = servers.post_accept_failure[server : server + 1]
     success = float(utility.attempt_success(tools.success[tool : tool + 1], failure, eps=EPS)[0])

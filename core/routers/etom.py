@@ -1,4 +1,4 @@
-"""ToolShed's enriched documents of a catalog as a router asks for them (`core.relevance.text_views` writes them)."""
+"""ETOM's four routers: ReAct, ToolShed, MCP-Zero and Hybrid. `core.relevance.text_views` writes their enriched documents."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ def tool_documents(catalog: Catalog) -> tuple[str, ...]:
 #
 #     for each next action (at most `cycles`):
 #         reason    which servers, by their names and descriptions: select(action, cards of all servers, s)
-#         act       which tool of those, by names and descriptions:  select(action, cards of their tools)
-#         observe   the tool is looked up in the catalog; one that is not there fails, and the cycle goes on
+#         act       which of their tools, by names and descriptions:  select(action, cards of their tools)
+#         observe   the tool is looked up in the catalog; a missing tool fails, and the cycle goes on
 #
-# The generative baseline: what it knows of a server is what the prompt says, its name and description. The paper's: the two
+# The generative baseline: it knows a server only by its name and description in the prompt. The paper's: the two
 # selections, simulated execution, a bound on cycles. Ours: with rules, a card's similarity stands in for reasoning, and the
-# next actions are the parts of the query. The list of servers is the same at every turn and counts as cached prefix; what
-# is newly exposed are the texts of the tools that are read, and the definitions of the chosen ones, which a call needs.
+# next actions are the parts of the query. The list of servers never changes and counts as cached prefix. Newly
+# exposed are the texts of the tools that are read, and the definitions of the chosen tools, which a call needs.
 
-MOST_CARDS = 200  # a selection sees at most so many servers or tools, the nearest ones
+MOST_CARDS = 200  # a selection sees at most so many servers or tools, the nearest
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class React(Router[ReactParameters]):
     score = "fit of the description"
 
     def decide(self, query: Query, context: RoutingContext, parameters: ReactParameters) -> RoutingResult:
-        read = np.zeros(len(context.tool_ids), dtype=np.bool_)
+        read_rows = np.zeros(len(context.tool_ids), dtype=np.bool_)
 
         def retrieve(text: str, match: Match) -> Retrieved:
             if parameters.similarity == FIT:
@@ -67,14 +67,14 @@ class React(Router[ReactParameters]):
                 servers = np.maximum(query.cosines("servers", "profile", text), 0)
                 tools = np.maximum(query.cosines("tools", "full", text), 0)
             order = ranking(servers, match.servers, context.server_order)
-            searched = _chosen_servers(query, context, text, servers, order, parameters)
-            within = np.flatnonzero(searched[context.tool_server])
-            read[within] = True
-            best = within[ranking(tools[within], match.tools[within], context.tool_order[within])]
-            return Retrieved(servers, tools, searched, best[:MOST_CARDS])
+            searched_servers = _chosen_servers(query, context, text, servers, order, parameters)
+            rows = np.flatnonzero(searched_servers[context.tool_server])
+            read_rows[rows] = True
+            best = rows[ranking(tools[rows], match.tools[rows], context.tool_order[rows])]
+            return Retrieved(servers, tools, searched_servers, best[:MOST_CARDS])
 
         parts = orchestrate(query, context, parameters, retrieve)
-        called = sorted({row for part in parts for row in part.chosen})
+        called_rows = sorted({row for part in parts for row in part.chosen})
         of_servers, of_tools = _text_tokens(context.catalog)
         return joined_result(
             context,
@@ -83,31 +83,31 @@ class React(Router[ReactParameters]):
                 "tools", "Chosen by name and description.", "Names and descriptions of all their tools are read."
             ),
             planner=query.planner.name,
-            exposure=Exposure(int(of_tools[read].sum() + context.tool_tokens[called].sum()), of_servers),
+            exposure=Exposure(int(of_tools[read_rows].sum() + context.tool_tokens[called_rows].sum()), of_servers),
         )
 
 
 def _chosen_servers(
     query: Query, context: RoutingContext, text: str, fit: Floats, order: NDArray[np.int64], p: ReactParameters
 ) -> Mask:
-    """(S,) the servers to look into: those that a model names; the fittest where it names none, or where rules plan."""
+    """(S,) the servers to look into: the servers that a model names, or the fittest if it names none or rules plan."""
     rows = order[: p.s].tolist()
     if p.planner == "model":
         servers = context.catalog.servers
         cards = [
             Card(servers[row].name, profile(servers[row]), min(1.0, float(fit[row])))
-            for row in map(int, sorted(order[:MOST_CARDS]))  # the same list for every question, which an endpoint keeps
+            for row in map(int, sorted(order[:MOST_CARDS]))  # equal for every question, so that an endpoint caches it
         ]
-        named = query.planner.select(text, cards, p.s).ids
-        rows = [context.catalog.server_row[name] for name in named] or rows
-    chosen = np.zeros(len(order), dtype=np.bool_)
-    chosen[rows] = True
-    return chosen
+        names = query.planner.select(text, cards, p.s).ids
+        rows = [context.catalog.server_row[name] for name in names] or rows
+    chosen_rows = np.zeros(len(order), dtype=np.bool_)
+    chosen_rows[rows] = True
+    return chosen_rows
 
 
 @per_catalog
 def _text_tokens(catalog: Catalog) -> tuple[int, NDArray[np.int64]]:
-    """Tokens of the list of all servers, and (T,) those of each tool's name and description."""
+    """Tokens of the list of all servers, and (T,) tokens of each tool's name and description."""
     servers = count_tokens("\n".join(profile(server) for server in catalog.servers))
     return servers, np.array(count_many([full(tool) for tool in catalog.tools]), dtype=np.int64)
 
@@ -126,7 +126,7 @@ def _text_tokens(catalog: Catalog) -> tuple[int, NDArray[np.int64]]:
 
 @dataclass(frozen=True)
 class FusionParameters(RerankingParameters, OrchestratorParameters):
-    """Breadth of retrieval, wordings, reranking: the parameters of ETOM's ablation study (its appendix G)."""
+    """The parameters of ETOM's ablation study (its appendix G): breadth of retrieval, wordings, reranking."""
 
     k: int = knob(10, Range(1, 100), group=SIMILARITY, symbol="k", label="Tools per wording",
         help="Tools that each wording brings up (tool_top_k).")  # fmt: skip
@@ -140,7 +140,7 @@ class FusionParameters(RerankingParameters, OrchestratorParameters):
 
 @dataclass(frozen=True, slots=True)
 class Fused:
-    """Scores of all tools (T,) in [0, 1], the retrieved rows, best first, and how many wordings were looked up."""
+    """Scores of all tools (T,) in [0, 1], the retrieved rows, best first, and the number of wordings."""
 
     scores: Floats
     rows: NDArray[np.int64]
@@ -148,41 +148,41 @@ class Fused:
 
 
 class FusionRouter(Router[FusionParameters]):
-    """Flat multi-query retrieval for each part of a query. A subclass says what the first wording of a part is."""
+    """Flat multi-query retrieval for each part of a query. A subclass defines the first wording of a part."""
 
     @abstractmethod
     def first_wording(self, query: Query, text: str) -> str:
-        """The text of a part that is looked up first, and that its variations are made of."""
+        """The first text to look up for a part. Its variations derive from it."""
 
     def decide(self, query: Query, context: RoutingContext, parameters: FusionParameters) -> RoutingResult:
         lookups: list[Fused] = []
 
         def retrieve(text: str, match: Match) -> Retrieved:
-            found = fused(
+            retrieval = fused(
                 query, context, match, wordings_of(query, self.first_wording(query, text), parameters), parameters
             )
-            lookups.append(found)
-            every = np.ones(len(context.server_names), dtype=np.bool_)
-            return Retrieved(best_tool(context, found.scores), found.scores, every, found.rows)
+            lookups.append(retrieval)
+            all_servers = np.ones(len(context.server_names), dtype=np.bool_)
+            return Retrieved(best_tool(context, retrieval.scores), retrieval.scores, all_servers, retrieval.rows)
 
         parts = orchestrate(query, context, parameters, retrieve)
         notes = RetrievalNotes(
             "retrieval",
             "Flat: every server is looked into.",
-            _tools_note(sum(found.wordings for found in lookups), parameters),
+            _tools_note(sum(lookup.wordings for lookup in lookups), parameters),
         )
         return joined_result(context, parts, notes=notes, planner=query.planner.name)
 
 
 def fused(query: Query, context: RoutingContext, match: Match, wordings: tuple[str, ...], p: FusionParameters) -> Fused:
-    """Multi-query retrieval of `wordings`, of which the first is what is reranked by, and reranking."""
+    """Multi-query retrieval of `wordings`, and reranking by the first wording."""
     if p.similarity == FIT:
         cosines = np.array([query.match(SHOWN[FIT], wording).tools for wording in wordings])
     else:
         texts = tool_documents(context.catalog)
         cosines = np.maximum([query.cosines_of(texts, wording) for wording in wordings], 0)
     scores = cosines.max(axis=0)
-    best = [top(of_one, match.tools, context.tool_order, p.k) & (of_one >= p.threshold) for of_one in cosines]
+    best = [top(row, match.tools, context.tool_order, p.k) & (row >= p.threshold) for row in cosines]
     rows = np.flatnonzero(np.any(best, axis=0))
     rows = best_first(rows, scores[rows], match, context)
     first, rest = rows[: p.rerank_top_k], rows[p.rerank_top_k :]
@@ -206,7 +206,7 @@ def _tools_note(wordings: int, p: FusionParameters) -> str:
 #     after       de-duplicate, rerank, select; or reject: {server: "no", tool: "no"}
 #
 # The paper's: the phases and their parameters (top-k 5 to 25, three variations, the best 10 reranked). Ours: the documents are
-# made by rules, the reranker is one of `core.routers.reranking`, and a server's score is that of its best tool.
+# made by rules, the reranker is one of `core.routers.reranking`, and a server's score is its best tool's.
 
 
 class Toolshed(FusionRouter):
@@ -228,7 +228,7 @@ class Toolshed(FusionRouter):
 #     score = (s * t) * max(s, t),    the best of their tools                s, t clipped at 0
 #
 # A hint that comes with the query is its request's server. The paper's: request, two stages, score, decomposition into
-# parts that are looked up one by one, enriched documents (`core.relevance.text_views`), rejection. Ours: a server's text counts
+# parts that are looked up in turn, enriched documents (`core.relevance.text_views`), rejection. Ours: a server's text counts
 # with the mean of its profile and its summary.
 
 
@@ -276,11 +276,11 @@ def _two_stages(
     else:
         s = np.maximum(np.mean([query.cosines("servers", view, server) for view in ("profile", "summary")], axis=0), 0)
         t = np.maximum(query.cosines_of(tool_documents(context.catalog), tool), 0)
-    searched = top(s, match.servers, context.server_order, p.s)
+    searched_servers = top(s, match.servers, context.server_order, p.s)
     scores = zero_score(s[context.tool_server], t)
-    within = np.flatnonzero(searched[context.tool_server])
-    best = within[ranking(scores[within], match.tools[within], context.tool_order[within])][: p.t]
-    return Retrieved(s, scores, searched, best)
+    rows = np.flatnonzero(searched_servers[context.tool_server])
+    best = rows[ranking(scores[rows], match.tools[rows], context.tool_order[rows])][: p.t]
+    return Retrieved(s, scores, searched_servers, best)
 
 
 def zero_score(s: Floats, t: Floats) -> Floats:

@@ -1,8 +1,8 @@
-"""Expected value: the order of tries that is worth most, where a solved sub-task and a wrong call have a price (ours).
+"""Expected value: finds the order of tries that is worth most, if a solved sub-task and a wrong call have a price (ours).
 
 A try of tool j succeeds with P_j = p_fit_j (1 - pfail_i) r_ij and costs c_j = p_ij + (G_i + l_ij) / kappa + (1 - P_j) w_j, USD.
 The candidates are the order of at most n tries with the largest expected value (`core.routers.order_of_tries`): a tool
-whose try costs more than it brings is left out, and rivals of one equal function set are not tried one after the other.
+whose try costs more than it brings is left out, and rivals of an equal function set are not tried in succession.
 """
 
 from __future__ import annotations
@@ -69,15 +69,15 @@ class ExpectedValue(Router[ExpectedValueParameters]):
 
     def decide(self, query: Query, context: RoutingContext, parameters: ExpectedValueParameters) -> RoutingResult:
         fit = query.fit()
-        known = prospects(fit.tools, context)
-        tries, order, rows = ValueEngine(context, known, context.matcher.likeness, parameters).decided()
+        tool_prospects = prospects(fit.tools, context)
+        tries, order, rows = ValueEngine(context, tool_prospects, context.matcher.likeness, parameters).decided()
         value = tries.value_usd(parameters.worth_usd)
         worth = int((value > 0).sum())
-        following = _worth_of_next(tries, order, context)
-        plan = _plan(order, following, tries, known, context, parameters)
+        next_try = _worth_of_next(tries, order, context)
+        plan = _plan(order, next_try, tries, tool_prospects, context, parameters)
         dropped = np.full(len(value), NOT_WORTH, dtype=np.int8)
         dropped[list(rows)] = KEPT
-        found = ranked_result(
+        result = ranked_result(
             context,
             Scored(fit.servers, best_tool(context, value)),
             Scored(fit.tools, value),
@@ -87,8 +87,8 @@ class ExpectedValue(Router[ExpectedValueParameters]):
         rank = np.zeros(len(value), dtype=np.int64)
         rank[list(rows)] = np.arange(1, len(rows) + 1)
         return replace(
-            found,
-            tools=replace(found.tools, rank=rank),
+            result,
+            tools=replace(result.tools, rank=rank),
             candidates=rows,
             reason=_reason(plan, context),
             stages=(
@@ -123,25 +123,25 @@ class Prospects:
 
 
 def prospects(p_fit: Array, context: RoutingContext) -> Prospects:
-    """The prospects of every tool, from its probability of fit and the statistics."""
-    servers, known = estimates(context)
-    priced = known.price_usd[~np.isnan(known.price_usd)]
+    """Computes the prospects of every tool from its probability of fit and the statistics."""
+    servers, tools = estimates(context)
+    prices = tools.price_usd[~np.isnan(tools.price_usd)]
     return Prospects(
         p_fit=p_fit,
-        delivery=known.success,
+        delivery=tools.success,
         price_usd=np.where(
-            np.isnan(known.price_usd), float(np.median(priced)) if len(priced) else 0.0, known.price_usd
+            np.isnan(tools.price_usd), float(np.median(prices)) if len(prices) else 0.0, tools.price_usd
         ),
-        listed_usd=known.price_usd,
-        time_s=servers.fixed_s[context.tool_server] + known.latency_s,
+        listed_usd=tools.price_usd,
+        time_s=servers.fixed_s[context.tool_server] + tools.latency_s,
         writes=(hints(context.catalog.tools, "read_only") != 1).astype(np.float64),
     )
 
 
 @dataclass(frozen=True, slots=True)
 class ValueEngine:
-    """Expected value on one sub-task. The router is one point of parameters, strips and planes are many: `at` shares the orders that
-    were computed. `likeness` maps (K,) rows to (K, K) cosines between tools."""
+    """Expected value on one sub-task. The router uses one point of parameters, strips and planes use many: `at` shares the computed
+    orders. `likeness` maps (K,) rows to (K, K) cosines between tools."""
 
     context: RoutingContext
     known: Prospects
@@ -154,7 +154,7 @@ class ValueEngine:
 
     @property
     def most(self) -> int:
-        """The most tries that are searched over; further ones follow by their value alone."""
+        """The most tries that are searched over. Further tries follow by their value alone."""
         return min(self.parameters.n, LARGEST_SEARCH)
 
     def decided(self) -> tuple[Tries, Order, tuple[int, ...]]:
@@ -164,29 +164,29 @@ class ValueEngine:
         value = tries.value_usd(p.worth_usd)
         pool = np.lexsort((names, -value))[:POOL]
         tries = replace(tries, rivals=rivals_of(pool, self.likeness(pool), len(value)))
-        tried = searched(value, tries.money_usd, names, self.most)
-        lines = self.lines(np.sort(tried), tries.rivals)
+        tried_rows = searched(value, tries.money_usd, names, self.most)
+        lines = self.lines(np.sort(tried_rows), tries.rivals)
         place = np.zeros(len(value) + 1, dtype=np.int64)
-        place[tried] = np.arange(len(tried))
+        place[tried_rows] = np.arange(len(tried_rows))
         place[-1] = NONE
         best = replace(lines, orders=place[lines.orders]).best(self.values(lines))
-        order = evaluated(tries, tried[list(best)].tolist(), worth_usd=p.worth_usd)
+        order = evaluated(tries, tried_rows[list(best)].tolist(), worth_usd=p.worth_usd)
         return tries, order, _extended(order.rows, value, p.n, self.context)
 
     def lines(self, tried: Rows, rivals: Rows) -> OrderLines:
         """All orders of some tools (K,), computed once. `rivals` (T,) numbers the sets."""
-        known, parts = self.known, shares(self.known.p_fit, self.known.delivery, rivals, tried)
-        key = self.most, *(part.tobytes() for part in (tried, rivals[tried], parts["fits"]))
+        prospects, parts = self.known, shares(self.known.p_fit, self.known.delivery, rivals, tried)
+        key = self.most, *(array.tobytes() for array in (tried, rivals[tried], parts["fits"]))
         if key not in self.computed:
-            found = order_lines(
+            lines = order_lines(
                 **parts,
-                price_usd=known.price_usd[tried],
-                time_s=known.time_s[tried],
-                writes=known.writes[tried],
+                price_usd=prospects.price_usd[tried],
+                time_s=prospects.time_s[tried],
+                writes=prospects.writes[tried],
                 rivals=rivals[tried],
                 most=self.most,
             )
-            self.computed[key] = replace(found, orders=np.append(tried, NONE)[found.orders])
+            self.computed[key] = replace(lines, orders=np.append(tried, NONE)[lines.orders])
         return self.computed[key]
 
     def values(self, lines: OrderLines) -> Array:
@@ -196,26 +196,26 @@ class ValueEngine:
 
 
 def rivals_of(pool: np.ndarray, likeness: Array, size: int) -> np.ndarray:
-    """(T,) the set of each tool: tools of the pool (K,) with a cosine above RIVAL_COSINE share a set, any other has its own."""
+    """(T,) the set of each tool: tools of the pool (K,) with a cosine above RIVAL_COSINE share a set, any other tool has its own."""
     sets = np.arange(size)
-    for here in range(len(pool)):
-        for there in range(here):
-            if likeness[here, there] > RIVAL_COSINE:
-                sets[sets == sets[pool[here]]] = sets[pool[there]]
+    for first in range(len(pool)):
+        for second in range(first):
+            if likeness[first, second] > RIVAL_COSINE:
+                sets[sets == sets[pool[first]]] = sets[pool[second]]
     return sets
 
 
 def _worth_of_next(tries: Tries, order: Order, context: RoutingContext) -> tuple[int, float] | None:
-    """The tool that becomes worth a further try first, and the worth from which it does."""
+    """The next tool that becomes worth a try as the worth grows, and the worth at which it does."""
     rows = np.argsort(context.tool_order)
     places = tuple(int(context.tool_order[row]) for row in order.rows)
     by_name = Tries(*(getattr(tries, field.name)[rows] for field in fields(tries)))
-    following = worth_of_next(by_name, replace(order, rows=places))
-    return None if following is None else (int(rows[following[0]]), following[1])
+    next_try = worth_of_next(by_name, replace(order, rows=places))
+    return None if next_try is None else (int(rows[next_try[0]]), next_try[1])
 
 
 def _extended(rows: tuple[int, ...], value: Array, n: int, context: RoutingContext) -> tuple[int, ...]:
-    """Beyond six planned tries: further tools that are worth one, by their value alone."""
+    """Beyond six planned tries: further tools that are worth a try, by their value alone."""
     if n <= LARGEST_SEARCH or len(rows) < LARGEST_SEARCH:
         return rows[:n]
     by_value = np.lexsort((context.tool_order, -value))[: n + LARGEST_SEARCH]
@@ -225,9 +225,9 @@ def _extended(rows: tuple[int, ...], value: Array, n: int, context: RoutingConte
 
 def _plan(
     order: Order,
-    following: tuple[int, float] | None,
+    next_try: tuple[int, float] | None,
     tries: Tries,
-    known: Prospects,
+    prospects: Prospects,
     context: RoutingContext,
     p: ExpectedValueParameters,
 ) -> TryPlan:
@@ -240,15 +240,15 @@ def _plan(
                 chance=chance,
                 reached=reached,
                 cost_usd=cost,
-                price_usd=None if np.isnan(known.listed_usd[row]) else float(known.listed_usd[row]),
-                time_s=float(known.time_s[row]),
+                price_usd=None if np.isnan(prospects.listed_usd[row]) else float(prospects.listed_usd[row]),
+                time_s=float(prospects.time_s[row]),
             )
             for row, chance, cost, reached in zip(order.rows, order.chance, order.cost_usd, order.reached, strict=True)
         ),
         worth_usd=p.worth_usd,
         value_usd=order.value_usd,
-        next_tool=None if following is None else context.tool_ids[following[0]],
-        next_worth_usd=None if following is None else following[1],
+        next_tool=None if next_try is None else context.tool_ids[next_try[0]],
+        next_worth_usd=None if next_try is None else next_try[1],
     )
 
 
@@ -263,5 +263,5 @@ def _reason(plan: TryPlan, context: RoutingContext) -> str:
     if not plan.tries:
         return f"No try is worth its cost at {units.price(plan.worth_usd)} per solved sub-task.{further}"
     first, *rest = plan.tries
-    steps = "".join(f"; if it fails {one.tool}, {units.share(one.chance)}" for one in rest)
+    steps = "".join(f"; if it fails {attempt.tool}, {units.share(attempt.chance)}" for attempt in rest)
     return f"Try {first.tool} first, {units.share(first.chance)}{steps}; then stop.{further}"

@@ -1,9 +1,9 @@
-"""The common part of ETOM's orchestrators: divide a query, retrieve and select tools for each part, join the parts.
+"""The common part of ETOM's orchestrators: split a query, retrieve and select tools for each part, join the parts.
 
     parts = decompose(q)            each part: retrieved = retrieve(part), chosen = select(part, cards of retrieved)
     decision = the chosen tools of all parts; each part gets an equal share of n, and at least one
 
-The paper's: decomposition, selection, and the rejection of what no tool can do, {server: "no", tool: "no"}, in each of them
+The paper's: decomposition, selection, and the rejection of impossible requests, {server: "no", tool: "no"}, in each of them
 (ETOM, appendix C). Ours: a tool that several parts want is ranked by its best score; a model names its choice first and
 the order of retrieval fills up behind it, while rules leave that order and judge whether anything fits at all.
 """
@@ -51,7 +51,7 @@ class Retrieved:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One part of a query with what was retrieved and chosen for it: rows of tools, best first; none where it was refused."""
+    """One part of a query with its retrieved candidates and its chosen tools, best first. A refused part has no chosen tools."""
 
     sub_query: SubQuery
     match: Match
@@ -82,18 +82,18 @@ def orchestrate(
 
     def part(sub_query: SubQuery) -> Part:
         match = query.match(SHOWN[parameters.similarity], sub_query.text)
-        retrieved = retrieve(sub_query.text, match)
-        best = list(map(int, retrieved.rows))
+        retrieval = retrieve(sub_query.text, match)
+        best = list(map(int, retrieval.rows))
         if parameters.planner == "rules" and not parameters.refuse:
-            return Part(sub_query, match, retrieved, tuple(best[:share]), "The best by score.")
-        fit = query.cosines("tools", "full", sub_query.text)  # what a planner's limit on the fit is calibrated on
+            return Part(sub_query, match, retrieval, tuple(best[:share]), "The best by score.")
+        fit = query.cosines("tools", "full", sub_query.text)  # a planner's limit on the fit is calibrated on these
         cards = [Card(tools[row].id, full(tools[row]), float(np.clip(fit[row], 0, 1))) for row in best]
         selection = query.planner.select(sub_query.text, cards, share)
         if not selection.ids and parameters.refuse:
-            return Part(sub_query, match, retrieved, (), selection.reason)
-        named = selection.ids if parameters.planner == "model" else ()
-        rows = dict.fromkeys((*(context.catalog.tool_row[name] for name in named), *best))
-        return Part(sub_query, match, retrieved, tuple(rows)[:share], selection.reason)
+            return Part(sub_query, match, retrieval, (), selection.reason)
+        named_ids = selection.ids if parameters.planner == "model" else ()
+        rows = dict.fromkeys((*(context.catalog.tool_row[name] for name in named_ids), *best))
+        return Part(sub_query, match, retrieval, tuple(rows)[:share], selection.reason)
 
     return tuple(map(part, sub_queries))
 
@@ -109,16 +109,16 @@ def joined_result(
     after: tuple[Stage, ...] = (),
     cut: Collection[int] = (),
 ) -> RoutingResult:
-    """The parts as one decision. `cut` are rows that the stages `after` the selection have taken out again."""
-    searched = np.any([part.retrieved.searched for part in parts], axis=0)
-    retrieved = np.zeros(len(context.tool_ids), dtype=np.bool_)
-    chosen = np.zeros(len(context.tool_ids), dtype=np.bool_)
+    """Joins the parts into one decision. `cut` are rows that the stages `after` the selection have removed."""
+    searched_servers = np.any([part.retrieved.searched for part in parts], axis=0)
+    retrieved_tools = np.zeros(len(context.tool_ids), dtype=np.bool_)
+    chosen_tools = np.zeros(len(context.tool_ids), dtype=np.bool_)
     for part in parts:
-        retrieved[part.retrieved.rows] = True
-        chosen[list(part.chosen)] = True
-    kept = chosen.copy()
-    kept[list(cut)] = False
-    counts = int(retrieved.sum()), int(searched[context.tool_server].sum())
+        retrieved_tools[part.retrieved.rows] = True
+        chosen_tools[list(part.chosen)] = True
+    kept_tools = chosen_tools.copy()
+    kept_tools[list(cut)] = False
+    counts = int(retrieved_tools.sum()), int(searched_servers[context.tool_server].sum())
     decomposition = "One thing is asked for." if len(parts) == 1 else f"{len(parts)} things are asked for."
     reasons = " ".join(part.reason for part in parts)
     servers, tools = _joined_scores(parts, len(context.server_names), len(context.tool_ids))
@@ -126,9 +126,9 @@ def joined_result(
         context,
         servers,
         tools,
-        n=max(1, int(kept.sum())),
-        shortlisted=searched,
-        dropped=_dropped(context, searched, retrieved, kept, refused=not chosen.any()),
+        n=max(1, int(kept_tools.sum())),
+        shortlisted=searched_servers,
+        dropped=_dropped(context, searched_servers, retrieved_tools, kept_tools, refused=not chosen_tools.any()),
         stages=(
             *before,
             Stage(
@@ -139,42 +139,42 @@ def joined_result(
                 decomposition,
                 by=planner if len(parts) > 1 else "",
             ),
-            Stage("servers", "servers", int(searched.sum()), len(searched), notes.servers),
+            Stage("servers", "servers", int(searched_servers.sum()), len(searched_servers), notes.servers),
             Stage(notes.stage, "tools", *counts, notes.tools),
-            Stage("selection", "tools", int(chosen.sum()), counts[0], reasons, by=planner),
+            Stage("selection", "tools", int(chosen_tools.sum()), counts[0], reasons, by=planner),
             *after,
         ),
         steps=_steps(parts, cut),
         exposure=exposure,
-        no_candidate=_why_none(context, parts, retrieved),
+        no_candidate=_why_none(context, parts, retrieved_tools),
     )
 
 
 def _joined_scores(parts: Sequence[Part], servers: int, tools: int) -> tuple[Scored, Scored]:
-    """The best of all parts, with the chosen tools of each in the order of the choice."""
-    of_servers, of_tools = np.zeros((2, servers)), np.zeros((2, tools))
+    """The best scores over all parts, with the chosen tools of each part in the order of the choice."""
+    server_scores, tool_scores = np.zeros((2, servers)), np.zeros((2, tools))
     for part in parts:
-        of_servers = np.maximum(of_servers, [part.match.servers, part.retrieved.servers])
-        of_tools = np.maximum(of_tools, [part.match.tools, in_order(part.retrieved.tools, part.chosen)])
-    return Scored(*of_servers), Scored(*of_tools)
+        server_scores = np.maximum(server_scores, [part.match.servers, part.retrieved.servers])
+        tool_scores = np.maximum(tool_scores, [part.match.tools, in_order(part.retrieved.tools, part.chosen)])
+    return Scored(*server_scores), Scored(*tool_scores)
 
 
 def in_order(scores: Floats, chosen: Sequence[int]) -> Floats:
-    """Scores whose chosen rows fall in the order of the choice: they exchange their scores among themselves.
+    """Scores whose chosen rows fall in the order of the choice. Chosen rows only exchange scores with each other.
 
     >>> in_order(np.array([0.5, 0.1, 0.9]), [0, 2]).tolist()
     [0.9, 0.1, 0.5]
     """
-    arranged = scores.copy()
-    arranged[list(chosen)] = np.sort(scores[list(chosen)])[::-1]
-    return arranged
+    result = scores.copy()
+    result[list(chosen)] = np.sort(scores[list(chosen)])[::-1]
+    return result
 
 
 def _dropped(
-    context: RoutingContext, searched: Mask, retrieved: Mask, kept: Mask, *, refused: bool
+    context: RoutingContext, searched_servers: Mask, retrieved_tools: Mask, kept_tools: Mask, *, refused: bool
 ) -> NDArray[np.int8]:
     not_chosen = DROPS.index(Drop.REFUSED if refused else Drop.OUTRANKED)
-    conditions = [kept, retrieved, searched[context.tool_server]]
+    conditions = [kept_tools, retrieved_tools, searched_servers[context.tool_server]]
     return np.select(conditions, [KEPT, not_chosen, DROPS.index(Drop.NOT_RETRIEVED)], KEPT).astype(np.int8)
 
 
@@ -189,9 +189,9 @@ def _steps(parts: Sequence[Part], cut: Collection[int]) -> tuple[SubDecision, ..
     )
 
 
-def _why_none(context: RoutingContext, parts: Sequence[Part], retrieved: Mask) -> str:
+def _why_none(context: RoutingContext, parts: Sequence[Part], retrieved_tools: Mask) -> str:
     if not len(context.tool_ids):
         return NO_TOOLS
-    if not retrieved.any():
+    if not retrieved_tools.any():
         return "No tool came up; look into more servers."
     return f"{REFUSED}: {parts[0].reason}"

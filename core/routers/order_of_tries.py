@@ -1,15 +1,15 @@
-"""The order in which tools are worth trying: the one of largest expected value (ours; spec, section 7.7).
+"""Finds the order of tries with the largest expected value (ours; spec, section 7.7).
 
-An agent tries candidates until one works. A try of tool j succeeds where the tool fits (chance p_fit) and delivers
+An agent tries candidates until a try works. A try of tool j succeeds if the tool fits (chance p_fit) and delivers
 (chance s_j = r~_j (1 - pfail_j)):
 
     P_j   = p_fit_j * s_j                                 chance that the try solves the sub-task
-    c_j   = money_j + (1 - P_j) * w_j                     what the try costs, USD: price and time, and w where it was wrong
+    c_j   = money_j + (1 - P_j) * w_j                     cost of the try, USD: price and time, and w if it was wrong
     value = sum over tries of [chance that it comes to this try] * (P_j V - c_j)
 
 For independent tries the best order is by P_j / c_j, as long as P_j V > c_j (optimal search; Weitzman 1979 is the general
-case). Tries are not independent: rival tools (one equal function set) fit together or not at all, so that after one of them
-failed the others are less likely to fit; a failure of its server says nothing of the rivals. With f_g, the chance that
+case). Tries are not independent: rival tools (one equal function set) fit together or not at all. After a rival failed, the
+others are less likely to fit. A failure of its server does not affect the rivals. With f_g, the chance that
 set g fits, and q_j = p_fit_j / f_g, the chance that all tries of a set T_g fail is
 
     1 - f_g + f_g * prod over T_g of (1 - q_j s_j)
@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from core.routers.utility import Array, Rows
 
 LARGEST_SEARCH = 6
-POOL, POOL_OF_LONG_ORDERS = 12, 8  # tools that are searched over, by their value alone; fewer beyond three tries
+POOL, POOL_OF_LONG_ORDERS = 12, 8  # number of tools to search over, by value alone; fewer beyond three tries
 NEXT_LOOKED_AT = 32
 EQUAL = 1e-12  # values that differ by less differ by rounding: then the cost decides
 
@@ -49,8 +49,8 @@ class Tries:
 
     def value_usd(self, worth_usd: float) -> Array:
         """(N,) the expected value of one try of each tool alone, P_j V - c_j."""
-        alone = self.p_fit * self.delivery
-        return alone * worth_usd - self.money_usd - (1 - alone) * self.wrong_usd
+        chances = self.p_fit * self.delivery
+        return chances * worth_usd - self.money_usd - (1 - chances) * self.wrong_usd
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class Order:
 
 
 def searched(gain: Array, money_usd: Array, names: Rows, most: int) -> Rows:
-    """The tools that are searched over: those worth a try, best first. Ties go to the cheaper one, then by name."""
+    """The tools worth a try, best first. The search covers them. Ties go to the cheaper tool, then by name."""
     best = np.lexsort((names, money_usd, -gain))[: POOL if most <= 3 else POOL_OF_LONG_ORDERS]
     return best[gain[best] > 0]
 
@@ -80,25 +80,25 @@ def shares(p_fit: Array, delivery: Array, rivals: Rows, rows: Rows) -> dict[str,
 
 def evaluated(tries: Tries, rows: Sequence[int], *, worth_usd: float) -> Order:
     fits = _set_fit(tries, rows)
-    chance, cost, reached = list[float](), list[float](), list[float]()
+    chance, cost, reach = list[float](), list[float](), list[float]()
     survival, failed, value = 1.0, dict[int, float](), 0.0
     for row in rows:
         p, failed_after = _try(tries, fits, failed, row)
         price = float(tries.money_usd[row]) + (1 - p) * float(tries.wrong_usd[row])
         chance.append(p)
         cost.append(price)
-        reached.append(survival)
+        reach.append(survival)
         value += survival * (p * worth_usd - price)
         survival *= 1 - p
         failed = failed_after
-    return Order(tuple(int(row) for row in rows), tuple(chance), tuple(cost), tuple(reached), value)
+    return Order(tuple(int(row) for row in rows), tuple(chance), tuple(cost), tuple(reach), value)
 
 
 def worth_of_next(tries: Tries, order: Order) -> tuple[int, float] | None:
-    """The tool that becomes worth a further try first, and the V in USD from which it does. Returns None if no other can succeed."""
-    alone = tries.p_fit * tries.delivery
+    """The next tool that becomes worth a try as V grows, and that V in USD. Returns None if no other tool can succeed."""
+    chances = tries.p_fit * tries.delivery
     price = np.divide(
-        tries.money_usd + (1 - alone) * tries.wrong_usd, alone, out=np.full_like(alone, np.inf), where=alone > 0
+        tries.money_usd + (1 - chances) * tries.wrong_usd, chances, out=np.full_like(chances, np.inf), where=chances > 0
     )
     near = [int(row) for row in np.argsort(price, kind="stable")[: NEXT_LOOKED_AT + len(order.rows)]]
     fits = _set_fit(tries, [*near, *order.rows])
@@ -107,7 +107,7 @@ def worth_of_next(tries: Tries, order: Order) -> tuple[int, float] | None:
         _, failed = _try(tries, fits, failed, row)
     best: tuple[int, float] | None = None
     for row in near:
-        if row in order.rows or alone[row] <= 0:
+        if row in order.rows or chances[row] <= 0:
             continue
         p, _ = _try(tries, fits, failed, row)
         if p <= 0:
@@ -119,7 +119,7 @@ def worth_of_next(tries: Tries, order: Order) -> tuple[int, float] | None:
 
 
 def _try(tries: Tries, fits: dict[int, float], failed: dict[int, float], row: int) -> tuple[float, dict[int, float]]:
-    """The chance that this try succeeds after the failed ones, and `failed` with this try added.
+    """The chance that this try succeeds after the failed tries, and `failed` with this try added.
 
     `failed` holds the product of (1 - q_j s_j) over the failed tries of each set.
     """
@@ -134,7 +134,7 @@ def _try(tries: Tries, fits: dict[int, float], failed: dict[int, float], row: in
 
 
 def _set_fit(tries: Tries, rows: Sequence[int]) -> dict[int, float]:
-    """The chance that each set of these rows fits: that of its likeliest tool."""
+    """The chance that each set of these rows fits, which is the chance of its likeliest tool."""
     groups = {int(tries.rivals[row]) for row in rows}
     return {group: float(tries.p_fit[tries.rivals == group].max()) for group in groups}
 
@@ -146,8 +146,8 @@ def _set_fit(tries: Tries, rows: Sequence[int]) -> dict[int, float]:
 
 @dataclass(frozen=True, slots=True)
 class OrderLines:
-    """O orders, with the empty one: `orders` (O, most) are tools, -1 beyond the last. (O,) each: the chance that the sub-task is
-    solved, and the expected payment (USD), wait (s), wrong tries, and wrong tries of tools that write."""
+    """O orders, with the empty order: `orders` (O, most) are tools, -1 beyond the last. (O,) each: the chance that the sub-task
+    is solved, and the expected payment (USD), wait (s), wrong tries, and wrong tries of tools that write."""
 
     orders: Rows
     solved: Array
@@ -157,7 +157,7 @@ class OrderLines:
     unsafe: Array
 
     def best(self, value: Array) -> tuple[int, ...]:
-        """The order of the largest value (O,), the first one in the order of its tools if several are equal."""
+        """The order of the largest value (O,). Of several equal orders the first by its tools wins."""
         tied = np.flatnonzero(value >= value.max() - EQUAL)
         return min(tuple(row for row in order if row >= 0) for order in self.orders[tied].tolist())
 
@@ -168,9 +168,9 @@ def order_lines(
     """All orders of at most `most` of K tools. `fits` (K,) is the chance that a tool's set of rivals fits, `share` the chance that one
     call succeeds if the set fits: p_fit / fits times its delivery.
 
-    >>> one, two = np.array([0.8, 0.5]), np.array([0.9, 1.0])
-    >>> found = order_lines(fits=one, share=two, price_usd=one, time_s=one, writes=one, rivals=np.array([0, 1]), most=2)
-    >>> found.orders[:, 0].tolist(), found.solved.round(2).tolist()
+    >>> fits, share = np.array([0.8, 0.5]), np.array([0.9, 1.0])
+    >>> lines = order_lines(fits=fits, share=share, price_usd=fits, time_s=fits, writes=fits, rivals=np.arange(2), most=2)
+    >>> lines.orders[:, 0].tolist(), lines.solved.round(2).tolist()
     ([-1, 0, 1, 0, 1], [0.0, 0.72, 0.5, 0.86, 0.86])
     """
     nothing = np.zeros(1)
@@ -180,16 +180,16 @@ def order_lines(
         reached = np.ones(len(orders))
         totals = [np.zeros(len(orders)) for _ in range(5)]
         for place in range(size):
-            here = orders[:, place]
-            failed = np.ones(len(orders))
+            rows = orders[:, place]
+            failure = np.ones(len(orders))
             for earlier in range(place):
-                before = orders[:, earlier]
-                failed *= np.where(rivals[before] == rivals[here], 1 - share[before], 1.0)
-            left = 1 - fits[here] + fits[here] * failed
-            still = np.divide(fits[here] * failed, left, out=np.ones_like(left), where=left > 0)
-            chance = still * share[here]
-            known = (chance, price_usd[here], time_s[here], 1 - chance, (1 - chance) * writes[here])
-            totals = [total + reached * expected for total, expected in zip(totals, known, strict=True)]
+                earlier_rows = orders[:, earlier]
+                failure *= np.where(rivals[earlier_rows] == rivals[rows], 1 - share[earlier_rows], 1.0)
+            remaining = 1 - fits[rows] + fits[rows] * failure
+            still = np.divide(fits[rows] * failure, remaining, out=np.ones_like(remaining), where=remaining > 0)
+            chance = still * share[rows]
+            figures = (chance, price_usd[rows], time_s[rows], 1 - chance, (1 - chance) * writes[rows])
+            totals = [total + reached * expected for total, expected in zip(totals, figures, strict=True)]
             reached = reached * (1 - chance)
         padded = np.pad(orders, ((0, 0), (0, most - size)), constant_values=-1)
         parts.append((padded, *totals))
@@ -203,19 +203,19 @@ def _orders(count: int, size: int) -> Rows:
 
 
 def upper_envelope(a: Array, s: Array, low: float, high: float) -> list[tuple[float, int]]:
-    """The highest of N lines a + s z in [low, high]: pairs of the z where each begins to be highest, and its row.
+    """The highest of N lines a + s z in [low, high]: pairs of the z at which a line begins to be highest, and its row.
 
     >>> upper_envelope(np.array([0.0, -1.0, -0.2]), np.array([0.0, 1.0, 0.4]), 0.0, 9.0)
     [(0.0, 0), (0.5, 2), (1.3333333333333335, 1)]
     """
     values = a + s * low
     best = int(np.lexsort((-s, -values))[0])
-    found = [(low, best)]
+    pieces = [(low, best)]
     while True:
         steeper = np.flatnonzero(s > s[best])
         meets = (a[best] - a[steeper]) / (s[steeper] - s[best])
         if not len(meets) or not meets.min() < high:
-            return found
+            return pieces
         z = max(low, float(meets.min()))
         best = int(steeper[np.lexsort((-s[steeper], meets))[0]])
-        found.append((z, best))
+        pieces.append((z, best))

@@ -1,4 +1,4 @@
-"""PA-RAG (paper 003): servers before tools, and a query that asks for several things taken apart.
+"""PA-RAG (paper 003): ranks servers before tools, and splits a query that asks for several things.
 
     S^  = servers that the cascade's first stage keeps for Q               pre-retrieval
     path(Q, S^) = simple:   Y = select(Q, cascade(Q))
@@ -6,8 +6,8 @@
 
 The paper's: the two-layer index and the cascade (`cascade`), a router of complexity that reads the query and the pre-retrieved
 servers, isolated sub-queries, a selector, aggregation with verification (`aggregation`), and its ablations as switches: w/o
-Hierarchy, Simple Only, Complex Only, w/o Reranker. Ours: the planner may be rules; the budget is in tokens; and what the paper
-names as a limitation, a check of the arguments that the chosen tools require (`arguments`), whose result is a remark on each tool.
+Hierarchy, Simple Only, Complex Only, w/o Reranker. Ours: the planner may be rules; the budget is in tokens; and a
+check of the arguments that the chosen tools require (`arguments`), which the paper names as a limitation. Its result is a remark per tool.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ from core.routers.utility import ranking
 #     Y = union over sub-queries of Y_k                          each tool once; its tokens are counted once
 #     kept: first choices of all sub-queries, then second choices and so on, as long as the budget of tokens lasts
 #
-# The paper's: union, de-duplication, and a check that the set covers what was asked without exceeding the context (its section
+# The paper's: union, de-duplication, and a check that the set covers the query without exceeding the context (its section
 # 4.5). Ours: the order in which the budget is spent, so that no sub-query's second choice drives out another's first; the check
-# names the sub-queries that are left without a tool, and those that wait for their results.
+# names the sub-queries without a tool, and the sub-queries that wait for their results.
 
 QUOTED_CHARACTERS = 60
 
 
 @dataclass(frozen=True, slots=True)
 class Aggregate:
-    """Rows of the final set, rows that the budget has taken out again, and both as stages."""
+    """Rows of the final set, rows that the budget has removed, and both as stages."""
 
     kept: tuple[int, ...]
     cut: frozenset[int]
@@ -54,25 +54,25 @@ class Aggregate:
 
 
 def aggregated(context: RoutingContext, parts: Sequence[Part], budget_tokens: int) -> Aggregate:
-    """The choices of all parts as one set of definitions of at most `budget_tokens` tokens."""
+    """Merges the choices of all parts into definitions of at most `budget_tokens` tokens."""
     union = interleaved([part.chosen for part in parts])
     tokens = context.tool_tokens
-    kept = within_budget(union, [int(tokens[row]) for row in union], budget_tokens)
-    picked = sum(len(part.chosen) for part in parts)
-    duplicates = picked - len(union)
+    kept_rows = within_budget(union, [int(tokens[row]) for row in union], budget_tokens)
+    count = sum(len(part.chosen) for part in parts)
+    duplicates = count - len(union)
     note = (
-        f"{picked} choice{'s' * (picked != 1)}{f', {duplicates} of a tool that was chosen before' if duplicates else ''}; "
-        f"{int(tokens[list(kept)].sum()):,} of {budget_tokens:,} tokens."
+        f"{count} choice{'s' * (count != 1)}{f', {duplicates} of a tool that was chosen before' if duplicates else ''}; "
+        f"{int(tokens[list(kept_rows)].sum()):,} of {budget_tokens:,} tokens."
     )
     return Aggregate(
-        kept,
-        frozenset(union) - set(kept),
-        (_verified(parts, kept), Stage("aggregation", "tools", len(kept), len(union), note)),
+        kept_rows,
+        frozenset(union) - set(kept_rows),
+        (_verified(parts, kept_rows), Stage("aggregation", "tools", len(kept_rows), len(union), note)),
     )
 
 
 def interleaved(choices: Sequence[Sequence[int]]) -> tuple[int, ...]:
-    """Every row once: all first choices in the order of the sub-queries, then all second ones.
+    """Every row once: all first choices in the order of the sub-queries, then all second choices.
 
     >>> interleaved([(4, 7), (5,), (4, 9)])
     (4, 5, 7, 9)
@@ -82,30 +82,30 @@ def interleaved(choices: Sequence[Sequence[int]]) -> tuple[int, ...]:
 
 
 def within_budget(rows: Sequence[int], tokens: Sequence[int], budget: int) -> tuple[int, ...]:
-    """The rows that fit, in their order; one that is too long is passed over, and the next may still fit.
+    """The rows that fit, in their order. A row that is too long is skipped, and the next may still fit.
 
     >>> within_budget([4, 5, 7], [60, 70, 30], 100)
     (4, 7)
     """
-    kept: list[int] = []
+    kept_rows: list[int] = []
     for row, size in zip(rows, tokens, strict=True):
         if size <= budget:
-            kept.append(row)
+            kept_rows.append(row)
             budget -= size
-    return tuple(kept)
+    return tuple(kept_rows)
 
 
-def _verified(parts: Sequence[Part], kept: Collection[int]) -> Stage:
-    without = {at for at, part in enumerate(parts) if not set(part.chosen) & set(kept)}
-    waiting = {at for at, part in enumerate(parts) if at not in without and without & set(part.sub_query.needs)}
-    notes = [f"No tool for: {_quoted(parts, without)}."] if without else ["Every sub-query has a tool."]
+def _verified(parts: Sequence[Part], kept_rows: Collection[int]) -> Stage:
+    missing = {i for i, part in enumerate(parts) if not set(part.chosen) & set(kept_rows)}
+    waiting = {i for i, part in enumerate(parts) if i not in missing and missing & set(part.sub_query.needs)}
+    notes = [f"No tool for: {_quoted(parts, missing)}."] if missing else ["Every sub-query has a tool."]
     if waiting:
         notes.append(f"Waiting for the result of one of those: {_quoted(parts, waiting)}.")
-    return Stage("verification", "sub-queries", len(parts) - len(without), len(parts), " ".join(notes))
+    return Stage("verification", "sub-queries", len(parts) - len(missing), len(parts), " ".join(notes))
 
 
-def _quoted(parts: Sequence[Part], which: Collection[int]) -> str:
-    return "; ".join(parts[at].sub_query.text[:QUOTED_CHARACTERS] for at in sorted(which))
+def _quoted(parts: Sequence[Part], indices: Collection[int]) -> str:
+    return "; ".join(parts[index].sub_query.text[:QUOTED_CHARACTERS] for index in sorted(indices))
 
 
 # PA-RAG's cascade over its two-layer index: from a text to a few servers, and from their tools to a few candidates.
@@ -117,10 +117,10 @@ def _quoted(parts: Sequence[Part], which: Collection[int]) -> str:
 # The paper's: the two layers, both stages, pruning before reranking, k = 3 and m = 10, the chain rule (its sections 3, 4.2, 4.3,
 # figures 10 to 12), a summary that a model writes (`summaries=written`). Ours: by default it is extractive, a server's own description and its tools' names, embedded
 # apart so that no window cuts it, with words in common beside them; the reranker reads a server through its best `LINES`
-# tools, for a summary hides the one tool that fits; its score counts for `rerank_share` of the whole (1 is the paper's); a
-# kept server's score counts with an exponent w (0 where only being kept counts). Without a reranker the first order stands.
+# tools, for a summary hides the tool that fits; its score counts for `rerank_share` of the whole (1 is the paper's); a
+# kept server's score counts with an exponent w (0: only being kept counts). Without a reranker the first order stands.
 #
-# A cascade is a function of its text alone: what it finds for a sub-query does not depend on the others.
+# A cascade is a function of its text alone. Its result for a sub-query does not depend on other sub-queries.
 
 TOOL_POOL = 32  # tools of the kept servers that the reranker reads
 LINES = 3  # tools through which it reads a server
@@ -151,7 +151,7 @@ class CascadeParameters(RerankingParameters, RetrievalParameters):
 
 @dataclass(frozen=True, slots=True)
 class Pruned:
-    """Stage 1 for a text: its similarities, the servers' score after reranking (S,), and which are kept (S,)."""
+    """Stage 1 for a text: its similarities, the servers' score after reranking (S,), and the mask of kept servers (S,)."""
 
     text: str
     match: Match
@@ -161,14 +161,14 @@ class Pruned:
 
 @dataclass(eq=False)
 class Cascade:
-    """Both stages over one routing context. One object serves one decision, and keeps nothing between two texts."""
+    """Both stages over one routing context. An object serves one decision and keeps nothing between two texts."""
 
     query: Query
     context: RoutingContext
     parameters: CascadeParameters
 
     def pruned(self, text: str) -> Pruned:
-        """Stage 1. A sub-query goes without the server hint, which was given for the whole query."""
+        """Stage 1. A sub-query does not use the server hint, which belongs to the whole query."""
         p, context = self.parameters, self.context
         match = self.query.match(p if text == self.query.text else p.replaced({"hint_weight": 0.0}), text)
         if p.summaries == WRITTEN:
@@ -180,10 +180,10 @@ class Cascade:
         return Pruned(text, match, score, top(score, match.servers, context.server_order, p.k))
 
     def retrieve(self, pruned: Pruned) -> Retrieved:
-        """Stage 2, within the servers that stage 1 has kept."""
+        """Stage 2, within the servers that stage 1 keeps."""
         p, context, similarity = self.parameters, self.context, pruned.match.tools
-        within = np.flatnonzero(pruned.kept[context.tool_server])
-        pool = within[top(similarity[within], similarity[within], context.tool_order[within], TOOL_POOL)]
+        rows = np.flatnonzero(pruned.kept[context.tool_server])
+        pool = rows[top(similarity[rows], similarity[rows], context.tool_order[rows], TOOL_POOL)]
         score = similarity.copy()
         score[pool] = self._reranked(pruned.text, pool, pruned.match)
         if p.hierarchy:
@@ -198,11 +198,11 @@ class Cascade:
         return np.clip(self.query.cosines_of(texts, text), 0.0, 1.0)
 
     def _reranked_servers(self, text: str, match: Match, pool: Mask) -> Floats:
-        """(S,) scores; what was not retrieved stays below what was."""
+        """(S,) scores. Retrieved servers stay above all other servers."""
         lines = _best_lines(match.tools, self.context.tool_server, pool)
-        read = np.zeros(len(match.tools))
-        read[lines] = self._reranked(text, lines, match)
-        best = best_tool(self.context, read)
+        line_scores = np.zeros(len(match.tools))
+        line_scores[lines] = self._reranked(text, lines, match)
+        best = best_tool(self.context, line_scores)
         score = SERVER_INDEX_SHARE * match.servers + (1 - SERVER_INDEX_SHARE) * best
         return np.where(pool, score, match.servers * score[pool].min(initial=1.0))
 
@@ -211,7 +211,7 @@ class Cascade:
 
 
 def functional_summary(server: Server) -> str:
-    """What a server is for, extracted from what it says: its description and its tools' names.
+    """The purpose of a server, extracted from its description and its tools' names.
 
     >>> from core.domain.catalog import Tool
     >>> functional_summary(Server("files", "Local files.", tools=(Tool("files", "readText"), Tool("files", "list"))))
@@ -222,7 +222,7 @@ def functional_summary(server: Server) -> str:
 
 
 def chain_factor(servers: Floats, exponent: float) -> Floats:
-    """(S,) in [0, 1]: each server's score as a share of the best one's, to an exponent in [0, 1].
+    """(S,) in [0, 1]: each server's score as a share of the best server's, to an exponent in [0, 1].
 
     >>> chain_factor(np.array([0.8, 0.2, 0.0]), 0.5).tolist()
     [1.0, 0.5, 0.0]
@@ -258,48 +258,48 @@ class PaRag(Router[PaRagParameters]):
 
     def decide(self, query: Query, context: RoutingContext, parameters: PaRagParameters) -> RoutingResult:
         cascade = Cascade(query, context, parameters)
-        whole = cascade.pruned(query.text)
-        sub_queries, before = _path(query, context, whole, parameters)
+        whole_result = cascade.pruned(query.text)
+        sub_queries, path_stages = _path(query, context, whole_result, parameters)
 
         def part(sub_query: SubQuery) -> Part:
-            pruned = whole if sub_query.text == whole.text else cascade.pruned(sub_query.text)
+            pruned = whole_result if sub_query.text == whole_result.text else cascade.pruned(sub_query.text)
             return selected(query, context, sub_query, pruned.match, cascade.retrieve(pruned), parameters)
 
         parts = tuple(map(part, sub_queries))
-        total = aggregated(context, parts, parameters.budget_tokens)
-        remarks = _remarks(query, context, parts, total.kept if parameters.check_arguments else ())
-        checked = (_check_stage(context, total.kept, remarks),) if parameters.check_arguments else ()
+        union = aggregated(context, parts, parameters.budget_tokens)
+        remarks = _remarks(query, context, parts, union.kept if parameters.check_arguments else ())
+        check_stages = (_check_stage(context, union.kept, remarks),) if parameters.check_arguments else ()
         result = joined_result(
-            context, parts, notes=_notes(parameters), planner=query.planner.name, before=before,
-            after=(*total.stages[:1], *checked, *total.stages[1:]), cut=total.cut,
+            context, parts, notes=_notes(parameters), planner=query.planner.name, before=path_stages,
+            after=(*union.stages[:1], *check_stages, *union.stages[1:]), cut=union.cut,
         )  # fmt: skip
-        reason = result.reason if total.kept or not total.cut else "No tool fits into the budget of tokens; raise it."
+        reason = result.reason if union.kept or not union.cut else "No tool fits into the budget of tokens; raise it."
         return replace(result, remarks=remarks, reason=reason)
 
 
 def _path(
-    query: Query, context: RoutingContext, whole: Pruned, p: PaRagParameters
+    query: Query, context: RoutingContext, whole_result: Pruned, p: PaRagParameters
 ) -> tuple[Sequence[SubQuery], tuple[Stage, ...]]:
     """The queries to look up, and the stages that say how the path was chosen."""
-    once = (SubQuery(query.text),)
-    nearest = top(whole.score, whole.match.servers, context.server_order, p.k)
+    single = (SubQuery(query.text),)
+    nearest = top(whole_result.score, whole_result.match.servers, context.server_order, p.k)
     reranking = "" if p.reranker == NONE or not p.hierarchy else ", reranked"
-    before = (
+    stages = (
         Stage(
             "pre-retrieval", "servers", int(nearest.sum()), len(nearest), f"Nearest functional summaries{reranking}."
         ),
     )
     if p.path == "simple":
-        return once, before
+        return single, stages
     if p.path == "adaptive":
         servers = context.catalog.servers
         texts = [functional_summary(servers[row]) for row in map(int, nearest.nonzero()[0])]
         complexity = query.planner.complexity(query.text, texts)
-        before = (*before, complexity_stage(complexity, query.planner.name))
+        stages = (*stages, complexity_stage(complexity, query.planner.name))
         if complexity.label == "simple":
-            return once, before
+            return single, stages
     sub_queries = query.planner.decompose(query.text, MAX_PARTS)
-    return (sub_queries if len(sub_queries) > 1 else once), before
+    return (sub_queries if len(sub_queries) > 1 else single), stages
 
 
 def _notes(p: PaRagParameters) -> RetrievalNotes:
@@ -315,17 +315,17 @@ def _notes(p: PaRagParameters) -> RetrievalNotes:
     )
 
 
-def _remarks(query: Query, context: RoutingContext, parts: Sequence[Part], kept: Sequence[int]) -> Mapping[int, str]:
+def _remarks(query: Query, context: RoutingContext, parts: Sequence[Part], rows: Sequence[int]) -> Mapping[int, str]:
     from core.planning.literals import QuestionLiterals, missing_arguments, missing_note
 
     literals = QuestionLiterals.of(query.text)
-    later = {row for part in parts if part.sub_query.needs for row in part.chosen}
+    waiting_rows = {row for part in parts if part.sub_query.needs for row in part.chosen}
     tools = context.catalog.tools
-    missing = {row: missing_arguments(tools[row].input_schema, literals) for row in kept}
-    return {row: missing_note(names, from_earlier=row in later) for row, names in missing.items() if names}
+    missing = {row: missing_arguments(tools[row].input_schema, literals) for row in rows}
+    return {row: missing_note(names, from_earlier=row in waiting_rows) for row, names in missing.items() if names}
 
 
-def _check_stage(context: RoutingContext, kept: Sequence[int], remarks: Mapping[int, str]) -> Stage:
-    listed = "; ".join(f"{context.tool_ids[row]} {remark}" for row, remark in remarks.items())
-    note = f"{listed}." if listed else "The question holds something for every required argument."
-    return Stage("argument check", "tools", len(kept), len(kept), note)
+def _check_stage(context: RoutingContext, kept_rows: Sequence[int], remarks: Mapping[int, str]) -> Stage:
+    details = "; ".join(f"{context.tool_ids[row]} {remark}" for row, remark in remarks.items())
+    note = f"{details}." if details else "The question holds something for every required argument."
+    return Stage("argument check", "tools", len(kept_rows), len(kept_rows), note)

@@ -16,7 +16,7 @@ TOOL_VIEWS, SERVER_VIEWS = (
     ("names", "full", "description", "parameters", "lexical"),
     ("profile", "summary", "best_tool", "lexical"),
 )
-FIT, VIEW_WEIGHTS = "fit", "views"  # what Sim is: the probability of fit, or the weighted views of the texts
+FIT, VIEW_WEIGHTS = "fit", "views"  # measures of similarity: probability of fit, or weighted views of the texts
 
 
 def weight_knob(default: float, symbol: str, what: str, *, label: str) -> float:
@@ -24,14 +24,14 @@ def weight_knob(default: float, symbol: str, what: str, *, label: str) -> float:
         help=f"Weight of {what}.")  # fmt: skip
 
 
-def _rate_knob(symbol: str, what: str, *, label: str) -> float:
+def _rate_knob(symbol: str, subject: str, *, label: str) -> float:
     return knob(0.15, Range(0.01, 0.99, 0.01), group=LEARNING, symbol=symbol, label=label, advanced=True,
-        help=f"Smoothing of {what}, EHRR (8).")  # fmt: skip
+        help=f"Smoothing of {subject}, EHRR (8).")  # fmt: skip
 
 
-def _prior_knob(default: float, within: Range, symbol: str, what: str, *, label: str) -> float:
-    return knob(default, within, group=LEARNING, symbol=symbol, label=label, advanced=True,
-        help=f"{what} assumed where nothing is known.")  # fmt: skip
+def _prior_knob(default: float, limits: Range, symbol: str, subject: str, *, label: str) -> float:
+    return knob(default, limits, group=LEARNING, symbol=symbol, label=label, advanced=True,
+        help=f"{subject} assumed where nothing is known.")  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class RefusingParameters(Parameters):
 
 @dataclass(frozen=True)
 class SimilarityParameters(RefusingParameters, CandidateParameters):
-    """The retrieval: by default the same for all routers, so that a comparison shows their methods and not their encoders."""
+    """The retrieval. All routers share its default, so that a comparison shows their methods and not their encoders."""
 
     similarity: str = knob(FIT, group=SIMILARITY, symbol="Sim", label="Similarity measure", choices=(FIT, VIEW_WEIGHTS),
         help="fit: the calibrated probability that a tool can do it. views: the form that the router's paper has, such as a cosine or BM25.")  # fmt: skip
@@ -56,7 +56,7 @@ class SimilarityParameters(RefusingParameters, CandidateParameters):
 
 @dataclass(frozen=True)
 class MatchingParameters(SimilarityParameters):
-    """How texts are compared: weights of the views of a tool and of a server. Weights are divided by their sum."""
+    """Weights of the views of a tool and of a server in comparisons of texts. Weights are divided by their sum."""
 
     sim_midpoint: float = knob(0.7, SHARE, group=VIEWS, symbol="Sim½", label="Middle of the scale", advanced=True,
         help="The share of the best similarity that counts as one half; 0 takes the cosine as it is, EHRR (1).")  # fmt: skip
@@ -90,7 +90,7 @@ class PlanningParameters(Parameters):
 
 @dataclass(frozen=True)
 class LearningParameters(Parameters):
-    """How outcomes become statistics (EHRR (8)) and what is assumed before the first call."""
+    """How outcomes become statistics (EHRR (8)), and the priors before the first call."""
 
     lambda_r: float = _rate_knob("λr", "success", label="Learning rate of success")
     lambda_var: float = _rate_knob("λσ", "the variance of success", label="Learning rate of the variance")

@@ -1,4 +1,4 @@
-"""Presets: named sets of parameters with one sentence each. A router takes those of a preset's values that it has.
+"""Presets: named sets of parameters with one sentence each. A router takes the values of a preset that it has parameters for.
 
 >>> from core.routers.ehrr import EhrrParameters
 >>> applied(EhrrParameters, "paper").alpha_t, applied(EhrrParameters, "balanced") == EhrrParameters()
@@ -34,7 +34,7 @@ DEFAULT_PRESET = "balanced"
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """A name for a purpose: what it is for, and what it sets."""
+    """A purpose: its title, a sentence about it, and the values that it sets."""
 
     title: str
     sentence: str
@@ -76,16 +76,16 @@ def preset(name: str) -> Preset:
 
 
 def preset_values(parameters: type[Parameters], name: str) -> dict[str, Value]:
-    """The values that a preset sets of these parameters. A preset's kappa is EHRR's: a router that counts in USD keeps its own."""
-    known = {knob.name for knob in parameters.knobs()}
-    values = {key: value for key, value in preset(name).values.items() if key in known}
-    if "worth_usd" in known:
+    """The values that a preset sets for these parameters. A preset's kappa is EHRR's. A router that counts in USD keeps its own."""
+    knob_names = {knob.name for knob in parameters.knobs()}
+    values = {key: value for key, value in preset(name).values.items() if key in knob_names}
+    if "worth_usd" in knob_names:
         values.pop("kappa", None)
     return values
 
 
 def preset_of(parameters: Parameters) -> str:
-    """The preset that these parameters equal, or "". The number of candidates does not matter.
+    """The name of the preset with these parameters, or "". The number of candidates does not matter.
 
     >>> from core.routers.ehrr import EhrrParameters
     >>> preset_of(EhrrParameters(n=10)), preset_of(EhrrParameters(alpha_t=0.5))
@@ -102,7 +102,7 @@ def applied(parameters: type[P], name: str, settings: Mapping[str, object] | Non
 
 @cache
 def _with_candidates(parameters: type[Parameters], name: str, n: Value) -> Parameters:
-    """The parameters of a preset with this number of candidates, if any. Cached: every decision calls it."""
+    """The parameters of a preset with this number of candidates, if any. Cached, because every decision calls it."""
     return applied(parameters, name, {} if n is None else {"n": n})
 
 
@@ -157,17 +157,17 @@ def to_toml(preset: PresetFile, router: str) -> str:
 def from_toml(text: str, file: str, router: str, defaults: Parameters) -> PresetFile:
     """The preset of a file for this router. Raises ParameterError with place and remedy."""
     try:
-        found: dict[str, Any] = tomllib.loads(text)
+        document: dict[str, Any] = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise _fault(file, f"it is not TOML ({error}); export a preset to see the form") from None
-    read = documents.read(_Document, found, one_line(file, LONGEST_NOTE), error=ParameterError)
-    if read.router != router:
-        raise _fault(file, f"it is for the router {read.router!r}, not {router!r}; choose that router first")
+    content = documents.read(_Document, document, one_line(file, LONGEST_NOTE), error=ParameterError)
+    if content.router != router:
+        raise _fault(file, f"it is for the router {content.router!r}, not {router!r}; choose that router first")
     try:
-        parameters = type(defaults)().replaced(read.parameters)
+        parameters = type(defaults)().replaced(content.parameters)
     except ParameterError as error:
         raise _fault(file, f"[parameters] {error}".removesuffix(".")) from None
-    return PresetFile(read.name, read.note, parameters)
+    return PresetFile(content.name, content.note, parameters)
 
 
 def read_preset(file: Path, router: str, defaults: Parameters) -> PresetFile:
@@ -192,7 +192,7 @@ def _lines(values: Mapping[str, Value]) -> list[str]:
 
 
 def _toml(value: Value) -> str:
-    """A value as TOML: its texts are written as JSON's are, but for the character that JSON leaves as it is."""
+    """A value as TOML. Texts are written as in JSON, except for a character that JSON does not escape."""
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
@@ -207,7 +207,7 @@ class SavedPresets:
     >>> from core.store import Store
     >>> presets = SavedPresets(Store(None))
     >>> presets.put("ehrr", PresetFile("mine", "for noon", ROUTERS["ehrr"].parameters(alpha_t=0.08)))
-    >>> [(one.name, one.note, one.parameters.changed()) for one in presets.of("ehrr").values()]
+    >>> [(preset.name, preset.note, preset.parameters.changed()) for preset in presets.of("ehrr").values()]
     [('mine', 'for noon', {'alpha_t': 0.08})]
     >>> presets.delete("ehrr", "mine")
     >>> presets.of("ehrr")
@@ -219,25 +219,25 @@ class SavedPresets:
         self._lock = threading.Lock()
 
     def of(self, router: str) -> Mapping[str, PresetFile]:
-        """Returns the presets of a router by name. A stored value that it no longer takes has its default."""
+        """Returns the presets of a router by name. A stored value that the router no longer takes has its default."""
         return {
             name: PresetFile(
-                name, str(one["note"]), ROUTERS[router].parameters().replaced(usable(router, one["values"]))
+                name, str(entry["note"]), ROUTERS[router].parameters().replaced(usable(router, entry["values"]))
             )
-            for name, one in self._stored(router).items()
+            for name, entry in self._stored(router).items()
         }
 
     def put(self, router: str, preset: PresetFile) -> None:
-        """Keep a preset, in place of an earlier one of its name. Raises StoreError."""
+        """Saves a preset and replaces an earlier one of its name. Raises StoreError."""
         with self._lock:
-            kept = {"note": preset.note, "values": preset.parameters.changed()}
-            self._store.set_setting(_setting(router), {**self._stored(router), preset.name: kept})
+            entry = {"note": preset.note, "values": preset.parameters.changed()}
+            self._store.set_setting(_setting(router), {**self._stored(router), preset.name: entry})
 
     def delete(self, router: str, name: str) -> None:
-        """Forget a preset, if there is one of this name. Raises StoreError."""
+        """Deletes the preset of this name, if any. Raises StoreError."""
         with self._lock:
-            left = {other: kept for other, kept in self._stored(router).items() if other != name}
-            self._store.set_setting(_setting(router), left)
+            others = {other: entry for other, entry in self._stored(router).items() if other != name}
+            self._store.set_setting(_setting(router), others)
 
     def _stored(self, router: str) -> dict[str, dict[str, Any]]:
         return cast("dict[str, dict[str, Any]]", self._store.get_setting(_setting(router), {}))
@@ -248,15 +248,15 @@ def _setting(router: str) -> str:
 
 
 def usable(router: str, stored: object) -> dict[str, Value]:
-    """Returns those of the stored values that a router still takes, none for an unknown router."""
-    found = dict[str, Value]()
+    """Returns the stored values that a router still takes, none for an unknown router."""
+    result = dict[str, Value]()
     if router not in ROUTERS:
-        return found
+        return result
     parameters = ROUTERS[router].parameters()
     for name, value in cast("dict[str, Any]", stored if isinstance(stored, dict) else {}).items():
         try:
             parameters.replaced({name: value})
         except ParameterError:
             continue
-        found[name] = value
-    return found
+        result[name] = value
+    return result

@@ -1,4 +1,4 @@
-"""Statistics from outcomes: declared figures, priors for missing ones, and every outcome folded in (EHRR (8))."""
+"""Statistics from outcomes: declared figures, priors for missing figures, and every outcome folded in (EHRR (8))."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ T = TypeVar("T", ServerStatistics, ToolStatistics)
 class StatisticsProjection:
     """Statistics of one catalog under given priors and rates. `observe` folds one outcome, `snapshot` is immutable.
 
-    With a half-life, figures fade with the time since the last call (`RunningTable`). Cancelled calls and calls that were not tried
-    change nothing here, simulated ones only `with_simulated`: then they count beside the real ones, but for the start of their process.
+    With a half-life, figures fade with the time since the last call (`RunningTable`). Cancelled and untried calls change nothing.
+    Simulated calls count only `with_simulated`, and then without their connection time.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ class StatisticsProjection:
         self._snapshot: tuple[float, Statistics] | None = None
 
     def observe(self, outcome: OutcomeEvent) -> None:
-        """Fold one outcome. Servers that the catalog no longer has are passed over."""
+        """Folds one outcome. Ignores servers that the catalog no longer has."""
         source = Source.SIMULATED if outcome.simulated else Source.MEASURED
         outcome, row = self._counted(outcome), self._catalog.server_row.get(outcome.server)
         if row is None or not teaches(outcome):
@@ -68,14 +68,14 @@ class StatisticsProjection:
         self._snapshot = None
 
     def after(self, outcome: OutcomeEvent) -> tuple[Running, Running]:
-        """The figures of its server and tool as if this outcome were folded. Nothing changes."""
+        """The figures of its server and tool as if this outcome were folded. Changes nothing."""
         outcome, at_s = self._counted(outcome), outcome.at.timestamp()
         server = self._servers.row(self._catalog.server_row[outcome.server], at_s)
         tool = self._tools.row(self._catalog.tool_row[f"{outcome.server}::{outcome.tool}"], at_s)
         if not teaches(outcome):
             return server, tool
-        rejected = outcome.kind == OutcomeKind.INVALID_ARGUMENTS
-        return server if rejected else self._after(server, outcome, outcome.connect_s), self._after(tool, outcome, None)
+        invalid = outcome.kind == OutcomeKind.INVALID_ARGUMENTS
+        return server if invalid else self._after(server, outcome, outcome.connect_s), self._after(tool, outcome, None)
 
     def _counted(self, outcome: OutcomeEvent) -> OutcomeEvent:
         return (
@@ -90,14 +90,14 @@ class StatisticsProjection:
             y=kind.success,
             latency_s=None
             if kind is OutcomeKind.NOT_CONNECTED
-            else outcome.latency_s,  # no call was made: nothing to time
+            else outcome.latency_s,  # no call was made, so there is no latency
             fail=kind.post_accept_failure,
             connect_s=connect_s,
             rates=self._rates,
         )
 
     def snapshot(self, at: datetime | None = None) -> Statistics:
-        """The statistics as arrays. With decay they depend on the time: `at`, else that of the latest outcome."""
+        """The statistics as arrays. With decay they depend on the time: `at`, else the time of the latest outcome."""
         at_s = at.timestamp() if at is not None and self.fades else self._latest_s
         if self._snapshot is None or self._snapshot[0] != at_s:
             self._snapshot = at_s, Statistics(self._server_statistics(at_s), self._tool_statistics(at_s), self._version)
@@ -109,7 +109,7 @@ class StatisticsProjection:
         return self._servers.fades or self._tools.fades
 
     def answered(self, server: str, at: datetime) -> None:
-        """A server answers again, seen without a call of a tool: what failures have taught of it and its tools ends."""
+        """Forgets the failures of a server and its tools, because it answers again, as seen without a call."""
         if self._rates.half_life_s == 0 or (row := self._catalog.server_row.get(server)) is None:
             return
         self._servers.forgive(row, at.timestamp())
@@ -125,7 +125,7 @@ class StatisticsProjection:
         return self._tools.row(row)
 
     def price_usd(self, tool_row: int) -> float:
-        """The price of one tool; NaN without one."""
+        """The price of a tool, NaN without a price."""
         return float(self._price[tool_row])
 
     def _server_statistics(self, at_s: float) -> ServerStatistics:
@@ -144,8 +144,8 @@ def _picked(kind: type[T], columns: Mapping[str, NDArray[Any]]) -> T:
 
 
 def teaches(outcome: OutcomeEvent) -> bool:
-    """Whether statistics learn from an outcome: not from simulated ones, from calls under an injected network, or from calls that the
-    operator cancelled.
+    """Whether statistics learn from an outcome. They ignore simulated calls, calls under an injected network, and calls that the operator
+    cancelled.
     """
     return not outcome.simulated and not outcome.injected and OutcomeKind(outcome.kind).counts
 
@@ -156,9 +156,9 @@ def known(value: float | None) -> bool:
 
 
 def _usable(column: Sequence[float | None] | Array) -> Array:
-    """`known` for a column: (N,), NaN for the others."""
-    found = np.array(column, dtype=np.float64)
-    return np.where((found >= 0) & (found <= LARGEST_FIGURE), found, np.nan)
+    """`known` for a column: (N,), NaN for unusable figures."""
+    values = np.array(column, dtype=np.float64)
+    return np.where((values >= 0) & (values <= LARGEST_FIGURE), values, np.nan)
 
 
 def _server_figures(catalog: Catalog) -> Array:
@@ -168,17 +168,17 @@ def _server_figures(catalog: Catalog) -> Array:
 
 
 def _tool_figures(catalog: Catalog) -> Array:
-    """(5, T) likewise: of tools success and latency alone."""
+    """(5, T) declared figures of tools: success and latency alone."""
     success, latency_s = (_usable(figures(catalog.tools, name)) for name in ("success", "latency_s"))
-    none = np.full(len(success), np.nan)
-    return np.stack([success, none, none, latency_s, none])
+    missing = np.full(len(success), np.nan)
+    return np.stack([success, missing, missing, latency_s, missing])
 
 
-def _table(declared: Array, priors: Sequence[float], rates: Rates) -> RunningTable:
-    """The running figures before any call; `priors` are those of figures that are not declared."""
-    start = np.where(np.isnan(declared), np.array(priors)[:, None], declared)
+def _table(declared_figures: Array, priors: Sequence[float], rates: Rates) -> RunningTable:
+    """The running figures before any call. `priors` stand in for undeclared figures."""
+    start = np.where(np.isnan(declared_figures), np.array(priors)[:, None], declared_figures)
     start[_CHANCES] = np.minimum(start[_CHANCES], 1.0)
-    return RunningTable(start, np.where(np.isnan(declared), Source.PRIOR, Source.DECLARED), rates=rates)
+    return RunningTable(start, np.where(np.isnan(declared_figures), Source.PRIOR, Source.DECLARED), rates=rates)
 
 
 def _prices(catalog: Catalog, overrides: Iterable[Override]) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -195,20 +195,20 @@ def _prices(catalog: Catalog, overrides: Iterable[Override]) -> tuple[np.ndarray
         target, source = (price, price_source) if edit.tool else (ask, ask_source)
         target[row], source[row] = edit.value, Source.EDITED
     median = _medians(price, np.array([len(server.tools) for server in catalog.servers], dtype=np.int64))
-    taken = np.isnan(ask) & ~np.isnan(median)
-    ask[taken], ask_source[taken] = median[taken], Source.MEDIAN
+    without_ask = np.isnan(ask) & ~np.isnan(median)
+    ask[without_ask], ask_source[without_ask] = median[without_ask], Source.MEDIAN
     return ask, ask_source, price, price_source
 
 
 def _medians(values: Array, sizes: NDArray[np.int64]) -> Array:
-    """(T,) values of S groups of `sizes`, one after the other -> (S,) the median of each without NaN; NaN of nothing.
+    """(T,) values of S groups of `sizes`, one after the other -> (S,) the median of each without NaN, NaN for an empty group.
 
     >>> _medians(np.array([3.0, 1.0, np.nan, 2.0, np.nan]), np.array([4, 0, 1])).tolist()
     [2.0, nan, nan]
     """
     group = np.repeat(np.arange(len(sizes)), sizes)[~np.isnan(values)]
-    ordered = np.append(values[~np.isnan(values)][np.lexsort((values[~np.isnan(values)], group))], np.nan)
+    sorted_values = np.append(values[~np.isnan(values)][np.lexsort((values[~np.isnan(values)], group))], np.nan)
     counts = np.bincount(group, minlength=len(sizes))
     first = np.cumsum(counts) - counts
-    middle = (ordered[first + np.maximum(counts - 1, 0) // 2] + ordered[first + counts // 2]) / 2
+    middle = (sorted_values[first + np.maximum(counts - 1, 0) // 2] + sorted_values[first + counts // 2]) / 2
     return np.where(counts > 0, middle, np.nan)

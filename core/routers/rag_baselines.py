@@ -2,7 +2,7 @@
 
     chosen = select(q, cards of the m best tools, n)
 
-The paper's: ten tools before the selector, whoever retrieved them. Ours: the selector takes at most n.
+The paper's: ten tools before the selector, for every retrieval. Ours: the selector takes at most n.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ class RetrievalParameters(PlanningParameters, MatchingParameters):
 
 
 def flat(query: Query, context: RoutingContext, text: str, p: RetrievalParameters) -> tuple[Match, Retrieved]:
-    """The m best of all tools, without a hierarchy: what all of the paper's baselines retrieve."""
+    """The m best of all tools, without a hierarchy. All of the paper's baselines retrieve so."""
     match = query.match(p, text)
     best = np.flatnonzero(top(match.tools, match.tools, context.tool_order, p.m))
     rows = best[np.lexsort((context.tool_order[best], -match.tools[best]))]
-    every = np.ones(len(context.server_names), dtype=np.bool_)
-    return match, Retrieved(best_tool(context, match.tools), match.tools, every, rows)
+    all_servers = np.ones(len(context.server_names), dtype=np.bool_)
+    return match, Retrieved(best_tool(context, match.tools), match.tools, all_servers, rows)
 
 
 def selected(
@@ -55,9 +55,9 @@ def selected(
     retrieved: Retrieved,
     p: RetrievalParameters,
 ) -> Part:
-    """What the selector takes of the retrieved tools: where it judges that none fits, the nearest unless it may refuse.
+    """The tools that the selector takes. If it judges that none fits, it takes the nearest, unless it may refuse.
 
-    Cards have the retrieval's scores in proportion, and the best of them the best cosine: what a planner's limit is set on.
+    Cards have scores in proportion to the retrieval's. The best score is the best cosine, because a planner's limit refers to it.
     """
     tools, rows = context.catalog.tools, [int(row) for row in retrieved.rows]
     cosines = query.cosines("tools", "full", sub_query.text)[rows]
@@ -65,9 +65,9 @@ def selected(
     scores = np.clip(retrieved.tools[rows] * (cosines.max(initial=0.0) / best if best > 0 else 0.0), 0.0, 1.0)
     cards = [Card(tools[row].id, full(tools[row]), float(score)) for row, score in zip(rows, scores, strict=True)]
     selection = query.planner.select(sub_query.text, cards, p.n)
-    chosen = tuple(context.catalog.tool_row[name] for name in selection.ids)
-    if chosen or p.refuse or not rows:
-        return Part(sub_query, match, retrieved, chosen, selection.reason)
+    chosen_rows = tuple(context.catalog.tool_row[name] for name in selection.ids)
+    if chosen_rows or p.refuse or not rows:
+        return Part(sub_query, match, retrieved, chosen_rows, selection.reason)
     nearest = tuple(rows[: p.n])
     return Part(sub_query, match, retrieved, nearest, f"{selection.reason} The nearest are taken all the same.")
 
@@ -82,8 +82,8 @@ def complexity_stage(complexity: Complexity, planner: str) -> Stage:
 #
 #     Y = select(Q, top-m over all tools of P(t | Q))                          P(t | Q) from Sim(e(Q), e(d_t)); m = 10
 #
-# The paper's: a flat layer, one vector for everything that is asked, ten candidates. Ours: the similarity is the mixture of views that
-# PA-RAG's tool layer has too, so that what differs between the two is the method.
+# The paper's: a flat layer, one vector for the whole question, ten candidates. Ours: the similarity is PA-RAG's mixture of
+# views in its tool layer, so that the two differ only in the method.
 
 
 class NaiveRag(Router[RetrievalParameters]):
@@ -100,9 +100,9 @@ class NaiveRag(Router[RetrievalParameters]):
 def retrieved_once(
     query: Query, context: RoutingContext, p: RetrievalParameters, before: tuple[Stage, ...] = ()
 ) -> RoutingResult:
-    """Naive RAG as a path: by itself, or where a query is simple."""
-    match, found = flat(query, context, query.text, p)
-    part = selected(query, context, SubQuery(query.text), match, found, p)
+    """Naive RAG as a path: by itself, or for a simple query."""
+    match, retrieval = flat(query, context, query.text, p)
+    part = selected(query, context, SubQuery(query.text), match, retrieval, p)
     notes = RetrievalNotes(
         "retrieval", "Flat: every server is looked into.", f"The {p.m} most similar to the whole question."
     )
@@ -115,11 +115,11 @@ def retrieved_once(
 #     for each thought (the parts of the query, at most 8):
 #         look up     top-m over all tools of P(t | context + thought)
 #         act         a tool of all that were retrieved so far: select(context + thought, cards, n)
-#         observe     context += thought and the text of the tool;  no action, or only ones that were taken before: the end
+#         observe     context += thought and the text of the tool;  no action, or only earlier actions: the end
 #
-# The paper's: the loop, flat retrieval in each step, linear accumulation of thoughts, observations and retrieved tools, and what comes
-# of it, contamination and an early end (its section 5.2). Ours: with rules the accumulated text is what is looked up, in the place of a
-# model that reads it; `memory` says how many steps back it reaches (0: each thought stands alone). Actions are not executed.
+# The paper's: the loop, flat retrieval in each step, linear accumulation of thoughts, observations and retrieved tools, and the
+# results, contamination and an early end (its section 5.2). Ours: with rules the accumulated text is looked up, in the place of a model
+# that reads it; `memory` says how many steps back it reaches (0: each thought stands alone). Actions are not executed.
 
 
 @dataclass(frozen=True)
@@ -142,18 +142,18 @@ class AgenticRag(Router[AgenticParameters]):
 def stepwise(
     query: Query, context: RoutingContext, p: AgenticParameters, before: tuple[Stage, ...] = ()
 ) -> RoutingResult:
-    """Agentic RAG as a path: by itself, or where a query is complex."""
+    """Agentic RAG as a path: by itself, or for a complex query."""
     thoughts = query.planner.decompose(query.text, MAX_PARTS)
     if len(thoughts) < 2:
         thoughts = (SubQuery(query.text),)
     steps: list[Part] = []
     for thought in thoughts:
         step = _step(query, context, p, thought, steps)
-        done = {row for earlier in steps for row in earlier.chosen}
+        taken_rows = {row for previous in steps for row in previous.chosen}
         steps.append(step)
-        if set(step.chosen) <= done:
+        if set(step.chosen) <= taken_rows:
             break
-    shown = np.unique([row for step in steps for row in step.retrieved.rows]).astype(np.int64)
+    shown_rows = np.unique([row for step in steps for row in step.retrieved.rows]).astype(np.int64)
     notes = RetrievalNotes(
         "retrieval",
         "Flat: every server is looked into.",
@@ -165,34 +165,33 @@ def stepwise(
     )  # fmt: skip
     return joined_result(
         context, steps, notes=notes, planner=query.planner.name, before=(*before, end),
-        exposure=Exposure(int(context.tool_tokens[shown].sum())),
+        exposure=Exposure(int(context.tool_tokens[shown_rows].sum())),
     )  # fmt: skip
 
 
 def _step(
-    query: Query, context: RoutingContext, p: AgenticParameters, thought: SubQuery, earlier: Sequence[Part]
+    query: Query, context: RoutingContext, p: AgenticParameters, thought: SubQuery, steps: Sequence[Part]
 ) -> Part:
-    in_context = earlier[len(earlier) - p.memory :] if 0 < p.memory < len(earlier) else earlier if p.memory else ()
-    text = "\n".join([*(_step_text(context, step) for step in in_context), thought.text])
-    match, found = flat(query, context, text, p)
-    union = np.unique(np.concatenate([found.rows, *(step.retrieved.rows for step in in_context)]))
+    memory = steps[len(steps) - p.memory :] if 0 < p.memory < len(steps) else steps if p.memory else ()
+    text = "\n".join([*(_step_text(context, step) for step in memory), thought.text])
+    match, retrieval = flat(query, context, text, p)
+    union = np.unique(np.concatenate([retrieval.rows, *(step.retrieved.rows for step in memory)]))
     rows = union[ranking(match.tools[union], match.tools[union], context.tool_order[union])]
-    pool = Retrieved(found.servers, found.tools, found.searched, rows)
+    pool = Retrieved(retrieval.servers, retrieval.tools, retrieval.searched, rows)
     part = selected(query, context, SubQuery(text, thought.needs), match, pool, p)
     return Part(thought, match, pool, part.chosen, part.reason)
 
 
 def _step_text(context: RoutingContext, step: Part) -> str:
-    observed = [full(context.catalog.tools[row]) for row in step.chosen[:1]]
-    return "\n".join([step.sub_query.text, *observed])
+    tool_texts = [full(context.catalog.tools[row]) for row in step.chosen[:1]]
+    return "\n".join([step.sub_query.text, *tool_texts])
 
 
 # Adaptive RAG, PA-RAG's third baseline: a classifier of complexity before Naive RAG and Agentic RAG.
 #
-#     Y = naive(Q) where complexity(Q) is simple, else agentic(Q)
+#     Y = naive(Q) if complexity(Q) is simple, else agentic(Q)
 #
-# The paper's: a general classifier (Jeong et al. 2024), which reads the query alone and not the servers, unlike that of
-# PA-RAG.
+# The paper's: a general classifier (Jeong et al. 2024). Unlike PA-RAG's, it reads the query alone and not the servers.
 
 
 class AdaptiveRag(Router[AgenticParameters]):
@@ -204,7 +203,7 @@ class AdaptiveRag(Router[AgenticParameters]):
 
     def decide(self, query: Query, context: RoutingContext, parameters: AgenticParameters) -> RoutingResult:
         complexity = query.planner.complexity(query.text, ())
-        before = (complexity_stage(complexity, query.planner.name),)
+        stages = (complexity_stage(complexity, query.planner.name),)
         if complexity.label == "simple":
-            return retrieved_once(query, context, parameters, before)
-        return stepwise(query, context, parameters, before)
+            return retrieved_once(query, context, parameters, stages)
+        return stepwise(query, context, parameters, stages)

@@ -42,41 +42,41 @@ def ranked_result(
     exposure: Exposure | None = None,
     no_candidate: str = "Nothing came up.",
 ) -> RoutingResult:
-    """The n best tools by score that are not dropped. Ties go by similarity, then by name.
+    """Ranks the tools that are not dropped and takes the n best. Ties go by similarity, then by name.
 
     `shortlisted` (S,) drops the tools of other servers; None lists all servers. `dropped` (T,) holds codes of `DROPS`, or `KEPT`.
     `no_candidate` is the reason if the catalog has tools and none remains.
     """
-    on_list = np.ones(len(context.server_names), dtype=np.bool_) if shortlisted is None else shortlisted
+    listed_servers = np.ones(len(context.server_names), dtype=np.bool_) if shortlisted is None else shortlisted
     codes = np.full(len(context.tool_ids), KEPT, dtype=np.int8) if dropped is None else dropped.copy()
-    codes[~on_list[context.tool_server] & (codes == KEPT)] = DROPS.index(Drop.NOT_SHORTLISTED)
-    racing = np.flatnonzero(codes == KEPT)
-    best = racing[ranking(tools.score[racing], tools.similarity[racing], context.tool_order[racing])]
+    codes[~listed_servers[context.tool_server] & (codes == KEPT)] = DROPS.index(Drop.NOT_SHORTLISTED)
+    rows = np.flatnonzero(codes == KEPT)
+    best = rows[ranking(tools.score[rows], tools.similarity[rows], context.tool_order[rows])]
     codes[best[n:]] = DROPS.index(Drop.OUTRANKED)
     rank = np.zeros(len(codes), dtype=np.int64)
     rank[best] = np.arange(1, len(best) + 1)
     candidates = tuple(int(row) for row in best[:n])
     reason = no_candidate if context.tool_ids else NO_TOOLS
-    of_servers, of_tools = estimates(context)
+    server_figures, tool_figures = estimates(context)
     return RoutingResult(
         servers=ServerTrace(
-            **columns(of_servers),
+            **columns(server_figures),
             names=context.server_names,
             similarity=servers.similarity,
             utility=servers.score,
-            posted_price_usd=np.full(len(on_list), np.nan),
+            posted_price_usd=np.full(len(listed_servers), np.nan),
             ask_usd=context.statistics.servers.ask_usd,
             rank=np.argsort(ranking(servers.score, servers.similarity, context.server_order)) + 1,
-            shortlisted=on_list,
-            accepted=on_list.copy(),
+            shortlisted=listed_servers,
+            accepted=listed_servers.copy(),
         ),
         tools=ToolTrace(
-            **columns(of_tools),
+            **columns(tool_figures),
             ids=context.tool_ids,
             server_row=context.tool_server,
             similarity=tools.similarity,
             utility=tools.score,
-            payment_usd=of_tools.price_usd,
+            payment_usd=tool_figures.price_usd,
             affordable=np.ones(len(codes), dtype=np.bool_),
             rank=rank,
             dropped=codes,
@@ -90,7 +90,7 @@ def ranked_result(
 
 
 def cosine_layers(context: RoutingContext, cosine: Floats) -> tuple[Scored, Scored]:
-    """Both layers by one cosine of each tool (T,): a server is as near as its best tool; what is shown is at least 0."""
+    """Both layers by the cosines of the tools (T,). A server scores as its best tool. Shown similarities are at least 0."""
     servers = best_tool(context, cosine)
     return Scored(np.maximum(servers, 0), servers), Scored(np.maximum(cosine, 0), cosine)
 
@@ -106,13 +106,13 @@ def top(score: Floats, similarity: Floats, order: NDArray[np.int64], count: int)
     >>> top(np.array([0.1, 0.9, 0.5]), np.zeros(3), np.arange(3), 2).tolist()
     [False, True, True]
     """
-    found = np.zeros(len(score), dtype=np.bool_)
-    found[ranking(score, similarity, order)[:count]] = True
-    return found
+    mask = np.zeros(len(score), dtype=np.bool_)
+    mask[ranking(score, similarity, order)[:count]] = True
+    return mask
 
 
 def best_tool(context: RoutingContext, scores: Floats) -> Floats:
-    """(S,) the best score among each server's tools; that of the worst tool of all for a server without tools."""
+    """(S,) the best score among each server's tools, for a server without tools the worst score of all."""
     best = np.full(len(context.server_names), scores.min(initial=0.0))
     np.maximum.at(best, context.tool_server, scores)
     return best

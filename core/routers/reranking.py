@@ -1,4 +1,4 @@
-"""Rerankers: a second, closer look at the few documents that retrieval brought up. A new one is a function and a line in `RERANKERS`."""
+"""Rerankers: a second, closer look at a few retrieved documents. A new reranker is a function and a line in `RERANKERS`."""
 
 from __future__ import annotations
 
@@ -30,28 +30,28 @@ Tokens = Callable[[Sequence[str]], Sequence[NDArray[Any]]]  # texts -> (tokens, 
 
 
 class RerankerError(WayfareError):
-    """A reranker that is not there or cannot be used."""
+    """A reranker is missing or cannot be used."""
 
 
 @dataclass(frozen=True, slots=True)
 class Documents:
-    """N texts of tools or servers; `views` holds what retrieval already knows of each, (N,) a view, any scale."""
+    """N texts of tools or servers. `views` holds retrieval's scores of them, (N,) a view, any scale."""
 
     texts: tuple[str, ...]
     views: Mapping[str, Scores] = field(default_factory=lambda: MappingProxyType({}))
 
 
 Reranker = Callable[[str, Documents, Tokens, str], Scores]
-"""Scores documents against a query, (N,) in [0, 1], higher is better; equal documents get equal scores. It has the encoder's token vectors
-and the name of a cross-encoder, which some rerankers use. Documents never influence one another's text."""
+"""Scores documents against a query, (N,) in [0, 1], higher is better. Equal documents get equal scores. It gets the encoder's token
+vectors and the name of a cross-encoder, which some rerankers use. Documents never change each other's text."""
 
 
-# A cross-encoder that the user has on disk, such as BGE-Reranker: query and document are read together by one model.
+# A cross-encoder that the user has on disk, such as BGE-Reranker: query and document are read together by a model.
 #
 #     WAYFARE_RERANKER=/path/to/bge-reranker-large        a folder, or the name of a model in the Hugging Face cache
 #
-# It is chosen by the settings and not by a parameter, because parameters travel in links and a link must not make a
-# console read a folder of the sender's choice. The model is loaded at the first question, from disk alone.
+# The settings choose it, not a parameter, because parameters travel in links and a link must not make a console read a
+# folder of the sender's choice. The model is loaded at the first question, from disk alone.
 
 # pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
 
@@ -60,18 +60,18 @@ BATCH = 32
 
 
 def cross_encoder(query: str, documents: Documents, _: Tokens, model: str) -> Scores:
-    """The model's relevance of each document, through a sigmoid. Raises RerankerError where no model is set or it cannot be loaded."""
+    """The model's relevance of each document, through a sigmoid. Raises RerankerError if no model is set or it cannot be loaded."""
     if not model:
         raise RerankerError(f"No cross-encoder is set; give {VARIABLE} a model's folder, or choose another reranker.")
     if not documents.texts:
         return np.zeros(0, dtype=np.float64)
     from torch.nn import Sigmoid
 
-    loaded: Any = _loaded(model)
-    texts = tuple(dict.fromkeys(documents.texts))  # once each: its place in a batch moves a score in the last bits
+    encoder: Any = _loaded(model)
+    texts = tuple(dict.fromkeys(documents.texts))  # each once: the place in a batch changes a score in the last bits
     pairs = [(query, text) for text in texts]
-    found = loaded.predict(pairs, batch_size=BATCH, activation_fn=Sigmoid(), show_progress_bar=False)
-    by_text = dict(zip(texts, np.asarray(found, dtype=np.float64), strict=True))
+    predictions = encoder.predict(pairs, batch_size=BATCH, activation_fn=Sigmoid(), show_progress_bar=False)
+    by_text = dict(zip(texts, np.asarray(predictions, dtype=np.float64), strict=True))
     return np.array([by_text[text] for text in documents.texts])
 
 
@@ -92,12 +92,12 @@ def _loaded(name_or_path: str) -> CrossEncoder:
     return model
 
 
-# Lexical overlap: how much of the query's words a document has, each weighed by how rare it is among the documents.
+# Lexical overlap: the share of the query's words that a document has, each weighed by its rarity among the documents.
 #
 #     score(q, d) = BM25(q, d) / the most that BM25 could give q           within the documents at hand (`core.relevance.lexical`)
 #
-# A word that all candidates share says nothing between them, and weighs next to nothing here, while over a whole catalog it
-# may be rare.
+# A word that all candidates share does not tell them apart and weighs next to nothing here, though it may be rare in the
+# whole catalog.
 
 
 def lexical_overlap(query: str, documents: Documents, *_: object) -> Scores:
@@ -119,7 +119,7 @@ K = 10
 
 
 def fusion(query: str, documents: Documents, *_: object) -> Scores:
-    """Views by rank, so that no view's scale counts.
+    """Fuses views by rank, so that no view's scale counts.
 
     >>> fusion("", Documents(("a", "b"), {"names": np.array([0.1, 0.9])})).round(3).tolist()
     [0.955, 1.0]
@@ -129,7 +129,7 @@ def fusion(query: str, documents: Documents, *_: object) -> Scores:
 
 
 def places(scores: Scores) -> NDArray[np.int64]:
-    """The number of better ones for each, (N,).
+    """The number of better scores for each score, (N,).
 
     >>> places(np.array([0.2, 0.9, 0.2])).tolist()
     [1, 0, 1]
@@ -141,7 +141,7 @@ def places(scores: Scores) -> NDArray[np.int64]:
 #
 #     score(q, d) = (1 / |q|) * sum over tokens i of q of max over tokens j of d of <e_i, e_j>          clipped at 0
 #
-# The tokens' vectors are those that the encoder makes anyway before it takes their mean (MiniLM was not trained for this).
+# The encoder computes the tokens' vectors anyway before it takes their mean (MiniLM was not trained for this).
 # As half of the score, beside the mixture of views, it finds at least as much on every set that was measured as the mixture does
 # (docs/decisions/0008-pa-rag.md). Documents are encoded once and stay in memory.
 
@@ -149,46 +149,46 @@ DECIMALS = 6  # a matrix product rounds equal rows apart in the last bits; a tie
 
 
 def late_interaction(query: str, documents: Documents, tokens: Tokens, _: str) -> Scores:
-    of_query, *of_documents = tokens((query, *documents.texts))
-    return max_sim(of_query, of_documents)
+    query_rows, *document_rows = tokens((query, *documents.texts))
+    return max_sim(query_rows, document_rows)
 
 
 def max_sim(query: NDArray[Any], documents: Sequence[NDArray[Any]]) -> Scores:
-    """(N,) in [0, 1] from (Q, D) unit rows of a query and (T_n, D) of each document; 0 where either has no token.
+    """(N,) in [0, 1] from (Q, D) unit rows of a query and (T_n, D) of each document; 0 if either has no token.
 
     >>> one, other = np.eye(2, dtype=np.float32)
     >>> max_sim(np.stack([one, other]), [np.stack([one, other]), one[None], np.zeros((0, 2))]).tolist()
     [1.0, 0.5, 0.0]
     """
     lengths = np.array([len(rows) for rows in documents], dtype=np.int64)
-    filled = lengths > 0
+    has_tokens = lengths > 0
     scores = np.zeros(len(lengths), dtype=np.float64)
-    if len(query) and filled.any():
-        starts = (np.cumsum(lengths) - lengths)[filled]
+    if len(query) and has_tokens.any():
+        starts = (np.cumsum(lengths) - lengths)[has_tokens]
         rows = np.concatenate([rows for rows in documents if len(rows)], dtype=np.float32)
         nearest = np.maximum.reduceat(rows @ query.astype(np.float32).T, starts, axis=0)
-        scores[filled] = np.clip(nearest.mean(axis=1), 0.0, 1.0)
+        scores[has_tokens] = np.clip(nearest.mean(axis=1), 0.0, 1.0)
     return scores.round(DECIMALS)
 
 
 NONE = "none"
 PLANNER = "planner"
-"""Not a reranker: the planner puts the tools in order, a language model as in the papers."""
+"""Not a reranker: the planner orders the tools, a language model in the papers."""
 RERANKERS: dict[str, Reranker] = {
     "late": late_interaction, "lexical": lexical_overlap, "fusion": fusion, "cross_encoder": cross_encoder,
 }  # fmt: skip
 
 
-# A second look at the best tools of a retrieval, for the routers that rerank a list of their own.
+# A second look at the best tools of a retrieval, for routers that rerank their own list.
 #
 #     score'(t) = (1 - w) * score(t) + w * rerank(q, t)          score and reranker in [0, 1]
 #
-# w = 1 is a reranker that decides alone, as a language model does in the papers. The offline ones of `core.routers.reranking` were not
+# w = 1 is a reranker that decides alone, as a language model does in the papers. The offline rerankers of `core.routers.reranking` were not
 # trained to judge: alone they rank worse than retrieval, as a share of the score better (figures in each router's defaults).
 
 RERANK = "reranking"
 PLANNER_ORDERS = 5
-"""The tools that a planner puts in order; the others stay behind them as retrieval has them."""
+"""The number of tools that a planner puts in order. Other tools follow in the order of retrieval."""
 
 
 @per_catalog
@@ -203,7 +203,7 @@ def reranker_knob(default: str, *, none: str) -> str:
 
 
 def rerank_share_knob(default: float, rest: str) -> float:
-    """How much the reranker's score counts; `rest` says what the remaining share is."""
+    """The weight of the reranker's score. `rest` names the remaining share."""
     return knob(default, SHARE, group=RERANK, symbol="w", label="Share of the reranker",
         help=f"Share of the reranker's score; the rest is that of {rest}")  # fmt: skip
 
@@ -226,22 +226,22 @@ def reranked(
     """(K,) scores of the given rows of tools after the second look, from their scores (K,) in [0, 1]."""
     if p.reranker == NONE or not len(rows):
         return scores
-    every = _texts(context.catalog)
-    texts = tuple(every[row] for row in map(int, rows))
+    catalog_texts = _texts(context.catalog)
+    texts = tuple(catalog_texts[row] for row in map(int, rows))
     if p.reranker == PLANNER:
-        second = _by_planner(query, text, [context.tool_ids[row] for row in map(int, rows)], texts, scores)
+        second_scores = _by_planner(query, text, [context.tool_ids[row] for row in map(int, rows)], texts, scores)
     else:
         documents = Documents(texts, {"retrieval": scores, "similarity": match.tools[rows]})
-        second = RERANKERS[p.reranker](text, documents, query.tokens, context.cross_encoder)
-    return (1 - p.rerank_share) * scores + p.rerank_share * second
+        second_scores = RERANKERS[p.reranker](text, documents, query.tokens, context.cross_encoder)
+    return (1 - p.rerank_share) * scores + p.rerank_share * second_scores
 
 
 def _by_planner(query: Query, text: str, ids: Sequence[str], texts: Sequence[str], scores: Floats) -> Floats:
-    """(K,) by the place that the planner gives to a tool: 1 for the first, 0 for a tool that it does not name."""
-    cards = [Card(*one) for one in zip(ids, texts, map(float, np.clip(scores, 0.0, 1.0)), strict=True)]
+    """(K,) scores from the planner's order: 1 for the first tool, 0 for a tool that it does not name."""
+    cards = [Card(*fields) for fields in zip(ids, texts, map(float, np.clip(scores, 0.0, 1.0)), strict=True)]
     cards.sort(key=lambda card: -card.score)
     order = query.planner.select(text, cards, PLANNER_ORDERS).ids
-    place = {name: 1 - at / len(order) for at, name in enumerate(order)}
+    place = {name: 1 - index / len(order) for index, name in enumerate(order)}
     return np.array([place.get(name, 0.0) for name in ids])
 
 

@@ -1,4 +1,4 @@
-"""Whether a tool writes, and whether a question only asks to know: a tool that writes should not answer it.
+"""Tells whether a tool writes and whether a question only asks to know. A tool that writes should not answer such a question.
 
 | a tool writes | a question asks to know |
 |---|---|
@@ -40,7 +40,7 @@ _WORD = re.compile(r"[\w']+")
 
 
 def writes(tool: Tool) -> bool:
-    """Returns whether a call of the tool changes something, as its server declares it or as its name and description say.
+    """Returns whether a call of the tool changes something, by its server's declaration or by its name and description.
 
     >>> from core.domain.catalog import ToolHints
     >>> writes(Tool("mail", "send_mail")), writes(Tool("mail", "mail", "Sends a letter.")), writes(Tool("mail", "get_sent_mail"))
@@ -60,7 +60,7 @@ def writes(tool: Tool) -> bool:
 
 @per_catalog
 def _writing_known(catalog: Catalog) -> NDArray[np.int8]:
-    """(T,) 1 for a tool that writes, 0 for one that does not, -1 for one not read yet: reading all of 100,000 takes seconds."""
+    """(T,) 1 for a tool that writes, 0 for a tool that does not, -1 for an unread tool. Reading 100,000 tools takes seconds."""
     return np.full(len(catalog.tools), -1, dtype=np.int8)
 
 
@@ -72,11 +72,11 @@ def writing_tools(catalog: Catalog, rows: Rows) -> Mask:
     >>> writing_tools(mail, np.array([1, 0])).tolist()
     [False, True]
     """
-    known = _writing_known(catalog)
-    unread: list[int] = rows[known[rows] < 0].tolist()
-    for row in unread:
-        known[row] = writes(catalog.tools[row])
-    return known[rows] == 1
+    write_flags = _writing_known(catalog)
+    unread_rows: list[int] = rows[write_flags[rows] < 0].tolist()
+    for row in unread_rows:
+        write_flags[row] = writes(catalog.tools[row])
+    return write_flags[rows] == 1
 
 
 def asks_to_know(question: str) -> bool:
@@ -88,13 +88,13 @@ def asks_to_know(question: str) -> bool:
     [False, False, False, False]
     """
     head, *parts = _PART.split(question.lower().replace("\u2019", "'"))
-    said = _WORD.findall(head)
-    if not said:
+    head_words = _WORD.findall(head)
+    if not head_words:
         return False
-    first, second = said[0], said[1] if len(said) > 1 else ""
+    first, second = head_words[0], head_words[1] if len(head_words) > 1 else ""
     if first in FOLLOWED:
-        knows = second in FOLLOWED[first]
+        asks = second in FOLLOWED[first]
     else:
-        knows = first in ASKS or (first in LOOKS and (first, second) != ("show", "that"))
-    later = (_WORD.search(part) for part in parts)
-    return knows and not any(word is not None and word[0] in DOES for word in later)
+        asks = first in ASKS or (first in LOOKS and (first, second) != ("show", "that"))
+    first_words = (_WORD.search(part) for part in parts)
+    return asks and not any(word is not None and word[0] in DOES for word in first_words)

@@ -5,8 +5,8 @@
     N(t) = network score of the tool's server, `core.network.traces`                                       (6), (7)
     S(t) = a C(t) + b N(t),   a + b = 1;   the best S wins                                                (8), (9)
 
-Modes: quality first (a > b), latency sensitive (a < b), balanced. The latencies are those of the routing context: a profile's
-traces, or those of real calls. Ours: a server without any history gets a neutral N, and the decision says so.
+Modes: quality first (a > b), latency sensitive (a < b), balanced. The latencies come from the routing context: a profile's
+traces, or real calls. Ours: a server without any history gets a neutral N, and the decision says so.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from core.routers.parameters import FIT, SHOWN, SIMILARITY, VIEW_WEIGHTS, Planni
 from core.routers.ranked_result import Floats, Mask, Scored, ranked_result, top
 from core.routers.reranking import NONE, RerankingParameters, rerank_share_knob, reranked, reranker_knob
 
-# What NetMCP's routers share: BM25 over servers, then BM25 over the tools of the best (its section IV-B).
+# The common part of NetMCP's routers: BM25 over servers, then BM25 over the tools of the best (its section IV-B).
 #
 #     S_c = the top-s servers by BM25(q, d_s)                                       NetMCP (1), (2)
 #     T_c = the top-t tools of S_c by BM25(q, d_t)                                  NetMCP (3), (4)
 #
-# Ours: a tie goes to the higher similarity of meaning, which is also what is shown beside the scores. Where a query has
-# no word in common with any text, that decides, and not the order of the catalog.
+# Ours: a tie goes to the higher similarity of meaning, which is also shown beside the scores. If a query has no word in
+# common with any text, that similarity decides, and not the order of the catalog.
 
 NO_TOOLS = "The servers that came up have no tools; raise s."
 
@@ -54,8 +54,8 @@ T = TypeVar("T", bound=TwoStageParameters)
 
 @dataclass(frozen=True, slots=True)
 class Retrieval:
-    """The text that was looked up, BM25 scores of servers (S,) and tools (T,), what was kept of both, and the similarities of
-    the query."""
+    """The text that was looked up, BM25 scores of servers (S,) and tools (T,), masks of the kept servers and tools, and the
+    similarities of the query."""
 
     text: str
     match: Match
@@ -68,7 +68,7 @@ class Retrieval:
 
 @dataclass(frozen=True, slots=True)
 class StageScores:
-    """The ranking of the kept tools: scores (T,), their description, and the stages that made them."""
+    """The ranking of the kept tools: scores (T,), their description, and the stages that computed them."""
 
     tools: Floats
     note: str
@@ -80,10 +80,10 @@ Lookup = Callable[[Query, TwoStageParameters], tuple[str, tuple[Stage, ...]]]
 
 
 class TwoStageRouter(Router[T]):
-    """Both stages for a text that is made of the query, and the n best of the tools that they keep."""
+    """Runs both stages for a text derived from the query, and takes the n best of the kept tools."""
 
     lookup: ClassVar[Lookup]
-    """Makes the text that both stages look up, and the stage that says so: `translated` or `predicted`."""
+    """Makes the text that both stages look up, and the stage that describes it: `translated` or `predicted`."""
     score = "second-stage score"
 
     def scored(self, query: Query, context: RoutingContext, found: Retrieval, parameters: T) -> StageScores:  # noqa: ARG002
@@ -91,26 +91,26 @@ class TwoStageRouter(Router[T]):
         return StageScores(found.tools, "Highest score of the second stage.")
 
     def decide(self, query: Query, context: RoutingContext, parameters: T) -> RoutingResult:
-        text, before = type(self).lookup(query, parameters)
-        found = retrieve(query, context, text, parameters)
-        scores = self.scored(query, context, found, parameters)
-        kept = int(found.kept.sum())
-        last = Stage("candidates", "tools", min(parameters.n, kept), kept, scores.note)
+        text, lookup_stages = type(self).lookup(query, parameters)
+        retrieval = retrieve(query, context, text, parameters)
+        scores = self.scored(query, context, retrieval, parameters)
+        kept_count = int(retrieval.kept.sum())
+        last = Stage("candidates", "tools", min(parameters.n, kept_count), kept_count, scores.note)
         result = ranked_result(
             context,
-            Scored(found.match.servers, found.servers),
-            Scored(found.match.tools, scores.tools),
+            Scored(retrieval.match.servers, retrieval.servers),
+            Scored(retrieval.match.tools, scores.tools),
             n=parameters.n,
-            shortlisted=found.listed,
-            dropped=_dropped(context, found),
-            stages=(*before, *found.stages, *scores.stages, last),
+            shortlisted=retrieval.listed,
+            dropped=_dropped(context, retrieval),
+            stages=(*lookup_stages, *retrieval.stages, *scores.stages, last),
             no_candidate=NO_TOOLS,
         )
         return replace(result, network_trace=scores.network_trace)
 
 
 def translated(query: Query, parameters: TwoStageParameters) -> tuple[str, tuple[Stage, ...]]:
-    """The query in words that tools are described with: a model's rewriting, or the query as it is where rules plan."""
+    """The query in the words of tool descriptions: a model's rewriting, or the unchanged query if rules plan."""
     if parameters.planner == "rules":
         return query.text, ()
     text = query.planner.rewrite(query.text)
@@ -118,13 +118,13 @@ def translated(query: Query, parameters: TwoStageParameters) -> tuple[str, tuple
 
 
 def predicted(query: Query, _: TwoStageParameters) -> tuple[str, tuple[Stage, ...]]:
-    """The description of the tool that the query wants, as the planner predicts it."""
+    """The planner's prediction of the description of the tool that the query needs."""
     text = query.planner.predict_tool(query.text)
     return text, (Stage("tool prediction", "queries", 1, 1, f"Looked up: {text}", by=query.planner.name),)
 
 
 def retrieve(query: Query, context: RoutingContext, text: str, parameters: TwoStageParameters) -> Retrieval:
-    """The two stages for a text: the query itself, or what a planner made of it."""
+    """Runs the two stages for a text: the query itself, or a planner's version of it."""
     if by_fit := parameters.similarity == FIT:
         match = query.match(SHOWN[FIT], text)
         servers, tools = match.servers, match.tools
@@ -132,20 +132,20 @@ def retrieve(query: Query, context: RoutingContext, text: str, parameters: TwoSt
         match = query.match(SHOWN[VIEW_WEIGHTS])
         servers, tools = query.bm25("servers", text), query.bm25("tools", text)
     score = "probability of fit" if by_fit else "BM25 score"
-    listed = top(servers, match.servers, context.server_order, parameters.s)
-    within = np.flatnonzero(listed[context.tool_server])
-    kept = np.zeros(len(tools), dtype=np.bool_)
-    kept[within] = top(tools[within], match.tools[within], context.tool_order[within], parameters.t)
+    shortlist = top(servers, match.servers, context.server_order, parameters.s)
+    rows = np.flatnonzero(shortlist[context.tool_server])
+    kept_tools = np.zeros(len(tools), dtype=np.bool_)
+    kept_tools[rows] = top(tools[rows], match.tools[rows], context.tool_order[rows], parameters.t)
     stages = (
-        Stage("server filter", "servers", int(listed.sum()), len(listed), f"Highest {score}, NetMCP (1), (2)."),
-        Stage("tool filter", "tools", int(kept.sum()), len(within), f"Highest {score}, NetMCP (3), (4)."),
+        Stage("server filter", "servers", int(shortlist.sum()), len(shortlist), f"Highest {score}, NetMCP (1), (2)."),
+        Stage("tool filter", "tools", int(kept_tools.sum()), len(rows), f"Highest {score}, NetMCP (3), (4)."),
     )
-    return Retrieval(text, match, servers, tools, listed, kept, stages)
+    return Retrieval(text, match, servers, tools, shortlist, kept_tools, stages)
 
 
-def _dropped(context: RoutingContext, found: Retrieval) -> NDArray[np.int8]:
-    missed = found.listed[context.tool_server] & ~found.kept
-    return np.where(missed, DROPS.index(Drop.NOT_RETRIEVED), KEPT).astype(np.int8)
+def _dropped(context: RoutingContext, retrieval: Retrieval) -> NDArray[np.int8]:
+    missed_tools = retrieval.listed[context.tool_server] & ~retrieval.kept
+    return np.where(missed_tools, DROPS.index(Drop.NOT_RETRIEVED), KEPT).astype(np.int8)
 
 
 TINY = 1e-12  # of a probability of fit: its logarithm takes the place of a BM25 score
@@ -153,14 +153,14 @@ MODES = {"quality": 0.7, "balanced": 0.5, "latency": 0.3}
 NETWORK = "network"
 
 
-def _penalty(default: float, symbol: str, what: str, *, label: str) -> float:
+def _penalty(default: float, symbol: str, cause: str, *, label: str) -> float:
     return knob(default, SHARE, group=NETWORK, symbol=symbol, label=label, advanced=True,
-        help=f"Penalty {what}, NetMCP (7).")  # fmt: skip
+        help=f"Penalty {cause}, NetMCP (7).")  # fmt: skip
 
 
 @dataclass(frozen=True)
 class SonarParameters(TwoStageParameters):
-    """PRAG's settings, what expertise weighs against the network, and how the network is judged."""
+    """PRAG's settings, the weight of expertise against the network, and the weights of the network score."""
 
     mode: str = knob("balanced", group=NETWORK, label="What counts most", choices=tuple(MODES),
         help="quality: a = 0.7, b = 0.3. balanced: both 0.5. latency: a = 0.3, b = 0.7.")  # fmt: skip
@@ -201,13 +201,13 @@ class Sonar(TwoStageRouter[SonarParameters]):
         found: Retrieval,
         parameters: SonarParameters,
     ) -> StageScores:
-        network, known = network_scores(context, parameters)
-        a, kept = parameters.expertise_weight, int(found.kept.sum())
+        network, history = network_scores(context, parameters)
+        a, count = parameters.expertise_weight, int(found.kept.sum())
         logits = np.log(np.maximum(found.tools, TINY)) if parameters.similarity == FIT else found.tools
         skill = expertise(logits, found.kept)
         scores = a * skill + (1.0 - a) * network[context.tool_server]
-        note = _network_note(known[context.tool_server[found.kept]], parameters)
-        stage = Stage("network", "tools", kept, kept, note)
+        note = _network_note(history[context.tool_server[found.kept]], parameters)
+        stage = Stage("network", "tools", count, count, note)
         return StageScores(scores, f"Highest {a:.2f} C + {1 - a:.2f} N.", (stage,), NetworkTrace(skill, network))
 
 
@@ -217,15 +217,15 @@ def expertise(scores: Floats, kept: Mask) -> Floats:
     >>> expertise(np.array([3.0, 2.0, 9.0]), np.array([True, True, False])).round(3)
     array([0.731, 0.269, 0.   ])
     """
-    found = np.zeros(len(scores))
+    shares = np.zeros(len(scores))
     if kept.any():
-        raised = np.exp(scores[kept] - scores[kept].max())
-        found[kept] = raised / raised.sum()
-    return found
+        powers = np.exp(scores[kept] - scores[kept].max())
+        shares[kept] = powers / powers.sum()
+    return shares
 
 
 def network_scores(context: RoutingContext, parameters: SonarParameters) -> tuple[Floats, Mask]:
-    """(S,) N of each server, and whether there is any history of it."""
+    """(S,) N of each server, and whether it has any history."""
     if context.network is None:
         size = len(context.server_names)
         return np.full(size, parameters.n_unknown), np.zeros(size, dtype=np.bool_)
@@ -233,12 +233,12 @@ def network_scores(context: RoutingContext, parameters: SonarParameters) -> tupl
     return network_score(recent_s, parameters.weights(), neutral=parameters.n_unknown), ~np.isnan(recent_s[:, -1])
 
 
-def _network_note(known: Mask, parameters: SonarParameters) -> str:
+def _network_note(history: Mask, parameters: SonarParameters) -> str:
     lead = f"N of each tool's server from its last {parameters.w} latencies, NetMCP (6), (7)."
-    unknown = int((~known).sum())
+    unknown = int((~history).sum())
     if not unknown:
         return lead
-    return f"{lead} No latency is known for {unknown} of {len(known)} tools: N is neutral there ({parameters.n_unknown:g})."
+    return f"{lead} No latency is known for {unknown} of {len(history)} tools: N is neutral there ({parameters.n_unknown:g})."
 
 
 # RAG, the plainest baseline of NetMCP: the query in English, BM25 in two stages, the best tool wins.
@@ -262,7 +262,7 @@ class RagBm25(TwoStageRouter[TwoStageParameters]):
 #
 #     q' = predict_tool(q);   top-s servers by BM25(q', d_s);   top-t of their tools by BM25(q', d_t);   the best wins
 #
-# The prediction (section IV-A) takes away what a question says besides: "Who founded the first luxury goods company?" asks
+# The prediction (section IV-A) removes the other words of a question: "Who founded the first luxury goods company?" asks
 # for a web search, and shares its words with tools about companies. SONAR is this with the network's state in the score.
 
 
@@ -275,7 +275,7 @@ class Prag(TwoStageRouter[TwoStageParameters]):
     lookup = staticmethod(predicted)
 
 
-# RerankRAG of NetMCP: RAG, and a second look at the tools that it kept.
+# RerankRAG of NetMCP: RAG, and a second look at the tools that it keeps.
 #
 #     T_c as RAG (BM25 in two stages);   score(t) = (1 - w) C(t) + w rerank(q, t) over T_c;   the best wins
 #     C(t) = BM25(t) / max over T_c of BM25                                                  in [0, 1]
@@ -285,7 +285,7 @@ class Prag(TwoStageRouter[TwoStageParameters]):
 
 @dataclass(frozen=True)
 class RerankRagParameters(RerankingParameters, TwoStageParameters):
-    """RAG's settings and the reranker: one that looks at meaning, since words were counted already, and decides alone."""
+    """RAG's settings and the reranker. It compares meaning, because BM25 has already counted words, and decides alone."""
 
     reranker: str = reranker_knob("fusion", none="RAG as it is")
     rerank_share: float = rerank_share_knob(1.0, "BM25. 1: the reranker decides alone, as in the paper.")

@@ -1,17 +1,17 @@
-"""Tool Attention: tools whose summary overlaps with the intent, and that the agent's state admits, get their schemas.
+"""Tool Attention: loads the schemas of tools whose summary overlaps with the intent and that the agent's state admits.
 
     ISO(q, t) = cos(e(q), e(s_t))                              s_t: name and short description, at most 60 tokens    (4), (5)
     g(t)      = [ISO(q, t) >= theta] * [state satisfies pre_t]                                                      (6)
     active    = top-k of the tools with g(t) = 1, by ISO                                                            (7)
 
-Two phases of what a model sees: phase 1, the summaries of all tools, the same at every turn and so in the prefix that a
-provider caches; phase 2, the full definitions of the active tools alone, newly put before the model. A call of any other
+A model sees two phases: phase 1, the summaries of all tools, equal at every turn and so in the prefix that a provider
+caches; phase 2, the full definitions of the active tools alone, newly put before the model. A call of any other
 tool is refused after the model has replied (`core.routers.attention`). Preconditions are declared in the catalog and checked
-against a state that the caller gives; they look at no text, so no wording gets around them.
+against the caller's state. They look at no text, so no wording evades them.
 
 The paper's: the equations, theta 0.28, k 10, the phases, the predicates. Ours: summaries are extractive; the state holds
-everything (`*`) until somebody says what it holds, so that a first query is not emptied by scopes nobody has granted; a
-server's score is that of its best tool, and its time and prices are shown without a part in the decision.
+everything (`*`) until it is set, so that a first query is not emptied by missing scopes; a server's score is its best tool's;
+time and prices are shown and do not decide.
 """
 
 from __future__ import annotations
@@ -86,62 +86,62 @@ class ToolAttention(Router[ToolAttentionParameters]):
         phase_1 = summaries(context.catalog, parameters.summary_tokens)
         by_fit = parameters.similarity == FIT
         iso = query.fit().tools if by_fit else query.cosines_of(phase_1.texts)
-        above = iso >= (parameters.least_fit if by_fit else parameters.theta)
-        remarks = _unmet(context.catalog, above, parameters.state()) if parameters.preconditions else {}
-        dropped = np.where(above, KEPT, DROPS.index(Drop.BELOW_THRESHOLD)).astype(np.int8)
-        dropped[list(remarks)] = DROPS.index(Drop.GATED)
+        above_mask = iso >= (parameters.least_fit if by_fit else parameters.theta)
+        remarks = _unmet(context.catalog, above_mask, parameters.state()) if parameters.preconditions else {}
+        drop_codes = np.where(above_mask, KEPT, DROPS.index(Drop.BELOW_THRESHOLD)).astype(np.int8)
+        drop_codes[list(remarks)] = DROPS.index(Drop.GATED)
         result = ranked_result(
             context,
             *cosine_layers(context, iso),
             n=parameters.n,
-            shortlisted=servers_of(context, above),
-            dropped=dropped,
-            no_candidate="" if KEPT in dropped else _why_none(context, iso, remarks, by_fit=by_fit),
+            shortlisted=servers_of(context, above_mask),
+            dropped=drop_codes,
+            no_candidate="" if KEPT in drop_codes else _why_none(context, iso, remarks, by_fit=by_fit),
         )
         phase_2 = int(context.tool_tokens[list(result.candidates)].sum()) if parameters.lazy_loading else 0
         return replace(
             result,
             stages=_stages(
-                phase_1, dropped, len(result.candidates), phase_2, parameters, _held_back(context, iso, remarks)
+                phase_1, drop_codes, len(result.candidates), phase_2, parameters, _held_back(context, iso, remarks)
             ),
             exposure=Exposure(exposed=phase_2, cached=phase_1.tokens),
             remarks=remarks,
         )
 
     def having_seen(self, parameters: ToolAttentionParameters, tools: Sequence[str]) -> ToolAttentionParameters:
-        """The agent's state with the outputs of these tools besides."""
+        """Adds the outputs of these tools to the agent's state."""
         state = parameters.state()
-        named = frozenset(tool for tool in tools if not re.search(r"[,\s]", tool))  # others would read as several
-        if EVERYTHING in state.outputs or not named:
+        ids = frozenset(tool for tool in tools if not re.search(r"[,\s]", tool))  # others would read as several
+        if EVERYTHING in state.outputs or not ids:
             return parameters
-        return replace(parameters, outputs=(state | AgentState(outputs=named)).texts()["outputs"])
+        return replace(parameters, outputs=(state | AgentState(outputs=ids)).texts()["outputs"])
 
     def event(self, decision: Decision) -> dict[str, Any]:
         return turn_event(decision)
 
 
-def _unmet(catalog: Catalog, above: Mask, state: AgentState) -> dict[int, str]:
+def _unmet(catalog: Catalog, above_mask: Mask, state: AgentState) -> dict[int, str]:
     """The tools that the state holds back, by row, with the preconditions that do not hold."""
-    found = {int(row): state.unmet(catalog.tools[int(row)].preconditions) for row in np.flatnonzero(above)}
-    return {row: f"it needs {' and '.join(unmet)}" for row, unmet in found.items() if unmet}
+    unmet_by_row = {int(row): state.unmet(catalog.tools[int(row)].preconditions) for row in np.flatnonzero(above_mask)}
+    return {row: f"it needs {' and '.join(unmet)}" for row, unmet in unmet_by_row.items() if unmet}
 
 
 def _stages(
-    phase_1: Pool, dropped: NDArray[np.int8], active: int, phase_2: int, p: ToolAttentionParameters, held_back: str
+    phase_1: Pool, drop_codes: NDArray[np.int8], active: int, phase_2: int, p: ToolAttentionParameters, held_back: str
 ) -> tuple[Stage, ...]:
-    tools = len(dropped)
-    below, gated = (int((dropped == DROPS.index(drop)).sum()) for drop in (Drop.BELOW_THRESHOLD, Drop.GATED))
-    above = tools - below
+    tools = len(drop_codes)
+    n_below, n_gated = (int((drop_codes == DROPS.index(drop)).sum()) for drop in (Drop.BELOW_THRESHOLD, Drop.GATED))
+    above = tools - n_below
     by_fit = p.similarity == FIT
     threshold = f"Probability of fit of at least {p.least_fit:g}." if by_fit else f"ISO of at least {p.theta:g}, (6)."
-    checked = f"State: {p.state().in_words()}.{held_back}" if p.preconditions else "Not checked."
-    loaded = f"Phase 2: {phase_2:,} tokens of full definitions." if p.lazy_loading else "No definition is loaded."
+    state_note = f"State: {p.state().in_words()}.{held_back}" if p.preconditions else "Not checked."
+    note = f"Phase 2: {phase_2:,} tokens of full definitions." if p.lazy_loading else "No definition is loaded."
     return (
         Stage("summaries", "tools", tools, tools, f"Phase 1: {phase_1.tokens:,} tokens, the same at every turn."),
         Stage("threshold", "tools", above, tools, threshold),
-        Stage("preconditions", "tools", above - gated, above, checked),
+        Stage("preconditions", "tools", above - n_gated, above, state_note),
         Stage(
-            "active set", "tools", active, above - gated, f"Top-{p.n} by {'fit' if by_fit else 'ISO'}, (7). {loaded}"
+            "active set", "tools", active, above - n_gated, f"Top-{p.n} by {'fit' if by_fit else 'ISO'}, (7). {note}"
         ),
     )
 
@@ -160,5 +160,5 @@ def _why_none(context: RoutingContext, iso: Floats, remarks: Mapping[int, str], 
     nearest = f"that of {context.tool_ids[best]} comes nearest, with {iso[best]:z.3f}"
     if not remarks:
         return f"No tool reaches the threshold; {nearest}; lower {'least_fit' if by_fit else 'theta'}."
-    gated = "the only tool" if len(remarks) == 1 else f"all {len(remarks)} tools"
-    return f"The agent's state holds back {gated} above the threshold; {context.tool_ids[best]}: {remarks[best]}."
+    tools_note = "the only tool" if len(remarks) == 1 else f"all {len(remarks)} tools"
+    return f"The agent's state holds back {tools_note} above the threshold; {context.tool_ids[best]}: {remarks[best]}."

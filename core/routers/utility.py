@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 Rows = NDArray[np.int64]
 Mask = NDArray[np.bool_]
-NONE = -1  # in rows of candidates: there are no more
+NONE = -1  # marks unused places in rows of candidates
 
 # Expected time to success: latency and reliability as one figure in seconds, EHRR (2) and the time term of (6)
 
@@ -21,7 +21,7 @@ def conservative_success(success: Array, variance: Array, *, eps: float | Array)
 
         r~_i = max(eps, r_i - sqrt(var_i))
 
-    Shapes: (S,) each. Units: probabilities. Raises ValueError where a variance is negative.
+    Shapes: (S,) each. Units: probabilities. Raises ValueError if a variance is negative.
 
     >>> conservative_success(np.array([0.9]), np.array([0.01]), eps=1e-3).round(3)
     array([0.8])
@@ -38,9 +38,9 @@ def expected_time_to_success(
 
         C_i = (G_i + L_call_i) / max(eps, (1 - pfail_i) * r~_i)
 
-    The same expression with the tool's latency and success is the time term of (6).
+    With the tool's latency and success, the expression is the time term of (6).
     Shapes: (N,) each. Units: s, s, probability, probability; result in s.
-    Raises ValueError where a time is negative.
+    Raises ValueError if a time is negative.
 
     >>> g, call, r, pfail = (np.array(x) for x in ([0.3, 0.6], [0.9, 0.6], [0.709, 0.45], [0.05, 0.20]))
     >>> expected_time_to_success(g, call, r, pfail, eps=1e-3).round(2)      # Table I
@@ -64,13 +64,13 @@ LEAST_BEST = 0.2  # of unrelated texts MiniLM says up to about this much
 
 
 def calibrated(similarity: Array, *, midpoint: float, steepness: float, least: float = LEAST_BEST) -> Array:
-    """Similarity with its contrast raised: strictly increasing in [0, 1]; midpoint 0 leaves it as it is.
+    """Similarity with its contrast raised: strictly increasing in [0, 1]. Midpoint 0 leaves it unchanged.
 
         Sim' = Sim^a / (Sim^a + m^a),   m = midpoint * max(best Sim, least)
 
     An encoder's cosines crowd into a narrow band, so that in (3) and (7) a second of waiting outweighs the whole
-    difference between a tool that fits and one that does not (docs/decisions/0002-similarity.md). What has the share
-    `midpoint` of the best counts one half; where even the best is below `least`, all of them count less. Shapes: (N,).
+    difference between fitting and unfitting tools (docs/decisions/0002-similarity.md). A similarity of `midpoint`
+    times the best counts one half. If the best is below `least`, all similarities count less. Shapes: (N,).
 
     >>> calibrated(np.array([0.1, 0.35, 0.5]), midpoint=0.7, steepness=6.0).round(2)
     array([0.  , 0.5 , 0.89])
@@ -81,8 +81,8 @@ def calibrated(similarity: Array, *, midpoint: float, steepness: float, least: f
     """
     if midpoint == 0 or not len(similarity):
         return similarity
-    raised = similarity**steepness
-    return raised / (raised + (midpoint * max(float(similarity.max()), least)) ** steepness)
+    powers = similarity**steepness
+    return powers / (powers + (midpoint * max(float(similarity.max()), least)) ** steepness)
 
 
 def utility(similarity: Array, cost_s: Array, *, alpha: float | Array) -> Array:
@@ -99,16 +99,16 @@ def utility(similarity: Array, cost_s: Array, *, alpha: float | Array) -> Array:
 
 
 def money_cost(price_usd: Array, attempt_success: Array, *, kappa: float | Array, per_attempt: bool) -> Array:
-    """The price as seconds, the second term of EHRR (6): kappa * p, or kappa * p / beta where each attempt is billed.
+    """The price as seconds, the second term of EHRR (6): kappa * p, or kappa * p / beta if each attempt is billed.
 
     Shapes: (N,) each. Units: USD per call, probability; kappa in s per USD; result in s. An unpriced tool (NaN) costs
-    0 s here: the caller shows it as unpriced, never as free.
+    0 s here. The caller shows it as unpriced, never as free.
 
     >>> money_cost(np.array([0.02, np.nan]), np.array([0.5, 0.5]), kappa=1.0, per_attempt=True)
     array([0.04, 0.  ])
     """
-    paid = np.where(np.isnan(price_usd), 0.0, price_usd)
-    return kappa * (paid / attempt_success if per_attempt else paid)
+    paid_usd = np.where(np.isnan(price_usd), 0.0, price_usd)
+    return kappa * (paid_usd / attempt_success if per_attempt else paid_usd)
 
 
 def ranking(utilities: Array, similarity: Array, name_order: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -123,7 +123,7 @@ def ranking(utilities: Array, similarity: Array, name_order: NDArray[np.int64]) 
 
 
 def highest(utilities: Array, similarity: Array, name_order: Rows, k: int | Array) -> Mask:
-    """(..., N) the k of highest utility: the first k of `ranking`, without a sort. `k` is a number or a column (P, 1).
+    """(..., N) mask of the k highest utilities: the first k of `ranking`, without a sort. `k` is a number or a column (P, 1).
 
     >>> highest(np.array([0.5, 0.7, 0.5]), np.array([0.6, 0.7, 0.9]), np.array([0, 1, 2]), 2).tolist()
     [False, True, True]
@@ -131,20 +131,20 @@ def highest(utilities: Array, similarity: Array, name_order: Rows, k: int | Arra
     count = np.minimum(np.atleast_1d(k), utilities.shape[-1]).astype(np.int64)
     descending = -utilities
     edge = at_rows(np.partition(descending, np.unique(count) - 1, axis=-1), count - 1)
-    found = descending <= edge
+    mask = descending <= edge
     count = count[..., 0]
-    for point in map(tuple, np.argwhere(np.count_nonzero(found, axis=-1) != count)):  # ties at the edge
-        own, alike = (np.broadcast_to(one, found.shape)[point] for one in (utilities, similarity))
-        first = ranking(own, alike, name_order)[: int(np.broadcast_to(count, found.shape[:-1])[point])]
-        found[point] = False
-        found[(*point, first)] = True
-    return found
+    for point in map(tuple, np.argwhere(np.count_nonzero(mask, axis=-1) != count)):  # ties at the edge
+        u, s = (np.broadcast_to(array, mask.shape)[point] for array in (utilities, similarity))
+        first = ranking(u, s, name_order)[: int(np.broadcast_to(count, mask.shape[:-1])[point])]
+        mask[point] = False
+        mask[(*point, first)] = True
+    return mask
 
 
 def best_rows(utilities: Array, similarity: Array, rows: Rows, name_order: Rows, n: int | Array) -> Rows:
     """(..., n) the n of `rows` (..., K) of highest utility, best first: the first n of `ranking`; NONE beyond.
 
-    `utilities` (..., K) are minus infinity for rows that are out of the race. `n` is a number or a column (P, 1).
+    `utilities` (..., K) are minus infinity for rows out of the race. `n` is a number or a column (P, 1).
 
     >>> best_rows(np.array([0.5, 0.7, -np.inf]), np.zeros(3), np.array([4, 5, 6]), np.arange(9), 3).tolist()
     [5, 4, -1]
@@ -153,9 +153,9 @@ def best_rows(utilities: Array, similarity: Array, rows: Rows, name_order: Rows,
     width = min(most, utilities.shape[-1])
     best: Rows = np.lexsort(np.broadcast_arrays(names, -similarity, -utilities))[..., :width]
     values: Array = at_rows(utilities, best)
-    found = np.full((*utilities.shape[:-1], most), NONE, dtype=np.int64)
-    found[..., :width] = np.where(np.isfinite(values) & (np.arange(width) < n), at_rows(rows, best), NONE)
-    return found
+    result = np.full((*utilities.shape[:-1], most), NONE, dtype=np.int64)
+    result[..., :width] = np.where(np.isfinite(values) & (np.arange(width) < n), at_rows(rows, best), NONE)
+    return result
 
 
 def at_rows(values: NDArray[Any], rows: Rows) -> Any:
@@ -163,8 +163,8 @@ def at_rows(values: NDArray[Any], rows: Rows) -> Any:
     if values.ndim == 1:
         return values[rows]
     axes = max(values.ndim, rows.ndim)
-    of_values, of_rows = ((1,) * (axes - one.ndim) + one.shape for one in (values, rows))
-    return np.take_along_axis(values.reshape(of_values), rows.reshape(of_rows), axis=-1)
+    value_shape, row_shape = ((1,) * (axes - array.ndim) + array.shape for array in (values, rows))
+    return np.take_along_axis(values.reshape(value_shape), rows.reshape(row_shape), axis=-1)
 
 
 # Headroom: how much dearer, slower or less reliable the winner may become and still win, EHRR (7) solved for each
@@ -174,8 +174,8 @@ def at_rows(values: NDArray[Any], rows: Rows) -> Any:
 class Headroom:
     """The highest price (USD), the longest latency (s) and the lowest success at which the tool keeps its lead.
 
-    None means without limit. For a tool that trails, the figures are those it would have to reach; an unreachable figure (a negative
-    price or time, a success above 1) is NaN.
+    None means no limit. For a tool that trails, they are the figures it would have to reach. An unreachable figure (a negative price
+    or time, a success above 1) is NaN.
     """
 
     price_usd: float | None
@@ -198,35 +198,35 @@ def headroom(
     eps: float,
     per_attempt: bool,
 ) -> Headroom:
-    """Each figure alone is moved until the tool's utility equals `to_beat`; the others stay. Price is also held to
-    the posted price. Units as in EHRR (6), (7).
+    """Moves each figure alone until the tool's utility equals `to_beat`. The price is also bounded by the posted
+    price. Units as in EHRR (6), (7).
 
     >>> h = headroom(similarity=0.75, fixed_s=0.3, latency_s=0.5, success=0.9, post_accept_failure=0.05, price_usd=0.002,
     ...              to_beat=0.483, posted_usd=0.0249, alpha_t=0.25, kappa=1.0, eps=1e-3, per_attempt=False)
     >>> round(h.price_usd, 4), round(h.latency_s, 3), round(h.success, 3)      # Table II: t12 against t13
     (0.0249, 0.611, 0.79)
     """
-    if alpha_t == 0:  # cost counts for nothing: similarity alone decides
+    if alpha_t == 0:  # similarity alone decides
         if similarity < to_beat:
             return Headroom(np.nan, np.nan, np.nan)
         return Headroom(_within(posted_usd, 0.0, np.inf), None, None)
     beta = max(eps, (1 - post_accept_failure) * success)
-    allowed_s = (similarity - to_beat) / alpha_t  # the cost C_ij at which the utilities are equal
+    allowed_cost_s = (similarity - to_beat) / alpha_t  # the cost C_ij at which the utilities are equal
     attempt_s = fixed_s + latency_s
     billed = 1 / beta if per_attempt else 1.0
-    left_s = allowed_s - attempt_s / beta  # for money
+    left_s = allowed_cost_s - attempt_s / beta  # for money
     price = left_s / (kappa * billed) if kappa > 0 else np.inf if left_s >= 0 else -np.inf
     money_s = kappa * price_usd
     if per_attempt:
-        attempt_s, time_left_s = attempt_s + money_s, allowed_s
+        attempt_s, time_left_s = attempt_s + money_s, allowed_cost_s
     else:
-        time_left_s = allowed_s - money_s
-    needed = attempt_s / time_left_s if time_left_s > 0 else np.inf  # the beta at which the utilities are equal
-    reachable = needed / (1 - post_accept_failure) if post_accept_failure < 1 else np.inf
+        time_left_s = allowed_cost_s - money_s
+    needed_success = attempt_s / time_left_s if time_left_s > 0 else np.inf  # the beta at which the utilities are equal
+    success_needed = needed_success / (1 - post_accept_failure) if post_accept_failure < 1 else np.inf
     return Headroom(
         price_usd=_within(min(price, posted_usd), 0.0, np.inf),
-        latency_s=_within((allowed_s - money_s * billed) * beta - fixed_s, 0.0, np.inf),
-        success=0.0 if needed <= eps else _within(reachable, 0.0, 1.0),  # 0: it leads even at the floor
+        latency_s=_within((allowed_cost_s - money_s * billed) * beta - fixed_s, 0.0, np.inf),
+        success=0.0 if needed_success <= eps else _within(success_needed, 0.0, 1.0),  # 0: it leads even at the floor
     )
 
 
@@ -236,7 +236,7 @@ def _within(value: float, low: float, high: float) -> float | None:
     return float(value) if low <= value <= high else float("nan")
 
 
-# Exploration: the success that a decision uses while it is uncertain. Ours; the paper has none
+# Exploration: the success that a decision uses while it is uncertain (ours)
 
 LEAST_CALLS = 2.0  # a figure without recent calls is as vague as after two calls
 SURE = 1e-3  # no probability counts as nearer to 0 or 1 than this
@@ -247,8 +247,8 @@ def effective_calls(calls: NDArray[np.int64], idle: NDArray[np.int64], *, rate: 
 
         n = 2 + min(calls, (2 - lambda) / lambda) * 2^(-idle / memory)
 
-    A moving average with coefficient lambda is as precise as a mean of (2 - lambda) / lambda calls, Corollary 3, however
-    many there were. `idle` counts the outcomes elsewhere since the last call: for each `memory` of them half is forgotten.
+    A moving average with coefficient lambda is as precise as a mean of (2 - lambda) / lambda calls, Corollary 3, for any
+    number of calls. `idle` counts the outcomes elsewhere since the last call. After `memory` of them half is forgotten.
     Shapes: (N,) each.
 
     >>> effective_calls(np.array([0, 1, 500, 500]), np.array([0, 0, 0, 50]), rate=0.15, memory=50).round(2).tolist()
@@ -269,7 +269,7 @@ def thompson(probability: Array, calls: Array, rng: np.random.Generator) -> Arra
 
 
 def optimistic(probability: Array, calls: Array, *, total: int, weight: float) -> Array:
-    """Each probability with a bonus where little is known: min(1, p + c sqrt(ln(1 + N) / n)), N outcomes in all.
+    """Each probability with a bonus for few calls: min(1, p + c sqrt(ln(1 + N) / n)), N outcomes in all.
 
     Shapes: (N,) each.
 

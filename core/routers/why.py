@@ -1,4 +1,4 @@
-"""Why a server or a tool ended where it did: one sentence with the numbers."""
+"""Explains the place of a server or a tool in a decision, in one sentence with the numbers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from core.routers.utility import Headroom, headroom
 
 MUCH_BETTER = 0.5  # of the best tool's probability of fit
 LOW_FIT = 0.2
-"""Below it a low fit is the main cause why a tool is not chosen."""
+"""Below this fit, the low fit is the main cause why a tool is not chosen."""
 OTHER_DROPS = {
     Drop.PRUNED: "Not offered, because it is not in the curated list",
     Drop.BELOW_THRESHOLD: "Below the threshold",
@@ -30,7 +30,7 @@ OTHER_DROPS = {
 
 
 def why(decision: Decision, name: str) -> str:
-    """One sentence about a server (by name) or a tool (by `server::tool`) of a decision. Raises UnknownNameError."""
+    """A sentence about a server (by name) or a tool (by `server::tool`) of a decision. Raises UnknownNameError."""
     if name in decision.servers.names:
         return why_server(decision, decision.servers.names.index(name))
     if name in decision.tools.ids:
@@ -39,16 +39,16 @@ def why(decision: Decision, name: str) -> str:
 
 
 IF_ANYTHING = " if anything does"
-"""p_fit is fitted to questions that some tool can do, and P(nothing fits) to as many that none can: p_fit leaves P out."""
+"""p_fit is fitted to questions that some tool can do, and P(nothing fits) also to impossible ones, so p_fit leaves P out."""
 
 
 def condition(fit: Fit) -> str:
-    """The words behind a p_fit that stands beside a P(nothing fits) of at least even odds; empty where nothing doubts it."""
+    """The words after a p_fit if P(nothing fits) is at least one half, else empty."""
     return IF_ANYTHING if fit.doubtful else ""
 
 
 def fit_sentence(fit: Fit, row: int | None = None, name: str = "") -> str:
-    """One sentence of how likely a tool fits, by row and name, and how likely nothing does.
+    """A sentence with the probability that a tool fits, by row and name, and that no tool fits.
 
     >>> from dataclasses import replace
     >>> fit = Fit(np.array([0.61]), np.array([0.61]), 0.88, np.zeros(1), {}, confidence="nothing")
@@ -65,9 +65,9 @@ def fit_sentence(fit: Fit, row: int | None = None, name: str = "") -> str:
 
 
 def fit_note(decision: Decision) -> str:
-    """One more sentence of the reason, where another tool fits much better than the winner, or better and writes: what decided instead.
+    """A sentence on why the winner won, if another tool fits much better, or fits better and writes.
 
-    Empty where the winner is about as likely to fit as any tool."""
+    Empty if the winner is about as likely to fit as any tool."""
     winner, fit = decision.winner, decision.fit
     if winner is None or fit is None or not decision.economic:
         return ""
@@ -94,7 +94,7 @@ def words_note(decision: Decision) -> str:
 
 
 def parts_note(decision: Decision) -> str:
-    """One more sentence of the reason, if the question seems to ask for several things."""
+    """A further sentence of the reason, if the question seems to ask for several things."""
     return f" The question seems to ask for {decision.parts} things, and a tool does one." if decision.parts > 1 else ""
 
 
@@ -107,7 +107,7 @@ def network_note(decision: Decision) -> str:
 
 
 def why_server(decision: Decision, row: int) -> str:
-    """One sentence about a server of a decision, and one more where its success was explored."""
+    """A sentence about a server of a decision, and a further one if its success was explored."""
     reason = _why_server(decision, decision.server_at(row))
     if decision.explored is None:
         return reason
@@ -115,7 +115,7 @@ def why_server(decision: Decision, row: int) -> str:
 
 
 def why_tool(decision: Decision, row: int) -> str:
-    """One sentence about a tool of a decision, and one more each where it writes and should not, and where its success was explored."""
+    """A sentence about a tool of a decision, with further ones if it writes but should not and if its success was explored."""
     reason = _why_tool(decision, row) + writes_note(decision, row)
     if decision.explored is None:
         return reason
@@ -126,31 +126,31 @@ AHEAD = 3
 
 
 def reasons_of_fit(decision: Decision, row: int, catalog: Catalog) -> list[tuple[str, str]]:
-    """Why the fit of a tool is high or low, by name: its words in common with the sub-task, those that its text lacks, its relevance,
-    and the tools that fit better. Empty where the fit is unknown, or the catalog does not have the tool any more."""
-    fit, now = decision.fit, catalog.tool_row.get(decision.tools.ids[row])
-    if fit is None or now is None:
+    """Why the fit of a tool is high or low, by name: its words in common with the sub-task, the missing words, its relevance, and the
+    tools that fit better. Empty if the fit is unknown or the catalog no longer has the tool."""
+    fit, catalog_row = decision.fit, catalog.tool_row.get(decision.tools.ids[row])
+    if fit is None or catalog_row is None:
         return []
-    better = [int(one) for one in np.argsort(-fit.tools, kind="stable")[:AHEAD] if fit.tools[one] > fit.tools[row]]
-    common = words_in_common(decision.query, full(catalog.tools[now]))
+    better = [int(tool) for tool in np.argsort(-fit.tools, kind="stable")[:AHEAD] if fit.tools[tool] > fit.tools[row]]
+    common = words_in_common(decision.query, full(catalog.tools[catalog_row]))
     lacking = [word for word in dict.fromkeys(terms(decision.query)) if word not in common]
     return [
         ("words in common", ", ".join(common) or "none"), ("words that its text lacks", ", ".join(lacking) or "none"),
         ("relevance", f"{float(fit.relevance[row]):.2f}, the best has {float(fit.relevance.max()):.2f}"),
-        ("ahead of it", ", ".join(f"{decision.tools.ids[one]} {units.share(float(fit.tools[one]))}" for one in better) or "nothing"),
+        ("ahead of it", ", ".join(f"{decision.tools.ids[tool]} {units.share(float(fit.tools[tool]))}" for tool in better) or "nothing"),
     ]  # fmt: skip
 
 
 def writes_note(decision: Decision, row: int) -> str:
-    """One more sentence about a tool that writes though the question asks to know, where it is a candidate or counts less."""
-    less = lessened(decision, row)
-    if not less and row not in decision.writing:
+    """A sentence about a tool that writes though the question asks to know, if it is a candidate or counts less."""
+    is_lessened = lessened(decision, row)
+    if not is_lessened and row not in decision.writing:
         return ""
-    return f" It writes, and the question asks to know{': its fit counts a fifth' if less else ''}."
+    return f" It writes, and the question asks to know{': its fit counts a fifth' if is_lessened else ''}."
 
 
 def lessened(decision: Decision, row: int) -> bool:
-    """Whether the fit of a tool counts a fifth, because it writes and the question asks to know."""
+    """Whether the fit of a tool counts a fifth because it writes and the question asks to know."""
     p, fit = decision.parameters, decision.fit
     if fit is None or not p.get("reads_first") or p.get("similarity") != FIT:
         return False
@@ -159,9 +159,9 @@ def lessened(decision: Decision, row: int) -> bool:
     )
 
 
-def _explored(how: str, used: float, estimate: float) -> str:
-    taken = "drawn as" if how == "thompson" else "taken, with a bonus, as"
-    return f"Its success was {taken} {units.share(used)}; the figures alone say {units.share(estimate)}."
+def _explored(how: str, success: float, estimate: float) -> str:
+    wording = "drawn as" if how == "thompson" else "taken, with a bonus, as"
+    return f"Its success was {wording} {units.share(success)}; the figures alone say {units.share(estimate)}."
 
 
 def _why_server(decision: Decision, server: ServerRow) -> str:
@@ -172,12 +172,12 @@ def _why_server(decision: Decision, server: ServerRow) -> str:
     place = f"{server.server} ranks {_ordinal(server.rank)} with {decision.score} {server.utility:z.3f}"
     if server.posted_price_usd is None:
         return f"{place} and is on the short-list; no auction was held."
-    asked = (
+    reason = (
         "it advertises no ask price"
         if server.ask_usd is None
         else f"its ask price of {units.price(server.ask_usd)} is within it"
     )
-    return f"{place}; offered {units.price(server.posted_price_usd)} a call it accepts, because {asked}."
+    return f"{place}; offered {units.price(server.posted_price_usd)} a call it accepts, because {reason}."
 
 
 def _why_tool(decision: Decision, row: int) -> str:
@@ -191,9 +191,9 @@ def _why_tool(decision: Decision, row: int) -> str:
             reason = _rejected(server) if dropped is Drop.REJECTED else _not_shortlisted(decision, server)
             return f"{_hardly_fits(decision, row) or 'Not considered'}: {reason}"
         case Drop.NOT_AFFORDABLE:
-            over = (tool.price_usd or 0.0) - (server.posted_price_usd or 0.0)
+            gap = (tool.price_usd or 0.0) - (server.posted_price_usd or 0.0)
             return (
-                f"Not affordable: {tool.tool} costs {units.price(tool.price_usd)} a call, {units.price(over)} more than the "
+                f"Not affordable: {tool.tool} costs {units.price(tool.price_usd)} a call, {units.price(gap)} more than the "
                 f"posted price of {units.price(server.posted_price_usd)} offered to {tool.server}."
             )
         case Drop.OUTRANKED:
@@ -202,8 +202,8 @@ def _why_tool(decision: Decision, row: int) -> str:
             return _not_worth(decision, row)
         case dropped:
             remark = decision.remarks.get(row)
-            because = f"; {remark}" if remark else ""
-            return f"{OTHER_DROPS[dropped]}: {tool.tool} has {decision.score} {tool.utility:z.3f}{because}."
+            remark_text = f"; {remark}" if remark else ""
+            return f"{OTHER_DROPS[dropped]}: {tool.tool} has {decision.score} {tool.utility:z.3f}{remark_text}."
 
 
 def _hardly_fits(decision: Decision, row: int) -> str:
@@ -217,8 +217,8 @@ def _not_worth(decision: Decision, row: int) -> str:
     """The main cause first: the fit, the reliability, the price or the time."""
     tool, remark = decision.tool_at(row), decision.remarks.get(row)
     end = f"{tool.tool} has {decision.score} {tool.utility:z.3f}{f'; {remark}' if remark else ''}."
-    if hardly := _hardly_fits(decision, row):
-        return f"{hardly}, so a try is not worth its cost: {end}"
+    if low_fit := _hardly_fits(decision, row):
+        return f"{low_fit}, so a try is not worth its cost: {end}"
     fit = "" if decision.fit is None else f" than a fit of {units.share(float(decision.fit.tools[row]))} brings"
     if tool.success < LOW_FIT:
         cause = f"one attempt succeeds with only {units.share(tool.success)}, so a result costs more{fit}"
@@ -249,19 +249,19 @@ def _kept(decision: Decision, tool: ToolRow) -> str:
 
 
 def _tried(decision: Decision, tool: ToolRow) -> str:
-    """Its place in the order of tries, which need not be that of the tries' own values."""
-    own, count = f"{decision.score} {tool.utility:z.3f}", len(decision.candidates)
+    """Its place in the order of tries, which may differ from the order of their values."""
+    score, count = f"{decision.score} {tool.utility:z.3f}", len(decision.candidates)
     if tool.rank == 1:
         if count == 1:
-            return f"Chosen: {own}, and no further try is worth its cost."
+            return f"Chosen: {score}, and no further try is worth its cost."
         second = decision.tool_at(decision.candidates[1])
-        return f"Chosen: {own}, and the order of tries that is worth most begins with it; {second.tool}, with {second.utility:z.3f}, is next."
-    before = decision.tool_at(decision.candidates[(tool.rank or count) - 2])
-    return f"Try {tool.rank} of {count}: {own}; tried where {before.tool}, with {before.utility:z.3f}, fails."
+        return f"Chosen: {score}, and the order of tries that is worth most begins with it; {second.tool}, with {second.utility:z.3f}, is next."
+    previous = decision.tool_at(decision.candidates[(tool.rank or count) - 2])
+    return f"Try {tool.rank} of {count}: {score}; tried where {previous.tool}, with {previous.utility:z.3f}, fails."
 
 
 def _outranked(decision: Decision, tool: ToolRow) -> str:
-    if tool.rank is None:  # a selector read it and took others
+    if tool.rank is None:  # a selector read it and took other tools
         return (
             f"Not selected: {tool.tool} was retrieved with {decision.score} {tool.utility:z.3f}, and others were taken."
         )
@@ -305,7 +305,7 @@ def _ordinal(n: int) -> str:
 
 
 def tool_headroom(decision: Decision, row: int) -> Headroom | None:
-    """How much worse EHRR's winner may become, or how good a feasible loser would have to be. Returns None without a rival, and where
+    """How much worse EHRR's winner may become, or how good a feasible loser would have to be. Returns None without a rival, and if
     similarity alone ranks."""
     p = EhrrParameters().replaced(decision.parameters)
     tools, servers = decision.tools, decision.servers
@@ -313,7 +313,7 @@ def tool_headroom(decision: Decision, row: int) -> Headroom | None:
     if not len(rivals) or not p.execution_signals:
         return None
     server, beta = int(tools.server_row[row]), float(tools.success[row])
-    failure, posted = float(servers.post_accept_failure[server]), float(servers.posted_price_usd[server])
+    failure, posted_usd = float(servers.post_accept_failure[server]), float(servers.posted_price_usd[server])
     return headroom(
         similarity=float(tools.similarity[row]),
         fixed_s=float(servers.fixed_s[server]),
@@ -322,7 +322,7 @@ def tool_headroom(decision: Decision, row: int) -> Headroom | None:
         post_accept_failure=failure,
         price_usd=float(np.nan_to_num(tools.price_usd[row])),
         to_beat=float(tools.utility[rivals].max()),
-        posted_usd=posted if np.isfinite(posted) else np.inf,
+        posted_usd=posted_usd if np.isfinite(posted_usd) else np.inf,
         alpha_t=p.alpha_t,
         kappa=p.kappa,
         eps=p.eps,

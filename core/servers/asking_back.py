@@ -60,7 +60,7 @@ class AskingBack:
         self._level = ""
         """The level of log messages that the server was asked for."""
         self.list_changed: Callable[[str], None] | None = None
-        """Called with "tools", "resources" or "prompts" when the server says that it lists others. None if no listener wants to know."""
+        """Called with "tools", "resources" or "prompts" when the server says that this list changed. None without a listener."""
         self.updated: Callable[[str], None] = lambda _: None
         """Called with the address of a resource in `uris` when the server says that it has changed."""
         self.uris: set[str] = set()
@@ -78,19 +78,19 @@ class AskingBack:
         async def roots(_: Any) -> Any:
             return await self._ask(mcp_types.ListRootsRequest())
 
-        asked: dict[str, tuple[str, Any]] = {
+        callbacks: dict[str, tuple[str, Any]] = {
             "sampling": ("sampling_callback", sample),
             "elicitation": ("elicitation_callback", elicit),
             "roots": ("list_roots_callback", roots),
         }
-        chosen = dict(asked[ability] for ability in sorted(self.abilities))
-        return {**chosen, "logging_callback": self._log, "message_handler": self._told}
+        options = dict(callbacks[ability] for ability in sorted(self.abilities))
+        return {**options, "logging_callback": self._log, "message_handler": self._told}
 
     async def listen(self, client: Client, opened: Callable[[], AbstractAsyncContextManager[Client]]) -> None:
-        """Waits for changes of the server's lists and of `uris`, which servers from 2026-07-28 on only tell who asks. Asks again after a
-        loss, or for other addresses, each time with what `opened` gives. A resource may have changed during a loss: this counts as a change."""
+        """Waits for changes of the server's lists and of `uris`. Servers from 2026-07-28 on report them only on request. Asks again after
+        a loss, or for other addresses, each time with a client of `opened`. After a loss all resources count as changed."""
         if client.protocol_version not in MODERN_PROTOCOL_VERSIONS:
-            for uri in tuple(self.uris):  # of a session before this one
+            for uri in tuple(self.uris):  # of an earlier session
                 with suppress(MCPError):  # the server has this resource no more
                     await _subscribed(client, uri)
                 self.updated(uri)
@@ -99,13 +99,15 @@ class AskingBack:
             return
         has = client.server_capabilities
         lists = {"tools": has.tools, "prompts": has.prompts, "resources": has.resources}
-        wanted: dict[str, Any] = {
-            f"{name}_list_changed": True for name, one in lists.items() if getattr(one, "list_changed", None)
+        filters: dict[str, Any] = {
+            f"{name}_list_changed": True
+            for name, capability in lists.items()
+            if getattr(capability, "list_changed", None)
         }
         wait_s, missed = FIRST_WAIT_S, set(self.uris)
         while True:
             self._wanted.clear()
-            uris = {**wanted, "resource_subscriptions": sorted(self.uris)}
+            uris = {**filters, "resource_subscriptions": sorted(self.uris)}
             hearing = asyncio.ensure_future(self._hear(opened, uris, missed))
             others = asyncio.ensure_future(self._wanted.wait())
             try:
@@ -120,14 +122,14 @@ class AskingBack:
                 others.cancel()
 
     async def _hear(
-        self, opened: Callable[[], AbstractAsyncContextManager[Client]], wanted: dict[str, Any], missed: set[str]
+        self, opened: Callable[[], AbstractAsyncContextManager[Client]], filters: dict[str, Any], missed: set[str]
     ) -> bool:
-        """Returns whether the server told anything until the loss. What was `missed` before counts as changed."""
-        if not any(wanted.values()):
+        """Returns whether the subscription began. The resources in `missed` count as changed."""
+        if not any(filters.values()):
             await asyncio.Event().wait()
         heard = False
         try:
-            async with opened() as asking, asking.listen(**wanted) as events:
+            async with opened() as asking, asking.listen(**filters) as events:
                 heard = True
                 while missed:
                     self.updated(missed.pop())
@@ -149,52 +151,52 @@ class AskingBack:
             self.uris.discard(uri)
             raise
 
-    async def _told(self, said: object) -> None:
-        kind = LISTS.get(type(said))
+    async def _told(self, event: object) -> None:
+        kind = LISTS.get(type(event))
         if kind is not None and self.list_changed is not None:
             self.list_changed(kind)
-        uri = said.uri if isinstance(said, ResourceUpdated) else ""
-        if isinstance(said, mcp_types.ResourceUpdatedNotification):
-            uri = str(said.params.uri)
-        if uri:  # it may be a part of what was asked for
-            for one in [one for one in sorted(self.uris, reverse=True) if uri.startswith(one)][:1]:
-                self.updated(one)
+        uri = event.uri if isinstance(event, ResourceUpdated) else ""
+        if isinstance(event, mcp_types.ResourceUpdatedNotification):
+            uri = str(event.params.uri)
+        if uri:  # it may be a part of a requested resource
+            for address in [address for address in sorted(self.uris, reverse=True) if uri.startswith(address)][:1]:
+                self.updated(address)
 
     @contextmanager
     def under_way(self, side: ClientSide | None, redact: Redact) -> Generator[None]:
         """Marks a request as in progress until the end of the block."""
-        mine = None if side is None else (side, redact)
-        self._under_way.append(mine)
+        entry = None if side is None else (side, redact)
+        self._under_way.append(entry)
         self._clients.add("" if side is None else side.client)
-        self._last = mine
-        token = _CURRENT.set(mine)
+        self._last = entry
+        token = _CURRENT.set(entry)
         try:
             yield
         finally:
             _CURRENT.reset(token)
-            self._under_way.remove(mine)
+            self._under_way.remove(entry)
             self._ended["" if side is None else side.client] = None
 
     async def set_level(self, client: Client, side: ClientSide | None) -> None:
         """Asks a server up to 2025-11-25 for the log messages that a client wants, if fewer were wanted before."""
-        wanted = "" if side is None else side.log_level
-        more = wanted and (not self._level or LEVELS.index(wanted) < LEVELS.index(self._level))
+        level = "" if side is None else side.log_level
+        more = level and (not self._level or LEVELS.index(level) < LEVELS.index(self._level))
         if (
             not more
             or client.server_capabilities.logging is None
             or client.protocol_version in MODERN_PROTOCOL_VERSIONS
         ):
             return
-        self._level = wanted
-        params = mcp_types.SetLevelRequestParams(level=cast(Any, wanted))
+        self._level = level
+        params = mcp_types.SetLevelRequestParams(level=cast(Any, level))
         with suppress(MCPError):
             await client.session.send_request(mcp_types.SetLevelRequest(params=params), mcp_types.EmptyResult, LEVEL_S)
 
     async def _ask(self, request: Any) -> Any:
-        whose = _CURRENT.get() or (self._under_way[0] if len(self._under_way) == 1 else None)
-        if whose is None:
+        current = _CURRENT.get() or (self._under_way[0] if len(self._under_way) == 1 else None)
+        if current is None:
             return mcp_types.ErrorData(code=mcp_types.INVALID_REQUEST, message="No client can be asked now")
-        side, redact = whose
+        side, redact = current
         began_s = time.perf_counter()
         side.waiting.now += 1
         try:
@@ -206,11 +208,11 @@ class AskingBack:
             side.waiting.total_s += time.perf_counter() - began_s
 
     async def _log(self, params: mcp_types.LoggingMessageNotificationParams) -> None:
-        clients = {"" if one is None else one[0].client for one in self._under_way} or self._clients
-        whose = _CURRENT.get() or (self._last if len(clients) == 1 else None)
-        if whose is None or not whose[0].log_level:  # it may belong to several, or nobody wants it
+        clients = {"" if entry is None else entry[0].client for entry in self._under_way} or self._clients
+        current = _CURRENT.get() or (self._last if len(clients) == 1 else None)
+        if current is None or not current[0].log_level:  # it may belong to several clients, or no client wants it
             return
-        side, redact = whose
+        side, redact = current
         if _CURRENT.get() is None and any(name != side.client for name in self._ended):
             return  # it may belong to another client's call that has just ended
         if LEVELS.index(params.level) >= LEVELS.index(side.log_level):
@@ -234,7 +236,7 @@ async def called(
     limit_s, arguments = call.timeout_s, dict(call.arguments)
     if side is None or not side.asked_between:
         return await client.call_tool(call.tool, arguments, limit_s, progress, meta=meta)
-    given = await client.session.call_tool(
+    result = await client.session.call_tool(
         call.tool,
         arguments,
         limit_s,
@@ -244,8 +246,8 @@ async def called(
         request_state=side.answers.get("request_state"),
         allow_input_required=True,
     )
-    if isinstance(given, mcp_types.InputRequiredResult):
+    if isinstance(result, mcp_types.InputRequiredResult):
         _, redact = _CURRENT.get() or (side, str)
-        side.questions.append(without_secrets(given, redact))
+        side.questions.append(without_secrets(result, redact))
         return mcp_types.CallToolResult(content=[])
-    return given
+    return result

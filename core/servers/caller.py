@@ -143,7 +143,7 @@ class McpCaller:
                 owner=session_owner(),
             )
         except tuple(error for error, _, _ in _ENDINGS) as error:
-            kind, text = next((kind, text) for one, kind, text in _ENDINGS if isinstance(error, one))
+            kind, text = next((kind, text) for error_type, kind, text in _ENDINGS if isinstance(error, error_type))
             text = text.format(tool=call.tool, error=error)
             if isinstance(error, MCPError) and error.code == INVALID_PARAMS:
                 kind = OutcomeKind.INVALID_ARGUMENTS
@@ -166,8 +166,8 @@ class McpCaller:
         result: mcp_types.CallToolResult | None = None,
         connect_s: float | None = None,
     ) -> Outcome:
-        """Returns the outcome, with a note on the state of its server in the result as well as in the error. An error may quote what was
-        sent, so all known secrets in it are masked."""
+        """Returns the outcome, with a note on the state of its server in the result as well as in the error. An error may quote the
+        request, so all known secrets in it are masked."""
         lease, note = work.lease, self._note(work)
         if note:
             error = f"{error} {note}" if error else ""
@@ -177,8 +177,8 @@ class McpCaller:
         content = () if result is None else tuple(map(decode_block, result.content))
         if kind is not OutcomeKind.OK:
             content = tuple(replace(block, text=self._shown(block.text)) for block in content)
-        marked = result is not None and bool((result.meta or {}).get(SIMULATED_MARK))
-        simulated = lease is not None and (marked or lease.session.simulated)
+        has_mark = result is not None and bool((result.meta or {}).get(SIMULATED_MARK))
+        simulated = lease is not None and (has_mark or lease.session.simulated)
         return Outcome(
             call=work.call,
             kind=kind,
@@ -211,7 +211,7 @@ class McpCaller:
 
 @dataclass
 class _Attempt:
-    """The part of an attempt that runs in the pool's event loop: it makes the call and measures it."""
+    """The part of an attempt that runs in the pool's event loop. It makes the call and measures it."""
 
     call: ToolCall
     started_at: datetime

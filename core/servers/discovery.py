@@ -53,7 +53,7 @@ T = TypeVar("T")
 PARALLEL = 8
 MAX_DESCRIPTION_CHARS, MAX_NAME_CHARS = 2000, 200
 DECLARED = ("price_usd", "latency_s", "success", "tier", "tier_reason", "preconditions", "requests")
-"""Fields of a tool that no server lists: the catalog's declarations stay."""
+"""Fields of a tool that no server lists. The catalog's declarations stay."""
 
 
 def discover(
@@ -70,15 +70,15 @@ def _discover_one(pool: SessionPool, catalog: str, limit_s: float, server: Serve
         key = ServerId(catalog, server.name)
         connection = _reachable(key, server.connection)
         if missing := pool.vault.missing(key, connection):
-            waits = f"Server {server.name} needs a value for {', '.join(missing)}; enter it to connect."
-            return Discovery(server.name, server, waits)
+            problem = f"Server {server.name} needs a value for {', '.join(missing)}; enter it to connect."
+            return Discovery(server.name, server, problem)
         lease, info, words, tools, odd = pool.use(key, connection, _listing, limit_s=limit_s, listing=True)
         secrets = pool.vault.in_results  # the listing will be stored
         tools = [result_without_secrets(tool, secrets) for tool in tools]
         odd = [text_without_secrets(phrase, secrets) for phrase in odd]
-        found, refused = described(server, tools, info, text_without_secrets(words, secrets), odd)
-        found = replace(found, virtual=server.virtual or lease.session.simulated)
-        return Discovery(server.name, found, "", lease.connect_s, refused)
+        listed_server, refusals = described(server, tools, info, text_without_secrets(words, secrets), odd)
+        listed_server = replace(listed_server, virtual=server.virtual or lease.session.simulated)
+        return Discovery(server.name, listed_server, "", lease.connect_s, refusals)
     except UnauthorizedError as error:
         return Discovery(server.name, server, pool.vault.redact(str(error)), unauthorized=True)
     except Exception as error:  # noqa: BLE001  any error of the SDK is reported for this server alone
@@ -106,51 +106,51 @@ def described(
     instructions: str,
     odd: Iterable[str] = (),
 ) -> tuple[Server, tuple[str, ...]]:
-    """Returns the server with the tools that it listed, and a sentence for each tool that was refused: one whose name is
-    taken, empty, too long, or has control characters, or that `odd` has. Tools that the configuration switches off are left
+    """Returns the server with the tools that it listed, and a sentence for each refused tool. The name of a refused tool is
+    taken, empty or too long, or has control characters, or the tool is in `odd`. Tools that the configuration switches off are left
     out. The server's own description and title fill in if the catalog has none.
     """
     declared = {tool.name: tool for tool in server.tools}
-    found: dict[str, Tool] = {}
+    accepted_tools: dict[str, Tool] = {}
     notes = [f"Server {server.name} lists {phrase}." for phrase in odd]
-    refused = [note for note in notes if note.endswith(f"{WHOLE}.")]
+    refusals = [note for note in notes if note.endswith(f"{WHOLE}.")]
     for listed_tool in tools:
         name = listed_tool.name
         unseen = any(unicodedata.category(letter) in {"Cc", "Cf"} for letter in name[:MAX_NAME_CHARS])
         if unseen or not 0 < len(name) <= MAX_NAME_CHARS:
-            refused.append(f"Server {server.name} lists a tool with an unusable name: {name[:MAX_NAME_CHARS]!r}.")
-        elif name in found:
-            refused.append(f"Server {server.name} lists two tools named {name}; the first one was taken.")
+            refusals.append(f"Server {server.name} lists a tool with an unusable name: {name[:MAX_NAME_CHARS]!r}.")
+        elif name in accepted_tools:
+            refusals.append(f"Server {server.name} lists two tools named {name}; the first one was taken.")
         elif server.connection is None or server.connection.allows(name):
-            found[name] = tool = decode_tool(server.name, listed_tool)
+            accepted_tools[name] = tool = decode_tool(server.name, listed_tool)
             if name in declared:
-                found[name] = replace(tool, **{field: getattr(declared[name], field) for field in DECLARED})
+                accepted_tools[name] = replace(tool, **{field: getattr(declared[name], field) for field in DECLARED})
             if too_large(tool.input_schema) or too_large(tool.output_schema):
                 notes.append(
                     f"Server {server.name} lists the tool {name} with a schema that {TOO_LARGE}: it is not checked."
                 )
     own_words = (info.description if info is not None else None) or instructions
-    made = replace(
+    new_server = replace(
         server,
-        tools=tuple(found.values()),
+        tools=tuple(accepted_tools.values()),
         title=server.title or (info.title if info is not None else None) or "",
         description=server.description if server.description.strip() else own_words.strip()[:MAX_DESCRIPTION_CHARS],
-        odd=tuple(dict.fromkeys((*notes, *refused))),
+        odd=tuple(dict.fromkeys((*notes, *refusals))),
     )
-    return made, tuple(refused)
+    return new_server, tuple(refusals)
 
 
 async def sent(session: ClientSession, method: str, params: Any) -> Any:
     """Returns the answer to one request; the server's questions may come in its place. Raises MCPError."""
-    asked_before = {name: getattr(params, name, None) for name in ("input_responses", "request_state")}
+    answers = {name: getattr(params, name, None) for name in ("input_responses", "request_state")}
     match params:
         case mcp_types.ReadResourceRequestParams():
-            return await session.read_resource(params.uri, **asked_before, allow_input_required=True)
+            return await session.read_resource(params.uri, **answers, allow_input_required=True)
         case mcp_types.GetPromptRequestParams():
-            return await session.get_prompt(params.name, params.arguments, **asked_before, allow_input_required=True)
+            return await session.get_prompt(params.name, params.arguments, **answers, allow_input_required=True)
         case mcp_types.CompleteRequestParams():
-            given = None if params.context is None else params.context.arguments
-            return await session.complete(params.ref, params.argument.model_dump(), given)
+            arguments = None if params.context is None else params.context.arguments
+            return await session.complete(params.ref, params.argument.model_dump(), arguments)
         case _:
             lists = {RESOURCES: session.list_resources, TEMPLATES: session.list_resource_templates}
             return await {**lists, PROMPTS: session.list_prompts, TOOLS: session.list_tools}[method](params=params)
@@ -178,12 +178,12 @@ def list_of(pool: SessionPool, server: ServerId, connection: Connection, method:
         def page(cursor: str | None) -> Awaitable[Any]:
             return sent(lease.client.session, method, mcp_types.PaginatedRequestParams(cursor=cursor))
 
-        found, odd = await all_pages(page, ITEMS[method])
+        entries, odd = await all_pages(page, ITEMS[method])
         for phrase in odd:
             _log.info("Server %s lists %s.", server.server, pool.vault.redact(phrase))
-        return found
+        return entries
 
-    return [without_secrets(one, pool.vault.redact) for one in _used(pool, server, connection, work, limit_s)]
+    return [without_secrets(entry, pool.vault.redact) for entry in _used(pool, server, connection, work, limit_s)]
 
 
 def answer_of(
@@ -234,10 +234,10 @@ def read_resource(
         return tuple((await lease.client.read_resource(uri)).contents)
 
     try:
-        found = pool.use(server, connection, work, limit_s=limit_s, owner=session_owner())
+        contents = pool.use(server, connection, work, limit_s=limit_s, owner=session_owner())
     except MCPError as error:
         raise WayfareError(f"{server.server} does not give {uri}: {pool.vault.redact(str(error))}") from None
-    return tuple(result_without_secrets(one, pool.vault.in_results) for one in found)
+    return tuple(result_without_secrets(content, pool.vault.in_results) for content in contents)
 
 
 class OwnSession:
@@ -264,7 +264,7 @@ class OwnSession:
         return (await self._client.list_tools()).tools
 
     def listen(self, **wanted: Any) -> AbstractAsyncContextManager[Subscription]:
-        """Yields what the server tells of changes. Raises the errors of the transport, SubscriptionLost."""
+        """Yields the server's notices of changes. Raises the errors of the transport, SubscriptionLost."""
         return self._client.listen(**wanted)
 
     async def call(

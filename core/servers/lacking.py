@@ -1,4 +1,4 @@
-"""What a server lacks before anything can be sent to it, and where a person gives that."""
+"""The values and sign-ins that a server lacks, and the places where a person gives them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from core.servers.secrets import SecretVault, names_in, personal_names
 
 
 def lack(vault: SecretVault, server: ServerId, connection: Connection) -> str:
-    """Returns what a person has to give first, as a sentence, or ""."""
+    """Returns a sentence about the value or sign-in that is needed first, or ""."""
     if missing := vault.missing(server, connection):
         return f"Server {server.server} needs a value for {', '.join(missing)}. {how_to_enter(server, missing[0])}"
     lacks = lacks_sign_in(vault, server, connection)
@@ -19,7 +19,7 @@ def lack(vault: SecretVault, server: ServerId, connection: Connection) -> str:
 
 
 def lacks_sign_in(vault: SecretVault, server: ServerId, connection: Connection) -> bool:
-    """Whether a person without a sign-in needs one: to a server over HTTP without secrets, or with a shared sign-in."""
+    """Whether a person lacks a sign-in to a server over HTTP that has no secrets, or has a shared sign-in."""
     if not server.person or not may_sign_in(connection) or vault.grant(server) is not None:
         return False
     return not personal_names(server, connection) or vault.grant(server._replace(person="")) is not None
@@ -57,7 +57,7 @@ def _how(server: ServerId, words: Iterable[str], does: str) -> str:
     command = shlex.join(["wayfare", *words, "--catalog", server.catalog])
     if not server.person:
         return f"The operator {does} on the Catalog page, or with `{command}`."
-    own = f"`{command} --for {shlex.quote(server.person)}`"
+    own_command = f"`{command} --for {shlex.quote(server.person)}`"
     if server.person == ANONYMOUS:
-        return f"Each client {does} for itself, and a request without a token is none: give it a token, or the operator {does} with {own}."
-    return f"Each person {does}: {server.person} on the Catalog page, or the operator for {server.person} with {own}."
+        return f"Each client {does} for itself, and a request without a token is none: give it a token, or the operator {does} with {own_command}."
+    return f"Each person {does}: {server.person} on the Catalog page, or the operator for {server.person} with {own_command}."

@@ -24,7 +24,7 @@ _loading = threading.Lock()
 
 
 def load_protocol() -> None:
-    """Imports the protocol's packages, one thread at a time: two threads that import them at once find half-loaded
+    """Imports the protocol's packages, one thread at a time, because two threads that import them at once find half-loaded
     modules and fail. Call it before importing modules of this room that need them."""
     with _loading:
         import_module("core.servers.caller")  # and with it the pool

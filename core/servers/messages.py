@@ -61,7 +61,7 @@ class AnswerLimit:
     max_bytes: int = MAX_ANSWER_BYTES
 
     def broken_by(self, size_bytes: int, containers: int) -> str:
-        """Returns which limit is broken, its value and what to do, or "".
+        """Returns the broken limit, its value and advice, or "".
 
         >>> AnswerLimit(5_000_000).broken_by(5_000_001, 0)
         'The answer has more than 5 MB, which is the limit: ask for less at once, or raise WAYFARE_MAX_ANSWER_MB.'
@@ -78,7 +78,7 @@ class AnswerLimit:
 
 
 def containers(message: bytes) -> int:
-    """Returns an upper bound of the lists and objects in a JSON text: brackets inside texts count, too."""
+    """Returns an upper bound of the lists and objects in a JSON text. Brackets inside texts count, too."""
     return message.count(b"{") + message.count(b"[")
 
 
@@ -103,10 +103,10 @@ def message_of(raw: bytes, asked: RequestId | None = None) -> JSONRPCMessage:
         document = _document(raw)
     except ValueError as error:
         head = raw[:END_BYTES]
-        answered = None if b'"method"' in top_level(head) else answered_id(head, raw[-END_BYTES:])
-        if (answered := answered if asked is None else asked) is None:
+        request_id = None if b'"method"' in top_level(head) else answered_id(head, raw[-END_BYTES:])
+        if (request_id := request_id if asked is None else asked) is None:
             raise
-        return failed(answered, f"{UNREADABLE}: {error}.")
+        return failed(request_id, f"{UNREADABLE}: {error}.")
     return _message(document, asked)
 
 
@@ -120,13 +120,13 @@ def failed(answered: RequestId, reason: str) -> JSONRPCError:
 
 def top_level(head: bytes) -> bytes:
     """Returns the beginning of a message up to its first list or inner object."""
-    begun = _TOP_LEVEL.match(head)
-    return b"" if begun is None else begun[0]
+    match = _TOP_LEVEL.match(head)
+    return b"" if match is None else match[0]
 
 
 def answered_id(head: bytes, tail: bytes) -> RequestId | None:
-    found = _ID.search(top_level(head)) or _LAST_ID.search(tail)
-    return None if found is None or b'"jsonrpc"' not in head + tail else from_json(found[1])
+    match = _ID.search(top_level(head)) or _LAST_ID.search(tail)
+    return None if match is None or b'"jsonrpc"' not in head + tail else from_json(match[1])
 
 
 def _document(raw: bytes) -> Any:
@@ -138,9 +138,9 @@ def _document(raw: bytes) -> Any:
         pass
     try:
         text = raw.decode("utf-8-sig", "replace")
-        begun = None if text.lstrip().startswith(("{", "[{")) else _BEGUN.search(text)
+        match = None if text.lstrip().startswith(("{", "[{")) else _BEGUN.search(text)
         document, _ = json.JSONDecoder(strict=False).raw_decode(
-            text.lstrip() if begun is None else text[begun.start() :]
+            text.lstrip() if match is None else text[match.start() :]
         )
         text = json.dumps(document, ensure_ascii=False)
         return from_json(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
@@ -149,36 +149,40 @@ def _document(raw: bytes) -> Any:
         raise ValueError("it is nested too deep" if deep else f"it is not JSON ({error})") from None
 
 
-def _message(document: Any, asked: RequestId | None) -> JSONRPCMessage:
+def _message(document: Any, known_id: RequestId | None) -> JSONRPCMessage:
     if isinstance(document, list):  # a batch: the other messages in it are dropped
-        batch = cast("list[dict[str, Any]]", [one for one in cast("list[Any]", document) if isinstance(one, dict)])
-        document = next((one for one in batch if "method" not in one), batch[0] if len(batch) == 1 else None)
-    known = cast("dict[str, Any]", document) if isinstance(document, dict) else {}
-    given = known.get("id") if asked is None else asked
-    answered = cast("RequestId | None", int(given) if isinstance(given, float) and given.is_integer() else given)
-    answers = asked is not None or "jsonrpc" in known or known.keys() in ({"id", "result"}, {"id", "error"})
-    if "method" in known or answered is None or not answers:
+        batch = cast(
+            "list[dict[str, Any]]", [message for message in cast("list[Any]", document) if isinstance(message, dict)]
+        )
+        document = next(
+            (message for message in batch if "method" not in message), batch[0] if len(batch) == 1 else None
+        )
+    fields = cast("dict[str, Any]", document) if isinstance(document, dict) else {}
+    raw_id = fields.get("id") if known_id is None else known_id
+    request_id = cast("RequestId | None", int(raw_id) if isinstance(raw_id, float) and raw_id.is_integer() else raw_id)
+    is_answer = known_id is not None or "jsonrpc" in fields or fields.keys() in ({"id", "result"}, {"id", "error"})
+    if "method" in fields or request_id is None or not is_answer:
         return jsonrpc_message_adapter.validate_python(document, by_name=False)
-    result, error = known.get("result"), known.get("error")
+    result, error = fields.get("result"), fields.get("error")
     if isinstance(result, dict) and not error:
-        return JSONRPCResponse(jsonrpc="2.0", id=answered, result=cast("dict[str, Any]", result))
+        return JSONRPCResponse(jsonrpc="2.0", id=request_id, result=cast("dict[str, Any]", result))
     if error is not None:
-        return JSONRPCError(jsonrpc="2.0", id=answered, error=_error(error))
+        return JSONRPCError(jsonrpc="2.0", id=request_id, error=_error(error))
     form = "null" if result is None else "a list" if isinstance(result, list) else "no object"
-    lack = f"its result is {form}" if "result" in known else "it has neither a result nor an error"
-    return failed(answered, f"{UNREADABLE}: {lack}.")
+    lack = f"its result is {form}" if "result" in fields else "it has neither a result nor an error"
+    return failed(request_id, f"{UNREADABLE}: {lack}.")
 
 
-def _error(given: Any) -> ErrorData:
-    known = cast("dict[str, Any]", given) if isinstance(given, dict) else {"message": given}
-    code, message = known.get("code"), known.get("message")
+def _error(error: Any) -> ErrorData:
+    fields = cast("dict[str, Any]", error) if isinstance(error, dict) else {"message": error}
+    code, message = fields.get("code"), fields.get("message")
     if not isinstance(message, str) or not message:
-        message = json.dumps(given, ensure_ascii=False)
+        message = json.dumps(error, ensure_ascii=False)
     elif code is not None and type(code) is not int:
         message = f"{message} ({code})"
     if type(code) is not int or code in _OF_THE_SDK:
         code = INTERNAL_ERROR
-    return ErrorData(code=code, message=message, data=known.get("data"))
+    return ErrorData(code=code, message=message, data=fields.get("data"))
 
 
 EVENTS = "text/event-stream"
@@ -193,10 +197,10 @@ _LINE_END = re.compile(rb"\r\n|\n|\r")
 
 @dataclass
 class Refused:
-    """The latest 401, or 403 for lack of a scope, that a request was answered with; `challenged` is None without one. `for_now`: the token could not be renewed.
+    """The latest 401, or 403 for lack of a scope. `challenged` is None without either. `for_now` means that the token could not be renewed.
 
-    `status` is that of the latest answer over HTTP, or 0; `session` says that its request named a session; `retry_s` is the
-    time after which the server wants to be asked again.
+    `status` is the status of the latest answer over HTTP, or 0. `session` is true if its request named a session. `retry_s`
+    is the time that the server asks us to wait.
     """
 
     challenged: bool | None = None
@@ -208,7 +212,7 @@ class Refused:
 
 
 REFUSED: ContextVar[Refused | None] = ContextVar("REFUSED", default=None)
-"""Where a request notes how it was refused. The transports send each message in the context of its sender."""
+"""A request notes its refusal here. The transports send each message in the context of its sender."""
 
 
 class TooLargeError(httpx2.SSEError, httpx2.StreamError):
@@ -221,10 +225,10 @@ async def unchanged(text: bytes) -> bytes:
 
 
 class Body(httpx2.AsyncByteStream):
-    """Replaces the body of a response that is about to be read. Texts go through `repair`: each event of a stream of events, else the whole.
+    """Replaces the body of a response that is about to be read. `repair` gets each event of a stream of events, else the whole text.
 
-    The limit applies to each text. Beyond it TooLargeError is raised, or, if it is known which request was `asked`, its call ends with that
-    error. A compressed body is refused.
+    The limit applies to each text. A longer text raises TooLargeError, or ends the call of the request `asked` with that error. A
+    compressed body is refused.
     """
 
     def __init__(
@@ -255,25 +259,25 @@ class Body(httpx2.AsyncByteStream):
         await self._body.aclose()
 
     async def _texts(self) -> AsyncIterator[tuple[bytes, bool]]:
-        """Yields each whole event, and what the body ends with. Raises TooLargeError."""
+        """Yields each whole event, and the rest of the body. Raises TooLargeError."""
         if self._compressed:
             raise TooLargeError(COMPRESSED)
-        pieces, seam, size, found = list[bytes](), b"", 0, 0
+        pieces, seam, size, brackets = list[bytes](), b"", 0, 0
         async for piece in self._body:
             pieces.append(piece)
             seam = seam[-2:] + piece  # the end of an event may be cut in two
-            size, found = size + len(piece), found + containers(piece)
+            size, brackets = size + len(piece), brackets + containers(piece)
             if self._events and any(end in seam for end in _ENDS):
                 *events, seam = _EVENT_END.split(b"".join(pieces))
                 for event in events:
                     self._check(len(event), containers(event))
                     yield event, True
-                pieces, size, found = [seam], len(seam), containers(seam)
-            self._check(size, found)
+                pieces, size, brackets = [seam], len(seam), containers(seam)
+            self._check(size, brackets)
         yield b"".join(pieces), False
 
-    def _check(self, size: int, found: int) -> None:
-        if reason := self._limit.broken_by(size, found):
+    def _check(self, size: int, brackets: int) -> None:
+        if reason := self._limit.broken_by(size, brackets):
             raise TooLargeError(reason)
 
     async def _repaired_event(self, event: bytes) -> bytes:
@@ -289,47 +293,47 @@ class Body(httpx2.AsyncByteStream):
 async def heard(response: httpx2.Response, limit: AnswerLimit, tell: Tell | None = None) -> None:
     """Bounds and repairs the body of a response that is about to be read, and notes its status. The error of a refused
     request goes to `tell`, if the SDK would tell its call nothing."""
-    await response.request.aread()  # that of a redirected request is a stream
+    await response.request.aread()  # the body of a redirected request is a stream
     request, status = response.request, response.status_code
-    sent: dict[str, Any] = from_json(request.content) if request.method == "POST" else {}
-    asked: RequestId | None = sent.get("id") if "method" in sent else None
-    noted = REFUSED.get()
-    if noted is not None and asked is not None:
-        noted.status, noted.session = status, MCP_SESSION_ID in request.headers
-        noted.retry_s = _retry_s(response.headers.get("retry-after", ""))
+    message: dict[str, Any] = from_json(request.content) if request.method == "POST" else {}
+    request_id: RequestId | None = message.get("id") if "method" in message else None
+    note = REFUSED.get()
+    if note is not None and request_id is not None:
+        note.status, note.session = status, MCP_SESSION_ID in request.headers
+        note.retry_s = _retry_s(response.headers.get("retry-after", ""))
     readable = response.headers.get("content-type", "").lower().startswith(("application/json", EVENTS))
     other = tell is None and not readable and status < 300 and status != 202  # it answers, and not in JSON
-    if asked is None or (status < 400 and not other):
+    if request_id is None or (status < 400 and not other):
 
         async def repaired(text: bytes) -> bytes:
             with suppress(ValueError):  # the text answers no call
-                return await read(lambda raw: dumped(message_of(raw, asked)), text)
+                return await read(lambda raw: dumped(message_of(raw, request_id)), text)
             return text
 
-        Body(response, limit, repaired, asked)
+        Body(response, limit, repaired, request_id)
         return
     response.headers["content-type"] = "application/json"
     refusal = f"HTTP {status} {response.reason_phrase}{' without JSON' if other else ''}"
-    Body(response, limit, partial(_refused, asked, refusal), asked)
+    Body(response, limit, partial(_refused, request_id, refusal), request_id)
     if tell is not None:
         await tell(SessionMessage(message_of(await response.aread())))
         response.status_code = 202  # the SDK would send no further message
 
 
-def _retry_s(wanted: str) -> float | None:
-    if re.fullmatch(r"\d{1,9}", wanted):
-        return float(wanted)
+def _retry_s(header: str) -> float | None:
+    if re.fullmatch(r"\d{1,9}", header):
+        return float(header)
     with suppress(ValueError, TypeError):  # the latter for a date without a zone
-        return max(0.0, (parsedate_to_datetime(wanted) - datetime.now(UTC)).total_seconds())
+        return max(0.0, (parsedate_to_datetime(header) - datetime.now(UTC)).total_seconds())
     return None
 
 
-async def _refused(asked: RequestId, status: str, whole: bytes) -> bytes:
-    """Returns the answer to a request that was refused or answered in another form: the server's own, or an error with its status and words."""
+async def _refused(request_id: RequestId, status: str, body: bytes) -> bytes:
+    """Returns the server's own answer to a refused request, or an error with its status and words."""
     answer: JSONRPCMessage | None = None
     with suppress(ValueError):
-        document: Any = from_json(whole)
+        document: Any = from_json(body)
         if isinstance(document, dict) and "jsonrpc" in document and ("error" in document or "result" in document):
-            answer = message_of(whole, asked)
-    words = "" if whole.lstrip().startswith(b"<") else one_line(whole.decode(errors="replace"), 300)
-    return dumped(answer or failed(asked, f"{status}: {words}" if words else status))
+            answer = message_of(body, request_id)
+    words = "" if body.lstrip().startswith(b"<") else one_line(body.decode(errors="replace"), 300)
+    return dumped(answer or failed(request_id, f"{status}: {words}" if words else status))

@@ -1,6 +1,6 @@
-"""OAuth on the requests of calls: the token of an operator's sign-in, its renewal, and what a 401 says.
+"""OAuth on the requests of calls: the token of an operator's sign-in, its renewal, and the error for a 401.
 
-Nothing here begins a sign-in. The grant that a person's sign-in left is in the vault.
+Nothing here begins a sign-in. A person's sign-in puts the grant into the vault.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _log = logging.getLogger(__name__)
 
 
 def kept_grant(vault: SecretVault, server: ServerId) -> Grant | None:
-    """Returns the grant of a server for whatever address it is, or None. Its tokens are masked from then on."""
+    """Returns the grant of a server for any address, or None. Its tokens are masked from then on."""
     text = vault.grant(server)
     if text is None:
         return None
@@ -62,18 +62,18 @@ class ServerGrant:
         grant = self.read()
         if grant is None or grant.token is None:
             return ""
-        known = grant.token.access_token
-        if known != refused and not grant.ends_soon:
-            return known
+        current = grant.token.access_token
+        if current != refused and not grant.ends_soon:
+            return current
         # in a thread that no cancelled call ends: a new refresh token must be kept
-        return await asyncio.to_thread(self._renewed, known)
+        return await asyncio.to_thread(self._renewed, current)
 
     def _renewed(self, old: str) -> str:
         with self._vault.renewing(self.server):
             grant = self.read()
             if grant is None or grant.token is None:
                 return ""
-            if grant.token.access_token == old:  # nobody has renewed it meanwhile
+            if grant.token.access_token == old:  # no other thread has renewed it
                 grant = self._kept(asyncio.run(renewal(grant)), old)
             return "" if grant.token is None else grant.token.access_token
 
@@ -95,11 +95,11 @@ class ServerGrant:
                 self.keep(grant.refused("the server refuses a new token"))
 
     def want(self, scopes: str) -> None:
-        """Notes scopes that the server missed in the token. The next sign-in asks for them; the token stays, for it allows the rest."""
+        """Notes scopes that the server missed in the token. The next sign-in asks for them. The token stays, because it allows the rest."""
         with self._vault.renewing(self.server):
             grant = self.read()
-            if grant is not None and grant.wanted != (wanted := union_scopes(grant.wanted, scopes) or ""):
-                self.keep(grant.model_copy(update={"wanted": wanted}))
+            if grant is not None and grant.wanted != (all_scopes := union_scopes(grant.wanted, scopes) or ""):
+                self.keep(grant.model_copy(update={"wanted": all_scopes}))
 
 
 class TokenAuth(httpx2.Auth):
@@ -109,8 +109,8 @@ class TokenAuth(httpx2.Auth):
         self._grant = grant
 
     async def async_auth_flow(self, request: httpx2.Request) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
-        own = AUTHORIZATION in request.headers or _origin(str(request.url)) != _origin(self._grant.url)
-        token, problem = ("", "") if own else await self._token()
+        without_token = AUTHORIZATION in request.headers or _origin(str(request.url)) != _origin(self._grant.url)
+        token, problem = ("", "") if without_token else await self._token()
         response = yield _with(request, token)
         if response.status_code == 401 and token:
             newer, problem = await self._token(refused=token)
@@ -118,16 +118,16 @@ class TokenAuth(httpx2.Auth):
                 response = yield _with(request, newer)
                 if response.status_code == 401:
                     await asyncio.to_thread(self._grant.refuse, newer)
-        noted = REFUSED.get()
+        refusal = REFUSED.get()
         lacking = response.status_code == 403 and extract_field_from_www_auth(response, "error") == "insufficient_scope"
         scopes = one_line(extract_scope_from_www_auth(response) or "", MOST_CHARS) if lacking else ""  # RFC 6750, 3.1
-        if token and scopes and noted is not None:
+        if token and scopes and refusal is not None:
             await asyncio.to_thread(self._grant.want, scopes)
-            noted.challenged, noted.problem = True, f"its token lacks the scope {scopes}"
-        if response.status_code == 401 and noted is not None:
-            kept = None if own else self._grant.read()
-            noted.challenged = "bearer" in response.headers.get("www-authenticate", "").lower() or kept is not None
-            noted.problem, noted.for_now = problem or ("" if kept is None else kept.problem), bool(problem)
+            refusal.challenged, refusal.problem = True, f"its token lacks the scope {scopes}"
+        if response.status_code == 401 and refusal is not None:
+            grant = None if without_token else self._grant.read()
+            refusal.challenged = "bearer" in response.headers.get("www-authenticate", "").lower() or grant is not None
+            refusal.problem, refusal.for_now = problem or ("" if grant is None else grant.problem), bool(problem)
 
     async def _token(self, refused: str = "") -> tuple[str, str]:
         try:
@@ -148,23 +148,25 @@ def _origin(address: str) -> tuple[str, str, int | None]:
 
 
 def unauthorized(server: ServerId, connection: Connection, launch: Launch, refused: Refused) -> UnauthorizedError:
-    given = {name: value.strip().lower() not in {"", "bearer", "basic"} for name, value in launch.headers.items()}
-    empty = next((name for name, has_value in given.items() if not has_value), "")
-    own = next((name for name in given if name.lower() == AUTHORIZATION), "")
-    about = f"Server {server.server}"
-    if empty or (own and given[own]):
-        name = empty or own
+    filled_headers = {
+        name: value.strip().lower() not in {"", "bearer", "basic"} for name, value in launch.headers.items()
+    }
+    empty = next((name for name, has_value in filled_headers.items() if not has_value), "")
+    auth_header = next((name for name in filled_headers if name.lower() == AUTHORIZATION), "")
+    label = f"Server {server.server}"
+    if empty or (auth_header and filled_headers[auth_header]):
+        name = empty or auth_header
         lack = "needs a value for" if empty else "refuses the value of"
         reference = connection.headers.get(name, "") if "${" in connection.headers.get(name, "") else name
         return UnauthorizedError(
-            f"{about} {lack} the header {name}. {how_to_enter(server, reference)}", challenged=False
+            f"{label} {lack} the header {name}. {how_to_enter(server, reference)}", challenged=False
         )
     if refused.for_now:
         return UnauthorizedError(
-            f"{about} was not asked: {refused.problem}. The next call tries again.", challenged=False
+            f"{label} was not asked: {refused.problem}. The next call tries again.", challenged=False
         )
     if refused.challenged:
         again = f" again ({refused.problem})" if refused.problem else ""
-        return UnauthorizedError(f"{about} needs a sign-in{again}. {how_to_sign_in(server)}", challenged=True)
+        return UnauthorizedError(f"{label} needs a sign-in{again}. {how_to_sign_in(server)}", challenged=True)
     lack = "answered 401: the header Authorization is missing"
-    return UnauthorizedError(f"{about} {lack}. {how_to_enter(server, 'Authorization')}", challenged=False)
+    return UnauthorizedError(f"{label} {lack}. {how_to_enter(server, 'Authorization')}", challenged=False)

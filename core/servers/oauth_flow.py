@@ -1,4 +1,4 @@
-"""The authorization flow of the SDK for one server, with checks of what an authorization server says, and what it gives: a `Grant`.
+"""The SDK's authorization flow for one server, with checks of the authorization server's answers. It gives a `Grant`.
 
 Discovery is RFC 9728 and RFC 8414, registration RFC 7591, PKCE RFC 7636; each token is for one resource (RFC 8707). Only a person
 begins the flow.
@@ -71,11 +71,11 @@ class Grant(BaseModel):
         return union_scopes(self.token.scope if self.token is not None else None, self.wanted) or ""
 
     def with_token(self, token: OAuthToken) -> Self:
-        """Returns the grant with a new token. What the new one leaves out (refresh token, scope) stays."""
+        """Returns the grant with a new token. A refresh token or scope that it lacks stays."""
         if self.token is not None:
-            kept = {"refresh_token": self.token.refresh_token, "scope": self.token.scope}
+            previous = {"refresh_token": self.token.refresh_token, "scope": self.token.scope}
             token = token.model_copy(
-                update={name: value for name, value in kept.items() if getattr(token, name) is None}
+                update={name: value for name, value in previous.items() if getattr(token, name) is None}
             )
         ends = None if token.expires_in is None else time.time() + token.expires_in
         return self.model_copy(update={"token": token, "expires_at": ends, "problem": ""})
@@ -91,12 +91,12 @@ class Grant(BaseModel):
 
     def secrets(self) -> list[str]:
         token = self.token
-        found = [self.client.client_secret, token and token.access_token, token and token.refresh_token]
-        return [text for text in found if text]
+        candidates = [self.client.client_secret, token and token.access_token, token and token.refresh_token]
+        return [text for text in candidates if text]
 
 
 class _Flow(AuthorizationFlow):
-    """The SDK's flow for the server at `url`. It is also its own storage: what it obtains becomes a `Grant`."""
+    """The SDK's flow for the server at `url`. It is also its own storage. Its tokens become a `Grant`."""
 
     def __init__(
         self, url: str, redirect_uri: str, client: OAuthClientInformationFull | None = None, scopes: str = ""
@@ -111,7 +111,7 @@ class _Flow(AuthorizationFlow):
         self.answer: Future[AuthorizationCodeResult] = Future()
 
     async def get_tokens(self) -> OAuthToken | None:
-        """Returns None: a person signs in anew."""
+        """Returns None, so that a person signs in anew."""
         return None
 
     async def set_tokens(self, tokens: OAuthToken) -> None:
@@ -139,31 +139,31 @@ class _Flow(AuthorizationFlow):
             )
 
     async def renewal_request(self, grant: Grant) -> httpx2.Request:
-        known = self.context
-        known.oauth_metadata, known.protected_resource_metadata = grant.metadata, grant.resource
-        known.client_info, known.current_tokens = grant.client, grant.token
-        known.protocol_version = HANDSHAKE_PROTOCOL_VERSIONS[-1]
+        context = self.context
+        context.oauth_metadata, context.protected_resource_metadata = grant.metadata, grant.resource
+        context.client_info, context.current_tokens = grant.client, grant.token
+        context.protocol_version = HANDSHAKE_PROTOCOL_VERSIONS[-1]
         return await self.refresh_request()
 
     def granted(self) -> Grant | None:
-        known, url = self.context, self.context.server_url
-        if known.current_tokens is None or known.client_info is None or known.oauth_metadata is None:
+        context, url = self.context, self.context.server_url
+        if context.current_tokens is None or context.client_info is None or context.oauth_metadata is None:
             return None
-        resource = known.protected_resource_metadata
-        grant = Grant(url=url, client=known.client_info, metadata=known.oauth_metadata, resource=resource)
-        return grant.with_token(known.current_tokens)
+        resource = context.protected_resource_metadata
+        grant = Grant(url=url, client=context.client_info, metadata=context.oauth_metadata, resource=resource)
+        return grant.with_token(context.current_tokens)
 
     @property
     def _redirect_uri(self) -> str:
         return str((self.context.client_metadata.redirect_uris or [""])[0])
 
     def before_authorization(self) -> None:
-        """Asks for the scopes that the token before had or lacked, too. Chooses how the client proves that it has its secret."""
-        known = self.context
-        known.client_metadata.scope = union_scopes(known.client_metadata.scope, self._scopes)
-        client = known.client_info
+        """Also asks for the scopes that the previous token had or lacked. Chooses how the client proves that it has its secret."""
+        context = self.context
+        context.client_metadata.scope = union_scopes(context.client_metadata.scope, self._scopes)
+        client = context.client_info
         if client is not None and client.client_secret and client.token_endpoint_auth_method == NO_SECRET:
-            methods = known.oauth_metadata and known.oauth_metadata.token_endpoint_auth_methods_supported
+            methods = context.oauth_metadata and context.oauth_metadata.token_endpoint_auth_methods_supported
             basic = not methods or "client_secret_basic" in methods
             client.token_endpoint_auth_method = "client_secret_basic" if basic else "client_secret_post"
 
@@ -196,7 +196,7 @@ def sign_in(
 ) -> Grant:
     """Returns the grant that a person gives in the browser at the address that `on_address` gets, once there is an `answer`.
 
-    A `client` with another redirect address is registered again. `scopes` are asked for beside those that the server names. Raises SignInError, and what the answer raises.
+    A `client` with another redirect address is registered again. `scopes` are requested beside the server's. Raises SignInError, and the errors of the answer.
     """
     fits = client is not None and AnyUrl(redirect_uri) in (client.redirect_uris or ())
     flow = _Flow(launch.url, redirect_uri, client if fits else None, scopes)
@@ -208,7 +208,7 @@ def sign_in(
 
 
 async def _signed_in(launch: Launch, flow: _Flow) -> Grant:
-    """Sends one request without effect: its 401 begins the flow, and it is repeated with the token."""
+    """Sends one request without effect. Its 401 begins the flow, and it is repeated with the token."""
     reading = launch.transport == "sse"
     headers = {"Accept": "text/event-stream" if reading else "application/json, text/event-stream"}
     headers[MCP_PROTOCOL_VERSION_HEADER] = HANDSHAKE_PROTOCOL_VERSIONS[-1]
@@ -226,7 +226,7 @@ async def _signed_in(launch: Launch, flow: _Flow) -> Grant:
 
 
 async def renewal(grant: Grant) -> Grant:
-    """Returns the grant with a new token, or without one if the authorization server refuses it. Raises SignInError if it does not
+    """Returns the grant with a new token, or without a token if the authorization server refuses it. Raises SignInError if it does not
     answer."""
     if grant.token is None or grant.token.refresh_token is None:
         return grant.refused("the token has ended")
@@ -250,13 +250,13 @@ def revoke(grant: Grant) -> None:
     flow, endpoint = _Flow(grant.url, "http://127.0.0.1"), str(grant.metadata.revocation_endpoint)
     flow.context.oauth_metadata, flow.context.client_info = grant.metadata, grant.client
     hint = "refresh_token" if grant.token.refresh_token else "access_token"
-    sent = {"token": getattr(grant.token, hint), "token_type_hint": hint, "client_id": grant.client.client_id}
+    form = {"token": getattr(grant.token, hint), "token_type_hint": hint, "client_id": grant.client.client_id}
 
     async def revoked() -> None:
-        data, headers = flow.context.prepare_token_auth(sent, {})
+        data, headers = flow.context.prepare_token_auth(form, {})
         async with _client(flow, {}) as client:
             answer = await client.post(endpoint, data=data, headers=headers)
-            if answer.status_code == 400:  # the SDK's own servers want the secret of a client without one, too
+            if answer.status_code == 400:  # the SDK's own servers want a secret even of a client without one
                 await client.post(endpoint, data={"client_secret": "", **data}, headers=headers)
 
     with suppress(OAuthFlowError, SignInError, httpx2.HTTPError, TooLargeError):
@@ -264,7 +264,7 @@ def revoke(grant: Grant) -> None:
 
 
 def check_address(address: str, server_url: str) -> None:
-    """Raises SignInError unless an address is https, or on this machine as the server itself.
+    """Raises SignInError unless an address is https, or on this machine like the server itself.
 
     >>> check_address("https://login.example/authorize", "https://mcp.example/mcp")
     >>> check_address("http://127.0.0.1:9/token", "http://localhost:8/mcp")
@@ -278,11 +278,11 @@ def check_address(address: str, server_url: str) -> None:
     the address javascript:alert(1) is not https
     """
     scheme, loopback = urlsplit(address).scheme, _is_loopback(address)
-    shown = one_line(address.partition("?")[0], MOST_CHARS)
+    safe_address = one_line(address.partition("?")[0], MOST_CHARS)
     if scheme != "https" and not (scheme == "http" and loopback):
-        raise SignInError(f"the address {shown} is not https")
+        raise SignInError(f"the address {safe_address} is not https")
     if loopback and not _is_loopback(server_url):
-        raise SignInError(f"the address {shown} is on this machine, but the server is not")
+        raise SignInError(f"the address {safe_address} is on this machine, but the server is not")
 
 
 def _is_loopback(address: str) -> bool:
@@ -294,7 +294,7 @@ def _is_loopback(address: str) -> bool:
 
 
 def _client(flow: _Flow, headers: Mapping[str, str]) -> httpx2.AsyncClient:
-    """Returns a client that sends only what the flow allows, follows no redirect, and reads bounded documents."""
+    """Returns a client that sends only requests that the flow allows, follows no redirect, and reads bounded documents."""
     limit = AnswerLimit(MOST_BYTES)
 
     async def bound(response: httpx2.Response) -> None:
@@ -315,27 +315,29 @@ async def _metadata(model: type[BaseModel], text: bytes) -> bytes:
 
 
 def usable(document: Any, model: type[BaseModel]) -> Any:
-    """Returns a metadata document without optional members that cannot be used, and with issuers that end with no
-    slash: the same issuer is written with and without.
+    """Returns a metadata document without unusable optional members. Issuers lose their final slash, because
+    both spellings occur.
 
     >>> usable({"resource": "https://a.example/mcp", "authorization_servers": ["https://b.example/"], "jwks_uri": 7}, ProtectedResourceMetadata)
     {'resource': 'https://a.example/mcp', 'authorization_servers': ['https://b.example']}
     """
     if not isinstance(document, dict):
         return document
-    known = cast("dict[str, Any]", document)
-    if isinstance(issuer := known.get("issuer"), str):
-        known["issuer"] = issuer.rstrip("/")
-    if isinstance(issuers := known.get("authorization_servers"), list):
-        known["authorization_servers"] = [str(one).rstrip("/") for one in cast("list[Any]", issuers)]
+    fields = cast("dict[str, Any]", document)
+    if isinstance(issuer := fields.get("issuer"), str):
+        fields["issuer"] = issuer.rstrip("/")
+    if isinstance(issuers := fields.get("authorization_servers"), list):
+        fields["authorization_servers"] = [str(uri).rstrip("/") for uri in cast("list[Any]", issuers)]
     try:
-        model.model_validate(known)
+        model.model_validate(fields)
     except ValidationError as error:
         faulty = {fault["loc"][0] for fault in error.errors()}
         return {
-            name: one for name, one in known.items() if name not in faulty or model.model_fields[name].is_required()
+            name: value
+            for name, value in fields.items()
+            if name not in faulty or model.model_fields[name].is_required()
         }
-    return known
+    return fields
 
 
 def _reason(response: httpx2.Response) -> str:
@@ -343,8 +345,8 @@ def _reason(response: httpx2.Response) -> str:
         document: Any = response.json()
     except ValueError:
         document = None
-    known = cast("dict[str, Any]", document) if isinstance(document, dict) else {}
-    texts = [str(known[name]) for name in ("error", "error_description") if known.get(name)]
+    fields = cast("dict[str, Any]", document) if isinstance(document, dict) else {}
+    texts = [str(fields[name]) for name in ("error", "error_description") if fields.get(name)]
     return one_line(": ".join(texts) or f"HTTP {response.status_code}", MOST_CHARS)
 
 

@@ -51,8 +51,8 @@ class SessionRefusedError(MCPError):
 async def translated(
     error: MCPError, pooled: PooledConnection, lease: Lease, refused: Refused, limit_s: float, log_start: int
 ) -> Exception:
-    """Returns the error to raise for a protocol error. Retires the session first if it is unusable. The codes of a
-    timeout and of a lost connection are the SDK's: an error of the server has none of them."""
+    """Returns the error to raise for a protocol error. Retires the session first if it is unusable. Only the SDK
+    uses the codes of a timeout and of a lost connection."""
     session = lease.session
     if refused.status == BUSY:
         return pooled.busy_for_now(error.message, refused)
@@ -98,7 +98,7 @@ class SessionPool:
     If a value of the launch changes, the session is replaced at the next use. A server that crashes, hangs, stops or
     writes garbage ends only its own calls, and its next call opens a new session. `close` ends every session and child
     process; it also runs when the interpreter ends. With an `injection`, every message to a server meets the faults of
-    that network. `list_changed` gets the servers that say that they list others, and "tools", "resources" or
+    that network. `list_changed` gets the servers whose lists changed, and "tools", "resources" or
     "prompts", or the address of a resource that changed; it runs on the loop and returns at once.
     """
 
@@ -222,8 +222,8 @@ class SessionPool:
         with self._closing:
             if self._closed or not self._loop.started:
                 return
-            found = [one for one in self._connections.values() if one.server[:2] == server[:2]]
-            future = self._loop.submit(self._end(found))
+            connections = [pooled for pooled in self._connections.values() if pooled.server[:2] == server[:2]]
+            future = self._loop.submit(self._end(connections))
         ThreadInbox().wait_for(future, None)
 
     def states(self) -> tuple[ConnectionState, ...]:
@@ -242,10 +242,10 @@ class SessionPool:
             self._loop.stop(limit_s=2.0)
 
     async def _forgotten(self, whether: Callable[[PooledConnection], bool]) -> None:
-        gone = {key: pooled for key, pooled in self._connections.items() if whether(pooled)}
-        for key in gone:
+        dropped = {key: pooled for key, pooled in self._connections.items() if whether(pooled)}
+        for key in dropped:
             del self._connections[key]
-        await self._end(list(gone.values()))
+        await self._end(list(dropped.values()))
 
     async def _end(self, pooled_connections: Sequence[PooledConnection]) -> None:
         sessions = [session for pooled in pooled_connections for session in pooled.sessions]
@@ -257,10 +257,12 @@ class SessionPool:
             session.kill()
 
     def _teller(self, server: ServerId, connection: Connection) -> PooledConnection | None:
-        """Returns the open session whose process said last that its list changed: others of the server may list other tools."""
-        told = [one for one in tuple(self._connections.values()) if one.told_s and one.session is not None]
-        found = (one for one in told if one.server == server and one.connection == connection)
-        return max(found, key=lambda one: one.told_s, default=None)
+        """Returns the open session whose process said last that its list changed. Other sessions may list other tools."""
+        tellers = [
+            pooled for pooled in tuple(self._connections.values()) if pooled.told_s and pooled.session is not None
+        ]
+        candidates = (pooled for pooled in tellers if pooled.server == server and pooled.connection == connection)
+        return max(candidates, key=lambda pooled: pooled.told_s, default=None)
 
     async def _once(
         self,
@@ -296,28 +298,36 @@ class SessionPool:
             pooled.leave(session)
 
     def _keys(self, server: ServerId, connection: Connection, owner: SessionOwner) -> tuple[Key, Key]:
-        """Returns the key of the connection that a client uses, and of the one that all clients share."""
+        """Returns the key of the connection that a client uses, and the key of the connection that all clients share."""
         base = _key(server, connection)
-        own = (*base, owner.abilities, WAYFARE.key)
-        return own if connection.shared or base in self._stateless else (*base, owner.abilities, owner.key), own
+        shared_key = (*base, owner.abilities, WAYFARE.key)
+        return shared_key if connection.shared or base in self._stateless else (
+            *base,
+            owner.abilities,
+            owner.key,
+        ), shared_key
 
     def _pooled_connection(self, server: ServerId, connection: Connection, owner: SessionOwner) -> PooledConnection:
-        key, own = self._keys(server, connection, owner)
-        if key == own:
+        key, shared_key = self._keys(server, connection, owner)
+        if key == shared_key:
             owner = replace(WAYFARE, abilities=owner.abilities)
         pooled = self._connections.get(key)
-        if pooled is None and own in self._connections and self._connections[own].unused:
-            pooled = self._connections[key] = self._connections.pop(own)  # it has only listed tools: no second start
+        if pooled is None and shared_key in self._connections and self._connections[shared_key].unused:
+            pooled = self._connections[key] = self._connections.pop(
+                shared_key
+            )  # it has only listed tools: no second start
         if pooled is None:
-            closed = [one for one, known in self._connections.items() if not (known.counts_as_open or known.busy)]
-            passing = [one for one in closed if self._connections[one].owner.passing]
-            for gone in passing or (closed[:1] if len(self._connections) >= MOST_KNOWN else ()):
-                del self._connections[gone]
-            around = self._surroundings
+            closed = [
+                old_key for old_key, other in self._connections.items() if not (other.counts_as_open or other.busy)
+            ]
+            passing = [old_key for old_key in closed if self._connections[old_key].owner.passing]
+            for old_key in passing or (closed[:1] if len(self._connections) >= MOST_KNOWN else ()):
+                del self._connections[old_key]
+            surroundings = self._surroundings
             if self.injection is not None:
-                target = injected(around.open_target, self.injection, server.server)
-                around = replace(around, list_changed=None, open_target=target)
-            pooled = self._connections[key] = PooledConnection(server, connection, around, owner)
+                target = injected(surroundings.open_target, self.injection, server.server)
+                surroundings = replace(surroundings, list_changed=None, open_target=target)
+            pooled = self._connections[key] = PooledConnection(server, connection, surroundings, owner)
         pooled.owner = owner
         return pooled
 
@@ -327,10 +337,10 @@ class SessionPool:
         if not session.stateless:
             self._stateless.discard(base)
             return
-        key, own = self._keys(pooled.server, pooled.connection, pooled.owner)
+        key, shared_key = self._keys(pooled.server, pooled.connection, pooled.owner)
         self._stateless.add(base)
-        if own not in self._connections and self._connections.get(key) is pooled:
-            self._connections[own] = self._connections.pop(key)
+        if shared_key not in self._connections and self._connections.get(key) is pooled:
+            self._connections[shared_key] = self._connections.pop(key)
             pooled.owner = replace(WAYFARE, abilities=pooled.owner.abilities)
 
     def _make_room(self, owner: SessionOwner) -> None:
@@ -349,8 +359,8 @@ class SessionPool:
             raise NotConnectedError(f"all {self.config.max_sessions} sessions are busy")
 
         def order(pooled: PooledConnection) -> tuple[bool, bool, bool, float]:
-            whose = pooled.owner
-            return not whose.passing, whose.key != owner.key, bool(whose.key), pooled.last_used_s
+            holder = pooled.owner
+            return not holder.passing, holder.key != owner.key, bool(holder.key), pooled.last_used_s
 
         min(idle, key=order).release("another session needed its place")
 

@@ -65,7 +65,7 @@ class Backoff:
 
 SSE_LIMIT_S = 5.0
 RETURN_S = 60.0
-"""A client that nothing tells from others yet may return to its session so long."""
+"""Time in which a client without an identity may return to its session."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class PoolConfig:
 
     A server whose call timed out is probed before the next call (its tools are listed). If the probe takes longer than
     `probe_s`, a new session is opened. A session unused for `idle_s` is closed. A connection may have its own
-    `start_s` and `idle_s`. `max_answer_bytes` limits each message of a server. Servers `inherit` these variables beside the usual ones.
+    `start_s` and `idle_s`. `max_answer_bytes` limits each message of a server. Servers `inherit` these variables beside the usual variables.
     """
 
     connect_limit_s: float = 60.0
@@ -110,7 +110,7 @@ class PooledConnection:
         self._uris: set[str] = set()
         self.last_used_s = 0.0
         self.told_s = 0.0
-        """When the server said last that its lists changed; 0 without that."""
+        """The time when the server last reported changed lists, or 0."""
         self._pool = pool
         self._redact = pool.vault.redact
         self._stderr_log = StderrLog(self._redact)
@@ -134,7 +134,7 @@ class PooledConnection:
 
     @property
     def unused(self) -> bool:
-        """Whether a client may have its session: it is idle, and Wayfare wants to hear of no resource on it."""
+        """Whether a client may have its session, because it is idle and Wayfare listens for no resource on it."""
         return self.session is not None and self.session.alive and not self.busy and not self._uris
 
     def hears(self, uri: str) -> bool:
@@ -165,7 +165,7 @@ class PooledConnection:
         return session.lease(connect_s)
 
     async def checked(self) -> None:
-        """Opens a session or probes the open one, without waiting for the time of the next attempt. Raises
+        """Opens a session or probes the open session, without waiting for the time of the next attempt. Raises
         NotConnectedError."""
         self._backoff.allow()
         await self.lease()
@@ -223,12 +223,12 @@ class PooledConnection:
     def state(self) -> ConnectionState:
         """Returns a snapshot; callable from any thread."""
         session = self.session if self.session is not None and self.session.alive else None
-        settled: State = "ready" if session is not None else "failed" if self._failed else "idle"
+        status: State = "ready" if session is not None else "failed" if self._failed else "idle"
         return ConnectionState(
             server=self.server.server,
             catalog=self.server.catalog,
             transport=self.connection.transport,
-            state=settled if self._opening is None else "connecting",
+            state=status if self._opening is None else "connecting",
             since=self._since,
             last_error=self._last_error,
             protocol_version=session.protocol_version if session is not None else "",
@@ -246,12 +246,12 @@ class PooledConnection:
         )
 
     async def _open(self) -> tuple[Session, float | None]:
-        before = self.session
-        if before is not None:
-            if before.alive and await before.responds(self._pool.limits.probe_s):
-                before.suspect = self._needs_sign_in = False
-                return before, None
-            self.drop(before, "it stopped answering")
+        previous = self.session
+        if previous is not None:
+            if previous.alive and await previous.responds(self._pool.limits.probe_s):
+                previous.suspect = self._needs_sign_in = False
+                return previous, None
+            self.drop(previous, "it stopped answering")
         if (wait_s := self._backoff.wait_s(self._pool.clock())) > 0:
             raise NotConnectedError(
                 f"Server {self.server.server} failed to connect {self._backoff.failures} times, the next attempt is in "
@@ -281,7 +281,7 @@ class PooledConnection:
         return session, self._connect_s
 
     def _renew_launch(self) -> None:
-        """If a value has changed, retires the session with the old value and allows an attempt with the new one at
+        """If a value has changed, retires the session with the old value and allows an attempt with the new value at
         once."""
         try:
             launch = self._pool.vault.resolve(self.server, self.connection)
@@ -294,13 +294,13 @@ class PooledConnection:
                 self._replace(self.session)
 
     def _replace(self, session: Session) -> None:
-        """Retires the session: calls in progress end on it, the next one opens another."""
+        """Retires the session. Calls in progress end on it, the next call opens another."""
         if session is self.session:
             self._let_go("a value of its connection changed")
         session.retire()
 
     def _let_go(self, why: str) -> None:
-        """Has no session from now on. The next one will say why the state of its client is gone."""
+        """Has no session from now on. The next session will say why the state of its client is gone."""
         if self.session is not None and self.session.used and not self.shared:
             self._state_lost = self._redact(why)
         self.session = None
@@ -311,7 +311,7 @@ class PooledConnection:
         return self.connection.shared or (self.session is not None and self.session.stateless)
 
     async def _connected(self) -> Session:
-        """Returns an opened session: greeted as the server was greeted last, else in the way that the failure suggests."""
+        """Returns an opened session. Greets the server as last time, else in the way that the failure suggests."""
         launch = self._launch = self._pool.vault.resolve(self.server, self.connection)
         self._pool.make_room(self.owner)
         limit_s = self._pool.limits.connect_limit_s if self.connection.start_s is None else self.connection.start_s
@@ -322,10 +322,10 @@ class PooledConnection:
             session = await self._greeted(first, limit_s / 2 if way == "modern" else limit_s)
         except NotConnectedError as error:
             greetings.keep(self.connection, "probe")
-            following = next_way(way, launch.transport, first.error, first.last_words)
-            if following is None or isinstance(error, UnauthorizedError):
+            other_way = next_way(way, launch.transport, first.error, first.last_words)
+            if other_way is None or isinstance(error, UnauthorizedError):
                 raise
-            way, left_s = following, end_s - asyncio.get_running_loop().time()
+            way, left_s = other_way, end_s - asyncio.get_running_loop().time()
             self._stderr_log.forget(first.log_start)
             try:
                 session = await self._greeted(

@@ -43,8 +43,8 @@ _FALSE = ("", "0", "false", "no")
 
 
 async def all_pages(ask: Callable[[str | None], Awaitable[Any]], key: str) -> tuple[list[Any], list[str]]:
-    """Returns the entries of every page, and phrases about the odd ones. A repeated cursor ends the list. A page that is listed again is
-    left out: some servers take an empty cursor for the first page."""
+    """Returns the entries of every page, and phrases about odd entries. A repeated cursor ends the list. A page that is listed again is
+    left out, because some servers take an empty cursor for the first page."""
     pages: list[list[Any]] = []
     odd: list[str] = []
     cursors: list[str | None] = [None]
@@ -77,9 +77,9 @@ def mended(method: str, result: Entry, *, modern: bool) -> Entry:
     """
     if method not in KEYS:
         return _OTHERS.get(method, dict)(result)
-    kept, odd = list[Entry](), list[str]()
+    kept_entries, odd = list[Entry](), list[str]()
     version = LATEST_MODERN_VERSION if modern else LATEST_HANDSHAKE_VERSION
-    entries, cursor, about = (result.get(name) for name in (KEYS[method], "nextCursor", "_meta"))
+    entries, cursor, meta = (result.get(name) for name in (KEYS[method], "nextCursor", "_meta"))
     if not isinstance(entries, list):
         odd.append(f"no array of {KEYS[method]} ({repr(entries)[:SHOWN_CHARS]}): {WHOLE}")
     for number, entry in enumerate(cast("list[object]", entries) if isinstance(entries, list) else (), 1):
@@ -87,13 +87,13 @@ def mended(method: str, result: Entry, *, modern: bool) -> Entry:
         noun = KEYS[method].removesuffix("s")
         label = f"the {noun} {name[:SHOWN_CHARS]}" if name and isinstance(name, str) else f"a {noun} (number {number})"
         whole, faults = _entry(method, version, entry)
-        kept += [] if whole is None else [whole]
+        kept_entries += [] if whole is None else [whole]
         odd += [f"{label} with an unusable {fault}" for fault in faults]
     return {
         **result,
-        KEYS[method]: kept,
+        KEYS[method]: kept_entries,
         "nextCursor": str(cursor) if type(cursor) in {str, int} else None,
-        "_meta": {**(cast("Entry", about) if isinstance(about, dict) else {}), ODD: odd},
+        "_meta": {**(cast("Entry", meta) if isinstance(meta, dict) else {}), ODD: odd},
         **_OF_PAGE,
     }
 
@@ -115,10 +115,10 @@ def _entry(method: str, version: str, entry: Any) -> tuple[Entry | None, list[st
     try:
         parse_server_result(method, version, {KEYS[method]: [whole], **_OF_PAGE})
     except ValidationError as error:
-        bad = {str(one["loc"][2]): _fault(one) for one in error.errors() if len(one["loc"]) > 2}
+        bad = {str(detail["loc"][2]): _fault(detail) for detail in error.errors() if len(detail["loc"]) > 2}
         if bad.keys() & NEEDED:
             return None, [f"{fault}: {WHOLE}" for name, fault in bad.items() if name in NEEDED]
-        whole = {name: part for name, part in whole.items() if name not in bad}
+        whole = {name: value for name, value in whole.items() if name not in bad}
         faults += [f"{fault}: {PART}" for fault in bad.values()]
     return whole, faults
 
@@ -131,8 +131,11 @@ def _fault(error: ErrorDetails) -> str:
 def _tool(tool: Entry, *, modern: bool) -> tuple[Entry, list[str]]:
     """Returns a tool with schemas in the form of the protocol, without hints that are neither true nor false. Raises ValueError if its
     input schema cannot be mended."""
-    given = (tool.get(name) for name in ("inputSchema", "input_schema", "parameters"))
-    schema, faults = object_schema(next((one for one in given if one is not None), None)), list[str]()
+    values = (tool.get(name) for name in ("inputSchema", "input_schema", "parameters"))
+    schema, faults = (
+        object_schema(next((candidate for candidate in values if candidate is not None), None)),
+        list[str](),
+    )
     if modern and (fault := find_invalid_x_mcp_header(schema)):
         raise ValueError(fault)
     whole = {**tool, "inputSchema": schema}
@@ -143,19 +146,19 @@ def _tool(tool: Entry, *, modern: bool) -> tuple[Entry, list[str]]:
         faults.append(f"outputSchema ({error}): {PART}")
     hints = tool.get("annotations")
     if isinstance(hints, dict):
-        given = cast("Entry", hints)
-        bad = [name for name, hint in given.items() if name.endswith("Hint") and not isinstance(hint, bool | None)]
-        whole["annotations"] = {name: hint for name, hint in given.items() if name not in bad}
-        faults += [f"{name} ({given[name]!r:.{SHOWN_CHARS}}): {PART}" for name in bad]
+        values = cast("Entry", hints)
+        bad = [name for name, hint in values.items() if name.endswith("Hint") and not isinstance(hint, bool | None)]
+        whole["annotations"] = {name: hint for name, hint in values.items() if name not in bad}
+        faults += [f"{name} ({values[name]!r:.{SHOWN_CHARS}}): {PART}" for name in bad]
     return whole, faults
 
 
-def _output_schema(given: object, *, modern: bool) -> Any:
-    if given is None or given is True or given in ([], {}):
+def _output_schema(value: object, *, modern: bool) -> Any:
+    if value is None or value is True or value in ([], {}):
         return None
-    if not isinstance(given, dict):
+    if not isinstance(value, dict):
         raise ValueError("it is no object")
-    schema = cast("Entry", given)
+    schema = cast("Entry", value)
     if modern:
         return schema
     target = referenced(schema, schema.get("$ref"))
@@ -177,9 +180,9 @@ def tool_result(result: dict[str, Any]) -> dict[str, Any]:
     if fixed.keys().isdisjoint({"content", "structuredContent"}):
         others = {name: value for name, value in fixed.items() if name not in {"isError", "_meta", "resultType"}}
         fixed["content"] = json.dumps(others, ensure_ascii=False) if others else []
-    failed = fixed.get("isError", False)
-    if not isinstance(failed, bool):
-        fixed["isError"] = failed.lower() not in _FALSE if isinstance(failed, str) else bool(failed)
+    is_error = fixed.get("isError", False)
+    if not isinstance(is_error, bool):
+        fixed["isError"] = is_error.lower() not in _FALSE if isinstance(is_error, str) else bool(is_error)
     if not isinstance(fixed.get("_meta"), dict):
         fixed.pop("_meta", None)
     structured = fixed.get("structuredContent")
@@ -198,7 +201,7 @@ def greeting(result: Entry) -> Entry:
     {'tools': {}}
     """
     info, offers = (
-        cast("Entry", part) if isinstance(part := result.get(name), dict) else {}
+        cast("Entry", value) if isinstance(value := result.get(name), dict) else {}
         for name in ("serverInfo", "capabilities")
     )
     return {
@@ -206,9 +209,11 @@ def greeting(result: Entry) -> Entry:
         "protocolVersion": str(result.get("protocolVersion") or LATEST_HANDSHAKE_VERSION),
         "serverInfo": {name: str(info.get(name) or "") for name in ("name", "title", "version", "description")},
         "capabilities": {
-            name: part if isinstance(part, dict) else {} for name, part in offers.items() if part not in (None, False)
+            name: offer if isinstance(offer, dict) else {}
+            for name, offer in offers.items()
+            if offer not in (None, False)
         },
-        "instructions": said if isinstance(said := result.get("instructions"), str) else None,
+        "instructions": text if isinstance(text := result.get("instructions"), str) else None,
     }
 
 
@@ -218,14 +223,14 @@ _OTHERS: dict[str, Callable[[Entry], Entry]] = {"tools/call": tool_result, "init
 def _block(block: Any) -> Any:
     """Returns a content block, without notes that do not fit; as text, if the protocol does not know it."""
     match block:
-        case {"type": "text", "text": str(), **more} if not more:  # the usual one
+        case {"type": "text", "text": str(), **more} if not more:  # the usual block
             return block
         case str(text) | {"text": str(text)} if isinstance(block, str) or "type" not in block:
             return {"type": "text", "text": text}
         case _:
             pass
     parts = cast("Entry", block) if isinstance(block, dict) else {}
-    bare: Any = {name: part for name, part in parts.items() if name not in _NOTES}
+    bare: Any = {name: value for name, value in parts.items() if name not in _NOTES}
     for form in (cast("Any", block), bare):
         with suppress(ValidationError):
             _BLOCK.validate_python(form, by_name=False)
@@ -269,8 +274,8 @@ def result_without_secrets(result: Message, values: Sequence[str]) -> Message:
     if not values:
         return result
     with suppress(ValueError):  # a text that cannot be written as JSON is searched below
-        written = result.model_dump_json()
-        if not any(json.dumps(value, ensure_ascii=False)[1:-1] in written for value in values):
+        dump = result.model_dump_json()
+        if not any(json.dumps(value, ensure_ascii=False)[1:-1] in dump for value in values):
             return result  # the usual case, 13 times as fast
     return without_secrets(result, lambda text: text_without_secrets(text, values), numbers=False)
 
@@ -290,10 +295,12 @@ def _masked(value: Any, redact: Redact, numbers: bool) -> Any:
         case int() | float() if numbers and not isinstance(value, bool):  # a number can be a secret as well
             return MASK if redact(str(value)) != str(value) else value
         case Mapping():
-            named = cast("Mapping[Any, Any]", value)
-            return {_masked(name, redact, numbers): _masked(one, redact, numbers) for name, one in named.items()}
+            mapping = cast("Mapping[Any, Any]", value)
+            return {
+                _masked(name, redact, numbers): _masked(member, redact, numbers) for name, member in mapping.items()
+            }
         case Sequence():
-            return [_masked(one, redact, numbers) for one in cast("Sequence[Any]", value)]
+            return [_masked(item, redact, numbers) for item in cast("Sequence[Any]", value)]
         case _:
             return value
 
@@ -302,7 +309,7 @@ def _masked(value: Any, redact: Redact, numbers: bool) -> Any:
 def _fields_of_words(message: type[BaseModel]) -> frozenset[str]:
     """Returns the fields whose values the protocol fixes (a role, a type, a level), number fields, and `UNREAD`."""
     kinds = {name: _kinds(field.annotation) for name, field in message.model_fields.items()}
-    fixed = (name for name, one in kinds.items() if Literal in one or one <= {int, float, bool, type(None)})
+    fixed = (name for name, kind in kinds.items() if Literal in kind or kind <= {int, float, bool, type(None)})
     return UNREAD.get(message, frozenset()).union(fixed)
 
 
@@ -318,8 +325,8 @@ def _kinds(annotation: Any) -> set[Any]:
 def decode_tool(server_name: str, tool: mcp_types.Tool) -> Tool:
     """Returns a listed tool as a domain tool. MCP has no fields for prices, times and success."""
     notes = tool.annotations or mcp_types.ToolAnnotations()
-    more = tool.model_dump(mode="json", by_alias=True, include={"icons", "meta"}, exclude_none=True)
-    extras = json.dumps(more, sort_keys=True) if any(more.values()) else ""
+    extra_fields = tool.model_dump(mode="json", by_alias=True, include={"icons", "meta"}, exclude_none=True)
+    extras = json.dumps(extra_fields, sort_keys=True) if any(extra_fields.values()) else ""
     return Tool(
         server=server_name,
         name=tool.name,

@@ -35,7 +35,7 @@ def limit_probes(limit_s: float) -> None:
 
 
 def close_pipes(process: Process | FallbackProcess) -> None:
-    """Closes what asyncio keeps open of a process that has ended, while a descendant has one of its pipes."""
+    """Closes the transport that asyncio keeps open for an ended process, while a descendant has one of its pipes."""
     transport: Any = getattr(getattr(process, "_process", None), "_transport", None)
     if transport is not None:
         with suppress(PermissionError):

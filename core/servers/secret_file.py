@@ -1,7 +1,7 @@
 """Values of servers on disk: one encrypted file beside the store, and the key that opens it.
 
 The key is, in this order: derived from the passphrase in WAYFARE_KEY; kept in the keychain of the operating system; a file beside
-the values that only its owner can read. The first two protect the values from whoever copies the disk or a backup. The third protects
+the values that only its owner can read. The first two protect the values from copies of the disk or a backup. The third protects
 them from other users of the machine and from a look into the file, not from somebody who can read both files. None of them protects
 the values from programs that run as the same user.
 """
@@ -60,7 +60,7 @@ class SecretFile:
     >>> import tempfile
     >>> from datetime import UTC
     >>> file = SecretFile(Path(tempfile.mkdtemp()) / "w.duckdb.secrets", {"WAYFARE_KEY": "correct horse"})
-    >>> file.change(lambda known: known.update({(ServerId("work", "mail"), "KEY"): Secret("hunter2", datetime.now(UTC))}))
+    >>> file.change(lambda values: values.update({(ServerId("work", "mail"), "KEY"): Secret("hunter2", datetime.now(UTC))}))
     >>> [value.value for value in file.read().values()], b"hunter2" in file.path.read_bytes()
     (['hunter2'], False)
     """
@@ -79,7 +79,7 @@ class SecretFile:
         return self.path.with_name(f"{self.path.name}.key")
 
     def read(self) -> Secrets:
-        """Returns the values; the same object while the file stays as it is. Raises SecretFileError."""
+        """Returns the values, as the same object while the file is unchanged. Raises SecretFileError."""
         try:
             status = self.path.stat()
         except FileNotFoundError:
@@ -98,9 +98,9 @@ class SecretFile:
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             with FileLock(f"{self.path}.lock", timeout=self._lock_limit_s, mode=0o600):
-                known = dict(self.read())
-                edit(known)
-                self._write(known)
+                values = dict(self.read())
+                edit(values)
+                self._write(values)
         except Timeout:
             raise SecretFileError(f"{self.path} is locked by another process; try again.") from None
         except OSError as error:
@@ -123,16 +123,16 @@ class SecretFile:
             return "passphrase"
         return "keychain" if _keychain() is not None else "key file"
 
-    def _write(self, known: Secrets) -> None:
+    def _write(self, values: Secrets) -> None:
         from cryptography.fernet import Fernet
 
         source, salt = self.source(), self._salt or secrets.token_bytes(16)
         rows = [
             [catalog, server, name, secret.value, secret.set_at.isoformat(), *([person] if person else [])]
-            for ((catalog, server, person), name), secret in known.items()
+            for ((catalog, server, person), name), secret in values.items()
         ]
-        sealed = Fernet(self._key(source, salt, make=True)).encrypt(json.dumps(rows).encode())
-        document = {"format": 1, "key": source, "salt": base64.b64encode(salt).decode(), "values": sealed.decode()}
+        ciphertext = Fernet(self._key(source, salt, make=True)).encrypt(json.dumps(rows).encode())
+        document = {"format": 1, "key": source, "salt": base64.b64encode(salt).decode(), "values": ciphertext.decode()}
         _write_private(self.path, json.dumps(document))
         self._read = None
         if source != "key file":
@@ -144,14 +144,14 @@ class SecretFile:
         try:
             document = cast("dict[str, Any]", json.loads(self.path.read_text(encoding="utf-8")))
             source, salt = cast(KeySource, document["key"]), base64.b64decode(document["salt"])
-            sealed, where = str(document["values"]).encode(), SOURCES[source]
+            ciphertext, where = str(document["values"]).encode(), SOURCES[source]
             self._salt = salt
         except (OSError, ValueError, LookupError, TypeError):
             raise SecretFileError(
                 f"{self.path} is not a file of values; move it away and enter the values again."
             ) from None
         try:
-            rows = json.loads(Fernet(self._key(source, salt, make=False)).decrypt(sealed))
+            rows = json.loads(Fernet(self._key(source, salt, make=False)).decrypt(ciphertext))
         except (InvalidToken, ValueError):
             raise SecretFileError(
                 f"The values in {self.path} cannot be opened with {where}. Give the key that they were written with, or remove the file "

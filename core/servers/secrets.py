@@ -53,7 +53,7 @@ class SecretVault:
     """Secrets, each for one server of one catalog, and for one person if `per_person` says so of the server. Thread-safe, and nothing shows
     a value.
 
-    They stay in the `file` of values; without one, or while it cannot be used (`note` says why), in memory alone.
+    They stay in the `file` of values. Without a file, or while it cannot be used (`note` says why), they stay in memory.
 
     References: `${env:NAME}` and `${NAME}` (`environ` first, then the vault), `${input:id}` and `${secret:NAME}` (the
     vault), each with an optional default as in `${env:NAME:-default}` or `${env:NAME:-${secret:NAME}}`, and `${python}`, the running
@@ -93,14 +93,14 @@ class SecretVault:
 
     @property
     def where(self) -> str:
-        """Where values are, as a sentence for people."""
+        """The place of the values, as a sentence for people."""
         if self._file is None or self._note:
             return "Values stay in memory until Wayfare stops."
         return f"Values stay in {self._file.path.name}, encrypted. The key is in {SOURCES[self._file.source()]}."
 
     @property
     def note(self) -> str:
-        """Why the file of values cannot be used, "" if it can."""
+        """The reason why the file of values cannot be used, or ""."""
         self._known()
         return self._note
 
@@ -109,26 +109,26 @@ class SecretVault:
         self.put_all([(server, name, value)])
 
     def put_all(self, values: Iterable[tuple[ServerId, str, str]]) -> None:
-        """Keep several, written together. What cannot be written stays in memory, and `note` says why."""
-        now = datetime.now(UTC)
-        added = {(server, name): Secret(value, now) for server, name, value in values}
+        """Keep several values, written together. Values that cannot be written stay in memory, and `note` says why."""
+        set_at = datetime.now(UTC)
+        added = {(server, name): Secret(value, set_at) for server, name, value in values}
         if added:
-            self._change(lambda known: known.update(added))
+            self._change(lambda secrets: secrets.update(added))
         for (_, name), secret in added.items():
             self._remember(name, secret.value)
 
     def remove(self, server: ServerId, name: str) -> bool:
         if (server, name) not in self._known():
             return False
-        self._change(lambda known: known.pop((server, name), None))
+        self._change(lambda secrets: secrets.pop((server, name), None))
         return True
 
     def holder(self, server: ServerId, person: str) -> ServerId:
-        """Returns the key of the values and the sign-in that a person uses: of their own, or of those that all share."""
+        """Returns the key of the values and the sign-in that a person uses, either personal or shared."""
         return server._replace(person=person if person and self._per_person(server.server) else "")
 
     def own_holder(self, server: ServerId, person: str) -> ServerId:
-        """Returns the key of a person's own values and sign-in. Raises WayfareError if all share those of the server."""
+        """Returns the key of a person's own values and sign-in. Raises WayfareError if all people share them."""
         holder = self.holder(server, person)
         if not holder.person:
             raise WayfareError(
@@ -142,7 +142,7 @@ class SecretVault:
         return tuple(sorted({key.person for key, _ in self._known() if key[:2] == server[:2] and key.person}))
 
     def whose(self, holder: ServerId) -> str:
-        """Whose values and sign-in these are, in words."""
+        """The owner of the values and the sign-in, in words."""
         if holder.person or not self._per_person(holder.server):
             return f"{holder.person}'s own" if holder.person else "shared"
         return f"Wayfare's own, for lists; each person's own: {', '.join(self.persons(holder)) or 'none yet'}"
@@ -154,9 +154,9 @@ class SecretVault:
         self._forget(lambda key: key.person == person)
 
     def _forget(self, whether: Callable[[ServerId], bool]) -> None:
-        gone = [key for key in self._known() if whether(key[0])]
-        if gone:
-            self._change(lambda known: [known.pop(key, None) for key in gone])
+        keys = [key for key in self._known() if whether(key[0])]
+        if keys:
+            self._change(lambda secrets: [secrets.pop(key, None) for key in keys])
 
     def names(self) -> Mapping[tuple[ServerId, str], datetime]:
         return {key: secret.set_at for key, secret in self._known().items()}
@@ -166,19 +166,19 @@ class SecretVault:
         return None if secret is None else secret.value
 
     def put_grant(self, server: ServerId, text: str) -> None:
-        self._change(lambda known: known.update({(server, GRANT): Secret(text, datetime.now(UTC))}))
+        self._change(lambda secrets: secrets.update({(server, GRANT): Secret(text, datetime.now(UTC))}))
 
     def client_secret(self, server: ServerId, client_id: str) -> str:
         secret = self._known().get((server, client_secret_name(client_id)))
         return "" if secret is None else secret.value
 
     def mask_tokens(self, server: ServerId, tokens: Iterable[str]) -> None:
-        """Mask the tokens of a server from now on, and those before them until the next ones come: a late error may quote one."""
-        found = tuple(token for token in tokens if len(token) >= SHORTEST_IN_RESULTS)
+        """Mask the tokens of a server from now on, and its previous tokens until the next change. A late error may quote them."""
+        long_tokens = tuple(token for token in tokens if len(token) >= SHORTEST_IN_RESULTS)
         with self._lock:
-            before = self._tokens.get(server, ())
-            if not set(found) <= set(before):
-                self._tokens[server] = tuple(dict.fromkeys((*found, *before)))[: 2 * len(found)]
+            previous = self._tokens.get(server, ())
+            if not set(long_tokens) <= set(previous):
+                self._tokens[server] = tuple(dict.fromkeys((*long_tokens, *previous)))[: 2 * len(long_tokens)]
 
     def renewing(self, server: ServerId) -> threading.Lock:
         """Returns the lock for renewing a server's token, because a refresh token may be used once only."""
@@ -186,16 +186,16 @@ class SecretVault:
             return self._renewing.setdefault(server, threading.Lock())
 
     def _known(self) -> Mapping[tuple[ServerId, str], Secret]:
-        """The secrets of the file, as it is now, and those that could not be written to it."""
+        """The current secrets of the file, and the secrets that could not be written to it."""
         if self._file is None:
             return self._in_memory
         try:
-            kept = self._file.read()
+            stored = self._file.read()
             self._note = ""
         except SecretFileError as error:
             self._note = str(error)
             return self._in_memory
-        return {**kept, **self._in_memory} if self._in_memory else kept
+        return {**stored, **self._in_memory} if self._in_memory else stored
 
     def _change(self, edit: Callable[[dict[tuple[ServerId, str], Secret]], object]) -> None:
         with self._lock:
@@ -204,9 +204,9 @@ class SecretVault:
                 return
             waiting = dict(self._in_memory)
 
-            def both(known: dict[tuple[ServerId, str], Secret]) -> None:
-                known.update(waiting)
-                edit(known)
+            def both(secrets: dict[tuple[ServerId, str], Secret]) -> None:
+                secrets.update(waiting)
+                edit(secrets)
 
             try:
                 self._file.change(both)
@@ -220,29 +220,29 @@ class SecretVault:
             with self._lock:
                 self._servers |= {server.server}
         texts = connection.texts() if connection else ()
-        own = personal_names(server, connection)
+        personal = personal_names(server, connection)
         outer = (match for text in texts for match in _REFERENCE.finditer(text))
-        return tuple(dict.fromkeys(match[0] for match in outer if self._value(server, match, own) is None))
+        return tuple(dict.fromkeys(match[0] for match in outer if self._value(server, match, personal) is None))
 
     def replaceable(self, server: ServerId, connection: Connection | None) -> tuple[str, ...]:
-        """The references whose value was put here, as written, in order, each once: another can be put in its place."""
-        kept, own = self._known(), personal_names(server, connection)
-        found = (match for match in _references(connection) if (server, _name(match)) in kept)
-        used = (match[0] for match in found if _name(match) in own or not self._in_environment(match))
-        return tuple(dict.fromkeys(used))
+        """The references whose value was put here and can be replaced, as written, in order, each once."""
+        secrets, personal = self._known(), personal_names(server, connection)
+        matches = (match for match in _references(connection) if (server, _name(match)) in secrets)
+        references = (match[0] for match in matches if _name(match) in personal or not self._in_environment(match))
+        return tuple(dict.fromkeys(references))
 
     def resolve(self, server: ServerId, connection: Connection) -> Launch:
-        """Returns the connection with every reference replaced. Raises MissingReferenceError with every one that has no value."""
+        """Returns the connection with every reference replaced. Raises MissingReferenceError with every reference without a value."""
         if missing := self.missing(server, connection):
             raise MissingReferenceError(f"no value for {', '.join(missing)}")
 
-        judged, own = _secret_names(connection), personal_names(server, connection)
+        secret_names, personal = _secret_names(connection), personal_names(server, connection)
         for match in _references(connection):
-            if _name(match) in judged and (value := self._value(server, match, own)):
+            if _name(match) in secret_names and (value := self._value(server, match, personal)):
                 self._remember(_name(match), value, secret=True)
 
         def expand(text: str) -> str:
-            return self._expanded(server, text, own) or ""
+            return self._expanded(server, text, personal) or ""
 
         return Launch(
             transport=connection.transport,
@@ -257,11 +257,11 @@ class SecretVault:
 
     def redact(self, text: str) -> str:
         """Returns the text with every known secret and every used environment value masked (from 4 characters on). The names of servers
-        stay, also where a value is the same or a part of one."""
-        found = [value for value in (*self._seen, *self._masked_tokens) if value in text]
-        hit = sorted(name for name in self._servers if any(value in name for value in found))
+        stay, even if they contain a value."""
+        values = [value for value in (*self._seen, *self._masked_tokens) if value in text]
+        hit = sorted(name for name in self._servers if any(value in name for value in values))
         marks = {name: chr(0xF0000 + number) for number, name in enumerate(hit)}
-        for value in sorted({*found, *marks}, key=len, reverse=True):
+        for value in sorted({*values, *marks}, key=len, reverse=True):
             text = text.replace(value, marks.get(value, MASK))
         for name, mark in marks.items():
             text = text.replace(mark, name)
@@ -269,7 +269,7 @@ class SecretVault:
 
     @property
     def in_results(self) -> tuple[str, ...]:
-        """Returns the values that are masked in successful results, too, longest first: those of 8 characters or more
+        """Returns the values that are masked in successful results, too, longest first: values of 8 characters or more
         that are named as a secret or look like one, without plain words and numbers. Other values (a path, a region,
         a level) are ordinary parts of results.
 
@@ -289,27 +289,27 @@ class SecretVault:
         name = _name(match)  # no server gets the key to the others' values
         return match["kind"] in _ENVIRONMENT and name != PASSPHRASE and name in self._environ
 
-    def _value(self, server: ServerId, match: re.Match[str], own: Set[str]) -> str | None:
-        """The value of a reference. That of a name in `own` is the person's, never the environment's or a shared one."""
+    def _value(self, server: ServerId, match: re.Match[str], personal: Set[str]) -> str | None:
+        """The value of a reference. A name in `personal` has the person's value, never the environment's or a shared value."""
         name, default = _name(match), match["default"]
         if name == "python" and match["kind"] is None:
             return self.python
-        value = self._environ[name] if name not in own and self._in_environment(match) else None
-        keeper = server if name in own else server._replace(person="")
+        value = self._environ[name] if name not in personal and self._in_environment(match) else None
+        keeper = server if name in personal else server._replace(person="")
         if value is None and (secret := self._known().get((keeper, name))) is not None:
             value = secret.value
         if default is not None and not value:
-            return self._expanded(server, default, own)
+            return self._expanded(server, default, personal)
         if value is not None:
             self._remember(name, value)
         return value
 
-    def _expanded(self, server: ServerId, text: str, own: Set[str]) -> str | None:
-        values = {match[0]: self._value(server, match, own) for match in _REFERENCE.finditer(text)}
+    def _expanded(self, server: ServerId, text: str, personal: Set[str]) -> str | None:
+        values = {match[0]: self._value(server, match, personal) for match in _REFERENCE.finditer(text)}
         return None if None in values.values() else _REFERENCE.sub(lambda match: values[match[0]] or "", text)
 
     def _remember(self, name: str, value: str, *, secret: bool = False) -> None:
-        """Keeps old values masked: a late error may quote one."""
+        """Keeps old values masked, because a late error may quote them."""
         if len(value) >= SHORTEST_REDACTED and value not in self._seen:
             with self._lock:
                 self._seen |= {value}
@@ -327,13 +327,13 @@ def vault_of(settings: Settings, per_person: Callable[[str], bool] = lambda _: F
     return SecretVault(environment, None if path is None else SecretFile(path, environment), per_person)
 
 
-def _is_secret(name: str, value: str, known: bool) -> bool:
-    """Whether a value is known to be secret, or is so by its name, without the server's name before it, or by its looks. `user:password` of a
+def _is_secret(name: str, value: str, secret: bool) -> bool:
+    """Whether a value is secret by its reference, by its name without the server's, or by its looks. `user:password` of a
     URL has a name of ours."""
     if len(value) < SHORTEST_IN_RESULTS or _WORD.fullmatch(value):
         return False
-    own = name.rpartition("/")[2]
-    return known or telling(own) or own.startswith(USERINFO) or masked(value) != value
+    short_name = name.rpartition("/")[2]
+    return secret or telling(short_name) or short_name.startswith(USERINFO) or masked(value) != value
 
 
 def reference_names(connection: Connection | None) -> set[str]:
@@ -341,7 +341,7 @@ def reference_names(connection: Connection | None) -> set[str]:
 
 
 def names_in(*texts: str) -> set[str]:
-    """The names of the values that texts refer to; the interpreter's is none of them.
+    """The names of the values that texts refer to, without the interpreter's.
 
     >>> names_in("${secret:web/KEY} ${python}")
     {'web/KEY'}
@@ -350,8 +350,8 @@ def names_in(*texts: str) -> set[str]:
 
 
 def _secret_names(connection: Connection) -> set[str]:
-    """The references that stand where a secret stands: in a variable, header or flag with a telling name, or before the @ of
-    an address; and the inputs that are passwords.
+    """The references in the place of a secret (a variable, header or flag with a telling name, or before the @ of an
+    address), and the inputs that are passwords.
 
     >>> _secret_names(Connection("stdio", "x", ("--key", "${input:a}"), env={"TOKEN": "${input:b}", "ROOT": "${input:c}"})) == {"a", "b"}
     True
@@ -359,12 +359,12 @@ def _secret_names(connection: Connection) -> set[str]:
     references: list[str] = []
     secret = set(connection.passwords)
 
-    def mark(found: re.Match[str]) -> str:
-        references.append(found[0])
+    def mark(match: re.Match[str]) -> str:
+        references.append(match[0])
         return f"\ue000{len(references) - 1}\ue001"
 
     def cover(_: str, value: str) -> str:
-        secret.update(names_in(*(references[int(one[1:-1])] for one in PLACEHOLDER.findall(value))))
+        secret.update(names_in(*(references[int(placeholder[1:-1])] for placeholder in PLACEHOLDER.findall(value))))
         return value
 
     pairs = [f"{name}={value}" for name, value in (*connection.env.items(), *connection.headers.items())]
@@ -374,7 +374,7 @@ def _secret_names(connection: Connection) -> set[str]:
 
 
 def personal_names(server: ServerId, connection: Connection | None) -> Set[str]:
-    """The references that a person gives a value of their own, if the values are a person's: those to secrets."""
+    """The references to secrets that get a person's own value. Empty if the values are shared."""
     if not server.person or connection is None:
         return frozenset()
     return {_name(match) for match in _references(connection) if match["kind"] == "secret"} | _secret_names(connection)
@@ -389,7 +389,7 @@ def _references(connection: Connection | None) -> Iterator[re.Match[str]]:
 
 
 def _matches(texts: Iterable[str]) -> Iterator[re.Match[str]]:
-    """All references of texts, those in the default of another one as well."""
+    """All references of texts, including references in the default of another."""
     for match in (match for text in texts for match in _REFERENCE.finditer(text)):
         yield match
         yield from _matches([match["default"] or ""])

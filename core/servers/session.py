@@ -1,4 +1,4 @@
-"""One client session: the task that keeps it open, its state for callers, and how its server wants to be greeted."""
+"""One client session: the task that keeps it open, its state for callers, and the greeting that its server accepts."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ from core.servers.transports import ON_SESSION_ID, OpenTarget
 
 Way = Literal["probe", "legacy", "modern", "sse"]
 """`legacy` begins with `initialize`, `modern` with `server/discover`, `probe` with the latter and falls back to the former. `sse` is legacy
-over the older transport, at an address that was given as that of the newer one."""
+over the older transport, at an address that was given for the newer transport."""
 MODES: dict[Way, Any] = {"probe": "auto", "modern": LATEST_MODERN_VERSION}
 T = TypeVar("T")
 
 
 async def all_tools(client: Client) -> tuple[list[mcp_types.Tool], list[str]]:
-    """Returns the server's tools, and phrases about the odd ones; none if it has no tools. Raises MCPError."""
+    """Returns the server's tools, and phrases about odd tools. Both are empty if it has no tools. Raises MCPError."""
     try:
         return await all_pages(lambda cursor: client.list_tools(cursor=cursor), ITEMS[TOOLS])
     except MCPError as error:
@@ -74,7 +74,7 @@ async def tools_by_name(client: Client) -> dict[str, mcp_types.Tool] | None:
 def check_results(client: Client, tools: dict[str, mcp_types.Tool]) -> None:
     """Validates results against the output schemas of these tools with a compiled validator. The SDK's own check is in
     Python on the event loop: all servers would wait 3 s for a result of 9 MB. A result that does not fit raises
-    InvalidResponseError, which keeps it: the tool has run."""
+    InvalidResponseError, which keeps it, because the tool has run."""
 
     async def check(name: str, result: mcp_types.CallToolResult) -> None:
         if name not in tools or not await asyncio.to_thread(_misfit, tools[name], result):
@@ -106,12 +106,12 @@ async def discover(client: Client) -> None:
     """Greets a server from 2026-07-28 on. Asks again while it starts, because the SDK does not wait for that. Raises MCPError."""
     while True:
         try:
-            found = await client.session.send_discover(LATEST_MODERN_VERSION)
+            answer = await client.session.send_discover(LATEST_MODERN_VERSION)
             break
         except MCPError as error:
             if error.code != REQUEST_TIMEOUT:
                 raise
-    client.session.adopt(DiscoverResult.model_validate(found))
+    client.session.adopt(DiscoverResult.model_validate(answer))
 
 
 MOST_GREETINGS = 2000
@@ -120,7 +120,7 @@ REFUSES_POST = ("HTTP 400", "HTTP 404", "HTTP 405")
 
 @dataclass
 class Greetings:
-    """The ways that worked, in a file, or in memory without one. A file that cannot be written loses only time."""
+    """The ways that worked, in a file, or in memory without a file. A file that cannot be written loses only time."""
 
     file: Path | None = None
     _known: dict[str, str] = field(default_factory=dict[str, str])
@@ -131,12 +131,12 @@ class Greetings:
 
     def keep(self, connection: Connection, way: Way) -> None:
         """Keeps the way that worked; `probe` forgets it."""
-        known, key = self._read(), _digest(connection)
-        if known.get(key, "probe") == way:
+        ways, key = self._read(), _digest(connection)
+        if ways.get(key, "probe") == way:
             return
-        others = {digest: one for digest, one in known.items() if digest != key}
-        known = others if way == "probe" else {**others, key: way}
-        self._known = dict(list(known.items())[-MOST_GREETINGS:])
+        others = {digest: other for digest, other in ways.items() if digest != key}
+        ways = others if way == "probe" else {**others, key: way}
+        self._known = dict(list(ways.items())[-MOST_GREETINGS:])
         if self.file is not None:
             with suppress(OSError):
                 self.file.parent.mkdir(parents=True, exist_ok=True)
@@ -147,8 +147,8 @@ class Greetings:
     def _read(self) -> dict[str, str]:
         if self.file is not None:
             with suppress(OSError, ValueError):
-                found: Any = json.loads(self.file.read_text())
-                self._known = found if isinstance(found, dict) else {}
+                document: Any = json.loads(self.file.read_text())
+                self._known = document if isinstance(document, dict) else {}
         return self._known
 
 
@@ -158,7 +158,7 @@ def _digest(connection: Connection) -> str:
 
 
 def next_way(way: Way, transport: str, error: Exception | None, last_words: str) -> Way | None:
-    """Returns the way to try after one that failed, or None. Without an error the time was up."""
+    """Returns the way to try after a failed way, or None. Without an error the time was up."""
     if error is None:
         return "legacy" if way == "modern" else None  # an older version may be silent at `server/discover`
     if isinstance(error, OSError | WayfareError | httpx2.TransportError):
@@ -221,7 +221,7 @@ class Session:
         self.closed_by_us = False
         self.used = self.passing = False
         self.renewed = ""
-        """Why the session before this one ended, until a call of its client has said so. "" if that had no state."""
+        """The reason why the previous session ended, until a call of its client has named it. "" if that session had no state."""
         self._has_id = False
         self.pid: int | None = None
         self.refused = Refused()
@@ -240,11 +240,11 @@ class Session:
 
     @property
     def stateless(self) -> bool:
-        """Whether the server keeps nothing for a session: over HTTP, and it gave no session id."""
+        """Whether the server keeps nothing for a session, because it is on HTTP and gave no session id."""
         return self.launch.transport == "http" and self.client is not None and not self._has_id
 
     async def in_turn(self, work: Work[T], lease: Lease) -> T:
-        """Runs `work`. It waits for the work before it if a question of the server could belong to either."""
+        """Runs `work`. It waits for the previous work if a question of the server could belong to either."""
         if not self.asking.abilities or self.protocol_version in MODERN_PROTOCOL_VERSIONS:
             return await work(lease)
         async with self.asking.turn:
@@ -266,8 +266,8 @@ class Session:
             await asyncio.wait_for(self._opened.wait(), limit_s)
         except TimeoutError:
             self.close()
-            more = "; startup_timeout_sec in its configuration gives it more time" if self.launch.command else ""
-            raise NotConnectedError(self._with_stderr(f"no answer within {limit_s:g} s{more}")) from None
+            hint = "; startup_timeout_sec in its configuration gives it more time" if self.launch.command else ""
+            raise NotConnectedError(self._with_stderr(f"no answer within {limit_s:g} s{hint}")) from None
         if self.client is not None:
             return
         await self.ended()
@@ -279,12 +279,12 @@ class Session:
         """Whether the server still answers a small request. It is checked after a call that timed out."""
         if self.client is None:
             return False
-        noted = Refused()
-        REFUSED.set(noted)
+        note = Refused()
+        REFUSED.set(note)
         try:
             await bounded(self.client.list_tools(), limit_s)
         except MCPError as error:
-            return error.code != CONNECTION_CLOSED and noted.status < 400
+            return error.code != CONNECTION_CLOSED and note.status < 400
         except (CallTimeoutError, RuntimeError):
             return False
         return self.alive
@@ -323,15 +323,15 @@ class Session:
         return f"{reason} (last words: {words})" if words and words not in reason else reason
 
     def _heard(self, client: Client) -> AbstractAsyncContextManager[Client]:
-        """A client for listening. Over HTTP it is one of its own, because the SDK ends a client whose stream breaks."""
+        """A client for listening. Over HTTP it is a separate client, because the SDK ends a client whose stream breaks."""
         if self.launch.transport == "stdio":
             return nullcontext(client)
         target = self._open_target(self.launch, self.stderr_log, lambda: None)
         return Client(target, client_info=CLIENT_INFO, cache=None)
 
     async def _probed(self, client: Client) -> None:
-        """Pings a server over HTTP up to 2025-11-25 while a client waits to hear of a resource. Ends the session if the server has forgotten it:
-        without calls nothing else would tell."""
+        """Pings a server over HTTP up to 2025-11-25 while a client waits to hear of a resource. Ends the session if the server has forgotten it,
+        because nothing else tells this without calls."""
         if self.launch.transport != "http" or client.protocol_version in MODERN_PROTOCOL_VERSIONS:
             return
         while self.alive:
@@ -364,8 +364,8 @@ class Session:
                     self.server_version = client.server_info.version if client.server_info is not None else ""
                     self.client = client
                     self._opened.set()
-                    beside = (self.asking.listen(client, partial(self._heard, client)), self._probed(client))
-                    tasks = [asyncio.ensure_future(work) for work in beside]
+                    jobs = (self.asking.listen(client, partial(self._heard, client)), self._probed(client))
+                    tasks = [asyncio.ensure_future(work) for work in jobs]
                     for task in tasks:
                         task.add_done_callback(retrieved)
                     try:

@@ -83,7 +83,7 @@ class TooLargeLine:
 
 
 class EndlessLineError(Exception):
-    """A line goes on far beyond the limit, or is too large and does not name its call: the session and all its calls end."""
+    """A line goes on far beyond the limit, or is too large and does not name its call. The session and all its calls end."""
 
 
 @dataclass
@@ -104,13 +104,13 @@ class Lines:
 
     def add(self, piece: bytes) -> list[bytes | TooLargeLine]:
         """Returns the lines that end in this piece. Raises EndlessLineError."""
-        found: list[bytes | TooLargeLine] = []
+        lines: list[bytes | TooLargeLine] = []
         *ends, rest = piece.split(b"\n")
         for end in ends:
             self._keep(end)
-            found.append(self._taken())
+            lines.append(self._taken())
         self._keep(rest)
-        return found
+        return lines
 
     def _keep(self, piece: bytes) -> None:
         self._size += len(piece)
@@ -199,8 +199,8 @@ async def _write(
 ) -> None:
     try:
         async with outgoing:
-            async for sent in outgoing:
-                await stdin.send(sent.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n")
+            async for message in outgoing:
+                await stdin.send(message.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n")
     except _ENDED:
         await incoming.aclose()  # the server may live on; waiting calls learn that no answer will come
     finally:
@@ -214,10 +214,10 @@ async def _pass_on(
         stderr_log.add(line.reason)
         if b'"method"' in top_level(line.head):  # it answers no call
             return
-        answered = answered_id(line.head, line.tail)
-        if answered is None:
+        request_id = answered_id(line.head, line.tail)
+        if request_id is None:
             raise EndlessLineError(line.reason)
-        await incoming.send(SessionMessage(failed(answered, line.reason)))
+        await incoming.send(SessionMessage(failed(request_id, line.reason)))
     elif line.strip():
         try:
             message = SessionMessage(await read(message_of, line))

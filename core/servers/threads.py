@@ -1,4 +1,4 @@
-"""The background thread of all sessions, the wait of a calling thread for it, and the errors that end a wait: a tool call turns each of
+"""The background thread of all sessions, the wait of a calling thread for it, and the errors that end a wait. A tool call turns each of
 them into an outcome."""
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ def said(error: Exception) -> str:
         return str(error) or type(error).__name__
     faults = error.errors(include_url=False, include_context=False, include_input=False)
     places = (one_line(".".join(map(str, fault["loc"])), PLACE_CHARS) for fault in faults[:MOST_FAULTS])
-    listed = [f"{place or 'it'}: {fault['msg']}" for place, fault in zip(places, faults, strict=False)]
-    more = [f"{len(faults) - MOST_FAULTS} more"] if len(faults) > MOST_FAULTS else []
-    return f"The answer does not fit the protocol: {'; '.join([*listed, *more])}."
+    entries = [f"{place or 'it'}: {fault['msg']}" for place, fault in zip(places, faults, strict=False)]
+    rest = [f"{len(faults) - MOST_FAULTS} more"] if len(faults) > MOST_FAULTS else []
+    return f"The answer does not fit the protocol: {'; '.join([*entries, *rest])}."
 
 
 class NotConnectedError(WayfareError):
@@ -134,7 +134,7 @@ def sentence(error: Exception, launch: Launch) -> str:
 
 
 class LoopThread:
-    """Runs coroutines for other threads. The first one starts it, `stop` ends it; it does not restart."""
+    """Runs coroutines for other threads. The first coroutine starts it, `stop` ends it. It does not restart."""
 
     def __init__(self, name: str) -> None:
         self._name = name

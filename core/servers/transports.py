@@ -54,7 +54,7 @@ def open_target(
     inherit: tuple[str, ...] = (),
 ) -> Transport:
     """Returns the transport for a resolved connection. The transport starts when it is entered. The `vault` has the OAuth grants.
-    A child process inherits variables, those that `inherit` names among them.
+    A child process inherits variables, including the names in `inherit`.
 
     Raises NotConnectedError if the working directory does not exist.
     """
@@ -62,8 +62,8 @@ def open_target(
     if launch.transport == "stdio":
         if launch.cwd and not Path(launch.cwd).is_dir():
             raise NotConnectedError(f"the working directory {launch.cwd} does not exist")
-        whole = replace(launch, env={**inherited(os.environ, inherit), **launch.env})
-        return _stdio(whole, stderr_log, on_end, limit)
+        full_launch = replace(launch, env={**inherited(os.environ, inherit), **launch.env})
+        return _stdio(full_launch, stderr_log, on_end, limit)
     auth = TokenAuth(ServerGrant(vault, launch.server, launch.url))
     if launch.transport == "sse":
         return _sse(launch, auth, stderr_log, on_end, limit)
@@ -71,7 +71,7 @@ def open_target(
 
 
 def quiet_sdk_log() -> None:
-    """Keeps the SDK's tracebacks about broken servers out of the terminal: outcomes and connection states report them."""
+    """Keeps the SDK's tracebacks about broken servers out of the terminal, because outcomes and connection states report them."""
     logging.getLogger("mcp.client").setLevel(logging.CRITICAL)
 
 
@@ -81,12 +81,12 @@ async def _stdio(
 ) -> AsyncGenerator[Any]:
     read_fd, write_fd = os.pipe()
     # a thread works alike on every platform; it ends with the last process that has the pipe open
-    reading = threading.Thread(target=_log_lines, args=(read_fd, stderr_log), name="mcp-stderr", daemon=True)
-    reading.start()
+    thread = threading.Thread(target=_log_lines, args=(read_fd, stderr_log), name="mcp-stderr", daemon=True)
+    thread.start()
     with os.fdopen(write_fd, "w", encoding="utf-8") as errlog:
         async with stdio_transport(launch, errlog, stderr_log, limit) as (reader, writer):
             yield watched(reader, writer, stderr_log, on_end)
-    await anyio.to_thread.run_sync(reading.join, DRAIN_S)  # a left-over descendant may keep the pipe open
+    await anyio.to_thread.run_sync(thread.join, DRAIN_S)  # a left-over descendant may keep the pipe open
 
 
 def _log_lines(read_fd: int, stderr_log: StderrLog) -> None:
@@ -115,7 +115,7 @@ async def _sse(
         del headers, timeout, auth  # the launch has them all
         return _http_client(launch, own_auth, stderr_log, limit, incoming.send)
 
-    incoming, read = anyio.create_memory_object_stream[Message](0)  # what the server sends, and refusals of requests
+    incoming, read = anyio.create_memory_object_stream[Message](0)  # messages of the server, and refusals of requests
     async with (
         incoming,
         read,
@@ -142,8 +142,8 @@ def _http_client(
     async def note(response: httpx2.Response) -> None:
         if response.status_code >= 400:
             stderr_log.add(f"HTTP {response.status_code} {response.reason_phrase}")
-        if MCP_SESSION_ID in response.headers and (given := ON_SESSION_ID.get()) is not None:
-            given()
+        if MCP_SESSION_ID in response.headers and (callback := ON_SESSION_ID.get()) is not None:
+            callback()
         await heard(response, limit, tell)
 
     hooks: dict[str, list[Any]] = {"response": [note]}
@@ -220,8 +220,8 @@ def watched(
     reader: Any, writer: Any, stderr_log: StderrLog, on_end: Callable[[], None]
 ) -> tuple[WatchedStream, AskingStream]:
     """Returns the streams from a server and to it for the SDK."""
-    asked: dict[RequestId, str] = {}
-    return WatchedStream(reader, stderr_log, on_end, asked), AskingStream(writer, asked)
+    methods: dict[RequestId, str] = {}
+    return WatchedStream(reader, stderr_log, on_end, methods), AskingStream(writer, methods)
 
 
 # The injected network acts below the protocol: connecting, listing tools, calls and probes all meet its faults. Time
@@ -257,7 +257,7 @@ async def _troubled(
 
 @dataclass
 class TroubledStream(WrappedStream):
-    """A write stream whose messages meet faults. Messages are delayed in parallel: delays do not add up."""
+    """A write stream whose messages meet faults. Messages are delayed in parallel, so delays do not add up."""
 
     fault: Callable[[], Fault | None]
     on_end: Callable[[], None]

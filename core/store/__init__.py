@@ -1,8 +1,8 @@
 """The store: one DuckDB file with append-only events, imported catalogs, and a cache of costly results.
 
-`Store` (store.py) is the one object that others use; its parts share one connection (connection.py), and one of them writes at a
-time. The room imports `core.domain`. A change of the schema is a new file in `migrations/`; a new kind of event
-is a frozen dataclass in `core.domain.events`, a table of the same columns, and an entry of `log.TABLES`.
+Others use only the object `Store` (store.py). Its parts share a connection (connection.py), and one part writes at a time.
+The room imports `core.domain`. A change of the schema is a new file in `migrations/`. A new kind of event is a frozen
+dataclass in `core.domain.events`, a table with its columns, and an entry of `log.TABLES`.
 """
 
 from core.domain.events import ActivityFilter

@@ -1,4 +1,4 @@
-"""Decisions and calls as tables for the Activity page. Reads only, and only what is committed."""
+"""Decisions and calls as tables for the Activity page. Only reads committed rows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import pandas as pd  # pyright: ignore[reportMissingTypeStubs]
 
 
-# SQL conditions for an `ActivityFilter`. Every value is bound as a parameter; texts are matched without wildcards.
+# SQL conditions for an `ActivityFilter`. Every value is bound as a parameter. Texts are matched without wildcards.
 
 Condition = tuple[str, object]
 Filter = tuple[str, list[object]]
@@ -28,34 +28,34 @@ Filter = tuple[str, list[object]]
 
 def calls_condition(where: ActivityFilter) -> Filter:
     """SQL condition and parameters over `outcomes o` joined with their `decisions d`."""
-    searched = "concat_ws(chr(10), o.server, o.tool, o.error, o.client, d.subtask)"
+    text_sql = "concat_ws(chr(10), o.server, o.tool, o.error, o.client, d.subtask)"
     conditions = [("o.server = ?", where.server), ("o.tool = ?", where.tool)]
-    return _joined([*_common(where, "o", searched), *conditions, *_ended(where)])
+    return _joined([*_common(where, "o", text_sql), *conditions, *_ended(where)])
 
 
 def decisions_condition(where: ActivityFilter) -> Filter:
-    searched = "concat_ws(chr(10), d.subtask, d.winner, d.reason, d.client)"
-    ended, parameters = _joined(_ended(where))
-    condition, values = _joined([*_common(where, "d", searched), *_won(where)])
+    text_sql = "concat_ws(chr(10), d.subtask, d.winner, d.reason, d.client)"
+    call_condition, parameters = _joined(_ended(where))
+    condition, values = _joined([*_common(where, "d", text_sql), *_won(where)])
     if parameters:
-        condition += f" AND d.id IN (SELECT o.decision_id FROM outcomes o WHERE {ended})"  # noqa: S608
+        condition += f" AND d.id IN (SELECT o.decision_id FROM outcomes o WHERE {call_condition})"  # noqa: S608
     return condition, values + parameters
 
 
 def refused_condition(where: ActivityFilter) -> Filter:
-    """SQL condition and parameters over `refused_requests r`: refused requests have no outcome and are not simulated."""
-    searched = "concat_ws(chr(10), r.client, r.server, r.tool, r.error, r.why)"
-    return _joined([*_common(where, "r", searched), ("r.server = ?", where.server), ("r.tool = ?", where.tool)])
+    """SQL condition and parameters over `refused_requests r`. Refused requests have no outcome and are not simulated."""
+    text_sql = "concat_ws(chr(10), r.client, r.server, r.tool, r.error, r.why)"
+    return _joined([*_common(where, "r", text_sql), ("r.server = ?", where.server), ("r.tool = ?", where.tool)])
 
 
-def _common(where: ActivityFilter, table: str, searched: str) -> list[Condition]:
+def _common(where: ActivityFilter, table: str, text_sql: str) -> list[Condition]:
     return [
         (f"{table}.catalog = ?", where.catalog),
         (f"{table}.origin = ?", where.origin),
         (f"{table}.client = ?", where.client),
         (f'{table}."at" >= ?', where.since),
         (f'{table}."at" < ?', where.until),
-        (f"contains(lower({searched}), lower(?))", where.text or None),
+        (f"contains(lower({text_sql}), lower(?))", where.text or None),
     ]
 
 
@@ -73,9 +73,9 @@ def _won(where: ActivityFilter) -> list[Condition]:
 
 
 def _joined(conditions: Iterable[Condition]) -> Filter:
-    """Those whose value is given, joined by AND."""
-    given = [(sql, value) for sql, value in conditions if value is not None]
-    return " AND ".join(sql for sql, _ in given) or "true", [value for _, value in given]
+    """Joins the conditions with a value by AND."""
+    filters = [(sql, value) for sql, value in conditions if value is not None]
+    return " AND ".join(sql for sql, _ in filters) or "true", [value for _, value in filters]
 
 
 ALL = ActivityFilter()
@@ -88,8 +88,8 @@ COUNTS = "FILTER (o.kind <> 'cancelled' AND o.injected = '')"
 class Activity:
     """Listings newest first, and aggregates oldest first. Times are UTC, money USD, durations seconds.
 
-    Simulated calls are never added to real ones: every aggregate has a `simulated` column and separate rows for each.
-    An undeclared price is missing, not zero: sums leave it out, and `unpriced_calls` counts it.
+    Simulated calls are never added to real calls. Every aggregate has a `simulated` column and separate rows for both.
+    An undeclared price is missing, not zero. Sums leave it out, and `unpriced_calls` counts it.
     """
 
     database: Database
@@ -104,34 +104,34 @@ class Activity:
         return self._count("decisions d", decisions_condition(where))
 
     def calls(self, where: ActivityFilter = ALL, *, limit: int = 100, offset: int = 0) -> pd.DataFrame:
-        """Calls newest first, each with the `router` and `subtask` of its decision, missing where it had none."""
+        """Calls newest first, with the `router` and `subtask` of their decisions, missing if a call had no decision."""
         return self._page("o.*, d.router, d.subtask", CALLS, calls_condition(where), limit, offset)
 
     def call_count(self, where: ActivityFilter = ALL) -> int:
         return self._count(CALLS, calls_condition(where))
 
     def refused(self, where: ActivityFilter = ALL, *, limit: int = 100, offset: int = 0) -> pd.DataFrame:
-        """Refused requests, newest first. They have no outcome: `kinds` and `simulated` do not apply."""
+        """Refused requests, newest first. `kinds` and `simulated` do not apply, because they have no outcome."""
         return self._page("r.*", "refused_requests r", refused_condition(where), limit, offset)
 
     def refused_count(self, where: ActivityFilter = ALL) -> int:
         return self._count("refused_requests r", refused_condition(where))
 
     def sessions(self, where: ActivityFilter = ALL, *, limit: int = 50) -> pd.DataFrame:
-        """Decisions of one client in one catalog without a pause above `PAUSE_MINUTES`, newest first. Columns catalog, origin, client, since,
-        until, decisions, and the id of the first decision."""
+        """Sessions, newest first: decisions of a client in a catalog without a pause above `PAUSE_MINUTES`. Columns catalog, origin,
+        client, since, until, decisions, and the id of the first decision."""
         condition, values = decisions_condition(where)
-        of = 'PARTITION BY catalog, origin, client ORDER BY "at", sequence'
+        partition = 'PARTITION BY catalog, origin, client ORDER BY "at", sequence'
         return self._frame(
             f"""SELECT catalog, origin, client, min("at") AS since, max("at") AS until, count(*) AS decisions, min_by(id, "at") AS id
-            FROM (SELECT *, count(*) FILTER (begins) OVER ({of}) AS number
-                FROM (SELECT d.*, "at" - lag("at") OVER ({of}) > INTERVAL {PAUSE_MINUTES} MINUTE AS begins FROM decisions d WHERE {condition}))
+            FROM (SELECT *, count(*) FILTER (begins) OVER ({partition}) AS number
+                FROM (SELECT d.*, "at" - lag("at") OVER ({partition}) > INTERVAL {PAUSE_MINUTES} MINUTE AS begins FROM decisions d WHERE {condition}))
             GROUP BY catalog, origin, client, number ORDER BY until DESC, id LIMIT ?""",  # noqa: S608
             [*values, limit],
         )
 
     def spending_by_server(self, where: ActivityFilter = ALL) -> pd.DataFrame:
-        """Columns server, simulated, spent_usd (missing where no call was priced), calls, unpriced_calls."""
+        """Columns server, simulated, spent_usd (missing if no call was priced), calls, unpriced_calls."""
         condition, values = calls_condition(where)
         return self._frame(
             f"""SELECT o.server, o.simulated, {SPENT} FROM {CALLS} WHERE {condition}
@@ -140,18 +140,18 @@ class Activity:
         )
 
     def spending_over_time(self, bucket: timedelta, where: ActivityFilter = ALL) -> pd.DataFrame:
-        """Columns at (a bucket's start), simulated, spent_usd, calls, unpriced_calls; empty buckets are left out.
+        """Columns at (a bucket's start), simulated, spent_usd, calls, unpriced_calls. Empty buckets are left out.
 
-        Raises StoreError where the bucket is not longer than 0 s.
+        Raises StoreError if the bucket is not longer than 0 s.
         """
         return self._over_time(bucket, SPENT, where)
 
     def success_and_latency_over_time(self, bucket: timedelta, where: ActivityFilter = ALL) -> pd.DataFrame:
         """Success and latency of a server or tool, which `where` selects.
 
-        Columns at (a bucket's start), simulated, calls, success_share in [0, 1], latency_p50_s, latency_p95_s. Calls
-        that the operator cancelled, and those that an injected network troubled, say nothing about a tool and are left out
-        of all of them; a failed call's latency counts. Empty buckets are left out. Raises StoreError where the bucket is not longer than 0 s.
+        Columns at (a bucket's start), simulated, calls, success_share in [0, 1], latency_p50_s, latency_p95_s. Cancelled
+        calls, and calls that an injected network troubled, say nothing about a tool and are left out. A failed call's latency
+        counts. Empty buckets are left out. Raises StoreError if the bucket is not longer than 0 s.
         """
         columns = f"""count(*) {COUNTS} AS calls, avg((o.kind = 'ok')::DOUBLE) {COUNTS} AS success_share,
             quantile_cont(o.latency_s, 0.5) {COUNTS} AS latency_p50_s,
@@ -159,20 +159,20 @@ class Activity:
         return self._over_time(bucket, columns, where)
 
     def decision_totals(self, bounds_s: Sequence[float]) -> list[dict[str, Any]]:
-        """All decisions by catalog, router and origin: count, seconds, and `buckets`, how many took at most each of the bounds
-        and more than the one before."""
+        """All decisions by catalog, router and origin: count, seconds, and `buckets`, the counts of durations up to each bound
+        and above the previous bound."""
         return self._totals("catalog, router, origin", "decisions", "total_ms / 1e3", bounds_s)
 
     def call_totals(self, bounds_s: Sequence[float]) -> list[dict[str, Any]]:
         """All calls by catalog, server, outcome, simulated and origin, with usd and unpriced."""
         money = ", coalesce(sum(price_usd), 0.0) AS usd, count(*) FILTER (price_usd IS NULL) AS unpriced"
-        by = "catalog, server, kind AS outcome, simulated, origin"
-        return self._totals(by, "outcomes", "latency_s", bounds_s, money)
+        columns = "catalog, server, kind AS outcome, simulated, origin"
+        return self._totals(columns, "outcomes", "latency_s", bounds_s, money)
 
     def statistics_history(
         self, catalog: str, server: str, tool: str | None = None, *, limit: int = 2000
     ) -> pd.DataFrame:
-        """The newest `limit` statistics of a server, after calls of one tool or of all, in order of commit."""
+        """The newest `limit` statistics of a server, after calls of one tool or of all tools, in order of commit."""
         return self._frame(
             """SELECT * FROM (
                 SELECT * FROM statistics WHERE catalog = ? AND server = ? AND (?::VARCHAR IS NULL OR tool = ?)
@@ -188,7 +188,7 @@ class Activity:
         return tuple(self.log.read(OutcomeEvent, "decision_id = ?", [id_]))
 
     def latest_sequence(self) -> int:
-        """Grows with every commit of events and edits; cheap, for pages that refresh themselves."""
+        """Grows with every commit of events and edits. It is cheap, for pages that refresh themselves."""
         return self.log.last
 
     def export(self, table: str, format_: Format) -> bytes:
@@ -197,7 +197,7 @@ class Activity:
         return file.getvalue()
 
     def write(self, table: str, format_: Format, file: BinaryIO) -> None:
-        """Write a whole table of the log (`core.store.log.TABLES`) in order of commit, see `encode`.
+        """Writes a table of the log (`core.store.log.TABLES`) in order of commit, see `encode`.
 
         Raises StoreError for another table or format.
         """
@@ -232,11 +232,11 @@ class Activity:
         ).to_pylist()
 
     def _page(self, columns: str, rows: str, condition: Filter, limit: int, offset: int) -> pd.DataFrame:
-        """Rows newest first. Those of the first table in `rows`, whose alias is the second word, are ordered."""
+        """Rows newest first, by the first table in `rows`. Its alias is the second word."""
         where, values = condition
-        by = rows.split()[1]
+        alias = rows.split()[1]
         return self._frame(
-            f'SELECT {columns} FROM {rows} WHERE {where} ORDER BY {by}."at" DESC, {by}.sequence DESC LIMIT ? OFFSET ?',  # noqa: S608
+            f'SELECT {columns} FROM {rows} WHERE {where} ORDER BY {alias}."at" DESC, {alias}.sequence DESC LIMIT ? OFFSET ?',  # noqa: S608
             [*values, limit, offset],
         )
 

@@ -1,4 +1,4 @@
-"""The verification of the log's chain of hashes, and the removal of traces, after which it still verifies.
+"""The verification of the log's chain of hashes, and the removal of traces, which keeps the chain valid.
 
 Both read the log in order and hold a few records at a time.
 """
@@ -26,7 +26,7 @@ _log = logging.getLogger(__name__)
 @dataclass(frozen=True, slots=True)
 class Audit:
     """The result of an audit: `records` under valid `seals`, the newest `hash`, the number of `older` records without a seal, the
-    first `problem`, or "", and the last record of those `without_traces`, or 0."""
+    first `problem`, or "", and the last record `without_traces`, or 0."""
 
     records: int
     seals: int
@@ -38,7 +38,7 @@ class Audit:
 
 @dataclass(eq=False)
 class Chain:
-    """Verifies the log. Thread-safe: traces are not removed under an audit."""
+    """Verifies the log. Thread-safe. Traces are not removed during an audit."""
 
     database: Database
     log: Log
@@ -47,77 +47,77 @@ class Chain:
         self._walking = Lock()
 
     def audit(self, take: Take = lambda _line: None) -> Audit:
-        """Verify the chain from its beginning to the record that is the newest now. `take` is given every line as it is read, before
-        the seal of its write is verified. Others write meanwhile."""
+        """Verifies the chain up to the newest record. `take` gets every line when it is read, before the seal of its write is
+        verified. Others may write meanwhile."""
         with self._walking:
             newest = self.log.last
-            begin, last, found = self._begin(newest + 1), 0, START
+            begin, last, previous = self._begin(newest + 1), 0, START
             for removal in self.log.read(TraceRemoval, "sequence <= ?", [newest]):
                 if self._without_traces(removal.first, removal.last, take) != removal.hash:
-                    changed = f"One of the records {removal.first} to {removal.last} was changed since their traces were removed."
-                    return Audit(max(last - begin + 1, 0), self._seals(last), found, begin - 1, changed, last)
-                last, found = removal.last, self._hash(removal.last)
-            walked = self._walk(max(begin, last + 1), newest, found, take)
-            records, seals = max(last - begin + 1, 0) + walked.records, self._seals(last) + walked.seals
-            return replace(walked, records=records, seals=seals, older=begin - 1, without_traces=last)
+                    problem = f"One of the records {removal.first} to {removal.last} was changed since their traces were removed."
+                    return Audit(max(last - begin + 1, 0), self._seals(last), previous, begin - 1, problem, last)
+                last, previous = removal.last, self._hash(removal.last)
+            walk = self._walk(max(begin, last + 1), newest, previous, take)
+            records, seals = max(last - begin + 1, 0) + walk.records, self._seals(last) + walk.seals
+            return replace(walk, records=records, seals=seals, older=begin - 1, without_traces=last)
 
     def remove_traces(self, before: datetime, now: datetime) -> int:
-        """Remove the traces of all writes that are older than `before`. A sealed record says what they were without traces. Returns
-        the number of traces. A log that does not verify keeps them as evidence. Raises StoreError."""
+        """Removes the traces of all writes that are older than `before`. A sealed record has the hash of the writes without traces.
+        Returns the number of traces. An invalid log keeps them as evidence. Raises StoreError."""
         with self._walking:
-            kept = self.database.read(
+            oldest = self.database.read(
                 'SELECT coalesce(min(sequence), ?) FROM traces WHERE "at" >= ?', [self.log.last + 1, before]
             )
-            last = self._number("SELECT max(last) FROM seals WHERE last < ?", kept[0][0].as_py())
-            removed = self._number("SELECT count(*) FROM traces WHERE sequence <= ?", last)
-            if not removed:
+            last = self._number("SELECT max(last) FROM seals WHERE last < ?", oldest[0][0].as_py())
+            count = self._number("SELECT count(*) FROM traces WHERE sequence <= ?", last)
+            if not count:
                 return 0
-            done = max((removal.last for removal in self.log.read(TraceRemoval, "true", [])), default=0)
-            first = max(done + 1, self._begin(last + 1))
-            walked = self._walk(first, last, self._hash(done), lambda _line: None)
-            if walked.problem:
-                _log.warning("The log has been changed, its traces are kept: %s", walked.problem)
+            last_removed = max((removal.last for removal in self.log.read(TraceRemoval, "true", [])), default=0)
+            first = max(last_removed + 1, self._begin(last + 1))
+            walk = self._walk(first, last, self._hash(last_removed), lambda _line: None)
+            if walk.problem:
+                _log.warning("The log has been changed, its traces are kept: %s", walk.problem)
                 return 0
             if first <= last:
                 self.log.append(TraceRemoval(now, first, last, self._without_traces(first, last)))
             self._delete(last)
-            return removed
+            return count
 
     def _delete(self, last: int) -> None:
         with self.database.transaction() as connection:
             connection.execute("DELETE FROM traces WHERE sequence <= ?", [last])
-            # the space of deleted rows returns with the whole group of 122,880 rows, or with the table
+            # the space of deleted rows is freed only with their whole group of 122,880 rows, or with the table
             if connection.execute("SELECT min(rowid) >= count(*) FROM traces").fetchall() == [(True,)]:
                 connection.execute("CREATE TABLE kept AS SELECT * FROM traces")
                 connection.execute("DROP TABLE traces; ALTER TABLE kept RENAME TO traces")
 
-    def _walk(self, expected: int, newest: int, found: str, take: Take) -> Audit:
-        """Verify the writes from the record `expected` on, which follow the hash `found`."""
+    def _walk(self, expected: int, newest: int, previous: str, take: Take) -> Audit:
+        """Verifies the writes from the record `expected` on, which follow the hash `previous`."""
         first, seals = expected, 0
         records = self._records(expected, newest)
         for last, begin, seal in self._sealed(expected, newest):
             where = f"The write that ends with record {last}"
             if begin != expected:
-                gone = f"{where}: the write before it, from record {expected} on, is missing."
-                return Audit(expected - first, seals, found, 0, gone)
-            digest = hashlib.sha256(found.encode())
+                gap = f"{where}: the write before it, from record {expected} on, is missing."
+                return Audit(expected - first, seals, previous, 0, gap)
+            digest = hashlib.sha256(previous.encode())
             for number in range(begin, last + 1):
                 if (record := next(records, None)) is None or record[0] != number:
-                    return Audit(expected - first, seals, found, 0, f"{where}: record {number} is missing.")
+                    return Audit(expected - first, seals, previous, 0, f"{where}: record {number} is missing.")
                 line = _line(*record)
                 digest.update(b"\n" + line.encode())
                 take(line)
             if digest.hexdigest() != seal:
-                changed = f"{where} is not what was sealed: one of the records {begin} to {last} was changed."
-                return Audit(expected - first, seals, digest.hexdigest(), 0, changed)
-            expected, seals, found = last + 1, seals + 1, seal
-        left = next(records, None)
+                problem = f"{where} is not what was sealed: one of the records {begin} to {last} was changed."
+                return Audit(expected - first, seals, digest.hexdigest(), 0, problem)
+            expected, seals, previous = last + 1, seals + 1, seal
+        extra = next(records, None)
         return Audit(
             expected - first,
             seals,
-            found,
+            previous,
             0,
-            "" if left is None else f"Record {left[0]} and what follows have no seal.",
+            "" if extra is None else f"Record {extra[0]} and what follows have no seal.",
         )
 
     def _without_traces(self, first: int, last: int, take: Take = lambda _line: None) -> str:
@@ -139,15 +139,15 @@ class Chain:
         for batch in self.database.in_order("seals", "last BETWEEN ? AND ?", [first, last], by="last"):
             yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
 
-    def _begin(self, otherwise: int) -> int:
-        return self._number("SELECT min(first) FROM seals") or otherwise
+    def _begin(self, default: int) -> int:
+        return self._number("SELECT min(first) FROM seals") or default
 
     def _seals(self, last: int) -> int:
         return self._number("SELECT count(*) FROM seals WHERE last <= ?", last)
 
     def _hash(self, last: int) -> str:
-        found = self.database.read("SELECT hash FROM seals WHERE last = ?", [last])
-        return found[0][0].as_py() if found.num_rows else START
+        table = self.database.read("SELECT hash FROM seals WHERE last = ?", [last])
+        return table[0][0].as_py() if table.num_rows else START
 
     def _number(self, sql: str, *parameters: object) -> int:
         return self.database.read(sql, parameters)[0][0].as_py() or 0

@@ -1,4 +1,4 @@
-"""Imported catalogs as rows of the store and back, without an object for each tool; and the prices that an operator set by hand."""
+"""Imported catalogs as rows of the store and back, without an object for each tool, and prices that an operator set by hand."""
 
 from __future__ import annotations
 
@@ -29,36 +29,36 @@ from core.store.tables import TypedTable, insert_arrow
 REFERENCE = re.compile(rf"\$\{{[^{{}}]+?(?::-{DEFAULT})?\}}")
 ROWS = ("servers", "tools", "schema_blocks")
 MANY = 1_000
-ROWS_AT_ONCE = 20_000  # written together: what a write takes of memory does not grow with the catalog
+ROWS_AT_ONCE = 20_000  # of one write, so that its memory does not grow with the catalog
 
 SERVER_TEXTS = ("name", "description", "title", "category")
 SERVER_FIGURES = ("ask_usd", "conn_s", "call_s", "success", "success_variance", "post_accept_failure")
 
 
 def write_rows(connection: duckdb.DuckDBPyConnection, catalog: Catalog, name: str) -> Catalog:
-    """Put the rows of a catalog in place of those under a name, within a transaction. Returns the catalog as columns.
+    """Replaces the rows under a name by those of a catalog, within a transaction. Returns the catalog as columns.
 
-    Raises StoreError where a connection holds a value instead of a reference, or where something is not JSON.
+    Raises StoreError if a connection holds a value instead of a reference, TypeError, ValueError or RecursionError if something is not JSON.
     """
-    kept = packed(catalog)
-    servers, switched_off, table = (*kept.servers, *kept.off), len(kept.servers), table_of(kept)
+    stored = packed(catalog)
+    servers, switched_off, table = (*stored.servers, *stored.off), len(stored.servers), table_of(stored)
     for server in servers:
         _require_references(server)
     if not all(np.isfinite(column[~np.isnan(column)]).all() for column in table.figures.values()):
         raise ValueError("a figure of a tool is not finite")
     delete_rows(connection, name)
     columns: tuple[tuple[int, Callable[[int, int], dict[str, Any]]], ...] = (
-        (len(servers), lambda at, to: _server_rows(servers[at:to], switched_off=switched_off - at)),
-        (len(table.at), lambda at, to: _tool_rows(table, at, to)),
-        (len(table.schemas), lambda at, to: {"schemas": _arrow(table.schemas[at:to], pa.large_binary())}),
+        (len(servers), lambda start, stop: _server_rows(servers[start:stop], switched_off=switched_off - start)),
+        (len(table.at), lambda start, stop: _tool_rows(table, start, stop)),
+        (len(table.schemas), lambda start, stop: {"schemas": _arrow(table.schemas[start:stop], pa.large_binary())}),
     )
     for rows, (count, columns_of) in zip(ROWS, columns, strict=True):
-        for at in range(0, count, ROWS_AT_ONCE):
-            to = min(at + ROWS_AT_ONCE, count)
-            place = {"catalog": [name] * (to - at), "number": np.arange(at, to)}
-            incoming = pa.table(place | columns_of(at, to))
+        for start in range(0, count, ROWS_AT_ONCE):
+            stop = min(start + ROWS_AT_ONCE, count)
+            place = {"catalog": [name] * (stop - start), "number": np.arange(start, stop)}
+            incoming = pa.table(place | columns_of(start, stop))
             insert_arrow(connection, f"INSERT INTO {rows} BY NAME SELECT * FROM incoming", incoming)  # noqa: S608
-    return kept
+    return stored
 
 
 def delete_rows(connection: duckdb.DuckDBPyConnection, name: str) -> None:
@@ -67,31 +67,31 @@ def delete_rows(connection: duckdb.DuckDBPyConnection, name: str) -> None:
 
 
 def _server_rows(servers: Sequence[Server], switched_off: int) -> dict[str, Any]:
-    """The columns of some servers, of which those from the row `switched_off` on are switched off."""
+    """The columns of some servers. Servers from the row `switched_off` on are switched off."""
     return {
-        **{name: _arrow(Texts.of([getattr(one, name) for one in servers])) for name in SERVER_TEXTS},
-        **{name: pa.array([getattr(one, name) for one in servers], pa.float64()) for name in SERVER_FIGURES},
-        "virtual": [one.virtual for one in servers],
+        **{name: _arrow(Texts.of([getattr(server, name) for server in servers])) for name in SERVER_TEXTS},
+        **{name: pa.array([getattr(server, name) for server in servers], pa.float64()) for name in SERVER_FIGURES},
+        "virtual": [server.virtual for server in servers],
         "switched_off": [row >= switched_off for row in range(len(servers))],
-        "tools": [len(one.tools) for one in servers],
-        "seldom_json": [_seldom(one) for one in servers],
+        "tools": [len(server.tools) for server in servers],
+        "seldom_json": [_seldom(server) for server in servers],
     }
 
 
 def _seldom(server: Server) -> str:
-    said = {"connection": server.connection, "original": server.original, "odd": server.odd or None}
-    given = {name: value for name, value in said.items() if value is not None}
-    return json.dumps(given, default=_plain, allow_nan=False) if given else ""
+    fields = {"connection": server.connection, "original": server.original, "odd": server.odd or None}
+    rare = {name: value for name, value in fields.items() if value is not None}
+    return json.dumps(rare, default=_plain, allow_nan=False) if rare else ""
 
 
-def _tool_rows(table: ToolTable, at: int, to: int) -> dict[str, Any]:
+def _tool_rows(table: ToolTable, start: int, stop: int) -> dict[str, Any]:
     return {
-        **{name: _arrow(table.texts[name][at:to]) for name in TEXTS},
-        "seldom_json": _arrow(table.texts["seldom"][at:to]),
-        **{name: _figures(table.figures[name][at:to]) for name in FIGURES},
-        **{name: _flags(table.hints[name][at:to]) for name in HINTS},
-        "schema_block": table.block[at:to],
-        "schema_at": table.at[at:to],
+        **{name: _arrow(table.texts[name][start:stop]) for name in TEXTS},
+        "seldom_json": _arrow(table.texts["seldom"][start:stop]),
+        **{name: _figures(table.figures[name][start:stop]) for name in FIGURES},
+        **{name: _flags(table.hints[name][start:stop]) for name in HINTS},
+        "schema_block": table.block[start:stop],
+        "schema_at": table.at[start:stop],
     }
 
 
@@ -118,7 +118,7 @@ def _plain(value: object) -> object:
 
 
 def is_reference(name: str, value: str) -> bool:
-    """Whether a variable or header has references, and beside them only text that is plainly no secret."""
+    """Whether a variable or header is empty, or has references and beside them only text that is plainly no secret."""
     marked = REFERENCE.sub("\ue000\ue001", value)
     return not value or (marked != value and hide_beside(name, marked, lambda _name, _value: MASK) == marked)
 
@@ -126,13 +126,13 @@ def is_reference(name: str, value: str) -> bool:
 def _require_references(server: Server) -> None:
     if server.connection is None:
         return
-    shown = server.connection.shown
-    for part, values in (("variable", server.connection.env), ("header", server.connection.headers)):
+    shown_names = server.connection.shown
+    for kind, values in (("variable", server.connection.env), ("header", server.connection.headers)):
         for name, value in values.items():
-            plain = part == "variable" and (name in shown or bool(plain_value(name, value)))
+            plain = kind == "variable" and (name in shown_names or bool(plain_value(name, value)))
             if not plain and not is_reference(name, value):
                 raise StoreError(
-                    f"The {part} {name} of server {server.name} may be a secret, which is never stored; replace it with "
+                    f"The {kind} {name} of server {server.name} may be a secret, which is never stored; replace it with "
                     "a reference such as ${secret:NAME}."
                 )
 
@@ -150,7 +150,7 @@ SELECTS = tuple(
 
 
 def catalog_of_rows(name: str, servers: Table, tools: Table, blocks: Table) -> Catalog:
-    """The catalog of the rows that SELECTS give. Schemas stay compressed until one is asked for."""
+    """The catalog of the rows that SELECTS return. Schemas stay compressed until they are read."""
     table = ToolTable(
         {column: _texts(tools[column]) for column in TEXTS} | {"seldom": _texts(tools["seldom_json"])},
         {column: _numbers(tools[column]) for column in FIGURES},
@@ -159,27 +159,28 @@ def catalog_of_rows(name: str, servers: Table, tools: Table, blocks: Table) -> C
         _numbers(tools["schema_block"]),
         _numbers(tools["schema_at"]),
     )
-    said = {column: _texts(servers[column]) for column in SERVER_TEXTS}
+    texts = {column: _texts(servers[column]) for column in SERVER_TEXTS}
     plain = {column: servers[column].to_pylist() for column in (*SERVER_FIGURES, "virtual", "seldom_json", "tools")}
-    first, made = 0, list[Server]()
+    start, all_servers = 0, list[Server]()
     for row, (tool_count, seldom) in enumerate(zip(plain["tools"], plain["seldom_json"], strict=True)):
         rare: dict[str, Any] = json.loads(seldom) if seldom else {}
-        made.append(
+        all_servers.append(
             Server(
-                **{column: said[column][row] for column in SERVER_TEXTS},
-                tools=ToolRows(table, first, first + tool_count),
+                **{column: texts[column][row] for column in SERVER_TEXTS},
+                tools=ToolRows(table, start, start + tool_count),
                 **{column: plain[column][row] for column in (*SERVER_FIGURES, "virtual")},
                 connection=_connection(rare.get("connection")),
                 original=rare.get("original"),
                 odd=tuple(rare.get("odd", ())),
             )
         )
-        first += tool_count
-    off = servers["switched_off"].to_pylist()
-    kept, others = (
-        tuple(one for one, is_off in zip(made, off, strict=True) if is_off is part) for part in (False, True)
+        start += tool_count
+    flags = servers["switched_off"].to_pylist()
+    servers_on, servers_off = (
+        tuple(server for server, is_off in zip(all_servers, flags, strict=True) if is_off is flag)
+        for flag in (False, True)
     )
-    return Catalog(name, kept, others)
+    return Catalog(name, servers_on, servers_off)
 
 
 def _texts(column: Array) -> Texts:
@@ -188,7 +189,7 @@ def _texts(column: Array) -> Texts:
 
 
 def _numbers(column: Array) -> NDArray[Any]:
-    """The values of a column without missing ones. `to_numpy` would import pandas."""
+    """The values of a column that has no missing values. `to_numpy` would import pandas."""
     kind = {"double": np.float64, "int64": np.int64, "int8": np.int8}[str(column.type)]
     parts = [np.frombuffer(chunk.buffers()[1], kind)[chunk.offset :][: len(chunk)] for chunk in column.chunks]
     return np.concatenate([np.zeros(0, kind), *parts])
@@ -212,13 +213,13 @@ def _connection(data: dict[str, Any] | None) -> Connection | None:
     return Connection(**data)
 
 
-# A catalog as one JSON document, which it was before 018_tools.sql.
+# A catalog as one JSON document, as stored before 018_tools.sql.
 
 
 def from_json(document: str) -> Catalog:
-    """The catalog of a document. Raises KeyError, TypeError or ValueError where it does not fit this version."""
+    """The catalog of a document. Raises KeyError, TypeError or ValueError if it does not fit this version."""
     data = json.loads(document)
-    servers, off = (tuple(map(_server, data.get(part, ()))) for part in ("servers", "off"))
+    servers, off = (tuple(map(_server, data.get(key, ()))) for key in ("servers", "off"))
     return Catalog(data["name"], servers, off)
 
 
@@ -242,7 +243,7 @@ catalog = ? AND value IS NOT NULL AND sequence IN (
 """
 
 
-TAKEN = "\x1ftaken "  # before a catalog's name: rows of what its files said. No catalog's name has such a character
+TAKEN = "\x1ftaken "  # before a catalog's name: rows as in its files. No catalog's name has such a character
 FOUND = "SELECT document <> '' AS old FROM catalogs WHERE name = ?"
 
 
@@ -263,7 +264,7 @@ class _Stored(CatalogRow):
 
 
 class Catalogs:
-    """A catalog is saved whole or not at all. Edits are kept beside it and outlive a new import under its name."""
+    """A catalog is saved whole or not at all. Edits are stored apart and outlive a new import under its name."""
 
     def __init__(self, database: Database, log: Log, clock: Callable[[], datetime]) -> None:
         self._database = database
@@ -273,19 +274,19 @@ class Catalogs:
         self._clock = clock
 
     def save_catalog(self, catalog: Catalog, source: str) -> Catalog:
-        """Keep a catalog, in place of the one of its name. `source` says where it came from. Returns it as columns.
+        """Stores a catalog in place of the catalog of its name. `source` is its origin. Returns it as columns.
 
-        Raises StoreError where a connection holds a value instead of a reference such as `${secret:NAME}`, or where
-        something in it is not JSON; the old catalog stays then.
+        Raises StoreError, and keeps the old catalog, if a connection holds a value instead of a reference such as
+        `${secret:NAME}`, or if something in it is not JSON.
         """
         return self._save(catalog, source, self._clock())
 
-    def _save(self, catalog: Catalog, source: str, at: datetime) -> Catalog:
+    def _save(self, catalog: Catalog, source: str, imported_at: datetime) -> Catalog:
         with self._writing(catalog) as connection:
-            kept = write_rows(connection, catalog, catalog.name)
-            row = _Stored(catalog.name, source, len(kept.servers), len(kept.tools), at, "")
+            stored = write_rows(connection, catalog, catalog.name)
+            row = _Stored(catalog.name, source, len(stored.servers), len(stored.tools), imported_at, "")
             self._stored.write(connection, [row])
-        return kept
+        return stored
 
     @contextmanager
     def _writing(self, catalog: Catalog) -> Generator[duckdb.DuckDBPyConnection]:
@@ -298,26 +299,26 @@ class Catalogs:
     def load_catalog(self, name: str) -> Catalog | None:
         """The saved catalog, as columns. Returns None for an unknown name.
 
-        Raises StoreError where what is stored does not fit this version.
+        Raises StoreError if the stored catalog does not fit this version.
         """
-        found, *rows = self._database.read_together(FOUND, *SELECTS, parameters=[name])
-        if not len(found):
+        entry, *rows = self._database.read_together(FOUND, *SELECTS, parameters=[name])
+        if not len(entry):
             return None
         try:
-            if not found["old"][0].as_py():
-                made = catalog_of_rows(name, *rows)
+            if not entry["old"][0].as_py():
+                stored = catalog_of_rows(name, *rows)
                 if (
-                    len(made.tools) > MANY
-                ):  # the catalog stays in memory as columns; so would every page that was read for it
+                    len(stored.tools) > MANY
+                ):  # the columns stay in memory, and the pages that were read for them would, too
                     self._database.release_pages()
-                return made
-            before = self._stored.select("name = ?", [name])[0]
-            catalog = from_json(before.document)
+                return stored
+            old_row = self._stored.select("name = ?", [name])[0]
+            catalog = from_json(old_row.document)
         except (KeyError, TypeError, ValueError) as error:
             raise StoreError(f"The stored catalog {name} cannot be read ({error}); import it again.") from error
         try:
-            return self._save(catalog, before.source, before.imported_at)
-        except StoreError:  # an earlier version kept what this one refuses
+            return self._save(catalog, old_row.source, old_row.imported_at)
+        except StoreError:  # an earlier version stored a value that this version refuses
             return packed(catalog)
 
     def save_taken(self, catalog: Catalog) -> None:
@@ -335,20 +336,20 @@ class Catalogs:
         return self._rows.select("true ORDER BY name")
 
     def connection_texts(self) -> list[str]:
-        """The JSON of every server in which references to values may stand."""
+        """The JSON of every server, which may hold references to values."""
         return self._database.read("SELECT seldom_json FROM servers").column(0).to_pylist()
 
     def remove_catalog(self, name: str) -> None:
-        """Remove a catalog; its events and edits stay. Raises UnknownNameError for an unknown name."""
+        """Removes a catalog. Its events and edits stay. Raises UnknownNameError for an unknown name."""
         with self._database.transaction() as connection:
             if not self._rows.delete(connection, "name = ?", [name]):
                 raise UnknownNameError(f"There is no catalog {name!r} in the store; choose one of those it lists.")
             delete_rows(connection, name)
 
     def set_override(self, override: Override) -> None:
-        """Keep an operator's edit; earlier ones of the same price stay in the log. `value` None clears it."""
+        """Stores an operator's edit. Earlier edits of the price stay in the log. `value` None clears it."""
         self._log.append(override)
 
     def overrides(self, catalog: str) -> tuple[Override, ...]:
-        """The edits in force: the latest of each server, tool and field that was not cleared, in order of commit."""
+        """The edits in force, in order of commit: the latest of each server, tool and field, unless it was cleared."""
         return tuple(self._log.read(Override, LATEST, [catalog, catalog]))

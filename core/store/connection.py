@@ -1,7 +1,7 @@
 """The connection to the DuckDB file: opening, the write lock, transactions and reads, and the turns of several processes.
 
-DuckDB lets one process at a time open a file. A console keeps it, and lends it to a command that asks at its door. A command has it only
-while it reads or writes.
+DuckDB lets one process at a time open a file. A console keeps the file, and lends it to a command that asks for it. A command has the
+file only while it reads or writes.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from core.domain.console import CONNECT_S, announced_owner, asked
 from core.domain.errors import StoreBusyError, StoreError, WayfareError
 from core.store.migrations import Migration, all_migrations, migrate
 
-# The only import of pyarrow, which has no type hints: here its modules and classes become `Any`, so that nothing is unknown.
-# The modules of files are imported when a file is read or written.
+# The only import of pyarrow. It has no type hints, so its modules and classes become `Any` here.
+# Its file modules are imported when a file is read or written.
 
 Table: TypeAlias = Any
 Array: TypeAlias = Any
@@ -41,29 +41,29 @@ def pa_parquet() -> Any:
 
 MEMORY = ":memory:"
 MEMORY_LIMIT = "128MB"
-"""DuckDB would take up to 80 % of the machine's. Beyond it pages are read again, and queries use files."""
+"""DuckDB's default is 80 % of the machine's memory. Beyond this limit pages are read again, and queries use files."""
 LEAST_MEMORY = "16MB"
 AT_A_TIME = 10_000
 NO_ROOM = ("No space left on device", "Disk quota exceeded", "File too large")
-NOT_WRITABLE = ("Permission denied", "Read-only file system", "Operation not permitted")  # as the system says it
+NOT_WRITABLE = ("Permission denied", "Read-only file system", "Operation not permitted")  # the system's words
 
 LOOK_S = 0.05
-"""Time between two looks whether a use has ended."""
+"""Time between two checks for the end of a use."""
 PAUSE_S = 0.1
-"""A pause of this length is the end of a use: a command that reads and writes at once is not interrupted."""
+"""A pause of this length ends a use, so that a command that reads and writes at once is not interrupted."""
 LONGEST_S = 1.0
 """A command that uses the store without a pause gives the file away after this time."""
 BREATH_S, RETRY_S = 0.03, 0.01
-"""A command that gave the file away takes it again after the first; processes that wait try at intervals of the second."""
+"""A command that gave the file away may take it again after BREATH_S. Waiting processes try every RETRY_S."""
 LENT_S = 0.3
-"""A console that was asked for the file leaves it alone for so long."""
+"""The time for which a console lends the file."""
 LOST_S = 60.0
-"""A command that had the file waits longer for it: the console that took it may just be starting."""
+"""The wait of a command that had the file. It is longer, because the console that took the file may be starting."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sharing:
-    """How a process shares the store. A console `stays`: it keeps the file, and a journal. `patience_s` is how long it waits for the file."""
+    """How a process shares the store. A console `stays`: it keeps the file, and a journal. `patience_s` limits the wait for the file."""
 
     stays: bool
     patience_s: float = 5.0
@@ -74,14 +74,14 @@ COMMAND = Sharing(stays=False)
 
 
 class Database:
-    """A DuckDB file that this process owns, or memory where `path` is None.
+    """A DuckDB file that this process owns, or memory if `path` is None.
 
-    Any thread may read: each read has a cursor of its own and sees committed rows. One thread at a time writes.
-    A finished `transaction` is on the disk: a killed process loses nothing of it. SQL cannot reach the network, extensions, or files
-    other than those in `copies`. File and write-ahead log are readable by their owner alone.
+    Any thread may read. Each read has its own cursor and sees committed rows. One thread at a time writes. A finished
+    `transaction` is on the disk, and a killed process loses nothing of it. SQL cannot reach the network, extensions, or files
+    outside `copies`. Only the owner can read the file and its write-ahead log.
 
-    With `sharing` a command closes the file between uses, and a console lends it to a command that asks. It is opened again at the next
-    use. `openings` counts how often it was opened: after each, another process may have written.
+    With `sharing` a command closes the file between uses, and a console lends it to a command that asks. The next use opens it
+    again. `openings` counts the openings. Before each, another process may have written.
     """
 
     def __init__(
@@ -96,7 +96,7 @@ class Database:
         self.lock = RLock()
         self.openings = 0
         self.on_return: Callable[[], None] = lambda: None
-        """Called in a thread of its own after a console had lent the file."""
+        """Called in its own thread after a console has lent the file."""
         self._migrations = all_migrations() if migrations is None else migrations
         self._sharing = None if self.path is None else sharing
         self._reading = 0
@@ -118,9 +118,9 @@ class Database:
 
     @contextmanager
     def transaction(self) -> Generator[duckdb.DuckDBPyConnection]:
-        """Write: everything inside is committed together, or nothing. A transaction within another one of this thread is part of it.
+        """Commits all writes inside together, or none. A transaction within another transaction of this thread is part of it.
 
-        Raises StoreError where the database refuses it; any exception inside undoes the transaction.
+        Raises StoreError if the database refuses it. Any exception inside undoes the transaction.
         """
         with self.lock:
             if self._writing is not None:
@@ -136,11 +136,11 @@ class Database:
             except BaseException as error:
                 with suppress(duckdb.Error):
                     writer.rollback()
-                if isinstance(error, duckdb.FatalException):  # of a full disk: all fails until it is opened again
+                if isinstance(error, duckdb.FatalException):  # the disk is full, and all fails until the next opening
                     self._leave()
                 if isinstance(error, duckdb.Error | pa.ArrowException):
-                    refused = NoRoomError if any(words in str(error) for words in NO_ROOM) else StoreError
-                    raise refused(
+                    error_class = NoRoomError if any(words in str(error) for words in NO_ROOM) else StoreError
+                    raise error_class(
                         f"The store {self.where} refused a write, nothing of it was kept: {_first_line(error)}."
                     ) from error
                 raise
@@ -150,22 +150,22 @@ class Database:
             self._keep_private()
 
     def read(self, sql: str, parameters: Sequence[object] = ()) -> Table:
-        """The rows of one SELECT as an Arrow table. Raises StoreError if the store is closed or its file cannot be read."""
+        """The rows of a SELECT as an Arrow table. Raises StoreError if the store is closed or its file cannot be read."""
         return self.read_together(sql, parameters=parameters)[0]
 
     def in_order(
         self, table: str, condition: str, parameters: Sequence[object], *, by: str, rows: int = AT_A_TIME
     ) -> Iterator[Array]:
-        """The rows of a table that meet a condition as Arrow batches, in the order of a column of different numbers. A batch is read when
-        its turn comes: one sort of whole rows, or one long read, takes as much memory as all of them. Raises StoreError as `read`."""
+        """The rows of a table that meet a condition as Arrow batches, in the order of a column of unique numbers. Each batch is read in
+        turn, because a sort of whole rows, or a long read, needs memory for all of them. Raises StoreError as `read`."""
         numbers = self.read(f"SELECT {by} FROM {table} WHERE {condition} ORDER BY {by}", parameters)[0]  # noqa: S608
         for first in range(0, len(numbers), rows):
             ends = [numbers[place].as_py() for place in (first, min(first + rows, len(numbers)) - 1)]
-            part = f"SELECT * FROM {table} WHERE ({condition}) AND {by} BETWEEN ? AND ? ORDER BY {by}"  # noqa: S608
-            yield from self.read(part, [*parameters, *ends]).combine_chunks().to_batches()
+            query = f"SELECT * FROM {table} WHERE ({condition}) AND {by} BETWEEN ? AND ? ORDER BY {by}"  # noqa: S608
+            yield from self.read(query, [*parameters, *ends]).combine_chunks().to_batches()
 
     def read_together(self, *statements: str, parameters: Sequence[object] = ()) -> tuple[Table, ...]:
-        """The rows of several SELECTs with the same parameters, as they are at one time. Raises StoreError as `read` does."""
+        """The rows of several SELECTs with shared parameters, at one moment. Raises StoreError as `read`."""
         try:
             with self._cursor() as cursor:
                 cursor.begin()
@@ -174,13 +174,13 @@ class Database:
             raise StoreError(f"The store {self.where} cannot be read: {_first_line(error)}.") from error
 
     def release_pages(self) -> None:
-        """Give back the memory of pages that were read, up to a few MB, unless something is read or written at this time."""
+        """Frees the memory of read pages, except a few MB, unless the store is being read or written."""
         if self.path is None or not self.lock.acquire(blocking=False):
             return
         try:
             with self._readers:
                 if self._open is not None and not self._reading:
-                    with suppress(duckdb.Error):  # what is in use stays
+                    with suppress(duckdb.Error):  # pages in use stay
                         self._open.root.execute(f"SET memory_limit = '{LEAST_MEMORY}'")
                     self._open.root.execute(f"SET memory_limit = '{MEMORY_LIMIT}'")
         finally:
@@ -206,25 +206,25 @@ class Database:
         return None if self.path is None else copies_of(self.path)
 
     def copy(self, file: Path) -> None:
-        """Write the committed rows, as they are at one moment, to a new file in `copies`. Others read and write meanwhile. Raises
+        """Writes the committed rows of one moment to a new file in `copies`. Others may read and write meanwhile. Raises
         StoreError."""
         name = str(file).replace("'", "''")
         try:
             with self._cursor() as cursor:
                 cursor.execute(f"ATTACH '{name}' AS copied")
                 try:
-                    [(own,)] = cursor.execute("SELECT current_database()").fetchall()
-                    cursor.execute(f'COPY FROM DATABASE "{own}" TO copied')
+                    [(database,)] = cursor.execute("SELECT current_database()").fetchall()
+                    cursor.execute(f'COPY FROM DATABASE "{database}" TO copied')
                 finally:
                     cursor.execute("DETACH copied")
         except duckdb.Error as error:
             raise StoreError(f"The store {self.where} cannot be copied: {_first_line(error)}.") from error
 
     def close(self) -> None:
-        """Release the file once the reads under way have ended. A second call does nothing."""
+        """Releases the file when the running reads have ended. A second call does nothing."""
         with self.lock, self._readers:
             self._ended.set()
-            self._readers.wait_for(lambda: self._reading == 0)  # DuckDB refuses to close what is read
+            self._readers.wait_for(lambda: self._reading == 0)  # DuckDB does not close during a read
             self._make_closed()
         if self._sharer is not None and self._sharer is not current_thread():
             self._sharer.join(timeout=1)  # at the end of a process a running thread leaks DuckDB's types
@@ -244,7 +244,7 @@ class Database:
             root = _awaited(self.path, self.where, patience_s, asks=not self._sharing.stays)
         try:
             root.execute("SET GLOBAL TimeZone = 'UTC'")
-            migrate(root, self.where, self._migrations)  # a step may need more memory than what follows
+            migrate(root, self.where, self._migrations)  # before the limit, because a step may need more memory
             if self.path is not None:
                 root.execute(f"SET memory_limit = '{MEMORY_LIMIT}'")
         except duckdb.Error as error:
@@ -274,21 +274,21 @@ class Database:
     def _take_back(self) -> None:
         if self._ended.wait(LENT_S):
             return
-        with suppress(StoreError):  # the next use says it
+        with suppress(StoreError):  # the next use raises it
             with self._readers:
                 self._required_open()
             self.on_return()
 
     def _share(self) -> None:
-        """Closes the file for others at every pause, until this process ends its use of the store."""
+        """Closes the file for others at every pause, until the store is closed."""
         while not self._ended.wait(LOOK_S):
-            now = monotonic()
-            due = now - self._used_s >= PAUSE_S or now - self._opened_s >= LONGEST_S
+            now_s = monotonic()
+            due = now_s - self._used_s >= PAUSE_S or now_s - self._opened_s >= LONGEST_S
             if due and self._open is not None and not self._reading:
                 self._leave(BREATH_S)
 
     def _leave(self, free_s: float = 0.0) -> None:
-        """Closes the file, if no long read is under way, and leaves it to others for a time."""
+        """Closes the file, unless a long read runs, and leaves it to others for a time."""
         with self.lock, self._readers:
             self._leaving = True
             try:
@@ -300,7 +300,7 @@ class Database:
                 self._readers.notify_all()
 
     def _keep_private(self) -> None:
-        """Mode 0600; the log is made anew after every checkpoint, so this runs after every commit (10 microseconds)."""
+        """Sets mode 0600. Runs after every commit (10 microseconds), because every checkpoint makes a new write-ahead log."""
         if self.path is not None:
             for file in (self.path, self.path.with_name(f"{self.path.name}.wal")):
                 with suppress(OSError):
@@ -314,7 +314,7 @@ class _Open:
 
 
 class NoRoomError(StoreError):
-    """The disk is full: the same write may succeed later."""
+    """The disk is full. The write may succeed later."""
 
 
 class _LockedError(StoreBusyError):
@@ -322,13 +322,13 @@ class _LockedError(StoreBusyError):
 
 
 def _awaited(path: Path, where: str, patience_s: float, *, asks: bool) -> duckdb.DuckDBPyConnection:
-    """Opens a file that others use, too; a command `asks` a console for it. Raises StoreBusyError if no process lets go of it in time."""
-    began = asked_s = monotonic()
+    """Opens a shared file. A command `asks` a console for it. Raises StoreBusyError if no process releases it in time."""
+    start_s = asked_s = monotonic()
     while True:
         try:
             return connect(path, where)
         except _LockedError:
-            if monotonic() - began > patience_s:
+            if monotonic() - start_s > patience_s:
                 raise
             if asks and monotonic() - asked_s >= LOOK_S:
                 if (owner := announced_owner(path)) is not None:
@@ -347,8 +347,8 @@ def connect(path: Path | None, where: str) -> duckdb.DuckDBPyConnection:
     config: dict[str, Any] = {
         "autoinstall_known_extensions": False,
         "autoload_known_extensions": False,
-        # DuckDB hands out one shared database per file and configuration within a process. A second Store on it would
-        # count events apart from the first: a configuration of its own makes DuckDB refuse it.
+        # Within a process DuckDB shares one database per file and configuration. A second Store on it would count events
+        # apart from the first Store. A unique configuration makes DuckDB refuse the second Store.
         "custom_user_agent": uuid4().hex,
     }
     try:
@@ -356,8 +356,8 @@ def connect(path: Path | None, where: str) -> duckdb.DuckDBPyConnection:
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         root = duckdb.connect(MEMORY if path is None else str(path), config=config)
         if path is not None:
-            allowed = str(copies_of(path)).replace("'", "''")
-            root.execute(f"SET GLOBAL allowed_directories = ['{allowed}']")
+            folder = str(copies_of(path)).replace("'", "''")
+            root.execute(f"SET GLOBAL allowed_directories = ['{folder}']")
         root.execute("SET GLOBAL enable_external_access = false")
         return root
     except (OSError, duckdb.Error) as error:

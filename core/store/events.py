@@ -31,10 +31,10 @@ from core.store.tables import TypedTable
 
 
 class BackgroundWriter:
-    """Calls `write` in a thread of its own, `gather_s` seconds after the first of the calls of `soon` that it serves.
+    """Calls `write` in its own thread, `gather_s` seconds after the first call of `soon` that it serves.
 
-    A transaction for each event costs more than the calls that the events tell of, and it would take the processor from the
-    answer that is just being sent. `where` names the store in errors. Thread-safe."""
+    A transaction for each event would cost more than its call, and would take the processor from the answer that is being
+    sent. `where` names the store in errors. Thread-safe."""
 
     def __init__(self, write: Callable[[], object], *, gather_s: float, name: str, where: str) -> None:
         self._write = write
@@ -45,7 +45,7 @@ class BackgroundWriter:
         self._is_waiting, self._closing = False, threading.Event()
 
     def soon(self) -> None:
-        """Have everything written that was queued before. Raises StoreError once it is closed."""
+        """Schedules a write of everything that was queued before. Raises StoreError once it is closed."""
         with self._lock:
             if self._closing.is_set():
                 raise StoreError(f"The store {self._where} is closed; open it again.")
@@ -54,7 +54,7 @@ class BackgroundWriter:
                 self._thread.submit(self._gathered)
 
     def close(self) -> None:
-        """Write at once what waits, and end the thread. A second call does nothing."""
+        """Writes everything that waits at once, and ends the thread. A second call does nothing."""
         with self._lock:
             self._closing.set()
         self._thread.shutdown(wait=True)
@@ -68,13 +68,13 @@ class BackgroundWriter:
 
 GATHERED_S = 0.2
 MOST_WAITING = 1_000
-"""Writes that wait for room on the disk. Beyond that the oldest are lost, and the log says so."""
+"""The most writes that wait for room on the disk. The oldest beyond that are lost and logged."""
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _Queued:
-    """The events of one call: the ids that others may wait for, its entries, and its number in the journal, if any."""
+    """The events of a call: the ids that others may wait for, the entries, and the number in the journal, if any."""
 
     ids: tuple[str, ...]
     entries: Callable[[], Sequence[Entry]]
@@ -86,11 +86,11 @@ class _Queued:
 class Events:
     """Append-only: a written event never changes.
 
-    `append` returns when its events are on the disk. `append_later` returns at once (decisions while a slider is
-    dragged, calls of agents), `make_later` even before its events are made (decisions for agents, whose JSON takes longer than
-    the rest of their record); one background thread writes what has gathered in 0.2 s. The order of the calls is the order of
-    commit. Outcomes are in the journal before `append_later` returns, or in the database where there is no journal: a killed process
-    loses what else is queued, and no call.
+    `append` returns when its events are on the disk. `append_later` returns at once (decisions while a slider is dragged,
+    calls of agents). `make_later` returns even before its events are made (decisions for agents, because their JSON takes
+    time). A background thread writes the events of each 0.2 s. The order of the calls is the order of commit. Outcomes are in
+    the journal before `append_later` returns, or in the database if there is no journal. A killed process loses other queued
+    events, and no call.
     """
 
     database: Database
@@ -101,7 +101,7 @@ class Events:
         self._pending: deque[_Queued] = deque()
         self._failed: list[Exception] = []
         self.problem = ""
-        """Why the newest events could not be stored, or ""."""
+        """The reason why the newest events could not be stored, or ""."""
         self.log.write_queued = self._drain
         self._chain = Chain(self.database, self.log)
         self._background = BackgroundWriter(
@@ -109,16 +109,16 @@ class Events:
         )
 
     def append(self, *events: Event) -> None:
-        """Write all events in one transaction, after everything queued before.
+        """Writes all events in one transaction, after all queued events.
 
-        Raises StoreError, and keeps none of them, where one cannot be stored.
+        Raises StoreError, and keeps none of them, if an event cannot be stored.
         """
         self.log.append(*events)
 
     def append_later(self, *events: Event) -> None:
-        """Queue events; those of one call are committed together. What fails on the disk is raised by `flush`.
+        """Queues events. The events of one call are committed together. `flush` raises errors of the disk.
 
-        Raises StoreError at once for an event that cannot be stored, and for an outcome that the journal does not take.
+        Raises StoreError at once for an event that cannot be stored, or for an outcome that the journal does not take.
         """
         has_outcome = any(isinstance(event, OutcomeEvent) for event in events)
         if has_outcome and self.journal.path is None and self.database.path is not None:
@@ -129,25 +129,25 @@ class Events:
         self._queue(_Queued(ids, lambda: entries, self.journal.add(*entries) if has_outcome else None))
 
     def take_over(self, left: Sequence[Sequence[Kept]]) -> None:
-        """Commit the outcomes that a killed process left in the journal, each with its statistics, where the log does not have
-        them. Raises StoreError, and keeps none of them."""
+        """Commits the outcomes that a killed process left in the journal, with their statistics, unless the log has them
+        already. Raises StoreError, and keeps none of them."""
         units = {record.id: unit for unit in left for record in unit if isinstance(record, OutcomeEvent)}
-        known = self.database.read("SELECT id FROM outcomes WHERE list_contains(?::VARCHAR[], id)", [list(units)])
-        for id_ in known["id"].to_pylist():
+        stored = self.database.read("SELECT id FROM outcomes WHERE list_contains(?::VARCHAR[], id)", [list(units)])
+        for id_ in stored["id"].to_pylist():
             del units[id_]
         self.log.commit([entry(record) for unit in units.values() for record in unit if not isinstance(record, Spent)])
 
     def make_later(self, id_: str, events: Callable[[], Sequence[Event]]) -> None:
-        """Queue events that are made when they are written. Others may wait for `id_`. `flush` raises their errors."""
+        """Queues events that are made when they are written. Others may wait for `id_`. `flush` raises their errors."""
         self._queue(_Queued((id_,), lambda: tuple(map(entry, events()))))
 
     def flush(self) -> None:
-        """Wait until everything queued is committed. Raises StoreError, once, for what could not be, and as long as the disk is full."""
+        """Waits until all queued events are committed. Raises StoreError once for lost writes, and as long as the disk is full."""
         with self.database.lock:
             done = self._drain()
-            failed, self._failed = self._failed, []
-        if failed:
-            raise StoreError(f"{len(failed)} queued writes were lost; the first: {failed[0]}") from failed[0]
+            errors, self._failed = self._failed, []
+        if errors:
+            raise StoreError(f"{len(errors)} queued writes were lost; the first: {errors[0]}") from errors[0]
         if not done:
             raise StoreError(self.problem)
 
@@ -162,13 +162,13 @@ class Events:
                 self._background.soon()
 
     def wait_for(self, id_: str | None) -> None:
-        """Wait until a queued event with this id is committed. Raises as `flush`."""
-        queued = id_ is not None and any(id_ in unit.ids for unit in self._pending.copy())
-        if queued or self._failed:
+        """Waits until a queued event with this id is committed. Raises as `flush`."""
+        is_queued = id_ is not None and any(id_ in unit.ids for unit in self._pending.copy())
+        if is_queued or self._failed:
             self.flush()
 
     def audit(self, take: Take = lambda _line: None) -> Audit:
-        """Verify the log's chain of hashes; `take` is given every record as JSON. Raises as `flush`."""
+        """Verifies the log's chain of hashes. `take` gets every record as JSON. Raises as `flush`."""
         self.flush()
         return self._chain.audit(take)
 
@@ -176,30 +176,30 @@ class Events:
         return self._chain.remove_traces(before, now)
 
     def outcomes(self, catalog: str) -> Iterator[OutcomeEvent]:
-        """Every outcome of a catalog in order of commit, queued ones included. Statistics are folded from them."""
+        """Every outcome of a catalog in order of commit, with the queued outcomes. Statistics are folded from them."""
         self._drain()
         return self.log.read(OutcomeEvent, "catalog = ?", [catalog])
 
     def close(self) -> None:
-        """Write the queue and end the background thread. Raises as `flush`; a second call does nothing."""
+        """Writes the queue and ends the background thread. Raises as `flush`. A second call does nothing."""
         self._background.close()
         self.flush()
 
     def _drain(self) -> bool:
-        """Write what has gathered in one transaction; where that fails, call by call, so that one loses no other. Returns whether
-        nothing of it waits for room on the disk."""
+        """Writes the queue in one transaction. If that fails, writes call by call, so that a bad call loses no other. Returns
+        whether no call waits for room on the disk."""
         with self.database.lock:
             units = self._pending.copy()
-            written, settled = list(units), len(units)
+            written_units, count = list(units), len(units)
             try:
                 self.log.commit([entry for unit in units for entry in unit.entries()])
                 self.problem = "" if units else self.problem
             except Exception:  # noqa: BLE001 - each is tried again, and flush() raises what fails then
-                written, settled = self._one_by_one(units)
-            self.journal.done(unit.journaled for unit in written if unit.journaled is not None)
-            for _ in range(settled):  # only now: `wait_for` finds them here until they are on the disk
+                written_units, count = self._one_by_one(units)
+            self.journal.done(unit.journaled for unit in written_units if unit.journaled is not None)
+            for _ in range(count):  # only now, because `wait_for` looks for units here until they are on the disk
                 self._pending.popleft()
-            return settled == len(units)
+            return count == len(units)
 
     def _queue(self, unit: _Queued) -> None:
         self._pending.append(unit)
@@ -211,12 +211,12 @@ class Events:
             raise
 
     def _one_by_one(self, units: Collection[_Queued]) -> tuple[list[_Queued], int]:
-        """Returns those that were written, and the number of all before the first that waits for room on the disk."""
-        written = list[_Queued]()
+        """Returns the written units, and the number of units before the first that waits for room on the disk."""
+        written_units = list[_Queued]()
         for number, unit in enumerate(units):
             try:
                 self.log.commit(unit.entries())
-                written.append(unit)
+                written_units.append(unit)
             except Exception as error:  # noqa: BLE001 - raised by flush()
                 waits = isinstance(error, NoRoomError) and len(units) - number <= MOST_WAITING
                 if not waits:
@@ -226,13 +226,13 @@ class Events:
                     _log.error("Decisions and calls wait until they can be stored: %s", error)
                 self.problem = str(error)
                 if waits:
-                    return written, number
-        return written, len(units)
+                    return written_units, number
+        return written_units, len(units)
 
 
 @dataclass(eq=False)
 class Governance:
-    """Changes are append-only and sealed; a call's spending is one row, which is settled in place."""
+    """Changes are append-only and sealed. A call's spending is one row that is settled in place."""
 
     database: Database
     log: Log
@@ -246,7 +246,7 @@ class Governance:
         )
 
     def append(self, *changes: Governing) -> None:
-        """Commit changes together. Raises StoreError, and keeps none of them, where one cannot be stored."""
+        """Commits changes together. Raises StoreError, and keeps none of them, if a change cannot be stored."""
         self.log.append(*changes)
 
     def clients(self) -> tuple[ClientChange, ...]:
@@ -262,8 +262,8 @@ class Governance:
         return tuple(self.log.read(ApprovalChange, "true", []))
 
     def keep(self, spent: Spent) -> None:
-        """Keep a reservation, or the amount that a call used in its place. Once this returns, a kill does not lose it. Does not wait
-        for the database, unless the store has no journal. Raises StoreError."""
+        """Stores a reservation, or in its place the amount that a call used. After this a killed process does not lose it. Does not
+        wait for the database, unless the store has no journal. Raises StoreError."""
         if self.journal.path is None and self.database.path is not None:
             self._spending.put(spent)
             return
@@ -271,13 +271,13 @@ class Governance:
         self._background.soon()
 
     def take_over(self, left: Sequence[Sequence[Kept]]) -> None:
-        """Write the spending that a killed process left in the journal, where the database does not have it settled already.
+        """Writes the spending that a killed process left in the journal, unless the database has it as settled already.
         Raises StoreError, and keeps none of it."""
-        spent = {record.id: record for unit in left for record in unit if isinstance(record, Spent)}
-        settled = "SELECT id FROM spending WHERE settled AND list_contains(?::VARCHAR[], id)"
-        for id_ in self.database.read(settled, [list(spent)])["id"].to_pylist():
-            del spent[id_]
-        self._spending.put_distinct(spent.values())
+        records = {record.id: record for unit in left for record in unit if isinstance(record, Spent)}
+        query = "SELECT id FROM spending WHERE settled AND list_contains(?::VARCHAR[], id)"
+        for id_ in self.database.read(query, [list(records)])["id"].to_pylist():
+            del records[id_]
+        self._spending.put_distinct(records.values())
 
     def close(self) -> None:
         self._background.close()
@@ -297,12 +297,12 @@ class Governance:
                 self.journal.done(number for number, _ in pending)
 
     def settle_left_over(self) -> int:
-        """Settle the calls of a killed process at their reserved amounts, because their outcome is unknown."""
-        left = self._spending.count(condition="NOT settled")
-        if left:
+        """Settles the calls of a killed process at their reserved amounts, because their outcome is unknown."""
+        count = self._spending.count(condition="NOT settled")
+        if count:
             with self.database.transaction() as connection:
                 connection.execute("UPDATE spending SET settled = true WHERE NOT settled")
-        return left
+        return count
 
     def spending(self, day: str) -> tuple[Spent, ...]:
         """The settled spending of a day, oldest first."""

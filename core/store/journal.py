@@ -1,7 +1,7 @@
 """The journal: records of answered calls, on the disk before the answer and until they are in the database.
 
-A transaction takes milliseconds, one line at the end of a file takes microseconds. The system keeps what a killed process has
-handed to it, so nothing here waits for the disk itself: where the power fails, the last moments before it may be lost.
+A transaction takes milliseconds, a line at the end of a file takes microseconds. The system keeps the written lines of a
+killed process, so nothing here waits for the disk itself. A power failure may lose the last moments before it.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from core.store.log import TABLES, Record, checked
 Kept = Record | Spent
 KINDS: Mapping[str, type[Kept]] = {kind.__name__: kind for kind in (*TABLES, Spent)}
 LARGEST_BYTES = 1 << 20
-"""A longer file is written anew with its needed lines."""
+"""A longer file is rewritten with only its needed lines."""
 _TO_JSON = json.JSONEncoder(default=datetime.isoformat).encode
 
 _log = logging.getLogger(__name__)
 
 
 class Journal:
-    """Lines beside the database, each with the records of one write; none where the database is in memory. Thread-safe.
+    """Lines beside the database, each with the records of a write. None if the database is in memory. Thread-safe.
 
-    The file has mode 0600. It is there from the first line on, and removed when it is closed with nothing left in it.
+    The file has mode 0600. The first line creates it. Closing removes it if no line is needed.
     """
 
     def __init__(self, database: Path | None) -> None:
@@ -48,8 +48,8 @@ class Journal:
         self._needed: dict[int, bytes] = {}
 
     def add(self, *rows: tuple[type[Any], Sequence[object]]) -> int:
-        """Keep records, each as its kind and the values of its fields; a killed process does not lose them. Returns the number
-        under which `done` takes them. Raises StoreError where the disk refuses them."""
+        """Writes records, each as its kind and the values of its fields. A killed process does not lose them. Returns their
+        number for `done`. Raises StoreError if the disk refuses them."""
         line = _line(rows)
         with self._lock:
             self._last += 1
@@ -59,7 +59,7 @@ class Journal:
             return self._last
 
     def done(self, numbers: Iterable[int]) -> None:
-        """Drop lines whose records are in the database now."""
+        """Drops lines whose records are in the database."""
         with self._lock:
             for number in numbers:
                 self._needed.pop(number, None)
@@ -69,26 +69,26 @@ class Journal:
                 os.ftruncate(self._file, 0)
                 self._size = 0
             elif self._size > self._limit:
-                with suppress(OSError):  # the long one goes on
+                with suppress(OSError):  # the long file stays in use
                     self._make_anew(self.path)
 
     def left(self) -> list[tuple[Kept, ...]]:
-        """The records of each line that an earlier process left, in order. A line that cannot be read is passed over: the last
-        one of a full disk, or what a power failure made of it."""
+        """The records of each line that an earlier process left, in order. Skips unreadable lines, as a full disk or a power
+        failure may leave them."""
         if self.path is None or not self.path.exists():
             return []
         *lines, torn = self.path.read_bytes().split(b"\n")
-        found = [records for line in lines if (records := _records(line)) is not None]
-        if len(found) < len(lines) or torn:
-            _log.warning("%d lines of %s cannot be read", len(lines) - len(found) + bool(torn), self.path)
-        return found
+        batches = [records for line in lines if (records := _records(line)) is not None]
+        if len(batches) < len(lines) or torn:
+            _log.warning("%d lines of %s cannot be read", len(lines) - len(batches) + bool(torn), self.path)
+        return batches
 
     def clear(self) -> None:
         if self.path is not None:
             self.path.unlink(missing_ok=True)
 
     def close(self) -> None:
-        """Close, and remove a file without needed lines. A second call does nothing."""
+        """Closes the file, and removes it if no line is needed. A second call does nothing."""
         with self._lock:
             self._closed = True
             if self._file is not None:
@@ -112,12 +112,12 @@ class Journal:
             raise StoreError(f"The journal {path} cannot be written ({error.strerror}); make room for it.") from error
 
     def _make_anew(self, path: Path) -> None:
-        fresh = path.with_name(f"{path.name}.new")
-        fresh.unlink(missing_ok=True)
-        file = _opened(fresh)
+        new_path = path.with_name(f"{path.name}.new")
+        new_path.unlink(missing_ok=True)
+        file = _opened(new_path)
         try:
             size = _written(file, b"".join(self._needed.values()))
-            fresh.replace(path)
+            new_path.replace(path)
         except OSError:
             os.close(file)
             raise
@@ -147,20 +147,20 @@ def _line(rows: Iterable[tuple[type[Any], Sequence[object]]]) -> bytes:
     >>> _line([(Spent, ("7", datetime(2026, 3, 1), "", "ann", "", "", "", 0.5, 1, 0, False, True))])[:60]
     b'[["Spent", {"id": "7", "at": "2026-03-01T00:00:00", "day": "'
     """
-    said = [(kind.__name__, dict(zip(_names(kind), values, strict=True))) for kind, values in rows]
-    return f"{_TO_JSON(said)}\n".encode()
+    document = [(kind.__name__, dict(zip(_names(kind), values, strict=True))) for kind, values in rows]
+    return f"{_TO_JSON(document)}\n".encode()
 
 
-def _record(kind: type[Any], said: Mapping[str, Any]) -> Kept:
+def _record(kind: type[Any], document: Mapping[str, Any]) -> Kept:
     times = [field.name for field in fields(kind) if field.type == "datetime"]
-    return kind(**{**said, **{name: datetime.fromisoformat(said[name]) for name in times}})
+    return kind(**{**document, **{name: datetime.fromisoformat(document[name]) for name in times}})
 
 
 def _records(line: bytes) -> tuple[Kept, ...] | None:
     try:
-        found = tuple(_record(KINDS[name], said) for name, said in json.loads(line))
-        for record in found:
+        records = tuple(_record(KINDS[name], document) for name, document in json.loads(line))
+        for record in records:
             checked(record)
     except (ValueError, TypeError, KeyError, StoreError):
         return None
-    return found
+    return records

@@ -1,6 +1,6 @@
-"""The append-only event log: frozen records in, numbered rows on disk, the same records out.
+"""The append-only event log. It writes frozen records as numbered rows, and reads the rows as records.
 
-A record's dataclass is its schema: each field is the column of the same name.
+A record's dataclass is its schema. Each field is the column of its name.
 """
 
 from __future__ import annotations
@@ -45,15 +45,15 @@ from core.store.tables import insert_arrow
 #
 #     hash_n = SHA-256(hash_n-1, records of write n in the order of their numbers)          hash_0 = 64 zeros
 #
-# A record counts as JSON with its kind, its number and its non-empty fields, in order: a new empty field changes nothing.
-# Someone with write access to the file can make a whole new chain: compare the newest hash with a copy elsewhere.
+# A record counts as JSON with its kind, its number and its non-empty fields, in order. A new empty field changes nothing.
+# Write access to the file allows a whole new chain, so compare the newest hash with a copy elsewhere.
 
 START = "0" * 64
 _TO_JSON = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode
 
 
 def chained(previous: str, lines: Iterable[str]) -> str:
-    """The hash of a write after another.
+    """The hash of a write after the hash of the previous write.
 
     >>> chained(START, ["a"])[:8], chained(START, ["b"])[:8], chained(chained(START, ["a"]), ["b"])[:8]
     ('2e04306c', 'd891821d', '9a934938')
@@ -66,8 +66,8 @@ def chained(previous: str, lines: Iterable[str]) -> str:
 
 def canonical(kind: type[Any], number: int, values: Sequence[object]) -> str:
     pairs = zip(_fields(kind), values, strict=True)
-    said = {field.name: _plain(value) for field, value in pairs if value is not None and value != ""}
-    return _TO_JSON([kind.__name__, number, said])
+    document = {field.name: _plain(value) for field, value in pairs if value is not None and value != ""}
+    return _TO_JSON([kind.__name__, number, document])
 
 
 def _plain(value: object) -> object:
@@ -120,11 +120,11 @@ class Log:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._seen = 0  # openings of the database whose newest record is known
+        self._seen = 0  # the number of openings when the newest record was read
         self._last, self._hash = 0, START
         self._know_newest()
         self.write_queued: Callable[[], object] = lambda: None
-        """Commits the queued records first, so that the order of the calls is the order of commit."""
+        """Commits the queued records. It runs first, so that the order of the calls is the order of commit."""
 
     @property
     def last(self) -> int:
@@ -135,14 +135,14 @@ class Log:
         return self._last
 
     def append(self, *records: Record) -> None:
-        """Commit records together, after everything queued before. Raises StoreError, and keeps none of them, if one cannot be stored."""
+        """Commits records together, after all queued records. Raises StoreError, and keeps none of them, if a record cannot be stored."""
         entries = [entry(record) for record in records]
         with self._database.lock:
             self.write_queued()
             self.commit(entries)
 
     def commit(self, entries: Sequence[Entry]) -> None:
-        """Commit all entries together, numbered in their order. Raises StoreError and keeps nothing."""
+        """Commits all entries together, numbered in their order, or raises StoreError and keeps none."""
         if not entries:
             return
         with self._database.lock:
@@ -161,7 +161,7 @@ class Log:
             self._last, self._hash = last, seal
 
     def _know_newest(self) -> None:
-        """Read the newest number and hash, if another process may have written since."""
+        """Reads the newest number and hash, if another process may have written since the last look."""
         if self._seen == self._database.openings:
             return
         newest = " UNION ALL ".join(f"SELECT max(sequence) AS sequence FROM {name}" for name in TABLES.values())  # noqa: S608
@@ -176,7 +176,7 @@ class Log:
     def numbered(
         self, kind: type[R], condition: str, parameters: Sequence[object], *, traces: bool = False
     ) -> Iterator[tuple[int, R]]:
-        """These records, each with its number in the order of commit over all kinds; decisions with their traces only if asked."""
+        """These records, each with its number in the order of commit over all kinds. Decisions have their traces only with `traces`."""
         for batch in self.batches(TABLES[kind], condition, parameters, traces=traces and kind is DecisionEvent):
             for number, *values in zip(*map(_values, batch.columns), strict=True):
                 yield number, kind(*values)
@@ -185,24 +185,24 @@ class Log:
         self, table: str, condition: str, parameters: Sequence[object], *, traces: bool = False
     ) -> Iterator[Array]:
         rows = TRACES_READ if traces else AT_A_TIME
-        found = self._database.in_order(table, condition, parameters, by="sequence", rows=rows)
-        return map(self._with_traces, found) if traces else found
+        batches = self._database.in_order(table, condition, parameters, by="sequence", rows=rows)
+        return map(self._with_traces, batches) if traces else batches
 
     def _with_traces(self, decisions: Array) -> Array:
         numbers = decisions["sequence"].to_pylist()
-        within = "SELECT sequence, trace FROM traces WHERE sequence BETWEEN ? AND ?"
-        kept = {
-            row["sequence"]: row["trace"] for row in self._database.read(within, [numbers[0], numbers[-1]]).to_pylist()
+        query = "SELECT sequence, trace FROM traces WHERE sequence BETWEEN ? AND ?"
+        blobs = {
+            row["sequence"]: row["trace"] for row in self._database.read(query, [numbers[0], numbers[-1]]).to_pylist()
         }
-        texts = [unpacked(kept[number]) if number in kept else "" for number in numbers]
+        texts = [unpacked(blobs[number]) if number in blobs else "" for number in numbers]
         return decisions.set_column(decisions.schema.get_field_index(TRACE), TRACE, pa.array(texts, pa.string()))
 
 
 def entry(record: Record) -> Entry:
-    """Check a record against its dataclass.
+    """Checks a record against its dataclass.
 
-    Raises StoreError for a type that has no table, NaN and infinite numbers, times without a zone, a missing value,
-    and text that is not valid Unicode.
+    Raises StoreError for a type without a table, NaN and infinite numbers, times without a zone, a missing value,
+    and invalid Unicode.
     """
     kind = type(record)
     if kind not in TABLES:
@@ -211,7 +211,7 @@ def entry(record: Record) -> Entry:
 
 
 def checked(record: Record | Spent) -> tuple[object, ...]:
-    """The values of a record's fields as they are stored. Raises StoreError as `entry` for one that cannot be."""
+    """The values of a record's fields as they are stored. Raises StoreError as `entry`."""
     kind = type(record)
     return tuple(_checked(kind, field, getattr(record, field.name)) for field in _fields(kind))
 
@@ -288,7 +288,7 @@ def schema(kind: type[Record]) -> Schema:
 
 
 def _insert(connection: DuckDBPyConnection, table: str, columns: Schema, rows: list[tuple[object, ...]]) -> None:
-    """One row by parameters (about 1 ms), more through Arrow (3 ms and 30 microseconds a row, index included)."""
+    """Inserts one row by parameters (about 1 ms), more rows through Arrow (3 ms and 30 microseconds a row, with the index)."""
     if len(rows) == 1:
         marks = ", ".join("?" * len(columns))
         connection.execute(f"INSERT INTO {table} VALUES ({marks})", rows[0])  # noqa: S608
@@ -300,15 +300,15 @@ def _insert(connection: DuckDBPyConnection, table: str, columns: Schema, rows: l
 
 def _insert_traces(connection: DuckDBPyConnection, groups: dict[type[Record], list[tuple[object, ...]]]) -> None:
     names = schema(DecisionEvent).names
-    at, trace = names.index("at"), names.index(TRACE)
+    at_index, trace_index = names.index("at"), names.index(TRACE)
     decisions = groups.get(DecisionEvent, [])
-    if traces := [(row[0], row[at], packed(str(row[trace]))) for row in decisions if row[trace]]:
+    if traces := [(row[0], row[at_index], packed(str(row[trace_index]))) for row in decisions if row[trace_index]]:
         _insert(connection, "traces", TRACES, traces)
-        groups[DecisionEvent] = [(*row[:trace], "", *row[trace + 1 :]) for row in decisions]
+        groups[DecisionEvent] = [(*row[:trace_index], "", *row[trace_index + 1 :]) for row in decisions]
 
 
 def _values(column: Array) -> list[Any]:
-    """A column as Python values; times go through NumPy, seven times faster than Arrow's own way."""
+    """A column as Python values. Times go through NumPy, seven times as fast as Arrow."""
     if pa.types.is_timestamp(column.type):
         numbers = np.from_dlpack(column.view(pa.int64()))  # Arrow's `to_numpy` would import pandas
         return [time.replace(tzinfo=UTC) for time in numbers.view("M8[us]").tolist()]

@@ -1,4 +1,4 @@
-"""Numbered SQL migrations: each is applied once, and recorded with the checksum of its text."""
+"""Numbered SQL migrations. Each is applied once, and recorded with the checksum of its text."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CREATE TABLE schema_migrations (
 
 
 def packed(text: str) -> bytes:
-    """A compressed text: a seventh of a trace, in half a millisecond.
+    """A compressed text. A trace shrinks to a seventh in half a millisecond.
 
     >>> unpacked(packed("Ångström"))
     'Ångström'
@@ -37,7 +37,7 @@ def unpacked(data: bytes) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Migration:
-    """One step of the schema. A step that was published never changes; a change is a new step."""
+    """A step of the schema. A published step never changes. A change is a new step."""
 
     number: int
     name: str
@@ -45,7 +45,7 @@ class Migration:
 
     @property
     def checksum(self) -> str:
-        """SHA-256 of the text; line ends do not matter."""
+        """SHA-256 of the text. Line ends do not matter."""
         return hashlib.sha256("\n".join(self.sql.splitlines()).encode()).hexdigest()
 
 
@@ -57,36 +57,36 @@ def all_migrations() -> tuple[Migration, ...]:
 
 
 def migrate(connection: DuckDBPyConnection, where: str, migrations: Sequence[Migration]) -> None:
-    """Bring a store to the newest schema.
+    """Brings a store to the newest schema.
 
-    Raises StoreError where the file is another program's, newer than `migrations`, or was made by altered ones;
-    such a file is left as it is. Raises duckdb.Error where a step cannot be applied: the steps before it stay. A new store gets all
-    steps in one transaction, or none: half the time.
+    Raises StoreError, and leaves the file as it is, if it is another program's, newer than `migrations`, or made by altered
+    migrations. Raises duckdb.Error if a step cannot be applied. The steps before it stay. A new store gets all steps in one
+    transaction, or none. This takes half the time.
     """
-    applied = _applied(connection, where)
-    known = {migration.number: migration for migration in migrations}
-    for number, (name, checksum) in applied.items():
-        if number not in known:
+    applied_steps = _applied(connection, where)
+    by_number = {migration.number: migration for migration in migrations}
+    for number, (name, checksum) in applied_steps.items():
+        if number not in by_number:
             raise StoreError(
                 f"The store {where} was written by a newer version of Wayfare (schema {name}); update Wayfare, or name "
                 "another file with --db."
             )
-        if known[number].checksum != checksum:
+        if by_number[number].checksum != checksum:
             raise StoreError(
                 f"The store {where} was made by a different {name} than this version has; install the version that "
                 "made it, or name another file with --db."
             )
-    missing = [migration for migration in migrations if migration.number not in applied]
-    if missing:
+    missing_steps = [migration for migration in migrations if migration.number not in applied_steps]
+    if missing_steps:
         connection.create_function("packed", packed, ["VARCHAR"], "BLOB")  # type: ignore[list-item]
-    for steps in [[step] for step in missing] if applied else [missing]:
+    for steps in [[step] for step in missing_steps] if applied_steps else [missing_steps]:
         _apply(connection, steps)
-    if missing:
+    if missing_steps:
         connection.remove_function("packed")
 
 
 def _applied(connection: DuckDBPyConnection, where: str) -> dict[int, tuple[str, str]]:
-    """The steps that the file has had: number to name and checksum. Creates their table in an empty file."""
+    """The applied steps of the file: number to name and checksum. Creates their table in an empty file."""
     tables = {name for (name,) in connection.execute("SELECT table_name FROM duckdb_tables()").fetchall()}
     if "schema_migrations" in tables:
         rows = connection.execute("SELECT number, name, checksum FROM schema_migrations ORDER BY number").fetchall()

@@ -1,4 +1,4 @@
-"""Results that were costly: runs and sweeps of the lab, long commands, scenario runs, snapshots, and a cache by the hash of a text."""
+"""Costly results: runs and sweeps of the lab, long commands, scenario runs, snapshots, and a cache by the hash of a text."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class _Input:
 
 
 class LabRuns:
-    """A run with the same inputs replaces the earlier one; a sweep that is taken up again keeps its points."""
+    """A run replaces an earlier run with equal inputs. A sweep that is begun again keeps its points."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -54,19 +54,19 @@ class LabRuns:
         return self._parts.select("run = ? AND phase = ? ORDER BY number", [run, phase])
 
     def add_inputs(self, inputs: Inputs) -> None:
-        """Keep shared documents before a run refers to them. Raises StoreError."""
+        """Stores shared documents before a run refers to them. Raises StoreError."""
         with self._database.transaction() as connection:
             self._put_inputs(connection, inputs)
 
     def begin(self, sweep: Sweep, inputs: Inputs) -> dict[int, SweepPoint]:
-        """Keep a sweep, or find it again. Returns its known points by number."""
+        """Stores a sweep, if it is new. Returns its stored points by number."""
         with self._database.transaction() as connection:
             self._put_inputs(connection, inputs)
             self._sweeps.write(connection, [sweep])
         return {point.number: point for point in self.points(sweep.id)}
 
     def add_points(self, points: Sequence[SweepPoint]) -> None:
-        """Commit points together: a killed process loses none of them."""
+        """Commits points together. A killed process loses none of them."""
         self._points.put(*points)
 
     def unfinished(self) -> int:
@@ -93,19 +93,19 @@ class LabRuns:
         return self._sweeps.select(f"true {NEWEST}", [limit])
 
     def find(self, id_: str) -> LabRun | Sweep:
-        """A run or sweep by its id or an unambiguous beginning of it. Raises UnknownNameError."""
-        found = [*self._runs.select("starts_with(id, ?)", [id_]), *self._sweeps.select("starts_with(id, ?)", [id_])]
-        if len(found) != 1 or not id_:
+        """A run or sweep by its id or an unambiguous prefix of it. Raises UnknownNameError."""
+        matches = [*self._runs.select("starts_with(id, ?)", [id_]), *self._sweeps.select("starts_with(id, ?)", [id_])]
+        if len(matches) != 1 or not id_:
             raise UnknownNameError(
-                f"{'More than one run begins' if found else 'No run begins'} with {id_[:40]!r}; `wayfare runs` lists those there are."
+                f"{'More than one run begins' if matches else 'No run begins'} with {id_[:40]!r}; `wayfare runs` lists those there are."
             )
-        return found[0]
+        return matches[0]
 
     def input(self, fingerprint: str) -> str:
-        found = self._inputs.first("fingerprint = ?", [fingerprint])
-        if found is None:
+        stored = self._inputs.first("fingerprint = ?", [fingerprint])
+        if stored is None:
             raise UnknownNameError(f"The store does not have the input {fingerprint!r} of that run any more.")
-        return found.document
+        return stored.document
 
     def _put_inputs(self, connection: DuckDBPyConnection, inputs: Inputs) -> None:
         documents = [_Input(name, kind, document) for name, (kind, document) in inputs.items()]
@@ -123,7 +123,7 @@ class CommandRuns:
         return self._table.select('true ORDER BY "at" DESC LIMIT ?', [limit])
 
 
-# Scenario runs, each stored once: a run with the same inputs replaces the earlier one.
+# Scenario runs. A run replaces an earlier run with equal inputs.
 
 RUN = [field.name for field in fields(KeptRun)]
 NAMES = ("servers", "tools")
@@ -140,20 +140,20 @@ CHOSEN = "id IN (SELECT unnest(?::VARCHAR[]))"
 
 @actions("tune", remove="delete network runs")
 class ScenarioRuns:
-    """Runs are listed without their steps, which are read one run at a time."""
+    """Runs are listed without their steps. Steps are read one run at a time."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self._table = TypedTable(database, KeptRun, "scenario_runs")
 
     def save(self, runs: Sequence[tuple[KeptRun, RunSteps]]) -> None:
-        """Keep runs, all or none, in place of those of the same id. Raises StoreError."""
+        """Stores all runs or none. A run replaces the run with its id. Raises StoreError."""
         with self._database.transaction() as connection:
             for run, steps in runs:
                 insert_arrow(connection, "INSERT OR REPLACE INTO scenario_runs BY NAME FROM incoming", _row(run, steps))
 
     def newest(self, limit: int) -> tuple[KeptRun, ...]:
-        """The newest runs, newest first; those saved together in the order in which they were saved."""
+        """The newest runs, newest first. Runs that were saved together keep their order."""
         return self._table.select('true ORDER BY "at" DESC, rowid LIMIT ?', [limit])
 
     def count(self) -> int:
@@ -161,10 +161,10 @@ class ScenarioRuns:
 
     def steps(self, id_: str) -> RunSteps:
         """The steps of a run. Raises UnknownNameError for an unknown run, StoreError for damaged steps."""
-        found = self._database.read(f"SELECT {', '.join((*NAMES, *COLUMNS))} FROM scenario_runs WHERE id = ?", [id_])  # noqa: S608
-        if not found.num_rows:
+        table = self._database.read(f"SELECT {', '.join((*NAMES, *COLUMNS))} FROM scenario_runs WHERE id = ?", [id_])  # noqa: S608
+        if not table.num_rows:
             raise UnknownNameError(f"There is no run {id_!r} in the store; choose one of those it lists.")
-        steps = _steps(found)
+        steps = _steps(table)
         if not _whole(steps):
             raise StoreError(f"The steps of run {id_} are damaged; delete the run and make it again.")
         return steps
@@ -173,11 +173,11 @@ class ScenarioRuns:
         return self._table.remove(CHOSEN, [ids])
 
     def export(self, ids: Sequence[str]) -> bytes:
-        """Runs as CSV, newest first, without their steps. Without ids, all runs."""
-        chosen = "true" if not ids else CHOSEN
+        """Runs (no ids: all runs) as CSV, newest first, without their steps."""
+        condition = "true" if not ids else CHOSEN
         return encode(
             self._database.read(
-                f'SELECT {self._table.columns} FROM scenario_runs WHERE {chosen} ORDER BY "at" DESC, rowid',  # noqa: S608
+                f'SELECT {self._table.columns} FROM scenario_runs WHERE {condition} ORDER BY "at" DESC, rowid',  # noqa: S608
                 [list(ids)] if ids else [],
             ),
             "csv",
@@ -195,9 +195,9 @@ def _row(run: KeptRun, steps: RunSteps) -> Table:
         raise StoreError(f"The run of {run.router} cannot be stored: {error}.") from error
 
 
-def _steps(found: Table) -> RunSteps:
-    names = {name: tuple(found[name][0].as_py()) for name in NAMES}
-    columns = {name: found[name].combine_chunks().values.to_numpy(zero_copy_only=False) for name in COLUMNS}
+def _steps(table: Table) -> RunSteps:
+    names = {name: tuple(table[name][0].as_py()) for name in NAMES}
+    columns = {name: table[name].combine_chunks().values.to_numpy(zero_copy_only=False) for name in COLUMNS}
     return RunSteps(**names, **columns)
 
 
@@ -213,7 +213,7 @@ def _whole(steps: RunSteps) -> bool:
 
 
 class Snapshots:
-    """A snapshot replaces the one of its name."""
+    """A snapshot replaces the snapshot of its name."""
 
     def __init__(self, database: Database) -> None:
         self._table = TypedTable(database, Snapshot, "snapshots")
@@ -228,42 +228,42 @@ class Snapshots:
         return self._table.select('true ORDER BY "at" DESC, name')
 
     def find(self, name: str) -> Snapshot:
-        """The snapshot of a name. Raises UnknownNameError that names the known ones."""
-        known = self.all()
-        for snapshot in known:
+        """The snapshot of a name. Raises UnknownNameError with the known names."""
+        snapshots = self.all()
+        for snapshot in snapshots:
             if snapshot.name == name:
                 return snapshot
-        names = ", ".join(one.name for one in known[:8]) or "none"
+        names = ", ".join(snapshot.name for snapshot in snapshots[:8]) or "none"
         raise UnknownNameError(f"There is no snapshot {name[:60]!r}; there are: {names}.")
 
 
-# Embeddings, token counts and Lint's errors by the hash of their text, so that a warm start computes none of them again.
+# Embeddings, token counts and Lint's errors by the hash of their text, for a warm start without computing them again.
 
 MANY = 1_000
 WANTED = "SELECT unnest(?::VARCHAR[])"
 
 
 class Vectors:
-    """A cache on disk: what it does not have is left out of what it returns."""
+    """A cache on disk. Its results leave out unknown hashes."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def load_vectors(self, model: str, hashes: Iterable[str]) -> dict[str, NDArray[np.float32]]:
-        """Hash to vector, for those known of this model; the arrays are read-only."""
-        found = self._database.read(
+        """Hash to stored vector of this model. The arrays are read-only."""
+        table = self._database.read(
             f"SELECT hash, vector FROM vectors WHERE model = ? AND hash IN ({WANTED})",  # noqa: S608
             [model, list(hashes)],
         )
-        if len(found) > MANY:  # they stay in memory as arrays; so would every page that was read for them
+        if len(table) > MANY:  # the arrays stay in memory, and the pages that were read for them would, too
             self._database.release_pages()
-        blobs = (np.frombuffer(blob, dtype="<f4") for blob in found["vector"].to_pylist())
-        return dict(zip(found["hash"].to_pylist(), blobs, strict=True))
+        blobs = (np.frombuffer(blob, dtype="<f4") for blob in table["vector"].to_pylist())
+        return dict(zip(table["hash"].to_pylist(), blobs, strict=True))
 
     def save_vectors(self, model: str, mapping: Mapping[str, NDArray[np.float32]]) -> None:
-        """Keep vectors, in place of those of the same hash.
+        """Stores vectors by hash, in place of earlier vectors.
 
-        Raises StoreError, and stores none, if one is not one-dimensional or has NaN or infinity.
+        Raises StoreError, and stores none, if a vector is not one-dimensional or has NaN or infinity.
         """
         arrays = {hash_: np.asarray(vector, dtype="<f4") for hash_, vector in mapping.items()}
         for hash_, array in arrays.items():
@@ -285,11 +285,11 @@ class Vectors:
         self._save("lint_errors", mapping, pa.string())
 
     def _known(self, table: str, column: str, hashes: Iterable[str]) -> dict[str, Any]:
-        found = self._database.read(f"SELECT hash, {column} FROM {table} WHERE hash IN ({WANTED})", [list(hashes)])  # noqa: S608
-        return dict(zip(found["hash"].to_pylist(), found[column].to_pylist(), strict=True))
+        rows = self._database.read(f"SELECT hash, {column} FROM {table} WHERE hash IN ({WANTED})", [list(hashes)])  # noqa: S608
+        return dict(zip(rows["hash"].to_pylist(), rows[column].to_pylist(), strict=True))
 
     def _save(self, table: str, mapping: Mapping[str, object], kind: Any, **first: Any) -> None:
-        """Write keys and values after the columns `first`, in place of those of the same key."""
+        """Writes keys and values after the columns `first`, in place of rows with equal keys."""
         if mapping:
             columns = {"hash": pa.array(list(mapping), pa.string()), "value": pa.array(list(mapping.values()), kind)}
             with self._database.transaction() as connection:

@@ -1,6 +1,6 @@
 """`Store`: everything that is stored, behind one object.
 
-Calibrations by catalog, and which one is in force.
+Calibrations by catalog, and the calibration in force.
 """
 
 from __future__ import annotations
@@ -38,25 +38,25 @@ class Calibrations:
         self._log = log
 
     def save(self, calibration: Calibration, switch: CalibrationSwitch | None = None) -> None:
-        """Keep a calibration and, with `switch`, switch it on in the same transaction. Raises StoreError."""
+        """Stores a calibration and, with `switch`, switches it on in the same transaction. Raises StoreError."""
         self._log.append(*([calibration] if switch is None else [calibration, switch]))
 
     def switch(self, switch: CalibrationSwitch) -> None:
         self._log.append(switch)
 
     def of_catalog(self, catalog: str) -> tuple[Calibration, ...]:
-        """The calibrations of a catalog, newest first; of one name the newest alone."""
-        found = tuple(self._log.read(Calibration, "catalog = ?", [catalog]))
-        newest = {calibration.name: calibration for calibration in found}
-        return tuple(calibration for calibration in reversed(found) if newest[calibration.name] is calibration)
+        """The newest calibration of each name of a catalog, newest first."""
+        calibrations = tuple(self._log.read(Calibration, "catalog = ?", [catalog]))
+        newest = {calibration.name: calibration for calibration in calibrations}
+        return tuple(calibration for calibration in reversed(calibrations) if newest[calibration.name] is calibration)
 
     def find(self, catalog: str, name: str) -> Calibration:
-        """The newest calibration of a name. Raises UnknownNameError that names those there are."""
-        known = self.of_catalog(catalog)
-        for calibration in known:
+        """The newest calibration of a name. Raises UnknownNameError with the known names."""
+        calibrations = self.of_catalog(catalog)
+        for calibration in calibrations:
             if calibration.name == name:
                 return calibration
-        names = ", ".join(calibration.name for calibration in known[:8]) or "none"
+        names = ", ".join(calibration.name for calibration in calibrations[:8]) or "none"
         raise UnknownNameError(f"Catalog {catalog!r} has no calibration {name!r}; it has: {names}.")
 
     def history(self, catalog: str) -> tuple[CalibrationSwitch, ...]:
@@ -72,7 +72,7 @@ class Calibrations:
 
 
 class EqualJudgments:
-    """One judgment a pair: a later one takes the place of the earlier one."""
+    """A later judgment of a pair replaces the earlier judgment."""
 
     def __init__(self, database: Database) -> None:
         self._table = TypedTable(database, EqualJudgment, "equal_judgments")
@@ -97,8 +97,8 @@ class History:
         self._log = log
 
     def of_catalog(self, where: ActivityFilter, *, decisions: int) -> Iterator[Happened]:
-        """Every outcome of the filter's catalog, every price set by hand there, and the newest `decisions` decisions that the filter admits, a
-        few in memory at a time."""
+        """Every outcome of the filter's catalog, every price set by hand there, and the newest `decisions` decisions that the filter admits.
+        Few are in memory at a time."""
         condition, values = decisions_condition(where)
         newest = f"id IN (SELECT d.id FROM decisions d WHERE {condition} ORDER BY d.sequence DESC LIMIT ?)"  # noqa: S608
         happened: list[Iterator[tuple[int, Happened]]] = [
@@ -109,7 +109,7 @@ class History:
         return (record for _, record in heapq.merge(*happened, key=lambda numbered: numbered[0]))
 
 
-# Judgments of tools, and labels of sub-tasks, by catalog. Later entries replace or take back earlier ones; all of them stay.
+# Judgments of tools, and labels of sub-tasks, by catalog. Later entries replace or take back earlier entries. All stay stored.
 
 R = TypeVar("R", Judgment, Label, RequestChange)
 
@@ -120,7 +120,7 @@ class Appended(Generic[R]):
     kind: type[R]
 
     def append(self, *records: R) -> None:
-        """Commit records together. Raises StoreError, and keeps none of them, if one cannot be stored."""
+        """Commits records together. Raises StoreError, and keeps none of them, if a record cannot be stored."""
         self.log.append(*records)
 
     def history(self, catalog: str) -> tuple[R, ...]:
@@ -141,7 +141,7 @@ class Labels(Appended[Label]):
 
 LEAST_FREE_BYTES = 4 << 20
 JOURNAL_LIMIT_S = 2.0
-"""A command has the journal of a killed console for milliseconds."""
+"""A command holds the journal of a killed console only for milliseconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,10 +151,10 @@ class _Setting:
 
 
 class Store:
-    """Everything that Wayfare stores, in one DuckDB file, or in memory where `path` is None or ":memory:".
+    """Everything that Wayfare stores, in one DuckDB file, or in memory if `path` is None or ":memory:".
 
-    One process owns the file, unless it is opened with `sharing`; within a process any thread may use the one Store. Raises
-    StoreError, with a sentence that says what to do, where the file is a directory, corrupt, in use, newer than this version, or
+    One process owns the file, unless it is opened with `sharing`. Any thread of a process may use its one Store. Raises
+    StoreError, with a sentence that says what to do, if the file is a directory, corrupt, in use, newer than this version, or
     cannot be made.
 
     >>> with Store() as store:
@@ -202,7 +202,7 @@ class Store:
 
     @property
     def problem(self) -> str:
-        """Why nothing can be stored now, or ""."""
+        """The reason why nothing can be stored now, or ""."""
         if self.path is not None and disk_usage(self.path.parent).free < LEAST_FREE_BYTES:
             return f"The disk of the store {self.path} is full; make room on it."
         self.events.try_again()
@@ -224,27 +224,27 @@ class Store:
         return self._database.copies
 
     def copy(self, file: Path) -> None:
-        """Write everything that is stored by now to a new file in `copies`. Raises StoreError."""
+        """Writes everything that is stored to a new file in `copies`. Raises StoreError."""
         self.events.flush()
         self.governance.flush()
         self._database.copy(file)
 
     def tables(self, *names: str) -> dict[str, Table]:
-        """All tables by name, or these, after writing the queue. Raises StoreError."""
+        """Writes the queue and returns the named tables (none: all tables) by name. Raises StoreError."""
         self.events.flush()
         return all_tables(self._database, names)
 
     @classmethod
     def of_tables(cls, tables: Mapping[str, Table]) -> Self:
-        """A store in memory with what `tables` of another one gave. Raises StoreError."""
-        made = cls(None)
-        fill(made._database, tables)
-        return made
+        """A store in memory with the `tables` of another store. Raises StoreError."""
+        store = cls(None)
+        fill(store._database, tables)
+        return store
 
     def merge(self, made: Self, since: int, *, catalogs: Sequence[str], settings: Sequence[str]) -> None:
-        """Take from a copy of this store its records beyond number `since`, and these catalogs and settings; all or nothing. Raises
+        """Takes the records after number `since`, these catalogs and these settings from a copy of this store, all or nothing. Raises
         StoreError."""
-        records = heapq.merge(*(made._log.numbered(kind, "sequence > ?", [since]) for kind in TABLES), key=lambda one: one[0])  # fmt: skip
+        records = heapq.merge(*(made._log.numbered(kind, "sequence > ?", [since]) for kind in TABLES), key=lambda pair: pair[0])  # fmt: skip
         sources = {row.name: row.source for row in made.catalogs.list_catalogs()}
         with self._database.transaction():
             for name in catalogs:
@@ -253,15 +253,15 @@ class Store:
             for name in settings:
                 if (value := made.get_setting(name)) is not None:
                     self.set_setting(name, value)
-            self._log.append(*(record for _, record in records))  # last: nothing but the commit may fail after it
+            self._log.append(*(record for _, record in records))  # last, because only the commit may fail after it
 
     def get_setting(self, name: str, default: Any = None) -> Any:
-        """The value that was last set under a name, for example the last catalog."""
-        found = self._settings.first("name = ?", [name])
-        return default if found is None else json.loads(found.value)
+        """The last value of a setting, for example the last catalog."""
+        setting = self._settings.first("name = ?", [name])
+        return default if setting is None else json.loads(setting.value)
 
     def set_setting(self, name: str, value: Any) -> None:
-        """Store a JSON value. Raises StoreError for a value without a JSON form."""
+        """Stores a JSON value. Raises StoreError for a value without a JSON form."""
         try:
             text = json.dumps(value, allow_nan=False)
         except (TypeError, ValueError) as error:
@@ -269,15 +269,15 @@ class Store:
         self._settings.put(_Setting(name, text))
 
     def close(self) -> None:
-        """Write the queue and release the file; a second call does nothing.
+        """Writes the queue and releases the file. A second call does nothing.
 
-        Raises StoreError for queued events that could not be written; the file is released all the same.
+        Raises StoreError for queued events that could not be written, and releases the file.
         """
         try:
             self.governance.close()
             self.events.close()
         finally:
-            self._journal.close()  # first: from then on another process may have the file
+            self._journal.close()  # first, because another process may take the file after the release
             self._release()
 
     def _release(self) -> None:
@@ -286,32 +286,32 @@ class Store:
             self._taken.release()
 
     def _take_over(self, sharing: Sharing | None) -> None:
-        """Put what a killed process left in the journal into the database. Raises StoreError, and keeps the journal as it is. A
-        console takes the journal for itself as long as it runs; a command leaves a running console's journal alone."""
+        """Writes the journal of a killed process to the database. Raises StoreError, and keeps the journal as it is. A console
+        holds the journal as long as it runs. A command leaves a running console's journal alone."""
         journal = Journal(self._database.path)
         if journal.path is None or not (journal.path.exists() or sharing == CONSOLE):
             return
         from filelock import FileLock, Timeout
 
-        taken = FileLock(f"{journal.path}.lock", timeout=JOURNAL_LIMIT_S if sharing == CONSOLE else 0, mode=0o600)
+        lock = FileLock(f"{journal.path}.lock", timeout=JOURNAL_LIMIT_S if sharing == CONSOLE else 0, mode=0o600)
         try:
-            taken.acquire()
+            lock.acquire()
         except Timeout:
             if sharing == COMMAND:
                 return
             raise StoreBusyError(
                 f"The store {self._database.path} is in use by a console; stop it with `wayfare stop`."
             ) from None
-        self._taken = taken
+        self._taken = lock
         try:
-            if left := journal.left():
-                self.events.take_over(left)
-                self.governance.take_over(left)
+            if records := journal.left():
+                self.events.take_over(records)
+                self.governance.take_over(records)
             journal.clear()
         except (OSError, StoreError) as error:
             raise StoreError(f"The calls in {journal.path} cannot be stored: {error}") from error
         if sharing == COMMAND:
-            taken.release()
+            lock.release()
 
     def __enter__(self) -> Self:
         return self

@@ -18,9 +18,9 @@ R = TypeVar("R")
 
 
 def insert_arrow(connection: duckdb.DuckDBPyConnection, statement: str, rows: Table) -> None:
-    """Run `INSERT ... SELECT ... FROM incoming` over an Arrow table; far faster than one INSERT for each row.
+    """Runs `INSERT ... SELECT ... FROM incoming` over an Arrow table, far faster than an INSERT for each row.
 
-    Only within a transaction: where the statement fails, the rollback takes the name `incoming` back as well.
+    Only within a transaction, because its rollback also removes the name `incoming` if the statement fails.
     """
     connection.register("incoming", rows)
     connection.execute(statement)
@@ -29,8 +29,8 @@ def insert_arrow(connection: duckdb.DuckDBPyConnection, statement: str, rows: Ta
 
 @dataclass(frozen=True)
 class TypedTable(Generic[R]):
-    """Rows of a dataclass, each field of which is the column of the same name. Rows are put in place of those of the same key.
-    Conditions are SQL with a `?` for each value."""
+    """Rows of a dataclass. Each field is the column of its name. A row replaces the row with its key. Conditions are SQL with a
+    `?` for each value."""
 
     database: Database
     kind: type[R]
@@ -41,15 +41,15 @@ class TypedTable(Generic[R]):
         return ", ".join(f'"{field.name}"' for field in fields(self.kind))  # type: ignore[arg-type]
 
     def select(self, condition: str = "true", values: Sequence[object] = ()) -> tuple[R, ...]:
-        """The rows that meet a condition, which may end with an order and a limit."""
-        found = self.database.read(f"SELECT {self.columns} FROM {self.name} WHERE {condition}", values)  # noqa: S608
-        return tuple(self.kind(**row) for row in found.to_pylist())
+        """The rows that meet a condition. It may end with an order and a limit."""
+        table = self.database.read(f"SELECT {self.columns} FROM {self.name} WHERE {condition}", values)  # noqa: S608
+        return tuple(self.kind(**row) for row in table.to_pylist())
 
     def first(self, condition: str = "true", values: Sequence[object] = ()) -> R | None:
         return next(iter(self.select(condition, values)), None)
 
     def count(self, what: str = "*", condition: str = "true") -> int:
-        """The number of rows that meet a condition, or of values of a column."""
+        """The number of rows that meet a condition, or of their values of a column."""
         return self.database.read(f"SELECT count({what}) FROM {self.name} WHERE {condition}")[0][0].as_py()  # noqa: S608
 
     def put(self, *rows: R) -> None:
@@ -57,7 +57,7 @@ class TypedTable(Generic[R]):
             self.write(connection, rows)
 
     def put_distinct(self, rows: Collection[R]) -> None:
-        """`put` for rows of which no two have the same key: one statement for all, where `put` takes 2 ms for each."""
+        """`put` for rows with different keys, in one statement. `put` takes 2 ms for each row."""
         if rows:
             table, names = self.name, [field.name for field in fields(self.kind)]  # type: ignore[arg-type]
             incoming = pa.table({name: [getattr(row, name) for row in rows] for name in names})
@@ -69,7 +69,7 @@ class TypedTable(Generic[R]):
             return self.delete(connection, condition, values)
 
     def write(self, connection: duckdb.DuckDBPyConnection, rows: Collection[R], *, replace: bool = True) -> None:
-        """`put` within a transaction. Without `replace`, rows whose key is there already are left out."""
+        """`put` within a transaction. Without `replace`, rows with a stored key are left out."""
         names = [field.name for field in fields(self.kind)]  # type: ignore[arg-type]
         values: list[Any] = [[getattr(row, name) for name in names] for row in rows]
         if values:
@@ -78,29 +78,29 @@ class TypedTable(Generic[R]):
 
     def delete(self, connection: duckdb.DuckDBPyConnection, condition: str, values: Sequence[object]) -> int:
         table = self.name
-        deleted = connection.execute(f"DELETE FROM {table} WHERE {condition} RETURNING 1", values)  # noqa: S608
-        return len(deleted.fetchall())
+        cursor = connection.execute(f"DELETE FROM {table} WHERE {condition} RETURNING 1", values)  # noqa: S608
+        return len(cursor.fetchall())
 
 
-# A store as plain tables, and a store in memory made of them: what another machine needs to decide as this one does.
+# A store as plain tables, and a store in memory made of them, so that another machine decides as this machine.
 
 _NAMES = "SELECT table_name FROM duckdb_tables() WHERE NOT internal ORDER BY table_oid"
 
 
 def all_tables(database: Database, only: Sequence[str] = ()) -> dict[str, Table]:
-    """Every table by name, or `only` these, in the order in which they were made. Raises StoreError."""
+    """Every table by name, or `only` these, in order of creation. Raises StoreError."""
     names = [name for row in database.read(_NAMES)[0] if (name := str(row.as_py())) in only or not only]
     return {name: database.read(f'SELECT * FROM "{name}"') for name in names}  # noqa: S608 - names of our own tables
 
 
 def fill(database: Database, tables: Mapping[str, Table]) -> None:
-    """Give a new database these rows in place of its own. Raises StoreError."""
+    """Replaces the rows of a new database. Raises StoreError."""
     with database.transaction() as connection:
         for name in reversed(list(tables)):
             connection.execute(f'DELETE FROM "{name}"')  # noqa: S608
         for name, rows in tables.items():
             insert_arrow(connection, f'INSERT INTO "{name}" BY NAME SELECT * FROM incoming', rows)  # noqa: S608
-    database.openings += 1  # what is known of the rows of before does not hold
+    database.openings += 1  # the log must read its newest record again
 
 
 # Tables as files: Parquet for programs, CSV for spreadsheets.
@@ -113,7 +113,7 @@ def encode(table: Table, format_: Format) -> bytes:
     r"""A table as the bytes of a CSV (UTF-8, header, missing values as empty fields) or Parquet file.
 
     Texts come from strangers, and a spreadsheet runs a cell that begins with = + - @, a tab or a line break as a
-    formula: in CSV such a text gets a leading apostrophe. Numbers keep their sign. Parquet is exact.
+    formula. In CSV such a text gets a leading apostrophe. Numbers keep their sign. Parquet is exact.
 
     Raises StoreError for another format.
 
@@ -126,7 +126,7 @@ def encode(table: Table, format_: Format) -> bytes:
 
 
 def write_parts(parts: Iterator[Table], format_: Format, file: BinaryIO) -> None:
-    """Writes a table, in one or more parts, to a file. One part is in memory at a time."""
+    """Writes the parts of a table to a file. One part is in memory at a time."""
     writers = {"csv": ("pyarrow.csv", "CSVWriter"), "parquet": ("pyarrow.parquet", "ParquetWriter")}
     if format_ not in writers:
         raise StoreError(f"There is no export format {format_!r}; choose csv or parquet.")

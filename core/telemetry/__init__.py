@@ -31,7 +31,7 @@ class Telemetry:
         """Records an answer of one of the endpoint's own tools; `error` is a short name, "" on success."""
 
     def close(self) -> None:
-        """Sends what is queued."""
+        """Sends queued data."""
 
 
 OFF = Telemetry()

@@ -107,8 +107,8 @@ class OpenTelemetry(Telemetry):
         self._tracer = (self._traces or NoOpTracerProvider()).get_tracer(SCOPE)
         meter = (self._metrics or NoOpMeterProvider()).get_meter(SCOPE)
 
-        def histogram(name: str, unit: str, what: str, buckets: Sequence[float]) -> Histogram:
-            return meter.create_histogram(name, unit, what, explicit_bucket_boundaries_advisory=buckets)
+        def histogram(name: str, unit: str, description: str, buckets: Sequence[float]) -> Histogram:
+            return meter.create_histogram(name, unit, description, explicit_bucket_boundaries_advisory=buckets)
 
         self._server_s = histogram("mcp.server.operation.duration", "s", "Answers of the endpoint.", SECONDS)
         self._client_s = histogram("mcp.client.operation.duration", "s", "Calls of servers' tools.", SECONDS)
@@ -136,7 +136,7 @@ class OpenTelemetry(Telemetry):
 
     @contextmanager
     def calling(self, call: ToolCall, origin: str) -> Generator[Ended]:
-        """Makes `execute_tool` of the conventions for generative AI."""
+        """Makes the span `execute_tool` of the conventions for generative AI."""
         name = f"{call.server}::{call.tool}"
         common: Attributes = {
             "mcp.method.name": "tools/call",
@@ -174,20 +174,20 @@ class OpenTelemetry(Telemetry):
         self._server_s.record(duration_s, {**labels, **({"error.type": error} if error else {})})
 
     def close(self) -> None:
-        """Sends what is queued, for at most a few seconds: the SDK would retry an absent receiver for half a minute."""
+        """Sends queued data for at most a few seconds, because the SDK would retry an absent receiver for half a minute."""
         providers = [provider for provider in (self._traces, self._metrics) if provider is not None]
-        closing = [threading.Thread(target=provider.shutdown, daemon=True) for provider in providers]
-        for thread in closing:
+        threads = [threading.Thread(target=provider.shutdown, daemon=True) for provider in providers]
+        for thread in threads:
             thread.start()
         until_s = time.monotonic() + CLOSING_S
-        for thread in closing:
+        for thread in threads:
             thread.join(max(0.0, until_s - time.monotonic()))
 
 
 def _numbers(decision: Decision) -> Attributes:
     """Returns the decision's numbers under `wayfare.*`, without words of the sub-task."""
     tokens, winner = decision.tokens, decision.winner
-    found: Attributes = {
+    attributes: Attributes = {
         "wayfare.decision.id": decision.id,
         "wayfare.decision.candidates": len(decision.candidates),
         "wayfare.decision.tools": len(decision.tools.ids),
@@ -197,21 +197,21 @@ def _numbers(decision: Decision) -> Attributes:
         "wayfare.decision.statistics_version": decision.statistics_version,
     }
     if decision.fit is not None and decision.fit.nothing is not None:
-        found["wayfare.decision.nothing_fits"] = float(decision.fit.nothing)
+        attributes["wayfare.decision.nothing_fits"] = float(decision.fit.nothing)
     if winner is not None:
-        found["wayfare.decision.winner"] = winner.tool
-        found["wayfare.decision.success"] = float(winner.success)
-        found["wayfare.decision.expected_s"] = float(winner.time_cost_s)
-        found["wayfare.decision.utility"] = float(winner.utility)
+        attributes["wayfare.decision.winner"] = winner.tool
+        attributes["wayfare.decision.success"] = float(winner.success)
+        attributes["wayfare.decision.expected_s"] = float(winner.time_cost_s)
+        attributes["wayfare.decision.utility"] = float(winner.utility)
         if winner.price_usd is not None:
-            found["wayfare.decision.price_usd"] = float(winner.price_usd)
+            attributes["wayfare.decision.price_usd"] = float(winner.price_usd)
         if decision.fit is not None:
-            found["wayfare.decision.fit"] = float(decision.fit.tools[decision.candidates[0]])
-    return found
+            attributes["wayfare.decision.fit"] = float(decision.fit.tools[decision.candidates[0]])
+    return attributes
 
 
 def _of_outcome(outcome: Outcome) -> Attributes:
-    found = {
+    attributes = {
         "wayfare.call.id": outcome.id,
         "wayfare.call.outcome": outcome.kind.value,
         "wayfare.call.mode": outcome.mode.value,
@@ -221,4 +221,4 @@ def _of_outcome(outcome: Outcome) -> Attributes:
         "wayfare.call.price_usd": outcome.price_usd,
         "mcp.protocol.version": outcome.protocol_version or None,
     }
-    return {name: value for name, value in found.items() if value is not None}
+    return {name: value for name, value in attributes.items() if value is not None}

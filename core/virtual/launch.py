@@ -35,7 +35,7 @@ TOOL_FIELDS = ("title", "price_usd", "latency_s", "success", "tier", "tier_reaso
 
 
 def plain_server(server: Server) -> dict[str, Any]:
-    """Returns one entry of `servers` in the plain catalog format, without the connection; unknown values are left out.
+    """Returns one entry of `servers` in the plain catalog format, without the connection. Unknown values are left out.
 
     >>> plain_server(Server("a", tools=(Tool("a", "t", hints=ToolHints(read_only=True)),)))
     {'name': 'a', 'description': '', 'tools': [{'name': 't', 'description': '', 'annotations': {'readOnlyHint': True}}]}
@@ -51,17 +51,17 @@ def plain_server(server: Server) -> dict[str, Any]:
 def chosen(servers: Sequence[Server], name: str | None) -> Server:
     if name is None and len(servers) == 1:
         return servers[0]
-    found = next((server for server in servers if server.name == name), None)
-    if found is None:
-        known = ", ".join(server.name for server in servers[:8])
-        said = "Which server? Name one" if name is None else f"There is no server {name!r}; name one"
-        raise UnknownNameError(f"{said} of: {known}{', …' if len(servers) > 8 else ''}.")
-    return found
+    match = next((server for server in servers if server.name == name), None)
+    if match is None:
+        names = ", ".join(server.name for server in servers[:8])
+        question = "Which server? Name one" if name is None else f"There is no server {name!r}; name one"
+        raise UnknownNameError(f"{question} of: {names}{', …' if len(servers) > 8 else ''}.")
+    return match
 
 
 def hint_names(hints: ToolHints) -> dict[str, bool]:
-    said = {name: getattr(hints, field) for field, name in HINTS.items()}
-    return {name: value for name, value in said.items() if value is not None}
+    values = {name: getattr(hints, field) for field, name in HINTS.items()}
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def _tool(tool: Tool) -> dict[str, Any]:
@@ -186,13 +186,13 @@ def virtual_connection(
     speed: float = 1.0,
 ) -> Connection:
     """Returns the connection to a virtual server. Its catalog is written into `folder` under the hash of its content. A server that
-    plays a recording is reached as it says.
+    plays a recording keeps its connection.
 
     Raises WayfareError if it cannot be written.
     """
-    own = server.connection
-    if own is not None and own.command == "${python}" and own.args[:3] == PLAYER:
-        return replace(own, args=(*own.args, "--speed", f"{speed:g}"))
+    connection = server.connection
+    if connection is not None and connection.command == "${python}" and connection.args[:3] == PLAYER:
+        return replace(connection, args=(*connection.args, "--speed", f"{speed:g}"))
     text = json.dumps({"servers": [plain_server(server)]})
     file = folder / f"{hashlib.sha256(text.encode()).hexdigest()[:20]}.json"
     if not file.exists():
@@ -206,8 +206,8 @@ def write_whole(file: Path, text: str, advice: str) -> None:
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         handle, scratch = tempfile.mkstemp(dir=file.parent, prefix=".new-", suffix=".json")
-        with os.fdopen(handle, "w", encoding="utf-8") as opened:
-            opened.write(text)
+        with os.fdopen(handle, "w", encoding="utf-8") as stream:
+            stream.write(text)
         Path(scratch).replace(file)
     except OSError as error:
         raise WayfareError(f"{file.name} cannot be written to {file.parent} ({error.strerror}); {advice}") from None
@@ -232,10 +232,12 @@ def write_recording(file: Path, server: Server, answers: Mapping[str, list[Answe
     that make arguments up. Raises WayfareError."""
     entry = plain_server(server)
     for tool in entry["tools"]:
-        tool["answers"] = said = answers.get(tool["name"], [])
-        good = {canonical(one["arguments"]): one["arguments"] for one in said if one["outcome"] == "ok"}
-        if good:
-            tool["inputSchema"] = {**tool.get("inputSchema", {}), "examples": [*good.values()][:MOST_EXAMPLES]}
+        tool["answers"] = tool_answers = answers.get(tool["name"], [])
+        examples = {
+            canonical(answer["arguments"]): answer["arguments"] for answer in tool_answers if answer["outcome"] == "ok"
+        }
+        if examples:
+            tool["inputSchema"] = {**tool.get("inputSchema", {}), "examples": [*examples.values()][:MOST_EXAMPLES]}
     entry |= {"virtual": True, "connection": {"command": "${python}", "args": [*PLAYER, file.name]}}
     write_whole(file, json.dumps({"servers": [entry]}, indent=1, ensure_ascii=False) + "\n", "name another file.")
 
@@ -244,8 +246,8 @@ def read_answers(file: Path, server: str) -> dict[str, list[Answer]]:
     """Returns the answers of a server by tool, none if the file is no recording of it. Raises WayfareError."""
     try:
         servers = json.loads(file.read_text(encoding="utf-8"))["servers"]
-        tools = [tool for one in servers if one["name"] == server for tool in one["tools"] if "answers" in tool]
-        if not all(one.keys() >= NEEDED for tool in tools for one in tool["answers"]):
+        tools = [tool for entry in servers if entry["name"] == server for tool in entry["tools"] if "answers" in tool]
+        if not all(answer.keys() >= NEEDED for tool in tools for answer in tool["answers"]):
             raise ValueError(f"an answer lacks one of {', '.join(sorted(NEEDED))}")
         return {tool["name"]: tool["answers"] for tool in tools}
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
@@ -253,8 +255,8 @@ def read_answers(file: Path, server: str) -> dict[str, list[Answer]]:
 
 
 class Recording:
-    """The answers of one server, played in the order of their calls; the last one of equal calls repeats. A value that was masked
-    stands for any. After a crash the process that follows finds the rest in the file `left`.
+    """The answers of one server, played in the order of their calls. The last answer of equal calls repeats. A masked value
+    matches any value. After a crash the next process finds the rest in the file `left`.
 
     >>> played = Recording({"add": [{"arguments": {"n": 1}, "latency_s": 0.5, "outcome": "ok", "result": {"content": []}}]})
     >>> played.next(Tool("a", "add"), {"n": 1}).wait_s, played.next(Tool("a", "add"), {"n": 2}).answer["result"]["content"][0]["text"]
@@ -267,30 +269,30 @@ class Recording:
             if left is not None and time.time() - left.stat().st_mtime < RESTART_S:
                 answers = json.loads(left.read_text(encoding="utf-8"))
                 left.unlink()
-        self._said = {tool: list(known) for tool, known in answers.items()}
+        self._said = {tool: list(tool_answers) for tool, tool_answers in answers.items()}
 
     def next(self, tool: Tool, arguments: Mapping[str, Any]) -> PlannedCall:
-        """Plans the next answer to these arguments, or an error that names the nearest ones if none is recorded."""
-        said, given = self._said.get(tool.name, []), canonical(arguments)
-        known = [canonical(one["arguments"]) for one in said]
-        pattern = [".*".join(map(re.escape, one.split(MASK))) for one in known]
-        fitting = [one for one, form in zip(said, pattern, strict=True) if re.fullmatch(form, given)]
-        if not fitting:
-            near = get_close_matches(given, known, 1, 0.0)
-            hint = f"the nearest recorded arguments are {near[0][:MOST_CHARS]}" if near else "it was never called"
-            text = f"No answer of {tool.name} is recorded for {given[:MOST_CHARS]}; {hint}."
+        """Plans the next answer to these arguments, or an error that names the nearest arguments if no answer is recorded."""
+        answers, query = self._said.get(tool.name, []), canonical(arguments)
+        keys = [canonical(answer["arguments"]) for answer in answers]
+        patterns = [".*".join(map(re.escape, key.split(MASK))) for key in keys]
+        matches = [answer for answer, pattern in zip(answers, patterns, strict=True) if re.fullmatch(pattern, query)]
+        if not matches:
+            nearest = get_close_matches(query, keys, 1, 0.0)
+            hint = f"the nearest recorded arguments are {nearest[0][:MOST_CHARS]}" if nearest else "it was never called"
+            text = f"No answer of {tool.name} is recorded for {query[:MOST_CHARS]}; {hint}."
             result = {"content": [{"type": "text", "text": text}], "isError": True}
             return PlannedCall(0.0, Ending.ERROR, {"result": result})
-        if len(fitting) > 1:
-            said.remove(fitting[0])
-        answer = fitting[0]
+        if len(matches) > 1:
+            answers.remove(matches[0])
+        answer = matches[0]
         if answer["outcome"] == "crash" and self._left is not None:
             write_whole(self._left, json.dumps(self._said), "clear the cache.")
         return PlannedCall(answer["latency_s"] * self._speed, _ENDINGS.get(answer["outcome"], Ending.RESULT), answer)
 
 
 def opened_recording(file: Path, server: str, speed: float) -> Recording | None:
-    """The recording of a server in a file, None if the file is none. Raises WayfareError."""
+    """The recording of a server in a file, None if the file is no recording. Raises WayfareError."""
     import platformdirs
 
     answers = read_answers(file, server) if file.suffix == ".json" else {}

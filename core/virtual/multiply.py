@@ -1,4 +1,4 @@
-"""Copies of a server as virtual ones: other names, other words, other prices and times; the same tools and schemas."""
+"""Virtual copies of a server: other names, words, prices and times; the same tools and schemas."""
 
 from __future__ import annotations
 
@@ -84,8 +84,8 @@ a an the one two your all every several each this these that any some its their 
 what which who how where when for from to with it them everything something anyone back new another both many more values
 """
 VERBS = COMMON_VERBS | frozenset(_VERBS.split())
-NOUNS = frozenset(_NOUNS.split())  # verbs that are as often nouns: what follows decides
-LEADERS = frozenset(_LEADERS.split())  # what follows a verb, hardly ever a noun
+NOUNS = frozenset(_NOUNS.split())  # verbs that are as often nouns, so that the next word decides
+LEADERS = frozenset(_LEADERS.split())  # words that follow a verb, hardly ever a noun
 
 
 def _table(text: str) -> dict[str, tuple[str, ...]]:
@@ -123,7 +123,7 @@ def wordings(text: str, rng: random.Random, *, kept: Collection[str] = ()) -> It
 
 
 def _openings(mood: Mood, rng: random.Random) -> list[str]:
-    """Returns beginnings of a text, the natural ones first."""
+    """Returns beginnings of a text, natural beginnings first."""
     natural = {"imperative": IMPERATIVE, "third": THIRD, "": ()}[mood]
     plain = [rng.sample(PLAIN[start : start + len(HEADS)], len(HEADS)) for start in range(0, len(PLAIN), len(HEADS))]
     return [*rng.sample(natural, len(natural)), *(opening for group in plain for opening in group)]
@@ -136,15 +136,15 @@ def _mood(text: str) -> Mood:
     ['imperative', 'third', '', '']
     """
     first, _, rest = text.strip().partition(" ")
-    word, after = first.lower(), re.split(r"\W", rest, maxsplit=1)[0].lower()
+    word, next_word = first.lower(), re.split(r"\W", rest, maxsplit=1)[0].lower()
     verb = word if word in VERBS else _known_verb(word)
-    if not verb or (verb in NOUNS and after not in LEADERS):
+    if not verb or (verb in NOUNS and next_word not in LEADERS):
         return ""
     return "imperative" if verb == word else "third"
 
 
 def _known_verb(word: str) -> str:
-    """Returns the verb of a third person, or "" for an unknown one.
+    """Returns the verb of a third person, or "" if unknown.
 
     >>> _known_verb("searches"), _known_verb("applies"), _known_verb("has"), _known_verb("levels")
     ('search', 'apply', 'have', '')
@@ -153,21 +153,21 @@ def _known_verb(word: str) -> str:
     return "have" if word == "has" else next((form for form in forms if form in VERBS), "")
 
 
-def _reworded(text: str, mood: Mood, rng: random.Random, kept: Collection[str]) -> str:
-    """Returns the text with most known words replaced and articles adjusted. Quotations and words in `kept` stay."""
-    untouched = {word.lower() for word in kept}
+def _reworded(text: str, mood: Mood, rng: random.Random, kept_words: Collection[str]) -> str:
+    """Returns the text with most known words replaced and articles adjusted. Quotations and `kept_words` stay."""
+    untouched = {word.lower() for word in kept_words}
 
-    def other(found: re.Match[str]) -> str:
-        word, article = found["word"], found["article"]
+    def other(match: re.Match[str]) -> str:
+        word, article = match["word"], match["article"]
         if word is None or word.lower() in untouched or rng.random() > SHARE:
-            return found[0]
+            return match[0]
         new = rng.choice(SYNONYMS[word.lower()])
         if article is None:
             return _like(word, new)
         return f"{_like(article, 'an' if new[0] in 'aeiou' else 'a')} {new}"
 
-    said = _WORD.sub(other, _with_other_verb(text, mood, rng))
-    return _RETURNS.sub(lambda found: f"{_like(found[1], rng.choice(RETURNS))} ", said)
+    result = _WORD.sub(other, _with_other_verb(text, mood, rng))
+    return _RETURNS.sub(lambda match: f"{_like(match[1], rng.choice(RETURNS))} ", result)
 
 
 def _with_other_verb(text: str, mood: Mood, rng: random.Random) -> str:
@@ -194,7 +194,7 @@ HIGHEST_SPREAD = 100.0
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """The number of copies, and how they differ. `spread` is the largest factor on a declared number, up or down; 1 changes none.
+    """The number of copies, and how they differ. `spread` is the largest factor on a declared number, up or down. 1 changes nothing.
     Copies follow their original, or replace it if it is not kept.
 
     Raises CatalogError for numbers out of range.
@@ -221,9 +221,9 @@ def multiplied(catalog: Catalog, server: str, recipe: Recipe, *, name: str) -> C
     ['web', 'web-1', 'web-2', 'mail']
     """
     original, row = catalog.server(server), catalog.server_row[server]
-    made = copies(original, recipe, taken=catalog.server_row)
-    kept = (original,) if recipe.keep_original else ()
-    return Catalog(name, (*catalog.servers[:row], *kept, *made, *catalog.servers[row + 1 :]))
+    new_servers = copies(original, recipe, taken=catalog.server_row)
+    originals = (original,) if recipe.keep_original else ()
+    return Catalog(name, (*catalog.servers[:row], *originals, *new_servers, *catalog.servers[row + 1 :]))
 
 
 def multiplied_name(catalog: str, server: str, number: int) -> str:
@@ -238,41 +238,43 @@ def multiplied_name(catalog: str, server: str, number: int) -> str:
 def copies(original: Server, recipe: Recipe, *, taken: Iterable[str] = ()) -> tuple[Server, ...]:
     """Returns virtual copies of a server, the same for the same recipe. Names in `taken` are skipped.
 
-    All descriptions differ, also from the original's. Blank ones stay blank.
+    All descriptions differ, also from the original's. Blank descriptions stay blank.
     """
-    used = {*taken, original.name}
-    names = (name for number in count(1) if (name := f"{original.name}-{number}") not in used)
-    about = _wordings(original.description, recipe, "")
-    said = {tool.name: _wordings(tool.description, recipe, tool.name, tool) for tool in original.tools}
-    made: list[Server] = []
+    used_names = {*taken, original.name}
+    names = (name for number in count(1) if (name := f"{original.name}-{number}") not in used_names)
+    descriptions = _wordings(original.description, recipe, "")
+    texts = {tool.name: _wordings(tool.description, recipe, tool.name, tool) for tool in original.tools}
+    servers: list[Server] = []
     for number in range(recipe.copies):
         rng, span = random.Random(f"{recipe.seed}|{original.name}|{number}"), math.log(recipe.spread)  # noqa: S311
         factors = [math.exp(rng.uniform(-span, span)) for _ in range(5)]
         name = next(names)
-        tools = tuple(_varied(replace(t, server=name, description=next(said[t.name])), factors) for t in original.tools)
+        tools = tuple(
+            _varied(replace(t, server=name, description=next(texts[t.name])), factors) for t in original.tools
+        )
         title = f"{original.title} {number + 1}" if original.title else ""
         copy = replace(
-            original, name=name, title=title, description=next(about), tools=tools, connection=None, virtual=True
+            original, name=name, title=title, description=next(descriptions), tools=tools, connection=None, virtual=True
         )
-        made.append(_varied(copy, factors))
-    return tuple(made)
+        servers.append(_varied(copy, factors))
+    return tuple(servers)
 
 
 def _wordings(text: str, recipe: Recipe, name: str, tool: Tool | None = None) -> Iterator[str]:
     if not text.strip():
         return iter([text] * recipe.copies)
-    kept = _names(tool.input_schema) if tool is not None and tool.input_schema is not None else set[str]()
-    return wordings(text, random.Random(f"{recipe.seed}|{name}"), kept=kept)  # noqa: S311 - wording, not a secret
+    names = _names(tool.input_schema) if tool is not None and tool.input_schema is not None else set[str]()
+    return wordings(text, random.Random(f"{recipe.seed}|{name}"), kept=names)  # noqa: S311 - wording, not a secret
 
 
 def _names(schema: Any) -> set[str]:
     """Returns names of parameters and their choices at every depth; a description may mention them."""
     if isinstance(schema, Mapping):
-        part = cast("Mapping[str, Any]", schema)
-        choices = part.get("enum")
-        listed = cast("list[object]", choices) if isinstance(choices, list) else []
-        own = {*schema_part(part, "properties"), *(value for value in listed if isinstance(value, str))}
-        return own.union(*map(_names, part.values()))
+        members = cast("Mapping[str, Any]", schema)
+        choices = members.get("enum")
+        values = cast("list[object]", choices) if isinstance(choices, list) else []
+        names = {*schema_part(members, "properties"), *(value for value in values if isinstance(value, str))}
+        return names.union(*map(_names, members.values()))
     return set[str]().union(*map(_names, cast("list[Any]", schema))) if isinstance(schema, list) else set()
 
 
@@ -284,20 +286,20 @@ Record = TypeVar("Record", Server, Tool)
 
 
 def _varied(record: Record, factors: Sequence[float]) -> Record:
-    changed = dict[str, Any]()
+    fields = dict[str, Any]()
     for name, place in FACTORS.items():
         if hasattr(record, name):
-            changed[name] = (_odds if place > 2 else _scaled)(getattr(record, name), factors[place])
-    return replace(record, **changed)
+            fields[name] = (_odds if place > 2 else _scaled)(getattr(record, name), factors[place])
+    return replace(record, **fields)
 
 
 def _scaled(value: float | None, factor: float) -> float | None:
-    """Returns the number rounded to four significant digits: a declared number is not a measurement."""
+    """Returns the number rounded to four significant digits, because a declared number is no measurement."""
     return None if value is None else float(f"{value * factor:.4g}")
 
 
 def _odds(chance: float | None, factor: float) -> float | None:
-    """Returns the probability with its odds multiplied by a factor: it stays in [0, 1]; 0 and 1 do not change.
+    """Returns the probability with its odds multiplied by a factor. It stays in [0, 1], and 0 and 1 do not change.
 
     >>> _odds(0.5, 3.0), _odds(1.0, 0.5), _odds(None, 2.0)
     (0.75, 1.0, None)

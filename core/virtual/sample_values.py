@@ -57,8 +57,8 @@ class Plausible:
         return text[0].upper() + text[1:]
 
     def sentences(self) -> str:
-        made = (text.format(self._about()) for text in self.rng.sample(SENTENCES, self.rng.randint(1, 2)))
-        return " ".join(text[0].upper() + text[1:] for text in made)
+        sentences = (text.format(self._about()) for text in self.rng.sample(SENTENCES, self.rng.randint(1, 2)))
+        return " ".join(text[0].upper() + text[1:] for text in sentences)
 
     def identifier(self) -> str:
         return f"{self.rng.getrandbits(32):08x}"
@@ -87,8 +87,8 @@ def topic_of(arguments: Mapping[str, Any]) -> str:
     ('night trains', 'Oslo', '')
     """
     texts = {name.lower(): value for name, value in arguments.items() if isinstance(value, str)}
-    plain = (value for value in texts.values() if re.fullmatch(r"[^\W\d_]['\w -]{2,39}", value))
-    line = " ".join(next((texts[name] for name in TOPICS if name in texts), next(plain, "")).split()).rstrip(".?!")
+    candidates = (value for value in texts.values() if re.fullmatch(r"[^\W\d_]['\w -]{2,39}", value))
+    line = " ".join(next((texts[name] for name in TOPICS if name in texts), next(candidates, "")).split()).rstrip(".?!")
     return line if len(line) <= 60 else f"{line[:59]}…"
 
 
@@ -98,20 +98,20 @@ MOST_REPEATS = 10_000  # in one text of a pattern
 
 
 class _Bounded(random.Random):
-    """The choices of one text: few repetitions, plain characters, and the same ones in every process."""
+    """The choices of one text: few repetitions and plain characters, equal in every process."""
 
     left = MOST_REPEATS
 
     def randint(self, a: int, b: int) -> int:
-        made = super().randint(max(a, min(1, b)), min(b, a + MORE))
-        self.left -= made
+        count = super().randint(max(a, min(1, b)), min(b, a + MORE))
+        self.left -= count
         if self.left < 0:
             raise OverflowError("too many repetitions")
-        return made
+        return count
 
     def choice(self, seq: Any) -> Any:
-        if all(isinstance(one, str) for one in seq):
-            seq = sorted(one for one in seq if one in PRINTABLE) or sorted(seq)
+        if all(isinstance(option, str) for option in seq):
+            seq = sorted(option for option in seq if option in PRINTABLE) or sorted(seq)
         return super().choice(seq)
 
 
@@ -146,8 +146,8 @@ def named(table: Mapping[str, Callable[[Plausible], T]], name: str, plausible: P
     (True, -42.5326)
     """
     forms = (form for word in reversed(words(name).lower().split()) for form in _forms(word))
-    made = next((table[form] for form in forms if form in table), None)
-    return None if made is None else made(plausible)
+    maker = next((table[form] for form in forms if form in table), None)
+    return None if maker is None else maker(plausible)
 
 
 def plain_name(name: str) -> str:
@@ -174,7 +174,7 @@ def _forms(word: str) -> tuple[str, ...]:
 
 
 def _table(rows: Mapping[str, T]) -> dict[str, T]:
-    return {word: made for names, made in rows.items() for word in names.split()}
+    return {word: value for names, value in rows.items() for word in names.split()}
 
 
 TEXTS: dict[str, Callable[[Plausible], str]] = _table({
@@ -283,49 +283,49 @@ def inferred_schema(tool: Tool, arguments: Mapping[str, Any]) -> dict[str, Any]:
     repeated: dict[str, Any] = {name: {} for name, value in arguments.items() if _repeatable(name, value)}
     match shape:
         case "many":
-            own = {
+            fields = {
                 plural(noun): {"type": "array", "items": _record(_fields(tool))},
                 "count": {"type": "integer"},
             }
         case "one":
-            own = _fields(tool)
+            fields = _fields(tool)
         case "made":
             time = {"type": "string", "format": "date-time"}
-            own = {f"{_singular(noun)}_id": {"type": "string", "pattern": "^[0-9a-f]{8}$"}, "at": time}
+            fields = {f"{_singular(noun)}_id": {"type": "string", "pattern": "^[0-9a-f]{8}$"}, "at": time}
         case "removed":
-            own = {}
+            fields = {}
         case "number":
-            own = {"result": {"type": "number"}}
+            fields = {"result": {"type": "number"}}
         case "text":
-            own = {"text": {"type": "string"}}
+            fields = {"text": {"type": "string"}}
     if shape in {"made", "removed"}:
-        own["status"] = {"const": past_participle(verb)}
-    return _record({**repeated, **own})
+        fields["status"] = {"const": past_participle(verb)}
+    return _record({**repeated, **fields})
 
 
 def _parts(tool: Tool) -> tuple[str, Shape, str]:
-    said = words(tool.name).lower().split()
-    verb = next((word for word in said if word in VERBS), "")
-    named = [word for word in said if word not in VERBS and word not in FILLERS] or ["result"]
+    tokens = words(tool.name).lower().split()
+    verb = next((word for word in tokens if word in VERBS), "")
+    nouns = [word for word in tokens if word not in VERBS and word not in FILLERS] or ["result"]
     if verb:
-        return verb, VERBS[verb], "_".join(named[:2])
+        return verb, VERBS[verb], "_".join(nouns[:2])
     if tool.hints.read_only is False:
-        return "do", "made", "_".join(named[:2])
-    many = next((word for word in named if word.endswith("s") and not word.endswith("ss")), "")
+        return "do", "made", "_".join(nouns[:2])
+    many = next((word for word in nouns if word.endswith("s") and not word.endswith("ss")), "")
     limited = any(plain_name(name) in LIMITS for name in schema_part(tool.input_schema, "properties"))
-    return "get", "many" if many or limited else "one", many or "_".join(named[:2])
+    return "get", "many" if many or limited else "one", many or "_".join(nouns[:2])
 
 
 def schema_part(schema: Mapping[str, Any] | None, key: str) -> Mapping[str, Any]:
     """An object within a schema, empty without one. A stranger's schema may contain anything."""
-    part = None if schema is None else schema.get(key)
-    return cast("Mapping[str, Any]", part) if isinstance(part, Mapping) else {}
+    member = None if schema is None else schema.get(key)
+    return cast("Mapping[str, Any]", member) if isinstance(member, Mapping) else {}
 
 
 def _fields(tool: Tool) -> dict[str, Any]:
-    """The fields of one record: those that the description mentions, else an id, a name and a description."""
-    mentioned = [name for name in known_fields(tool.description) if name not in {"id", "query"}][:MOST_FIELDS]
-    names = ["id", *(mentioned if len(mentioned) > 1 else ["name", "description", *mentioned])]
+    """The fields of one record: an id and the description's fields. With fewer than two, a name and a description are added."""
+    mentions = [name for name in known_fields(tool.description) if name not in {"id", "query"}][:MOST_FIELDS]
+    names = ["id", *(mentions if len(mentions) > 1 else ["name", "description", *mentions])]
     return {name: {"type": "number"} if name in NUMBERS else {"type": "string"} for name in dict.fromkeys(names)}
 
 
@@ -334,7 +334,7 @@ def _record(properties: dict[str, Any]) -> dict[str, Any]:
 
 
 def _repeatable(name: str, value: object) -> bool:
-    """Whether a result may repeat an argument: it is short, not private, and not for paging or sorting."""
+    """Whether a result may repeat an argument that is short, not private, and not for paging or sorting."""
     short = isinstance(value, str | int | float) and len(str(value)) <= 200
     return short and plain_name(name) not in CONTROLS and not any(word in name.lower() for word in PRIVATE)
 

@@ -24,17 +24,17 @@ class Flattener:
     rng: random.Random
 
     def flat(self, schema: object, *, deep: bool = False) -> Schema:
-        """One object without `$ref`, `allOf`, `anyOf`, `oneOf`, `if`. A `deep` one prefers null."""
+        """Returns one object without `$ref`, `allOf`, `anyOf`, `oneOf`, `if`. With `deep` it prefers null."""
         flat = _object(schema)
         for _ in range(_STEPS):
             if "$ref" in flat:
                 flat = merged(_object(referenced(self.root, str(flat["$ref"]))), _without(flat, "$ref"))
             elif "allOf" in flat:
                 parts, flat = flat["allOf"], _without(flat, "allOf")
-                for part in parts:
-                    flat = merged(flat, _object(part))
+                for member in parts:
+                    flat = merged(flat, _object(member))
             elif key := next((key for key in ("anyOf", "oneOf") if key in flat), ""):
-                branch = self._branch([_object(one) for one in flat[key]], deep=deep)
+                branch = self._branch([_object(option) for option in flat[key]], deep=deep)
                 flat = merged(_without(flat, key), branch)
             elif "if" in flat:
                 flat = self._condition(flat)
@@ -43,8 +43,8 @@ class Flattener:
         return _without(flat, "$ref", "allOf", "anyOf", "oneOf", "if")
 
     def _branch(self, branches: list[Schema], *, deep: bool) -> Schema:
-        nulls = [one for one in branches if one.get("type") == "null"]
-        others = [one for one in branches if one.get("type") != "null"]
+        nulls = [branch for branch in branches if branch.get("type") == "null"]
+        others = [branch for branch in branches if branch.get("type") != "null"]
         return self.rng.choice((nulls or others) if deep else (others or nulls) or [{}])
 
     def _condition(self, flat: Schema) -> Schema:
@@ -56,7 +56,7 @@ class Flattener:
 
 
 def merged(first: Schema, second: Schema) -> Schema:
-    """A schema with the constraints of both, as far as one object can express them, else those of the second.
+    """Joins the constraints of both schemas. If one object cannot express both, the second schema counts.
 
     >>> merged({"minimum": 1, "required": ["a"]}, {"minimum": 3, "required": ["b"]})
     {'minimum': 3, 'required': ['a', 'b']}
@@ -71,9 +71,11 @@ def _properties(first: Schema, second: Schema) -> Schema:
 
 
 def _types(first: object, second: object) -> object:
-    one, other = _list(first), _list(second)
-    whole = ["integer"] if "integer" in {*one, *other} and "number" in {*one, *other} else []  # an integer is a number
-    return [name for name in one if name in other] or whole or second
+    types, other_types = _list(first), _list(second)
+    whole = (
+        ["integer"] if "integer" in {*types, *other_types} and "number" in {*types, *other_types} else []
+    )  # an integer is a number
+    return [name for name in types if name in other_types] or whole or second
 
 
 def _list(value: object) -> list[Any]:
@@ -104,13 +106,13 @@ SPAN = 100.0  # range beside a single bound
 
 
 def number(schema: Schema, name: str, plausible: Plausible, *, whole: bool = False) -> float | int:
-    """A number that fits the schema's bounds and steps, near the one that the name suggests.
+    """A number that fits the schema's bounds and steps, near the number that the name suggests.
 
     >>> number({"minimum": 3, "exclusiveMaximum": 5, "multipleOf": 2}, "n", Plausible(random.Random(1)), whole=True)
     4
     """
-    made = _number(schema, name, plausible, whole=whole)
-    return int(made) if whole or float(made).is_integer() else made
+    value = _number(schema, name, plausible, whole=whole)
+    return int(value) if whole or float(value).is_integer() else value
 
 
 def _number(schema: Schema, name: str, plausible: Plausible, *, whole: bool) -> float | int:
@@ -181,7 +183,7 @@ FORMATS: dict[str, Callable[[Plausible], str]] = {
 
 
 def text(schema: Schema, name: str, plausible: Plausible) -> str:
-    """A text that fits.
+    """A text that fits the schema.
 
     >>> text({"format": "date"}, "", Plausible(random.Random(1)))
     '2026-02-19'
@@ -198,17 +200,17 @@ def text(schema: Schema, name: str, plausible: Plausible) -> str:
     if form is not None:
         return form(plausible)
     suggested = named(TEXTS, name, plausible)
-    made = plausible.title() if suggested is None else suggested
+    words = plausible.title() if suggested is None else suggested
     least, most = whole(schema, "minLength", 0), whole(schema, "maxLength", LONGEST)
-    while len(made) < least:
-        made = f"{made} {plausible.sentences() if len(made) < SHORT else made}"
-    if len(made) > most:
-        made = made[:most].rstrip() if len(made[:most].rstrip()) >= least else made[:most]
-    return made
+    while len(words) < least:
+        words = f"{words} {plausible.sentences() if len(words) < SHORT else words}"
+    if len(words) > most:
+        words = words[:most].rstrip() if len(words[:most].rstrip()) >= least else words[:most]
+    return words
 
 
 def whole(schema: Schema, key: str, otherwise: int) -> int:
-    """A count of the schema, at most a hundred thousand: a stranger's schema must not fill the memory."""
+    """A count of the schema, at most a hundred thousand, because a stranger's schema must not fill the memory."""
     return min(int(schema.get(key, otherwise)), LONGEST)
 
 
@@ -218,7 +220,7 @@ def _uuid(digits: str) -> str:
 
 TRIES = 30
 DEEP, ENDLESS = 5, 60  # levels of objects; beyond DEEP only required fields are made
-MOST_VALUES = 1_000  # in one result; further ones count as deep, and are made only where they are required
+MOST_VALUES = 1_000  # in one result; further values count as deep, and are made only if they are required
 MOST_REQUIRED = 2_000
 CHARS_PER_VALUE = 100  # a longer text counts as several values
 RECORDS = (2, 4)
@@ -228,11 +230,11 @@ QUIET = frozenset({"error", "errors", "truncated", "more", "warning", "dry", "de
 
 
 class NoValueError(Exception):
-    """No value fits the schema: it contradicts itself, or it is no schema."""
+    """No value fits the schema, because it contradicts itself or is no schema."""
 
 
 def value_for(schema: Mapping[str, Any], rng: random.Random, arguments: Mapping[str, Any] | None = None) -> Any:
-    """A value that the schema admits, the same for the same generator. Fields named like an argument repeat it.
+    """A value that the schema admits, equal for equal generators. Fields named like an argument repeat it.
 
     Raises NoValueError.
 
@@ -253,7 +255,7 @@ def value_for(schema: Mapping[str, Any], rng: random.Random, arguments: Mapping[
 
 
 class _Builder:
-    """Makes one value. A `daring` one tries other types than text for a schema without a type."""
+    """Makes one value. A `daring` builder tries other types than text for a schema without a type."""
 
     def __init__(self, root: Schema, rng: random.Random, arguments: Mapping[str, Any], *, daring: bool) -> None:
         self._rng = rng
@@ -263,8 +265,8 @@ class _Builder:
         self._echo = {plain_name(name): value for name, value in arguments.items() if value is not None}
         self._flattener = Flattener(root, rng)
         self._plausible = Plausible(rng, topic_of(arguments))
-        asked = [v for name, v in self._echo.items() if name in LIMITS and isinstance(v, int) and v > 0]
-        self._records = (min(RECORDS[0], *asked), min(RECORDS[1], *asked)) if asked else RECORDS
+        limits = [v for name, v in self._echo.items() if name in LIMITS and isinstance(v, int) and v > 0]
+        self._records = (min(RECORDS[0], *limits), min(RECORDS[1], *limits)) if limits else RECORDS
         self._makers: dict[str, Callable[[Schema, str, int], Any]] = {
             "object": self._object,
             "array": self._array,
@@ -284,8 +286,8 @@ class _Builder:
         depth = depth if self._left > 0 else max(depth, DEEP + 1)
         flat = self._flattener.flat(schema, deep=depth > DEEP)
         echo = self._echo.get(plain_name(name)) if name else None
-        own = self._lists > 0 and plain_name(name).endswith("id")  # the records of a list have ids of their own
-        if echo is not None and not own and _fits(flat, echo):
+        own_id = self._lists > 0 and plain_name(name).endswith("id")  # the records of a list have ids of their own
+        if echo is not None and not own_id and _fits(flat, echo):
             return echo
         if "const" in flat:
             return flat["const"]
@@ -296,9 +298,9 @@ class _Builder:
         return self._makers[self._kind(flat)](flat, name, depth)
 
     def _kind(self, flat: Schema) -> str:
-        named = flat.get("type")
-        kinds = [named] if isinstance(named, str) else [kind for kind in named or () if kind != "null"] or ["null"]
-        if named is None:
+        types = flat.get("type")
+        kinds = [types] if isinstance(types, str) else [kind for kind in types or () if kind != "null"] or ["null"]
+        if types is None:
             shapes = {"properties": "object", "required": "object", "additionalProperties": "object", "items": "array",
                       "prefixItems": "array", "minimum": "number", "maximum": "number"}  # fmt: skip
             kinds = [kind for key, kind in shapes.items() if key in flat]
@@ -306,68 +308,70 @@ class _Builder:
         return kinds[0] if kinds[0] in self._makers else "string"
 
     def _text(self, flat: Schema, name: str, _depth: int) -> str:
-        made = text(flat, name, self._plausible)
-        self._left -= len(made) // CHARS_PER_VALUE
-        return made
+        words = text(flat, name, self._plausible)
+        self._left -= len(words) // CHARS_PER_VALUE
+        return words
 
     def _object(self, flat: Schema, _name: str, depth: int) -> dict[str, Any]:
         properties: dict[str, Any] = flat.get("properties", {})
         required: list[str] = flat.get("required", [])
         optional = [] if depth > DEEP else [name for name in properties if name not in required]
-        made = {
+        fields = {
             name: self.value(properties.get(name, flat.get("additionalProperties", {})), name, depth + 1)
             for name in (*required, *(name for name in optional if self._rng.random() < 0.9))
             if properties.get(name) is not False
         }
-        self._fill_up(flat, made, depth)
-        self._count(properties, made)
-        return {name: made[name] for name in (*properties, *made) if name in made}
+        self._fill_up(flat, fields, depth)
+        self._count(properties, fields)
+        return {name: fields[name] for name in (*properties, *fields) if name in fields}
 
-    def _count(self, properties: Schema, made: dict[str, Any]) -> None:
-        """If there is one list and a field that counts, it counts that list."""
-        lists = [cast("list[Any]", value) for value in made.values() if isinstance(value, list)]
-        for name in [name for name in made if plain_name(name) in COUNTS] if len(lists) == 1 else ():
+    def _count(self, properties: Schema, fields: dict[str, Any]) -> None:
+        """If there is a single list, fields for counts get its length."""
+        lists = [cast("list[Any]", value) for value in fields.values() if isinstance(value, list)]
+        for name in [name for name in fields if plain_name(name) in COUNTS] if len(lists) == 1 else ():
             flat = self._flattener.flat(properties.get(name, {}))
             if flat.get("type") == "integer" and _fits(flat, len(lists[0])):
-                made[name] = len(lists[0])
+                fields[name] = len(lists[0])
 
-    def _fill_up(self, flat: Schema, made: dict[str, Any], depth: int) -> None:
-        """Add properties with free names: as many as the schema requires, and two if it declares none."""
-        more = flat.get("additionalProperties")
-        free = 0 if more is False or flat.get("properties") or flat.get("patternProperties") or depth > DEEP else 2
-        wanted = min(max(whole(flat, "minProperties", 0), len(made) + free), whole(flat, "maxProperties", MOST_VALUES))
+    def _fill_up(self, flat: Schema, fields: dict[str, Any], depth: int) -> None:
+        """Add properties with free names, as many as the schema requires, or two if it declares none."""
+        extra = flat.get("additionalProperties")
+        free = 0 if extra is False or flat.get("properties") or flat.get("patternProperties") or depth > DEEP else 2
+        size = min(max(whole(flat, "minProperties", 0), len(fields) + free), whole(flat, "maxProperties", MOST_VALUES))
         names: Schema | bool = flat.get("propertyNames", True)
         patterns: dict[str, Any] = flat.get("patternProperties", {})
-        for number_of_try in range(4 * max(0, wanted - len(made))):
-            if len(made) >= wanted:
+        for number_of_try in range(4 * max(0, size - len(fields))):
+            if len(fields) >= size:
                 return
             pattern = self._rng.choice(list(patterns)) if patterns else ""
             rule: Schema = {"pattern": pattern} if pattern else names if isinstance(names, dict) else {}
             name = str(self.value({"type": "string", **rule})) if rule else FREE[number_of_try % len(FREE)]
-            if name in made and not pattern.endswith("$"):
+            if name in fields and not pattern.endswith("$"):
                 name += FREE[number_of_try % len(FREE)]
-            made.setdefault(name, self.value(patterns.get(pattern, more if more is not None else {}), name, depth + 1))
+            fields.setdefault(
+                name, self.value(patterns.get(pattern, extra if extra is not None else {}), name, depth + 1)
+            )
 
     def _array(self, flat: Schema, name: str, depth: int) -> list[Any]:
         items: Any = flat.get("items", {})
-        first: list[Any] = flat.get("prefixItems", [])
+        prefix: list[Any] = flat.get("prefixItems", [])
         if isinstance(items, list):  # older drafts
-            first, items = cast("list[Any]", items), flat.get("additionalItems", {})
+            prefix, items = cast("list[Any]", items), flat.get("additionalItems", {})
         least, most = whole(flat, "minItems", 0), whole(flat, "maxItems", MOST_VALUES)
         low, high = (0, 0) if depth > DEEP else self._records
-        wanted = min(max(self._rng.randint(low, high), least, len(first)), most)
+        size = min(max(self._rng.randint(low, high), least, len(prefix)), most)
         self._lists += 1
-        made = [self.value(part, name, depth + 1) for part in first][:wanted]
-        if "contains" in flat and len(made) < wanted:
-            made.append(self.value(flat["contains"], name, depth + 1))
-        for _ in range(8 * wanted if items is not False else 0):
-            if len(made) >= wanted:
+        values = [self.value(schema, name, depth + 1) for schema in prefix][:size]
+        if "contains" in flat and len(values) < size:
+            values.append(self.value(flat["contains"], name, depth + 1))
+        for _ in range(8 * size if items is not False else 0):
+            if len(values) >= size:
                 break
             item = self.value(items, name, depth + 1)
-            if not (flat.get("uniqueItems") and item in made):
-                made.append(item)
+            if not (flat.get("uniqueItems") and item in values):
+                values.append(item)
         self._lists -= 1
-        return made
+        return values
 
 
 def _fits(flat: Schema, value: Any) -> bool:

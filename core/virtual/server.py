@@ -56,15 +56,15 @@ def simulated_result(tool: Tool, arguments: Mapping[str, Any], *, seed: int) -> 
     """
     if fault := arguments_fault(tool.input_schema, arguments):
         return failure(tool, f"{fault}.")
-    promised = tool.output_schema is not None
+    structured = tool.output_schema is not None
     schema = tool.output_schema if tool.output_schema is not None else inferred_schema(tool, arguments)
-    drawn = json.dumps([seed, tool.id, dict(arguments)], sort_keys=True, default=str)
+    seed_text = json.dumps([seed, tool.id, dict(arguments)], sort_keys=True, default=str)
     try:
-        value = value_for(schema, random.Random(drawn), arguments)  # noqa: S311 - a simulation, not a secret
+        value = value_for(schema, random.Random(seed_text), arguments)  # noqa: S311 - a simulation, not a secret
     except NoValueError as error:
         return failure(tool, f"its output schema cannot be met, {error}.")
     return SimulatedResult(
-        f"Simulated result of {tool.id}: nothing was looked up and nothing was done.", value, promised
+        f"Simulated result of {tool.id}: nothing was looked up and nothing was done.", value, structured
     )
 
 
@@ -81,7 +81,7 @@ STARTED = {"type": "http.response.start", "status": 200, "headers": [(b"content-
 
 
 def dropping(app: App) -> App:
-    """Returns the app with an event `DROP` in each request's scope. Setting it ends the connection without a response, as a server that dies
+    """Returns the app with an event `DROP` in each request's scope. Setting it ends the connection without a response, like a server that dies
     after it accepted a call."""
 
     async def wrapped(scope: Scope, receive: Receive, send: Send) -> None:
@@ -150,26 +150,26 @@ class VirtualServer:
             return _result(
                 failure(Tool(self._server.name, params.name), "this server has no such tool."), promised=False
             )
-        planned = self._plan.next(tool, params.arguments or {})
-        if planned.wait_s > 0:
-            await self._sleep(planned.wait_s)
-        if planned.ending is Ending.DROP:
+        plan = self._plan.next(tool, params.arguments or {})
+        if plan.wait_s > 0:
+            await self._sleep(plan.wait_s)
+        if plan.ending is Ending.DROP:
             await self._drop(context)
-        if planned.ending in {Ending.DROP, Ending.HANG}:
+        if plan.ending in {Ending.DROP, Ending.HANG}:
             await anyio.sleep_forever()
-        if planned.answer is not None:
-            return _played(planned.answer)
-        made = simulated_result(tool, params.arguments or {}, seed=self._seed)
-        if planned.ending is Ending.ERROR and not made.failed:
-            made = failure(tool, "the tool failed; its declared success rate allows that now and then.")
-        return _result(made, promised=listed(tool, context.protocol_version).output_schema is not None)
+        if plan.answer is not None:
+            return _played(plan.answer)
+        result = simulated_result(tool, params.arguments or {}, seed=self._seed)
+        if plan.ending is Ending.ERROR and not result.failed:
+            result = failure(tool, "the tool failed; its declared success rate allows that now and then.")
+        return _result(result, promised=listed(tool, context.protocol_version).output_schema is not None)
 
 
 def listed(tool: Tool, protocol_version: str) -> mcp_types.Tool:
     """Returns the tool's definition from the catalog, without parts that this version of the protocol forbids: an
     output schema of another type than object (older versions), an invalid input schema (all versions)."""
     hints = hint_names(tool.hints)
-    whole = mcp_types.Tool(
+    definition = mcp_types.Tool(
         name=tool.name,
         title=tool.title or None,
         description=tool.description,
@@ -179,9 +179,9 @@ def listed(tool: Tool, protocol_version: str) -> mcp_types.Tool:
     )
     bare: dict[str, Any] = {"input_schema": {"type": "object"}}
     silent: dict[str, Any] = {"output_schema": None}
-    candidates = (whole.model_copy(update=update) for update in ({}, silent, bare))
-    fitting = (one for one in candidates if _carried(one, protocol_version))
-    return next(fitting, whole.model_copy(update=bare | silent))
+    candidates = (definition.model_copy(update=update) for update in ({}, silent, bare))
+    matches = (candidate for candidate in candidates if _carried(candidate, protocol_version))
+    return next(matches, definition.model_copy(update=bare | silent))
 
 
 def _carried(tool: mcp_types.Tool, protocol_version: str) -> bool:
@@ -194,12 +194,16 @@ def _carried(tool: mcp_types.Tool, protocol_version: str) -> bool:
     return True
 
 
-def _result(made: SimulatedResult, *, promised: bool) -> mcp_types.CallToolResult:
-    texts = [made.sentence] if made.failed else [made.sentence, json.dumps(made.value, ensure_ascii=False, indent=2)]
+def _result(result: SimulatedResult, *, promised: bool) -> mcp_types.CallToolResult:
+    texts = (
+        [result.sentence]
+        if result.failed
+        else [result.sentence, json.dumps(result.value, ensure_ascii=False, indent=2)]
+    )
     return mcp_types.CallToolResult(
         content=[mcp_types.TextContent(type="text", text=text) for text in texts],
-        structured_content=made.value if promised and not made.failed else None,
-        is_error=made.failed,
+        structured_content=result.value if promised and not result.failed else None,
+        is_error=result.failed,
         _meta={SIMULATED_MARK: True},
     )
 
@@ -218,10 +222,10 @@ CRASHED = 70  # the exit code of a simulated crash
 
 @dataclass(frozen=True, slots=True)
 class Behaviour:
-    """How a virtual server behaves. `speed` is a factor on every wait: 1 is real time, 0 never waits.
+    """The behaviour of a virtual server. `speed` is a factor on every wait: 1 is real time, 0 never waits.
 
-    A seed makes results and failures repeatable. Without one the results are those of seed 0, and failures differ from start to start.
-    With a recording nothing is drawn: its answers are played.
+    A seed makes results and failures repeatable. Without a seed, results use seed 0, and failures differ at each start.
+    With a recording its answers are played, and nothing is drawn.
     """
 
     profile: str = DEFAULT_PROFILE
@@ -239,7 +243,7 @@ def virtual_server(server: Server, behaviour: Behaviour, drop: Drop) -> VirtualS
 
 
 def serve(server: Server, behaviour: Behaviour, port: int | None) -> None:
-    """Speaks MCP over HTTP on a port until the process is stopped, or without one on standard input and output until the client leaves.
+    """Speaks MCP over HTTP on a port until the process is stopped, or without a port on standard input and output until the client leaves.
     Raises WayfareError if the port is taken."""
     if port is None:
         serve_stdio(server, behaviour)
@@ -248,25 +252,25 @@ def serve(server: Server, behaviour: Behaviour, port: int | None) -> None:
 
 
 def serve_stdio(server: Server, behaviour: Behaviour) -> None:
-    served = virtual_server(server, behaviour, _crash).mcp
+    mcp_server = virtual_server(server, behaviour, _crash).mcp
     signal.signal(signal.SIGINT, _leave)  # a thread blocks on the input and would keep the process alive
     time.sleep(PROFILES[behaviour.profile].start_s * behaviour.speed)
 
     async def run() -> None:
         async with stdio_server() as (reader, writer):
-            await served.run(reader, writer, served.create_initialization_options())
+            await mcp_server.run(reader, writer, mcp_server.create_initialization_options())
 
     anyio.run(run)
 
 
 def serve_http(server: Server, behaviour: Behaviour, port: int) -> None:
-    """Speaks streamable HTTP on http://127.0.0.1:PORT/mcp (port 0: a free one) and prints the URL on standard error.
+    """Speaks streamable HTTP on http://127.0.0.1:PORT/mcp (port 0: a free port) and prints the URL on standard error.
 
     A simulated crash drops the connection of its call. Raises WayfareError if the port is taken.
     """
     import uvicorn
 
-    served = virtual_server(server, behaviour, _drop).mcp
+    mcp_server = virtual_server(server, behaviour, _drop).mcp
     try:
         if not 0 <= port < 2**16:
             raise OSError(0, "no port has this number")
@@ -281,7 +285,7 @@ def serve_http(server: Server, behaviour: Behaviour, port: int) -> None:
         time.sleep(PROFILES[behaviour.profile].start_s * behaviour.speed)
         url = f"http://127.0.0.1:{listener.getsockname()[1]}/mcp"
         print(f"Virtual server {server.name} ({behaviour.profile}) on {url}", file=sys.stderr, flush=True)
-        app = dropping(served.streamable_http_app())
+        app = dropping(mcp_server.streamable_http_app())
         # critical: uvicorn would report connections that were dropped on purpose
         config = uvicorn.Config(app, log_level="critical", access_log=False, timeout_graceful_shutdown=1)
         uvicorn.Server(config).run(sockets=[listener])

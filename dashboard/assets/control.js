@@ -15,14 +15,14 @@ function control(spec, panel) {
   const row = element("div", { className: `wayfare-knob wayfare-${spec.kind}` }, head);
   row.dataset.knob = spec.name;
   const kind = { slider, optional: limit, switch: toggle, choice, text }[spec.kind];
-  const made = kind(spec, panel, id, head, row);
+  const parts = kind(spec, panel, id, head, row);
   row.append(fault);
   if (row.querySelector(".wayfare-track")) strips.hover(row, spec);
   return {
     row,
     spec,
     readOut() {},
-    ...made,
+    ...parts,
     mark: (differs) => (dot.hidden = !differs),
     fault: (sentence) => (fault.textContent = sentence),
   };
@@ -194,7 +194,7 @@ function toggle(spec, panel, id, head) {
 }
 
 function choice(spec, panel, id, head, row) {
-  const options = spec.choices.map((one) => element("option", { value: one, textContent: one }));
+  const options = spec.choices.map((choice) => element("option", { value: choice, textContent: choice }));
   const list = element("select", { id }, ...options);
   row.append(list);
   list.addEventListener("change", () => panel.turn(spec.name, list.value));

@@ -13,9 +13,9 @@ addEventListener("pointercancel", putBack, true);
 addEventListener("touchstart", (event) => held && event.preventDefault(), { capture: true, passive: false }); // no scrolling
 
 function grab(event) {
-  const found = event.button === 0 && underneath(event);
-  if (!found) return;
-  held = found;
+  const handle = event.button === 0 && underneath(event);
+  if (!handle) return;
+  held = handle;
   event.preventDefault(); // the chart gets no press
   held.box.setPointerCapture(event.pointerId);
 }

@@ -11,7 +11,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   const host = parentElement.querySelector(".wayfare-knobs");
   const panel = panels.get(host) ?? new Panel(host);
   panels.set(host, panel);
-  panel.send = (said) => setTriggerValue("turned", said);
+  panel.send = (messages) => setTriggerValue("turned", messages);
   panel.take(data);
   return () => host.isConnected || panels.delete(host);
 }
@@ -34,8 +34,8 @@ class Panel {
       strips.refresh(this);
     });
     host.addEventListener("focusin", () => this.lane.foreseeSoon());
-    for (const [asked, act] of [["wayfare-step", this.step], ["wayfare-reset", this.reset]]) {
-      document.addEventListener(asked, (event) => {
+    for (const [kind, act] of [["wayfare-step", this.step], ["wayfare-reset", this.reset]]) {
+      document.addEventListener(kind, (event) => {
         const { prefix, name } = event.detail;
         if (this.data.locked || !this.host.isConnected || prefix !== this.data.prefix || (name && !this.controls.has(name))) return;
         event.preventDefault(); // the page host is not asked
@@ -108,9 +108,9 @@ class Panel {
   }
 
   made(spec) {
-    const made = control(spec, this);
-    this.controls.set(spec.name, made);
-    return made.row;
+    const knob = control(spec, this);
+    this.controls.set(spec.name, knob);
+    return knob.row;
   }
 
   // The strips of a question are there, or it is null and there are none. A knob that changes nothing of the decision is faint. Those that
@@ -129,7 +129,7 @@ class Panel {
   putFirst(question, names) {
     this.question = question;
     const rows = names.map((name) => this.controls.get(name).row);
-    for (const { fold, inside } of this.homes) fold.append(...inside.filter((one) => !rows.includes(one)));
+    for (const { fold, inside } of this.homes) fold.append(...inside.filter((row) => !rows.includes(row)));
     this.near.ariaLabel = this.near.firstChild.textContent = rows.length ? "Changes the winner" : "No knob alone changes the winner";
     this.near.append(...rows);
     question === null ? this.near.remove() : this.host.prepend(this.near);
@@ -162,23 +162,23 @@ class Panel {
 
   // Show the page under a value of a knob that is not stored; null ends it.
   try({ name, value }) {
-    const made = this.controls.get(name);
-    if (!made || !this.host.isConnected || !this.lane.open) return;
+    const knob = this.controls.get(name);
+    if (!knob || !this.host.isConnected || !this.lane.open) return;
     if (value !== null && (this.turned.size || this.told.length)) return;
     this.trial = value === null ? {} : { [name]: value };
-    made.show(this.values()[name] ?? null);
-    made.row.classList.toggle("wayfare-turned", value !== null);
+    knob.show(this.values()[name] ?? null);
+    knob.row.classList.toggle("wayfare-turned", value !== null);
     this.lane.ask();
   }
 
   // A knob was moved elsewhere on the page; it is stored once it is not `held` any more.
   turnTo({ name, value, held }) {
-    const made = this.controls.get(name);
-    if (!made || !this.host.isConnected) return;
-    const next = snapped(made.spec, value);
+    const knob = this.controls.get(name);
+    if (!knob || !this.host.isConnected) return;
+    const next = snapped(knob.spec, value);
     this.held = held;
     if (next !== this.values()[name]) {
-      made.show(next);
+      knob.show(next);
       this.turn(name, next);
     }
     if (!held) this.hold(false);
@@ -264,13 +264,13 @@ class Panel {
   mark() {
     const values = this.values();
     const changed = [...this.controls.values()].filter(({ spec }) => values[spec.name] !== spec.default);
-    for (const made of this.controls.values()) made.mark(changed.includes(made));
+    for (const knob of this.controls.values()) knob.mark(changed.includes(knob));
     for (const { fold } of this.homes) {
       const inside = changed.filter(({ row }) => fold.contains(row)).length;
       const count = fold.querySelector("summary > span");
-      const said = inside ? `${inside} ●` : ""; // it needs no extra line, so that the knob does not move
-      if (count.textContent === said) continue;
-      count.textContent = said;
+      const words = inside ? `${inside} ●` : ""; // it needs no extra line, so that the knob does not move
+      if (count.textContent === words) continue;
+      count.textContent = words;
       count.title = inside ? `${inside} of these knobs ${inside > 1 ? "are" : "is"} not at the default` : "";
     }
     const detail = { prefix: this.data.prefix, names: [...this.controls.keys()], chips: changed.map(({ spec }) => chip(spec, values[spec.name])) };
@@ -308,7 +308,7 @@ const buttonAt = ({ box, at }) => document.querySelector(`.${CSS.escape(box)}`)?
 
 // A changed knob, as `_chips` of state_bar.py tells it.
 function chip({ name, title, unit, default: usual }, value) {
-  const written = (one) => (one === null ? "off" : { true: "on", false: "off" }[one] ?? String(one));
+  const written = (value) => (value === null ? "off" : { true: "on", false: "off" }[value] ?? String(value));
   const shown = `${written(value)}${unit ? ` ${unit}` : ""}`;
   return { name, text: `${title.split(", ").pop()} ${shown}`, about: `${title}: ${written(usual)} → ${shown}` };
 }
@@ -321,7 +321,7 @@ function nearest(panel) {
     const now = shareOf(spec, values[name] ?? spec.high);
     if (changes.length) away.set(name, Math.min(...changes.map((at) => Math.abs(at - now))));
   }
-  return [...away.keys()].sort((one, other) => away.get(one) - away.get(other)).slice(0, MOST_NEAR);
+  return [...away.keys()].sort((a, b) => away.get(a) - away.get(b)).slice(0, MOST_NEAR);
 }
 
 // Shows the knobs whose name, letter, unit or help has all typed words, advanced ones, too.
@@ -344,9 +344,9 @@ function searchField(panel, folds) {
       for (const title of fold.querySelectorAll(".wayfare-part-title")) title.hidden = wanted.length > 0;
     }
     if (!wanted.length) open = undefined;
-    const found = [panel.near, ...folds].some((box) => !box.hidden);
-    panel.status.textContent = found ? "" : "No knob has these words.";
-    field.classList.toggle("wayfare-not-found", !found);
+    const any = [panel.near, ...folds].some((box) => !box.hidden);
+    panel.status.textContent = any ? "" : "No knob has these words.";
+    field.classList.toggle("wayfare-not-found", !any);
   };
   field.addEventListener("input", panel.find);
   field.addEventListener("keydown", (event) => {
@@ -367,7 +367,7 @@ function keepInSight(key, row) {
 }
 
 function element(tag, properties = {}, ...children) {
-  const made = Object.assign(document.createElement(tag), properties);
-  made.append(...children);
-  return made;
+  const node = Object.assign(document.createElement(tag), properties);
+  node.append(...children);
+  return node;
 }

@@ -5,15 +5,15 @@
 
 if (!window.wayfareAddresses) {
   const push = history.pushState.bind(history);
-  const known = (window.wayfareAddresses = { touched: false, stepped: false });
+  const visit = (window.wayfareAddresses = { touched: false, stepped: false });
   for (const kind of ["pointerdown", "keydown", "click"]) {
-    document.addEventListener(kind, () => Object.assign(known, { touched: true, stepped: false }), true);
+    document.addEventListener(kind, () => Object.assign(visit, { touched: true, stepped: false }), true);
   }
-  addEventListener("popstate", () => Object.assign(known, { touched: false, stepped: true }));
+  addEventListener("popstate", () => Object.assign(visit, { touched: false, stepped: true }));
   history.pushState = (state, title, address) => {
-    if (known.stepped && new URL(address, location).pathname !== location.pathname) return;
-    (known.touched ? push : history.replaceState.bind(history))(state, title, address);
-    known.touched = false;
+    if (visit.stepped && new URL(address, location).pathname !== location.pathname) return;
+    (visit.touched ? push : history.replaceState.bind(history))(state, title, address);
+    visit.touched = false;
   };
 }
 
@@ -26,9 +26,9 @@ if (!window.wayfareSkip) {
   const goal = () => document.querySelector(QUESTION) ?? document.querySelector("[data-testid=stMainBlockContainer]");
   skip.addEventListener("click", (event) => {
     event.preventDefault();
-    const found = goal();
-    if (!found?.matches("input")) found?.setAttribute("tabindex", "-1");
-    found?.focus();
+    const stop = goal();
+    if (!stop?.matches("input")) stop?.setAttribute("tabindex", "-1");
+    stop?.focus();
   });
   document.body.prepend(skip);
 }

@@ -21,21 +21,21 @@ function selectorOf(part) {
 
 function present(steps) {
   let place = 0, waiting = null, away = 0;
-  const made = (tag, properties, ...children) => {
-    const one = Object.assign(document.createElement(tag), properties);
-    one.append(...children);
-    return one;
+  const make = (tag, properties, ...children) => {
+    const node = Object.assign(document.createElement(tag), properties);
+    node.append(...children);
+    return node;
   };
   const shown = (part) => document.querySelector(selectorOf(part));
   const partOf = ({ view, part }) => shown(part || HOME[view]);
-  const [back, next, close] = ["← Back", "Next →", "End"].map((text) => made("button", { type: "button", textContent: text }));
+  const [back, next, close] = ["← Back", "Next →", "End"].map((text) => make("button", { type: "button", textContent: text }));
   next.title = "Page Down";
   back.title = "Page Up";
-  const title = made("b", { tabIndex: -1 });
-  const bar = made("div", { className: "wayfare-present-bar" }, back, title, next, close);
+  const title = make("b", { tabIndex: -1 });
+  const bar = make("div", { className: "wayfare-present-bar" }, back, title, next, close);
   bar.setAttribute("role", "toolbar");
   bar.setAttribute("aria-label", "The decision, step by step");
-  const faint = made("style");
+  const faint = make("style");
   const all = steps.filter(({ part }) => part).map(({ part }) => selectorOf(part)).join();
 
   // Show a step: its part in full, the other ones faint, and the focus on what it is about.
@@ -53,7 +53,7 @@ function present(steps) {
   // Give the focus to what the step is about, unless the visitor has put it elsewhere.
   const aim = () => {
     if (![document.body, title].includes(document.activeElement)) return;
-    const goal = steps[place].focus.map((one) => document.querySelector(one)).find(Boolean);
+    const goal = steps[place].focus.map((selector) => document.querySelector(selector)).find(Boolean);
     const fold = goal?.closest("details");
     if (fold) fold.open = true;
     goal?.focus({ preventScroll: true });
@@ -86,7 +86,7 @@ function present(steps) {
   // The visitor may go to another view by himself, and what a step is about may be drawn anew.
   const tick = () => {
     if (waiting) return wait();
-    const view = Object.keys(HOME).find((one) => shown(HOME[one]));
+    const view = Object.keys(HOME).find((view) => shown(HOME[view]));
     away = !view || partOf(steps[place]) ? 0 : away + 1;
     const here = (from) => steps.findIndex((step, at) => at >= from && step.view === view && partOf(step));
     if (away > 1) turn(Math.max(0, here(0), here(place)));

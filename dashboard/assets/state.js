@@ -8,7 +8,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   const host = parentElement.querySelector(".wayfare-state");
   if (data.view !== bar?.data.view) turned.clear(); // the panels of the last view are gone
   if (host !== bar?.host) bar = build(host);
-  Object.assign(bar, { data, send: (asked) => setTriggerValue("asked", asked), stored: "" });
+  Object.assign(bar, { data, send: (request) => setTriggerValue("asked", request), stored: "" });
   host.inert = data.locked; // a person whose role may not turn knobs
   draw();
   windows.tell(data.state, words());
@@ -49,7 +49,7 @@ function ask(event, detail, otherwise) {
 function build(host) {
   const icon = (textContent, properties) => make("button", { textContent, className: "wayfare-state-icon", ...properties });
   const [all, past, menu] = [0, 1, 2].map(() => make("div", { className: "wayfare-state-list", popover: "auto" }));
-  const made = {
+  const parts = {
     count: opener(make("button"), all, "What differs from the defaults"),
     chips: make("div", { className: "wayfare-state-chips" }),
     note: make("span", { className: "wayfare-state-note", role: "status" }),
@@ -63,9 +63,9 @@ function build(host) {
     all, past, menu,
   };
   menu.onclick = () => menu.hidePopover();
-  host.replaceChildren(...Object.values(made));
+  host.replaceChildren(...Object.values(parts));
   new ResizeObserver(fit).observe(host);
-  return { host, ...made };
+  return { host, ...parts };
 }
 
 function draw() {
@@ -73,9 +73,9 @@ function draw() {
   name(bar.undo, "Undo", "Ctrl-Z", steps[at - 1]);
   name(bar.redo, "Redo", "Ctrl-Y", steps[at]);
   bar.history.disabled = !steps.length;
-  const rows = ["as first seen", ...steps].map((said, place) => {
+  const rows = ["as first seen", ...steps].map((change, place) => {
     const onclick = () => ask("wayfare-step", { prefix, go: { to: place }, known: true }, { to: place });
-    return make("button", { textContent: said, ariaCurrent: place === at ? "step" : "false", onclick });
+    return make("button", { textContent: change, ariaCurrent: place === at ? "step" : "false", onclick });
   });
   refill(bar.past, rows.reverse());
   const beside = (title, text, view) =>
@@ -91,22 +91,22 @@ function draw() {
 
 // What differs from the defaults: of each panel that is on the page what it tells, else what the page host does.
 function present() {
-  const known = Object.entries(bar.data.knobs).flatMap(([prefix, chips]) => {
+  const turnedChips = Object.entries(bar.data.knobs).flatMap(([prefix, chips]) => {
     const { names, chips: now } = turned.get(prefix) ?? { names: [], chips: [] };
     return [...chips.filter(({ name }) => !names.includes(name)), ...now].map((chip) => ({ ...chip, prefix }));
   });
-  return [...bar.data.fixed, ...known];
+  return [...bar.data.fixed, ...turnedChips];
 }
 
 const words = () => present().map(({ text }) => text).join(", ") || "the defaults";
 
 function drawChips() {
   const { preset, ignored } = bar.data;
-  const [chips, said] = [present(), words()];
-  bar.stored ||= said;
-  const count = `${preset && bar.stored === said ? `${preset}: ` : ""}${chips.length} changed`;
+  const [chips, text] = [present(), words()];
+  bar.stored ||= text;
+  const count = `${preset && bar.stored === text ? `${preset}: ` : ""}${chips.length} changed`;
   bar.count.textContent = chips.length ? count : "All at the defaults";
-  bar.used.style.visibility = bar.stored === said ? "" : "hidden"; // it is known again when the knob is stored
+  bar.used.style.visibility = bar.stored === text ? "" : "hidden"; // it is known again when the knob is stored
   bar.count.disabled = bar.reset.hidden = !chips.length;
   const drawn = JSON.stringify([chips, ignored]);
   if (drawn === bar.drawn) return;
@@ -114,10 +114,10 @@ function drawChips() {
   const button = (chip, text) => {
     const idle = ignored.includes(chip.name);
     const onclick = () => ask("wayfare-reset", chip, { drop: chip.name });
-    const made = make("button", { className: `wayfare-chip ${idle ? "wayfare-chip-idle" : ""}`, onclick }, `${text} ×`);
-    made.ariaLabel = `${text}: reset ${chip.about.split(":")[0]}`;
-    made.dataset.help = `${chip.about}${idle ? ". It does not count on this view." : ""}\nA click resets it.`;
-    return made;
+    const node = make("button", { className: `wayfare-chip ${idle ? "wayfare-chip-idle" : ""}`, onclick }, `${text} ×`);
+    node.ariaLabel = `${text}: reset ${chip.about.split(":")[0]}`;
+    node.dataset.help = `${chip.about}${idle ? ". It does not count on this view." : ""}\nA click resets it.`;
+    return node;
   };
   refill(bar.chips, chips.map((chip) => button(chip, chip.text)));
   refill(bar.all, chips.map((chip) => button(chip, chip.about)));
@@ -156,7 +156,7 @@ addEventListener("pagehide", () => windows.channel.postMessage({ from: windows.m
 function drawNote() {
   const { own, others } = windows;
   const newer = [...others.values()].filter(({ now, at }) => own && now !== own.now && at >= own.at);
-  const other = newer.sort((one, two) => two.at - one.at)[0];
+  const other = newer.sort((a, b) => b.at - a.at)[0];
   if (bar.noted === other?.at) return;
   bar.noted = other?.at;
   const take = () => make("button", { textContent: "Take it", onclick: () => bar.send({ take: JSON.parse(other.now) }) });
@@ -164,15 +164,15 @@ function drawNote() {
   fit();
 }
 
-function name(button, verb, keys, said) {
-  button.disabled = !said;
-  button.ariaLabel = said ? `${verb}: ${said}` : verb;
-  button.dataset.help = `${said ? `${verb}: ${said}` : `Nothing to ${verb.toLowerCase()}`} (${keys})`;
+function name(button, verb, keys, change) {
+  button.disabled = !change;
+  button.ariaLabel = change ? `${verb}: ${change}` : verb;
+  button.dataset.help = `${change ? `${verb}: ${change}` : `Nothing to ${verb.toLowerCase()}`} (${keys})`;
 }
 
 // Replace the children and keep the focus near its place.
 function refill(box, children) {
-  const at = [...box.children].findIndex((one) => one.contains(document.activeElement));
+  const at = [...box.children].findIndex((node) => node.contains(document.activeElement));
   box.replaceChildren(...children);
   if (at >= 0) (children[Math.min(at, children.length - 1)] ?? bar.undo).focus();
 }
@@ -192,8 +192,8 @@ function opener(button, list, about) {
 }
 
 function make(tag, properties = {}, ...children) {
-  const made = Object.assign(document.createElement(tag), properties);
-  made.append(...children);
-  if (tag === "button") made.type = "button";
-  return made;
+  const node = Object.assign(document.createElement(tag), properties);
+  node.append(...children);
+  if (tag === "button") node.type = "button";
+  return node;
 }

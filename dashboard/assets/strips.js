@@ -31,13 +31,13 @@ const strips = {
     const trying = Object.keys(panel.trial).length > 0;
     if (trying || document.querySelector(".wayfare-chart[data-due]") || panel.lane.inFlight) return strips.refresh(panel);
     const [epoch, values] = [panel.lane.epoch, panel.values()];
-    const asked = JSON.stringify(values);
+    const key = JSON.stringify(values);
     try {
-      const found = await panel.lane.fetched("strips", values, PATIENT_MS);
-      if (epoch !== panel.lane.epoch || asked !== JSON.stringify(panel.values()) || found.error) return;
-      for (const [name, { row, spec }] of panel.controls) strips.draw(row, spec, found.strips[name]);
+      const answer = await panel.lane.fetched("strips", values, PATIENT_MS);
+      if (epoch !== panel.lane.epoch || key !== JSON.stringify(panel.values()) || answer.error) return;
+      for (const [name, { row, spec }] of panel.controls) strips.draw(row, spec, answer.strips[name]);
       panel.host.classList.remove("wayfare-stale");
-      panel.rank(found.question);
+      panel.rank(answer.question);
     } catch (error) {
       console.info("The winner strips could not be had yet.", error);
       strips.refresh(panel, 2 * wait);

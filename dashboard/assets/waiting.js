@@ -6,7 +6,7 @@
 
 if (!window.wayfareWaiting) {
   const VISIBLE_MS = 3_000, HIDDEN_MS = 10_000;
-  const told = new Set();
+  const notified = new Set();
   const ASKS = '[aria-label="What is needed?"]';
   let started;
   window.wayfareWaiting = true;
@@ -20,8 +20,8 @@ if (!window.wayfareWaiting) {
   };
 
   const notify = ({ number, text }) => {
-    if (!number || told.has(number) || window.Notification?.permission !== "granted") return;
-    told.add(number);
+    if (!number || notified.has(number) || window.Notification?.permission !== "granted") return;
+    notified.add(number);
     const shown = new Notification("Wayfare", { body: text, tag: `wayfare-${number}` }); // one tag: several tabs show it once
     shown.onclick = () => (window.focus(), (location.href = "./govern"));
   };
@@ -38,12 +38,12 @@ if (!window.wayfareWaiting) {
       const answer = await fetch("./waiting", { cache: "no-store" });
       isAway(false);
       if (answer.ok) {
-        const found = await answer.json();
-        const again = started && started !== found.started;
+        const state = await answer.json();
+        const again = started && started !== state.started;
         if (again && !document.querySelector(ASKS) && !document.activeElement?.value) location.reload();
-        started = found.started;
-        show(found);
-        notify(found);
+        started = state.started;
+        show(state);
+        notify(state);
       }
     } catch (error) {
       if (error instanceof TypeError) isAway(true); // no answer at all

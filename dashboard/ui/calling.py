@@ -101,13 +101,13 @@ def held_words(held: HeldDefinition) -> str:
 
 def what_changed(held: HeldDefinition) -> None:
     st.html(CSS)
-    for part in held.differences:
-        st.html(difference_html(part))
+    for difference in held.differences:
+        st.html(difference_html(difference))
     for finding in held.findings:
         again = "Finding of Lint, as before" if held.known_since is not None else "Finding of Lint"
-        said = "New finding of Lint" if held.known_since is not None and finding in held.new_findings else again
+        heading = "New finding of Lint" if held.known_since is not None and finding in held.new_findings else again
         show = st.error if finding.severity == "error" and finding in held.new_findings else st.warning
-        show(f"{said}: {escaped(finding.reason, 400)}", icon=":material/policy:")
+        show(f"{heading}: {escaped(finding.reason, 400)}", icon=":material/policy:")
     if not held.findings and held.known_since is not None:
         st.caption("Lint has no findings.")
 
@@ -129,12 +129,12 @@ ACCEPT = "leave:accept"
 
 
 def leave_note(app: App, catalog: str, tool: Tool, outlook: Outlook) -> None:
-    """Says what stops a call. Shows a changed definition with a button to accept it. Draws nothing if the call may go."""
+    """Says why a call is stopped. Shows a changed definition with a button to accept it. Draws nothing if the call may go."""
     refusal = outlook.refusal
     if outlook.reasons:
-        whose = "An approver's" if person().refusal("approve") else "Your"
+        owner = "An approver's" if person().refusal("approve") else "Your"
         st.info(
-            f"**This call needs a person's approval**: {escaped('; '.join(outlook.reasons), 400)}. {whose} approval is recorded for exactly these "
+            f"**This call needs a person's approval**: {escaped('; '.join(outlook.reasons), 400)}. {owner} approval is recorded for exactly these "
             "arguments and this definition, and counts once.",
             icon=":material/how_to_reg:",
         )
@@ -145,16 +145,16 @@ def leave_note(app: App, catalog: str, tool: Tool, outlook: Outlook) -> None:
 
 
 def _changed(app: App, catalog: str, tool: Tool) -> None:
-    held = app.governance.definitions.held_of(catalog, tool)
-    if held is None:
+    definition = app.governance.definitions.held_of(catalog, tool)
+    if definition is None:
         return
     with st.container(border=True, key="leave-held"):
-        denied = f"and {escaped(made_by(held.denied_by), 100)}, denied it"
-        state = denied if held.denied_by else "and it has not been accepted yet"
+        denied = f"and {escaped(made_by(definition.denied_by), 100)}, denied it"
+        state = denied if definition.denied_by else "and it has not been accepted yet"
         st.markdown(
-            f":orange[:material/difference:] **This tool is held back.** {held_words(held)}, {state}. Read it before you call it."
+            f":orange[:material/difference:] **This tool is held back.** {held_words(definition)}, {state}. Read it before you call it."
         )
-        what_changed(held)
+        what_changed(definition)
         st.button("Accept this definition", key=ACCEPT, **only("approve"), icon=":material/check:", on_click=_accept, args=(app, catalog, tool.id))  # fmt: skip
 
 
@@ -203,10 +203,10 @@ def judge_popover(
 ) -> None:
     """A button that opens a form with set, judge, grade and note for one of `tools`."""
     key = f"judging:{place}:open"
-    said = app.judgments.graded(catalog=catalog, set_name=chosen_set(app, catalog), judge=chosen_judge())
-    known = said.get((query, tools[0])) if len(tools) == 1 else None
+    judgments = app.judgments.graded(catalog=catalog, set_name=chosen_set(app, catalog), judge=chosen_judge())
+    judgment = judgments.get((query, tools[0])) if len(tools) == 1 else None
     with st.popover(
-        "grade…" if known is None else f"**grade {known.grade}**",
+        "grade…" if judgment is None else f"**grade {judgment.grade}**",
         type="tertiary", key=key, on_change="rerun", icon=":material/grading:",
         help="Grade how well the tool does the sub-task, 0 to 3, for a judgment set. Judgments measure routers in the Lab and change no "
         "decision.",
@@ -228,48 +228,53 @@ def _form(
             "Tool", tools, key=f"judging:{place}:tool", format_func=lambda name: one_line(name, 120), width=400
         )
     set_name, judge = set_and_judge(st.container(horizontal=True, gap="small"), app, catalog, place)
-    known = app.judgments.graded(catalog=catalog, set_name=set_name, judge=judge).get((query, tool))
-    own = f"judging:{place}:{query.id}:{set_name}:{judge}:{tool}"
-    grade = grade_field(f"{own}:grade", None if known is None else known.grade)
+    judgment = app.judgments.graded(catalog=catalog, set_name=set_name, judge=judge).get((query, tool))
+    prefix = f"judging:{place}:{query.id}:{set_name}:{judge}:{tool}"
+    grade = grade_field(f"{prefix}:grade", None if judgment is None else judgment.grade)
     st.text_area(
-        "Why (optional)", value="" if known is None else known.note, key=f"{own}:note", max_chars=MOST_NOTE_CHARACTERS,
+        "Why (optional)", value="" if judgment is None else judgment.note, key=f"{prefix}:note", max_chars=MOST_NOTE_CHARACTERS,
         height=70, width=400,
     )  # fmt: skip
     with st.container(horizontal=True, gap="small"):
         st.button(
             "Store", key=f"judging:{place}:store", type="primary", **only("tune", disabled=grade is None, help="Choose a grade first." if grade is None else None), on_click=_store,
-            args=(app, query, tool, own, place, catalog, decision_id),
+            args=(app, query, tool, prefix, place, catalog, decision_id),
         )  # fmt: skip
-        if known is not None:
-            st.button("Take back", key=f"judging:{place}:back", **only("tune"), on_click=_take_back, args=(app, known, place))  # fmt: skip
+        if judgment is not None:
+            st.button("Take back", key=f"judging:{place}:back", **only("tune"), on_click=_take_back, args=(app, judgment, place))  # fmt: skip
 
 
 def grade_field(key: str, known: int | None) -> int | None:
     """Draw the grades 0 to 3 with their meaning. Returns the chosen grade, or None."""
     return st.radio(
-        "How well does it do the sub-task?", GRADES, index=known, key=key, format_func=lambda one: f"{one} · {GRADE_WORDS[one]}",
+        "How well does it do the sub-task?", GRADES, index=known, key=key, format_func=lambda grade: f"{grade} · {GRADE_WORDS[grade]}",
     )  # fmt: skip
 
 
-def _store(app: App, query: AskedQuery, tool: str, own: str, place: str, catalog: str, decision_id: str | None) -> None:
-    """Store what the session has now: text typed just before the click is newer than the drawn page."""
-    (set_name, judge), grade = _names(place), int(st.session_state[f"{own}:grade"])
-    note = str(st.session_state[f"{own}:note"])
+def _store(
+    app: App, query: AskedQuery, tool: str, prefix: str, place: str, catalog: str, decision_id: str | None
+) -> None:
+    """Store the session's values. Text typed just before the click is newer than the drawn page."""
+    (set_name, judge), grade = _names(place), int(st.session_state[f"{prefix}:grade"])
+    note = str(st.session_state[f"{prefix}:note"])
     try:
         app.judgments.judge(
             query.text, tool, grade, judge=judge, set_name=set_name, catalog=catalog, server_hint=query.server_hint,
             note=note, decision_id=decision_id,
         )  # fmt: skip
-        said = f"{escaped(tool, 60)} has grade **{grade}** in {escaped(set_name, 40)}, by {escaped(judge, 40)}."
-        _close(place, query, True, said)
+        sentence = f"{escaped(tool, 60)} has grade **{grade}** in {escaped(set_name, 40)}, by {escaped(judge, 40)}."
+        _close(place, query, True, sentence)
     except WayfareError as error:
         _close(place, query, False, escaped(str(error), 300))
 
 
-def _take_back(app: App, known: Judgment, place: str) -> None:
-    app.judgments.take_back(known)
+def _take_back(app: App, judgment: Judgment, place: str) -> None:
+    app.judgments.take_back(judgment)
     _close(
-        place, known.asked, True, f"Taken back: {escaped(known.tool, 60)} has no grade of {escaped(known.judge, 40)}."
+        place,
+        judgment.asked,
+        True,
+        f"Taken back: {escaped(judgment.tool, 60)} has no grade of {escaped(judgment.judge, 40)}.",
     )
 
 

@@ -40,7 +40,7 @@ class Counts:
 
 
 def counts(catalog: Catalog, statistics: Statistics) -> Counts:
-    """Servers, tools, tools without a price, and how many statistics were measured."""
+    """Counts servers, tools, tools without a price, and measured statistics."""
     servers, tools = statistics.servers, statistics.tools
     sources = np.concatenate(
         [
@@ -56,24 +56,24 @@ def counts(catalog: Catalog, statistics: Statistics) -> Counts:
 
 def server_frame(catalog: Catalog, statistics: Statistics, rows: Rows | None = None) -> pd.DataFrame:
     """One row for each server, or for the servers in these rows."""
-    known, at = statistics.servers, np.arange(len(catalog.servers)) if rows is None else rows
-    servers = [catalog.servers[row] for row in at.tolist()]
-    calls, decayed = known.calls[at], known.decayed[at]
+    figures, index = statistics.servers, np.arange(len(catalog.servers)) if rows is None else rows
+    servers = [catalog.servers[row] for row in index.tolist()]
+    calls, decayed = figures.calls[index], figures.decayed[index]
     return pd.DataFrame(
         {
             "server": [server.name for server in servers],
             "category": [server.category for server in servers],
-            "tools": [len(server.tools) for server in servers], "ask_musd": known.ask_usd[at] * M_USD,
-            "ask_source": price_words(known.ask_usd[at], known.ask_source[at]), "connect_s": known.conn_s[at],
-            "connect_source": source_words(known.conn_source[at], known.connects[at], known.conn_decayed[at]),
-            "call_s": known.call_s[at], "call_source": source_words(known.call_source[at], calls, decayed),
-            "success_percent": known.success[at] * PERCENT,
-            "success_source": source_words(known.success_source[at], calls, decayed),
-            "variance": known.success_variance[at], "failure_percent": known.post_accept_failure[at] * PERCENT,
-            "failure_source": source_words(known.failure_source[at], calls, decayed), "calls": calls,
+            "tools": [len(server.tools) for server in servers], "ask_musd": figures.ask_usd[index] * M_USD,
+            "ask_source": price_words(figures.ask_usd[index], figures.ask_source[index]), "connect_s": figures.conn_s[index],
+            "connect_source": source_words(figures.conn_source[index], figures.connects[index], figures.conn_decayed[index]),
+            "call_s": figures.call_s[index], "call_source": source_words(figures.call_source[index], calls, decayed),
+            "success_percent": figures.success[index] * PERCENT,
+            "success_source": source_words(figures.success_source[index], calls, decayed),
+            "variance": figures.success_variance[index], "failure_percent": figures.post_accept_failure[index] * PERCENT,
+            "failure_source": source_words(figures.failure_source[index], calls, decayed), "calls": calls,
             "reached_by": [reached_by(server) for server in servers],
         },
-        index=at,
+        index=index,
     )  # fmt: skip
 
 
@@ -81,22 +81,22 @@ def tool_frame(
     catalog: Catalog, statistics: Statistics, tokens: NDArray[np.int64] | None = None, rows: Rows | None = None
 ) -> pd.DataFrame:
     """One row for each tool, or for the tools in these rows. `tokens` of all definitions (T,) are empty until they are counted."""
-    known, at = statistics.tools, np.arange(len(catalog.tools)) if rows is None else rows
-    tools = [catalog.tools[row] for row in at.tolist()]
-    calls, decayed = known.calls[at], known.decayed[at]
+    figures, index = statistics.tools, np.arange(len(catalog.tools)) if rows is None else rows
+    tools = [catalog.tools[row] for row in index.tolist()]
+    calls, decayed = figures.calls[index], figures.decayed[index]
     return pd.DataFrame(
         {
             "server": [tool.server for tool in tools], "tool": [tool.name for tool in tools],
-            "description": [beginning(tool.description) for tool in tools], "price_musd": known.price_usd[at] * M_USD,
-            "price_source": price_words(known.price_usd[at], known.price_source[at]),
-            "tier": [tool.tier for tool in tools], "latency_s": known.latency_s[at],
-            "latency_source": source_words(known.latency_source[at], calls, decayed),
-            "success_percent": known.success[at] * PERCENT,
-            "success_source": source_words(known.success_source[at], calls, decayed), "calls": calls,
+            "description": [beginning(tool.description) for tool in tools], "price_musd": figures.price_usd[index] * M_USD,
+            "price_source": price_words(figures.price_usd[index], figures.price_source[index]),
+            "tier": [tool.tier for tool in tools], "latency_s": figures.latency_s[index],
+            "latency_source": source_words(figures.latency_source[index], calls, decayed),
+            "success_percent": figures.success[index] * PERCENT,
+            "success_source": source_words(figures.success_source[index], calls, decayed), "calls": calls,
             "hints": [hint_words(tool.hints) for tool in tools],
-            "tokens": np.full(len(tools), np.nan) if tokens is None else tokens[at],
+            "tokens": np.full(len(tools), np.nan) if tokens is None else tokens[index],
         },
-        index=at,
+        index=index,
     )  # fmt: skip
 
 
@@ -174,8 +174,8 @@ def matching(texts: Iterable[str], query: str) -> list[bool]:
     >>> matching(["Weather forecast", "Files"], "FORE weather"), matching(["Files"], " ")
     ([True, False], [True])
     """
-    wanted = query.lower().split()
-    return [all(word in text for word in wanted) for text in map(str.lower, texts)]
+    words = query.lower().split()
+    return [all(word in text for word in words) for text in map(str.lower, texts)]
 
 
 def matching_rows(catalog: Catalog, query: str, server: str = "") -> Rows:
@@ -188,7 +188,7 @@ def matching_rows(catalog: Catalog, query: str, server: str = "") -> Rows:
     """
     rows = np.arange(len(catalog.tools))
     if server:
-        sizes = np.cumsum([0, *(len(one.tools) for one in catalog.servers)])
+        sizes = np.cumsum([0, *(len(entry.tools) for entry in catalog.servers)])
         place = catalog.server_row.get(server)
         rows = rows[:0] if place is None else rows[sizes[place] : sizes[place + 1]]
     if query.strip():

@@ -62,7 +62,7 @@ def chart(
     """Show a figure that has a height.
 
     A click on a point calls `choose` with the point's customdata. `about` is the text for screen readers, by default the title. After a
-    zoom or a move `seen` is called with [left, right, low, high] of the axes, and the page runs again; `view` is the last one.
+    zoom or a move `seen` is called with [left, right, low, high] of the axes, and the page runs again; `view` is the last view.
     """
     _chart(
         key=key,
@@ -111,8 +111,8 @@ def flow(decision: Decision) -> str:
     """Returns HTML: a band for each stage, from the share that came to it to the share that goes on. Shares are of the first stage in a
     row of stages over the same things: servers, tools, sub-queries."""
     bands, whole = [], 0
-    for before, stage in zip((None, *decision.stages), decision.stages, strict=False):
-        whole = whole if before is not None and before.what == stage.what else stage.of
+    for previous, stage in zip((None, *decision.stages), decision.stages, strict=False):
+        whole = whole if previous is not None and previous.what == stage.what else stage.of
         bands.append(_band(stage, whole, last=stage is decision.stages[-1]))
     counts = _count(len(decision.servers.names), "server"), _count(len(decision.tools.ids), "tool")
     title = f"From {' and '.join(counts)} to {_count(len(decision.candidates), 'candidate')}"
@@ -123,8 +123,8 @@ def flow(decision: Decision) -> str:
 
 
 def _band(stage: Stage, whole: int, *, last: bool) -> str:
-    came, goes_on = (100 * count / whole if whole else 0.0 for count in (stage.of, stage.kept))
-    ends = [f"{max(LEAST, end) if count else 0:.1f}%" for end, count in ((came, stage.of), (goes_on, stage.kept))]
+    arriving, goes_on = (100 * count / whole if whole else 0.0 for count in (stage.of, stage.kept))
+    ends = [f"{max(LEAST, end) if count else 0:.1f}%" for end, count in ((arriving, stage.of), (goes_on, stage.kept))]
     by = f' <small class="wayfare-faint">by {as_html(stage.by, 40)}</small>' if stage.by else ""
     dropped = f"<b>{stage.of - stage.kept:,} dropped</b> " if stage.kept < stage.of else ""
     return (

@@ -1,7 +1,7 @@
-"""A first start with one's own servers ends here: which of their tools would not be found, why, and a button that writes requests.
+"""The end of a first start with one's own servers: the tools that would not be found, the reasons, and a button that writes requests.
 
 Once a catalog is imported, its texts are embedded and its example requests are asked in the background. The Catalog page, Setup and
-the Decision view without a sub-task say what came out.
+the Decision view without a sub-task show the result.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from dashboard.ui.url_state import open_page
 
 LOOK, WRITE = "first look", "requests"
 CLOSED, FOLD = "first look:closed", "catalog:requests.open"
-NAMED, MOST_ASKED = 5, 10_000  # tools that are named; requests that are asked without being told to, 40 s
+NAMED, MOST_ASKED = 5, 10_000  # tools that are named; requests that a first look asks, 40 s
 
 
 def begin_first_look(app: App, catalog: str) -> Job:
@@ -46,14 +46,14 @@ def _key(kind: str, catalog: str) -> str:
 
 def _look(app: App, catalog: str, job: Job) -> None:
     app.catalogs.prepare(catalog, job.report)
-    asked = sum(len(of) for of in app.requests.of_catalog(catalog).values())
-    if asked <= MOST_ASKED and app.findable.can_estimate(catalog):
+    count = sum(len(requests) for requests in app.requests.of_catalog(catalog).values())
+    if count <= MOST_ASKED and app.findable.can_estimate(catalog):
         app.findable.estimate(catalog, job.report)
 
 
 def first_look(app: App, catalog: str, place: str, *, begins: bool = False) -> None:
-    """Draw what the look at a catalog found, until it is closed. Draws nothing for a shipped catalog, nor for one that was not looked
-    at, unless it `begins`."""
+    """Draw the result of the first look at a catalog until it is closed. Draws nothing without a look. If `begins`, it starts the look at a
+    catalog that is not shipped."""
     closed: set[str] = st.session_state.setdefault(CLOSED, set())
     if catalog in closed or not app.catalogs.catalog(catalog).tools:
         return
@@ -66,11 +66,11 @@ def first_look(app: App, catalog: str, place: str, *, begins: bool = False) -> N
         if work_panel(app, catalog, place):
             return
         if job.error is not None and not isinstance(job.error, Stopped):
-            said = str(job.error) if isinstance(job.error, WayfareError) else type(job.error).__name__
-            st.warning(f"It is not known which tools would be found: {escaped(said, 400)}", icon=":material/info:")
+            reason = str(job.error) if isinstance(job.error, WayfareError) else type(job.error).__name__
+            st.warning(f"It is not known which tools would be found: {escaped(reason, 400)}", icon=":material/info:")
         else:
-            found, _ = app.findable.latest(catalog)
-            _found(app, catalog, found)
+            estimate, _ = app.findable.latest(catalog)
+            _found(app, catalog, estimate)
         with st.container(horizontal=True, vertical_alignment="center"):
             write_button(app, catalog, place)
             if st.button("Open Findable", key=f"{place}.first.open", icon=":material/troubleshoot:"):
@@ -78,40 +78,40 @@ def first_look(app: App, catalog: str, place: str, *, begins: bool = False) -> N
             st.button("Close", key=f"{place}.first.close", type="tertiary", on_click=closed.add, args=(catalog,))
 
 
-def _found(app: App, catalog: str, found: Findable | None) -> None:
+def _found(app: App, catalog: str, estimate: Findable | None) -> None:
     tools, lacking = app.catalogs.catalog(catalog).tools, len(app.requests.lacking(catalog))
-    if found is None and app.findable.can_estimate(catalog):
+    if estimate is None and app.findable.can_estimate(catalog):
         st.markdown(f"Which tools of {escaped(catalog, 80)} would be found is not estimated yet: *Findable* does it.")
         return
-    if found is None:
-        which = f"None of the {counted(len(tools), 'tool')} of" if lacking == len(tools) else "No tool of"
+    if estimate is None:
+        subject = f"None of the {counted(len(tools), 'tool')} of" if lacking == len(tools) else "No tool of"
         st.markdown(
-            f"**{which} {escaped(catalog, 80)} has {'' if lacking == len(tools) else 'two '}example requests**, so nobody knows which of "
+            f"**{subject} {escaped(catalog, 80)} has {'' if lacking == len(tools) else 'two '}example requests**, so nobody knows which of "
             "them agents and people would find. An example request is what somebody says who needs exactly that tool. Requests tell what "
             "is found, and decisions use them."
         )
         return
-    if found.seldom:
+    if estimate.seldom:
         st.markdown(
-            f"**{len(found.seldom):,} of {counted(len(tools), 'tool')} of {escaped(catalog, 80)} will hardly be found**, and this is why:"
+            f"**{len(estimate.seldom):,} of {counted(len(tools), 'tool')} of {escaped(catalog, 80)} will hardly be found**, and this is why:"
         )
-        st.markdown("\n".join(f"- {_why(one)}" for one in found.seldom[:NAMED]))
-        if (more := len(found.seldom) - NAMED) > 0:
+        st.markdown("\n".join(f"- {_why(tool)}" for tool in estimate.seldom[:NAMED]))
+        if (more := len(estimate.seldom) - NAMED) > 0:
             st.caption(f"and {more:,} more on Findable")
     else:
         st.markdown(
-            f"**Every tool of {escaped(catalog, 80)} that has requests will be found**: about {units.share(found.hit_3)} of requests find "
+            f"**Every tool of {escaped(catalog, 80)} that has requests will be found**: about {units.share(estimate.hit_3)} of requests find "
             "theirs among three."
         )
     if lacking:
         st.caption(f"Of {counted(lacking, 'tool')} nothing is known, because no request in force is theirs.")
 
 
-def _why(one: ToolFound) -> str:
-    """Returns how often a tool is found, and what is found instead; escaped."""
-    other, times = one.taken_for[0]
+def _why(tool: ToolFound) -> str:
+    """Returns how often a tool is found, and the tool that is found instead; escaped."""
+    other, times = tool.taken_for[0]
     return (
-        f"**{escaped(one.tool, 120)}**: {one.found} of its {one.of} requests find it among three; {times} find "
+        f"**{escaped(tool.tool, 120)}**: {tool.found} of its {tool.of} requests find it among three; {times} find "
         f"{escaped(other, 120)} first"
     )
 
@@ -129,7 +129,7 @@ def _under_way(job: Job, words: str) -> bool:
     return False
 
 
-# A model writes what is missing; without a model, a prompt for any.
+# A model writes the missing requests. Without a model, there is a prompt for any model.
 
 
 def writing_model(app: App) -> str:
@@ -139,8 +139,8 @@ def writing_model(app: App) -> str:
 def write_button(app: App, catalog: str, place: str) -> None:
     """Draw the button that has the configured model write the requests that a catalog lacks, after an estimate. Without a model, or for
     tools that are seldom found, it leads to the prompt for any model. Draws nothing if neither is the case."""
-    model, lacking, (found, _) = writing_model(app), app.requests.lacking(catalog), app.findable.latest(catalog)
-    if not lacking and (found is None or not found.seldom):
+    model, lacking, (estimate, _) = writing_model(app), app.requests.lacking(catalog), app.findable.latest(catalog)
+    if not lacking and (estimate is None or not estimate.seldom):
         return
     if not (model and lacking):
         words = "Write requests by a prompt" if lacking else "Write more requests"
@@ -189,9 +189,9 @@ def _begin(app: App, catalog: str, limit_usd: float | None, place: str) -> None:
 
 
 def _write(app: App, catalog: str, limit_usd: float | None, by: By, job: Job) -> WritingRun:
-    def keep(found: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+    def keep(requests: Mapping[str, Sequence[str]]) -> dict[str, Any]:
         return asdict(
-            app.requests.add(catalog, [(0, tool, texts) for tool, texts in found.items()], source=MODEL, by=by)
+            app.requests.add(catalog, [(0, tool, texts) for tool, texts in requests.items()], source=MODEL, by=by)
         )
 
     endpoint = writing_endpoint(app.settings.environment)
@@ -203,8 +203,8 @@ def _write(app: App, catalog: str, limit_usd: float | None, by: By, job: Job) ->
 
 
 def work_panel(app: App, catalog: str, place: str) -> bool:
-    """Draw the progress of a model that writes requests, or what it wrote, and of the look at a catalog. Returns whether one of them is
-    under way."""
+    """Draw the progress or the result of a model that writes requests, and the progress of the look at a catalog. Returns whether work
+    is under way."""
     look = app.background.of(_key(LOOK, catalog), catalog)
     return _writing(app, catalog, place) or (
         look is not None and _under_way(look, "Looking which tools would be found")
@@ -221,14 +221,14 @@ def _writing(app: App, catalog: str, place: str) -> bool:
     with st.container(horizontal=True, vertical_alignment="center"):
         failed = job.error is not None and not isinstance(job.error, Stopped)
         if run is not None:
-            ended = f" {run.stopped}" if run.stopped else " You stopped it." if isinstance(job.error, Stopped) else ""
+            ending = f" {run.stopped}" if run.stopped else " You stopped it." if isinstance(job.error, Stopped) else ""
             st.markdown(
                 f"{':orange[:material/warning:]' if run.failed or failed else ':green[:material/check_circle:]'} "
-                f"{counted(run.requests, 'request')} of {counted(run.tools, 'tool')} were written.{escaped(ended, 500)}",
+                f"{counted(run.requests, 'request')} of {counted(run.tools, 'tool')} were written.{escaped(ending, 500)}",
                 width="stretch",
             )
         if failed:
-            said = str(job.error) if isinstance(job.error, WayfareError) else type(job.error).__name__
-            st.error(f"Writing ended: {escaped(said, 400)}")
+            reason = str(job.error) if isinstance(job.error, WayfareError) else type(job.error).__name__
+            st.error(f"Writing ended: {escaped(reason, 400)}")
         st.button("OK", key=f"{place}.write.ok", type="tertiary", on_click=app.background.forget, args=(job,))
     return False

@@ -1,6 +1,6 @@
 """The frame above a view: the bar with the state of the console, the question with its catalog and router, and the sidebar with preset, network and knobs.
 
-The bar tells what differs from the defaults, who decides with the state and what to compare it with, and has its history. The network is as calls measured
+The bar shows the differences from the defaults, the users of the state, settings to compare, and the history. The network is as calls measured
 it, or a profile at a moment that can be dragged or played.
 """
 
@@ -64,16 +64,16 @@ _shown = component("state", HTML, "tips.css", "state.css", "tips.js", "state.js"
 
 
 def state_bar(question: Question) -> None:
-    """Draw the bar. It is drawn again when a knob is stored; while one is dragged, the browser keeps it up to date."""
+    """Draw the bar. It is drawn again when a knob is stored; while a knob is dragged, the browser keeps it up to date."""
     st.fragment(_bar, key=BAR)(question)
 
 
 def _bar(question: Question) -> None:
     prefix, router, state = question.prefix, question.form.router, question.setting
-    titles = {one.id: one.title for one in question.app.routing.routers()}
+    titles = {info.id: info.title for info in question.app.routing.routers()}
     fixed = {"catalog": state.get("catalog", ""), "router": titles[router] if "router" in state else ""}
-    said = _shown(
-        key=f"{BAR}:shown",  # the same for all routers and views
+    reply = _shown(
+        key=f"{BAR}:shown",  # one key for all routers and views
         data={
             "locked": bool(person().refusal("tune")), "view": question.view, "prefix": prefix, "state": dict(sorted(state.items())), "ignored": question.ignored,
             "fixed": [_chip(name, f"{name} {text}", f"{name} {text}") for name, text in fixed.items() if text],
@@ -83,27 +83,27 @@ def _bar(question: Question) -> None:
         },
         on_asked_change=lambda: None,
     )  # fmt: skip
-    if isinstance(said.asked, dict) and not person().refusal("tune"):
-        _act(question, said.asked)
+    if isinstance(reply.asked, dict) and not person().refusal("tune"):
+        _act(question, reply.asked)
 
 
-def _act(question: Question, asked: Mapping[str, Any]) -> None:
-    """Do what was pressed. The message may be anything."""
-    match asked:
+def _act(question: Question, message: Mapping[str, Any]) -> None:
+    """Handle a pressed button. The message may be anything."""
+    match message:
         case {"agents": True}:
             question.app.agent_knobs.put(question.form.router, question.parameters)
         case {"reset": True}:
             reset_knobs(question.defaults, question.prefix)
         case {"step": int()} | {"to": int()}:
-            moved(question, asked)
+            moved(question, message)
         case {"drop": str(name)}:
-            gone = {name, "at_s"} if name == "network" else {name}
-            ask_with({one: text for one, text in question.setting.items() if one not in gone})
+            dropped = {name, "at_s"} if name == "network" else {name}
+            ask_with({key: text for key, text in question.setting.items() if key not in dropped})
         case {"take": dict(texts)}:
             ask_with({str(name): str(text) for name, text in texts.items()})
         case {"beside": str(other), "view": "Compare" | "Lab" as view}:
-            own = variant_text(question.form.router, question.parameters.changed())
-            beside = {"with": f"{own},{other}"} if view == "Compare" else {"also": other}
+            variant = variant_text(question.form.router, question.parameters.changed())
+            beside = {"with": f"{variant},{other}"} if view == "Compare" else {"also": other}
             open_page(view.lower(), **{**question.texts, **beside})
         case _:
             return
@@ -131,25 +131,25 @@ def _steps(question: Question, titles: Mapping[str, str]) -> dict[str, Any]:
     """Returns the steps of this visit for undo, redo and their list."""
     history, usual = noted(question.setting), {"catalog": first_catalog(), "router": DEFAULT_ROUTER}
 
-    def words(before: Mapping[str, str], after: Mapping[str, str]) -> str:
-        knobs, router = AS_MEASURED.knobs(), after.get("router", DEFAULT_ROUTER)
-        if router == before.get("router", DEFAULT_ROUTER):  # another router has other knobs
+    def words(old: Mapping[str, str], new: Mapping[str, str]) -> str:
+        knobs, router = AS_MEASURED.knobs(), new.get("router", DEFAULT_ROUTER)
+        if router == old.get("router", DEFAULT_ROUTER):  # another router has other knobs
             knobs = (*question.app.routing.parameters(router).knobs(), *knobs)
-        return step_words(knobs, usual, titles, before, after)
+        return step_words(knobs, usual, titles, old, new)
 
     return {"steps": [words(*pair) for pair in pairwise(history.states)], "at": history.at}
 
 
 def _chips(parameters: Parameters) -> list[dict[str, str]]:
-    """Returns the changed parameters, as the panel of the knobs tells them while they are turned."""
-    found = list[dict[str, str]]()
+    """Returns the changed parameters, in the words of the knobs' panel."""
+    chips = list[dict[str, str]]()
     for info in parameters.knobs():
         value, unit = getattr(parameters, info.name), f" {info.unit}" if info.unit else ""
         if value != info.default:
             title = knob_title(info)
             about = f"{title}: {value_text(info.default)} → {value_text(value)}{unit}"
-            found.append(_chip(info.name, f"{title.rpartition(', ')[2]} {value_text(value)}{unit}", about))
-    return found
+            chips.append(_chip(info.name, f"{title.rpartition(', ')[2]} {value_text(value)}{unit}", about))
+    return chips
 
 
 def _chip(name: str, text: str, about: str) -> dict[str, str]:
@@ -157,25 +157,29 @@ def _chip(name: str, text: str, about: str) -> dict[str, str]:
 
 
 def _beside(question: Question) -> dict[str, Any]:
-    """Returns the preset with these values, and what the state can be compared with: names and routers with their knobs."""
-    kind, router, own = type(question.defaults), question.form.router, without_n(question.parameters)
-    named = {DEFAULTS: question.defaults} | {PRESETS[name].title: applied(kind, name) for name in offered(kind)[1:]}
-    named |= {one_line(name, 40): one.parameters for name, one in question.app.saved_presets.of(router).items()}
-    same = [name for name, one in named.items() if without_n(one) == own]
-    others = [(name, variant_text(router, one.changed())) for name, one in named.items() if name not in same]
-    return {"preset": same[0] if same and own != without_n(question.defaults) else "", "others": others}
+    """Returns the preset with these values, and the settings to compare: names, and routers with their knobs."""
+    kind, router, values = type(question.defaults), question.form.router, without_n(question.parameters)
+    settings = {DEFAULTS: question.defaults} | {PRESETS[name].title: applied(kind, name) for name in offered(kind)[1:]}
+    settings |= {
+        one_line(name, 40): preset.parameters for name, preset in question.app.saved_presets.of(router).items()
+    }
+    same = [name for name, parameters in settings.items() if without_n(parameters) == values]
+    others = [
+        (name, variant_text(router, parameters.changed())) for name, parameters in settings.items() if name not in same
+    ]
+    return {"preset": same[0] if same and values != without_n(question.defaults) else "", "others": others}
 
 
 def _agents(question: Question, title: str) -> dict[str, Any]:
     """Returns who decides with this state, in short and at length."""
-    theirs = question.app.agent_knobs.of(question.form.router)
-    chips = _chips(question.defaults.replaced(theirs))
+    agent_values = question.app.agent_knobs.of(question.form.router)
+    chips = _chips(question.defaults.replaced(agent_values))
     words = ", ".join(chip["text"] for chip in chips[:NAMED_KNOBS]) + (
         f" and {len(chips) - NAMED_KNOBS} more" if len(chips) > NAMED_KNOBS else ""
     )
     about = "; ".join(chip["about"] for chip in chips) or DEFAULTS
     return {
-        "same": theirs == question.parameters.changed(),
+        "same": agent_values == question.parameters.changed(),
         "words": words or DEFAULTS,
         "about": f"This window and its links decide with this state. Agents that ask {title} through /mcp decide with its knobs at: {about}; "
         "unless their address names a preset or a knob. Those that you give them count from the next search on, also after a restart.",
@@ -183,13 +187,13 @@ def _agents(question: Question, title: str) -> dict[str, Any]:
 
 
 def ask(asks: Asks) -> Question | None:
-    """Draw the frame above a view. Returns the question, or None if its catalog has no tools: then the frame says so and has no knobs."""
+    """Draw the frame above a view. Returns the question, or None if its catalog has no tools. Then the frame says so and has no knobs."""
     app, state = current_app(), UrlState(asks.view, asks=True, of_answer=asks.of_answer)
     linked = state.begin()
     bar = st.container(key="state")
     query, row = query_row(app, state, linked, first_catalog(), measures=asks.measures)
-    before = linked.get("q", "").strip(), linked.get("hint", "").strip(), linked.get("catalog", first_catalog())
-    if before != (query.query, query.hint, query.catalog):
+    previous = linked.get("q", "").strip(), linked.get("hint", "").strip(), linked.get("catalog", first_catalog())
+    if previous != (query.query, query.hint, query.catalog):
         for name in asks.of_answer:
             linked.pop(name, None)
             st.session_state.pop(state.key(name), None)
@@ -202,8 +206,8 @@ def ask(asks: Asks) -> Question | None:
     with bar:
         state_bar(question)
     if _no_tools(question):
-        kept = {name: text for name, text in linked.items() if name not in asks.of_answer}  # for when a tool is there
-        state.end({**kept, **query.texts(first_catalog())}, question=question.texts)
+        texts = {name: text for name, text in linked.items() if name not in asks.of_answer}  # for a catalog with tools
+        state.end({**texts, **query.texts(first_catalog())}, question=question.texts)
         return None
     redraws = (*asks.redraws, PRESET, BAR) if asks.redraws else ()
     lane = None if asks.lane is None else asks.lane(prefix)
@@ -219,13 +223,13 @@ def ask(asks: Asks) -> Question | None:
 def standing_question(app: App, view: str, ignored: tuple[str, ...]) -> Question:
     """Draw the bar above a view with choices of its own. Returns the question of the other views."""
     state = UrlState(view)
-    asked, routers = state.question, {known.id for known in app.routing.routers()}
-    router = name if (name := asked.get("router", DEFAULT_ROUTER)) in routers else DEFAULT_ROUTER
-    query = QueryForm(asked.get("q", ""), asked.get("hint", ""), asked.get("catalog", first_catalog()), router)
+    texts, routers = state.question, {info.id for info in app.routing.routers()}
+    router = name if (name := texts.get("router", DEFAULT_ROUTER)) in routers else DEFAULT_ROUTER
+    query = QueryForm(texts.get("q", ""), texts.get("hint", ""), texts.get("catalog", first_catalog()), router)
     defaults, prefix, place = app.routing.parameters(router), knob_prefix(router), st.container(key="state")
-    start_knobs(defaults, asked, prefix)
-    start_network(app, asked)
-    question = Question(app, state, asked, query, defaults, prefix, view, place, ignored)
+    start_knobs(defaults, texts, prefix)
+    start_network(app, texts)
+    question = Question(app, state, texts, query, defaults, prefix, view, place, ignored)
     with place:
         state_bar(question)
     return question

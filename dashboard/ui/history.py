@@ -1,4 +1,4 @@
-"""The states of the console during a visit, for undo and redo. A state is what differs from the defaults, as texts of a link."""
+"""The states of the console during a visit, for undo and redo. A state has the link texts that differ from the defaults."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class History:
         return self.states[self.at]
 
     def noted(self, state: Texts) -> Self:
-        """Returns the history with a new state, without undone ones. The present state is not added again."""
+        """Returns the history with a new state, without undone states. The present state is not added again."""
         if state == self.state:
             return self
         states = (*self.states[: self.at + 1], state)[-MOST:]
@@ -54,10 +54,10 @@ class History:
 
 def noted(state: Texts | None = None) -> History:
     """Returns the history of this visit, with its present state if it is given."""
-    known: History | None = st.session_state.get(HISTORY)
-    if known is None:
+    history: History | None = st.session_state.get(HISTORY)
+    if history is None:
         return keep(History((state or {},)))
-    return known if state is None else keep(known.noted(state))
+    return history if state is None else keep(history.noted(state))
 
 
 def keep(history: History) -> History:
@@ -66,7 +66,7 @@ def keep(history: History) -> History:
 
 
 def step_words(knobs: Iterable[Knob], usual: Texts, titles: Texts, before: Texts, after: Texts) -> str:
-    """Returns the changes of one step, with old and new values. `usual` are the defaults of what is no knob; some have `titles`.
+    """Returns the changes of one step, with old and new values. `usual` has the defaults of other settings; some have `titles`.
 
     >>> from core.routers.ehrr import EhrrParameters
     >>> before, after = {"budget_usd": "0.1"}, {"alpha_t": "0.5", "router": "sonar"}

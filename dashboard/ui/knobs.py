@@ -1,4 +1,4 @@
-"""Sliders, switches and fields made from declared parameters, in groups. Rarely used ones are behind Advanced.
+"""Sliders, switches and fields made from declared parameters, in groups. Rarely used knobs are behind Advanced.
 
 One component draws them all (`assets/knobs.js`). A knob that differs from its default is marked. While a knob
 is turned, it asks the fast lane of the page, if there is one. When it is released, it redraws the fragments that depend on it,
@@ -51,7 +51,7 @@ class LaneLink:
 
 
 def start_knobs(defaults: Parameters, texts: Mapping[str, str], prefix: str) -> list[str]:
-    """Give each knob without a value the one in a link's texts, else its default. Forgets the knobs of another router.
+    """Give each knob without a value the value in a link's texts, else its default. Forgets the knobs of another router.
 
     Returns a sentence for each text that cannot be used. Its knob gets the default.
     """
@@ -90,7 +90,7 @@ def knob_panel(
     lane: LaneLink | None = None,
     moved: Moved | None = None,
 ) -> None:
-    """Draw every knob, group by group, the advanced ones last. Leaves out groups and knobs that the page draws `elsewhere`.
+    """Draw every knob, group by group, the advanced knobs last. Leaves out groups and knobs that the page draws `elsewhere`.
 
     A change redraws the knobs and the fragments with the keys `redraws`, or the whole page if there are no keys.
     """
@@ -159,9 +159,11 @@ def heard_key(prefix: str) -> str:
     return f"heard:{prefix}"
 
 
-def _turned(said: object, infos: Sequence[Knob], prefix: str, redraws: list[str] | str, moved: Moved | None) -> None:
-    redrawn = "app" if take_turned(said, infos, prefix, moved) else redraws
-    if draws_whole_page():  # it came with another change, such as a question: fragments alone would lose that
+def _turned(
+    messages: object, infos: Sequence[Knob], prefix: str, redraws: list[str] | str, moved: Moved | None
+) -> None:
+    redrawn = "app" if take_turned(messages, infos, prefix, moved) else redraws
+    if draws_whole_page():  # another change came with it, such as a question, which fragments would lose
         return
     try:
         st.rerun(redrawn)
@@ -170,14 +172,14 @@ def _turned(said: object, infos: Sequence[Knob], prefix: str, redraws: list[str]
 
 
 def take_turned(said: object, infos: Sequence[Knob], prefix: str, moved: Moved | None = None) -> bool:
-    """Apply the browser's messages `{"count", "values", "step" or "to"}`, the oldest first, and skip those applied before. Returns whether
-    one led through the history.
+    """Apply the browser's messages `{"count", "values", "step" or "to"}`, the oldest first, and skip messages applied before. Returns
+    whether a message led through the history.
 
     A message sets values and is passed to `moved`. Its content may be anything: an unusable value changes nothing and gives a sentence.
     """
     stepped = False
-    for one in said if isinstance(said, list) else []:
-        message: dict[str, Any] = one if isinstance(one, dict) else {}
+    for item in said if isinstance(said, list) else []:
+        message: dict[str, Any] = item if isinstance(item, dict) else {}
         count, values = message.get("count"), message.get("values")
         if not isinstance(count, int) or count <= st.session_state.get(heard_key(prefix), 0):
             continue

@@ -1,4 +1,4 @@
-"""Labels of tools: their buttons, and what they moved."""
+"""Buttons to label tools, and sentences about the effect of labels."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from dashboard.ui.table import pick
 from dashboard.ui.text import escaped
 
 LISTED = 6
-NAMED, NOTABLE = 3, 0.05  # tools beside the judged ones: the number that is named, and the smallest change
-LIKE, ASKED_CHARACTERS = 0.3, 90  # of an example request beside a tool: its least cosine, and what is shown of it
+NAMED, NOTABLE = 3, 0.05  # tools beside the judged tools: the most that are named, and their smallest change
+LIKE, ASKED_CHARACTERS = 0.3, 90  # an example request beside a tool: its least cosine, and its longest text
 ASKED_HELP = "The nearest example request of this tool. A near one raises its probability of fit."
 LABELS_HELP = (
     "The sum that labels of similar sub-tasks add to the logit of this tool's probability of fit, with labels of equal tools. "
@@ -41,11 +41,11 @@ def moved_words(moves: Sequence[MovedBy], logits: float) -> str:
 def moved_lines(moves: Sequence[MovedBy]) -> list[str]:
     """Returns the strongest labels that moved a tool, with their part in logits and the similarity of their sub-tasks; escaped."""
     lines = [
-        f"**{one.move.logits:+.2f}** {_reason(one, 120)}, similarity {min(one.move.cosine, 1.0):.2f}"
-        f"{f', {escaped(one.label.origin, 20)}, {one.label.at:%Y-%m-%d}' if one.label else ''}"
-        for one in moves[:LISTED]
+        f"**{cause.move.logits:+.2f}** {_reason(cause, 120)}, similarity {min(cause.move.cosine, 1.0):.2f}"
+        f"{f', {escaped(cause.label.origin, 20)}, {cause.label.at:%Y-%m-%d}' if cause.label else ''}"
+        for cause in moves[:LISTED]
     ]
-    rest = sum(one.move.logits for one in moves[LISTED:])
+    rest = sum(cause.move.logits for cause in moves[LISTED:])
     return [*lines, f"**{rest:+.2f}** {len(moves) - LISTED:,} more"] if len(moves) > LISTED else lines
 
 
@@ -57,49 +57,49 @@ def changed_words(before: Decision, now: Decision, judged: Sequence[str], sharin
     fitted = dict(zip(before.tools.ids, before.fit.tools.tolist(), strict=True))
     rows = {tool: row for row, tool in enumerate(now.tools.ids) if tool in fitted}
     fits = now.fit.tools
-    was = np.array([fitted.get(tool, fit) for tool, fit in zip(now.tools.ids, fits.tolist(), strict=True)])
-    change, told = fits - was, [rows[tool] for tool in judged if tool in rows]
+    previous = np.array([fitted.get(tool, fit) for tool, fit in zip(now.tools.ids, fits.tolist(), strict=True)])
+    change, judged_rows = fits - previous, [rows[tool] for tool in judged if tool in rows]
 
     def shares(row: int) -> tuple[str, str, str]:
-        return escaped(now.tools.ids[row], 80), units.share(float(was[row])), units.share(float(fits[row]))
+        return escaped(now.tools.ids[row], 80), units.share(float(previous[row])), units.share(float(fits[row]))
 
-    found = ["{} fits {} → **{}**".format(*shares(row)) for row in told]
-    way = np.sign(change[told[:1]])
-    too = [
+    clauses = ["{} fits {} → **{}**".format(*shares(row)) for row in judged_rows]
+    way = np.sign(change[judged_rows[:1]])
+    equal_rows = [
         rows[tool]
         for tool in sharing
-        if tool in rows and rows[tool] not in told and way.any() and np.sign(change[rows[tool]]) == way
+        if tool in rows and rows[tool] not in judged_rows and way.any() and np.sign(change[rows[tool]]) == way
     ]
-    if too:
-        found.append(
-            f"{_names(now, too, change)}, which {'do' if len(too) > 1 else 'does'} the same, {'went up' if way > 0 else 'fell'} too"
+    if equal_rows:
+        clauses.append(
+            f"{_names(now, equal_rows, change)}, which {'do' if len(equal_rows) > 1 else 'does'} the same, {'went up' if way > 0 else 'fell'} too"
         )
-    much = np.flatnonzero(np.abs(change) >= NOTABLE)
-    others = sorted({*much.tolist()} - {*told, *too}, key=lambda row: -abs(change[row]))[:NAMED]
-    found += [
+    notable_rows = np.flatnonzero(np.abs(change) >= NOTABLE)
+    others = sorted({*notable_rows.tolist()} - {*judged_rows, *equal_rows}, key=lambda row: -abs(change[row]))[:NAMED]
+    clauses += [
         ("{} rose from {} to {}" if change[row] > 0 else "{} fell from {} to {}").format(*shares(row)) for row in others
     ]
-    return f" {'; '.join(found)}." if found else ""
+    return f" {'; '.join(clauses)}." if clauses else ""
 
 
-def _names(now: Decision, rows: Sequence[int], change: Array) -> str:
+def _names(decision: Decision, rows: Sequence[int], change: Array) -> str:
     """Returns `a`, `a and b`, or `a, b and 3 more`, the largest change first."""
     ordered = sorted(rows, key=lambda row: -abs(change[row]))
-    names = [escaped(now.tools.ids[row], 80) for row in ordered[:NAMED]]
+    names = [escaped(decision.tools.ids[row], 80) for row in ordered[:NAMED]]
     last = f"{len(rows) - NAMED:,} more" if len(rows) > NAMED else names.pop()
     return f"{', '.join(names)} and {last}" if names else last
 
 
-def _reason(moved: MovedBy, limit: int) -> str:
-    quoted = f"“{escaped(moved.query, limit)}”"
-    if moved.label is None:
+def _reason(cause: MovedBy, limit: int) -> str:
+    quoted = f"“{escaped(cause.query, limit)}”"
+    if cause.label is None:
         return f"right for {quoted} in the calibration"
-    said = f"{'right' if moved.label.right else 'wrong'} for {quoted}"
-    return f"{said}, said of the equal tool {escaped(moved.shared_from, 80)}" if moved.shared_from else said
+    verdict = f"{'right' if cause.label.right else 'wrong'} for {quoted}"
+    return f"{verdict}, said of the equal tool {escaped(cause.shared_from, 80)}" if cause.shared_from else verdict
 
 
 def _counted(moves: Sequence[MovedBy]) -> str:
-    kinds = Counter("label" if one.by == LABEL else "of the calibration" for one in moves)
+    kinds = Counter("label" if cause.by == LABEL else "of the calibration" for cause in moves)
     return ", ".join(f"{count:,} {kind}{'s' if count > 1 and ' ' not in kind else ''}" for kind, count in kinds.items())
 
 
@@ -163,21 +163,23 @@ def labeller(origin: str = "console") -> By:
 def labelling(
     app: App, decision: Decision, *, hypothetical: bool = False, changed: Callable[[], None] = lambda: None
 ) -> Labelling:
-    said = app.feedback.said(decision.query, catalog=decision.catalog, server_hint=decision.server_hint, by=labeller())
+    labels = app.feedback.said(
+        decision.query, catalog=decision.catalog, server_hint=decision.server_hint, by=labeller()
+    )
     moves: dict[str, list[MovedBy]] = {}
     if decision.fit is not None and decision.fit.learnt is not None:
-        for one in app.feedback.moved(decision.query, catalog=decision.catalog):
-            moves.setdefault(one.tool, []).append(one)
-    return Labelling(app, decision, said, moves, hypothetical, changed)
+        for cause in app.feedback.moved(decision.query, catalog=decision.catalog):
+            moves.setdefault(cause.tool, []).append(cause)
+    return Labelling(app, decision, labels, moves, hypothetical, changed)
 
 
 def label_bar(known: Labelling, tool: str, place: str) -> None:
     if known.hypothetical:
         return
-    said = known.said.get(tool)
+    label = known.said.get(tool)
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
         for right in (True, False):
-            _judge(known, tool, place, right=right, said=said)
+            _judge(known, tool, place, right=right, said=label)
         _other(known, tool, place)
 
 
@@ -201,7 +203,7 @@ def label_notice(known: Labelling, place: str, *, now: Decision | None = None) -
             )  # fmt: skip
 
 
-def _judge(known: Labelling, tool: str, place: str, *, right: bool, said: Label | None) -> None:
+def _judge(context: Labelling, tool: str, place: str, *, right: bool, said: Label | None) -> None:
     word, colour = ("right", "green") if right else ("wrong", "orange")
     pressed = said is not None and said.right is right
     icon = ":material/check_circle:" if pressed else f":material/thumb_{'up' if right else 'down'}:"
@@ -213,78 +215,78 @@ def _judge(known: Labelling, tool: str, place: str, *, right: bool, said: Label 
         **only("tune", help="Your label. The same click takes it back." if pressed else
         f"Store that this tool is {word} for this sub-task. It counts in the next decisions on similar sub-tasks."),
         on_click=_store,
-        args=(known, tool, place, right, said if pressed else None),
+        args=(context, tool, place, right, said if pressed else None),
     )  # fmt: skip
 
 
-def _other(known: Labelling, tool: str, place: str) -> None:
+def _other(context: Labelling, tool: str, place: str) -> None:
     key = f"label:{place}:other:{tool}"
     with st.popover("should be…", type="tertiary", key=key, on_change="rerun", **only("tune", help="Choose the tool that was right instead.")) as popover:  # fmt: skip
         if popover.open:  # the names of all tools are sent only when it is open
             chosen = f"{key}:chosen"
-            names = known.app.catalogs.catalog(known.decision.catalog).tool_row
+            names = context.app.catalogs.catalog(context.decision.catalog).tool_row
             pick(
                 "It should have been", dict.fromkeys(name for name in names if name != tool), key=chosen,
                 placeholder="Type a part of a server's or tool's name", changed=_store_other,
-                args=(known, tool, place, key),
+                args=(context, tool, place, key),
             )  # fmt: skip
             st.caption("Stores two labels: the chosen tool is right, this one is wrong.")
 
 
-def _store(known: Labelling, tool: str, place: str, right: bool, taken_back: Label | None) -> None:
+def _store(context: Labelling, tool: str, place: str, right: bool, taken_back: Label | None) -> None:
     def act() -> tuple[str, tuple[Label, ...]]:
-        decision, word = known.decision, "right" if right else "wrong"
+        decision, word = context.decision, "right" if right else "wrong"
         if taken_back is not None:
-            known.app.feedback.retract(taken_back.id, by=labeller())
+            context.app.feedback.retract(taken_back.id, by=labeller())
             return f"Taken back: {escaped(tool, 80)} is no longer labelled {word}.", ()
-        label = known.app.feedback.label(
+        label = context.app.feedback.label(
             decision.query, tool, right=right, catalog=decision.catalog, server_hint=decision.server_hint,
             decision_id=decision.id, by=labeller(),
         )  # fmt: skip
         return f"Stored: {escaped(tool, 80)} is **{word}**. The same click takes it back.", (label,)
 
-    _say(known, (tool,), place, act, taken_back=() if taken_back is None else (taken_back,))
+    _say(context, (tool,), place, act, taken_back=() if taken_back is None else (taken_back,))
 
 
-def _store_other(known: Labelling, shown: str, place: str, key: str) -> None:
+def _store_other(context: Labelling, wrong: str, place: str, key: str) -> None:
     right = st.session_state.get(f"{key}:chosen")
     if right is None:
         return
     st.session_state[key] = False  # close it
 
     def act() -> tuple[str, tuple[Label, ...]]:
-        decision = known.decision
-        labels = known.app.feedback.should_have_been(
-            decision.query, right=right, shown=shown, catalog=decision.catalog, server_hint=decision.server_hint,
+        decision = context.decision
+        labels = context.app.feedback.should_have_been(
+            decision.query, right=right, shown=wrong, catalog=decision.catalog, server_hint=decision.server_hint,
             decision_id=decision.id, by=labeller(),
         )  # fmt: skip
-        return f"Stored: {escaped(right, 80)} is **right**, {escaped(shown, 80)} is **wrong**.", labels
+        return f"Stored: {escaped(right, 80)} is **right**, {escaped(wrong, 80)} is **wrong**.", labels
 
-    _say(known, (right, shown), place, act)
+    _say(context, (right, wrong), place, act)
 
 
-def _back(known: Labelling, notice: Notice) -> None:
+def _back(context: Labelling, notice: Notice) -> None:
     def act() -> tuple[str, tuple[Label, ...]]:
         for label in notice.labels:
-            known.app.feedback.retract(label.id, by=labeller())
-        return f"Taken back: the labels of {' and '.join(escaped(one.tool, 80) for one in notice.labels)}.", ()
+            context.app.feedback.retract(label.id, by=labeller())
+        return f"Taken back: the labels of {' and '.join(escaped(label.tool, 80) for label in notice.labels)}.", ()
 
-    _say(known, [label.tool for label in notice.labels], notice.place, act, taken_back=notice.labels)
+    _say(context, [label.tool for label in notice.labels], notice.place, act, taken_back=notice.labels)
 
 
-def _keep(known: Labelling, notice: Notice) -> None:
+def _keep(context: Labelling, notice: Notice) -> None:
     right = next(label.tool for label in notice.labels if label.right)
 
     def act() -> tuple[str, tuple[Label, ...]]:
-        decision = known.decision
-        known.app.requests.add_by_hand(decision.catalog, right, [decision.query], labeller())
+        decision = context.decision
+        context.app.requests.add_by_hand(decision.catalog, right, [decision.query], labeller())
         return f"“{escaped(decision.query, 90)}” is an example request of {escaped(right, 80)} now.", ()
 
-    _say(known, [right], notice.place, act)
+    _say(context, [right], notice.place, act)
 
 
 def _say(
-    known: Labelling,
+    context: Labelling,
     judged: Sequence[str],
     place: str,
     act: Callable[[], tuple[str, tuple[Label, ...]]],
@@ -292,21 +294,21 @@ def _say(
     taken_back: Sequence[Label] = (),
 ) -> None:
     """Call `act`, and keep its sentence or its error as the notice."""
-    decision, shared = known.decision, _sharing(taken_back, *known.moves.values())
+    decision, shared = context.decision, _sharing(taken_back, *context.moves.values())
     try:
         sentence, labels = act()
-        shared |= _sharing(labels, known.app.feedback.moved(decision.query, catalog=decision.catalog))
+        shared |= _sharing(labels, context.app.feedback.moved(decision.query, catalog=decision.catalog))
     except WayfareError as error:
         st.session_state[NOTICE] = Notice(place, decision, str(error), done=False)
         return
     st.session_state[NOTICE] = Notice(place, decision, sentence, labels, tuple(judged), shared)
-    known.changed()
+    context.changed()
 
 
 def _sharing(labels: Sequence[Label], *moves: Sequence[MovedBy]) -> frozenset[str]:
     """Returns the equal tools that these labels moved."""
     ids = {label.id for label in labels}
-    return frozenset(one.tool for some in moves for one in some if one.shared_from and one.move.id in ids)
+    return frozenset(cause.tool for causes in moves for cause in causes if cause.shared_from and cause.move.id in ids)
 
 
 def _asked(decision: Decision) -> tuple[str, str, str]:

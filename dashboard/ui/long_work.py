@@ -1,4 +1,4 @@
-"""Work in the background on a page: its progress with Stop, what ended it, a button that starts it again, and the preparation of a catalog."""
+"""Work in the background on a page: its progress with Stop, the reason of its end, a button that starts it again, and the preparation of a catalog."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ AT_ONCE = 5_000  # tools of a catalog: work that grows with them takes more than
 
 
 def work_first(key: str, work: Callable[[Job], object], *, title: str) -> None:
-    """Start the work if nothing is known of it, and draw how far it is, or a button that starts it again.
+    """Start the work unless it is known, and draw its progress, or a button that starts it again.
 
     A view calls it as long as the result is not there. `key` names the work and its input.
     """
@@ -31,8 +31,8 @@ def work_first(key: str, work: Callable[[Job], object], *, title: str) -> None:
     def words(job: Job) -> str:
         # texts without a vector are embedded first, which may take much longer than the work
         step = current_app().startup.step
-        before = f" {escaped(str(step))}" if step is not None and step.total else ""
-        return f"{escaped(job.title, 80)}: {share_of(job):.0%}{units.time_left(job.left_s)}.{before} You can leave this page meanwhile."
+        step_text = f" {escaped(str(step))}" if step is not None and step.total else ""
+        return f"{escaped(job.title, 80)}: {share_of(job):.0%}{units.time_left(job.left_s)}.{step_text} You can leave this page meanwhile."
 
     job = known_job(key)
     if job is None or job.result is not None:  # of an earlier state of the catalog
@@ -45,7 +45,7 @@ def work_first(key: str, work: Callable[[Job], object], *, title: str) -> None:
 
 
 def by_words_first(app: App, catalog: str) -> None:
-    """Begin to make the vectors of a catalog that has none, and draw how far they are while words alone decide. The page is drawn anew when
+    """Begin to make the vectors of a catalog without vectors, and draw the progress while words alone decide. The page is drawn anew when
     they are there. Draws nothing for a catalog that is ready, or soon is."""
     place = st.container()  # drawn in every run: charts below an element that comes and goes would be made anew
     job = app.readiness.soon(catalog, link=here())
@@ -55,17 +55,17 @@ def by_words_first(app: App, catalog: str) -> None:
     def told(_: Job) -> tuple[float, str]:
         embedding, step = app.catalogs.embedding(catalog), app.startup.step
         # before the first text the encoder is made or opened
-        before = f" {escaped(str(step))}" if step is not None and not embedding.of else ""
-        return embedding.share, f"{embedding}{before}"
+        step_text = f" {escaped(str(step))}" if step is not None and not embedding.of else ""
+        return embedding.share, f"{embedding}{step_text}"
 
     with place:
         if job.under_way:
             job_progress(job, told, stop="by-words.stop")
         else:
-            ended = (
+            words = (
                 f"By words alone, because the vectors are not there. {escaped(job.title, 80)}: {progress_words(job)}."
             )
-            _ended(ended, "by-words", lambda: app.background.forget(job))
+            _ended(words, "by-words", lambda: app.background.forget(job))
 
 
 def share_of(job: Job) -> float:
@@ -75,7 +75,7 @@ def share_of(job: Job) -> float:
 
 @st.fragment(run_every=0.5)
 def job_progress(job: Job, told: Callable[[Job], tuple[float, str]], *, stop: str = "") -> None:
-    """Draw the share and the words that a job is `told` by until it ends; then the page is drawn anew. `stop` is the key of a button that
+    """Draw the share and the words of a job, by `told`, until it ends. Then the page is drawn anew. `stop` is the key of a button that
     stops it, "" for none."""
     if not job.under_way:
         st.rerun()
@@ -98,7 +98,7 @@ POLL_S = 0.2
 
 @dataclass(slots=True)
 class Preparation:
-    """The finished steps of a preparation, and the current one."""
+    """The finished steps of a preparation, and the current step."""
 
     finished: list[str] = field(default_factory=list[str])
     step: Step = BEGIN

@@ -41,7 +41,7 @@ from dashboard.ui.url_state import UrlState, variant_text
 
 DEFAULT_ROUTER = "ehrr"
 OWN, SAVED = "own", "saved:"  # knobs set by hand, and the beginning of the choice of a saved preset
-CHOSEN = "preset chosen"  # which of several with the same values
+CHOSEN = "preset chosen"  # the choice among presets with equal values
 
 
 def preset_choice(defaults: Parameters, prefix: str) -> None:
@@ -51,10 +51,14 @@ def preset_choice(defaults: Parameters, prefix: str) -> None:
         return
     saved = current_app().saved_presets.of(_router(prefix))
     parameters = read_knobs(defaults, prefix)
-    alike = {f"{SAVED}{name}": one for name, one in saved.items() if without_n(one.parameters) == without_n(parameters)}
+    alike = {
+        f"{SAVED}{name}": preset
+        for name, preset in saved.items()
+        if without_n(preset.parameters) == without_n(parameters)
+    }
     usual, chosen = preset_of(parameters), st.session_state.get(f"{prefix}:{CHOSEN}")
     current = chosen if chosen in {usual, *alike} else usual or next(iter(alike), OWN)
-    own = alike.get(current)
+    stored = alike.get(current)
     key = _key(prefix, current)
     st.session_state[key] = current
     with st.container(horizontal=True, gap="xxsmall", vertical_alignment="bottom", wrap=False):
@@ -63,12 +67,12 @@ def preset_choice(defaults: Parameters, prefix: str) -> None:
             format_func=_title, on_change=_apply, args=(defaults, prefix, key, current),
             **only("tune", help="A named set of parameters. A choice sets the knobs below."),
         )  # fmt: skip
-        _files(parameters, defaults, prefix, saved, own)
-    st.caption(escaped(PRESETS[current].sentence if current in PRESETS else own.note if own else "", 200))
+        _files(parameters, defaults, prefix, saved, stored)
+    st.caption(escaped(PRESETS[current].sentence if current in PRESETS else stored.note if stored else "", 200))
 
 
 def offered(kind: type[Parameters]) -> list[str]:
-    """Returns the shipped presets that change something of these parameters, after the default one."""
+    """Returns the shipped presets that change something of these parameters, after the default preset."""
     return [name for name in PRESETS if name == DEFAULT_PRESET or preset_values(kind, name).keys() - {"n"}]
 
 
@@ -79,17 +83,17 @@ def _title(choice: str) -> str:
 
 
 def without_n(parameters: Parameters) -> dict[str, Value]:
-    """Returns the values of a preset. The number of candidates is not one."""
+    """Returns all values but the number of candidates, which is no part of a preset."""
     return {name: value for name, value in parameters.values().items() if name != "n"}
 
 
-def _apply(defaults: Parameters, prefix: str, key: str, shown: str) -> None:
-    name = st.session_state.get(key, shown)  # a late message of the browser may come when the key is gone
-    if name == shown:
+def _apply(defaults: Parameters, prefix: str, key: str, current: str) -> None:
+    name = st.session_state.get(key, current)  # a late message of the browser may come when the key is gone
+    if name == current:
         return
     if name in PRESETS:
-        before = read_knobs(defaults, prefix).values()
-        values = applied(type(defaults), name, {"n": before["n"]} if "n" in before else {}).values()
+        previous = read_knobs(defaults, prefix).values()
+        values = applied(type(defaults), name, {"n": previous["n"]} if "n" in previous else {}).values()
     elif chosen := current_app().saved_presets.of(_router(prefix)).get(name.removeprefix(SAVED)):
         values = without_n(chosen.parameters)
     else:  # deleted meanwhile
@@ -98,37 +102,43 @@ def _apply(defaults: Parameters, prefix: str, key: str, shown: str) -> None:
 
 
 def _files(
-    parameters: Parameters, defaults: Parameters, prefix: str, saved: Mapping[str, PresetFile], own: PresetFile | None
+    parameters: Parameters,
+    defaults: Parameters,
+    prefix: str,
+    saved: Mapping[str, PresetFile],
+    stored: PresetFile | None,
 ) -> None:
     """A button that opens the saving, deleting, export and import of presets."""
     with st.container(key=f"preset-files:{prefix}", width="content"):  # its name is heard, not seen: page.css
-        opened = st.popover(
+        popover = st.popover(
             "Save preset", icon=":material/save:", key=f"{prefix}:files", on_change="rerun",
             help="Save these knobs under a name, or export or import a file", width="content",
         )  # fmt: skip
-    if not opened.open:
+    if not popover.open:
         return
-    router, fields = _router(prefix), f"{prefix}:file:{own.name if own else ''}"
-    with opened, errors_shown():
+    router, fields = _router(prefix), f"{prefix}:file:{stored.name if stored else ''}"
+    with popover, errors_shown():
         name = st.text_input(
-            "Name", own.name if own else "My preset", max_chars=LONGEST_NAME, key=f"{fields}:name"
+            "Name", stored.name if stored else "My preset", max_chars=LONGEST_NAME, key=f"{fields}:name"
         ).strip()
-        note = st.text_area("Note", own.note if own else "", max_chars=LONGEST_NOTE, key=f"{fields}:note", height=80)
-        preset, shipped = PresetFile(name, note, parameters), name in {one.title for one in PRESETS.values()}
+        note = st.text_area(
+            "Note", stored.note if stored else "", max_chars=LONGEST_NOTE, key=f"{fields}:note", height=80
+        )
+        preset, shipped = PresetFile(name, note, parameters), name in {entry.title for entry in PRESETS.values()}
         if st.button(
             "Replace" if name in saved else "Save", icon=":material/save:", key=f"{prefix}:save", type="primary", width="stretch",
             **only("tune", disabled=not name or shipped, help="Enter a name first." if not name else "A shipped preset has this name." if shipped else "In this console, for all its windows."),
         ):  # fmt: skip
             current_app().saved_presets.put(router, preset)
             _set(prefix, f"{SAVED}{name}", {})
-        if own and st.button(f"Delete {escaped(own.name, 40)}", icon=":material/delete:", key=f"{prefix}:delete", **only("tune"), width="stretch"):  # fmt: skip
-            current_app().saved_presets.delete(router, own.name)
+        if stored and st.button(f"Delete {escaped(stored.name, 40)}", icon=":material/delete:", key=f"{prefix}:delete", **only("tune"), width="stretch"):  # fmt: skip
+            current_app().saved_presets.delete(router, stored.name)
             st.rerun()
         st.download_button(
             "Export", to_toml(preset, router), f"{file_name(name, 'preset')}.toml",
             "application/toml", icon=":material/download:", on_click="ignore", key=f"{prefix}:export", width="stretch",
         )  # fmt: skip
-        upload = f"{prefix}:import:{st.session_state.get(f'{prefix}:imports', 0)}"  # another one after each file
+        upload = f"{prefix}:import:{st.session_state.get(f'{prefix}:imports', 0)}"  # a new field after each file
         st.file_uploader("Import", type="toml", key=upload, **only("tune"), on_change=_import, args=(defaults, prefix, router, upload), max_upload_size=1)  # fmt: skip
         if problem := st.session_state.get(f"{prefix}:import problem"):
             st.error(escaped(problem), icon=":material/error:")
@@ -203,7 +213,7 @@ def read_variant(app: App, text: str) -> Variant:
     router, *settings = text.split("~")
     pairs = {name: unquote(value) for name, _, value in (setting.partition("=") for setting in settings)}
     parameters = app.routing.parameters(router, pairs)
-    title = next(known.title for known in app.routing.routers() if known.id == router)
+    title = next(info.title for info in app.routing.routers() if info.id == router)
     return Variant(router, title, parameters)
 
 
@@ -213,22 +223,22 @@ def choose_variants(
     """Draw the choice of all routers and the pinned variants of a link. The router of a new question comes first and replaces the
     router of the previous question. The default choice is used if no part of a link can be used; for a large catalog it is without the
     routers that read every definition at their first decision."""
-    known = [router.id for router in app.routing.routers()]
+    routers = [router.id for router in app.routing.routers()]
     tools = next((info.tools for info in app.catalogs.infos() if info.name == catalog), 0)
-    usual = [name for name in FIRST_VARIANTS if name in known and (tools <= AT_ONCE or name not in READS_ALL)]
+    usual = [name for name in FIRST_VARIANTS if name in routers and (tools <= AT_ONCE or name not in READS_ALL)]
     values = {name: text for name, text in knobs.items() if name != "router"}
-    asked = variant_text(knobs.get("router", DEFAULT_ROUTER), values) if knobs else ""
-    first = [asked] if asked else []
-    wanted = linked["with"].split(",") if linked.get("with") else [*first, *(name for name in usual if name != asked)]
+    current = variant_text(knobs.get("router", DEFAULT_ROUTER), values) if knobs else ""
+    first = [current] if current else []
+    texts = linked["with"].split(",") if linked.get("with") else [*first, *(name for name in usual if name != current)]
     key = state.key("with")
-    before, st.session_state[ASKED_VARIANT] = st.session_state.get(ASKED_VARIANT, ""), asked
-    if asked != before:
-        others = [text for text in st.session_state.pop(key, wanted) if text not in {asked, before}]
-        wanted = [*first, *others] or usual
-    wanted = wanted[:MOST]
-    variants: dict[str, Variant] = {name: read_variant(app, name) for name in known}
+    previous, st.session_state[ASKED_VARIANT] = st.session_state.get(ASKED_VARIANT, ""), current
+    if current != previous:
+        others = [text for text in st.session_state.pop(key, texts) if text not in {current, previous}]
+        texts = [*first, *others] or usual
+    texts = texts[:MOST]
+    variants: dict[str, Variant] = {name: read_variant(app, name) for name in routers}
     faults: dict[str, None] = st.session_state.setdefault(f"{key}.faults", {})  # shown until the choice changes
-    for text in wanted:
+    for text in texts:
         try:
             variants.setdefault(text, read_variant(app, text))
         except WayfareError as error:
@@ -236,7 +246,7 @@ def choose_variants(
     for fault in faults:
         st.warning(f"A part of the link was not used: {escaped(fault)}", icon=":material/link_off:")
     if key not in st.session_state:
-        st.session_state[key] = [text for text in wanted if text in variants][:MOST] or usual
+        st.session_state[key] = [text for text in texts if text in variants][:MOST] or usual
     chosen: Sequence[str] = st.multiselect(
         "Routers to compare", list(variants), key=key, format_func=lambda text: variants[text].name, max_selections=MOST,
         placeholder="Choose two or more", on_change=faults.clear, help="“Compare with” above puts a preset beside the present state.",

@@ -1,4 +1,4 @@
-"""A question: its text, catalog, router and knobs, the same over every view that asks, and its decision."""
+"""A question: its text, catalog, router and knobs, shared by every view that asks, and its decision."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class QueryForm:
 def query_row(
     app: App, state: UrlState, linked: Mapping[str, str], first_catalog: str, *, measures: bool
 ) -> tuple[QueryForm, DeltaGenerator]:
-    """Draw the row. Returns its values and the place of its choices. A view that `measures` asks tasks: it keeps the text of the question."""
+    """Draw the row. Returns its values and the place of its choices. A view that `measures` asks tasks, and keeps the text of the question."""
     query, server_hint = linked.get("q", ""), linked.get("hint", "")
     if measures:
         row = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
@@ -92,7 +92,7 @@ def fill(values: Mapping[str, str]) -> None:
 
 
 def _text(state: UrlState, linked: Mapping[str, str], name: str) -> str:
-    """Returns the default of a text field. Gives a field without a text the linked one."""
+    """Returns the default of a text field. Gives a field without a text the linked text."""
     text = linked.get(name, "")
     if state.begins and len(text) <= LONGEST:  # the page host drops a longer default
         return text
@@ -102,16 +102,17 @@ def _text(state: UrlState, linked: Mapping[str, str], name: str) -> str:
 
 def _start(state: UrlState, name: str, options: Sequence[str], value: str, default: str) -> int:
     """Returns the place of the option to start with: `value`, else `default`, else the first. Gives a choice without a usable value that option."""
-    start = next((one for one in (value, default) if one in options), options[0])
+    start = next((option for option in (value, default) if option in options), options[0])
     if not state.begins and st.session_state.get(state.key(name)) not in options:
         st.session_state[state.key(name)] = start
     return options.index(start) if state.begins else 0
 
 
-def _warn_if_missing(kind: str, shown: str, options: Sequence[str], linked: Mapping[str, str]) -> None:
-    if (wanted := linked.get(kind, shown)) not in options:
+def _warn_if_missing(kind: str, current: str, options: Sequence[str], linked: Mapping[str, str]) -> None:
+    if (linked_value := linked.get(kind, current)) not in options:
         st.warning(
-            f"There is no {kind} {escaped(wanted, 80)}; this is {escaped(shown, 80)}.", icon=":material/link_off:"
+            f"There is no {kind} {escaped(linked_value, 80)}; this is {escaped(current, 80)}.",
+            icon=":material/link_off:",
         )
 
 
@@ -120,7 +121,7 @@ COLOURS = "ask:colours"
 
 @dataclass(frozen=True, slots=True)
 class Asks:
-    """What a view adds to the frame.
+    """The additions of a view to the frame.
 
     `of_answer` are its texts in the URL that belong to the answer. A turned knob redraws the fragments `redraws`, or the whole view if
     there are none, and asks the `lane` of its knobs meanwhile. A view that `measures` asks tasks in place of the question, to the depth
@@ -136,7 +137,7 @@ class Asks:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """The question of a view, and the state of the view in its address. `prefix` is that of the knobs in the session, `row` the place
+    """The question of a view, and the state of the view in its address. `prefix` is the prefix of the knobs in the session, `row` the place
     of the choices. `ignored` is the part of the setting that the view does not use."""
 
     app: App
@@ -156,7 +157,7 @@ class Question:
 
     @property
     def asked(self) -> Asked:
-        """What a router is asked, with the figures that the visitor supposes."""
+        """The request to a router, with the figures that the visitor supposes."""
         query = self.form
         return Asked(
             query.query, self.parameters, query.catalog, query.router, query.hint, supposed(query.catalog), network=chosen_network(),
@@ -165,12 +166,12 @@ class Question:
     def decide(self, *, at_once: bool = False) -> Decision:
         """Returns the decision, which is recorded unless figures are supposed or simulated. `at_once`: words decide while vectors are made.
         Raises WayfareError if the router fails."""
-        asked = self.asked
-        if asked.hypothetical:
-            return self.app.routing.preview(replace(asked, at_once=at_once))
+        request = self.asked
+        if request.hypothetical:
+            return self.app.routing.preview(replace(request, at_once=at_once))
         return self.app.routing.route(
-            asked.query, visitor=visitor(), catalog=asked.catalog, router=asked.router, parameters=asked.parameters,
-            server_hint=asked.hint, at_once=at_once,
+            request.query, visitor=visitor(), catalog=request.catalog, router=request.router, parameters=request.parameters,
+            server_hint=request.hint, at_once=at_once,
         )  # fmt: skip
 
     @property
@@ -184,15 +185,15 @@ class Question:
 
     @property
     def setting(self) -> dict[str, str]:
-        """What the question is decided with, as texts of a link: what differs from the defaults."""
+        """The settings of the question that differ from the defaults, as texts of a link."""
         return {name: text for name, text in self.texts.items() if name not in OF_WORDS}
 
 
 def winner_colours(asked: Asked) -> WinnerColours:
-    """Returns the colours of a question's winners, the same on every view while it is asked."""
+    """Returns the colours of a question's winners, equal on every view while it is asked."""
     text = (asked.catalog, asked.query, asked.hint)
-    known, colours = st.session_state.get(COLOURS, (None, None))
-    if colours is None or known != text:
+    previous, colours = st.session_state.get(COLOURS, (None, None))
+    if colours is None or previous != text:
         colours = WinnerColours()
         st.session_state[COLOURS] = text, colours
     return colours
@@ -201,10 +202,10 @@ def winner_colours(asked: Asked) -> WinnerColours:
 def strip_colours(asked: Asked, winner: str, strips: Mapping[str, Strip]) -> Mapping[str | None, str]:
     """Returns the colours of the winner and of all winners on the tracks of the knobs."""
     return winner_colours(asked).of(
-        [winner or None, *(one.winner for strip in strips.values() for one in strip.segments)]
+        [winner or None, *(segment.winner for strip in strips.values() for segment in strip.segments)]
     )
 
 
 def knob_prefix(router: str) -> str:
-    """Returns the prefix of a router's knobs in the session, the same on all views."""
+    """Returns the prefix of a router's knobs in the session, equal on all views."""
     return f"{SHARED}.knob.{router}"

@@ -1,4 +1,4 @@
-"""What a question is decided with beside its knobs: the network, and the supposed figures of What if. And the person who is signed in."""
+"""The conditions of a decision beside its knobs: the network, and the supposed figures of What if. And the person who is signed in."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ def supposed(catalog: str) -> tuple[Supposed, ...]:
 
 def suppose(catalog: str, one: Supposed) -> None:
     """Add a figure to the layer and replace an earlier value of it. For `on_click`."""
-    others = [known for known in supposed(catalog) if (known.tool, known.figure) != (one.tool, one.figure)]
+    others = [other for other in supposed(catalog) if (other.tool, other.figure) != (one.tool, one.figure)]
     st.session_state[LAYER] = {**_layers(), catalog: (*others, one)}
 
 
 def badge(catalog: str, tool: str | None = None) -> str:
     """Returns the Markdown badge `what if` if a figure of the catalog, or of this tool, is supposed, else ""."""
-    marked = any(tool in {None, one.tool} for one in supposed(catalog))
+    marked = any(tool in {None, figure.tool} for figure in supposed(catalog))
     return " :violet-badge[what if]" if marked else ""
 
 
@@ -48,11 +48,12 @@ def drop_layer() -> None:
 
 def layer_banner() -> None:
     """Lists the supposed figures with a button that drops them. Draws nothing without supposed figures."""
-    layers = [(catalog, one) for catalog, known in _layers().items() for one in known]
+    layers = [(catalog, figure) for catalog, figures in _layers().items() for figure in figures]
     if not layers:
         return
     words = [
-        f"{one.figure} {escaped(SHOWN[one.figure](one.value))} of **{escaped(one.tool, 60)}**" for _, one in layers[:4]
+        f"{figure.figure} {escaped(SHOWN[figure.figure](figure.value))} of **{escaped(figure.tool, 60)}**"
+        for _, figure in layers[:4]
     ]
     more = f" and {len(layers) - 4} more" if len(layers) > 4 else ""
     with st.container(horizontal=True, vertical_alignment="center", border=True, key="layer:banner"):
@@ -64,16 +65,16 @@ def layer_banner() -> None:
 
 
 def _layers() -> Layers:
-    found: Layers = st.session_state.get(LAYER, {})
-    return found
+    layers: Layers = st.session_state.get(LAYER, {})
+    return layers
 
 
 def signed_in_bar() -> None:
-    who = person()
-    if who.name:
-        shown = f"{escape(visible(who.name))} ({', '.join(who.roles)})"
+    user = person()
+    if user.name:
+        text = f"{escape(visible(user.name))} ({', '.join(user.roles)})"
         st.html(
-            f'<div class="wayfare-signed-in">{shown} is signed in · <a href="./sign-out" target="_self">Sign out</a></div>'
+            f'<div class="wayfare-signed-in">{text} is signed in · <a href="./sign-out" target="_self">Sign out</a></div>'
         )
 
 
@@ -83,8 +84,8 @@ KIND = "network"
 
 
 def chosen_network() -> NetworkMoment:
-    found = read_knobs(AS_MEASURED, NETWORK)
-    return found if isinstance(found, NetworkMoment) and found.simulated else AS_MEASURED
+    moment = read_knobs(AS_MEASURED, NETWORK)
+    return moment if isinstance(moment, NetworkMoment) and moment.simulated else AS_MEASURED
 
 
 def network_texts() -> dict[str, str]:
@@ -93,7 +94,7 @@ def network_texts() -> dict[str, str]:
 
 
 def start_network(app: App, linked: Mapping[str, str]) -> None:
-    """Take the network of a link. Warns about an unknown one, which is then as measured."""
+    """Take the network of a link. Warns about an unknown network, and takes the measured network for it."""
     problems = start_knobs(AS_MEASURED, linked, NETWORK)
     name = chosen_network().network
     if name not in (MEASURED, WITH_SIMULATED, *app.networks.names()):

@@ -18,7 +18,7 @@ from dashboard.ui.catalog_frames import matching
 from dashboard.ui.text import escaped
 
 ROW_PX, MOST_ROWS = 32, 15
-MOST_SENT = 1_000  # rows: more make a page slow to open, and nobody reads them
+MOST_SENT = 1_000  # rows; more rows make a page slow to open
 GIVEN = "the catalog's order"
 Rows = pd.DataFrame | Styler | Sequence[Mapping[str, Any]]
 
@@ -140,7 +140,7 @@ def page_of(
 ) -> NDArray[np.int64]:
     """Returns the rows that are sent to the browser: all of them, or a page of at most `MOST_SENT` that is chosen above the table.
 
-    `orders` are further orders than the given one, each with the keys of all rows of the catalog, smallest first. The page with the
+    `orders` are further orders than the catalog's order, each with the keys of all rows of the catalog, smallest first. The page with the
     row `chosen` is the first.
     """
     if len(rows) <= MOST_SENT:
@@ -152,8 +152,8 @@ def page_of(
             order = st.selectbox("Sort all rows by", [GIVEN, *orders], key=f"{key}.order", width=230)
         if orders and order != GIVEN:
             rows = rows[np.argsort(np.asarray(orders[order]())[rows], kind="stable")]
-        here = np.flatnonzero(rows == chosen)
-        first = int(here[0]) // MOST_SENT + 1 if len(here) else 1
+        places = np.flatnonzero(rows == chosen)
+        first = int(places[0]) // MOST_SENT + 1 if len(places) else 1
         page = st.number_input(f"Page of {pages:,}", 1, pages, first, key=f"{key}.page.{pages}", width=140)
         low, high = (page - 1) * MOST_SENT, min(page * MOST_SENT, len(rows))
         st.caption(f"Rows {low + 1:,} to {high:,} of {len(rows):,}. A click on a heading sorts these alone.")
@@ -196,8 +196,8 @@ def pick(
 ) -> str | None:
     """Draw a choice and return the chosen name, or None. `changed` is called after a choice, with `args`.
 
-    Up to `PLAIN` names are one list. Of more, the browser gets those of `first`, and the first `FOUND` that have the typed words.
-    `names` is a dictionary's keys or a set where it is long.
+    Up to `PLAIN` names are one list. Of more, the browser gets `first`, and the first `FOUND` names that have the typed words.
+    `names` is a dictionary's keys or a set if it is long.
     """
     if len(names) <= PLAIN:
         options = list(dict.fromkeys([*first, *names]))
@@ -207,19 +207,19 @@ def pick(
         )  # fmt: skip
     words = st.session_state.get(f"{key}:words", "")
     chosen: str = st.session_state.get(key) or ""
-    found, more = matches(names, words)
-    kept: list[str] = [chosen] if chosen in names else []
-    options: list[str] = list(dict.fromkeys([*kept, *(first if not words else ()), *found]))
-    picked: str | None = st.selectbox(
+    hits, more = matches(names, words)
+    current: list[str] = [chosen] if chosen in names else []
+    options: list[str] = list(dict.fromkeys([*current, *(first if not words else ()), *hits]))
+    choice: str | None = st.selectbox(
         label, options, index=None, key=key, format_func=show, placeholder=f"Enter words to search {len(names):,} names",
         accept_new_options=True, on_change=_chosen, args=(key, names, first, changed, args), **look,
     )  # fmt: skip
     if words:
-        said = f"{len(found):,}{' or more' if more else ''}" if found else "None"
+        count_text = f"{len(hits):,}{' or more' if more else ''}" if hits else "None"
         st.caption(
-            f"{said} of {len(names):,} names have “{escaped(words, 80)}”. Choose one in the list, or enter other words."
+            f"{count_text} of {len(names):,} names have “{escaped(words, 80)}”. Choose one in the list, or enter other words."
         )
-    return picked
+    return choice
 
 
 def matches(names: Collection[str], words: str) -> tuple[list[str], bool]:
@@ -228,13 +228,13 @@ def matches(names: Collection[str], words: str) -> tuple[list[str], bool]:
     >>> matches(["files::read", "mail::send"], "READ")
     (['files::read'], False)
     """
-    found: list[str] = []
+    hits: list[str] = []
     for name in names:
         if matching([name], words)[0]:
-            if len(found) == FOUND:
-                return found, True
-            found.append(name)
-    return found, False
+            if len(hits) == FOUND:
+                return hits, True
+            hits.append(name)
+    return hits, False
 
 
 def _chosen(
@@ -244,9 +244,9 @@ def _chosen(
     value: str | None = st.session_state[key]
     st.session_state[f"{key}:words"] = ""
     if value is not None and value not in names and value not in first:
-        found, more = matches(names, value)
-        st.session_state[f"{key}:words"] = value if len(found) != 1 or more else ""
-        value = st.session_state[key] = found[0] if len(found) == 1 else None
+        hits, more = matches(names, value)
+        st.session_state[f"{key}:words"] = value if len(hits) != 1 or more else ""
+        value = st.session_state[key] = hits[0] if len(hits) == 1 else None
         if value is None:
             return
     if changed is not None:

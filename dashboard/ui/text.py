@@ -34,8 +34,8 @@ def escaped(text: str, limit: int = 400) -> str:
     >>> escaped("**bold** <b> :red[x] $a$")
     '\\*\\*bold\\*\\* \\<b\\> \\:red\\[x\\] \\$a\\$'
     """
-    parted = _READ_ANYWAY.sub(lambda found: f"\u2060{found[0][0]}\u2060{found[0][1:]}", one_line(text, limit))
-    return _SPECIAL.sub(r"\\\1", parted)
+    marked = _READ_ANYWAY.sub(lambda match: f"\u2060{match[0][0]}\u2060{match[0][1:]}", one_line(text, limit))
+    return _SPECIAL.sub(r"\\\1", marked)
 
 
 def counted(number: int, thing: str) -> str:
@@ -137,7 +137,7 @@ def outcome_colour(words: str) -> str:
 
 
 def origin_words(origin: str) -> str:
-    """Returns the origin of a call or decision, or "another" for an unknown one, which may be a stranger's text.
+    """Returns the origin of a call or decision, or "another" for an unknown origin, which may be a stranger's text.
 
     >>> origin_words("cli"), origin_words("**x**")
     ('cli', 'another')

@@ -43,7 +43,7 @@ COLUMNS = (  # by place, because the heading has two rows
 
 
 def meter_table(names: Sequence[str], meters: Sequence[TokenMeter], turns: int, *, key: str) -> None:
-    """A row for each decision, and one for every definition in every turn."""
+    """Draws a row for each decision, and a row for every definition in every turn."""
     import pandas as pd
 
     counted, projected = "counted, one turn", f"projected, {turns:,} turn{'s' * (turns > 1)}"
@@ -62,21 +62,21 @@ def notes_below(meter: TokenMeter) -> None:
     with st.container(horizontal=True, gap="small"):
         st.badge("counted", icon=":material/tag:", color="green", help=COUNTED_HELP)
         st.badge("projected", icon=":material/trending_up:", color="orange", help=PROJECTED_HELP)
-    found = meter.projected
+    projection = meter.projected
     notes = []
-    if found.cached_catalog_usd is not None:
+    if projection.cached_catalog_usd is not None:
         notes.append(
-            f"If the provider caches all definitions as a prefix, they cost {escaped(units.price(found.cached_catalog_usd))}."
+            f"If the provider caches all definitions as a prefix, they cost {escaped(units.price(projection.cached_catalog_usd))}."
         )
-    if found.tools_to_breaking is not None:
-        sent = f"sent in each of {found.turns:,} turns" if found.turns > 1 else "sent once"
-        known = meter.counted.tools
-        some = (
-            f"{found.tools_to_breaking:,} of these {known:,} tools"
-            if found.tools_to_breaking <= known
-            else f"{found.tools_to_breaking:,} tools as long as these {known:,}"
+    if projection.tools_to_breaking is not None:
+        when = f"sent in each of {projection.turns:,} turns" if projection.turns > 1 else "sent once"
+        tool_count = meter.counted.tools
+        tools = (
+            f"{projection.tools_to_breaking:,} of these {tool_count:,} tools"
+            if projection.tools_to_breaking <= tool_count
+            else f"{projection.tools_to_breaking:,} tools as long as these {tool_count:,}"
         )
-        notes.append(f"The definitions of {some}, {sent}, leave utilisation at {BREAKING_POINT}.")
+        notes.append(f"The definitions of {tools}, {when}, leave utilisation at {BREAKING_POINT}.")
     st.caption(" ".join(notes))
 
 
@@ -91,9 +91,9 @@ def breaking(turns: int | None) -> str:
     return "no turn" if turns == 0 else f"{turns:,} turn{'s' * (turns > 1)}"
 
 
-def _course(of: Course) -> tuple[int, float, str, str]:
-    price = "–" if of.usd is None else units.price(of.usd)
-    return of.tokens, of.utilisation, breaking(of.turns_to_breaking), price
+def _course(course: Course) -> tuple[int, float, str, str]:
+    price = "–" if course.usd is None else units.price(course.usd)
+    return course.tokens, course.utilisation, breaking(course.turns_to_breaking), price
 
 
 TURNS, TASK, MODEL = "meter_turns", "meter_task", "meter_model"  # in the session and in the URL
@@ -121,7 +121,7 @@ class Assumed:
 
 
 def start_meter(state: UrlState, linked: Mapping[str, str]) -> None:
-    """Give fields without a value those of a link. Warns about texts that cannot be used."""
+    """Give fields without a value the values of a link. Warns about texts that cannot be used."""
     plain = Assumed()
     model = linked.get(MODEL, plain.model)
     if model in {NO_MODEL, plain.model} or model in priced_models():

@@ -14,7 +14,7 @@ CHANGED = "url:changed"  # the question was changed without its widgets
 QUESTION = "url:question"  # sub-task, hint, catalog, router and knobs as texts
 
 KEPT, SEEN = ":kept", ":seen"
-SHARED = "ask"  # the session keys of a question are the same for every view of it
+SHARED = "ask"  # every view of a question uses these session keys
 OF_WORDS = ("q", "hint")
 ASKED = (*OF_WORDS, "catalog", "network", "at_s")  # the texts of a question but for its router and knobs
 OF_QUESTION = ("q", "hint", "catalog", "router", "knob", "network")
@@ -22,8 +22,8 @@ OF_QUESTION = ("q", "hint", "catalog", "router", "knob", "network")
 
 def ask_with(setting: Mapping[str, str]) -> None:
     """Let the question of all views have this setting, beside its sub-task and hint. Takes effect in the next run of the page."""
-    asked = st.session_state.get(QUESTION, {})
-    st.session_state[QUESTION] = {**setting, **{name: asked[name] for name in OF_WORDS if name in asked}}
+    question = st.session_state.get(QUESTION, {})
+    st.session_state[QUESTION] = {**setting, **{name: question[name] for name in OF_WORDS if name in question}}
     st.session_state[CHANGED] = True
     words = {f"{SHARED}.{name}" for name in OF_WORDS}
     for key in map(str, list(st.session_state)):
@@ -44,10 +44,10 @@ def variant_text(router: str, changed: Mapping[str, object]) -> str:
 
 def pages_state() -> dict[str, dict[str, str]]:
     """Returns the texts of the link of each visited page."""
-    found: dict[str, dict[str, str]] = {
+    pages: dict[str, dict[str, str]] = {
         str(key).removesuffix(KEPT): dict(texts) for key, texts in st.session_state.items() if str(key).endswith(KEPT)
     }
-    return {page: texts for page, texts in sorted(found.items()) if texts}
+    return {page: texts for page, texts in sorted(pages.items()) if texts}
 
 
 def restore_pages(pages: Mapping[str, Mapping[str, str]]) -> None:
@@ -88,26 +88,26 @@ class UrlState:
         return QUESTION not in st.session_state
 
     def begin(self) -> dict[str, str]:
-        """Returns the texts of the URL if it was changed from outside, else those of the last run.
+        """Returns the texts of the URL if it was changed from outside, else the texts of the last run.
 
-        While a page stays open only Back and Forward change its URL: a press on a busy machine comes with the URL before the last one.
+        While a page stays open, only Back and Forward change its URL. A press on a busy machine comes with the URL before the last.
         Back to another page comes with the query of the page just left. It is ignored here.
         """
-        arrived = dict(st.query_params.items())
-        writer, written = st.session_state.get(LAST_WRITTEN, ("", {}))
-        same = arrived == written
-        if not same and (moved_in_history() if writer == self._page else arrived):
-            self._take(arrived)
+        url_texts = dict(st.query_params.items())
+        writer, last_texts = st.session_state.get(LAST_WRITTEN, ("", {}))
+        same = url_texts == last_texts
+        if not same and (moved_in_history() if writer == self._page else url_texts):
+            self._take(url_texts)
             if self._asks:
                 _forget(SHARED)
                 st.session_state.pop(f"{self._page}{SEEN}", None)
-            st.session_state[LAST_WRITTEN] = (self._page, arrived)
+            st.session_state[LAST_WRITTEN] = (self._page, url_texts)
         elif self._asks and (st.session_state.pop(CHANGED, False) or writer != self._page):
             self._follow(here=writer == self._page)
         return dict(self._texts)
 
     def end(self, values: Mapping[str, str], question: Mapping[str, str] | None = None) -> None:
-        """Store these texts, and put the ones that are not empty into the URL. `question` goes to the other pages."""
+        """Store these texts, and put the texts that are not empty into the URL. `question` goes to the other pages."""
         texts = _without_empty(values)
         self._texts.clear()
         self._texts.update(texts)
@@ -115,22 +115,22 @@ class UrlState:
             st.session_state[QUESTION] = _without_empty(question)
         if self._asks:
             st.session_state[f"{self._page}{SEEN}"] = self.question
-        written = st.session_state.get(LAST_WRITTEN, ("", texts))[1]
+        last_texts = st.session_state.get(LAST_WRITTEN, ("", texts))[1]
         if (
-            dict(st.query_params.items()) != texts or written != texts
-        ):  # the browser's URL may be older than the last one that was sent
+            dict(st.query_params.items()) != texts or last_texts != texts
+        ):  # the browser's URL may be older than the last URL that was sent
             st.query_params.from_dict(texts)
         st.session_state[LAST_WRITTEN] = (self._page, texts)
 
     def follow(self, question: Mapping[str, str], *, here: bool = False) -> dict[str, str]:
         """Returns the texts with this question. Drops the texts `of_answer` if the page last saw another question. If it was changed
         `here`, on this page, another catalog drops them."""
-        seen = st.session_state.get(f"{self._page}{SEEN}")
-        if seen is not None and _without_empty(question) != seen:
-            stays = here and seen.get("catalog") == question.get("catalog")
-            gone = {*seen, *(() if stays else self._of_answer)}
-            own = {name: text for name, text in self._texts.items() if name not in gone}
-            self._take({**own, **_without_empty(question)})
+        previous = st.session_state.get(f"{self._page}{SEEN}")
+        if previous is not None and _without_empty(question) != previous:
+            stays = here and previous.get("catalog") == question.get("catalog")
+            dropped = {*previous, *(() if stays else self._of_answer)}
+            rest = {name: text for name, text in self._texts.items() if name not in dropped}
+            self._take({**rest, **_without_empty(question)})
         return dict(self._texts)
 
     def _follow(self, *, here: bool) -> None:
@@ -161,8 +161,8 @@ def select(
     """Draw a choice. It begins with the session's value, else the link's, else `start`, else the first option."""
     key = state.key(name)
     if st.session_state.get(key) not in options:
-        wanted = linked.get(name, start)
-        st.session_state[key] = wanted if wanted in options else start if start in options else options[0]
+        linked_value = linked.get(name, start)
+        st.session_state[key] = linked_value if linked_value in options else start if start in options else options[0]
     return where.selectbox(label, options, key=key, format_func=show, width=width, help=note)
 
 
@@ -175,8 +175,8 @@ def segments(
     show: Callable[[str], str] = str,
 ) -> str:
     """Draw a choice as a row of buttons. It begins with the session's value, else the link's, else the first option."""
-    key, wanted = state.key(name), linked.get(name, "")
-    st.session_state.setdefault(key, wanted if wanted in options else options[0])
+    key, linked_value = state.key(name), linked.get(name, "")
+    st.session_state.setdefault(key, linked_value if linked_value in options else options[0])
     chosen = st.segmented_control(
         label, options, key=key, format_func=show, required=True, label_visibility="collapsed"
     )
@@ -206,5 +206,5 @@ def page_of(name: str) -> StreamlitPage:
 
 
 def open_page(name: str, **query: str) -> None:
-    st.session_state.pop(LAST_WRITTEN, None)  # the query may equal the one of this page; it is a link nevertheless
+    st.session_state.pop(LAST_WRITTEN, None)  # the query may equal this page's query; it is a link nevertheless
     st.switch_page(page_of(name), query_params=query)

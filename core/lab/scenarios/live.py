@@ -1,11 +1,11 @@
 """NetMCP's live mode: the tool that a router chooses is called over MCP, with the world's network injected.
 
-Pool, limits and connections are those of every other call. A virtual server does not wait for its tool's time, so that the
-measured time is the network's:
+Pool, limits and connections are the usual ones. A virtual server does not wait for its tool's time, so the measured time is
+the network's:
 
     network = measured time of the call alone, without connecting; at least 1000 ms without an answer (an outage)
 
-A crash that a virtual server plays by the catalog's figures is the tool's failure, as in the simulation, and no outage.
+A crash that a virtual server draws from the catalog's figures is a failure of the tool, as in the simulation, not an outage.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ ORIGIN = "scenario"
 
 
 class LiveCalls:
-    """The `Call` of a live scenario: one router's, with its own connections. A context manager; leaving it ends them.
+    """The `Call` of a live scenario for one router, with its own connections. A context manager; leaving it ends the connections.
 
     Virtual servers start from files in `virtual_folder`. `limit_s` bounds a call. Between two calls the pool's clock moves on by one
     step of the network, without waiting. A call without `leave` is simulated. Each outcome goes to `record`. Setting `cancel` ends
@@ -69,16 +69,18 @@ class LiveCalls:
 
     def __call__(self, world: World, step: int, server: int, tool: int, payment_usd: float) -> CallResult:
         catalog = world.context.catalog
-        of_server, called = catalog.servers[server], catalog.tools[tool]
+        catalog_server, catalog_tool = catalog.servers[server], catalog.tools[tool]
         self._injection.at = world.lead_in + step
         self._passed_s += world.traces.step_s
-        call = ToolCall(of_server.name, called.name, example_arguments(called), self._limit_s, catalog.name)
-        settle = self._leave(call, ORIGIN) if may_be_called(of_server, called) else None
+        call = ToolCall(
+            catalog_server.name, catalog_tool.name, example_arguments(catalog_tool), self._limit_s, catalog.name
+        )
+        settle = self._leave(call, ORIGIN) if may_be_called(catalog_server, catalog_tool) else None
         simulated = settle is None
-        connection = self._virtual(of_server) if simulated else of_server.connection
+        connection = self._virtual(catalog_server) if simulated else catalog_server.connection
         kind: OutcomeKind | None = None
         try:
-            outcome = self._caller.call(call, called, connection, cancel=self._cancel)
+            outcome = self._caller.call(call, catalog_tool, connection, cancel=self._cancel)
             kind = None if outcome.injected else outcome.kind
         finally:
             if settle is not None:
@@ -116,8 +118,8 @@ class LiveCalls:
 
 
 def may_be_called(server: Server, tool: Tool) -> bool:
-    """Whether the server itself is called: it is not virtual, and the tool only reads, because its arguments are made up. A virtual
-    server simulates all other calls.
+    """Whether the server itself is called. It must not be virtual, and the tool must only read, because its arguments are made up. A
+    virtual server simulates all other calls.
 
     >>> may_be_called(Server("a", connection=Connection("stdio", command="a")), Tool("a", "t"))
     False
@@ -126,7 +128,7 @@ def may_be_called(server: Server, tool: Tool) -> bool:
 
 
 def example_arguments(tool: Tool) -> dict[str, Any]:
-    """Arguments that the tool's schema admits, always the same: one of its examples, or made up. Empty if the schema admits nothing.
+    """Fixed arguments that the tool's schema admits, an example or made up. Empty if the schema admits nothing.
 
     >>> example_arguments(Tool("a", "t", input_schema={"properties": {"n": {"type": "integer", "enum": [7]}}, "required": ["n"]}))
     {'n': 7}

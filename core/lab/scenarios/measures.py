@@ -3,8 +3,8 @@
     SSR = share of queries that went to a server with a right tool              EE = mean expertise of the chosen servers
     AL  = mean network latency of the calls, ms     SL = mean time of a selection, ms     FR = share of calls at >= 1000 ms
 
-The expertise of a server is one figure for a whole scenario, whatever s and t are: in Tables II and III EE / SSR is constant. Two of
-the paper's servers have together more than 1, so that it is no share of one softmax (5). The paper prints no formula; ours:
+The expertise of a server is one figure for a whole scenario, for all s and t, because EE / SSR is constant in Tables II and III. Two of
+the paper's servers have together more than 1, so it is not a share of one softmax (5). The paper prints no formula. Ours is:
 
     E_i = mean over queries of [BM25 of the server's best right tool / BM25 of the best tool]     0 for a query without a right tool
 """
@@ -55,7 +55,7 @@ SETTINGS = (Setting(3, 6), Setting(4, 8), Setting(5, 10), Setting(6, 12))
 class ScenarioRun:
     """One router under one setting. Columns are by step, (N,): rows of servers and tools (-1 without one), s, USD.
 
-    `price_usd` is NaN for a call without a price, `cost_usd` the sum of the other prices, `utility` the mean of the chosen tools, None without utilities. `injected` (N,)
+    `price_usd` is NaN for a call without a price, `cost_usd` the sum of the other prices, `utility` the mean of the chosen tools, None without any. `injected` (N,)
     is the fault that the network gave each call of a live run.
     """
 
@@ -101,7 +101,7 @@ def measured(
     world: World, router: str, setting: Setting, parameters: dict[str, Value], steps: Iterable[Step]
 ) -> ScenarioRun:
     judge = Judge(world)
-    rows: list[tuple[Any, ...]] = []  # a decision holds every tool, so that only what is needed of a step is kept
+    rows: list[tuple[Any, ...]] = []  # only the needed part of a step, because a decision holds every tool
     right, skill, select_ms = 0, 0.0, 0.0
     utilities: list[float] = []
     for step in steps:
@@ -114,7 +114,7 @@ def measured(
             if step.decision.economic:
                 utilities.append(float(step.decision.tools.utility[step.tool]))
     count = max(1, len(rows))
-    at, task, server, tool, network, price, fine, injected = zip(*rows, strict=True) if rows else ((),) * 8
+    positions, task, server, tool, network, price, fine, injected = zip(*rows, strict=True) if rows else ((),) * 8
     network_s = np.array(network, dtype=np.float64)
     called_s = network_s[~np.isnan(network_s)]
     return ScenarioRun(
@@ -128,7 +128,7 @@ def measured(
         fr=float(np.mean(called_s >= OUTAGE_S)) if len(called_s) else 0.0,
         cost_usd=float(np.nansum(np.array(price, dtype=np.float64))),
         utility=statistics.fmean(utilities) if utilities else None,
-        at=np.array(at, dtype=np.int64),
+        at=np.array(positions, dtype=np.int64),
         task=np.array(task, dtype=np.int64),
         server=np.array(server, dtype=np.int64),
         tool=np.array(tool, dtype=np.int64),
@@ -145,9 +145,9 @@ class Judge:
     def __init__(self, world: World) -> None:
         self._world = world
         self._right: dict[int, frozenset[int]] = {}
-        asked = sorted(set(world.order.tolist()))
-        found = [self._skill(task) for task in asked]
-        self.expertise: Floats = np.mean(found, axis=0) if found else np.zeros(len(world.context.server_names))
+        task_rows = sorted(set(world.order.tolist()))
+        skills = [self._skill(task) for task in task_rows]
+        self.expertise: Floats = np.mean(skills, axis=0) if skills else np.zeros(len(world.context.server_names))
 
     def right(self, task: int) -> frozenset[int]:
         if task not in self._right:
@@ -157,10 +157,10 @@ class Judge:
         return self._right[task]
 
     def _skill(self, task: int) -> Floats:
-        context, asked = self._world.context, self._world.tasks[task]
-        text, planner = self._world.text(asked), self._world.planners["rules"]
+        context, asked_task = self._world.context, self._world.tasks[task]
+        text, planner = self._world.text(asked_task), self._world.planners["rules"]
         scores = Query(text, "", context.matcher, planner).bm25("tools", planner.predict_tool(text))
-        right = np.isin(context.tool_ids, asked.relevant)
+        right = np.isin(context.tool_ids, asked_task.relevant)
         skill = np.zeros(len(context.server_names))
         np.maximum.at(skill, context.tool_server[right], scores[right])
         return skill / max(scores.max(initial=0.0), np.finfo(float).tiny)
@@ -174,8 +174,8 @@ def parameters_under(setting: Setting, knobs: Sequence[str]) -> dict[str, int]:
 
 
 # Rankings over time: the best candidates of each step, and the score of each server that changes
-# EHRR and its like have a chance that a call succeeds, (1 - pfail) r~, which statistics change. SONAR has the network score N of
-# NetMCP (7), which latencies change. A router with neither has no such score.
+# EHRR and similar routers have a chance that a call succeeds, (1 - pfail) r~, which statistics change. SONAR has the network score N of
+# NetMCP (7), which latencies change. Other routers have no such score.
 
 BEST = 3
 CHANCE = "chance that a call succeeds, (1 - pfail) · r~"
@@ -184,9 +184,9 @@ NETWORK = "network score N"
 
 @dataclass(frozen=True, slots=True)
 class RankingHistory:
-    """N steps: rows of the best tools (N, 3), -1 for missing ones, and their scores, NaN for missing ones.
+    """N steps: rows of the best tools (N, 3), -1 for missing tools, and their scores, NaN for missing tools.
 
-    `score` names what ranks tools, `server_score` the servers' scores (N, S) in `server_scores`; "" and None if the router reads no
+    `score` names the score of tools, `server_score` the servers' scores (N, S) in `server_scores`; "" and None if the router reads no
     state of servers.
     """
 
@@ -256,7 +256,7 @@ class Curve:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A router chooses another server for a sub-task than before, and why in a sentence. `time_s` counts from the start."""
+    """A router chooses another server for a sub-task than before. `why` is a sentence. `time_s` counts from the start."""
 
     router: str
     step: int
@@ -268,7 +268,7 @@ class Change:
 
 
 def curves(traces: Traces, states: Mapping[str, Sequence[State]], servers: Sequence[str] = ()) -> tuple[Curve, ...]:
-    """The curves of the named servers, of all without names."""
+    """The curves of the named servers, or of all servers without names."""
     time_s = np.arange(traces.steps, dtype=np.float64) * traces.step_s
     return tuple(
         Curve(name, tuple(s.title for s in states[name]), time_s, traces.latency_s[row], _spans(traces, row))
@@ -278,30 +278,32 @@ def curves(traces: Traces, states: Mapping[str, Sequence[State]], servers: Seque
 
 
 def changes(world: World, run: ScenarioRun) -> tuple[Change, ...]:
-    """When the router chose another server for a sub-task than before, in order of time."""
+    """The times when the router chose another server for a sub-task than before, in order."""
     names = world.context.server_names
     last: dict[int, int] = {}
     failed: set[int] = set()
-    found: list[Change] = []
+    result: list[Change] = []
     rows = zip(map(int, run.at), map(int, run.task), map(int, run.server), map(bool, run.ok), strict=True)
-    for step, (at, task, server, ok) in enumerate(rows):
-        before = last.get(task, server)
-        if server != before and min(server, before) >= 0:
-            why = _why(world, before, server, at, before in failed)
-            found.append(Change(run.router, step, at * world.traces.step_s, task, names[before], names[server], why))
+    for step, (position, task, server, ok) in enumerate(rows):
+        previous = last.get(task, server)
+        if server != previous and min(server, previous) >= 0:
+            why = _why(world, previous, server, position, previous in failed)
+            result.append(
+                Change(run.router, step, position * world.traces.step_s, task, names[previous], names[server], why)
+            )
         last[task] = server
         (failed.discard if ok else failed.add)(server)
-    return tuple(found)
+    return tuple(result)
 
 
-def _why(world: World, left: int, chosen: int, at: int, failed: bool) -> str:
+def _why(world: World, old: int, new: int, position: int, failed: bool) -> str:
     names = world.context.server_names
-    then, now = (float(world.traces.latency_s[row, at]) for row in (left, chosen))
-    if then >= OUTAGE_S:
-        return f"{names[left]} is down."
+    old_s, new_s = (float(world.traces.latency_s[row, position]) for row in (old, new))
+    if old_s >= OUTAGE_S:
+        return f"{names[old]} is down."
     if failed:
-        return f"The last call to {names[left]} failed."
-    return f"{names[left]} is at {units.seconds(then)}, {names[chosen]} at {units.seconds(now)}."
+        return f"The last call to {names[old]} failed."
+    return f"{names[old]} is at {units.seconds(old_s)}, {names[new]} at {units.seconds(new_s)}."
 
 
 def _spans(traces: Traces, row: int) -> tuple[tuple[float, float], ...]:

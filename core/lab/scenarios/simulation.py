@@ -7,7 +7,7 @@ gives a function that makes the call and returns its measurements.
     latency >= 1000 ms: an outage, y = 0, fail = 1      else a crash with pfail, else success with r, else the tool's own error
     call time = the tool's declared time + network latency, connection time = the server's declared one + network latency
 
-Before the first step every server is watched for `lead_in` steps, so that SONAR's history and EHRR's statistics (8) start equal.
+Before the first step every server is watched for `lead_in` steps, so SONAR's history and EHRR's statistics (8) start equal.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ from core.routers.context import Match, RoutingContext
 from core.routers.parameters import LearningParameters, MatchingParameters
 from core.routers.projection import StatisticsProjection, known
 
-# Caches of what follows from the text alone: similarities, BM25 scores and a planner's replies
-# They keep the time of each computation, so that a decision's time is the one without a cache.
+# Caches of values that depend on the text alone: similarities, BM25 scores and a planner's replies
+# They keep the time of each computation, so a decision's time is its time without a cache.
 
 T = TypeVar("T")
 
@@ -55,14 +55,14 @@ class LookupCache:
         self._values: dict[Hashable, tuple[Any, float]] = {}
 
     def __call__(self, key: Hashable, work: Callable[[], T]) -> T:
-        cached = self._values.get(key)
-        if cached is None:
-            started = self._clock()
+        entry = self._values.get(key)
+        if entry is None:
+            start = self._clock()
             value = work()
-            self._values[key] = value, (self._clock() - started) * 1e3
+            self._values[key] = value, (self._clock() - start) * 1e3
             return value
-        self.saved_ms += cached[1]
-        return cached[0]
+        self.saved_ms += entry[1]
+        return entry[0]
 
 
 @dataclass(eq=False)
@@ -78,30 +78,30 @@ class Cached:
         if not callable(method):
             return method
 
-        def cached(*given: Any, **named: Any) -> Any:
-            key = (attribute, self.name, *map(_key, given), tuple(named.items()))
-            return self.cache(key, lambda: method(*given, **named))
+        def cached(*arguments: Any, **keywords: Any) -> Any:
+            key = (attribute, self.name, *map(_key, arguments), tuple(keywords.items()))
+            return self.cache(key, lambda: method(*arguments, **keywords))
 
         return cached
 
 
-def _key(given: Any) -> Hashable:
-    """What stands for an argument in the key of a cache: lists and arrays have no hash."""
-    if isinstance(given, np.ndarray):
-        return given.tobytes()  # pyright: ignore[reportUnknownMemberType,reportUnknownVariableType]
-    return tuple(cast("list[Any]", given)) if isinstance(given, list) else given
+def _key(argument: Any) -> Hashable:
+    """An argument as a part of a cache key. Lists and arrays have no hash."""
+    if isinstance(argument, np.ndarray):
+        return argument.tobytes()  # pyright: ignore[reportUnknownMemberType,reportUnknownVariableType]
+    return tuple(cast("list[Any]", argument)) if isinstance(argument, list) else argument
 
 
 class CachedMatcher(Cached):
-    """A matcher with a cache. Embeddings have entries of their own: a text that several routers use is embedded once."""
+    """A matcher with a cache. Embeddings have their own entries, so a text of several routers is embedded once."""
 
     def match(self, query: str, server_hint: str, parameters: MatchingParameters) -> Match:
         for text in (query, server_hint):
             if text:
                 self.embed(text)
         key = ("match", query, server_hint, parameters)
-        found = self.cache(key, lambda: self.of.match(query, server_hint, parameters))
-        return Match(found.servers, found.tools)
+        match = self.cache(key, lambda: self.of.match(query, server_hint, parameters))
+        return Match(match.servers, match.tools)
 
     def fit(self, text: str, hint: str) -> tuple[Fit, float]:
         self.embed(asked_text(text, hint))
@@ -111,7 +111,7 @@ class CachedMatcher(Cached):
 
 @dataclass(eq=False)
 class CachedPlanner(Cached):
-    """A planner with a cache. A given `predicted` replaces tool prediction."""
+    """A planner with a cache. `predicted` replaces tool prediction unless empty."""
 
     predicted: str = ""
 
@@ -150,8 +150,8 @@ class Step:
 class World:
     """The common world of a scenario's routers: a catalog's routing context, the traces, the queries in order, random draws.
 
-    `order` (N,) are positions of tasks. `draws` (N, 2) are uniform numbers, the same for every router. `conditions` identify the
-    world in the store.
+    `order` (N,) are positions of tasks. `draws` (N, 2) are uniform numbers for all routers. `conditions` identify the world
+    in the store.
     """
 
     context: RoutingContext
@@ -178,7 +178,7 @@ class World:
         predicted: str = "",
         raw_questions: bool = False,
     ) -> World:
-        """The world of one seed, with as many steps as the traces have after the lead-in. Every task comes once before any repeats."""
+        """The world of one seed, with as many steps as the traces have after the lead-in. Every task comes once before a task repeats."""
         steps = max(0, traces.steps - lead_in)
         rng = np.random.default_rng([seed, 2])
         rounds = -(-steps // max(1, len(tasks)))
@@ -200,7 +200,7 @@ class World:
         )
 
     def text(self, task: Task) -> str:
-        """The query: the sub-task that a model writes, or the question as a person asked it."""
+        """The query: the model's sub-task, or the person's question."""
         return (task.question if self.raw_questions else "") or task.subtask
 
 
@@ -227,9 +227,9 @@ def walk(world: World, router: str, parameters: Parameters, call: Call | None = 
         view.at = world.lead_in + step
         if projection is not None:
             context = replace(context, statistics=projection.snapshot(_time_of(view.at, traces)))
-        saved = world.cache.saved_ms
+        saved_ms = world.cache.saved_ms
         decision = decider.route(world.text(task), context, parameters, server_hint=task.server_hint)
-        select_ms = decision.timings_ms["total"] + world.cache.saved_ms - saved
+        select_ms = decision.timings_ms["total"] + world.cache.saved_ms - saved_ms
         if not decision.candidates:
             yield Step(view.at, task_row, decision, -1, -1, None, np.nan, 0.0, select_ms)
             continue
@@ -247,14 +247,14 @@ def walk(world: World, router: str, parameters: Parameters, call: Call | None = 
 
 
 def _projection(world: World, parameters: Parameters) -> StatisticsProjection | None:
-    """The statistics of a router that learns, with the lead-in folded."""
+    """The statistics of a learning router, with the lead-in folded."""
     if not isinstance(parameters, LearningParameters):
         return None
     projection = StatisticsProjection(world.context.catalog, priors=parameters.priors(), rates=parameters.rates())
-    for at in range(world.lead_in):
-        for server, network_s in enumerate(world.traces.latency_s[:, at].tolist()):
+    for position in range(world.lead_in):
+        for server, network_s in enumerate(world.traces.latency_s[:, position].tolist()):
             kind = OutcomeKind.TIMEOUT if network_s >= OUTAGE_S else OutcomeKind.OK
-            projection.observe(_event(world, server, None, CallResult(kind, network_s), at))
+            projection.observe(_event(world, server, None, CallResult(kind, network_s), position))
     return projection
 
 
@@ -271,24 +271,24 @@ def drawn(world: World, step: int, server: int, tool: int) -> CallResult:
     return CallResult(OutcomeKind.TOOL_ERROR if failed else OutcomeKind.OK, network_s)
 
 
-def _event(world: World, server: int, tool: int | None, result: CallResult, at: int) -> OutcomeEvent:
+def _event(world: World, server: int, tool: int | None, result: CallResult, position: int) -> OutcomeEvent:
     """The outcome for the scenario's own statistics, which treat it as a real call."""
     catalog = world.context.catalog
-    of_server = catalog.servers[server]
-    called = catalog.tools[tool] if tool is not None else None
-    declared_s = called.latency_s if called is not None else of_server.call_s
+    catalog_server = catalog.servers[server]
+    catalog_tool = catalog.tools[tool] if tool is not None else None
+    declared_s = catalog_tool.latency_s if catalog_tool is not None else catalog_server.call_s
     kind, network_s, with_tool_time, _ = result
     outage = network_s >= OUTAGE_S
     return OutcomeEvent(
         id="",
-        at=_time_of(at, world.traces),
+        at=_time_of(position, world.traces),
         decision_id=None,
         catalog=catalog.name,
-        server=of_server.name,
-        tool=called.name if called is not None else "",
+        server=catalog_server.name,
+        tool=catalog_tool.name if catalog_tool is not None else "",
         kind=kind,
         latency_s=network_s + (0.0 if outage or with_tool_time else _or_zero(declared_s)),
-        connect_s=None if outage else network_s + _or_zero(of_server.conn_s),
+        connect_s=None if outage else network_s + _or_zero(catalog_server.conn_s),
         attempts=1,
         price_usd=None,
         simulated=False,
@@ -297,8 +297,8 @@ def _event(world: World, server: int, tool: int | None, result: CallResult, at: 
     )
 
 
-def _time_of(at: int, traces: Traces) -> datetime:
-    return START + timedelta(seconds=at * traces.step_s)
+def _time_of(position: int, traces: Traces) -> datetime:
+    return START + timedelta(seconds=position * traces.step_s)
 
 
 def _or_zero(value_s: float | None) -> float:

@@ -1,9 +1,9 @@
-"""The gain of a tuned encoder over the frozen one: dense retrieval over labelled tasks with intervals; and the training catalogs.
+"""The gain of a tuned encoder over the frozen encoder: dense retrieval over labelled tasks with intervals; and the training catalogs.
 
-MRR is the mean over queries of 1 / rank of the best right tool; tools of an equal score share their ranks. The interval is a
+MRR is the mean over queries of 1 / rank of the best right tool. Tools of an equal score share their ranks. The interval is a
 paired bootstrap over queries (Efron and Tibshirani 1993). A gain on a few queries alone has zero in its interval.
 
-Training texts of an encoder: texts that ask for a tool, labelled or made by rules from the tool; and the training's settings.
+Training texts of an encoder: texts that ask for a tool, labelled or made by rules from the tool; and the settings of the training.
 
 A document is one view of its tool, drawn at random, so that no single view decides. A text made from a tool is paired with
 views that do not repeat it.
@@ -36,8 +36,8 @@ from sample_catalog import testbeds
 class TuningSettings:
     """How to tune. Raises ParameterError for a number below its minimum.
 
-    `rate` is AdamW's highest, reached after a tenth of the steps, then falling to 0. `share` of the change is kept, as factors of
-    `rank`: weights between the frozen and the tuned ones do better on other catalogs than either.
+    `rate` is AdamW's highest rate, reached after a tenth of the steps, then falling to 0. `share` of the change is kept, as factors of
+    `rank`, because weights between frozen and tuned weights do better on other catalogs than either.
 
     >>> TuningSettings(rank=0)
     Traceback (most recent call last):
@@ -52,13 +52,13 @@ class TuningSettings:
     share: float = 0.75
     positives: int = 1  # of a query's right tools, drawn for each epoch
     synthetic: int = 1  # texts made from each tool, for each epoch
-    hard: int = 20  # negatives that the frozen encoder ranks highest, one drawn for every second pair; 0: none
+    hard: int = 20  # negatives that the frozen encoder ranks highest, drawn for every second pair; 0: none
     max_tokens: int = 64
     seed: int = 11
     threads: int = 2
     bfloat16: bool = True  # for the products; weights and optimiser stay in float32
     rank: int = 46
-    steps: int = 0  # stop after so many, for a trial; 0: all of them
+    steps: int = 0  # stop after so many, for a trial; 0: all steps
 
     def __post_init__(self) -> None:
         for name in ("layers", "epochs", "batch", "positives", "max_tokens", "threads", "rank"):
@@ -84,9 +84,9 @@ class LabelledCatalog:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A text, the tool that it asks for, and every tool that is right for it (`accepted`, ids).
+    """A text, the tool that it asks for, and all right tools (`accepted`, ids).
 
-    `catalog` is the position of its catalog, `views` are the texts of the tool that it may be paired with.
+    `catalog` is the position of its catalog, `views` are the tool's texts for pairing.
     """
 
     catalog: int
@@ -97,20 +97,20 @@ class Pair:
 
 
 def training_pairs(catalogs: Sequence[LabelledCatalog], settings: TuningSettings, epoch: int) -> list[Pair]:
-    """The pairs of one epoch: labelled ones, and ones made from the tools' texts. Deterministic in seed and epoch."""
+    """The pairs of an epoch: labelled pairs, and pairs made from the tools' texts. Deterministic in seed and epoch."""
     draw = random.Random(f"{settings.seed}/{epoch}")  # noqa: S311  repeatable, not secret
     pairs: list[Pair] = []
     for number, catalog in enumerate(catalogs):
-        known = {tool.id: tool for tool in catalog.tools}
+        tools = {tool.id: tool for tool in catalog.tools}
         equals = _equals(catalog)
         for query, relevant in labelled(catalog.tasks):
-            right = [key for key in relevant if key in known]
+            right = [key for key in relevant if key in tools]
             accepted = frozenset(right).union(*(equals[key] for key in right))
             for key in draw.sample(right, min(len(right), settings.positives)):
-                pairs.append(Pair(number, query, key, accepted, views_of(known[key])))
+                pairs.append(Pair(number, query, key, accepted, views_of(tools[key])))
         for tool in catalog.tools:
-            made = synthetic(tool)
-            for query, views in draw.sample(made, min(len(made), settings.synthetic)):
+            texts = synthetic(tool)
+            for query, views in draw.sample(texts, min(len(texts), settings.synthetic)):
                 pairs.append(Pair(number, query, tool.id, frozenset({tool.id}) | equals[tool.id], views))
     return pairs
 
@@ -118,7 +118,7 @@ def training_pairs(catalogs: Sequence[LabelledCatalog], settings: TuningSettings
 def labelled(tasks: Iterable[Task]) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Texts by people or models with their right tools: question, sub-task, and every step of a plan.
 
-    All tools of a plan are right for its question; each step has its own.
+    All tools of a plan are right for its question. Each step has its right tools.
     """
     for task in tasks:
         for text in dict.fromkeys((task.question, task.subtask)):
@@ -139,18 +139,18 @@ def synthetic(tool: Tool) -> list[tuple[str, tuple[str, ...]]]:
     does = imperative(sentence)
     rest = tool.description.strip()[len(sentence) :].strip()
     named = f"{names(tool)}; {parameters(tool)}".strip("; ")[:VIEW_CHARACTERS]
-    made: list[tuple[str, tuple[str, ...]]] = []
+    texts: list[tuple[str, tuple[str, ...]]] = []
     if len(tool.description.strip()) > LEAST_CHARACTERS:
-        made.append((words(tool.name), (description(tool),)))
+        texts.append((words(tool.name), (description(tool),)))
     if len(does) > 12:
-        made += [(f"How do I {does}?", (names(tool), named)), (does, (names(tool), named))]
+        texts += [(f"How do I {does}?", (names(tool), named)), (does, (names(tool), named))]
     if len(rest) > 30:
-        made.append((rest[:REST_CHARACTERS], (f"{names(tool)}: {sentence}",)))
-    return made
+        texts.append((rest[:REST_CHARACTERS], (f"{names(tool)}: {sentence}",)))
+    return texts
 
 
 def views_of(tool: Tool) -> tuple[str, ...]:
-    """The texts of a tool for pairs; likelier ones occur more than once."""
+    """The texts of a tool for pairs; likelier texts occur more than once."""
     short = f"{names(tool)}: {first_sentence(tool.description)}"
     unnamed = f"{words(tool.name)}: {tool.description.strip()}"[:1000]
     views = (full(tool), full(tool), full(tool), names(tool), names(tool), short, unnamed, description(tool))
@@ -158,11 +158,11 @@ def views_of(tool: Tool) -> tuple[str, ...]:
 
 
 def _equals(catalog: LabelledCatalog) -> defaultdict[str, frozenset[str]]:
-    found: defaultdict[str, frozenset[str]] = defaultdict(frozenset)
+    equals: defaultdict[str, frozenset[str]] = defaultdict(frozenset)
     for group in catalog.equal:
         for key in group:
-            found[key] |= group
-    return found
+            equals[key] |= group
+    return equals
 
 
 Encode = Callable[[Sequence[str]], Vectors]
@@ -174,7 +174,7 @@ FEW = 0.1  # a catalog with a larger share of trained tools counts as known
 
 @dataclass(frozen=True, slots=True)
 class Quality:
-    """One encoder over a task file: mean reciprocal rank, and the shares of queries with a right tool among the first 1 and 3."""
+    """An encoder over a task file: mean reciprocal rank, and the shares of queries with a right tool among the first 1 and 3."""
 
     mrr: float
     hit_1: float
@@ -187,7 +187,7 @@ class Quality:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """One view of one task file. The gain of MRR has the 95 % interval from `low` to `high`."""
+    """A view of a task file. The gain of MRR has the 95 % interval from `low` to `high`."""
 
     name: str
     view: str
@@ -210,9 +210,9 @@ class Trained:
         return cls(queries, frozenset(full(tool) for catalog in catalogs for tool in catalog.tools))
 
     def leaves_out(self, judged: LabelledCatalog) -> bool:
-        """Whether a catalog is as good as new: none of its queries and at most a tenth of its tools were trained on."""
-        known = sum(full(tool) in self.documents for tool in judged.tools)
-        return not self.queries & {query for query, _ in queries_of(judged)} and known <= FEW * len(judged.tools)
+        """Whether a catalog counts as new: the training had none of its queries and at most a tenth of its tools."""
+        count = sum(full(tool) in self.documents for tool in judged.tools)
+        return not self.queries & {query for query, _ in queries_of(judged)} and count <= FEW * len(judged.tools)
 
 
 def judge(judged: LabelledCatalog, frozen: Encode, tuned: Encode, trained: Trained) -> list[Judgement]:
@@ -232,7 +232,7 @@ def judge(judged: LabelledCatalog, frozen: Encode, tuned: Encode, trained: Train
 
 
 def conclusion(judgements: Sequence[Judgement]) -> str:
-    """One sentence on whether the tuned encoder helps on catalogs outside its training."""
+    """A sentence on whether the tuned encoder helps on catalogs outside its training."""
     fresh = [judgement for judgement in judgements if judgement.left_out]
     files = list(dict.fromkeys(judgement.name for judgement in fresh))
     better = [name for name in files if any(j.low > 0 for j in fresh if j.name == name)]
@@ -249,23 +249,24 @@ def conclusion(judgements: Sequence[Judgement]) -> str:
 
 
 def queries_of(judged: LabelledCatalog) -> list[tuple[str, frozenset[str]]]:
-    """One text of each task, as a person asks it if that is known, with its right tools in the catalog."""
-    known = {tool.id for tool in judged.tools}
-    found = [(task.question or task.subtask, known.intersection(task.relevant)) for task in judged.tasks]
-    return [(query, frozenset(right)) for query, right in found if query.strip() and right]
+    """The question of each task, or its sub-task, with its right tools in the catalog."""
+    tool_ids = {tool.id for tool in judged.tools}
+    pairs = [(task.question or task.subtask, tool_ids.intersection(task.relevant)) for task in judged.tasks]
+    return [(query, frozenset(right)) for query, right in pairs if query.strip() and right]
 
 
 def ranks_of(judged: LabelledCatalog, encode: Encode) -> dict[str, Ranks]:
-    """For each view the rank (Q,) of the best right tool of each query, from 1; half ranks where scores are equal."""
-    asked = queries_of(judged)
-    queries = encode([query for query, _ in asked])
+    """For each view the rank (Q,) of the best right tool of each query, from 1; half ranks if scores are equal."""
+    pairs = queries_of(judged)
+    queries = encode([query for query, _ in pairs])
     whole = queries @ encode([full(tool) for tool in judged.tools]).T
     named = queries @ encode([names(tool) for tool in judged.tools]).T
     rows = {tool.id: row for row, tool in enumerate(judged.tools)}
-    right = [[rows[key] for key in sorted(keys)] for _, keys in asked]
+    right = [[rows[key] for key in sorted(keys)] for _, keys in pairs]
     scores = {"full": whole, "names": named, "mean": (whole + named) / 2}
     return {
-        view: np.array([rank_of(of[place], found) for place, found in enumerate(right)]) for view, of in scores.items()
+        view: np.array([rank_of(matrix[place], targets) for place, targets in enumerate(right)])
+        for view, matrix in scores.items()
     }
 
 
@@ -321,8 +322,8 @@ def labelled_catalog(catalog: Catalog, tasks: Sequence[Task] = ()) -> LabelledCa
     core.domain.errors.CatalogError: No task names a tool of the catalog mine; give the tasks that were labelled with it.
     """
     tools = tuple(tool for server in catalog.servers for tool in server.tools)
-    known = {tool.id for tool in tools}
-    if tasks and not any(known.intersection(relevant) for _, relevant in labelled(tasks)):
+    tool_ids = {tool.id for tool in tools}
+    if tasks and not any(tool_ids.intersection(relevant) for _, relevant in labelled(tasks)):
         raise CatalogError(
             f"No task names a tool of the catalog {catalog.name}; give the tasks that were labelled with it."
         )

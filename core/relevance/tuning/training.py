@@ -2,9 +2,9 @@
 
     loss_i = -log( exp(q_i.d_i / t) / sum_j exp(q_i.d_j / t) )      InfoNCE with negatives of the batch, t = 0.05
 
-The sum runs over the documents d_j of a batch without those that are right for q_i as well: its relevant tools, tools of the same
+The sum runs over the documents d_j of a batch without further right documents for q_i: its relevant tools, tools of the same
 equal set, and twins, full texts with a cosine above 0.92 (van den Oord et al. 2018; Henderson et al. 2017 for the batch). A batch
-has one catalog, so that its negatives are tools that could be mistaken. Only the upper layers learn. Seeded: the same data, seed, threads, processor and torch give the same arrays.
+has a single catalog, so that its negatives are similar tools. Only the upper layers learn. Equal data, seed, threads, processor and torch give equal arrays.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ BATCH = 128  # texts that are encoded at once, without gradients
 
 
 def _upper_layers(model: Any, count: int) -> dict[str, torch.nn.Module]:
-    """By name. Raises EncoderError for a model that is not BERT-like, or has fewer."""
+    """The upper layers by name. Raises EncoderError for a model that is not BERT-like, or has fewer layers."""
     blocks: list[Any] = list(getattr(getattr(model[0].auto_model, "encoder", None), "layer", ()))
     if count > len(blocks):
         raise EncoderError(f"The model has {len(blocks)} layers of BERT's kind; {count} cannot be tuned.")
@@ -42,8 +42,8 @@ def _upper_layers(model: Any, count: int) -> dict[str, torch.nn.Module]:
 
 def _rows(model: Any, texts: Sequence[str]) -> torch.Tensor:
     """(N, D) unit rows, with gradients to the layers that learn."""
-    found = model(model.preprocess([cleaned(text) for text in texts]))["sentence_embedding"]
-    return torch.nn.functional.normalize(found.float(), dim=1)
+    output = model(model.preprocess([cleaned(text) for text in texts]))["sentence_embedding"]
+    return torch.nn.functional.normalize(output.float(), dim=1)
 
 
 def _encode(model: Any, texts: Sequence[str]) -> Vectors:
@@ -51,13 +51,13 @@ def _encode(model: Any, texts: Sequence[str]) -> Vectors:
     order = sorted(range(len(texts)), key=lambda place: len(texts[place]))
     parts = [order[start : start + BATCH] for start in range(0, len(order), BATCH)]
     with torch.no_grad():
-        rows = [_rows(model, [texts[place] for place in part]).numpy() for part in parts]
+        rows = [_rows(model, [texts[place] for place in block]).numpy() for block in parts]
     return np.concatenate(rows)[np.argsort(order)]
 
 
 # Hard negatives: the wrong tools that the frozen encoder ranks highest for each query; twins are not wrong
 
-TWIN = 0.92  # cosine of two full texts that say the same
+TWIN = 0.92  # cosine of two equal full texts
 
 
 class HardNegatives:
@@ -76,12 +76,12 @@ class HardNegatives:
         queries: dict[int, dict[str, None]] = defaultdict(dict)
         for pair in pairs:
             queries[pair.catalog][pair.query] = None
-        for done, (number, asked) in enumerate(queries.items()):
+        for done, (number, texts) in enumerate(queries.items()):
             report(Step("Ranking wrong tools", done, len(queries)))
-            self._look(number, model, catalogs[number], list(asked))
+            self._look(number, model, catalogs[number], list(texts))
 
     def accepted(self, pair: Pair) -> frozenset[str]:
-        """Every tool (id) that is no negative of a pair: the right ones and its twins."""
+        """The tools (ids) that are no negatives of a pair: the right tools and its twins."""
         return pair.accepted | self._twins[pair.catalog][pair.tool]
 
     def draw(self, pair: Pair, draw: random.Random) -> Tool:
@@ -104,17 +104,19 @@ TOLD_EVERY = 5  # steps
 
 
 def tune(model: Any, catalogs: Sequence[LabelledCatalog], settings: TuningSettings, report: Report = silent) -> Change:
-    """Tune the upper layers of a sentence-transformers model and return the whole change (`share` is not applied).
+    """Tunes the upper layers of a sentence-transformers model and returns the whole change (`share` is not applied).
 
-    `model` has its own weights again afterwards. `report` gets the reading and each step with its loss. Raises EncoderError for a
+    Restores the weights of `model` afterwards. `report` gets the ranking and each step with its loss. Raises EncoderError for a
     model that is not BERT-like.
     """
-    model.eval()  # no dropout: drawn views replace it
+    model.eval()  # no dropout, because drawn views replace it
     model.requires_grad_(False)
     model.max_seq_length = settings.max_tokens
     layers = _upper_layers(model, settings.layers)
-    learning = {f"{of}.{name}": value for of, layer in layers.items() for name, value in layer.named_parameters()}
-    before = {name: value.detach().clone() for name, value in learning.items()}
+    learning = {
+        f"{prefix}.{name}": value for prefix, layer in layers.items() for name, value in layer.named_parameters()
+    }
+    frozen = {name: value.detach().clone() for name, value in learning.items()}
     epochs = [training_pairs(catalogs, settings, epoch) for epoch in range(settings.epochs)]
     plan = [batch for epoch, pairs in enumerate(epochs) for batch in _batches(pairs, settings, epoch)]
     if settings.steps:
@@ -124,10 +126,10 @@ def tune(model: Any, catalogs: Sequence[LabelledCatalog], settings: TuningSettin
         try:
             _fit(model, list(learning.values()), catalogs, plan, settings, draw, report)
             inputs = _input_moments(model, layers, epochs[0], draw)
-            changed = {name: (value - before[name]).detach().numpy().copy() for name, value in learning.items()}
+            changed = {name: (value - frozen[name]).detach().numpy().copy() for name, value in learning.items()}
         finally:
             for name, value in learning.items():
-                value.requires_grad_(False).copy_(before[name])
+                value.requires_grad_(False).copy_(frozen[name])
             report(None)
     return Change(changed, inputs)
 
@@ -167,16 +169,16 @@ def _slope(step: int, steps: int) -> float:
 
 
 def _batches(pairs: Sequence[Pair], settings: TuningSettings, epoch: int) -> list[list[Pair]]:
-    """Batches of one catalog each, so that negatives come from the same catalog."""
+    """Batches of a single catalog each, so that negatives come from that catalog."""
     draw = random.Random(f"{settings.seed}/batches/{epoch}")  # noqa: S311  repeatable, not secret
     by_catalog: dict[int, list[Pair]] = defaultdict(list)
     for pair in pairs:
         by_catalog[pair.catalog].append(pair)
     batches: list[list[Pair]] = []
-    for found in by_catalog.values():
-        draw.shuffle(found)
-        parts = max(1, round(len(found) / settings.batch))
-        batches += [found[part::parts] for part in range(parts)]
+    for group in by_catalog.values():
+        draw.shuffle(group)
+        parts = max(1, round(len(group) / settings.batch))
+        batches += [group[offset::parts] for offset in range(parts)]
     draw.shuffle(batches)
     return batches
 
@@ -190,14 +192,14 @@ def _loss(
 ) -> torch.Tensor:
     others = [negatives.draw(pair, draw) for pair in batch[::2]] if settings.hard else []
     texts = [draw.choice(pair.views) for pair in batch] + [draw.choice(views_of(tool)) for tool in others]
-    shown = [pair.tool for pair in batch] + [tool.id for tool in others]
+    tool_ids = [pair.tool for pair in batch] + [tool.id for tool in others]
     with _cast(settings):
         queries, documents = _rows(model, [pair.query for pair in batch]), _rows(model, texts)
     scores = queries @ documents.T / settings.temperature
     masked = torch.zeros(scores.shape, dtype=torch.bool)
     for row, pair in enumerate(batch):
         right = negatives.accepted(pair)
-        for column, key in enumerate(shown):
+        for column, key in enumerate(tool_ids):
             masked[row, column] = column != row and key in right
     scores = scores.masked_fill(masked, -math.inf)
     return torch.nn.functional.cross_entropy(scores, torch.arange(len(batch)))
@@ -211,18 +213,18 @@ def _input_moments(
     counts: dict[str, int] = defaultdict(int)
 
     def watch(name: str) -> Callable[..., None]:
-        def hook(_: Any, given: tuple[torch.Tensor, ...]) -> None:
-            rows = given[0].reshape(-1, given[0].shape[-1]).float()
+        def hook(_: Any, inputs: tuple[torch.Tensor, ...]) -> None:
+            rows = inputs[0].reshape(-1, inputs[0].shape[-1]).float()
             sums[name] = sums.get(name, torch.zeros(())) + rows.T @ rows
             counts[name] += len(rows)
 
         return hook
 
     handles = [
-        part.register_forward_pre_hook(watch(f"{of}.{name}.weight"))
-        for of, layer in layers.items()
-        for name, part in layer.named_modules()
-        if isinstance(part, torch.nn.Linear)
+        module.register_forward_pre_hook(watch(f"{prefix}.{name}.weight"))
+        for prefix, layer in layers.items()
+        for name, module in layer.named_modules()
+        if isinstance(module, torch.nn.Linear)
     ]
     chosen = draw.sample(list(pairs), min(MOMENT_TEXTS // 2, len(pairs)))
     _encode(model, [text for pair in chosen for text in (pair.query, pair.views[0])])
@@ -237,10 +239,10 @@ def _cast(settings: TuningSettings) -> torch.autocast:
 
 @contextmanager
 def _threads(count: int) -> Generator[None]:
-    """Use so many threads inside. Sums depend on their division among threads, so the number must be the same to repeat a result."""
-    before = torch.get_num_threads()
+    """Uses `count` threads inside. Sums depend on their division among threads, so only an equal number repeats a result."""
+    previous = torch.get_num_threads()
     torch.set_num_threads(count)
     try:
         yield
     finally:
-        torch.set_num_threads(before)
+        torch.set_num_threads(previous)

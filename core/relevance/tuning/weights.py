@@ -2,10 +2,10 @@
 
     D_r = [D S]_r S^-1,   S = (mean of x x^T over a matrix's inputs x)^(1/2),   [.]_r the best approximation of rank r
 
-The truncation loses least on the inputs that the matrix sees (Eckart and Young 1936, applied to D S).
+The truncation loses least on the inputs of the matrix (Eckart and Young 1936, applied to D S).
 
 `make catalog` writes the graph of the model without its tensors (docs/decisions/0013-shipped-vectors.md), which stay in the model's package.
-The graph names each, with a mark if it holds the tensor transposed.
+The graph names each tensor, with a mark if it holds the tensor transposed.
 """
 
 from __future__ import annotations
@@ -46,13 +46,13 @@ Matrix = NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Tuned minus frozen weights by parameter name. `inputs` has for a matrix (O, I) the mean (I, I) of x x^T over its inputs."""
+    """Tuned minus frozen weights by parameter name. For a matrix (O, I), `inputs` has the mean (I, I) of x x^T over its inputs."""
 
     weights: Mapping[str, Matrix]
     inputs: Mapping[str, Matrix] = field(default_factory=dict[str, Matrix])
 
     def scaled(self, share: float) -> Change:
-        """Returns the change times `share`: a point between frozen (0) and tuned (1) weights (Wortsman et al. 2022, WiSE-FT)."""
+        """Returns the change times `share`, between frozen (0) and tuned (1) weights (Wortsman et al. 2022, WiSE-FT)."""
         return Change({name: np.float32(share) * change for name, change in self.weights.items()}, self.inputs)
 
 
@@ -123,7 +123,7 @@ def frozen_model() -> SentenceTransformer:
 
 
 def write_graph(file: Path) -> None:
-    """Writes the graph of the packaged model. Raises EncoderError if a tensor of the graph is none of the model's."""
+    """Writes the graph of the packaged model. Raises EncoderError if the model lacks a tensor of the graph."""
     import onnx
     from onnx import numpy_helper
 
@@ -143,11 +143,11 @@ def write_graph(file: Path) -> None:
     file.write_bytes(model.SerializeToString())
 
 
-def _name_of(wanted: NDArray[Any], tensors: Tensors) -> str:
+def _name_of(array: NDArray[Any], tensors: Tensors) -> str:
     for name, tensor in tensors.items():
-        if np.array_equal(tensor, wanted):
+        if np.array_equal(tensor, array):
             return name
-        if np.array_equal(tensor.T, wanted):
+        if np.array_equal(tensor.T, array):
             return name + TRANSPOSED
     raise EncoderError(
         "The graph has a tensor that the model's package lacks; export it with another release of torch."
@@ -163,8 +163,8 @@ def _export(model: SentenceTransformer, file: Path) -> None:
             self.inner = cast(Any, model)
 
         def forward(self, *tensors: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-            found = self.inner(dict(zip(INPUTS, tensors, strict=True)))
-            return found["sentence_embedding"], found["token_embeddings"]
+            output = self.inner(dict(zip(INPUTS, tensors, strict=True)))
+            return output["sentence_embedding"], output["token_embeddings"]
 
     # two lengths in one batch, so that the trace keeps the attention mask
     batch: dict[str, Any] = dict(cast(Any, model).tokenizer(["a b", "a b c d e"], padding=True, return_tensors="pt"))

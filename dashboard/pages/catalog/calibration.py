@@ -104,9 +104,9 @@ def _close() -> None:
 def _keep(app: App, result: CalibrationResult, apply: bool) -> None:
     name = str(st.session_state.get(NAME) or "").strip()
     with state.errors_shown():
-        kept = app.calibrations.save(result, name, apply=apply, by=labeller())
+        calibration = app.calibrations.save(result, name, apply=apply, by=labeller())
         st.session_state.pop(JOB, None)
-        state.say(f"Calibration {kept.name} is kept{' and switched on' if apply else ''}.")
+        state.say(f"Calibration {calibration.name} is kept{' and switched on' if apply else ''}.")
 
 
 COLUMNS = (
@@ -129,18 +129,18 @@ def label_list(app: App, catalog: str, labels: Sequence[Label], query: str) -> N
         if st.button("Open Decision", key="catalog.calibration.labels.route", icon=":material/alt_route:"):
             open_page("route", catalog=catalog)
         return
-    meant = matching((f"{one.tool} {one.subtask} {one.server_hint}" for one in labels), query)
-    shown = [label for label, found in zip(labels, meant, strict=True) if found]
-    if not shown:
+    matches = matching((f"{label.tool} {label.subtask} {label.server_hint}" for label in labels), query)
+    matching_labels = [label for label, is_match in zip(labels, matches, strict=True) if is_match]
+    if not matching_labels:
         st.info(f"None of {counted(len(labels), 'label')} matches the search.", icon=":material/search_off:")
         return
     rows = choose_rows(
-        label_frame(shown),
+        label_frame(matching_labels),
         COLUMNS,
-        key=table_key("labels", catalog, query, shown[0].id, str(len(shown))),
+        key=table_key("labels", catalog, query, matching_labels[0].id, str(len(matching_labels))),
         about=f"Labels of {catalog}",
     )
-    chosen = [shown[row] for row in rows]
+    chosen = [matching_labels[row] for row in rows]
     st.button(
         f"Delete {counted(len(chosen), 'label')}" if chosen else "Choose rows to delete",
         key="catalog.calibration.labels.delete", icon=":material/delete:", **only("tune", disabled=not chosen, help="They no longer count from the next decision on."), on_click=_delete,
@@ -206,7 +206,7 @@ def calibration_body(app: App, catalog: Catalog, query: str) -> None:
 
 
 PARTS = {"ranking": "ranking", "probability": "probability of fit", "threshold": "Tool Attention's θ"}
-MEASURES = {  # part, name, what it is
+MEASURES = {  # measure: its part and its title
     "mrr": ("ranking", "MRR ↑"),
     "hit@1": ("ranking", "hit@1 ↑"),
     "hit@3": ("ranking", "hit@3 ↑"),
@@ -238,12 +238,12 @@ def measures_table(report: Mapping[str, Any], key: str) -> None:
 
 def measures_frame(report: Mapping[str, Any]) -> pd.DataFrame:
     """Returns one row for each measure, with four decimals. Missing and unusable numbers are left out."""
-    found = {**_part(report, "measures"), "f1": _part(report, "threshold").get("f1")}
+    changes = {**_part(report, "measures"), "f1": _part(report, "threshold").get("f1")}
     accepted = report.get("accepted")
-    taken = [str(part) for part in accepted] if isinstance(accepted, list) else []
+    taken_parts = [str(part) for part in accepted] if isinstance(accepted, list) else []
     rows: list[tuple[str, ...]] = []
     for name, (part, title) in MEASURES.items():
-        change = found.get(name)
+        change = changes.get(name)
         numbers = [number(change, column) for column in ("before", "after", "low", "high")]
         before, after, low, high = numbers
         if before is None or after is None or low is None or high is None:
@@ -251,7 +251,7 @@ def measures_frame(report: Mapping[str, Any]) -> pd.DataFrame:
         rows.append(
             (
                 PARTS[part], title, f"{before:.4f}", f"{after:.4f}", units.plain(after - before, 4, signed=True),
-                f"{units.plain(low, 4, signed=True)} to {units.plain(high, 4, signed=True)}", "✓ taken" if part in taken else "unchanged",
+                f"{units.plain(low, 4, signed=True)} to {units.plain(high, 4, signed=True)}", "✓ taken" if part in taken_parts else "unchanged",
             )
         )  # fmt: skip
     columns = ["part", "measure", "before", "after", "change", "95 % interval of the change", "outcome"]
@@ -270,8 +270,8 @@ def parts_taken(report: Mapping[str, Any]) -> str:
 
 
 def _part(report: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    found = report.get(name)
-    return found if isinstance(found, dict) else {}
+    section = report.get(name)
+    return section if isinstance(section, dict) else {}
 
 
 def number(found: object, name: str) -> float | None:
@@ -287,7 +287,7 @@ SHOWN = 30
 
 
 def kept_calibrations(app: App, catalog: Catalog, active: Calibration | None) -> None:
-    kept = app.calibrations.of_catalog(catalog.name)
+    calibrations = app.calibrations.of_catalog(catalog.name)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown("##### Calibrations", width="content")
         st.space("stretch")
@@ -299,10 +299,10 @@ def kept_calibrations(app: App, catalog: Catalog, active: Calibration | None) ->
             _import(app, catalog.name)
     texts = catalog_fingerprint(catalog)
     _row(app, catalog.name, None, texts, on=active is None)
-    for calibration in kept[:SHOWN]:
+    for calibration in calibrations[:SHOWN]:
         _row(app, catalog.name, calibration, texts, on=active is not None and calibration.id == active.id)
-    if len(kept) > SHOWN:
-        st.caption(f"The {SHOWN} newest of {len(kept):,}; `wayfare calibrate --list` has them all.")
+    if len(calibrations) > SHOWN:
+        st.caption(f"The {SHOWN} newest of {len(calibrations):,}; `wayfare calibrate --list` has them all.")
 
 
 def _row(app: App, catalog: str, calibration: Calibration | None, texts: str, *, on: bool) -> None:
@@ -373,5 +373,7 @@ def _read(app: App, catalog: str, key: str) -> None:
         return
     st.session_state[TURN] += 1  # an empty uploader for the next file
     with state.errors_shown():
-        found = app.calibrations.import_file(file.getvalue(), source=file.name, catalog=catalog, by=labeller("file"))
-        state.say(f"Calibration {found.name} is kept. Switch it on to use it.")
+        calibration = app.calibrations.import_file(
+            file.getvalue(), source=file.name, catalog=catalog, by=labeller("file")
+        )
+        state.say(f"Calibration {calibration.name} is kept. Switch it on to use it.")

@@ -1,4 +1,4 @@
-"""Who is taken for whom: a point for each pair of servers whose tools are taken for one another."""
+"""Servers whose tools are taken for one another: a point for each pair of servers."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ SEPARATOR = "\n"
 
 
 def taken_for_map(tools: Sequence[ToolFound]) -> go.Figure:
-    """Draws the servers of the tools that are missed most: rows are meant, columns are found first. The area of a point is how
-    often. Points within a server stand out. `customdata` holds both names."""
+    """Draws the servers of the most missed tools: rows are meant, columns are found first. The area of a point is its count.
+    Points within a server stand out. `customdata` holds both names."""
     times: Counter[tuple[str, str]] = Counter()
-    for one in tools:
-        for other, count in one.taken_for:
-            times[one.tool.partition("::")[0], other.partition("::")[0]] += count
+    for tool in tools:
+        for other, count in tool.taken_for:
+            times[tool.tool.partition("::")[0], other.partition("::")[0]] += count
     of_server: Counter[str] = Counter()
-    for (meant, found), count in times.items():
-        of_server[meant] += count
-        of_server[found] += count
+    for (server, rival), count in times.items():
+        of_server[server] += count
+        of_server[rival] += count
     names = sorted(name for name, _ in of_server.most_common(MOST_SERVERS))
     place = {name: row for row, name in enumerate(names)}
-    drawn = [(pair, count) for pair, count in times.items() if pair[0] in place and pair[1] in place]
-    most = max((count for _, count in drawn), default=1)
+    points = [(pair, count) for pair, count in times.items() if pair[0] in place and pair[1] in place]
+    most = max((count for _, count in points), default=1)
     trace = {
         "type": "scatter", "mode": "markers",
-        "x": [place[found] for (_, found), _ in drawn], "y": [place[meant] for (meant, _), _ in drawn],
-        "customdata": [f"{meant}{SEPARATOR}{found}" for (meant, found), _ in drawn],
+        "x": [place[rival] for (_, rival), _ in points], "y": [place[server] for (server, _), _ in points],
+        "customdata": [f"{server}{SEPARATOR}{rival}" for (server, rival), _ in points],
         "marker": {
-            "size": [5 + 15 * (count / most) ** 0.5 for _, count in drawn], "opacity": 0.85,
-            "color": [REJECTED if meant == found else CHOSEN for (meant, found), _ in drawn],
+            "size": [5 + 15 * (count / most) ** 0.5 for _, count in points], "opacity": 0.85,
+            "color": [REJECTED if server == rival else CHOSEN for (server, rival), _ in points],
         },
         "hovertext": [
-            f"{count} requests of {label(meant)} find {'another tool of it' if meant == found else label(found)} first" for (meant, found), count in drawn
+            f"{count} requests of {label(server)} find {'another tool of it' if server == rival else label(rival)} first" for (server, rival), count in points
         ],
         "hoverinfo": "text",
     }  # fmt: skip

@@ -35,7 +35,7 @@ class Asked:
     name: str
     source: str
     whole: bool = True
-    """Whether it is about the whole catalog, and not about some of its servers."""
+    """Whether it covers the whole catalog, not only some of its servers."""
 
 
 def start(app: App, imported: Imported, name: str, source: str) -> None:
@@ -50,12 +50,12 @@ def start(app: App, imported: Imported, name: str, source: str) -> None:
 def start_change(
     app: App, catalog: str, work: Callable[[], tuple[Discovery, ...]], servers: tuple[Server, ...] = ()
 ) -> None:
-    """Begin a change of some servers of a catalog. `work` returns what they listed."""
+    """Begin a change of some servers of a catalog. `work` returns their discoveries."""
 
     def change(_: Job) -> ImportReport:
-        found, imported = work(), Imported(OWN, servers)
-        known = app.catalogs.catalog(catalog)
-        return ImportReport(catalog, len(known.servers), len(known.tools), imported, 0, found)
+        discoveries, imported = work(), Imported(OWN, servers)
+        current = app.catalogs.catalog(catalog)
+        return ImportReport(catalog, len(current.servers), len(current.tools), imported, 0, discoveries)
 
     start_job(
         JOB, change, Asked(Imported(OWN, servers), catalog, "", whole=False), title=f"Connecting servers of {catalog}"
@@ -92,11 +92,11 @@ def _connected(job: Job) -> str:
 def _progress(app: App, job: Job) -> None:
     if not job.under_way:
         st.rerun()
-    asked: Asked = job.about
-    names = {server.name for server in asked.imported.servers}
-    states = [one for one in app.pool.states() if one.catalog == asked.name and one.server in names]
-    settled = sum(one.state in {"ready", "failed"} for one in states)
-    total, starting = len(names), sum(one.state == "connecting" for one in states)
+    request: Asked = job.about
+    names = {server.name for server in request.imported.servers}
+    states = [session for session in app.pool.states() if session.catalog == request.name and session.server in names]
+    settled = sum(session.state in {"ready", "failed"} for session in states)
+    total, starting = len(names), sum(session.state == "connecting" for session in states)
     st.progress(
         min(settled / total, 1.0),
         f"Asking {counted(total, 'server')} for their tools: {settled:,} connected or refused, {starting:,} still starting, "
@@ -118,7 +118,7 @@ def _report(job: Job) -> None:
     else:
         whole: bool = job.about.whole
         _result(report.discoveries, report.catalog, report.tools if whole else None)
-        failed = any(found.server is None for found in report.discoveries)
+        failed = any(discovery.server is None for discovery in report.discoveries)
         _buttons(job, again=failed and whole, made=_connected(job))
 
 
@@ -127,14 +127,14 @@ def _result(discoveries: Sequence[Discovery], catalog: str, tools: int | None) -
         st.markdown(f":green[:material/check_circle:] **{escaped(catalog)}** is changed.")
         return
     if tools is None:
-        tools = sum(len(found.server.tools) for found in discoveries if found.server is not None)
-    answered = sum(not found.error for found in discoveries)
+        tools = sum(len(discovery.server.tools) for discovery in discoveries if discovery.server is not None)
+    answered = sum(not discovery.error for discovery in discoveries)
     summary = f"{answered:,} of {counted(len(discoveries), 'server')} answered with {counted(tools, 'tool')}."
-    kept = sum(found.kept for found in discoveries)
-    waiting = sum(found.unauthorized and not found.kept for found in discoveries)
-    rest = " The other servers are left out." if any(found.server is None for found in discoveries) else ""
+    unchanged = sum(discovery.kept for discovery in discoveries)
+    waiting = sum(discovery.unauthorized and not discovery.kept for discovery in discoveries)
+    rest = " The other servers are left out." if any(discovery.server is None for discovery in discoveries) else ""
     rest += f" {counted(waiting, 'server')} asked who you are: open the catalog to sign in." if waiting else ""
-    rest += f" {counted(kept, 'server')} did not answer: the earlier tools stay." if kept else ""
+    rest += f" {counted(unchanged, 'server')} did not answer: the earlier tools stay." if unchanged else ""
     st.markdown(f":green[:material/check_circle:] **{escaped(catalog)}**: {summary}{rest}")
     frame = report_frame(discoveries)
     table(frame, REPORT_COLUMNS, most=8)
@@ -146,28 +146,30 @@ def _buttons(job: Job, *, again: bool, made: str = "") -> None:
             _forget()
             open_page("route", catalog=made)
         if again:
-            known = state.Known(job.about.imported, job.about.name, job.about.source)
-            st.button("Try again…", key="catalog.job.again", **only("administer"), on_click=state.open_dialog, args=("connect", known))  # fmt: skip
+            prefill = state.Known(job.about.imported, job.about.name, job.about.source)
+            st.button("Try again…", key="catalog.job.again", **only("administer"), on_click=state.open_dialog, args=("connect", prefill))  # fmt: skip
         st.button("Close the report", key="catalog.job.close", on_click=_forget)
 
 
-def _result_words(found: Discovery) -> str:
-    if found.kept:
+def _result_words(discovery: Discovery) -> str:
+    if discovery.kept:
         return "· kept as before"
-    if found.unauthorized:
+    if discovery.unauthorized:
         return "○ sign-in"
-    return "✗ failed" if found.server is None else "○ needs a value" if found.error else "✓ answered"
+    return "✗ failed" if discovery.server is None else "○ needs a value" if discovery.error else "✓ answered"
 
 
 def report_frame(discoveries: Sequence[Discovery]) -> pd.DataFrame:
     """Returns the reply of each server. `connect_s` is empty for a session that was already open."""
     return pd.DataFrame(
         {
-            "server": [found.name for found in discoveries],
-            "result": [_result_words(found) for found in discoveries],
-            "tools": [None if found.server is None else len(found.server.tools) for found in discoveries],
-            "connect_s": [found.connect_s for found in discoveries],
-            "error": [" ".join([found.error, *found.refused, *found.notes]).strip() for found in discoveries],
+            "server": [discovery.name for discovery in discoveries],
+            "result": [_result_words(discovery) for discovery in discoveries],
+            "tools": [None if discovery.server is None else len(discovery.server.tools) for discovery in discoveries],
+            "connect_s": [discovery.connect_s for discovery in discoveries],
+            "error": [
+                " ".join([discovery.error, *discovery.refused, *discovery.notes]).strip() for discovery in discoveries
+            ],
         }
     ).astype({"tools": "Int64", "connect_s": "float64"})
 
@@ -200,7 +202,7 @@ def command_line(connection: Connection) -> str:
     """
     if connection.transport != "stdio":
         return _argument(connection.url)
-    return " ".join(_argument(part) for part in (connection.command, *connection.args))
+    return " ".join(_argument(argument) for argument in (connection.command, *connection.args))
 
 
 def connection_lines(connection: Connection) -> str:
@@ -218,8 +220,8 @@ def reference_name(reference: str) -> str:
     >>> reference_name("${input:key}"), reference_name("${HOME:-/}"), reference_name("${secret:web/KEY}")
     ('key', 'HOME', 'web/KEY')
     """
-    found = _REFERENCE.fullmatch(reference)
-    return found["name"] if found else reference
+    match = _REFERENCE.fullmatch(reference)
+    return match["name"] if match else reference
 
 
 def _argument(text: str) -> str:
@@ -243,18 +245,20 @@ class Wanted(NamedTuple):
 
 
 def wanted_values(app: App, catalog: str, imported: Imported, holder: ServerId | None = None) -> tuple[Wanted, ...]:
-    """Returns the references without a value, and those with a value that was entered for this catalog; of a `holder` those that are a
-    person's own."""
+    """Returns the references without a value, and the references with a value that was entered for this catalog. With a `holder`, only
+    the references to a person's own values."""
     descriptions = {prompt.id: prompt.description for prompt in imported.prompts}
-    own = {one.name for one in app.values.list(catalog, holder.person) if one.person} if holder else set[str]()
+    own_names = (
+        {value.name for value in app.values.list(catalog, holder.person) if value.person} if holder else set[str]()
+    )
     users: dict[str, list[str]] = {}
     lacking: dict[str, list[str]] = {}
     for server in imported.servers:
         key = holder or ServerId(catalog, server.name)
         missing = [reference_name(reference) for reference in app.vault.missing(key, server.connection)]
-        known = [reference_name(reference) for reference in app.vault.replaceable(key, server.connection)]
-        for name in dict.fromkeys((*missing, *known)):
-            if name not in imported.secrets and (name in own or not key.person):
+        replaceable = [reference_name(reference) for reference in app.vault.replaceable(key, server.connection)]
+        for name in dict.fromkeys((*missing, *replaceable)):
+            if name not in imported.secrets and (name in own_names or not key.person):
                 users.setdefault(name, []).append(server.name)
                 lacking.setdefault(name, []).extend([server.name] if name in missing else [])
     return tuple(
@@ -267,7 +271,7 @@ def value_fields(app: App, wanted: tuple[Wanted, ...], prefix: str = PREFIX) -> 
     """Draw a password field for each value. Their keys begin with `prefix`."""
     if not wanted:
         return
-    lacking = sum(bool(one.lacking) for one in wanted)
+    lacking = sum(bool(value.lacking) for value in wanted)
     head = (
         f"{counted(lacking, 'value')} to enter."
         if lacking
@@ -281,29 +285,29 @@ def value_fields(app: App, wanted: tuple[Wanted, ...], prefix: str = PREFIX) -> 
 
 
 def values_given(wanted: tuple[Wanted, ...], prefix: str = PREFIX) -> dict[str, str]:
-    typed = ((item.name, st.session_state.get(f"{prefix}{place}", "")) for place, item in enumerate(wanted))
-    return {name: value for name, value in typed if value}
+    pairs = ((item.name, st.session_state.get(f"{prefix}{place}", "")) for place, item in enumerate(wanted))
+    return {name: value for name, value in pairs if value}
 
 
 def own_values(app: App, catalog: str, server: Server) -> None:
-    """Draw a form for the values of one server that calls of this person use, and the list of those that are kept or written out."""
+    """Draw a form for the values of one server that calls of this person use, and the list of stored values."""
     holder = app.vault.holder(ServerId(catalog, server.name), person().name)
     _known_values(app, catalog, server)
-    wanted = wanted_values(app, catalog, Imported("catalog", (server,)), holder)
+    values = wanted_values(app, catalog, Imported("catalog", (server,)), holder)
     _whose(app, holder)
-    if not wanted:
+    if not values:
         return
 
     def keep() -> None:
-        given = values_given(wanted, prefix)
+        entries = values_given(values, prefix)
         if not holder.person:
-            app.catalog_editor.keep_secrets(catalog, [server], given)
-        for name, value in given.items() if holder.person else ():
+            app.catalog_editor.keep_secrets(catalog, [server], entries)
+        for name, value in entries.items() if holder.person else ():
             app.values.put_own(catalog, server.name, name, value)
 
     prefix = f"{OWN_PREFIX}{catalog}::{server.name}."
     with st.form(f"{prefix}form", clear_on_submit=True):
-        value_fields(app, wanted, prefix)
+        value_fields(app, values, prefix)
         st.form_submit_button(
             "Keep them", key=f"{prefix}keep", **only("call" if holder.person else "administer"), icon=":material/key:", 
             on_click=state.toasted, args=(keep,),
@@ -314,7 +318,7 @@ def own_values(app: App, catalog: str, server: Server) -> None:
 def _whose(app: App, holder: ServerId) -> None:
     """Say whose sign-in and values calls use. Without a sign-in to the pages there is one person, and nothing to tell apart."""
     if holder.person:
-        others = [one for one in app.vault.persons(holder) if one != holder.person]
+        others = [name for name in app.vault.persons(holder) if name != holder.person]
         more = f" So have {escaped(', '.join(others), 300)}." if others else ""
         st.caption(
             f":material/person: Each person has their own sign-in and secrets here. These are yours alone.{more}"
@@ -324,12 +328,12 @@ def _whose(app: App, holder: ServerId) -> None:
 
 
 def _known_values(app: App, catalog: str, server: Server) -> None:
-    found = [one for one in app.values.list(catalog, person().name) if one.server == server.name]
-    known = [one for one in found if one.state in {"kept", "written"}]
-    if not known or catalog in SHIPPED_CATALOGS:
+    values = [value for value in app.values.list(catalog, person().name) if value.server == server.name]
+    stored = [value for value in values if value.state in {"kept", "written"}]
+    if not stored or catalog in SHIPPED_CATALOGS:
         return
-    with st.expander(f"{counted(len(known), 'value')} kept or written out"):
-        for value in known:
+    with st.expander(f"{counted(len(stored), 'value')} kept or written out"):
+        for value in stored:
             prefix, name = f"{OWN_PREFIX}{catalog}::{server.name}::{value.name}", value.short_name
             with st.container(horizontal=True, vertical_alignment="center", gap="small"):
                 if value.state == "written":

@@ -48,23 +48,23 @@ def connection_dialog(app: App, _shown: str) -> None:
         "Takes the configuration of Claude Desktop, Cursor, VS Code, mcpproxy or Codex, connects to its servers and "
         "asks each for its tools. Your file is only read."
     )
-    known: state.Known | None = st.session_state[state.ABOUT] or _from_documents(app)
-    if known is not None:
-        _plan(app, known)
+    prefill: state.Known | None = st.session_state[state.ABOUT] or _from_documents(app)
+    if prefill is not None:
+        _plan(app, prefill)
 
 
 def _from_documents(app: App) -> state.Known | None:
-    read = source_widgets(app, EXAMPLE)
-    if read is None:
+    source = source_widgets(app, EXAMPLE)
+    if source is None:
         return None
-    if read.reading.imported is None:
-        problems(read.reading)
+    if source.reading.imported is None:
+        problems(source.reading)
         return None
-    return state.Known(read.reading.imported, name_for(read.documents, app), source_of(read.documents))
+    return state.Known(source.reading.imported, name_for(source.documents, app), source_of(source.documents))
 
 
-def _plan(app: App, known: state.Known) -> None:
-    imported = known.imported
+def _plan(app: App, prefill: state.Known) -> None:
+    imported = prefill.imported
     reachable = [server for server in imported.servers if server.connection is not None]
     if not reachable:
         st.warning(
@@ -76,15 +76,15 @@ def _plan(app: App, known: state.Known) -> None:
         )
         return
     table = st.container()
-    name, agreed = name_field(app, known.name)
-    wanted = wanted_values(app, name, imported)
+    name, agreed = name_field(app, prefill.name)
+    values = wanted_values(app, name, imported)
     with table:
-        _servers(imported, wanted)
-    value_fields(app, wanted)
+        _servers(imported, values)
+    value_fields(app, values)
     st.warning(_warning(imported), icon=":material/warning:")
     st.button(
         "Connect and discover", type="primary", icon=":material/cable:", key="catalog.import.discover",
-        **only("administer", disabled=not agreed), on_click=_connect, args=(app, imported, known.name, known.source, wanted),
+        **only("administer", disabled=not agreed), on_click=_connect, args=(app, imported, prefill.name, prefill.source, values),
     )  # fmt: skip
     kept_error(PROBLEM)
 
@@ -103,8 +103,8 @@ def server_plan(imported: Imported, wanted: tuple[Wanted, ...]) -> pd.DataFrame:
     )
 
 
-def _servers(imported: Imported, wanted: tuple[Wanted, ...]) -> None:
-    frame = server_plan(imported, wanted)
+def _servers(imported: Imported, values: tuple[Wanted, ...]) -> None:
+    frame = server_plan(imported, values)
     table(frame, (Column("server", width=150), Column("by", width=60), Column("command or address", width=560)), most=6)
     with st.expander("Full connections with folders, variables and headers"):
         whole = (f"{s.name}\n{connection_lines(s.connection)}" for s in imported.servers if s.connection is not None)
@@ -125,13 +125,13 @@ def _warning(imported: Imported) -> str:
     return " ".join(warnings)
 
 
-def _connect(app: App, imported: Imported, suggestion: str, source: str, wanted: tuple[Wanted, ...]) -> None:
+def _connect(app: App, imported: Imported, suggestion: str, source: str, values: tuple[Wanted, ...]) -> None:
     with error_kept(PROBLEM):
         name = chosen_name(app, suggestion)
         check_name(name)
         if running():
             raise WayfareError("Another discovery is running. Wait for its report.")
-        app.catalog_editor.keep_secrets(name, imported.servers, values_given(wanted))
+        app.catalog_editor.keep_secrets(name, imported.servers, values_given(values))
         start(app, imported, name, source)
         state.close_dialog()
 
@@ -166,14 +166,14 @@ def connection_frame(states: Sequence[ConnectionState]) -> pd.DataFrame:
     """Returns one row for each connected server; `connect_s` in s, `since` in UTC."""
     return pd.DataFrame(
         {
-            "server": [one.server for one in states], "catalog": [one.catalog for one in states],
-            "owner": [one.owner for one in states],
-            "transport": [one.transport for one in states], "state": [WORDS[one.state] for one in states],
-            "since": pd.to_datetime([one.since for one in states], utc=True),
-            "connect_s": pd.array([one.connect_s for one in states], dtype="Float64"),
-            "calls": [one.calls for one in states], "protocol": [one.protocol_version for one in states],
-            "version": [one.server_version for one in states],
-            "last_error": [" ".join(one.last_error.split()) for one in states],
+            "server": [session.server for session in states], "catalog": [session.catalog for session in states],
+            "owner": [session.owner for session in states],
+            "transport": [session.transport for session in states], "state": [WORDS[session.state] for session in states],
+            "since": pd.to_datetime([session.since for session in states], utc=True),
+            "connect_s": pd.array([session.connect_s for session in states], dtype="Float64"),
+            "calls": [session.calls for session in states], "protocol": [session.protocol_version for session in states],
+            "version": [session.server_version for session in states],
+            "last_error": [" ".join(session.last_error.split()) for session in states],
         }
     )  # fmt: skip
 

@@ -37,8 +37,8 @@ HELP = (
 
 
 def description_panel(app: App, catalog: Catalog, one: Server | Tool, otherwise: str) -> None:
-    """Draw the description that counts, the server's own if it is another, and a field to word it anew. `otherwise` is
-    said if there is no description."""
+    """Draw the description that counts, the server's own if it differs, and a field for a new one. Without a description it shows
+    `otherwise`."""
     _text(one.description, otherwise)
     place = one.id if isinstance(one, Tool) else one.name
     if one.original is not None:
@@ -53,14 +53,14 @@ def description_panel(app: App, catalog: Catalog, one: Server | Tool, otherwise:
         st.text_area("Your description", one.description, key=key, max_chars=LONGEST, height=120, help=HELP)
         with st.container(horizontal=True):
             st.form_submit_button("Save", icon=":material/check:", on_click=_put, args=(app, catalog.name, place, key), **only("tune"))  # fmt: skip
-            tried = "::" in place and st.form_submit_button(
+            try_clicked = "::" in place and st.form_submit_button(
                 "Try", icon=":material/science:", help="Ask the example requests of this tool and of those nearest to it, without saving."
             )  # fmt: skip
             st.form_submit_button(
                 "Take the server's words back", icon=":material/undo:", on_click=_remove, args=(app, catalog.name, place, key),
                 **only("tune", disabled=one.original is None, help="There is no description of yours." if one.original is None else None),
             )  # fmt: skip
-        if tried:
+        if try_clicked:
             _tried(app, catalog.name, place, st.session_state[key])
     kept_error(f"{key}.problem")
 
@@ -68,18 +68,18 @@ def description_panel(app: App, catalog: Catalog, one: Server | Tool, otherwise:
 def _tried(app: App, catalog: str, place: str, text: str) -> None:
     try:
         with st.spinner("Asking the example requests…"):
-            found = app.findable.preview(catalog, place, text)
+            preview = app.findable.preview(catalog, place, text)
     except WayfareError as error:
         st.info(escaped(str(error), 400), icon=":material/info:")
         return
-    now, then = found.now, found.then
+    current, proposed = preview.now, preview.then
     st.markdown(
-        f"First for **{now.first} → {then.first}** of its {now.of} requests, among three for **{now.found} → {then.found}**."
+        f"First for **{current.first} → {proposed.first}** of its {current.of} requests, among three for **{current.found} → {proposed.found}**."
     )
-    if found.others:
+    if preview.others:
         lines = [
             f"- {escaped(old.tool, 120)}: first {old.first} → {new.first}, among three {old.found} → {new.found} of {old.of}"
-            for old, new in found.others
+            for old, new in preview.others
         ]
         st.markdown("Tools nearby that it changes:\n" + "\n".join(lines))
     else:
@@ -132,15 +132,15 @@ def price_panel(
     app: App, catalog: str, server: str, tool: str, *, value_usd: float, source: str, declared_usd: float | None
 ) -> None:
     """Draw the price of a tool or, with an empty tool, the ask of a server, with a field to set and reset it."""
-    what = "Price" if tool else "Ask"
+    noun = "Price" if tool else "Ask"
     key = f"catalog.price.{catalog}.{server}.{tool}"
     declared = "nothing" if declared_usd is None else units.price(declared_usd)
     declared = "" if source == "declared" else f" · declared: {escaped(declared)}"
     mark = ":violet[:material/edit: edited]" if source == "edited" else escaped(source)
-    st.markdown(f"**{what}: {escaped(units.price(value_usd))}** · {mark}{declared}")
+    st.markdown(f"**{noun}: {escaped(units.price(value_usd))}** · {mark}{declared}")
     with st.form(f"{key}.form", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
         st.text_input(
-            f"{what} per call, m\\$",
+            f"{noun} per call, m\\$",
             key=key,
             placeholder="such as 2.5, or $0.0025" if math.isnan(value_usd) else f"{value_usd * 1e3:.6g}",
             help="In m\\$ (thousandths of a US dollar), or in dollars after a dollar sign. 0 is free.",
@@ -165,7 +165,7 @@ Statistic = tuple[str, str, str, str]
 
 
 def server_detail(app: App, catalog: Catalog, statistics: Statistics, row: int) -> None:
-    server, known = catalog.servers[row], statistics.servers
+    server, figures = catalog.servers[row], statistics.servers
     with st.container(border=True):
         left, right = st.columns([1.15, 1], gap="large")
         with left:
@@ -180,8 +180,8 @@ def server_detail(app: App, catalog: Catalog, statistics: Statistics, row: int) 
             own_values(app, catalog.name, server)
         with right:
             price_panel(
-                app, catalog.name, server.name, "", value_usd=float(known.ask_usd[row]),
-                source=price_words(known.ask_usd[row : row + 1], known.ask_source[row : row + 1])[0],
+                app, catalog.name, server.name, "", value_usd=float(figures.ask_usd[row]),
+                source=price_words(figures.ask_usd[row : row + 1], figures.ask_source[row : row + 1])[0],
                 declared_usd=server.ask_usd,
             )  # fmt: skip
             _statistics_table(server_statistics(server, statistics, row))
@@ -201,7 +201,7 @@ def _server_buttons(catalog: str, server: Server) -> None:
 
 
 def tool_detail(app: App, catalog: Catalog, statistics: Statistics, row: int) -> None:
-    tool, known = catalog.tools[row], statistics.tools
+    tool, figures = catalog.tools[row], statistics.tools
     with st.container(border=True):
         left, right = st.columns([1.15, 1], gap="large")
         with left:
@@ -217,8 +217,8 @@ def tool_detail(app: App, catalog: Catalog, statistics: Statistics, row: int) ->
             if st.button("Call this tool", icon=":material/play_arrow:", type="primary"):
                 open_page("call", catalog=catalog.name, tool=tool.id)
             price_panel(
-                app, catalog.name, tool.server, tool.name, value_usd=float(known.price_usd[row]),
-                source=price_words(known.price_usd[row : row + 1], known.price_source[row : row + 1])[0],
+                app, catalog.name, tool.server, tool.name, value_usd=float(figures.price_usd[row]),
+                source=price_words(figures.price_usd[row : row + 1], figures.price_source[row : row + 1])[0],
                 declared_usd=tool.price_usd,
             )  # fmt: skip
             _pin(app, catalog.name, tool)
@@ -240,39 +240,39 @@ def _pin(app: App, catalog: str, tool: Tool) -> None:
 
 
 def server_statistics(server: Server, statistics: Statistics, row: int) -> list[Statistic]:
-    known, calls = statistics.servers, int(statistics.servers.calls[row])
-    learnt = source_word(known.success_source[row], calls, known.decayed[row])
+    figures, calls = statistics.servers, int(statistics.servers.calls[row])
+    success_source = source_word(figures.success_source[row], calls, figures.decayed[row])
     variance = "–" if server.success_variance is None else f"{server.success_variance:.3g}"
     return [
         (
-            "Connection time", units.seconds(known.conn_s[row]),
-            source_word(known.conn_source[row], int(known.connects[row]), known.conn_decayed[row]),
+            "Connection time", units.seconds(figures.conn_s[row]),
+            source_word(figures.conn_source[row], int(figures.connects[row]), figures.conn_decayed[row]),
             units.seconds(server.conn_s),
         ),
         (
-            "Call time", units.seconds(known.call_s[row]),
-            source_word(known.call_source[row], calls, known.decayed[row]), units.seconds(server.call_s),
+            "Call time", units.seconds(figures.call_s[row]),
+            source_word(figures.call_source[row], calls, figures.decayed[row]), units.seconds(server.call_s),
         ),
-        ("Success r", units.share(known.success[row]), learnt, units.share(server.success)),
-        ("Variance of success", f"{known.success_variance[row]:.3g}", learnt, variance),
+        ("Success r", units.share(figures.success[row]), success_source, units.share(server.success)),
+        ("Variance of success", f"{figures.success_variance[row]:.3g}", success_source, variance),
         (
-            "Post-accept failure", units.share(known.post_accept_failure[row]),
-            source_word(known.failure_source[row], calls, known.decayed[row]), units.share(server.post_accept_failure),
+            "Post-accept failure", units.share(figures.post_accept_failure[row]),
+            source_word(figures.failure_source[row], calls, figures.decayed[row]), units.share(server.post_accept_failure),
         ),
     ]  # fmt: skip
 
 
 def tool_statistics(tool: Tool, statistics: Statistics, row: int) -> list[Statistic]:
-    known, calls = statistics.tools, int(statistics.tools.calls[row])
-    learnt = source_word(known.success_source[row], calls, known.decayed[row])
+    figures, calls = statistics.tools, int(statistics.tools.calls[row])
+    success_source = source_word(figures.success_source[row], calls, figures.decayed[row])
     return [
         (
             "Latency",
-            units.seconds(known.latency_s[row]),
-            source_word(known.latency_source[row], calls, known.decayed[row]),
+            units.seconds(figures.latency_s[row]),
+            source_word(figures.latency_source[row], calls, figures.decayed[row]),
             units.seconds(tool.latency_s),
         ),
-        ("Success r", units.share(known.success[row]), learnt, units.share(tool.success)),
+        ("Success r", units.share(figures.success[row]), success_source, units.share(tool.success)),
     ]
 
 

@@ -57,11 +57,11 @@ def parameter_lines(schema: Json | None) -> list[str]:
     required = cast("list[object]", needed) if isinstance(needed, list) else []
     lines: list[str] = []
     for name, raw in properties.items():
-        one = _mapping(raw)
-        kind = f" {escaped(str(one['type']), 30)}" if one.get("type") else ""
-        about = f": {escaped(str(one['description']), 160)}" if one.get("description") else ""
-        shown = str(name).replace("`", "'")[:80]
-        lines.append(f"`{shown}`{kind}{', required' if name in required else ''}{about}")
+        parameter = _mapping(raw)
+        kind = f" {escaped(str(parameter['type']), 30)}" if parameter.get("type") else ""
+        about = f": {escaped(str(parameter['description']), 160)}" if parameter.get("description") else ""
+        label = str(name).replace("`", "'")[:80]
+        lines.append(f"`{label}`{kind}{', required' if name in required else ''}{about}")
     return lines
 
 
@@ -94,48 +94,48 @@ def equal_sets_body(app: App, catalog: Catalog, query: str) -> None:
             title=f"Pairs of equal tools of {catalog.name}",
         )  # fmt: skip
         return
-    known = app.equal_sets.of_catalog(catalog.name)
-    _progress(known)
-    pair = _chosen(known)
+    equal_sets = app.equal_sets.of_catalog(catalog.name)
+    _progress(equal_sets)
+    pair = _chosen(equal_sets)
     if pair is not None:
         _pair(app, catalog, pair)
-    _sets(known)
-    _pairs(known, query)
-    _file(app, catalog.name, known)
+    _sets(equal_sets)
+    _pairs(equal_sets, query)
+    _file(app, catalog.name, equal_sets)
 
 
-def _progress(known: EqualSets) -> None:
-    total = len(known.proposals)
+def _progress(equal_sets: EqualSets) -> None:
+    total = len(equal_sets.proposals)
     if not total:
         st.info(
             f"No two tools of this catalog have a cosine above {LEAST_COSINE}, so there are no proposals.",
             icon=":material/search_off:",
         )
         return
-    follows = sum(one.follows for one in known.proposals)
+    follows = sum(pair.follows for pair in equal_sets.proposals)
     more = f", {follows:,} of them follow from others" if follows else ""
     st.progress(
-        known.judged / total,
-        f"{known.judged:,} of {total:,} proposed pairs judged{more}; {counted(len(known.sets), 'set')}",
+        equal_sets.judged / total,
+        f"{equal_sets.judged:,} of {total:,} proposed pairs judged{more}; {counted(len(equal_sets.sets), 'set')}",
     )
-    if known.left_out:
+    if equal_sets.left_out:
         st.caption(
-            f"The {total:,} nearest pairs are proposed. {known.left_out:,} further ones have a cosine above {LEAST_COSINE}, too: more than anybody "
+            f"The {total:,} nearest pairs are proposed. {equal_sets.left_out:,} further ones have a cosine above {LEAST_COSINE}, too: more than anybody "
             "judges, so they are left out."
         )
-    for one, other in known.contradictions[:5]:
+    for tool, other in equal_sets.contradictions[:5]:
         st.warning(
-            f"{escaped(one, 100)} and {escaped(other, 100)} were judged not equal, but other pairs make them equal. Judge one of those pairs again.",
+            f"{escaped(tool, 100)} and {escaped(other, 100)} were judged not equal, but other pairs make them equal. Judge one of those pairs again.",
             icon=":material/warning:",
         )
 
 
-def _chosen(known: EqualSets) -> Proposal | None:
-    at: tuple[str, str] | None = st.session_state.get(AT)
-    for one in known.proposals:
-        if (one.one, one.other) == at:
-            return one
-    return next((one for one in known.proposals if one.open), None)
+def _chosen(equal_sets: EqualSets) -> Proposal | None:
+    place: tuple[str, str] | None = st.session_state.get(AT)
+    for pair in equal_sets.proposals:
+        if (pair.one, pair.other) == place:
+            return pair
+    return next((pair for pair in equal_sets.proposals if pair.open), None)
 
 
 def _pair(app: App, catalog: Catalog, pair: Proposal) -> None:
@@ -161,31 +161,33 @@ def _judge(app: App, catalog: str, pair: Proposal, says: Says) -> None:
 
 
 def _back(app: App, catalog: str) -> None:
-    of, one, other = st.session_state.pop(LAST)
-    if of == catalog:
-        app.equal_sets.judge(catalog, one, other, None)
-        st.session_state[AT] = (one, other)
+    judged_catalog, tool, other = st.session_state.pop(LAST)
+    if judged_catalog == catalog:
+        app.equal_sets.judge(catalog, tool, other, None)
+        st.session_state[AT] = (tool, other)
 
 
-def _sets(known: EqualSets) -> None:
-    if not known.sets:
+def _sets(equal_sets: EqualSets) -> None:
+    if not equal_sets.sets:
         return
     st.markdown("**Equal function sets**")
     frame = pd.DataFrame(
         [
             {"set": ", ".join(one_line(tool, 100) for tool in tools), "tools": len(tools)}
-            for tools in known.sets[:MOST_SENT]
+            for tools in equal_sets.sets[:MOST_SENT]
         ]
     )
     table(frame, key="catalog.equal.sets")
 
 
-def _pairs(known: EqualSets, query: str) -> None:
-    shown = [one for one in known.proposals if query.lower() in f"{one.one} {one.other} {WORDS[one.says]}".lower()]
-    if not shown:
+def _pairs(equal_sets: EqualSets, query: str) -> None:
+    pairs = [
+        pair for pair in equal_sets.proposals if query.lower() in f"{pair.one} {pair.other} {WORDS[pair.says]}".lower()
+    ]
+    if not pairs:
         return
-    st.markdown(f"**Proposed pairs** :gray[{len(shown):,}; choose a row to judge it again]")
-    chosen = _table([shown[row] for row in page_of(np.arange(len(shown)), "catalog.equal").tolist()])
+    st.markdown(f"**Proposed pairs** :gray[{len(pairs):,}; choose a row to judge it again]")
+    chosen = _table([pairs[row] for row in page_of(np.arange(len(pairs)), "catalog.equal").tolist()])
     if chosen is None:
         st.session_state.pop(ROW, None)
     elif st.session_state.get(ROW) != (chosen.one, chosen.other):
@@ -193,27 +195,27 @@ def _pairs(known: EqualSets, query: str) -> None:
         st.rerun()
 
 
-def _table(shown: Sequence[Proposal]) -> Proposal | None:
+def _table(pairs: Sequence[Proposal]) -> Proposal | None:
     frame = pd.DataFrame(
         {
-            "one tool": [one_line(one.one, 100) for one in shown],
-            "the other": [one_line(one.other, 100) for one in shown],
-            "cosine": [f"{one.cosine:.3f}" for one in shown],
-            "judged": ["equal, from other pairs" if one.follows else WORDS[one.says] for one in shown],
+            "one tool": [one_line(pair.one, 100) for pair in pairs],
+            "the other": [one_line(pair.other, 100) for pair in pairs],
+            "cosine": [f"{pair.cosine:.3f}" for pair in pairs],
+            "judged": ["equal, from other pairs" if pair.follows else WORDS[pair.says] for pair in pairs],
         }
     )
     row = choice_table(
-        frame, (), labels=list(range(len(shown))), key="catalog.equal.pairs", about="Proposed pairs of equal tools"
+        frame, (), labels=list(range(len(pairs))), key="catalog.equal.pairs", about="Proposed pairs of equal tools"
     )
-    return None if row is None else shown[row]
+    return None if row is None else pairs[row]
 
 
-def _file(app: App, catalog: str, known: EqualSets) -> None:
+def _file(app: App, catalog: str, equal_sets: EqualSets) -> None:
     row = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
     row.download_button(
         "Export", app.equal_sets.export(catalog), file_name=file_name(f"{catalog}-equal-sets.json", "equal-sets.json"),
         mime="application/json", key="catalog.equal.export", icon=":material/download:", on_click="ignore",
-        disabled=not (known.sets or known.judged or known.others),
+        disabled=not (equal_sets.sets or equal_sets.judged or equal_sets.others),
         help="Sets and judged pairs as JSON. Needs a judgment.",
     )  # fmt: skip
     with row.popover("Import…", icon=":material/upload_file:"):
@@ -225,6 +227,6 @@ def _import(app: App, catalog: str) -> None:
     if file is None:
         return
     with state.errors_shown():
-        found = app.equal_sets.import_file(file.getvalue(), source=file.name, catalog=catalog)
-        unknown = f" {found.unknown:,} have tools that are not in this catalog." if found.unknown else ""
-        state.say(f"{found.taken:,} judged pairs were imported.{unknown}")
+        report = app.equal_sets.import_file(file.getvalue(), source=file.name, catalog=catalog)
+        unknown = f" {report.unknown:,} have tools that are not in this catalog." if report.unknown else ""
+        state.say(f"{report.taken:,} judged pairs were imported.{unknown}")

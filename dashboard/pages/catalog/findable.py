@@ -1,4 +1,4 @@
-"""Findable: how often the tools of a catalog would be found, what they are taken for, and what to do about it."""
+"""Findable: how often the tools of a catalog would be found, the tools they are taken for, and remedies."""
 
 from __future__ import annotations
 
@@ -53,12 +53,12 @@ def findable_body(app: App, catalog: Catalog, query: str) -> None:
     job = known_job(JOB)
     if job is not None and job.about == catalog.name and _job(job):
         return
-    found, current = app.findable.latest(catalog.name)
-    if found is None:
+    result, current = app.findable.latest(catalog.name)
+    if result is None:
         possible = app.findable.can_estimate(catalog.name)
-        asked = sum(map(len, app.requests.of_catalog(catalog.name).values()))
+        request_count = sum(map(len, app.requests.of_catalog(catalog.name).values()))
         st.info(
-            f"Which tools would people and agents find? The {asked:,} example requests of this catalog tell: each is asked as if it "
+            f"Which tools would people and agents find? The {request_count:,} example requests of this catalog tell: each is asked as if it "
             f"were new. 1,000 take about {5 + len(catalog.tools) / 5_000:.0f} seconds."
             if possible else "No tool of this catalog has two example requests, so nothing tells yet which tools would be found.",
             icon=":material/troubleshoot:",
@@ -72,19 +72,19 @@ def findable_body(app: App, catalog: Catalog, query: str) -> None:
         uncounted_requests(app, catalog.name)
         _example()
         return
-    _headline(app, catalog.name, found, current)
-    lacking_requests(app, catalog.name, found)
+    _headline(app, catalog.name, result, current)
+    lacking_requests(app, catalog.name, result)
     uncounted_requests(app, catalog.name)
-    if all(one.first == one.of for one in found.tools):
+    if all(tool.first == tool.of for tool in result.tools):
         st.caption("Every request that was left out finds its tool first.")
         return
     grid = _grid()
     with grid.cell(column_span=3):
-        chosen = _tools(found, query)
+        chosen = _tools(result, query)
         if chosen is not None:
             _tool(app, catalog, chosen)
     with grid.cell(column_span=2):
-        chart(taken_for_map(found.tools), key="catalog:findable.map", choose=_of_servers)
+        chart(taken_for_map(result.tools), key="catalog:findable.map", choose=_of_servers)
 
 
 def _job(job: Job) -> bool:
@@ -111,18 +111,18 @@ def _button(app: App, catalog: str, words: str, *, primary: bool = False) -> Non
     )  # fmt: skip
 
 
-def _headline(app: App, catalog: str, found: Findable, current: bool) -> None:
+def _headline(app: App, catalog: str, result: Findable, current: bool) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-        _shares(found)
-        st.metric("Seldom found", f"{len(found.seldom):,} of {len(found.tools):,}", help="Tools that less than half of their requests find among three.")  # fmt: skip
-        if found.without:
-            st.metric("Without requests", f"{found.without:,}", help="Tools of which nothing is known.")
+        _shares(result)
+        st.metric("Seldom found", f"{len(result.seldom):,} of {len(result.tools):,}", help="Tools that less than half of their requests find among three.")  # fmt: skip
+        if result.without:
+            st.metric("Without requests", f"{result.without:,}", help="Tools of which nothing is known.")
         st.space("stretch")
         if writing_model(app) and app.requests.lacking(catalog):
             write_button(app, catalog, "findable")
         _button(app, catalog, "Estimate again")
-    if found.sampled:
-        st.caption(found.sampled)
+    if result.sampled:
+        st.caption(result.sampled)
     if not current:
         st.caption(":orange[The catalog, its requests or its equal sets have changed since. Estimate again.]")
 
@@ -131,31 +131,31 @@ def _grid() -> GridContainer:
     return st.grid(5, min_column_width=200, gap="medium")
 
 
-def _shares(found: Findable) -> None:
+def _shares(result: Findable) -> None:
     for name, share, (low, high), left_out in (
-        ("Found first, about", found.hit_1, found.interval_1, found.left_out_1),
-        ("Among three, about", found.hit_3, found.interval_3, found.left_out_3),
+        ("Found first, about", result.hit_1, result.interval_1, result.left_out_1),
+        ("Among three, about", result.hit_3, result.interval_3, result.left_out_3),
     ):
-        said = f"{units.share(low)} to {units.share(high)} (95 %, over tools). Of the requests left out, {units.share(left_out)}."
-        st.metric(name, units.share(share), help=f"{said} {HELP}", width="content")
+        note = f"{units.share(low)} to {units.share(high)} (95 %, over tools). Of the requests left out, {units.share(left_out)}."
+        st.metric(name, units.share(share), help=f"{note} {HELP}", width="content")
 
 
 def _of_servers(names: str) -> None:
     st.session_state[PAIR] = names.split(SEPARATOR)
 
 
-def _tools(found: Findable, query: str) -> ToolFound | None:
+def _tools(result: Findable, query: str) -> ToolFound | None:
     pair = st.session_state.get(PAIR)
-    shown = [one for one in found.tools if one.first < one.of and (pair is None or _is_of(one, *pair))]
-    meant = matching((f"{one.tool} {' '.join(other for other, _ in one.taken_for)}" for one in shown), query)
-    shown = list(compress(shown, meant))
+    tools = [tool for tool in result.tools if tool.first < tool.of and (pair is None or _is_of(tool, *pair))]
+    matches = matching((f"{tool.tool} {' '.join(other for other, _ in tool.taken_for)}" for tool in tools), query)
+    tools = list(compress(tools, matches))
     with st.container(horizontal=True, vertical_alignment="center"):
         about = (
             f"of {escaped(pair[0], 60)} that are taken for {escaped(pair[1], 60)}"
             if pair
             else "that are not always first"
         )
-        st.caption(f"{len(shown):,} tools {about}, the worst first. Choose one for what it is taken for.")
+        st.caption(f"{len(tools):,} tools {about}, the worst first. Choose one for what it is taken for.")
         if pair:
             st.button(
                 "All servers",
@@ -163,27 +163,27 @@ def _tools(found: Findable, query: str) -> ToolFound | None:
                 on_click=lambda: st.session_state.pop(PAIR, None),
                 type="tertiary",
             )
-    shown = [shown[row] for row in page_of(np.arange(len(shown)), "catalog.findable").tolist()]
+    tools = [tools[row] for row in page_of(np.arange(len(tools)), "catalog.findable").tolist()]
     row = choice_table(
-        _frame(shown), COLUMNS, labels=list(range(len(shown))), key="catalog.findable.tools", about="Tools that are not always found first"
+        _frame(tools), COLUMNS, labels=list(range(len(tools))), key="catalog.findable.tools", about="Tools that are not always found first"
     )  # fmt: skip
-    return None if row is None else shown[row]
+    return None if row is None else tools[row]
 
 
-def _frame(shown: Sequence[ToolFound]) -> pd.DataFrame:
+def _frame(tools: Sequence[ToolFound]) -> pd.DataFrame:
     return pd.DataFrame({
-        "tool": [one.tool for one in shown], "first": [f"{one.first} of {one.of}" for one in shown],
-        "among three": [f"{one.found} of {one.of}" for one in shown],
-        "taken for": [", ".join(f"{other} ({times})" for other, times in one.taken_for[:3]) for one in shown],
+        "tool": [tool.tool for tool in tools], "first": [f"{tool.first} of {tool.of}" for tool in tools],
+        "among three": [f"{tool.found} of {tool.of}" for tool in tools],
+        "taken for": [", ".join(f"{other} ({times})" for other, times in tool.taken_for[:3]) for tool in tools],
     })  # fmt: skip
 
 
-# Measured once over the sample catalog, of its 950 tools six: first, among three, and what was found first in its place.
+# Measured once over the sample catalog, six of its 950 tools: found first, found among three, and the tools found first instead.
 EXAMPLE = Findable(
     0.718, 0.853, 0.522, 0.738, (0.705, 0.731), (0.845, 0.861), without=0,
     tools=tuple(
-        ToolFound(tool, first, found, 12, tuple(Missed("", other, 0) for other, times in taken_for.items() for _ in range(times)))
-        for tool, first, found, taken_for in (
+        ToolFound(tool, first, among_three, 12, tuple(Missed("", other, 0) for other, times in taken_for.items() for _ in range(times)))
+        for tool, first, among_three, taken_for in (
             ("Bullring::market.candles", 0, 0, {"stock-desk::price_history": 4, "fx-rates::rate_series": 2, "shop-finder::price_trend": 2}),
             ("Folio::folio.graph.inbound", 0, 1, {"page-reader::list_links": 4, "Folio::folio.page.find": 2, "Trawler::trawl.deadLinks": 2}),
             ("Parley::nudgeMe", 1, 1, {"calendar-desk::add_reminder": 4, "team-chat::remind_me": 3}),
@@ -207,37 +207,36 @@ def _example() -> None:
             chart(taken_for_map(EXAMPLE.tools), key="catalog:findable.example-map")
 
 
-def _is_of(one: ToolFound, meant: str, found: str) -> bool:
-    return one.tool.startswith(f"{meant}::") and any(other.startswith(f"{found}::") for other, _ in one.taken_for)
+def _is_of(tool: ToolFound, server: str, rival: str) -> bool:
+    return tool.tool.startswith(f"{server}::") and any(other.startswith(f"{rival}::") for other, _ in tool.taken_for)
 
 
-def _tool(app: App, catalog: Catalog, one: ToolFound) -> None:
-    """Draw one tool beside the one that it is taken for most often, with the requests that miss it."""
-    other, times = one.taken_for[0]
+def _tool(app: App, catalog: Catalog, tool: ToolFound) -> None:
+    """Draw a tool beside the tool that it is taken for most often, with the requests that miss it."""
+    other, times = tool.taken_for[0]
     with st.container(border=True):
         st.markdown(
-            f"**{escaped(one.tool, 160)}** is taken for **{escaped(other, 160)}** by {times} of its {one.of} requests:"
+            f"**{escaped(tool.tool, 160)}** is taken for **{escaped(other, 160)}** by {times} of its {tool.of} requests:"
         )
         lines = [
             f"- “{escaped(miss.text, 300)}” :gray[finds {escaped(miss.taken_for, 120)}; it is number {miss.rank}]"
-            for miss in one.missed
+            for miss in tool.missed
         ]
         st.markdown("\n".join(lines))
-        if other in catalog.tool_row and one.tool in catalog.tool_row:
-            pair_cards(catalog, (one.tool, other))
+        if other in catalog.tool_row and tool.tool in catalog.tool_row:
+            pair_cards(catalog, (tool.tool, other))
         with st.container(horizontal=True):
             for says, words, icon in (
                 ("equal", "They do the same", ":material/equal:"),
                 ("different", "They do not", ":material/close:"),
             ):
-                st.button(words, key=f"catalog.findable.{says}", **only("tune"), icon=icon, on_click=_judge, args=(app, catalog.name, one.tool, other, says))  # fmt: skip
+                st.button(words, key=f"catalog.findable.{says}", **only("tune"), icon=icon, on_click=_judge, args=(app, catalog.name, tool.tool, other, says))  # fmt: skip
             if st.button("Show on the map", key="catalog.findable.on_map", icon=":material/scatter_plot:"):
-                open_page("map", catalog=catalog.name, tool=one.tool)
-                open_page("map", catalog=catalog.name, tool=one.tool)
+                open_page("map", catalog=catalog.name, tool=tool.tool)
             if st.button("Describe it in your own words", key="catalog.findable.word", icon=":material/edit_note:"):
-                open_page("catalog", catalog=catalog.name, view="tools", tool=one.tool)
+                open_page("catalog", catalog=catalog.name, view="tools", tool=tool.tool)
 
 
-def _judge(app: App, catalog: str, one: str, other: str, says: Says) -> None:
+def _judge(app: App, catalog: str, tool: str, other: str, says: Says) -> None:
     with state.errors_shown():
-        app.equal_sets.judge(catalog, one, other, says)
+        app.equal_sets.judge(catalog, tool, other, says)

@@ -64,12 +64,12 @@ def read_documents(app: App, documents: Sequence[Document]) -> Reading:
 
 
 def name_for(documents: Sequence[Document], app: App) -> str:
-    """Returns a suggested name: that of the first file, or a free one for pasted text."""
+    """Returns a suggested name: the name of the first file, or a free name for pasted text."""
     stem = "" if documents[0].name == PASTED else file_stem(documents[0].name)
     if stem and stem not in SHIPPED_CATALOGS:
         return stem
-    taken = {info.name for info in app.catalogs.infos()}
-    return next(name for number in count(1) if (name := f"imported-{number}") not in taken)
+    names = {info.name for info in app.catalogs.infos()}
+    return next(name for number in count(1) if (name := f"imported-{number}") not in names)
 
 
 def file_stem(name: str) -> str:
@@ -93,17 +93,17 @@ NAME, REPLACE = "catalog.import.name", "catalog.import.replace"
 
 
 def name_field(app: App, suggestion: str) -> tuple[str, bool]:
-    """Draw the name field. Returns the name and whether it may be used: replacing a catalog needs a tick."""
-    typed = st.text_input(
+    """Draw the name field. Returns the name and whether it may be used. Replacing a catalog needs a tick."""
+    entry = st.text_input(
         "Save as", key=NAME, placeholder=suggestion, help=f"The catalog's name. Empty: {escaped(suggestion)}.",
         width=320, max_chars=80,
     )  # fmt: skip
-    name = typed.strip() or suggestion
-    there = next((info for info in app.catalogs.infos() if info.name == name), None)
-    if there is None or name in SHIPPED_CATALOGS:
+    name = entry.strip() or suggestion
+    existing = next((info for info in app.catalogs.infos() if info.name == name), None)
+    if existing is None or name in SHIPPED_CATALOGS:
         return name, True
     agreed = st.checkbox(
-        f"Replace the catalog {escaped(name)} ({counted(there.servers, 'server')}, {counted(there.tools, 'tool')}); "
+        f"Replace the catalog {escaped(name)} ({counted(existing.servers, 'server')}, {counted(existing.tools, 'tool')}); "
         "its calls and edited prices stay",
         key=REPLACE,
     )
@@ -141,12 +141,12 @@ def source_widgets(app: App, placeholder: str) -> Read | None:
     if not documents:
         st.session_state.pop(READ, None)
         return None
-    known: Read | None = st.session_state.get(READ)
-    if known is None or known.documents != documents:
+    stored: Read | None = st.session_state.get(READ)
+    if stored is None or stored.documents != documents:
         with st.spinner("Reading and checking every entry…", show_time=True):
-            known = Read(documents, read_documents(app, documents))
-        st.session_state[READ] = known
-    return known
+            stored = Read(documents, read_documents(app, documents))
+        st.session_state[READ] = stored
+    return stored
 
 
 def problems(reading: Reading) -> None:
@@ -176,19 +176,19 @@ def _pasted(placeholder: str) -> tuple[Document, ...]:
 
 
 def _found(app: App) -> tuple[Document, ...]:
-    found = found_configurations(app.catalogs, Path.home())
-    if not found:
+    configs = found_configurations(app.catalogs, Path.home())
+    if not configs:
         st.caption("No configuration of a known client with servers was found in the home folder of this console.")
         return ()
-    words = [f"{one.client.title}: {counted(len(one.servers), 'server')}" for one in found]
-    at = st.radio(
-        "Files", range(len(found)), index=None, key="catalog.import.found", format_func=words.__getitem__,
-        captions=[escaped(str(one.path), 200) for one in found], label_visibility="collapsed",
+    words = [f"{config.client.title}: {counted(len(config.servers), 'server')}" for config in configs]
+    index = st.radio(
+        "Files", range(len(configs)), index=None, key="catalog.import.found", format_func=words.__getitem__,
+        captions=[escaped(str(config.path), 200) for config in configs], label_visibility="collapsed",
     )  # fmt: skip
-    if at is None:
+    if index is None:
         return ()
-    path = found[at].path
-    return (Document(f"{found[at].client.id}{path.suffix}", path.read_bytes(), path.parent),)
+    path = configs[index].path
+    return (Document(f"{configs[index].client.id}{path.suffix}", path.read_bytes(), path.parent),)
 
 
 PROBLEM = "catalog:import.problem"
@@ -203,24 +203,24 @@ def import_dialog(app: App, _shown: str) -> None:
         "configuration of a client, as JSON or TOML of at most 64 MB, or a server's README with a list of its tools. Several files become one catalog. "
         "A document is imported completely or not at all."
     )
-    read = source_widgets(app, EXAMPLE)
-    if read is None:
+    source = source_widgets(app, EXAMPLE)
+    if source is None:
         return
-    if read.reading.imported is None:
-        problems(read.reading)
+    if source.reading.imported is None:
+        problems(source.reading)
         return
-    _preview(read.reading.imported)
-    _buttons(app, read, connectable=bool(read.reading.imported.needs_discovery))
+    _preview(source.reading.imported)
+    _buttons(app, source, connectable=bool(source.reading.imported.needs_discovery))
     kept_error(PROBLEM)
 
 
-def _buttons(app: App, read: Read, *, connectable: bool) -> None:
-    suggestion = name_for(read.documents, app)
+def _buttons(app: App, source: Read, *, connectable: bool) -> None:
+    suggestion = name_for(source.documents, app)
     _, agreed = name_field(app, suggestion)
     with st.container(horizontal=True):
         st.button(
             "Import", type="primary", icon=":material/check:", key="catalog.import.go", **only("administer", disabled=not agreed),
-            on_click=_import, args=(app, read, suggestion),
+            on_click=_import, args=(app, source, suggestion),
         )  # fmt: skip
         if connectable:
             st.button(
@@ -263,13 +263,13 @@ def _preview(imported: Imported) -> None:
             st.text("\n".join(remarks(imported)[:500]))
 
 
-def _import(app: App, read: Read, suggestion: str) -> None:
-    imported = read.reading.imported
+def _import(app: App, source: Read, suggestion: str) -> None:
+    imported = source.reading.imported
     if imported is None:
         return
     with error_kept(PROBLEM):
         name = chosen_name(app, suggestion)
-        report = app.catalog_editor.keep(imported, name, source_of(read.documents))
+        report = app.catalog_editor.keep(imported, name, source_of(source.documents))
         begin_first_look(app, name)
         state.close_dialog()
         state.go_to(name)
@@ -277,10 +277,10 @@ def _import(app: App, read: Read, suggestion: str) -> None:
 
 
 def _told(imported: Imported, name: str, errors: int | None) -> None:
-    found = (
+    verdict = (
         "Lint has not looked at it yet"
         if errors is None
         else f"Lint found {counted(errors, 'error') if errors else 'no errors'}"
     )
-    sentence = f"Imported as {name}. {summary(imported)} {found}."
+    sentence = f"Imported as {name}. {summary(imported)} {verdict}."
     state.say(sentence, remarks(imported), findings=errors != 0)

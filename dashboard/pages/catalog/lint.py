@@ -1,4 +1,4 @@
-"""Lint: the findings of a catalog, and the details of one."""
+"""Lint: the findings of a catalog, and the details of a finding."""
 
 from __future__ import annotations
 
@@ -145,13 +145,13 @@ def _text(catalog: Catalog, finding: Finding) -> None:
     passages = _passages(catalog, finding)
     evidence = finding.evidence.removesuffix("…")
     hit = next((p for p in passages if p.where == finding.where and evidence in visible(p.text)), None)
-    shown = hit or next((p for p in passages if p.where == "description"), None)
-    if shown is None:
+    passage = hit or next((p for p in passages if p.where == "description"), None)
+    if passage is None:
         st.caption("There is no text to show.")
         return
-    st.caption(f"The {shown.place.rstrip(',')}:" if finding.tool else f"The server's {shown.place.rstrip(',')}:")
-    with st.container(height=300 if len(shown.text) > 1200 else "content", border=False):
-        st.markdown(marked(visible(shown.text), evidence if hit else ""))
+    st.caption(f"The {passage.place.rstrip(',')}:" if finding.tool else f"The server's {passage.place.rstrip(',')}:")
+    with st.container(height=300 if len(passage.text) > 1200 else "content", border=False):
+        st.markdown(marked(visible(passage.text), evidence if hit else ""))
     if finding.other in catalog.tool_row:
         other = catalog.tools[catalog.tool_row[finding.other]]
         st.caption(f"The description of {escaped(other.id)}:")
@@ -178,10 +178,10 @@ def lint_body(app: App, catalog: Catalog, query: str, linked: Mapping[str, str])
     with st.container(horizontal=True, vertical_alignment="center"):
         severity = _severity_choice(report, linked.get("severity", ""))
         rule = _rule_choice(report, severity, linked.get("rule", ""))
-        shown = _filtered(report, severity, rule, query)
+        findings = _filtered(report, severity, rule, query)
         st.space("stretch")
-        _export(catalog.name, shown)
-    chosen = _table(catalog, report, shown, linked.get("finding", ""), (severity, rule, query))
+        _export(catalog.name, findings)
+    chosen = _table(catalog, report, findings, linked.get("finding", ""), (severity, rule, query))
     if chosen is not None:
         finding_detail(catalog, chosen)
     return {
@@ -192,7 +192,7 @@ def lint_body(app: App, catalog: Catalog, query: str, linked: Mapping[str, str])
 
 
 def _report(app: App, catalog: Catalog) -> LintReport | None:
-    """Returns the report. Returns None while a large catalog is checked in the background; the view shows how far that is."""
+    """Returns the report. Returns None while a large catalog is checked in the background; the view shows the progress."""
     name = catalog.name
     if len(catalog.tools) <= AT_ONCE:
         return app.lint_reports.report(name)
@@ -222,59 +222,65 @@ def _severity_choice(report: LintReport, linked: str) -> str:
     options = {EVERY: f"All {len(report.findings):,}", **{s.value: f"{PLURALS[s]} {n:,}" for s, n in counts.items()}}
     if st.session_state.get(SEVERITY) not in options:
         st.session_state[SEVERITY] = linked if linked in options else EVERY
-    picked = st.segmented_control(
+    choice = st.segmented_control(
         "Severity", list(options), key=SEVERITY, format_func=options.__getitem__, required=True, help=MEANINGS,
         label_visibility="collapsed",
     )  # fmt: skip
-    return picked or EVERY
+    return choice or EVERY
 
 
 def _rule_choice(report: LintReport, severity: str, linked: str) -> str:
-    found = replace(report, findings=tuple(f for f in report.findings if severity in {EVERY, f.severity}))
-    options = {ALL_RULES: ALL_RULES} | {rule: f"{RULES[rule].title} · {n:,}" for rule, n in found.by_rule().items()}
+    selected_report = replace(report, findings=tuple(f for f in report.findings if severity in {EVERY, f.severity}))
+    options = {ALL_RULES: ALL_RULES} | {
+        rule: f"{RULES[rule].title} · {n:,}" for rule, n in selected_report.by_rule().items()
+    }
     options |= {rule: f"{RULES[rule].title} · …" for rule in report.waiting}
     if st.session_state.get(RULE) not in options:
         st.session_state[RULE] = linked if linked in options else ALL_RULES
-    picked = st.selectbox(
+    choice = st.selectbox(
         "Rule", list(options), key=RULE, format_func=options.__getitem__, label_visibility="collapsed", width=300
     )
-    return "" if picked == ALL_RULES else picked
+    return "" if choice == ALL_RULES else choice
 
 
 def _filtered(report: LintReport, severity: str, rule: str, query: str) -> list[Finding]:
-    found = [f for f in report.findings if severity in {EVERY, f.severity} and rule in {"", f.rule}]
+    findings = [f for f in report.findings if severity in {EVERY, f.severity} and rule in {"", f.rule}]
     if not query.strip():
-        return found
-    return [f for f, meant in zip(found, matching(map(finding_text, found), query), strict=True) if meant]
+        return findings
+    return [f for f, is_match in zip(findings, matching(map(finding_text, findings), query), strict=True) if is_match]
 
 
 def _table(
-    catalog: Catalog, report: LintReport, shown: list[Finding], wanted: str, selection: tuple[str, ...]
+    catalog: Catalog, report: LintReport, findings: list[Finding], linked_id: str, selection: tuple[str, ...]
 ) -> Finding | None:
     if not report.findings:
         st.success("No findings in this catalog.", icon=":material/verified:")
         return None
-    if not shown:
+    if not findings:
         st.info("No finding meets the filter.", icon=":material/search_off:")
         st.button("Clear the filter", key="catalog.lint.clear", icon=":material/backspace:", on_click=_clear)
         return None
-    st.caption(f"{counted(len(shown), 'finding')}. Choose a row for the text, the reason and the advice.")
-    place = next((place for place, one in enumerate(shown) if finding_id(one) == wanted), None) if wanted else None
-    every = np.arange(len(shown))
-    rows = page_of(every, f"catalog.lint.{catalog.name}", chosen=place)
+    st.caption(f"{counted(len(findings), 'finding')}. Choose a row for the text, the reason and the advice.")
+    place = (
+        next((place for place, finding in enumerate(findings) if finding_id(finding) == linked_id), None)
+        if linked_id
+        else None
+    )
+    all_rows = np.arange(len(findings))
+    rows = page_of(all_rows, f"catalog.lint.{catalog.name}", chosen=place)
     row = choice_table(
-        lint_frame([shown[row] for row in rows.tolist()]).style.map(severity_colour, subset=["severity"]), COLUMNS,
+        lint_frame([findings[row] for row in rows.tolist()]).style.map(severity_colour, subset=["severity"]), COLUMNS,
         labels=rows.tolist(),
-        key=table_key("lint", catalog.name, *selection, str(len(report.waiting)), part(every, rows)),
+        key=table_key("lint", catalog.name, *selection, str(len(report.waiting)), part(all_rows, rows)),
         chosen=place, about=f"Findings in {catalog.name}",
     )  # fmt: skip
-    return None if row is None else shown[row]
+    return None if row is None else findings[row]
 
 
-def _export(name: str, shown: list[Finding]) -> None:
+def _export(name: str, findings: list[Finding]) -> None:
     st.download_button(
-        "CSV", data=lambda: findings_csv(shown), file_name=f"wayfare-lint-{name}.csv", mime="text/csv",
-        key="catalog.lint.export", icon=":material/download:", on_click="ignore", disabled=not shown,
+        "CSV", data=lambda: findings_csv(findings), file_name=f"wayfare-lint-{name}.csv", mime="text/csv",
+        key="catalog.lint.export", icon=":material/download:", on_click="ignore", disabled=not findings,
         help="The findings below, with advice.",
     )  # fmt: skip
 

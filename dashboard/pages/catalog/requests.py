@@ -1,4 +1,4 @@
-"""Example requests on the Catalog page: those of one tool, and a prompt that has a model write those that a catalog lacks."""
+"""Example requests on the Catalog page: the requests of one tool, and a prompt for a model that writes the missing requests."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ HELP = (
 
 def requests_fold(app: App, catalog: Catalog, tool: Tool) -> None:
     """Draw the requests of a tool in a fold, which is open after a change."""
-    known = app.requests.of_catalog(catalog.name).get(tool.id, ())
-    offered = [text for text in tool.offered if text not in {one.text for one in known}]
+    requests = app.requests.of_catalog(catalog.name).get(tool.id, ())
+    offered = [text for text in tool.offered if text not in {request.text for request in requests}]
     key = f"catalog.requests.{catalog.name}.{tool.id}"
     about, sentence, done = st.session_state.get(SAID, ("", "", True))
-    label = f"Example requests: {len(known)}{f', {len(offered)} offered by the server' if offered else ''}"
+    label = f"Example requests: {len(requests)}{f', {len(offered)} offered by the server' if offered else ''}"
     with st.expander(label, icon=":material/forum:", key=f"{key}.fold", expanded=about == key):
         if about == key:
             (st.success if done else st.error)(escaped(sentence, 600))
-        if known:
-            _listed(app, catalog.name, tool.id, known, key)
+        if requests:
+            _listed(app, catalog.name, tool.id, requests, key)
         else:
             st.caption("No example requests. The tool is found by its own texts alone.")
         if offered:
@@ -57,21 +57,23 @@ def requests_fold(app: App, catalog: Catalog, tool: Tool) -> None:
                 )  # fmt: skip
 
 
-def _listed(app: App, catalog: str, tool: str, known: Sequence[Request], key: str) -> None:
+def _listed(app: App, catalog: str, tool: str, requests: Sequence[Request], key: str) -> None:
     uncounted = app.requests.uncounted(catalog).get(tool, {}) if app.catalogs.is_prepared(catalog) else {}
-    for number, one in enumerate(known):
+    for number, request in enumerate(requests):
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            stale = " · :orange[stale: the tool has changed since]" if one.stale else ""
-            stale += f" · :orange[does not count: {uncounted[one.text]}]" if one.text in uncounted else ""
-            st.markdown(f"{escaped(one.text)} :small[:gray[{SOURCE_WORDS[one.source]}]{stale}]", width="stretch")
+            stale = " · :orange[stale: the tool has changed since]" if request.stale else ""
+            stale += f" · :orange[does not count: {uncounted[request.text]}]" if request.text in uncounted else ""
+            st.markdown(
+                f"{escaped(request.text)} :small[:gray[{SOURCE_WORDS[request.source]}]{stale}]", width="stretch"
+            )
             st.button(
                 "", key=f"{key}.remove.{number}", icon=":material/delete:", type="tertiary", **only("tune", help="Remove this request"),
-                on_click=_acted, args=(key, "Removed.", partial(app.requests.remove, catalog, tool, [one.text], labeller())),
+                on_click=_acted, args=(key, "Removed.", partial(app.requests.remove, catalog, tool, [request.text], labeller())),
             )  # fmt: skip
 
 
 def _offered(app: App, catalog: str, tool: str, offered: Sequence[str], key: str) -> None:
-    """Draw what the server says about its own tool, which counts for nothing until it is accepted."""
+    """Draw the requests that the server offers for its own tool. They count after they are accepted."""
     st.markdown(f"**The server offers {len(offered)}**, which do not count until you accept them:")
     st.markdown("\n".join(f"- {escaped(text)}" for text in offered))
     st.button(
@@ -84,30 +86,30 @@ def _add(app: App, catalog: str, tool: str, key: str) -> None:
     texts = [line for line in st.session_state[f"{key}.new"].splitlines() if line.strip()]
 
     def add() -> str:
-        taken = app.requests.add_by_hand(catalog, tool, texts, labeller())
+        report = app.requests.add_by_hand(catalog, tool, texts, labeller())
         st.session_state[f"{key}.new"] = ""
-        left_out = "".join(f" Left out: {one.why}." for one in taken.skipped)
-        return f"Added {taken.requests}.{left_out}"
+        left_out = "".join(f" Left out: {skip.why}." for skip in report.skipped)
+        return f"Added {report.requests}.{left_out}"
 
     _acted(key, "", add)
 
 
 def _undo(app: App, catalog: str, key: str) -> None:
     def undo() -> str:
-        undone = app.requests.undo(catalog, labeller())
-        return f"The change of {undone.at:%Y-%m-%d %H:%M} UTC is taken back. Requests: {undone.requests}, tools: {undone.tools}."
+        change = app.requests.undo(catalog, labeller())
+        return f"The change of {change.at:%Y-%m-%d %H:%M} UTC is taken back. Requests: {change.requests}, tools: {change.tools}."
 
     _acted(key, "", undo)
 
 
 def _acted(key: str, sentence: str, act: Callable[[], object]) -> None:
-    """Act, and keep the sentence, what `act` said, or its error for the fold."""
+    """Act, and keep the sentence, the result of `act`, or its error for the fold."""
     try:
-        said = act()
+        result = act()
     except WayfareError as error:
         st.session_state[SAID] = (key, str(error), False)
         return
-    st.session_state[SAID] = (key, sentence or str(said), True)
+    st.session_state[SAID] = (key, sentence or str(result), True)
 
 
 MOST_TOOLS = 20  # in one prompt
@@ -122,7 +124,7 @@ def lacking_requests(app: App, catalog: str, found: Findable | None, *, expanded
     `found` is the estimate, which names the tools that are seldom found.
     """
     lacking = app.requests.lacking(catalog)
-    seldom = [one.tool for one in found.seldom] if found is not None else []
+    seldom = [tool.tool for tool in found.seldom] if found is not None else []
     sentence, skipped, done = st.session_state.get(WRITTEN, {}).get(catalog, ("", (), True))
     if not (lacking or seldom or sentence):
         return
@@ -161,9 +163,9 @@ def uncounted_requests(app: App, catalog: str) -> None:
             "They take part in no decision, so that a tool attracts only what is its own. Word them for this tool alone, or remove them."
         )
         for tool, requests in [*uncounted.items()][:UNCOUNTED_TOOLS]:
-            listed = [f"- :small[“{escaped(text, 200)}” :gray[{why}]]" for text, why in requests.items()]
-            more = f"\n- :small[and {len(listed) - UNCOUNTED_SHOWN:,} more]" if len(listed) > UNCOUNTED_SHOWN else ""
-            st.markdown(f"**{escaped(tool, 160)}**\n" + "\n".join(listed[:UNCOUNTED_SHOWN]) + more)
+            lines = [f"- :small[“{escaped(text, 200)}” :gray[{why}]]" for text, why in requests.items()]
+            more = f"\n- :small[and {len(lines) - UNCOUNTED_SHOWN:,} more]" if len(lines) > UNCOUNTED_SHOWN else ""
+            st.markdown(f"**{escaped(tool, 160)}**\n" + "\n".join(lines[:UNCOUNTED_SHOWN]) + more)
         if len(uncounted) > UNCOUNTED_TOOLS:
             st.caption(f"and {len(uncounted) - UNCOUNTED_TOOLS:,} more tools")
 
@@ -173,7 +175,7 @@ def _prompt(app: App, catalog: str, offers: Mapping[str, Sequence[str]]) -> None
         "**1 · Copy a prompt**", help="For any chat model. It has the definitions of the chosen tools, marked as data."
     )
     name = st.segmented_control("Tools", list(offers), default=next(iter(offers)), required=True, key="catalog.requests.which",
-        format_func=lambda one: f"{one}: {len(offers[one]):,}", label_visibility="collapsed") if len(offers) > 1 else next(iter(offers))  # fmt: skip
+        format_func=lambda choice: f"{choice}: {len(offers[choice]):,}", label_visibility="collapsed") if len(offers) > 1 else next(iter(offers))  # fmt: skip
     tools = offers[name][:PLAIN]
     chosen = st.multiselect(
         f"Tools, at most {MOST_TOOLS} at once", tools, tools[:MOST_TOOLS], max_selections=MOST_TOOLS,
@@ -195,20 +197,20 @@ def _answer(app: App, catalog: str) -> None:
 
 
 def _take(app: App, catalog: str, key: str) -> None:
-    said = st.session_state.setdefault(WRITTEN, {})
+    notices = st.session_state.setdefault(WRITTEN, {})
     try:
-        taken = app.requests.import_file(
+        report = app.requests.import_file(
             st.session_state[key].encode("utf-8", "replace"), source_file="The answer", catalog=catalog, source=MODEL, by=labeller()
         )  # fmt: skip
     except WayfareError as error:
-        said[catalog] = (str(error), (), False)
+        notices[catalog] = (str(error), (), False)
         return
     begin_first_look(app, catalog)
     st.session_state[key] = ""
-    left_out = f" Skipped: {len(taken.skipped):,}." if taken.skipped else ""
-    lines = [f"Line {one.line}: {one.why}" for one in taken.skipped[:SKIPPED_SHOWN]]
-    said[catalog] = (
-        f"Taken: {counted(taken.requests, 'request')} of {counted(taken.tools, 'tool')}.{left_out}",
+    left_out = f" Skipped: {len(report.skipped):,}." if report.skipped else ""
+    lines = [f"Line {skip.line}: {skip.why}" for skip in report.skipped[:SKIPPED_SHOWN]]
+    notices[catalog] = (
+        f"Taken: {counted(report.requests, 'request')} of {counted(report.tools, 'tool')}.{left_out}",
         lines,
         True,
     )

@@ -1,4 +1,4 @@
-"""One server alone, and the file that a catalog follows: changes to take, buttons of a server, servers that are switched off."""
+"""The controls and the sign-in of a server, and the changes of the file that a catalog follows."""
 
 from __future__ import annotations
 
@@ -30,25 +30,26 @@ EVERY_S = 5
 @st.fragment(run_every=EVERY_S)
 def file_panel(app: App, catalog: str) -> None:
     """Draw the file that the catalog follows, and its changes with buttons. Looks again every few seconds."""
-    known = app.followed.of(catalog)
-    if known is None:
+    followed_file = app.followed.of(catalog)
+    if followed_file is None:
         return
-    found = app.followed.look(catalog)
-    if found is not None and found.problem:
-        st.warning(escaped(found.problem, 400), icon=":material/draft:")
-    elif found is not None and found.changes:
+    report = app.followed.look(catalog)
+    if report is not None and report.problem:
+        st.warning(escaped(report.problem, 400), icon=":material/draft:")
+    elif report is not None and report.changes:
         with st.container(border=True):
-            st.markdown(f"**The file has changed:** {escaped(known.where, 300)}")
+            st.markdown(f"**The file has changed:** {escaped(followed_file.where, 300)}")
             lines = [
-                f"- **{escaped(one.server, 80)}** {one.kind}" + (f": {escaped(one.words, 300)}" if one.words else "")
-                for one in found.changes
+                f"- **{escaped(change.server, 80)}** {change.kind}"
+                + (f": {escaped(change.words, 300)}" if change.words else "")
+                for change in report.changes
             ]
             more = len(lines) - MOST_SHOWN
             st.markdown("\n".join([*lines[:MOST_SHOWN], *([f"- and {more:,} more"] if more > 0 else [])]))
             with st.container(horizontal=True, vertical_alignment="center"):
                 if st.button("Take", key="catalog.file.take", **only("administer"), type="primary", icon=":material/check:"):  # fmt: skip
-                    shown = found.changes
-                    start_change(app, catalog, lambda: app.followed.take(catalog, shown))
+                    changes = report.changes
+                    start_change(app, catalog, lambda: app.followed.take(catalog, changes))
                     st.rerun()
                 if st.button("Ignore", key="catalog.file.ignore", **only("administer", help="The catalog stays as it is. Only later changes are shown.")):  # fmt: skip
                     with state.errors_shown():
@@ -58,12 +59,12 @@ def file_panel(app: App, catalog: str) -> None:
                     "New and changed servers are started and asked for their tools. Prices, labels and statistics stay."
                 )
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.caption(f":material/draft: Follows {escaped(known.where, 200)}", width="content")
+        st.caption(f":material/draft: Follows {escaped(followed_file.where, 200)}", width="content")
         with st.popover("Changes of the file", type="tertiary"):
             key = f"catalog.file.follow.{catalog}"
-            st.session_state.setdefault(key, known.follow)
+            st.session_state.setdefault(key, followed_file.follow)
             st.radio(
-                "Changes of the file", FOLLOW, key=key, **only("administer"), format_func=lambda one: FOLLOW_WORDS[one], label_visibility="collapsed",
+                "Changes of the file", FOLLOW, key=key, **only("administer"), format_func=lambda choice: FOLLOW_WORDS[choice], label_visibility="collapsed",
                 on_change=lambda: app.followed.set_follow(catalog, st.session_state[key]),
             )  # fmt: skip
 
@@ -76,8 +77,8 @@ def off_panel(app: App, catalog: Catalog) -> None:
             f"**{counted(len(catalog.off), 'server')} switched off.** Neither offered nor called. Statistics and values stay."
         )
         for server in catalog.off:
-            held = server.connection is not None and server.connection.quarantined and not server.tools
-            if server.connection is not None and held:
+            never_started = server.connection is not None and server.connection.quarantined and not server.tools
+            if server.connection is not None and never_started:
                 st.caption(f"{escaped(server.name, 80)} was never started. Switched on, it starts or is reached as:")
                 st.code(connection_lines(server.connection), language=None, wrap_lines=True)
             with st.container(horizontal=True):
@@ -85,17 +86,17 @@ def off_panel(app: App, catalog: Catalog) -> None:
                     f"Switch on {escaped(server.name, 60)}", key=f"catalog.on.{server.name}", **only("administer"), icon=":material/toggle_on:",
                     on_click=start_change, args=(app, catalog.name, _enabled(app, catalog.name, server.name), (server,)),
                 )  # fmt: skip
-                if held:
+                if never_started:
                     st.button(
-                        "Remove", key=f"catalog.off.remove.{server.name}", icon=":material/delete:", on_click=_edit,
+                        "Remove", key=f"catalog.off.remove.{server.name}", icon=":material/delete:", **only("administer"), on_click=_edit,
                         args=(app.servers.remove, catalog.name, server.name, "is removed"),
                     )  # fmt: skip
 
 
 def _enabled(app: App, catalog: str, name: str) -> Callable[[], tuple[Discovery, ...]]:
     def work() -> tuple[Discovery, ...]:
-        found = app.servers.enable(catalog, name)
-        return () if found is None else (found,)
+        discovery = app.servers.enable(catalog, name)
+        return () if discovery is None else (discovery,)
 
     return work
 
@@ -147,7 +148,7 @@ def server_dialog(app: App, catalog: str) -> None:
     how = st.text_input(
         "Command or address", key="catalog.import.command", placeholder="uvx mcp-server-git, or https://example.org/mcp"
     )
-    given = st.text_area(
+    variables = st.text_area(
         "Variables, or headers of an address", key="catalog.import.given", placeholder="GITHUB_TOKEN=…", height=100,
         help="One NAME=VALUE a line. What may be a secret is kept encrypted, and never shown again.",
     )  # fmt: skip
@@ -159,7 +160,7 @@ def server_dialog(app: App, catalog: str) -> None:
             **only("administer", disabled=not (name and how)),
         )
         published = st.button(
-            "Fetch from the MCP Registry", key="catalog.import.registry", icon=":material/cloud_download:", disabled=not name or bool(how or given),
+            "Fetch from the MCP Registry", key="catalog.import.registry", icon=":material/cloud_download:", disabled=not name or bool(how or variables),
             help=f"Asks {escaped(app.settings.registry)} for the server of this name, such as io.github.user/server. It is held, switched off, until you switch it on.",
         )  # fmt: skip
     if not (added or published):
@@ -169,7 +170,7 @@ def server_dialog(app: App, catalog: str) -> None:
             remarks = [note.text for note in app.servers.hold(catalog, name.strip()).notes]
             state.say(f"{name.strip()} is held: {'; '.join(remarks)}. It is not started before you switch it on.")
         else:
-            imported = app.catalog_editor.read(_document(name.strip(), how.strip(), given), "the new server")
+            imported = app.catalog_editor.read(_document(name.strip(), how.strip(), variables), "the new server")
             start_change(app, catalog, lambda: (app.servers.add(catalog, imported),), imported.servers)
     except WayfareError as error:
         st.error(escaped(str(error), 400), icon=":material/error:")
@@ -178,8 +179,8 @@ def server_dialog(app: App, catalog: str) -> None:
     st.rerun()
 
 
-def _document(name: str, how: str, given: str) -> str:
-    pairs = [line.partition("=") for line in given.splitlines() if line.strip()]
+def _document(name: str, how: str, variables: str) -> str:
+    pairs = [line.partition("=") for line in variables.splitlines() if line.strip()]
     if any(not sign or not variable.strip() for variable, sign, _ in pairs):
         raise CatalogError("Write each variable or header in a line of its own, as NAME=VALUE.")
     values = {variable.strip(): value.strip() for variable, _, value in pairs}
@@ -203,63 +204,75 @@ LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
 def waiting_sign_ins(app: App, catalog: str) -> None:
-    found = [one for one in app.sign_ins.list(catalog, person().name) if one.state in {"needed", "waiting", "refused"}]
-    if not found:
+    waiting = [
+        sign_in
+        for sign_in in app.sign_ins.list(catalog, person().name)
+        if sign_in.state in {"needed", "waiting", "refused"}
+    ]
+    if not waiting:
         return
     with st.container(border=True):
         st.markdown(
             "**Servers that ask who you are.** You sign in at their own page; Wayfare keeps the token encrypted."
         )
-        for one in found:
-            _row(app, catalog, one, "catalog.sign_in")
+        for sign_in in waiting:
+            _row(app, catalog, sign_in, "catalog.sign_in")
 
 
 def sign_in_panel(app: App, catalog: str, server: str) -> None:
     """Draw the sign-in of one server, if it is reached over HTTP without a header of its own."""
-    one = next((one for one in app.sign_ins.list(catalog, person().name) if one.server == server), None)
-    if one is not None:
-        _row(app, catalog, one, "catalog.detail.sign_in")
+    sign_in = next((sign_in for sign_in in app.sign_ins.list(catalog, person().name) if sign_in.server == server), None)
+    if sign_in is not None:
+        _row(app, catalog, sign_in, "catalog.detail.sign_in")
 
 
-def _row(app: App, catalog: str, one: ServerSignIn, prefix: str) -> None:
-    if one.state == "waiting":
-        _waiting(app, catalog, one.server, f"{prefix}.{one.server}")
+def _row(app: App, catalog: str, sign_in: ServerSignIn, prefix: str) -> None:
+    if sign_in.state == "waiting":
+        _waiting(app, catalog, sign_in.server, f"{prefix}.{sign_in.server}")
         return
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.markdown(f"**{escaped(one.server, 80)}** {_words(one)}", width="stretch")
-        if one.state == "signed in":
-            _button(app, catalog, one, prefix, "Sign out", ":material/logout:")
+        st.markdown(f"**{escaped(sign_in.server, 80)}** {_words(sign_in)}", width="stretch")
+        if sign_in.state == "signed in":
+            _button(app, catalog, sign_in, prefix, "Sign out", ":material/logout:")
         else:
-            kind = "Sign in" if one.state in {"needed", "unknown"} and not one.about else "Sign in again"
-            _button(app, catalog, one, prefix, kind, ":material/login:")
-            _button(app, catalog, one, prefix, "Use a token", ":material/key:")
+            kind = "Sign in" if sign_in.state in {"needed", "unknown"} and not sign_in.about else "Sign in again"
+            _button(app, catalog, sign_in, prefix, kind, ":material/login:")
+            _button(app, catalog, sign_in, prefix, "Use a token", ":material/key:")
 
 
 @st.fragment(run_every=1)
 def _waiting(app: App, catalog: str, server: str, key: str) -> None:
     """Draw the link to the server's page until the sign-in has ended."""
-    one = app.sign_ins.of(catalog, server, person().name)
-    if one.state != "waiting":
+    sign_in = app.sign_ins.of(catalog, server, person().name)
+    if sign_in.state != "waiting":
         st.rerun()
-    host = urlsplit(one.address).netloc
+    host = urlsplit(sign_in.address).netloc
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown(f"**{escaped(server, 80)}** waits for you at {escaped(host, 80)}.", width="stretch")
-        st.link_button("Open its page", one.address, type="primary", icon=":material/open_in_new:", key=f"{key}.open")
+        st.link_button(
+            "Open its page", sign_in.address, type="primary", icon=":material/open_in_new:", key=f"{key}.open"
+        )
 
 
-def _words(one: ServerSignIn) -> str:
-    if one.state == "signed in":
-        ends = "" if one.until is None else f" until {one.until.astimezone(ZoneInfo(visitor_zone())):%Y-%m-%d %H:%M}"
-        return f":green[Signed in]{ends}{', then renewed without you' if ends and one.renews else ''}."
-    if one.state == "unknown":
+def _words(sign_in: ServerSignIn) -> str:
+    if sign_in.state == "signed in":
+        ends = (
+            ""
+            if sign_in.until is None
+            else f" until {sign_in.until.astimezone(ZoneInfo(visitor_zone())):%Y-%m-%d %H:%M}"
+        )
+        return f":green[Signed in]{ends}{', then renewed without you' if ends and sign_in.renews else ''}."
+    if sign_in.state == "unknown":
         return "Nobody is signed in. If the server asks for a sign-in, begin it here."
-    about = f" {escaped(one.about, 300)}" if one.about else ""
-    return f"{':red[Not signed in.]' if one.state == 'refused' else ':orange[Sign-in needed.]'}{about}"
+    about = f" {escaped(sign_in.about, 300)}" if sign_in.about else ""
+    return f"{':red[Not signed in.]' if sign_in.state == 'refused' else ':orange[Sign-in needed.]'}{about}"
 
 
-def _button(app: App, catalog: str, one: ServerSignIn, prefix: str, label: str, icon: str) -> None:
-    server, sign_ins = one.server, app.sign_ins
-    begin, sign_out = (sign_ins.begin_own, sign_ins.sign_out_own) if one.person else (sign_ins.begin, sign_ins.sign_out)
+def _button(app: App, catalog: str, sign_in: ServerSignIn, prefix: str, label: str, icon: str) -> None:
+    server, sign_ins = sign_in.server, app.sign_ins
+    begin, sign_out = (
+        (sign_ins.begin_own, sign_ins.sign_out_own) if sign_in.person else (sign_ins.begin, sign_ins.sign_out)
+    )
     work: dict[str, Callable[[], object]] = {
         "Sign out": lambda: sign_out(catalog, server),
         "Use a token": lambda: app.values.send_header(catalog, server, "Authorization"),
@@ -268,12 +281,12 @@ def _button(app: App, catalog: str, one: ServerSignIn, prefix: str, label: str, 
     st.button(
         label, key=f"{prefix}.{label}.{server}", icon=icon, on_click=state.toasted,
         args=(work.get(label, lambda: begin(catalog, server, _console())),),
-        **only("call" if one.person and label != "Use a token" else "administer", help=about if label == "Use a token" else None),
+        **only("call" if sign_in.person and label != "Use a token" else "administer", help=about if label == "Use a token" else None),
     )  # fmt: skip
 
 
 def _console() -> str:
-    """The address of this console that the operator's browser can reach: an authorization server takes https or loopback."""
+    """Returns the address of this console for the operator's browser. An authorization server takes https or loopback."""
     parts = urlsplit(st.context.url or "")
     if parts.scheme == "https" or parts.hostname in LOOPBACK:
         return f"{parts.scheme}://{parts.netloc}{urlsplit(launched().public_url).path}"

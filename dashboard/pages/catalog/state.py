@@ -67,8 +67,8 @@ def open_dialog(name: str, about: Known | tuple[str, str] | None = None) -> None
 def close_dialog() -> None:
     """Close the open dialog and forget its input."""
     st.session_state.pop(DIALOG, None)
-    typed = ("catalog.import.", "catalog:import.", "catalog.multiply.", "catalog:multiply.", "catalog.testbed.")
-    for key in [key for key in st.session_state if str(key).startswith(typed)]:
+    prefixes = ("catalog.import.", "catalog:import.", "catalog.multiply.", "catalog:multiply.", "catalog.testbed.")
+    for key in [key for key in st.session_state if str(key).startswith(prefixes)]:
         del st.session_state[key]
 
 
@@ -103,7 +103,7 @@ def go_to(catalog: str) -> None:
 
 
 def after_move(linked: dict[str, str]) -> dict[str, str]:
-    """Returns the texts of the page, or those of the next catalog after `go_to`."""
+    """Returns the texts of the page, or the texts of the next catalog after `go_to`."""
     following: str | None = st.session_state.pop(NEXT, None)
     if following is None:
         return linked

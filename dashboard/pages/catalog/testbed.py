@@ -58,7 +58,7 @@ def _fields(app: App, names: Sequence[str]) -> None:
     )
     for key, value in ((SERVERS, 15), (COPIES, 0), (SPREAD, 2.0), (SEED, 0), (TASKS, 100)):
         st.session_state.setdefault(key, value)
-    known = sorted(
+    categories = sorted(
         {server.category for name in catalogs for server in app.catalogs.catalog(name).servers if server.category}
     )
     left, right = st.columns([1.3, 1])
@@ -68,9 +68,9 @@ def _fields(app: App, names: Sequence[str]) -> None:
         placeholder="search weather maps",
         help="Servers with any of these words, the best matches first. Empty: all servers.",
     )
-    st.session_state[CATEGORIES] = [one for one in st.session_state.get(CATEGORIES, []) if one in known]
+    st.session_state[CATEGORIES] = [name for name in st.session_state.get(CATEGORIES, []) if name in categories]
     right.multiselect(
-        "Categories", known, key=CATEGORIES, disabled=not known, format_func=lambda one: one_line(one, 60)
+        "Categories", categories, key=CATEGORIES, disabled=not categories, format_func=lambda name: one_line(name, 60)
     )
     st.slider(
         "Tools a server", 0, MOST_SIZE, (1, MOST_SIZE), key=SIZE,
@@ -121,11 +121,11 @@ def _preview(testbed: Testbed) -> None:
     frame = pd.DataFrame(
         [
             {
-                "server": one_line(one.server.name, 80), "from": one_line(one.source, 60),
-                "tools": len(one.server.tools), "copies": len(one.copies), "found": ", ".join(one.found) or "–",
-                "category": one_line(one.server.category, 40) or "–",
+                "server": one_line(choice.server.name, 80), "from": one_line(choice.source, 60),
+                "tools": len(choice.server.tools), "copies": len(choice.copies), "found": ", ".join(choice.found) or "–",
+                "category": one_line(choice.server.category, 40) or "–",
             }
-            for one in testbed.chosen
+            for choice in testbed.chosen
         ]
     )  # fmt: skip
     table(frame, most=ROWS_SHOWN)
@@ -138,11 +138,11 @@ def _keep(app: App) -> None:
             raise WayfareError(NO_MATCH)
         name = chosen_name(app, _suggestion(testbed))
         app.testbeds.keep(testbed, name, registries=registries)
-        made = testbed.catalog(name)
+        new_catalog = testbed.catalog(name)
         state.close_dialog()
         state.go_to(name)
         state.say(
-            f"{name} has {counted(len(made.servers), 'server')} with {counted(len(made.tools), 'tool')}. The Lab page offers "
+            f"{name} has {counted(len(new_catalog.servers), 'server')} with {counted(len(new_catalog.tools), 'tool')}. The Lab page offers "
             f"its {counted(len(testbed.tasks), 'task')}."
         )
 
@@ -200,27 +200,27 @@ def _copy_fields() -> None:
 
 
 def _copy_preview(server: Server, copies: Sequence[Server]) -> None:
-    everyone = (server, *copies)
-    table(copies_frame(everyone), COLUMNS, most=COPIES_SHOWN)
+    servers = (server, *copies)
+    table(copies_frame(servers), COLUMNS, most=COPIES_SHOWN)
     names = [tool.name for tool in server.tools]
     chosen = st.selectbox("Descriptions of the tool", names, key=TOOL, width=330)
     row = names.index(chosen) if chosen in names else 0
     with st.container(height=190, gap="xsmall"):
-        for one in everyone:
-            description = escaped(one.tools[row].description, LONGEST_TEXT) or ":gray[no description]"
-            st.markdown(f":small[:gray[{escaped(one.name)}] {description}]")
+        for entry in servers:
+            description = escaped(entry.tools[row].description, LONGEST_TEXT) or ":gray[no description]"
+            st.markdown(f":small[:gray[{escaped(entry.name)}] {description}]")
 
 
 def copies_frame(servers: Sequence[Server]) -> pd.DataFrame:
     """Returns descriptions and declared statistics in s, percent and m$; NaN if not declared."""
-    prices = [[tool.price_usd for tool in one.tools if tool.price_usd is not None] for one in servers]
+    prices = [[tool.price_usd for tool in server.tools if tool.price_usd is not None] for server in servers]
     return pd.DataFrame(
         {
-            "server": [one.name for one in servers],
-            "call_s": pd.Series([one.call_s for one in servers], dtype=float),
-            "success_percent": pd.Series([one.success for one in servers], dtype=float) * PERCENT,
-            "price_musd": [float(np.median(known)) * M_USD if known else float("nan") for known in prices],
-            "description": [one.description for one in servers],
+            "server": [server.name for server in servers],
+            "call_s": pd.Series([server.call_s for server in servers], dtype=float),
+            "success_percent": pd.Series([server.success for server in servers], dtype=float) * PERCENT,
+            "price_musd": [float(np.median(values)) * M_USD if values else float("nan") for values in prices],
+            "description": [server.description for server in servers],
         }
     )
 
@@ -229,7 +229,9 @@ def _make(app: App, catalog: str, server: str) -> None:
     recipe = _recipe()
     with error_kept(MULTIPLY_PROBLEM):
         name = chosen_name(app, multiplied_name(catalog, server, recipe.copies))
-        made = app.catalog_editor.multiply(catalog, server, recipe, name=name)
+        new_catalog = app.catalog_editor.multiply(catalog, server, recipe, name=name)
         state.close_dialog()
         state.go_to(name)
-        state.say(f"{name} has {recipe.copies} virtual copies of {server}: {len(made.servers):,} servers in total.")
+        state.say(
+            f"{name} has {recipe.copies} virtual copies of {server}: {len(new_catalog.servers):,} servers in total."
+        )

@@ -122,16 +122,16 @@ def servers_body(app: App, catalog: Catalog, statistics: Statistics, query: str,
     if not catalog.servers:
         st.info(state.NONE_ON)
         return ""
-    found = np.arange(len(catalog.servers))
+    rows = np.arange(len(catalog.servers))
     if query.strip():
-        found = found[matching(map(server_text, catalog.servers), query)]
-    if not _found(len(found), len(catalog.servers), "server"):
+        rows = rows[matching(map(server_text, catalog.servers), query)]
+    if not _found(len(rows), len(catalog.servers), "server"):
         return ""
     place = catalog.server_row.get(chosen)
-    shown = page_of(found, f"catalog.servers.{catalog.name}", _server_orders(catalog, statistics), chosen=place)
-    frame = server_frame(catalog, statistics, shown)
+    page_rows = page_of(rows, f"catalog.servers.{catalog.name}", _server_orders(catalog, statistics), chosen=place)
+    frame = server_frame(catalog, statistics, page_rows)
     row = choice_table(
-        frame, SERVER_COLUMNS, labels=frame.index.tolist(), key=table_key("servers", catalog.name, query, part(found, shown)),
+        frame, SERVER_COLUMNS, labels=frame.index.tolist(), key=table_key("servers", catalog.name, query, part(rows, page_rows)),
         chosen=place, about=f"Servers of {catalog.name}",
     )  # fmt: skip
     if row is None:
@@ -146,14 +146,14 @@ def tools_body(app: App, catalog: Catalog, statistics: Statistics, query: str, *
         state.no_tools(catalog)
         return ""
     tokens = _tokens(app, catalog)
-    found = matching_rows(catalog, query, server)
-    if not _found(len(found), len(catalog.tools), "tool"):
+    rows = matching_rows(catalog, query, server)
+    if not _found(len(rows), len(catalog.tools), "tool"):
         return ""
     place = catalog.tool_row.get(chosen)
-    shown = page_of(found, f"catalog.tools.{catalog.name}", _tool_orders(catalog, statistics), chosen=place)
-    frame = tool_frame(catalog, statistics, tokens, shown)
+    page_rows = page_of(rows, f"catalog.tools.{catalog.name}", _tool_orders(catalog, statistics), chosen=place)
+    frame = tool_frame(catalog, statistics, tokens, page_rows)
     row = choice_table(
-        frame, TOOL_COLUMNS, labels=frame.index.tolist(), key=table_key("tools", catalog.name, query, server, part(found, shown)),
+        frame, TOOL_COLUMNS, labels=frame.index.tolist(), key=table_key("tools", catalog.name, query, server, part(rows, page_rows)),
         chosen=place, about=f"Tools of {catalog.name}",
     )  # fmt: skip
     if tokens is None:
@@ -165,35 +165,35 @@ def tools_body(app: App, catalog: Catalog, statistics: Statistics, query: str, *
 
 
 def _server_orders(catalog: Catalog, statistics: Statistics) -> dict[str, Callable[[], Any]]:
-    known = statistics.servers
+    figures = statistics.servers
     return {
         "server, A to Z": lambda: [server.name.lower() for server in catalog.servers],
         "tools, most first": lambda: [-len(server.tools) for server in catalog.servers],
-        "ask, lowest first": lambda: known.ask_usd,
-        "call, fastest first": lambda: known.call_s,
-        "success, highest first": lambda: -known.success,
-        "calls, most first": lambda: -known.calls,
+        "ask, lowest first": lambda: figures.ask_usd,
+        "call, fastest first": lambda: figures.call_s,
+        "success, highest first": lambda: -figures.success,
+        "calls, most first": lambda: -figures.calls,
     }
 
 
 def _tool_orders(catalog: Catalog, statistics: Statistics) -> dict[str, Callable[[], Any]]:
-    known = statistics.tools
+    figures = statistics.tools
     return {
         "tool, A to Z": lambda: [tool.name.lower() for tool in catalog.tools],
-        "price, lowest first": lambda: known.price_usd,
-        "price, highest first": lambda: -known.price_usd,
-        "latency, fastest first": lambda: known.latency_s,
-        "success, highest first": lambda: -known.success,
-        "calls, most first": lambda: -known.calls,
+        "price, lowest first": lambda: figures.price_usd,
+        "price, highest first": lambda: -figures.price_usd,
+        "latency, fastest first": lambda: figures.latency_s,
+        "success, highest first": lambda: -figures.success,
+        "calls, most first": lambda: -figures.calls,
     }
 
 
-def _found(shown: int, total: int, thing: str) -> bool:
-    if not shown:
+def _found(count: int, total: int, thing: str) -> bool:
+    if not count:
         st.info(f"None of {counted(total, thing)} matches the search.", icon=":material/search_off:")
         st.button("Clear the search", key="catalog.clear", icon=":material/backspace:", on_click=state.clear_search)
         return False
-    words = counted(total, thing) if shown == total else f"{shown:,} of {counted(total, thing)}"
+    words = counted(total, thing) if count == total else f"{count:,} of {counted(total, thing)}"
     st.caption(f"{words}. Choose a row for its details and its price; click a heading to sort.")
     return True
 
@@ -213,7 +213,7 @@ def _offer_index(app: App, catalog: Catalog) -> None:
 
 
 def catalog_choice(app: App, wanted: str, first: str) -> str:
-    """Draw the choice of a catalog: the wanted one, or the first if it does not exist."""
+    """Draw the choice of a catalog. The wanted catalog is chosen, or the first if it does not exist."""
     names = [info.name for info in app.catalogs.infos()]
     names += [name for name in dict.fromkeys((first, wanted)) if name not in names and known_catalog(app, name)]
     if st.session_state.get(state.CATALOG) not in names:
@@ -246,16 +246,16 @@ def search_box(query: str) -> str:
 
 def server_filter(catalog: Catalog, chosen: str) -> str:
     """Draw the choice of a server, and return its name, or "" for all."""
-    known = st.session_state.get(state.SERVER, "")
-    if known is None:  # cleared, or words are searched for
+    stored = st.session_state.get(state.SERVER, "")
+    if stored is None:  # cleared, or words are searched for
         st.session_state[state.SERVER] = state.ALL_SERVERS
-    elif known != state.ALL_SERVERS and known not in catalog.server_row:
+    elif stored != state.ALL_SERVERS and stored not in catalog.server_row:
         st.session_state[state.SERVER] = chosen if chosen in catalog.server_row else state.ALL_SERVERS
-    picked = pick(
+    choice = pick(
         "Server", catalog.server_row.keys(), key=state.SERVER, first=[state.ALL_SERVERS], label_visibility="collapsed",
         width=210,
     )  # fmt: skip
-    return "" if picked in {None, state.ALL_SERVERS} else picked or ""
+    return "" if choice in {None, state.ALL_SERVERS} else choice or ""
 
 
 def counts_row(counts: Counts) -> None:
@@ -330,18 +330,18 @@ def page() -> None:
     for note in app.notes:  # shipped parts that could not be used
         st.warning(escaped(note, 600), icon=":material/build:")
     job_panel(app)
-    shown = _page(app, linked)
-    url.end(shown)
+    texts = _page(app, linked)
+    url.end(texts)
     if (dialog := st.session_state.get(state.DIALOG)) is not None:
-        DIALOGS[dialog](app, shown["catalog"])
-    if shown.get("view") == state.LINT.lower():
-        complete(app, shown["catalog"])
+        DIALOGS[dialog](app, texts["catalog"])
+    if texts.get("view") == state.LINT.lower():
+        complete(app, texts["catalog"])
 
 
 def _page(app: App, linked: Texts) -> Texts:
-    wanted = linked.get("catalog") or first_catalog()
+    linked_name = linked.get("catalog") or first_catalog()
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        name = catalog_choice(app, wanted, first_catalog())
+        name = catalog_choice(app, linked_name, first_catalog())
         try:
             catalog, statistics = app.catalogs.catalog(name), app.catalogs.statistics(name)
         except WayfareError as error:
@@ -351,8 +351,10 @@ def _page(app: App, linked: Texts) -> Texts:
         counts_row(counts(catalog, statistics))
         st.space("stretch")
         actions(app, name, len(catalog.servers))
-    if wanted != name and not known_catalog(app, wanted):
-        st.warning(f"There is no catalog {escaped(wanted)}; {escaped(name)} is shown. Import it, or choose another.")
+    if linked_name != name and not known_catalog(app, linked_name):
+        st.warning(
+            f"There is no catalog {escaped(linked_name)}; {escaped(name)} is shown. Import it, or choose another."
+        )
     file_panel(app, name)
     if st.session_state.get(state.VIEW, linked.get("view", "").capitalize()) != state.FINDABLE:
         first_look(app, name, "catalog")

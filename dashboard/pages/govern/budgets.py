@@ -1,4 +1,4 @@
-"""Clients and budgets: what they may and have used today, and forms for new ones."""
+"""Clients and budgets: their limits and their use today, and forms to add them."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ def said() -> None:
 
 def clients_view(app: App) -> None:
     _new_token(app)
-    found = app.governance.clients.all()
-    for client in found:
+    clients = app.governance.clients.all()
+    for client in clients:
         if not client.revoked:
             _line(app, client)
     if app.governance.clients.any_client:
@@ -59,13 +59,13 @@ def clients_view(app: App) -> None:
             icon=":material/key:",
         )
     _form(app)
-    named = {ANONYMOUS, *(client.name for client in found)}
-    strangers = sorted(clients_today(app.governance, app.settings.now) - named)
+    names = {ANONYMOUS, *(client.name for client in clients)}
+    strangers = sorted(clients_today(app.governance, app.settings.now) - names)
     if strangers:
         st.caption(
             f"Clients of today without a token, by the names that they sent: {escaped(', '.join(strangers), 600)}."
         )
-    revoked = [client.name for client in found if client.revoked]
+    revoked = [client.name for client in clients if client.revoked]
     if revoked:
         st.caption(f"Revoked: {escaped(', '.join(revoked), 600)}.")
 
@@ -77,10 +77,10 @@ def _new_token(app: App) -> None:
     with st.container(border=True):
         st.markdown(f"**The token of {escaped(name, 80)}**, is shown only once. Only its hash is stored.")
         st.code(token, language=None)
-        known = app.governance.clients.in_force(name)
+        client = app.governance.clients.in_force(name)
         st.caption(
             "It signs in to the pages at `/sign-in`. Sign-in is needed with `--sign-in`, or when the console is bound to another address than this machine's."
-            if known is not None and known.scope.pages
+            if client is not None and client.scope.pages
             else f"{escaped(app.governance.admission.without_token_words(), 600)}  \nA client sends it as `Authorization: Bearer …` to the address `/mcp`; `wayfare mcp` takes it from the variable `WAYFARE_TOKEN`."
         )
         st.button("I have copied it", key="govern:token-copied", icon=":material/check:", on_click=_forget)
@@ -93,8 +93,10 @@ def _forget() -> None:
 def _line(app: App, client: Client) -> None:
     with st.container(border=True, key=f"govern-client-{client.name}"):
         about, scope, action = st.columns([2, 4, 1.2], vertical_alignment="center")
-        seen = "no request since the start" if client.seen is None else f"last request at {client.seen:%H:%M:%S} UTC"
-        about.markdown(f"**{escaped(client.name, 80)}**  \n:gray[{escaped(seen)}]")
+        last_request = (
+            "no request since the start" if client.seen is None else f"last request at {client.seen:%H:%M:%S} UTC"
+        )
+        about.markdown(f"**{escaped(client.name, 80)}**  \n:gray[{escaped(last_request)}]")
         scope.markdown(
             f"May use {escaped(client.scope.words(), 400)}  \n:gray[since {client.since:%Y-%m-%d %H:%M} UTC]"
         )
@@ -137,22 +139,22 @@ def _form(app: App) -> None:
 
 
 def _make(app: App) -> None:
-    given = {
+    form = {
         name: st.session_state[f"govern:client-{name}"]
         for name in ("name", "catalogs", "servers", "tools", "rate", "read", "improve", "roles")
     }
     scope = Scope(
-        tuple(given["catalogs"]), tuple(given["servers"].split()), tuple(given["tools"].split()), given["read"],
-        given["rate"], improve=given["improve"],
+        tuple(form["catalogs"]), tuple(form["servers"].split()), tuple(form["tools"].split()), form["read"],
+        form["rate"], improve=form["improve"],
     )  # fmt: skip
     try:
-        chosen = Scope(pages=True, roles=tuple(given["roles"])) if given["roles"] else scope
-        token = app.governance.clients.make(given["name"].strip(), chosen, origin=origin())
+        chosen = Scope(pages=True, roles=tuple(form["roles"])) if form["roles"] else scope
+        token = app.governance.clients.make(form["name"].strip(), chosen, origin=origin())
     except WayfareError as error:
         st.session_state[SAID] = ("error", str(error))
         return
     if token:  # `anonymous` has none
-        st.session_state[TOKEN] = (given["name"].strip(), token)
+        st.session_state[TOKEN] = (form["name"].strip(), token)
     else:
         st.session_state[SAID] = ("success", app.governance.admission.without_token_words())
 
@@ -171,20 +173,22 @@ def budget_form(app: App) -> None:
                 line.markdown(escaped(words(budget), 300))
                 line.button("Remove", key=f"govern:budget-remove-{number}", **only("administer"), icon=":material/delete:", type="tertiary",
                     on_click=_remove, args=(app, budget))  # fmt: skip
-    known = dict.fromkeys([*(one.name for one in app.governance.clients.all() if not one.revoked), ANONYMOUS])
-    catalogs = [one.name for one in app.catalogs.infos()]
+    clients = dict.fromkeys(
+        [*(client.name for client in app.governance.clients.all() if not client.revoked), ANONYMOUS]
+    )
+    catalogs = [info.name for info in app.catalogs.infos()]
     servers = [server.name for server in app.catalogs.catalog(app.settings.catalog).servers[:PLAIN]]  # others are typed
     with st.form("govern:budget", border=True):
         st.markdown("**A daily budget**")
-        whose = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
-        whose.selectbox(
-            "For", [EACH_CLIENT, ALL_CLIENTS, *known], key="govern:budget-client", width=200, accept_new_options=True
+        scope = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
+        scope.selectbox(
+            "For", [EACH_CLIENT, ALL_CLIENTS, *clients], key="govern:budget-client", width=200, accept_new_options=True
         )
-        whose.selectbox(
+        scope.selectbox(
             "In", [ALL_CATALOGS, EACH_CATALOG, *catalogs], key="govern:budget-catalog", width=200,
             accept_new_options=True,
         )  # fmt: skip
-        whose.selectbox(
+        scope.selectbox(
             "On", [ALL_SERVERS, EACH_SERVER, *servers], key="govern:budget-server", width=200, accept_new_options=True,
             help="A server by its name. With all catalogs together, its calls in all of them count together.",
         )  # fmt: skip
@@ -217,18 +221,18 @@ def words(budget: Budget) -> str:
 
 
 def _add(app: App) -> None:
-    given: dict[str, Any] = {
+    form: dict[str, Any] = {
         name: st.session_state[f"govern:budget-{name}"]
         for name in ("client", "catalog", "server", "usd", "calls", "tokens", "at")
     }
-    if given["usd"] is given["calls"] is given["tokens"] is None:
+    if form["usd"] is form["calls"] is form["tokens"] is None:
         st.session_state[SAID] = ("error", "A budget needs a limit: USD, calls or tokens.")
         return
     budget = Budget(
-        client=_named(given["client"], EACH_CLIENT, ALL_CLIENTS),
-        catalog=_named(given["catalog"], EACH_CATALOG, ALL_CATALOGS),
-        server=_named(given["server"], EACH_SERVER, ALL_SERVERS), usd=given["usd"], calls=given["calls"],
-        tokens=given["tokens"], at_limit=given["at"],
+        client=_named(form["client"], EACH_CLIENT, ALL_CLIENTS),
+        catalog=_named(form["catalog"], EACH_CATALOG, ALL_CATALOGS),
+        server=_named(form["server"], EACH_SERVER, ALL_SERVERS), usd=form["usd"], calls=form["calls"],
+        tokens=form["tokens"], at_limit=form["at"],
     )  # fmt: skip
     policy = app.governance.policy
     do(
@@ -246,8 +250,8 @@ def _named(choice: str | None, each: str, together: str) -> str:
 
 def _remove(app: App, budget: Budget) -> None:
     policy = app.governance.policy
-    kept = tuple(one for one in policy.budgets if one is not budget)
-    do(lambda: app.governance.set_policy(replace(policy, budgets=kept), origin=origin()), "The budget is removed.")
+    remaining = tuple(other for other in policy.budgets if other is not budget)
+    do(lambda: app.governance.set_policy(replace(policy, budgets=remaining), origin=origin()), "The budget is removed.")
 
 
 LIMIT_NOTES = {
@@ -258,9 +262,9 @@ LIMIT_NOTES = {
 
 
 def budgets_view(app: App) -> None:
-    now, found = app.settings.now(), budgets(app.governance, app.settings.now)
-    if found:
-        st.html(f'<div class="govern-budgets">{"".join(card_html(one, now) for one in cards(found))}</div>')
+    now, statuses = app.settings.now(), budgets(app.governance, app.settings.now)
+    if statuses:
+        st.html(f'<div class="govern-budgets">{"".join(card_html(limits, now) for limits in cards(statuses))}</div>')
     elif app.governance.policy.budgets:
         st.info("No call counted against a budget today. A row appears with the first call.", icon=":material/savings:")
     else:
@@ -279,45 +283,45 @@ def budgets_view(app: App) -> None:
 def cards(found: Sequence[BudgetStatus]) -> list[list[BudgetStatus]]:
     """Returns the limits of each budget for one client, catalog and server, the tightest first."""
     together = defaultdict[tuple[str, str, str, str], list[BudgetStatus]](list)
-    for one in found:
-        together[one.client, one.catalog, one.server, one.at_limit].append(one)
-    return sorted(together.values(), key=lambda limits: min(one.left / max(one.limit, 1e-12) for one in limits))
+    for status in found:
+        together[status.client, status.catalog, status.server, status.at_limit].append(status)
+    return sorted(together.values(), key=lambda limits: min(limit.left / max(limit.limit, 1e-12) for limit in limits))
 
 
 def card_html(limits: Sequence[BudgetStatus], now: datetime) -> str:
-    one = limits[0]
-    who = as_html(one.client or "all clients", 60)
-    where = f" on {as_html(one.server, 60)}" if one.server else ""
-    where += f" in {as_html(one.catalog, 60)}" if one.catalog else ""
+    status = limits[0]
+    who = as_html(status.client or "all clients", 60)
+    where = f" on {as_html(status.server, 60)}" if status.server else ""
+    where += f" in {as_html(status.catalog, 60)}" if status.catalog else ""
     bars = "".join(_bar(limit, now) for limit in limits)
-    return f'<div class="govern-budget"><div><b>{who}</b>{where}<small>{LIMIT_NOTES[one.at_limit]}</small></div>{bars}</div>'
+    return f'<div class="govern-budget"><div><b>{who}</b>{where}<small>{LIMIT_NOTES[status.at_limit]}</small></div>{bars}</div>'
 
 
-def _bar(one: BudgetStatus, now: datetime) -> str:
-    scale = max(one.limit, one.used + one.reserved, 1e-12)
-    used, reserved = 100 * one.used / scale, 100 * one.reserved / scale
-    over = f", {_amount(one, one.over)} of it allowed by a person beyond a budget" if one.over else ""
-    under_way = f" · {_amount(one, one.reserved)} reserved" if one.reserved else ""
+def _bar(status: BudgetStatus, now: datetime) -> str:
+    scale = max(status.limit, status.used + status.reserved, 1e-12)
+    used, reserved = 100 * status.used / scale, 100 * status.reserved / scale
+    over = f", {_amount(status, status.over)} of it allowed by a person beyond a budget" if status.over else ""
+    under_way = f" · {_amount(status, status.reserved)} reserved" if status.reserved else ""
     return (
         f'<div class="govern-use"><div class="govern-bar" role="img" aria-label="{used:.0f} % used"><i style="width:{used:.2f}%"></i>'
         f'<i class="reserved" style="width:{reserved:.2f}%"></i></div>'
-        f"<small>{_amount(one, one.used)} of {_amount(one, one.limit)} used{over}{under_way}</small></div>"
-        f'<div class="govern-left"><b>{_amount(one, one.left)} left</b><small>{_ends(one, now)}</small></div>'
+        f"<small>{_amount(status, status.used)} of {_amount(status, status.limit)} used{over}{under_way}</small></div>"
+        f'<div class="govern-left"><b>{_amount(status, status.left)} left</b><small>{_ends(status, now)}</small></div>'
     )
 
 
-def _amount(one: BudgetStatus, value: float) -> str:
+def _amount(status: BudgetStatus, value: float) -> str:
     return (
         units.price(value)
-        if one.unit == "usd"
-        else f"{value:,.0f} {one.unit if round(value) != 1 else one.unit.removesuffix('s')}"
+        if status.unit == "usd"
+        else f"{value:,.0f} {status.unit if round(value) != 1 else status.unit.removesuffix('s')}"
     )
 
 
-def _ends(one: BudgetStatus, now: datetime) -> str:
+def _ends(status: BudgetStatus, now: datetime) -> str:
     """Returns when a budget runs out at the pace since the first call of the day."""
-    if one.runs_out_at is None:
+    if status.runs_out_at is None:
         return "lasts for today at this pace"
-    if one.runs_out_at <= now:
+    if status.runs_out_at <= now:
         return "used up until 00:00 UTC"
-    return f"runs out at {one.runs_out_at:%H:%M} UTC at this pace"
+    return f"runs out at {status.runs_out_at:%H:%M} UTC at this pace"

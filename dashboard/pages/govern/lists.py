@@ -20,7 +20,7 @@ from dashboard.ui.text import escaped
 
 KINDS = {"pinned": Pin, "sanitise": Sanitise}
 FIRST = {"pinned": "tool", "sanitise": "server"}
-"""A row without this is not finished."""
+"""A row without this column is not finished."""
 MODES = list(get_args(Mode))
 
 
@@ -59,16 +59,16 @@ def _per_person(app: App, key: str) -> None:
 
 def _edited(app: App, policy: Policy, name: str, columns: Mapping[str, Any]) -> None:
     """Draw one list. A finished row is in force at once."""
-    known = pd.DataFrame([asdict(one) for one in getattr(policy, name)], columns=list(columns), dtype=str)
-    found = st.data_editor(
-        known, key=f"govern:policy-{name}-{policy.digest[:12]}", num_rows="dynamic", hide_index=True, column_config=columns,
+    frame = pd.DataFrame([asdict(row) for row in getattr(policy, name)], columns=list(columns), dtype=str)
+    edited_frame = st.data_editor(
+        frame, key=f"govern:policy-{name}-{policy.digest[:12]}", num_rows="dynamic", hide_index=True, column_config=columns,
         disabled=bool(person().refusal("administer")), placeholder="", alt=f"The list {name} of the policy",
     )  # fmt: skip
     try:
-        changed = with_rows(policy, name, found.to_dict("records"))
-        if changed == policy:
+        new_policy = with_rows(policy, name, edited_frame.to_dict("records"))
+        if new_policy == policy:
             return
-        app.governance.set_policy(changed, origin=origin())
+        app.governance.set_policy(new_policy, origin=origin())
     except WayfareError as error:
         st.error(escaped(str(error), 400), icon=":material/error:")
         return
@@ -81,6 +81,6 @@ def with_rows(policy: Policy, name: str, rows: Sequence[Mapping[str, Any]]) -> P
     >>> with_rows(Policy(), "sanitise", [{"server": "web-*", "secrets": "mark", "instructions": None}, {"server": None}]).sanitise
     (Sanitise(server='web-*', secrets='mark', instructions='off'),)
     """
-    given = [{key: value for key, value in row.items() if isinstance(value, str) and value.strip()} for row in rows]
-    made = tuple(KINDS[name](**row) for row in given if FIRST[name] in row)
-    return from_toml(to_toml(replace(policy, **{name: made})))
+    cells = [{key: value for key, value in row.items() if isinstance(value, str) and value.strip()} for row in rows]
+    entries = tuple(KINDS[name](**row) for row in cells if FIRST[name] in row)
+    return from_toml(to_toml(replace(policy, **{name: entries})))

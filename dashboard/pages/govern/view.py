@@ -31,44 +31,46 @@ LONGEST_TEXT = 2000
 
 def held_definitions(app: App) -> int:
     """Draw a card for each held definition. Returns their number."""
-    found = app.governance.definitions.held()
-    for one in found:
+    definitions = app.governance.definitions.held()
+    for definition in definitions:
         with st.container(border=True):
-            _card(app, one)
-    return len(found)
+            _card(app, definition)
+    return len(definitions)
 
 
-def _card(app: App, held: HeldDefinition) -> None:
-    tool, key = held.tool, f"{held.catalog}-{held.tool.id}"
+def _card(app: App, definition: HeldDefinition) -> None:
+    tool, key = definition.tool, f"{definition.catalog}-{definition.tool.id}"
     about, buttons = st.columns([3, 1.2], vertical_alignment="top")
     with about:
-        new = held.known_since is None
+        new = definition.known_since is None
         state = (
-            f"was denied by {escaped(made_by(held.denied_by), 100)}"
-            if held.denied_by
+            f"was denied by {escaped(made_by(definition.denied_by), 100)}"
+            if definition.denied_by
             else "is new"
             if new
             else "changed"
         )
-        st.markdown(f"**{escaped(tool.id, 120)}** {state}  \n{held_words(held)}, so it cannot be called.")
-        st.caption(f"catalog {escaped(held.catalog, 60)}")
+        st.markdown(f"**{escaped(tool.id, 120)}** {state}  \n{held_words(definition)}, so it cannot be called.")
+        st.caption(f"catalog {escaped(definition.catalog, 60)}")
     with buttons.container(horizontal=True, horizontal_alignment="right", gap="small"):
-        worse = any(finding.severity == "error" for finding in held.new_findings)
+        worse = any(finding.severity == "error" for finding in definition.new_findings)
         st.button("Approve", key=f"govern:definition-approve-{key}", **only("approve"), type="secondary" if worse else "primary", icon=":material/check:",
-            on_click=_decide_definition, args=(app, held, True))  # fmt: skip
+            on_click=_decide_definition, args=(app, definition, True))  # fmt: skip
         st.button("Deny", key=f"govern:definition-deny-{key}", type="primary" if worse else "secondary", icon=":material/close:",
-            **only("approve", disabled=bool(held.denied_by)), on_click=_decide_definition, args=(app, held, False))  # fmt: skip
-    what_changed(held)
+            **only("approve", disabled=bool(definition.denied_by)), on_click=_decide_definition, args=(app, definition, False))  # fmt: skip
+    what_changed(definition)
     if new and tool.description:
         st.caption("Its description:")
         st.text(visible(tool.description)[:LONGEST_TEXT])
 
 
-def _decide_definition(app: App, held: HeldDefinition, approve: bool) -> None:
+def _decide_definition(app: App, definition: HeldDefinition, approve: bool) -> None:
     decided = "approved: agents may call it" if approve else "denied: the tool stays held back"
     do(
-        lambda: app.governance.definitions.decide(held.catalog, held.tool.id, approve=approve, origin=origin()),
-        f"The definition of {held.tool.id} is {decided}.",
+        lambda: app.governance.definitions.decide(
+            definition.catalog, definition.tool.id, approve=approve, origin=origin()
+        ),
+        f"The definition of {definition.tool.id} is {decided}.",
     )
 
 
@@ -87,23 +89,23 @@ def waiting_view(app: App) -> None:
         row = st.container(horizontal=True, gap="small", vertical_alignment="center")
         row.button("Notify me on this desktop", key="govern:notify", type="tertiary", icon=":material/notifications:")
         row.caption("Your browser asks first, at an address of this machine or over HTTPS. It tells while one of these pages is open.")  # fmt: skip
-    for one in waiting:
-        _call(app, one.change, now)
-    held = held_definitions(app)
+    for approval in waiting:
+        _call(app, approval.change, now)
+    held_count = held_definitions(app)
     _paused(app, now)
-    if not waiting and not held:
+    if not waiting and not held_count:
         _nothing(app)
     _recent(app)
 
 
 def _call(app: App, call: ApprovalChange, now: datetime) -> None:
-    who = f" ({escaped(made_by(call.origin), 100)})" if ":" in call.origin else ""
+    author = f" ({escaped(made_by(call.origin), 100)})" if ":" in call.origin else ""
     left_s = max(0.0, (call.expires_at - now).total_seconds())
     with st.container(border=True, key=f"govern-call-{call.id}"):
         about, buttons = st.columns([3, 1.2], vertical_alignment="top")
         with about:
             st.markdown(
-                f"**{escaped(f'{call.server}::{call.tool}', 120)}** for **{escaped(call.client, 80)}**{who}  \n"
+                f"**{escaped(f'{call.server}::{call.tool}', 120)}** for **{escaped(call.client, 80)}**{author}  \n"
                 f"Waits because {escaped(call.reasons, 300)}\\."
             )
             st.caption(
@@ -125,16 +127,16 @@ def _decide(app: App, call: ApprovalChange, approve: bool) -> None:
 
 
 def _paused(app: App, now: datetime) -> None:
-    for one in servers(app.governance):
-        if one.state == "open":
+    for server in servers(app.governance):
+        if server.state == "open":
             st.warning(
-                f"**{escaped(one.server, 80)}** of catalog {escaped(one.catalog, 60)} is paused until {now + timedelta(seconds=one.wait_s):%H:%M:%S} UTC, because its last {one.failures} calls "
+                f"**{escaped(server.server, 80)}** of catalog {escaped(server.catalog, 60)} is paused until {now + timedelta(seconds=server.wait_s):%H:%M:%S} UTC, because its last {server.failures} calls "
                 "were lost. Then one call tries it.",
                 icon=":material/power_off:",
             )
-        elif one.state == "half-open":
+        elif server.state == "half-open":
             st.info(
-                f"**{escaped(one.server, 80)}** of catalog {escaped(one.catalog, 60)} is tried again with the next call.",
+                f"**{escaped(server.server, 80)}** of catalog {escaped(server.catalog, 60)} is tried again with the next call.",
                 icon=":material/power:",
             )
 
@@ -160,25 +162,28 @@ def _nothing(app: App) -> None:
 
 def _begin(app: App) -> None:
     policy = app.governance.policy
-    changed = replace(policy, approvals=replace(policy.approvals, writes=True))
-    do(lambda: app.governance.set_policy(changed, origin=origin()), "Calls of tools that may write now wait for you.")
+    new_policy = replace(policy, approvals=replace(policy.approvals, writes=True))
+    do(
+        lambda: app.governance.set_policy(new_policy, origin=origin()),
+        "Calls of tools that may write now wait for you.",
+    )
 
 
 def _recent(app: App) -> None:
-    found = app.governance.approvals.recent(RECENT)
-    if not found:
+    recent = app.governance.approvals.recent(RECENT)
+    if not recent:
         return
-    with st.expander(f"Recently decided or expired: {len(found)}", icon=":material/history:"):
+    with st.expander(f"Recently decided or expired: {len(recent)}", icon=":material/history:"):
         rows = [
             {
-                "when, UTC": f"{one.change.at:%Y-%m-%d %H:%M:%S}",
-                "client": visible(one.change.client),
-                "tool": visible(f"{one.change.server}::{one.change.tool}"),
-                "": STATES[one.state],
-                "decided by": visible(made_by(one.decided)) if one.decided else "–",
-                "arguments": visible(one.change.arguments_json)[:200],
+                "when, UTC": f"{approval.change.at:%Y-%m-%d %H:%M:%S}",
+                "client": visible(approval.change.client),
+                "tool": visible(f"{approval.change.server}::{approval.change.tool}"),
+                "": STATES[approval.state],
+                "decided by": visible(made_by(approval.decided)) if approval.decided else "–",
+                "arguments": visible(approval.change.arguments_json)[:200],
             }
-            for one in found
+            for approval in recent
         ]
         table(rows, key="govern:recent")
 
@@ -272,14 +277,14 @@ def _changed(app: App, name: str) -> None:
     value: Any = st.session_state[f"govern:policy-{name}"]
     policy = app.governance.policy
     if name in {"writes", "new", "above_usd", "client_may_approve"}:
-        changed = replace(policy, approvals=replace(policy.approvals, **{name: value}))
+        new_policy = replace(policy, approvals=replace(policy.approvals, **{name: value}))
     elif name == "tokens":
-        changed = replace(policy, tokens="always" if value else "elsewhere")
+        new_policy = replace(policy, tokens="always" if value else "elsewhere")
     elif name == "lint_errors":
-        changed = replace(policy, lint_errors="hidden" if value else "last")
+        new_policy = replace(policy, lint_errors="hidden" if value else "last")
     else:
-        changed = replace(policy, **{name: value or 0.0 if name == "per_minute" else value})
-    do(lambda: app.governance.set_policy(changed, origin=origin()), "The policy is in force.")
+        new_policy = replace(policy, **{name: value or 0.0 if name == "per_minute" else value})
+    do(lambda: app.governance.set_policy(new_policy, origin=origin()), "The policy is in force.")
 
 
 WAITING, BUDGETS, CLIENTS, POLICY = VIEWS = ("Waiting", "Budgets", "Clients", "Policy")
@@ -292,7 +297,7 @@ def page() -> None:
     app, state = current_app(), UrlState("govern")
     linked = state.begin()
     st.html(CSS)
-    seen = _state(app)  # before anything is drawn: later changes are drawn by the next beat
+    snapshot = _state(app)  # read before drawing, so that the next beat draws later changes
     try:
         _headline(app)
         view = segments(state, linked, "view", "View", VIEWS)
@@ -301,13 +306,13 @@ def page() -> None:
     except WayfareError as error:
         st.error(escaped(str(error), 400), icon=":material/error:")
         view = WAITING
-    _beat(app, seen, view != POLICY)
+    _beat(app, snapshot, view != POLICY)
     state.end({"view": "" if view == WAITING else view})
 
 
 def _headline(app: App) -> None:
     governance = app.governance
-    paused = [one for one in servers(governance) if one.state != "closed"]
+    paused = [server for server in servers(governance) if server.state != "closed"]
     figures = (
         ("Calls waiting", f"{len(governance.waiting())}", "Calls of agents that need the decision of a person."),
         ("Tools held back", f"{len(governance.definitions.changed())}", "Tools with another definition than the one that was used or approved, and new ones with a Lint error."),
@@ -320,8 +325,8 @@ def _headline(app: App) -> None:
             st.metric(label, value, help=about, border=True, width=140)
 
 
-def _tightest(found: tuple[BudgetStatus, ...]) -> str:
-    shares = [one.left / one.limit if one.limit else 0.0 for one in found]
+def _tightest(statuses: tuple[BudgetStatus, ...]) -> str:
+    shares = [status.left / status.limit if status.limit else 0.0 for status in statuses]
     return f"{min(shares) * 100:.0f} % left" if shares else "no budget"
 
 
@@ -329,18 +334,21 @@ def _state(app: App) -> tuple[object, ...]:
     """Returns the state behind the page, in a form that is cheap to compare."""
     governance = app.governance
     limits = tuple(
-        (one.client, one.server, one.unit, one.used, one.reserved) for one in budgets(governance, app.settings.now)
+        (status.client, status.server, status.unit, status.used, status.reserved)
+        for status in budgets(governance, app.settings.now)
     )
-    paused = tuple((one.catalog, one.server, one.state) for one in servers(governance))
+    paused = tuple((server.catalog, server.server, server.state) for server in servers(governance))
     now = app.settings.now()
-    waiting = tuple((one.change.id, (one.change.expires_at - now).seconds // 60) for one in governance.waiting())
-    names = tuple(one.name for one in governance.clients.all() if not one.revoked)
+    waiting = tuple(
+        (approval.change.id, (approval.change.expires_at - now).seconds // 60) for approval in governance.waiting()
+    )
+    names = tuple(client.name for client in governance.clients.all() if not client.revoked)
     today = clients_today(governance, app.settings.now)
     return limits, paused, waiting, governance.definitions.changed(), names, today, governance.policy.digest
 
 
 @st.fragment(run_every=EVERY_S)
-def _beat(app: App, seen: tuple[object, ...], live: bool) -> None:
+def _beat(app: App, snapshot: tuple[object, ...], live: bool) -> None:
     """Redraw the page when its state changes. The Policy view is not redrawn, so that its form stays."""
-    if live and _state(app) != seen:
+    if live and _state(app) != snapshot:
         st.rerun()

@@ -18,22 +18,22 @@ def intervals(
     names: Sequence[str], values: Sequence[float], bounds: Sequence[tuple[float, float]], *, measure: str
 ) -> go.Figure:
     """Draws a point with its interval for each run, the best on top. All values are in [0, 1]."""
-    order = sorted(range(len(names)), key=lambda at: values[at])
+    order = sorted(range(len(names)), key=lambda row: values[row])
     trace = {
-        "type": "scatter", "mode": "markers", "x": [values[at] for at in order], "y": list(range(len(order))),
+        "type": "scatter", "mode": "markers", "x": [values[row] for row in order], "y": list(range(len(order))),
         "error_x": {
             "type": "data", "symmetric": False, "thickness": 2, "width": 5,
-            "array": [bounds[at][1] - values[at] for at in order],
-            "arrayminus": [values[at] - bounds[at][0] for at in order],
+            "array": [bounds[row][1] - values[row] for row in order],
+            "arrayminus": [values[row] - bounds[row][0] for row in order],
         },
         "marker": {"size": 10, "color": CHOSEN},
         "hovertext": [
-            f"{label(names[at], 80)}<br>{values[at]:.3f}, 95 % interval {bounds[at][0]:.3f} to {bounds[at][1]:.3f}"
-            for at in order
+            f"{label(names[row], 80)}<br>{values[row]:.3f}, 95 % interval {bounds[row][0]:.3f} to {bounds[row][1]:.3f}"
+            for row in order
         ],
         "hoverinfo": "text",
     }  # fmt: skip
-    texts = row_texts([label(names[at], 70) for at in order], list(range(len(order))))
+    texts = row_texts([label(names[row], 70) for row in order], list(range(len(order))))
     return figure(
         [trace, texts], title=f"{measure}, with 95 % intervals over tasks", height=70 + 46 * max(2, len(order)),
         xaxis={"rangemode": "normal"}, xaxis2=EDGES,
@@ -86,12 +86,12 @@ def importance_bars(shares: Mapping[str, float], *, objective: str) -> go.Figure
         "hoverinfo": "text",
     }  # fmt: skip
     rows = list(range(len(names)))
-    shown = [
+    texts = [
         row_texts([label(n) for n in names], rows),
         row_texts([f"{100 * shares[n]:.0f} %" for n in names], rows, right=True),
     ]
     return figure(
-        [trace, *shown],
+        [trace, *texts],
         title=f"Importance of knobs for: {label(objective, 60)}",
         height=70 + 46 * max(3, len(names)),
         xaxis={
@@ -130,8 +130,8 @@ def slices(points: Points, axes: Sequence[Axis], objective: str, chosen: int, *,
 
 def _starred(chosen: Sequence[bool], size: int) -> dict[str, Any]:
     return {
-        "size": [14 if one else size for one in chosen], "symbol": ["star" if one else "circle" for one in chosen],
-        "color": [CHOSEN if one else SIMILARITY for one in chosen],
+        "size": [14 if flag else size for flag in chosen], "symbol": ["star" if flag else "circle" for flag in chosen],
+        "color": [CHOSEN if flag else SIMILARITY for flag in chosen],
     }  # fmt: skip
 
 
@@ -143,13 +143,13 @@ def parallel(points: Points, axes: Sequence[Axis], front: Sequence[int], chosen:
         ([p for p in points if p["number"] in on_front and p["number"] != chosen], {"color": SIMILARITY, "width": 1.5}),
         ([p for p in points if p["number"] == chosen], {"color": CHOSEN, "width": 3.5}),
     ]
-    traces = [_lines(some, axes, line) for some, line in groups if some]
+    traces = [_lines(group, axes, line) for group, line in groups if group]
     ends = [
         {
-            "x": at, "y": y, "text": label(_end(axis, upper=y == 1), 16), "showarrow": False,
+            "x": column, "y": y, "text": label(_end(axis, upper=y == 1), 16), "showarrow": False,
             "yshift": 10 if y else -10, "font": {"size": 10},
         }
-        for at, axis in enumerate(axes)
+        for column, axis in enumerate(axes)
         for y in (0, 1)
     ]  # fmt: skip
     return figure(
@@ -173,10 +173,10 @@ def _lines(points: Points, axes: Sequence[Axis], line: Mapping[str, Any]) -> dic
         x += [*range(len(axes)), None]
         y += [*(_height(axis, point["values"][axis.name]) for axis in axes), None]
         numbers += [str(point["number"])] * (len(axes) + 1)
-    told = [_point_hover(point) for point in points for _ in range(len(axes) + 1)]
+    hovers = [_point_hover(point) for point in points for _ in range(len(axes) + 1)]
     return {
         "type": "scatter", "mode": "lines+markers", "x": x, "y": y, "customdata": numbers, "line": dict(line),
-        "marker": {"size": 4, "color": line["color"]}, "hovertext": told, "hoverinfo": "text",
+        "marker": {"size": 4, "color": line["color"]}, "hovertext": hovers, "hoverinfo": "text",
     }  # fmt: skip
 
 
@@ -195,7 +195,7 @@ def _height(axis: Axis, value: Value) -> float:
 
 
 def _place(axis: Axis, value: Value) -> float:
-    """Returns the place of a value on the track of its knob; one without a limit stands at its end.
+    """Returns the place of a value on the track of its knob; a value without a limit stands at its end.
 
     >>> _place(Axis("kappa", "", (), 0.0, 1000.0, "cube root"), 1000.0), _place(Axis("a", "", (), 0.0, 4.0), None)
     (1.0, 1.0)
@@ -208,7 +208,7 @@ def _across(axis: Axis, value: Value) -> float | str:
 
 
 def _track(axis: Axis) -> dict[str, Any]:
-    places = [at / 4 for at in range(5)]
+    places = [quarter / 4 for quarter in range(5)]
     return {"tickvals": places, "ticktext": [f"{axis.at(place):,.4g}" for place in places], "range": [-0.04, 1.04]}
 
 
@@ -234,7 +234,7 @@ def sweep_lines(
     values: Sequence[Value], measured: Sequence[float], numbers: Sequence[int], *, axis: str, measure: str, chosen: int, now: Value,
     stretched: bool = False,
 ) -> go.Figure:  # fmt: skip
-    """Draws a point for each value of the axis, a star for the `chosen` one, and a line at the knob's value `now`. The axis of a
+    """Draws a point for each value of the axis, a star for the `chosen` point, and a line at the knob's value `now`. The axis of a
     `stretched` knob is stretched as its track."""
     numeric = all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
 
@@ -242,8 +242,11 @@ def sweep_lines(
         return (math.cbrt(_number(value)) if stretched else _number(value)) if numeric else str(value)
 
     places = [place(value) for value in values]
-    told = values[:: max(1, math.ceil(len(values) / 9))]
-    ticks = {"tickvals": [place(value) for value in told], "ticktext": [value_text(value) for value in told]}
+    tick_values = values[:: max(1, math.ceil(len(values) / 9))]
+    ticks = {
+        "tickvals": [place(value) for value in tick_values],
+        "ticktext": [value_text(value) for value in tick_values],
+    }
     trace = {
         "type": "scatter",
         "mode": "lines+markers",
@@ -274,20 +277,20 @@ def sweep_map(
     points: Sequence[Mapping[str, Value]], measured: Sequence[float], numbers: Sequence[int], *, axes: tuple[str, str],
     measure: str, chosen: int, less_is_better: bool,
 ) -> go.Figure:  # fmt: skip
-    """Draws a square for each point of the grid, darker for better values, and a star on the `chosen` one."""
+    """Draws a square for each point of the grid, darker for better values, and a star on the `chosen` point."""
     across, up = (list(dict.fromkeys(point[axis] for point in points)) for axis in axes)
     x, y = ([point[axis] for point in points] for axis in axes)
     trace = {
-        "type": "heatmap", "x": [value_text(one) for one in across], "y": [value_text(one) for one in up],
+        "type": "heatmap", "x": [value_text(value) for value in across], "y": [value_text(value) for value in up],
         "z": _grid(points, measured, axes, across, up),
         "customdata": _grid(points, [str(number) for number in numbers], axes, across, up),
         "colorscale": [[0, "rgba(59,130,196,0.06)"], [1, SIMILARITY]], "reversescale": less_is_better, "xgap": 2,
         "ygap": 2, "colorbar": {"thickness": 10, "outlinewidth": 0},
         "hovertemplate": f"{label(axes[0])} = %{{x}}, {label(axes[1])} = %{{y}}<br>{label(measure)} %{{z:.4g}}<extra></extra>",
     }  # fmt: skip
-    at = numbers.index(chosen)
+    index = numbers.index(chosen)
     star = {
-        "type": "scatter", "mode": "markers", "x": [value_text(x[at])], "y": [value_text(y[at])], "hoverinfo": "skip",
+        "type": "scatter", "mode": "markers", "x": [value_text(x[index])], "y": [value_text(y[index])], "hoverinfo": "skip",
         "marker": {"symbol": "star", "size": 15, "color": CHOSEN, "line": {"color": "#FFFFFF", "width": 1}},
     }  # fmt: skip
     category = {"type": "category", "showgrid": False, "zeroline": False}
@@ -303,5 +306,5 @@ def sweep_map(
 def _grid(
     points: Sequence[Mapping[str, Value]], values: Sequence[object], axes: tuple[str, str], across: list[Value], up: list[Value]
 ) -> list[list[object]]:  # fmt: skip
-    known = {(point[axes[0]], point[axes[1]]): value for point, value in zip(points, values, strict=True)}
-    return [[known.get((one, other)) for one in across] for other in up]
+    cells = {(point[axes[0]], point[axes[1]]): value for point, value in zip(points, values, strict=True)}
+    return [[cells.get((column, row)) for column in across] for row in up]

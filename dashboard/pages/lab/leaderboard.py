@@ -40,16 +40,16 @@ def breakdown(shown: ShownRuns, measure: str) -> dict[str, str]:
     if not usable or not runs:
         return {}
     by = select(
-        st.container(), shown.state, shown.linked, "per", "Split by", usable, show=lambda one: f"per {one}", width=180
+        st.container(), shown.state, shown.linked, "per", "Split by", usable, show=lambda name: f"per {name}", width=180
     )
-    found = {run.id: parts(tasks, run.result, MEASURES[measure], by) for run in runs}
+    run_parts = {run.id: parts(tasks, run.result, MEASURES[measure], by) for run in runs}
     rows = [
         {
-            by: _group(some[0].group, by),
-            "tasks": f"{some[0].n + some[0].impossible:,}",
-            **{shown.names[run.id]: _part_figure(part) for run, part in zip(runs, some, strict=True)},
+            by: _group(group_parts[0].group, by),
+            "tasks": f"{group_parts[0].n + group_parts[0].impossible:,}",
+            **{shown.names[run.id]: _part_figure(part) for run, part in zip(runs, group_parts, strict=True)},
         }
-        for some in zip(*found.values(), strict=True)
+        for group_parts in zip(*run_parts.values(), strict=True)
     ]
     table(rows, key="lab:parts")
     st.caption(
@@ -91,9 +91,9 @@ def leaderboard(shown: ShownRuns) -> dict[str, str]:
         show=shown.names.__getitem__, most=MOST, note="Each pair is tested, and the tests are corrected for their number.",
     )  # fmt: skip
     ordered = sorted(shown.runs, key=lambda run: -results[run.id][measure])
-    now = shown.app.lab_runs.digest(shown.runs[0].catalog).fingerprint
+    current = shown.app.lab_runs.digest(shown.runs[0].catalog).fingerprint
     frame = pd.DataFrame(
-        [_line(run, shown.names[run.id], results[run.id], run.catalog_fingerprint == now) for run in ordered]
+        [_line(run, shown.names[run.id], results[run.id], run.catalog_fingerprint == current) for run in ordered]
     )
     table(frame, RUN_COLUMNS, key="lab:leaderboard")
     st.caption(
@@ -104,8 +104,8 @@ def leaderboard(shown: ShownRuns) -> dict[str, str]:
         "are. Routers find tools by the probability of fit, except in runs named with *similarity = views*. "
         "The encoder was tuned on all shipped tasks but the everyday questions."
     )
-    compared = replace(shown, runs=[run for run in ordered if run.id in chosen])
-    texts = _compare(compared, results, measure) | breakdown(compared, measure)
+    chosen_runs = replace(shown, runs=[run for run in ordered if run.id in chosen])
+    texts = _compare(chosen_runs, results, measure) | breakdown(chosen_runs, measure)
     return texts | {"runs": ",".join(chosen), "measure": measure} | one_run(replace(shown, runs=ordered))
 
 
@@ -114,22 +114,24 @@ def _compare(shown: ShownRuns, results: Results, measure: str) -> dict[str, str]
     texts: dict[str, str] = {}
     if not runs:
         return texts
-    played = [run for run in runs if results[run.id].get("usd_per_solved") is not None]
+    played_runs = [run for run in runs if results[run.id].get("usd_per_solved") is not None]
     columns = st.grid(2, min_column_width=420, gap="small")
     with columns.cell():
-        called = [names[run.id] for run in runs]
+        labels = [names[run.id] for run in runs]
         values = [results[run.id][measure] for run in runs]
         bounds = [_bounds(results[run.id], measure) for run in runs]
-        chart(intervals(called, values, bounds, measure=MEASURES[measure]), key="lab:intervals")
-    if played:
+        chart(intervals(labels, values, bounds, measure=MEASURES[measure]), key="lab:intervals")
+    if played_runs:
         with columns.cell():
             cost = select(
                 st.container(), shown.state, shown.linked, "cost", "Success against", list(COSTS),
-                show=lambda one: COSTS[one].name, width=140,
+                show=lambda name: COSTS[name].name, width=140,
             )  # fmt: skip
             texts["cost"] = "" if cost == MONEY else cost
-            success, taken = ([_interval(results[run.id], name) for run in played] for name in ("success_rate", cost))
-            chart(frontier([names[run.id] for run in played], success, taken, cost=cost), key="lab:frontier")
+            success, costs = (
+                [_interval(results[run.id], name) for run in played_runs] for name in ("success_rate", cost)
+            )
+            chart(frontier([names[run.id] for run in played_runs], success, costs, cost=cost), key="lab:frontier")
             st.caption(
                 "Outcomes are drawn from declared statistics. ◆: no other run solves as much for less. Bars: 95 % over seeds."
             )
@@ -143,14 +145,14 @@ def _compare(shown: ShownRuns, results: Results, measure: str) -> dict[str, str]
 
 
 def _tests(shown: ShownRuns, results: Results, measure: str) -> None:
-    # the later run of a pair is tested against the earlier one: the present setting, then the worst
+    # a run is tested against the runs before it: the present setting, then from the worst to the best
     runs = sorted(reversed(shown.runs), key=lambda run: run.id != shown.present)
-    asked = (measure, *(run.id for run in runs))
-    known: tuple[object, tuple[Compared, ...]] | None = st.session_state.get(TESTS)
-    if known is None or known[0] != asked:
+    request = (measure, *(run.id for run in runs))
+    stored: tuple[object, tuple[Compared, ...]] | None = st.session_state.get(TESTS)
+    if stored is None or stored[0] != request:
         values = [task_values(shown.tasks, results[run.id], MEASURES[measure]) for run in runs]
-        known = st.session_state[TESTS] = (asked, compared(values, MEASURES[measure]))
-    pairs = known[1]
+        stored = st.session_state[TESTS] = (request, compared(values, MEASURES[measure]))
+    pairs = stored[1]
     if not pairs:
         st.info("No task has a right tool, so there is nothing to test.", icon=":material/info:")
         return
@@ -251,14 +253,14 @@ def levels(app: App, run: LabRun, tasks: Sequence[Task]) -> None:
     if not any(task.level in LEVELS for task in tasks):
         return
     about = (run.id, app.equal_sets.sets(run.catalog))
-    found: tuple[LevelRun, ...] | None = result(ETOM, about)
-    if found is None:
+    level_runs: tuple[LevelRun, ...] | None = result(ETOM, about)
+    if level_runs is None:
         start_button(
             st.container(), "ETOM's levels", partial(_start_levels, app, run, tasks, about), key="lab:levels", icon=":material/stairs:",
             help="Each task is routed again without a hint, and scored by the rule of its level.",
         )  # fmt: skip
         return
-    frame = pd.DataFrame([_level_line(one) for one in found])
+    frame = pd.DataFrame([_level_line(level_run) for level_run in level_runs])
     table(frame, key="lab:levels-table")
     sets = len(app.equal_sets.sets(run.catalog))
     st.caption(
@@ -275,12 +277,12 @@ def _start_levels(app: App, run: LabRun, tasks: Sequence[Task], about: object) -
     begin(ETOM, "Asking", sum(task.level in LEVELS for task in tasks), work, about)
 
 
-def _level_line(one: LevelRun) -> dict[str, str]:
+def _level_line(level_run: LevelRun) -> dict[str, str]:
     return {
-        "level": one.level, "request": LEVEL_WORDS[one.level], "tasks": f"{one.n:,}",
-        "exact match": f"{one.scores['em']:.3f}", "F1": f"{one.scores['f1']:.3f}" if "f1" in one.scores else "–",
-        "F1 by steps": ", ".join(f"{steps}: {of['f1']:.3f} ({n:,})" for steps, (n, of) in one.by_steps.items()) or "–",
-        "median": f"{one.latency_ms_p50:.1f} ms",
+        "level": level_run.level, "request": LEVEL_WORDS[level_run.level], "tasks": f"{level_run.n:,}",
+        "exact match": f"{level_run.scores['em']:.3f}", "F1": f"{level_run.scores['f1']:.3f}" if "f1" in level_run.scores else "–",
+        "F1 by steps": ", ".join(f"{steps}: {scores['f1']:.3f} ({n:,})" for steps, (n, scores) in level_run.by_steps.items()) or "–",
+        "median": f"{level_run.latency_ms_p50:.1f} ms",
     }  # fmt: skip
 
 
@@ -301,7 +303,7 @@ def one_run(shown: ShownRuns) -> dict[str, str]:
         row, shown.state, shown.linked, "run", "Run", [run.id for run in shown.runs], show=shown.names.__getitem__,
         width=330,
     )  # fmt: skip
-    run = next(one for one in shown.runs if one.id == id_)
+    run = next(run for run in shown.runs if run.id == id_)
     start_button(
         row, "Repeat", partial(_start, shown.app, run), key="lab:repeat", icon=":material/replay:",
         help="Measures the same again with the current catalog and labels, and shows the differences. Nothing is "
@@ -322,21 +324,23 @@ def _start(app: App, run: LabRun) -> None:
     begin(REPEAT, "Repeating", count, lambda job: app.measuring.repeat(run, job.report), run.id)
 
 
-def _repeated(found: Repeated) -> None:
-    if not found.other:
+def _repeated(repetition: Repeated) -> None:
+    if not repetition.other:
         st.success("Equal to the last byte, except for the times of decisions.", icon=":material/check:")
     else:
         st.warning(
-            f"Different: {escaped(_listed(found.other), 300)}. Tasks with another rank of the first right tool: "
-            f"{escaped(_listed(found.moved) or 'none', 600)}.",
+            f"Different: {escaped(_listed(repetition.other), 300)}. Tasks with another rank of the first right tool: "
+            f"{escaped(_listed(repetition.moved) or 'none', 600)}.",
             icon=":material/difference:",
         )
-    if found.differing:
-        words = ", ".join(WORDS.get(name, name) for name in found.differing)
+    if repetition.differing:
+        words = ", ".join(WORDS.get(name, name) for name in repetition.differing)
         st.caption(f"Changed conditions: {escaped(words, 300)}.")
-    if found.changes:
-        named = _listed([f"{one.what} {one_line(one.name, 60)} {one.change}" for one in found.changes])
-        st.caption(f"Changed in the catalog: {escaped(named, 900)}.")
+    if repetition.changes:
+        listing = _listed(
+            [f"{change.what} {one_line(change.name, 60)} {change.change}" for change in repetition.changes]
+        )
+        st.caption(f"Changed in the catalog: {escaped(listing, 900)}.")
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -346,5 +350,5 @@ def _listed(names: Sequence[str]) -> str:
 
 def _text(value: object) -> str:
     if isinstance(value, Mapping):
-        return ", ".join(f"{name} {one}" for name, one in value.items())
+        return ", ".join(f"{name} {item}" for name, item in value.items())
     return "none" if value in ("", None) else one_line(str(value), 300)

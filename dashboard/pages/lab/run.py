@@ -48,8 +48,8 @@ def choose_some(
 ) -> tuple[str, ...]:
     """Draw a choice of several options. The link has them separated by commas. Unknown options are left out."""
     key = state.key(name)
-    wanted: Sequence[str] = st.session_state.get(key, linked[name].split(",") if linked.get(name) else start)
-    st.session_state[key] = [one for one in wanted if one in options][:most]
+    choices: Sequence[str] = st.session_state.get(key, linked[name].split(",") if linked.get(name) else start)
+    st.session_state[key] = [option for option in choices if option in options][:most]
     return tuple(st.multiselect(label, options, key=key, format_func=show, max_selections=most, help=note))
 
 
@@ -95,9 +95,9 @@ def _name(app: App, run: LabRun, title: str) -> str:
         start = app.routing.parameters(run.router, {"n": RANKED}, preset=run.preset).values()
     except WayfareError:  # a router or preset that no longer exists
         return " · ".join([title, *preset])
-    changed = [f"{name} = {value}" for name, value in run.parameters.items() if start.get(name) != value]
-    more = [f"{len(changed) - NAMED} more"] if len(changed) > NAMED else []
-    return " · ".join([title, *preset, *([", ".join(changed[:NAMED] + more)] if changed else [])])
+    changes = [f"{name} = {value}" for name, value in run.parameters.items() if start.get(name) != value]
+    more = [f"{len(changes) - NAMED} more"] if len(changes) > NAMED else []
+    return " · ".join([title, *preset, *([", ".join(changes[:NAMED] + more)] if changes else [])])
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,7 @@ class ShownRuns:
     names: Mapping[str, str]
     tasks: Sequence[Task]
     present: str = ""
-    """The newest run with the router and the knobs of the sidebar, "" without one: the baseline."""
+    """The newest run with the router and the knobs of the sidebar, which is the baseline; "" without such a run."""
 
 
 def changed(app: App, run: LabRun) -> dict[str, Value] | None:
@@ -135,8 +135,8 @@ def compare_link(runs: Mapping[LabRun, Mapping[str, Value] | None], task: Task) 
 
 
 def _texts_of(run: LabRun, task: Task) -> dict[str, str]:
-    asked = {"q": task.subtask, "hint": task.server_hint if run.hints else "", "catalog": run.catalog}
-    return {name: text for name, text in asked.items() if text}
+    texts = {"q": task.subtask, "hint": task.server_hint if run.hints else "", "catalog": run.catalog}
+    return {name: text for name, text in texts.items() if text}
 
 
 JOB = "lab:job"
@@ -197,7 +197,7 @@ def job_panel() -> None:
 
 
 def _told(job: Job) -> tuple[float, str]:
-    model = "".join(f"; {one.words()}" for one in job.reported if isinstance(one, Watch) and one.words())
+    model = "".join(f"; {watch.words()}" for watch in job.reported if isinstance(watch, Watch) and watch.words())
     words = f"{job.title}: {job.done:,} of {job.of:,}{units.time_left(job.left_s)}{model}. You can leave this page meanwhile."
     return share_of(job), words
 
@@ -225,7 +225,7 @@ class Chosen:
 
     @property
     def preset(self) -> str:
-        """The preset of the knobs, else the default one."""
+        """The preset of the knobs, else the default preset."""
         return preset_of(self.parameters) or DEFAULT_PRESET
 
     def experiment(self, router: str, parameters: Parameters, *, play: bool = False) -> Experiment:
@@ -263,14 +263,14 @@ def run_form(app: App, state: UrlState, linked: Mapping[str, str], chosen: Chose
 
 
 def _beside(app: App, chosen: Chosen, linked: Mapping[str, str]) -> dict[str, str]:
-    """Returns the names of settings of the chosen router to measure beside the present one: the defaults, and those of a link."""
-    found, depth = dict[str, str](), {BY_N: chosen.parameters.values()[BY_N]}
+    """Returns the names of further settings of the chosen router to measure: the defaults, and the settings of a link."""
+    names, depth = dict[str, str](), {BY_N: chosen.parameters.values()[BY_N]}
     for text in (chosen.router, *linked.get("also", "").split(",")):
         with suppress(WayfareError):
-            one = read_variant(app, text)
-            if one.router == chosen.router and one.parameters.replaced(depth) != chosen.parameters:
-                found[text] = one.name if one.parameters.changed() else f"{one.title} at the defaults"
-    return found
+            variant = read_variant(app, text)
+            if variant.router == chosen.router and variant.parameters.replaced(depth) != chosen.parameters:
+                names[text] = variant.name if variant.parameters.changed() else f"{variant.title} at the defaults"
+    return names
 
 
 def example_button(app: App, chosen: Chosen, routers: Sequence[str]) -> None:
@@ -281,41 +281,46 @@ def example_button(app: App, chosen: Chosen, routers: Sequence[str]) -> None:
     )  # fmt: skip
 
 
-def _estimate(app: App, chosen: Chosen, asked: Sequence[Experiment], titles: Mapping[str, str]) -> None:
-    count, routers = len(chosen.tasks.tasks), [one.router for one in asked]
-    expected = {one.router: app.lab_runs.expected_s(chosen.catalog, one.router, one.decisions) for one in asked}
-    known = [value for value in expected.values() if value is not None]
+def _estimate(app: App, chosen: Chosen, experiments: Sequence[Experiment], titles: Mapping[str, str]) -> None:
+    count, routers = len(chosen.tasks.tasks), [experiment.router for experiment in experiments]
+    expected = {
+        experiment.router: app.lab_runs.expected_s(chosen.catalog, experiment.router, experiment.decisions)
+        for experiment in experiments
+    }
+    times = [value for value in expected.values() if value is not None]
     unknown = [titles[router] for router, value in expected.items() if value is None]
     words = [f"{count:,} task{'s' if count != 1 else ''}, {len(routers)} router{'s' if len(routers) > 1 else ''}"]
-    if known:
-        words.append(f"about {max(1, round(sum(known))):,} s as in the last runs")
+    if times:
+        words.append(f"about {max(1, round(sum(times))):,} s as in the last runs")
     if unknown:
         words.append(f"the time of {', '.join(unknown)} is not known yet")
-    if kept := sum(map(app.measuring.known, asked)) if app.measuring.unfinished() else 0:
-        words.append(f"{kept:,} decisions of stopped runs are kept, and Run continues from there")
+    if stored := sum(map(app.measuring.known, experiments)) if app.measuring.unfinished() else 0:
+        words.append(f"{stored:,} decisions of stopped runs are kept, and Run continues from there")
     st.caption(f"{'; '.join(words)}. These decisions are not recorded.")
 
 
 def _asked(app: App, chosen: Chosen, also: tuple[str, ...], play: bool) -> list[Experiment]:
-    own, n = [(chosen.router, chosen.parameters)], {BY_N: RANKED}
+    choices, n = [(chosen.router, chosen.parameters)], {BY_N: RANKED}
     for text in also:
         router, *settings = text.split("~")
         if settings or router == chosen.router:  # a setting of its own
-            own.append((router, read_variant(app, text).parameters.replaced(n)))
+            choices.append((router, read_variant(app, text).parameters.replaced(n)))
         else:
-            own.append((router, app.routing.parameters(router, n, preset=chosen.preset)))
-    return [chosen.experiment(router, parameters, play=play) for router, parameters in own]
+            choices.append((router, app.routing.parameters(router, n, preset=chosen.preset)))
+    return [chosen.experiment(router, parameters, play=play) for router, parameters in choices]
 
 
 def _start(app: App, chosen: Chosen, also: tuple[str, ...], play: bool) -> None:
-    asked = _asked(app, chosen, also, play)
-    each = asked[0].decisions
+    experiments = _asked(app, chosen, also, play)
+    per_run = experiments[0].decisions
 
     def work(job: Job) -> list[str]:
         ids: list[str] = []
-        for number, one in enumerate(asked):
-            made = app.measuring.measure(one, progress=lambda done, before=number * each: job.report(before + done))
-            ids.append(app.lab_runs.keep(made.conditions, one.tasks, made.entry))
+        for number, experiment in enumerate(experiments):
+            measurement = app.measuring.measure(
+                experiment, progress=lambda done, offset=number * per_run: job.report(offset + done)
+            )
+            ids.append(app.lab_runs.keep(measurement.conditions, experiment.tasks, measurement.entry))
         return ids
 
-    begin(RUN, f"Routing {chosen.tasks.option}", each * len(asked), work)
+    begin(RUN, f"Routing {chosen.tasks.option}", per_run * len(experiments), work)

@@ -53,24 +53,24 @@ def search_result(
     present = points[0]["number"] if AGAINST in points[0] else None
     best = sorted(
         points,
-        key=lambda one: (
-            not gains(one, objective), one["number"] != present, one["number"] not in front,
-            one[objective] if down else -one[objective], one["number"],
+        key=lambda point: (
+            not gains(point, objective), point["number"] != present, point["number"] not in front,
+            point[objective] if down else -point[objective], point["number"],
         ),
     )  # fmt: skip
-    better = sum(gains(one, objective) for one in points)
-    known = {str(one["number"]): one for one in best}
+    better = sum(gains(point, objective) for point in points)
+    by_number = {str(point["number"]): point for point in best}
     key = f"point.{sweep.id}"
     number = select(
-        row, state, linked, key, "Trial, clear gains first", list(known), width=330,
-        show=lambda one: ("Start of the search: " if known[one]["number"] == present else "")
-        + f"{known[one][objective]:.4g} at {values_text(known[one]['values'])}",
+        row, state, linked, key, "Trial, clear gains first", list(by_number), width=330,
+        show=lambda option: ("Start of the search: " if by_number[option]["number"] == present else "")
+        + f"{by_number[option][objective]:.4g} at {values_text(by_number[option]['values'])}",
         note="Or click a point in a chart.",
     )  # fmt: skip
-    point = known[number]
+    point = by_number[number]
 
-    def choose(one: str) -> None:
-        st.session_state[state.key(key)] = one
+    def choose(name: str) -> None:
+        st.session_state[state.key(key)] = name
 
     columns = st.grid(2, min_column_width=420, gap="small")
     with columns.cell():
@@ -92,7 +92,7 @@ def search_result(
             "This search was made before searches began at the present setting. Search again to compare with it."
         )
     elif not better:
-        costly = any(gains(one, objective, at_any_loss=True) for one in points)
+        costly = any(gains(point, objective, at_any_loss=True) for point in points)
         st.info(
             f"No trial gains more than noise in “{OBJECTIVE_WORDS[objective].partition(':')[0]}” over the setting where this search began"
             f"{', unless it loses success or RR' if costly else ''}. That setting is chosen."
@@ -118,7 +118,7 @@ def searches(app: App, state: UrlState, linked: Mapping[str, str], chosen: Chose
     names = choose_some(
         state, linked, "over", "Knobs to search with Optuna, each over its whole track", list(knobs),
         start=[name for name in FIRST if name in knobs] or list(knobs)[:2], most=MOST_KNOBS,
-        show=lambda one: f"{knob_title(knobs[one])} ({one})",
+        show=lambda name: f"{knob_title(knobs[name])} ({name})",
     )  # fmt: skip
     row = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
     for name, start in (("trials", TRIALS), ("seed", 0)):
@@ -148,7 +148,7 @@ def searches(app: App, state: UrlState, linked: Mapping[str, str], chosen: Chose
     id_ = select(
         st.container(), state, linked, "search", "Stored search", list(labels), show=labels.__getitem__, width=470
     )
-    sweep = next(one for one in stored if one.id == id_)
+    sweep = next(sweep for sweep in stored if sweep.id == id_)
     try:
         axes = [read_axis(text, type(chosen.parameters)) for text in json.loads(sweep.plan_json)["axes"]]
     except WayfareError as error:
@@ -165,23 +165,23 @@ def _axis(knob: Knob, parameters: type[Parameters]) -> Axis:
 
 
 def _go_on(app: App, chosen: Chosen, sweep: Sweep, axes: Sequence[Axis]) -> None:
-    plan, known = json.loads(sweep.plan_json), len(app.sweeps.document(sweep.id)["points"])
-    if known >= plan["points"] or busy():
+    plan, count = json.loads(sweep.plan_json), len(app.sweeps.document(sweep.id)["points"])
+    if count >= plan["points"] or busy():
         return
     parameters = _at(app, sweep)
     if parameters is None:
         return
-    asked = replace(chosen.experiment(chosen.router, parameters), seed=sweep.seed, preset=sweep.preset)
+    experiment = replace(chosen.experiment(chosen.router, parameters), seed=sweep.seed, preset=sweep.preset)
     row = st.container(horizontal=True, vertical_alignment="center", gap="small")
     start_button(
-        row, "Continue", partial(_begin, app, chosen, tuple(axes), plan["points"], asked),
+        row, "Continue", partial(_begin, app, chosen, tuple(axes), plan["points"], experiment),
         key="lab:search-on", icon=":material/resume:",
     )  # fmt: skip
-    row.caption(f"{known:,} of {plan['points']:,} trials are finished.")
+    row.caption(f"{count:,} of {plan['points']:,} trials are finished.")
 
 
 def _at(app: App, sweep: Sweep) -> Parameters | None:
-    """Returns the setting where a search began, or None if it no longer exists."""
+    """Returns the setting at the start of a search, or None if it no longer exists."""
     try:
         return app.routing.parameters(sweep.router, sweep.parameters)
     except WayfareError:
@@ -192,9 +192,9 @@ def _start(app: App, chosen: Chosen, axes: tuple[Axis, ...], trials: int, seed: 
     _begin(app, chosen, axes, trials, replace(chosen.experiment(chosen.router, chosen.parameters), seed=seed))
 
 
-def _begin(app: App, chosen: Chosen, axes: tuple[Axis, ...], trials: int, asked: Experiment) -> None:
+def _begin(app: App, chosen: Chosen, axes: tuple[Axis, ...], trials: int, experiment: Experiment) -> None:
     def work(job: Job) -> str:
         plan = SweepPlan(axes, OPTUNA, trials)
-        return app.sweeps.run(asked, plan, progress=lambda done, _of: job.report(done))["sweep"]
+        return app.sweeps.run(experiment, plan, progress=lambda done, _of: job.report(done))["sweep"]
 
     begin(SEARCH, f"Searching {len(axes)} knobs over {chosen.tasks.option}", trials, work)

@@ -1,4 +1,4 @@
-"""Snapshots: what all pages show, kept under a name."""
+"""Snapshots: the states of all pages, kept under a name."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ def snapshots(app: App, state: UrlState, linked: Mapping[str, str], catalog: str
         "Keep the current state", key="lab:snapshot-save", **only("tune"), icon=":material/photo_camera:", type="primary",
         on_click=_save, args=(app, catalog),
     )  # fmt: skip
-    found = app.snapshots.all()
+    stored = app.snapshots.all()
     with st.expander("Import from a file", expanded=False):
         st.file_uploader("An exported snapshot", type="json", key=FILE, **only("tune"), on_change=_import, args=(app,))
-    if not found:
+    if not stored:
         st.info("No snapshot is kept yet. Enter a name and press the button.", icon=":material/photo_camera:")
         return {}
-    frame = pd.DataFrame([_snapshot_line(one) for one in found])
+    frame = pd.DataFrame([_snapshot_line(snapshot) for snapshot in stored])
     table(frame, key="lab:snapshots")
-    names = [one.name for one in found]
+    names = [snapshot.name for snapshot in stored]
     row = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
-    chosen = select(row, state, linked, "snapshot", "Snapshot", names, show=lambda one: one_line(one, 60), width=260)
+    chosen = select(row, state, linked, "snapshot", "Snapshot", names, show=lambda name: one_line(name, 60), width=260)
     key = state.key("snapshot")
     row.button("Restore", key="lab:snapshot-return", **only("tune"), icon=":material/history:", on_click=_return, args=(app, key))  # fmt: skip
     row.download_button(
@@ -55,31 +55,31 @@ def snapshots(app: App, state: UrlState, linked: Mapping[str, str], catalog: str
     row.button("Remove", key="lab:snapshot-remove", **only("tune"), icon=":material/delete:", on_click=_remove, args=(app, key))  # fmt: skip
     with_ = select(
         st.container(), state, linked, "beside", "Compare with", [NOW, *(name for name in names if name != chosen)], width=260,
-        show=lambda one: "the current state" if one == NOW else one_line(one, 60),
+        show=lambda name: "the current state" if name == NOW else one_line(name, 60),
     )  # fmt: skip
-    states = {one.name: one.state for one in found}
+    states = {snapshot.name: snapshot.state for snapshot in stored}
     other = app.snapshots.state(pages_state(), catalog) if with_ == NOW else states[with_]
     _compare(chosen, states[chosen], "now" if with_ == NOW else with_, other)
     return {"snapshot": chosen, "beside": "" if with_ == NOW else with_}
 
 
-def _compare(name: str, one: ConsoleState, other_name: str, other: ConsoleState) -> None:
-    found = [
-        one
-        for one in differences(one, other)
-        if (one.where, one.name) not in {("lab", "view"), ("lab", "snapshot"), ("lab", "beside")}
+def _compare(name: str, state: ConsoleState, other_name: str, other: ConsoleState) -> None:
+    changes = [
+        difference
+        for difference in differences(state, other)
+        if (difference.where, difference.name) not in {("lab", "view"), ("lab", "snapshot"), ("lab", "beside")}
     ]
-    if not found:
+    if not changes:
         st.success("No differences.", icon=":material/check:")
         return
     rows = [
         {
-            "page": one_line(each.where, 40),
-            "setting": one_line(each.name, 60),
-            one_line(name, 40): one_line(each.one, 160) or "–",
-            f"{one_line(other_name, 40)} ": one_line(each.other, 160) or "–",
+            "page": one_line(difference.where, 40),
+            "setting": one_line(difference.name, 60),
+            one_line(name, 40): one_line(difference.one, 160) or "–",
+            f"{one_line(other_name, 40)} ": one_line(difference.other, 160) or "–",
         }
-        for each in found
+        for difference in changes
     ]
     table(rows, key="lab:snapshot-difference")
     st.caption(
@@ -89,14 +89,14 @@ def _compare(name: str, one: ConsoleState, other_name: str, other: ConsoleState)
 
 def _snapshot_line(snapshot: Snapshot) -> dict[str, str]:
     pages = snapshot.state.pages
-    shown = {name: next((texts[name] for texts in pages.values() if texts.get(name)), "") for name in SHOWN}
+    values = {name: next((texts[name] for texts in pages.values() if texts.get(name)), "") for name in SHOWN}
     return {
         "name": one_line(snapshot.name, 80),
         "kept": f"{snapshot.at:%Y-%m-%d %H:%M}",
-        "query": one_line(shown["q"], 80) or "–",
+        "query": one_line(values["q"], 80) or "–",
         "catalogs": ", ".join(one_line(name, 40) for name in snapshot.state.catalogs),
-        "router": shown["router"] or "EHRR",
-        "network": shown["profile"] or "–",
+        "router": values["router"] or "EHRR",
+        "network": values["profile"] or "–",
         "calibrations": f"{sum(bool(text) for text in snapshot.state.calibrations.values()):,}",
         "pages": ", ".join(pages),
     }
@@ -105,8 +105,8 @@ def _snapshot_line(snapshot: Snapshot) -> dict[str, str]:
 def _save(app: App, catalog: str) -> None:
     name = st.session_state["lab:snapshot-name"]
     with _told():
-        kept = app.snapshots.save(name, app.snapshots.state(pages_state(), catalog))
-        st.session_state[SAID] = ("success", f"Kept as {kept.name}.")
+        snapshot = app.snapshots.save(name, app.snapshots.state(pages_state(), catalog))
+        st.session_state[SAID] = ("success", f"Kept as {snapshot.name}.")
         st.session_state["lab:snapshot-name"] = ""
 
 
@@ -124,16 +124,16 @@ def _import(app: App) -> None:
     if file is None:
         return
     with _told():
-        kept = app.snapshots.import_file(file.getvalue(), source=file.name)
-        st.session_state[SAID] = ("success", f"Imported as {kept.name}.")
+        snapshot = app.snapshots.import_file(file.getvalue(), source=file.name)
+        st.session_state[SAID] = ("success", f"Imported as {snapshot.name}.")
 
 
 def _return(app: App, key: str) -> None:
     name = str(st.session_state[key])  # it may be newer than the drawn buttons
     with _told():
-        found = app.snapshots.restore(name)
-        restore_pages({**found.pages, "lab": {**found.pages.get("lab", {}), "view": "Snapshots", "snapshot": name}})
-        remarks = " ".join(found.remarks)
+        state = app.snapshots.restore(name)
+        restore_pages({**state.pages, "lab": {**state.pages.get("lab", {}), "view": "Snapshots", "snapshot": name}})
+        remarks = " ".join(state.remarks)
         st.session_state[SAID] = ("warning" if remarks else "success", f"{name} is restored. {remarks}".strip())
 
 

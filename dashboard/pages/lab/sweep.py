@@ -65,12 +65,12 @@ def sweep_result(app: App, state: UrlState, linked: Mapping[str, str], chosen: C
     measure = select(row, state, linked, "by", "Measure", list(words), show=words.__getitem__, width=245)
     less = OBJECTIVES.get(measure) == "minimize"
     best = sorted(points, key=lambda point: (point[measure] if less else -point[measure], point["number"]))
-    known = {str(point["number"]): point for point in best}
+    by_number = {str(point["number"]): point for point in best}
     number = select(
-        row, state, linked, f"point.{sweep.id}", "Point, the best first", list(known), width=245,
-        show=lambda one: f"{known[one][measure]:.4g} at {values_text(known[one]['values'])}", note="Or click a point in the chart.",
+        row, state, linked, f"point.{sweep.id}", "Point, the best first", list(by_number), width=245,
+        show=lambda key: f"{by_number[key][measure]:.4g} at {values_text(by_number[key]['values'])}", note="Or click a point in the chart.",
     )  # fmt: skip
-    point = known[number]
+    point = by_number[number]
     _chart(sweep, points, point, measure, words[measure].partition(":")[0], chosen, state)
     on_front = "; it is on the front of success, money and time" if point["number"] in document["front"] else ""
     missing = json.loads(sweep.plan_json)["points"] - len(points)
@@ -87,28 +87,28 @@ def sweep_result(app: App, state: UrlState, linked: Mapping[str, str], chosen: C
 def _chart(
     sweep: Sweep, points: Points, point: Mapping[str, Any], measure: str, title: str, chosen: Chosen, state: UrlState
 ) -> None:
-    values, numbers = [one["values"] for one in points], [one["number"] for one in points]
-    measured, axes = [float(one[measure]) for one in points], tuple(values[0])
+    values, numbers = [entry["values"] for entry in points], [entry["number"] for entry in points]
+    measured, axes = [float(entry[measure]) for entry in points], tuple(values[0])
     if len(axes) == 1:
-        drawn = sweep_lines(
+        figure = sweep_lines(
             [value[axes[0]] for value in values], measured, numbers, axis=axes[0], measure=title, chosen=point["number"],
             now=chosen.parameters.values()[axes[0]],
             stretched=any(knob.name == axes[0] and knob.scale == CUBE_ROOT for knob in chosen.parameters.knobs()),
         )  # fmt: skip
     else:
-        drawn = sweep_map(
+        figure = sweep_map(
             values, measured, numbers, axes=(axes[0], axes[1]), measure=title, chosen=point["number"],
             less_is_better=OBJECTIVES.get(measure) == "minimize",
         )  # fmt: skip
     key = state.key(f"point.{sweep.id}")
-    chart(drawn, key="lab:sweep-chart", choose=lambda number: st.session_state.update({key: number}))
+    chart(figure, key="lab:sweep-chart", choose=lambda number: st.session_state.update({key: number}))
 
 
 def apply_point(app: App, chosen: Chosen, sweep: str, point: Mapping[str, Any], objective: str, *, of: int) -> None:
-    """Show the changes of a point among `of`, what speaks against it, and a button that applies it."""
-    now = chosen.parameters.values()
-    new = {name: value for name, value in point["values"].items() if now[name] != value}
-    about = (sweep, point["number"], chosen.router, json.dumps(now, sort_keys=True), objective)
+    """Show the changes of a point among `of`, a warning if it is worse, and a button that applies it."""
+    current = chosen.parameters.values()
+    new = {name: value for name, value in point["values"].items() if current[name] != value}
+    about = (sweep, point["number"], chosen.router, json.dumps(current, sort_keys=True), objective)
     changes = result(CHANGE, about)
     row = st.container(horizontal=True, vertical_alignment="center", gap="small")
     if not new:
@@ -147,9 +147,9 @@ def _start_point(app: App, chosen: Chosen, new: Mapping[str, Value], about: tupl
         runs = [
             app.measuring.measure(
                 chosen.experiment(chosen.router, parameters), resumable=False,
-                progress=lambda done, before=before: job.report(before + done),
+                progress=lambda done, offset=offset: job.report(offset + done),
             ).entry
-            for before, parameters in ((0, chosen.parameters), (len(tasks), chosen.parameters.replaced(new)))
+            for offset, parameters in ((0, chosen.parameters), (len(tasks), chosen.parameters.replaced(new)))
         ]  # fmt: skip
         return runs, app.sweeps.changes(
             tasks, chosen.parameters, chosen.parameters.replaced(new), names, catalog=chosen.catalog,
@@ -160,32 +160,32 @@ def _start_point(app: App, chosen: Chosen, new: Mapping[str, Value], about: tupl
 
 
 def _show(
-    chosen: Chosen, results: Sequence[Mapping[str, Any]], measured: Sequence[Change], new: Mapping[str, Value], of: int
+    chosen: Chosen, results: Sequence[Mapping[str, Any]], changes: Sequence[Change], new: Mapping[str, Value], of: int
 ) -> None:
     before, after = results
-    found = task_changes(chosen.tasks.tasks, before, after, MEASURES["mrr"])
-    now = chosen.parameters.values()
+    by_task = task_changes(chosen.tasks.tasks, before, after, MEASURES["mrr"])
+    current = chosen.parameters.values()
     st.markdown(
         "**Changes:** "
-        + escaped(", ".join(f"{name} {value_text(now[name])} → {value_text(value)}" for name, value in new.items()))
+        + escaped(", ".join(f"{name} {value_text(current[name])} → {value_text(value)}" for name, value in new.items()))
     )
-    for one in measured:
-        digits, pair = 5 if one.name == USD else 3, one.pair
-        shown = partial(units.plain, digits=digits)
+    for row in changes:
+        digits, pair = 5 if row.name == USD else 3, row.pair
+        plain = partial(units.plain, digits=digits)
         st.markdown(
-            f"{_measure_words(one.name)}: {shown(one.before)} → {shown(one.after)}: {shown(pair.difference, signed=True)} ± "
-            f"{shown(one.noise)}, {units.p_value(pair.p)}: **{one.verdict}**."
+            f"{_measure_words(row.name)}: {plain(row.before)} → {plain(row.after)}: {plain(pair.difference, signed=True)} ± "
+            f"{plain(row.noise)}, {units.p_value(pair.p)}: **{row.verdict}**."
         )
     chance = "" if of == 1 else f", for the best of {of:,} points together"
     st.caption(
-        f"± is the 95 % margin of the paired difference over {measured[0].pair.n:,} tasks (Student's t{chance}); p is of the paired "
+        f"± is the 95 % margin of the paired difference over {changes[0].pair.n:,} tasks (Student's t{chance}); p is of the paired "
         "randomisation test."
     )
     for change, sign in (("won", "▲"), ("lost", "▼")):
-        named = [one.task.subtask for one in found if one.change == change]
-        more = f" and {len(named) - LISTED:,} more" if len(named) > LISTED else ""
-        texts = "; ".join(escaped(one_line(text, 70)) for text in named[:LISTED])
-        st.caption(f"{sign} **{len(named):,} {change}**" + (f": {texts}{more}" if named else ""))
+        subtasks = [entry.task.subtask for entry in by_task if entry.change == change]
+        more = f" and {len(subtasks) - LISTED:,} more" if len(subtasks) > LISTED else ""
+        texts = "; ".join(escaped(one_line(text, 70)) for text in subtasks[:LISTED])
+        st.caption(f"{sign} **{len(subtasks):,} {change}**" + (f": {texts}{more}" if subtasks else ""))
 
 
 def _measure_words(name: str) -> str:
@@ -210,7 +210,7 @@ def sweeps(app: App, state: UrlState, linked: Mapping[str, str], chosen: Chosen)
     for place, name in enumerate(AXES):
         text, axis = _axis(state, linked, name, knobs, first=place == 0)
         texts[name] = text
-        if axis is not None and axis.name not in {known.name for known in axes}:
+        if axis is not None and axis.name not in {other.name for other in axes}:
             axes.append(axis)
     points = math.prod(len(axis.values) for axis in axes)
     row = st.container(horizontal=True, vertical_alignment="center", gap="small")
@@ -235,7 +235,7 @@ def sweeps(app: App, state: UrlState, linked: Mapping[str, str], chosen: Chosen)
         )  # fmt: skip
         return texts
     id_ = select(
-        st.container(), state, linked, "sweep", "Stored sweep", list(stored), show=lambda one: sweep_name(stored[one], "points"),
+        st.container(), state, linked, "sweep", "Stored sweep", list(stored), show=lambda key: sweep_name(stored[key], "points"),
         width=470,
     )  # fmt: skip
     return {**texts, "sweep": id_, **sweep_result(app, state, linked, chosen, stored[id_])}
@@ -247,14 +247,14 @@ def searchable(knob: Knob) -> bool:
 
 
 def stored_sweeps(app: App, chosen: Chosen, linked: str = "", *, searches: bool = False) -> list[Sweep]:
-    """Returns the sweeps, or the searches, of this router over these tasks: the newest ones first, then that of a link."""
-    known, tasks = [*app.lab_runs.sweeps()], fingerprint(tasks_text(chosen.tasks.tasks))
-    if linked and linked not in {sweep.id for sweep in known}:
+    """Returns the sweeps, or the searches, of this router over these tasks, the newest first, then the linked one."""
+    stored, tasks = [*app.lab_runs.sweeps()], fingerprint(tasks_text(chosen.tasks.tasks))
+    if linked and linked not in {sweep.id for sweep in stored}:
         with suppress(UnknownNameError):
-            known += [found for found in [app.lab_runs.find(linked)] if isinstance(found, Sweep)]
+            stored += [sweep for sweep in [app.lab_runs.find(linked)] if isinstance(sweep, Sweep)]
     return [
         sweep
-        for sweep in known
+        for sweep in stored
         if (json.loads(sweep.plan_json)["method"] == OPTUNA) is searches
         and (sweep.catalog, sweep.router) == (chosen.catalog, chosen.router)
         and sweep.tasks_fingerprint == tasks
@@ -272,13 +272,13 @@ def _axis(
     state: UrlState, linked: Mapping[str, str], name: str, knobs: Mapping[str, Knob], *, first: bool
 ) -> tuple[str, Axis | None]:
     """Draw one axis: its knob and, for a number, range and count of values. Returns its URL text, as `alpha_t:0:0.2:9`, and the axis."""
-    wanted = [*linked.get(name, "").split(":"), "", "", ""]
+    fields = [*linked.get(name, "").split(":"), "", "", ""]
     start = "alpha_t" if "alpha_t" in knobs else next(iter(knobs))
     row = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
     options = list(knobs) if first else [NONE, *knobs]
     knob_name = select(
-        row, state, {name: wanted[0]}, name, "Knob" if first else "and second knob", options, start=start if first else NONE,
-        show=lambda one: f"{knob_title(knobs[one])} ({one})" if one in knobs else "none", width=300,
+        row, state, {name: fields[0]}, name, "Knob" if first else "and second knob", options, start=start if first else NONE,
+        show=lambda option: f"{knob_title(knobs[option])} ({option})" if option in knobs else "none", width=300,
     )  # fmt: skip
     if knob_name == NONE:
         return "", None
@@ -287,7 +287,7 @@ def _axis(
         axis = evenly(knob, 0, 0, 0)
         row.caption(f"all values: {', '.join(map(str, axis.values))}")
         return knob_name, axis
-    linked_numbers = wanted[1:4] if wanted[0] == knob_name else ["", "", ""]
+    linked_numbers = fields[1:4] if fields[0] == knob_name else ["", "", ""]
     low, high = float(knob.low), float(knob.high)
     ends = [
         row.number_input(
@@ -310,10 +310,10 @@ def _number(text: str, otherwise: float, low: float, high: float) -> float:
     (0.5, 1, 1)
     """
     try:
-        found = float(text)
+        value = float(text)
     except ValueError:
         return otherwise
-    return min(max(found, low), high) if math.isfinite(found) else otherwise
+    return min(max(value, low), high) if math.isfinite(value) else otherwise
 
 
 def _start(app: App, chosen: Chosen, axes: tuple[Axis, ...], points: int) -> None:
@@ -340,7 +340,7 @@ EXAMPLE = tuple(
 
 
 def example_points(figure: go.Figure) -> None:
-    """Draw faintly what points of a sweep or a search will look like."""
+    """Draw faint example points of a sweep or a search."""
     st.markdown(":gray-badge[example] EHRR at nine values of alpha_t over 160 everyday questions of the sample catalog")
     with st.container(key="lab-example"):
         chart(figure, key="lab:example-points")

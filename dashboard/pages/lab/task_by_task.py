@@ -52,44 +52,49 @@ def task_by_task(shown: ShownRuns) -> dict[str, str]:
     base = select(
         row, shown.state, shown.linked, "base", "Baseline", ids, start=start, show=shown.names.__getitem__, width=235
     )
-    mine = select(
-        row, shown.state, shown.linked, "against", "Run", ids, start=next(one for one in ids if one != start),
+    compared = select(
+        row, shown.state, shown.linked, "against", "Run", ids, start=next(id_ for id_ in ids if id_ != start),
         show=shown.names.__getitem__, width=235,
     )  # fmt: skip
     measure = select(
         row, shown.state, shown.linked, "measure", "Measure", list(MEASURE_WORDS), show=measure_name, width=330,
         note="A task is won if this measure is higher. An impossible task is won if it is refused now.",
     )  # fmt: skip
-    chosen = {id_: next(run for run in shown.runs if run.id == id_) for id_ in dict.fromkeys((base, mine))}
+    chosen = {id_: next(run for run in shown.runs if run.id == id_) for id_ in dict.fromkeys((base, compared))}
     results = {id_: run.result for id_, run in chosen.items()}
-    found = task_changes(shown.tasks, results[base], results[mine], MEASURES[measure])
-    show, why, text = _filters(shown.state, shown.linked, found, shown.tasks, results[mine])
+    changes = task_changes(shown.tasks, results[base], results[compared], MEASURES[measure])
+    show, why, text = _filters(shown.state, shown.linked, changes, shown.tasks, results[compared])
     _reasons(shown.tasks, [(shown.names[id_], results[id_]) for id_ in chosen])
-    rows = [one for one in found if _admitted(one, results[mine], show, why)]
-    rows = [one for one in rows if text.lower() in f"{one.task.id} {one.task.subtask} {one.task.relevant}".lower()]
+    rows = [entry for entry in changes if _admitted(entry, results[compared], show, why)]
+    rows = [
+        entry for entry in rows if text.lower() in f"{entry.task.id} {entry.task.subtask} {entry.task.relevant}".lower()
+    ]
     _table(
-        shown.app, sorted(rows, key=lambda one: ORDER.index(one.change)), (chosen[base], chosen[mine]), results[mine]
+        shown.app,
+        sorted(rows, key=lambda entry: ORDER.index(entry.change)),
+        (chosen[base], chosen[compared]),
+        results[compared],
     )
-    return {"base": base, "against": mine, "measure": measure, "show": "" if show == ALL else show}
+    return {"base": base, "against": compared, "measure": measure, "show": "" if show == ALL else show}
 
 
 def _filters(
     state: UrlState,
     linked: Mapping[str, str],
-    found: Sequence[TaskChange],
+    changes: Sequence[TaskChange],
     tasks: Sequence[Task],
     result: Mapping[str, Any],
 ) -> tuple[str, str, str]:
     failed = failures(tasks, result)
-    counts = {ALL: len(found), FAILED: sum(map(len, failed.values()))}
-    counts |= {change: sum(one.change == change for one in found) for change in ("won", "lost", "same")}
+    counts = {ALL: len(changes), FAILED: sum(map(len, failed.values()))}
+    counts |= {change: sum(entry.change == change for entry in changes) for change in ("won", "lost", "same")}
     options = (ALL, "won", "lost", "same", FAILED)
-    wanted = linked.get("show", ALL)
-    st.session_state.setdefault(state.key("show"), wanted if wanted in options else ALL)
+    linked_show = linked.get("show", ALL)
+    st.session_state.setdefault(state.key("show"), linked_show if linked_show in options else ALL)
     row = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
     show = row.segmented_control(
         "Tasks of the run", options, key=state.key("show"), required=True,
-        format_func=lambda one: f"{one} {counts[one]:,}",
+        format_func=lambda option: f"{option} {counts[option]:,}",
     )  # fmt: skip
     why = EVERY_REASON
     if show == FAILED:
@@ -98,22 +103,22 @@ def _filters(
     return show or ALL, why, text
 
 
-def _admitted(one: TaskChange, result: Mapping[str, Any], show: str, why: str) -> bool:
+def _admitted(entry: TaskChange, result: Mapping[str, Any], show: str, why: str) -> bool:
     if show == FAILED:
-        found = stage(one.task, result)
-        return bool(found) and why in (EVERY_REASON, GROUPS.get(found))
-    return show in (ALL, one.change)
+        stage_id = stage(entry.task, result)
+        return bool(stage_id) and why in (EVERY_REASON, GROUPS.get(stage_id))
+    return show in (ALL, entry.change)
 
 
 def _reasons(tasks: Sequence[Task], runs: Sequence[tuple[str, Mapping[str, Any]]]) -> None:
-    counted = [failures(tasks, result) for _, result in runs]
-    known = list(dict.fromkeys(why for found in counted for why in found))
-    if not known:
+    failed = [failures(tasks, result) for _, result in runs]
+    reasons = list(dict.fromkeys(why for groups in failed for why in groups))
+    if not reasons:
         return
     lines = [
         f"**{escaped(name, 80)}**: "
-        + (", ".join(f"{len(found[why]):,} × {why}" for why in known if why in found) or "none")
-        for (name, _), found in zip(runs, counted, strict=True)
+        + (", ".join(f"{len(groups[why]):,} × {why}" for why in reasons if why in groups) or "none")
+        for (name, _), groups in zip(runs, failed, strict=True)
     ]
     st.caption("Tasks without a right tool on top, by the fate of the most similar right tool  \n" + "  \n".join(lines))
 
@@ -123,27 +128,27 @@ def _table(app: App, rows: Sequence[TaskChange], runs: tuple[LabRun, LabRun], re
         st.info("No task meets the filter. Choose another one.", icon=":material/filter_alt_off:")
         return
     values = {run: changed(app, run) for run in runs}
-    base, mine = runs
+    base, run = runs
     frame = pd.DataFrame(
         {
-            "": [SIGNS[one.change] for one in rows],
-            "sub-task": [one_line(one.task.subtask, 200) for one in rows],
-            "baseline rank": [_rank(one, one.was, one.before) for one in rows],
-            "run rank": [_rank(one, one.now, one.after) for one in rows],
-            "base": [route_link(base, values[base], one.task) for one in rows],
-            "run": [route_link(mine, values[mine], one.task) for one in rows],
-            "both": [compare_link(values, one.task) for one in rows],
-            "right": [one_line(", ".join(one.task.relevant) or "no tool can do it", 120) for one in rows],
-            "baseline first": [one_line(next(iter(one.before), "–"), 80) for one in rows],
-            "run first": [one_line(next(iter(one.after), "–"), 80) for one in rows],
-            "why it failed": [STAGES.get(where := stage(one.task, result), where) for one in rows],
+            "": [SIGNS[entry.change] for entry in rows],
+            "sub-task": [one_line(entry.task.subtask, 200) for entry in rows],
+            "baseline rank": [_rank(entry, entry.was, entry.before) for entry in rows],
+            "run rank": [_rank(entry, entry.now, entry.after) for entry in rows],
+            "base": [route_link(base, values[base], entry.task) for entry in rows],
+            "run": [route_link(run, values[run], entry.task) for entry in rows],
+            "both": [compare_link(values, entry.task) for entry in rows],
+            "right": [one_line(", ".join(entry.task.relevant) or "no tool can do it", 120) for entry in rows],
+            "baseline first": [one_line(next(iter(entry.before), "–"), 80) for entry in rows],
+            "run first": [one_line(next(iter(entry.after), "–"), 80) for entry in rows],
+            "why it failed": [STAGES.get(stage_id := stage(entry.task, result), stage_id) for entry in rows],
         }
     )
     table(frame, TASK_COLUMNS, key="lab:tasks")
 
 
-def _rank(one: TaskChange, rank: int | None, candidates: Sequence[str]) -> str:
-    if not one.possible:
+def _rank(entry: TaskChange, rank: int | None, candidates: Sequence[str]) -> str:
+    if not entry.possible:
         return "not refused" if candidates else "refused"
     return "–" if rank is None else str(rank)
 
@@ -171,12 +176,12 @@ def failed_tasks(shown: ShownRuns) -> dict[str, str]:
     if not groups:
         st.success(f"None of its {len(shown.tasks):,} tasks failed.", icon=":material/check:")
         return {"failed": "" if id_ == ids[0] else id_}
-    key, wanted = shown.state.key("group"), shown.linked.get("group", "")
+    key, linked_group = shown.state.key("group"), shown.linked.get("group", "")
     if st.session_state.get(key) not in groups:
-        st.session_state[key] = Why(wanted) if wanted in groups else next(iter(groups))
+        st.session_state[key] = Why(linked_group) if linked_group in groups else next(iter(groups))
     chosen = row.segmented_control(
         f"{sum(map(len, groups.values())):,} of {len(shown.tasks):,} tasks have no right tool on top", list(groups), key=key,
-        required=True, format_func=lambda one: f"{one} {len(groups[one]):,}",
+        required=True, format_func=lambda reason: f"{reason} {len(groups[reason]):,}",
     )  # fmt: skip
     why = chosen or next(iter(groups))
     st.caption(f"{why}: {WHY_WORDS[why]}.")
@@ -192,7 +197,7 @@ def _failure_table(app: App, run: LabRun, failed: Sequence[tuple[Task, str]]) ->
             "decision": [route_link(run, values, task) for task, _ in failed],
             "right": [one_line(", ".join(task.relevant) or "no tool can do it", 120) for task, _ in failed],
             "first": [one_line(next(iter(entries[task.id]["candidates"]), "–"), 80) for task, _ in failed],
-            "stage": [STAGES.get(where, where) for _, where in failed],
+            "stage": [STAGES.get(stage_id, stage_id) for _, stage_id in failed],
         }
     )
     table(

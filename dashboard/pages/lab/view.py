@@ -95,7 +95,7 @@ def _body(app: App, state: UrlState, linked: Mapping[str, str], view: str, chose
         texts |= run_form(app, state, linked, chosen)
     if ids := taken(RUN):
         st.success(f"Stored as {', '.join(id_[:8] for id_ in ids)}.", icon=":material/check:")
-        others = [one for one in st.session_state.get(state.key("runs"), []) if one not in ids]
+        others = [id_ for id_ in st.session_state.get(state.key("runs"), []) if id_ not in ids]
         st.session_state[state.key("runs")] = [*ids, *others]
     runs = app.lab_runs.over(chosen.catalog, chosen.tasks.tasks)
     if not runs:
@@ -106,17 +106,17 @@ def _body(app: App, state: UrlState, linked: Mapping[str, str], view: str, chose
         example_button(app, chosen, [router for router, *_ in EXAMPLE])
         example_runs({router.id: router.title for router in app.routing.routers()})
         return texts
-    mine = chosen.router, chosen.parameters.changed()
-    present = next((run.id for run in runs if (run.router, changed(app, run)) == mine), "")
+    setting = chosen.router, chosen.parameters.changed()
+    present = next((run.id for run in runs if (run.router, changed(app, run)) == setting), "")
     names = run_names(app, runs)
     if present:
         names[present] += " (present knobs)"
-    shown = ShownRuns(app, state, linked, runs, names, chosen.tasks.tasks, present)
+    shown_runs = ShownRuns(app, state, linked, runs, names, chosen.tasks.tasks, present)
     if view == RUNS:
-        texts |= leaderboard(shown)
-        texts |= failed_tasks(shown)
+        texts |= leaderboard(shown_runs)
+        texts |= failed_tasks(shown_runs)
     else:
-        texts |= task_by_task(shown)
+        texts |= task_by_task(shown_runs)
     return texts
 
 
@@ -128,15 +128,15 @@ def choose_tasks(
 ) -> TaskSet | None:
     """Returns the chosen tasks, or None without a file. Raises WayfareError if they cannot be read."""
     shipped = app.lab.task_sets(catalog)
-    stored = {f"{STORED}{one}": source for one, source in app.lab_runs.task_sets(catalog).items()}
-    judged = [f"{JUDGED}{name}" for name in app.judgments.sets(catalog)]
+    stored = {f"{STORED}{id_}": source for id_, source in app.lab_runs.task_sets(catalog).items()}
+    judged_sets = [f"{JUDGED}{name}" for name in app.judgments.sets(catalog)]
     labels = [LABELS] if app.feedback.queries(catalog) else []
 
     def shown(option: str) -> str:
         return f"{one_line(stored[option], 60)} (stored)" if option in stored else option
 
     option = select(
-        where, state, linked, "tasks", "Tasks", [*shipped, *judged, *stored, *labels, OWN_FILE], show=shown, width=300,
+        where, state, linked, "tasks", "Tasks", [*shipped, *judged_sets, *stored, *labels, OWN_FILE], show=shown, width=300,
         note="Labelled tasks are sub-tasks with the tools that can do them. Stored runs keep their tasks.",
     )  # fmt: skip
     if option in shipped:
@@ -144,7 +144,7 @@ def choose_tasks(
     if option in stored:
         tasks = app.lab_runs.stored_tasks(option.removeprefix(STORED), stored[option])
         return TaskSet(option, stored[option], tasks)
-    if option in judged:
+    if option in judged_sets:
         return _judged(app, catalog, option)
     if option == LABELS:
         return TaskSet(option, LABELS, app.lab.parse_tasks(app.feedback.export(catalog).encode(), source=LABELS))
@@ -203,19 +203,19 @@ def _import(app: App, catalog: str, set_name: str, judge: str) -> None:
         "Import", key="lab:judgments-import", icon=":material/upload:", **only("tune", disabled=file is None, help="Choose a file first." if file is None else None), on_click=_taken,
                 args=(app, catalog, set_name, judge, b"" if file is None else file.getvalue(), "" if file is None else file.name),
     )  # fmt: skip
-    said: tuple[bool, str] | None = st.session_state.pop(TAKEN, None)
-    if said is not None:
-        (st.success if said[0] else st.error)(said[1])
+    message: tuple[bool, str] | None = st.session_state.pop(TAKEN, None)
+    if message is not None:
+        (st.success if message[0] else st.error)(message[1])
 
 
 def _taken(app: App, catalog: str, set_name: str, judge: str, data: bytes, name: str) -> None:
     try:
-        found = app.judgments.import_(data, source=name, catalog=catalog, set_name=set_name, judge=judge)
+        report = app.judgments.import_(data, source=name, catalog=catalog, set_name=set_name, judge=judge)
     except WayfareError as error:
         st.session_state[TAKEN] = (False, f"Nothing was imported. {escaped(str(error), 400)}")
         return
-    absent = f" {found.not_in_catalog:,} are for tools that are not in the catalog." if found.not_in_catalog else ""
-    st.session_state[TAKEN] = (True, f"{found.added:,} judgments added, {found.known:,} known.{absent}")
+    absent = f" {report.not_in_catalog:,} are for tools that are not in the catalog." if report.not_in_catalog else ""
+    st.session_state[TAKEN] = (True, f"{report.added:,} judgments added, {report.known:,} known.{absent}")
 
 
 def _export(app: App, catalog: str, set_name: str) -> None:
@@ -223,7 +223,7 @@ def _export(app: App, catalog: str, set_name: str) -> None:
         st.caption("There are no judgments in this set yet.")
         return
     form: Format = st.selectbox(
-        "Export as", list(FORMATS), key="lab:judgments-format", format_func=lambda one: FORMATS[one][0]
+        "Export as", list(FORMATS), key="lab:judgments-format", format_func=lambda option: FORMATS[option][0]
     )
     st.download_button(
         "Download judgments", app.judgments.export(catalog, set_name, form), icon=":material/download:",
@@ -237,15 +237,15 @@ ABOUT = "ETOM's five levels, from what tools are asked and say: direct, in conte
 
 
 def choose_written(state: UrlState, catalog: str) -> None:
-    written: tuple[str, str, list[str]] | None = taken(WRITE)
-    if written is not None:
-        st.session_state[SAID] = written
-        if written[0] == catalog:
-            st.session_state[state.key("tasks")] = written[1]
+    result: tuple[str, str, list[str]] | None = taken(WRITE)
+    if result is not None:
+        st.session_state[SAID] = result
+        if result[0] == catalog:
+            st.session_state[state.key("tasks")] = result[1]
 
 
 def write_tasks(app: App, where: DeltaGenerator, catalog: str, chosen: TaskSet | None) -> None:
-    """Draw the button, and below it what is known of generated tasks."""
+    """Draw the button, and below it the notes on generated tasks."""
     with where.popover("Write tasks", icon=":material/edit_note:"):
         st.caption(ABOUT)
         count = int(st.number_input("Tasks of each level", 1, 1000, 20, key="lab:write-count"))
@@ -263,9 +263,9 @@ def write_tasks(app: App, where: DeltaGenerator, catalog: str, chosen: TaskSet |
     row = st.container(horizontal=True, vertical_alignment="center")
     count_of = f"{len(generated):,} of {len(chosen.tasks):,} tasks"
     row.caption(f"Generated: {count_of}. Nobody has checked their labels.", width="content")
-    _, option, said = st.session_state.get(SAID, ("", "", ()))
+    _, option, lines = st.session_state.get(SAID, ("", "", ()))
     if chosen.option == option:
-        row.popover("How it went").markdown("\n".join(f"- {escaped(line, 300)}" for line in said))
+        row.popover("How it went").markdown("\n".join(f"- {escaped(line, 300)}" for line in lines))
     row.download_button(
         "Download", tasks_text(generated), file_name(f"{catalog}.tasks.jsonl", "tasks"), "text/plain", key="lab:write-save",
         icon=":material/download:", on_click="ignore",
@@ -276,9 +276,9 @@ def _start(app: App, catalog: str, count: int, seed: int, planner: str) -> None:
     def work(job: Job) -> tuple[str, str, list[str]]:
         job.reported.append(watch := Watch(job.stop))
         with watched(watch):
-            written = app.task_writing.write(catalog, count=count, seed=seed, planner=planner, progress=job.report)
-        if not written.tasks:
-            raise WayfareError(f"No task could be written. {' '.join(written.remarks)}")
-        return catalog, f"{STORED}{app.task_writing.keep(catalog, written.tasks)}", written.summary()
+            result = app.task_writing.write(catalog, count=count, seed=seed, planner=planner, progress=job.report)
+        if not result.tasks:
+            raise WayfareError(f"No task could be written. {' '.join(result.remarks)}")
+        return catalog, f"{STORED}{app.task_writing.keep(catalog, result.tasks)}", result.summary()
 
     begin(WRITE, "Writing tasks", len(LEVELS) * count, work)

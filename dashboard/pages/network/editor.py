@@ -53,12 +53,12 @@ def open_editor(profile: str) -> None:
     """Open the dialog for a profile in the next run. For `on_click`."""
     close_editor()
     networks = current_app().networks
-    own = profile in networks.saved()
-    name = profile if own else networks.free_name(profile)
+    is_saved = profile in networks.saved()
+    name = profile if is_saved else networks.free_name(profile)
     try:
-        found = networks.load(profile)
+        network = networks.load(profile)
         st.session_state[OPEN] = Editing(
-            profile, Draft.of(found), name, found.about if own else f"{profile.replace('_', ' ')}, edited."
+            profile, Draft.of(network), name, network.about if is_saved else f"{profile.replace('_', ' ')}, edited."
         )
     except WayfareError as error:
         st.session_state[OPEN] = Editing(profile, Draft.of(USUAL), name, "", str(error))
@@ -91,14 +91,14 @@ def saving_row(editing: Editing, draft: Draft | None, usual: str) -> None:
     for key, start in (("name", editing.name), ("about", " ".join(editing.about.split())[:LONGEST_ABOUT])):
         st.session_state.setdefault(editing.key(key), start)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-        typed = st.text_input(
+        entry = st.text_input(
             "Save as", key=editing.key("name"), max_chars=60, width=220,
             help="Letters a to z, digits, - and _. The file is in the folder networks beside the store.",
         )  # fmt: skip
         about = st.text_input(
             "Description", key=editing.key("about"), max_chars=LONGEST_ABOUT, placeholder="One sentence."
         )
-    name = tidy_name(typed)
+    name = tidy_name(entry)
     agreed = _agreed(editing, name)
     with st.container(horizontal=True, gap="small"):
         save = st.button("Save", type="primary", icon=":material/check:", key=editing.key("save"), **only("tune", disabled=draft is None or not agreed))  # fmt: skip
@@ -119,7 +119,7 @@ def saving_row(editing: Editing, draft: Draft | None, usual: str) -> None:
 
 
 def _agreed(editing: Editing, name: str) -> bool:
-    """Tells whether a saved network of this name may be replaced. The edited one always may."""
+    """Tells whether a saved network of this name may be replaced. The edited network always may."""
     if name == editing.origin or name not in current_app().networks.saved():
         return True
     return st.checkbox(f"Replace the saved network {escaped(name)}", key=editing.key("replace"))
@@ -170,15 +170,15 @@ def parts(editing: Editing, categories: Sequence[str]) -> tuple[Draft, str, str]
     """Draw all parts but the table. Returns the draft, the state to copy, and the problem."""
     others, rules, values = st.tabs(["All others", "Rules", "Values"])
     with values:
-        wanted, problem = _state_values(editing)
+        copied_state, problem = _state_values(editing)
     with others:
         draft = _others(editing)
     with rules:
         draft = replace(draft, rules=_rules(editing, categories))
-    own = [f"{name} ({values_of})" for name in draft.states if (values_of := draft.changed_values(name))]
-    if own:
-        st.caption(escaped(f"With changed values: {', '.join(own)}.", LONGEST_LIST))
-    return draft, wanted, problem
+    changed_states = [f"{name} ({values_of})" for name in draft.states if (values_of := draft.changed_values(name))]
+    if changed_states:
+        st.caption(escaped(f"With changed values: {', '.join(changed_states)}.", LONGEST_LIST))
+    return draft, copied_state, problem
 
 
 def server_table(
@@ -187,8 +187,8 @@ def server_table(
     """Draw the table. Returns the draft with its choices, its rows, and the problem."""
     key = editing.key("servers")
     edits: dict[int, dict[str, Any]] = st.session_state.get(key, {}).get("edited_rows", {})
-    changed = {servers[row].name: tuple(edit["by_hand"] or ()) for row, edit in edits.items() if "by_hand" in edit}
-    draft = replace(draft, servers={**draft.servers, **changed})
+    choices = {servers[row].name: tuple(edit["by_hand"] or ()) for row, edit in edits.items() if "by_hand" in edit}
+    draft = replace(draft, servers={**draft.servers, **choices})
     try:
         rows = draft.rows(servers, seed)
     except CatalogError as error:
@@ -339,7 +339,7 @@ STEPS_SHOWN = 300
 
 
 def editor(app: App, catalog: str, seed: int, usual: str) -> None:
-    """Draw the dialog if it is open. `usual` is the profile to show after the edited one is deleted."""
+    """Draw the dialog if it is open. `usual` is the profile to show after the edited profile is deleted."""
     if OPEN in st.session_state:
         _dialog(app, catalog, seed, usual)
 
@@ -357,7 +357,7 @@ def _dialog(app: App, catalog: str, seed: int, usual: str) -> None:
     grid = st.grid(2, min_column_width=400, gap="medium")
     left, right = grid.cell(), grid.cell()
     with right:
-        draft, wanted, problem = parts(editing, sorted({server.category for server in servers} - {""}))
+        draft, copied_state, problem = parts(editing, sorted({server.category for server in servers} - {""}))
     with left:
         draft, rows, problem = server_table(editing, draft, servers, seed, problem)
         elsewhere = len(
@@ -370,8 +370,8 @@ def _dialog(app: App, catalog: str, seed: int, usual: str) -> None:
     else:
         chart(latency_preview(preview_curves(draft, rows, servers, seed), STEP_S), key="network:chart:preview")
     saving_row(editing, None if problem else draft, usual)
-    if wanted and not problem:
-        more, name = draft.another(wanted)
+    if copied_state and not problem:
+        more, name = draft.another(copied_state)
         editing.begin(more, st.session_state[editing.key("name")], st.session_state[editing.key("about")])
         st.session_state[editing.key("state")] = name
         st.rerun()
@@ -382,6 +382,6 @@ def preview_curves(draft: Draft, rows: Sequence[Row], servers: Sequence[Server],
     assigned = draft.profile("preview").assign(servers, seed)
     states = {name: assigned[name] for name in varied(rows)}
     traces = Traces.of(states, LEAD_IN + STEPS_SHOWN, seed=seed)
-    named = {row.server: row.applies for row in rows}
-    found = curves(replace(traces, latency_s=traces.latency_s[:, LEAD_IN:]), states)
-    return tuple(replace(curve, states=(named[curve.server],)) for curve in found)
+    labels = {row.server: row.applies for row in rows}
+    server_curves = curves(replace(traces, latency_s=traces.latency_s[:, LEAD_IN:]), states)
+    return tuple(replace(curve, states=(labels[curve.server],)) for curve in server_curves)

@@ -48,7 +48,7 @@ class Choice:
     """The inputs of one run. Equal choices give equal results."""
 
     profile: str
-    network: Profile  # its current definition: a saved one may change
+    network: Profile  # its current definition, because a saved profile may change
     catalog: str
     routers: tuple[str, str]
     titles: tuple[str, str]
@@ -57,7 +57,7 @@ class Choice:
     seed: int
     steps: int
     live: bool = False
-    inputs: str = ""  # the fingerprint of a catalog of one's own and its tasks, which may change
+    inputs: str = ""  # the fingerprint of a user's catalog and its tasks, which may change
 
     def texts(self) -> dict[str, str]:
         return {
@@ -104,13 +104,13 @@ def servers_to_show(
     runs: tuple[ScenarioRun, ...], experts: tuple[frozenset[int], ...], names: tuple[str, ...]
 ) -> tuple[str, ...]:
     """Returns the servers that were called or can do the tasks, the most frequent first."""
-    seen = Counter(int(server) for run in runs for server in run.server if server >= 0)
-    seen.update(server for task in runs[0].task for server in experts[int(task)])
-    return tuple(names[row] for row, _ in seen.most_common(MOST_CURVES))
+    counts = Counter(int(server) for run in runs for server in run.server if server >= 0)
+    counts.update(server for task in runs[0].task for server in experts[int(task)])
+    return tuple(names[row] for row, _ in counts.most_common(MOST_CURVES))
 
 
 def _store(app: App, world: World, runs: tuple[ScenarioRun, ...]) -> str:
-    """Store the runs. Returns an error or "": the page shows unstored runs, too."""
+    """Store the runs. Returns an error or "". The page shows unstored runs, too."""
     if why := person().refusal("tune"):
         return why
     try:
@@ -198,7 +198,7 @@ def _other(run: Job) -> None:
 
 
 def _found(app: App, choice: Choice) -> Job | None:
-    """Returns the run of this choice, or None. Stops this page's simulation of another choice, and finds a finished one after a reload."""
+    """Returns the run of this choice, or None. Stops this page's simulation of another choice, and finds a finished run after a reload."""
     if choice.live:
         return app.background.of(LIVE_RUN, choice)
     run: Job | None = st.session_state.get(JOB)
@@ -206,8 +206,8 @@ def _found(app: App, choice: Choice) -> Job | None:
         return run
     if run is not None and not run.about.live:
         run.stop.set()
-    known = app.background.of(SIMULATION, choice)
-    return None if known is None or known.result is None else known
+    stored = app.background.of(SIMULATION, choice)
+    return None if stored is None or stored.result is None else stored
 
 
 def _begun(app: App, choice: Choice) -> Job:
@@ -258,14 +258,14 @@ def _show_progress(run: Job) -> None:
         stopping = run.stop.is_set()
         st.button("Stop", key="network:stop", icon=":material/stop:", on_click=run.end, **only("tune", disabled=stopping, help=STOPPING if stopping else None))  # fmt: skip
     calls = st.empty()
-    drawn = 0
+    count = 0
     while not run.wait(POLL_S):
         bar.progress(run.done / max(1, run.of), _progress_text(run) if run.of else PREPARING)
-        if len(run.reported) > drawn:
-            drawn = len(run.reported)
-            figure = calls_so_far(run.reported[:drawn], run.about.titles, run.about.steps)
+        if len(run.reported) > count:
+            count = len(run.reported)
+            figure = calls_so_far(run.reported[:count], run.about.titles, run.about.steps)
             with calls.container():  # a key is valid for one element of a run
-                chart(figure, key=f"network:live:{drawn}")
+                chart(figure, key=f"network:live:{count}")
     calls.empty()
     place.empty()
 

@@ -39,13 +39,13 @@ def names(runs: Sequence[KeptRun], titles: Mapping[str, str]) -> tuple[str, ...]
     differing = [aspect for aspect in ASPECTS.values() if len({aspect(run) for run in runs}) > 1]
     return tuple(
         " · ".join(
-            cell_text(part, PART)
-            for part in (
+            cell_text(text, PART)
+            for text in (
                 titles.get(run.router, run.router),
                 *(aspect(run) for aspect in differing),
                 *_own_parameters(run, [other for other in runs if other.router == run.router]),
             )
-            if part
+            if text
         )
         for run in runs
     )
@@ -66,8 +66,8 @@ def not_by_step(run: KeptRun, first: KeptRun) -> str:
     reasons: list[str] = []
     for thing in ("catalog", "tasks"):
         if getattr(run, f"{thing}_fingerprint") != getattr(first, f"{thing}_fingerprint"):
-            other, own = (cell_text(getattr(one, thing), 60) for one in (first, run))
-            reasons.append(f"{thing} {own}, not {other}" if own != other else f"another content of {thing} {own}")
+            other, value = (cell_text(getattr(item, thing), 60) for item in (first, run))
+            reasons.append(f"{thing} {value}, not {other}" if value != other else f"another content of {thing} {value}")
     reasons += [
         f"{thing.replace('_', '-')} {getattr(run, thing):,}, not {getattr(first, thing):,}"
         for thing in ("seed", "steps", "lead_in")
@@ -146,7 +146,7 @@ def compared_runs(app: App, runs: Sequence[KeptRun], names: Sequence[str]) -> No
         _chart(latency_against_success(runs, names), "latency")
     with grid.cell():
         none = np.empty(0, dtype=np.bool_)
-        _chart(failures_by_step([none if one is None else one.ok for one in steps], names), "failures")
+        _chart(failures_by_step([none if entry is None else entry.ok for entry in steps], names), "failures")
     for place, (run, name) in enumerate(zip(runs, names, strict=True)):
         sign = f':color[**{place + 1} {escaped(name)}**]{{foreground="{RUN_COLOURS[place]}"}}'
         lines = [_against_first(run, steps[place], runs[0], steps[0])] if place else []
@@ -224,20 +224,20 @@ MOST = 6
 
 
 def chosen_runs(linked: Mapping[str, str]) -> str:
-    """Returns the ids of the chosen runs for the URL, at first those of the link."""
+    """Returns the ids of the chosen runs for the URL, at first the runs of the link."""
     st.session_state.setdefault(CHOSEN, [id_ for id_ in linked.get("runs", "").split(",") if id_][:MOST])
     return ",".join(st.session_state[CHOSEN])
 
 
 def runs_table(runs: Sequence[KeptRun], titles: Mapping[str, str], count: int) -> None:
     ids = [run.id for run in runs]
-    wanted = sorted(ids.index(id_) for id_ in st.session_state[CHOSEN] if id_ in ids)
-    if wanted != sorted(_selected_rows()):
-        st.session_state[TABLE] = {"selection": {"rows": wanted, "columns": [], "cells": []}}
-    part = "" if count <= len(runs) else f" These are the newest {len(runs):,} of {count:,}."
+    rows = sorted(ids.index(id_) for id_ in st.session_state[CHOSEN] if id_ in ids)
+    if rows != sorted(_selected_rows()):
+        st.session_state[TABLE] = {"selection": {"rows": rows, "columns": [], "cells": []}}
+    note = "" if count <= len(runs) else f" These are the newest {len(runs):,} of {count:,}."
     st.caption(
         "Finished runs of this page and of `wayfare scenario`, the newest first. A repeated run replaces the earlier one. "
-        f"Choose up to {MOST} to compare them.{part}"
+        f"Choose up to {MOST} to compare them.{note}"
     )
     listening_table(
         runs_styler(runs_frame(runs, titles, visitor_zone())), COLUMNS, key=TABLE, many=True, chosen=lambda: choose(ids), about="Stored scenario runs",
@@ -251,7 +251,7 @@ def choose(ids: Sequence[str]) -> None:
 
 
 def chosen_after(before: Sequence[str], selected: Sequence[str]) -> tuple[list[str], str]:
-    """Returns the chosen runs and a notice after a new selection. Their order stays: the first one is the
+    """Returns the chosen runs and a notice after a new selection. Their order stays, and the first run is the
     baseline.
 
     >>> chosen_after(["b", "c"], ["a", "b"])
@@ -265,12 +265,12 @@ def chosen_after(before: Sequence[str], selected: Sequence[str]) -> tuple[list[s
 
 def chosen_from(runs: Sequence[KeptRun]) -> list[KeptRun]:
     by_id = {run.id: run for run in runs}
-    wanted: list[str] = st.session_state[CHOSEN]
-    if missing := sum(id_ not in by_id for id_ in wanted):
+    ids: list[str] = st.session_state[CHOSEN]
+    if missing := sum(id_ not in by_id for id_ in ids):
         st.caption(
-            f":orange[{missing} of the {len(wanted)} chosen runs {'is' if missing == 1 else 'are'} not in this list.]"
+            f":orange[{missing} of the {len(ids)} chosen runs {'is' if missing == 1 else 'are'} not in this list.]"
         )
-    return [by_id[id_] for id_ in wanted if id_ in by_id]
+    return [by_id[id_] for id_ in ids if id_ in by_id]
 
 
 def _selected_rows() -> list[int]:
@@ -317,8 +317,8 @@ def _actions(app: App, chosen: Sequence[KeptRun]) -> None:
             return
         st.button("Clear the choice", key="network.runs.none", icon=":material/deselect:", on_click=choose, args=([],))
         with st.popover("Delete the choice", icon=":material/delete:"):
-            which = "this run" if len(ids) == 1 else f"these {len(ids)} runs"
-            st.markdown(f"Delete {which} from the store? They can be made again.")
+            noun = "this run" if len(ids) == 1 else f"these {len(ids)} runs"
+            st.markdown(f"Delete {noun} from the store? They can be made again.")
             st.button("Yes, delete", key="network.runs.delete", **only("tune"), type="primary", icon=":material/delete:", on_click=_delete, args=(app, ids))  # fmt: skip
 
 

@@ -30,24 +30,24 @@ def step_cards(timeline: RunTimeline, at: int) -> None:
             _card(timeline, place, at)
 
 
-def _card(timeline: RunTimeline, place: int, at: int) -> None:
+def _card(timeline: RunTimeline, place: int, step: int) -> None:
     run, title = timeline.runs[place], f"{SIGNS[place]} **{escaped(timeline.titles[place], 60)}**"
-    server = int(run.server[at])
+    server = int(run.server[step])
     if server < 0:
         st.markdown(f"{title} :orange[✗ no candidate, no call.]")
         return
-    tool = f"{timeline.servers[server]}::{timeline.tools[int(run.tool[at])]}"
+    tool = f"{timeline.servers[server]}::{timeline.tools[int(run.tool[step])]}"
     st.markdown(f"{title} → :violet[★] {escaped(tool, 90)}")
-    expert = server in timeline.experts[int(run.task[at])]
+    expert = server in timeline.experts[int(run.task[step])]
     st.markdown(
-        f"{outcome_text(run, at)} · {latency_text(run, at)} · "
-        f"costs **{escaped(units.price(float(run.price_usd[at])))}** · "
+        f"{outcome_text(run, step)} · {latency_text(run, step)} · "
+        f"costs **{escaped(units.price(float(run.price_usd[step])))}** · "
         + (":green[✓ an expert server]" if expert else ":orange[✗ not an expert server]")
     )
-    if timeline.live and run.injected[at]:
-        injected_badge(run.injected[at])
-    st.caption(compared_with_last_time(timeline, place, at))
-    st.caption(best_tools(timeline, place, at))
+    if timeline.live and run.injected[step]:
+        injected_badge(run.injected[step])
+    st.caption(compared_with_last_time(timeline, place, step))
+    st.caption(best_tools(timeline, place, step))
 
 
 def best_tools(timeline: RunTimeline, place: int, at: int) -> str:
@@ -71,7 +71,7 @@ def outcome_text(run: ScenarioRun, at: int) -> str:
 
 
 def latency_text(run: ScenarioRun, at: int) -> str:
-    """Returns Markdown: the latency of a step and its source. A live call without an answer has a fixed one."""
+    """Returns Markdown: the latency of a step and its source. A live call without an answer has a fixed latency."""
     value = f"**{escaped(units.seconds(float(run.network_s[at])))}**"
     if run.mode != LIVE:
         return f"network latency {value}"
@@ -81,13 +81,13 @@ def latency_text(run: ScenarioRun, at: int) -> str:
 def compared_with_last_time(timeline: RunTimeline, place: int, at: int) -> str:
     """Returns Markdown: whether the router chose another server than for the last equal query, and why."""
     run = timeline.runs[place]
-    before = np.flatnonzero(run.task[:at] == run.task[at])
-    if not len(before):
+    earlier = np.flatnonzero(run.task[:at] == run.task[at])
+    if not len(earlier):
         return "The first query of this kind."
-    last = int(before[-1])
-    changed = next((change for change in timeline.changes[place] if change.step == at), None)
-    if changed is not None:
-        return f"Changed: at step {last:,} this query went to {escaped(changed.left, 60)}. {escaped(changed.why, 200)}"
+    last = int(earlier[-1])
+    switch = next((change for change in timeline.changes[place] if change.step == at), None)
+    if switch is not None:
+        return f"Changed: at step {last:,} this query went to {escaped(switch.left, 60)}. {escaped(switch.why, 200)}"
     if run.server[last] == run.server[at]:
         return f"The same server as at step {last:,}."
     return f"At step {last:,} there was no candidate." if run.server[last] < 0 else ""

@@ -31,9 +31,9 @@ from dashboard.ui.url_state import UrlState
 
 
 def router_knobs(app: App, place: int, router: str, title: str, setting: Setting, linked: Mapping[str, str]) -> Changed:
-    """Draw the button with the knobs of the first or second router. Returns the changed ones.
+    """Draw the button with the knobs of the first or second router. Returns the changed knobs.
 
-    The values of the setting (s and t, or k) and the planner are left out: both routers share them.
+    The values of the setting (s and t, or k) and the planner are left out, because both routers share them.
     """
     defaults, prefix = app.routing.parameters(router), f"network.knob.{place}.{router}"
     names = [knob.name for knob in defaults.knobs()]
@@ -67,18 +67,18 @@ ROUTERS = ("sonar", "ehrr")
 STEPS, MOST_STEPS, FEWEST_STEPS, MOST_SEED = 300, 2000, 10, 2**31 - 1
 LIVE_STEPS, MOST_LIVE = 60, 300
 MISSING = (
-    ".missing"  # the end of the key of a sentence about an unknown name in a link, shown until another one is chosen
+    ".missing"  # the end of the key of a sentence about an unknown name in a link, shown until another name is chosen
 )
 
 
 TOOK = "network:took"  # the setting of the question that was taken over last
-IGNORED = ("n", "s", "t", "k", "planner", "at_s")  # the page has its own, the same for both routers
+IGNORED = ("n", "s", "t", "k", "planner", "at_s")  # the page has its own values, shared by both routers
 
 
 def choose_run(app: App, state: UrlState, linked: Mapping[str, str]) -> Choice:
     """Draw the row at the top of the page. Warns about unknown names in a link and uses the default."""
     titles = {router.id: router.title for router in app.routing.routers()}
-    wanted: dict[str, str] = dict(zip(("one", "other"), linked.get("routers", "").split(","), strict=False))
+    linked_routers: dict[str, str] = dict(zip(("one", "other"), linked.get("routers", "").split(","), strict=False))
     after_editing(state.key("profile"))
     notices = st.container()
     row = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
@@ -90,8 +90,10 @@ def choose_run(app: App, state: UrlState, linked: Mapping[str, str]) -> Choice:
         )  # fmt: skip
         names = [info.name for info in app.catalogs.infos()]
         catalog = _select("Catalog", "catalog", names, TESTBED, state, linked, 140)
-        one = _select("Router", "one", tuple(titles), ROUTERS[0], state, wanted, 165, titles.__getitem__)
-        other = _select("and router", "other", tuple(titles), ROUTERS[1], state, wanted, 165, titles.__getitem__)
+        first = _select("Router", "one", tuple(titles), ROUTERS[0], state, linked_routers, 165, titles.__getitem__)
+        other = _select(
+            "and router", "other", tuple(titles), ROUTERS[1], state, linked_routers, 165, titles.__getitem__
+        )
         settings = {setting.name: setting for setting in SETTINGS}
         setting = _select(
             "Short-list", "setting", tuple(settings), SETTINGS[0].name, state, linked, 95,
@@ -112,7 +114,7 @@ def choose_run(app: App, state: UrlState, linked: Mapping[str, str]) -> Choice:
     with st.container(horizontal=True, vertical_alignment="center"):
         mode_badge(live)
         knobs = (
-            router_knobs(app, 0, one, titles[one], settings[setting], linked),
+            router_knobs(app, 0, first, titles[first], settings[setting], linked),
             router_knobs(app, 1, other, titles[other], settings[setting], linked),
         )
     queries = (
@@ -121,17 +123,17 @@ def choose_run(app: App, state: UrlState, linked: Mapping[str, str]) -> Choice:
         else " The queries are the catalog's labelled tasks, else its example requests or its labels, whichever are more."
     )
     st.caption(f"**{escaped(_spaced(profile))}:** {escaped(network.about)}{queries}")
-    named = [
+    labels = [
         f"{titles[router]}, changed" if changed else titles[router]
-        for router, changed in zip((one, other), knobs, strict=True)
+        for router, changed in zip((first, other), knobs, strict=True)
     ]
     return Choice(
-        profile, network, catalog, (one, other), (named[0], named[1]), knobs, settings[setting], seed, steps, live, app.scenarios.inputs(catalog)
+        profile, network, catalog, (first, other), (labels[0], labels[1]), knobs, settings[setting], seed, steps, live, app.scenarios.inputs(catalog)
     )  # fmt: skip
 
 
 def follow(state: UrlState, question: Question) -> None:
-    """Let the second router be that of the question, with its knobs, its catalog and its network, once for each change of them."""
+    """Let the second router be the question's router, with its knobs, catalog and network, once for each change."""
     setting, router = question.setting, question.form.router
     if setting == st.session_state.get(TOOK, {}):
         return
@@ -153,11 +155,11 @@ def _select(
     label: str, name: str, options: Sequence[str], start: str, state: UrlState, linked: Mapping[str, str],
     width: int, show: Callable[[str], str] = str, *, note: str | None = None,
 ) -> str:  # fmt: skip
-    key, wanted = state.key(name), linked.get(name) or start
+    key, linked_name = state.key(name), linked.get(name) or start
     if st.session_state.get(key) not in options:
-        st.session_state[key] = wanted if wanted in options else start
-        if wanted not in options:
-            st.session_state[f"{key}{MISSING}"] = f"There is no {label.lower()} {wanted}; this is {show(start)}."
+        st.session_state[key] = linked_name if linked_name in options else start
+        if linked_name not in options:
+            st.session_state[f"{key}{MISSING}"] = f"There is no {label.lower()} {linked_name}; this is {show(start)}."
     chosen = st.selectbox(label, options, key=key, format_func=show, width=width, help=note)
     if chosen != start:
         st.session_state.pop(f"{key}{MISSING}", None)
@@ -168,11 +170,11 @@ def _number(
     label: str, name: str, start: int, low: int, high: int, step: int, state: UrlState, linked: Mapping[str, str],
     note: str,
 ) -> int:  # fmt: skip
-    key, wanted = state.key(name), linked.get(name, "")
+    key, linked_text = state.key(name), linked.get(name, "")
     if key not in st.session_state:
-        st.session_state[key] = whole_number(wanted, start, low, high)
-    found = st.number_input(label, min_value=low, max_value=high, step=step, key=key, width=120, help=note)
-    return start if found is None else int(found)
+        st.session_state[key] = whole_number(linked_text, start, low, high)
+    value = st.number_input(label, min_value=low, max_value=high, step=step, key=key, width=120, help=note)
+    return start if value is None else int(value)
 
 
 def whole_number(text: str, start: int, low: int, high: int) -> int:
@@ -204,8 +206,8 @@ def player(state: UrlState, timeline: RunTimeline, texts: Mapping[str, str], lin
     st.session_state.setdefault(STEP, start)
     st.session_state[STEP] = min(st.session_state[STEP], timeline.steps - 1)
     st.session_state.setdefault(SCALE, SCALES[1] if linked.get("scale") == SCALES[1] else SCALES[0])
-    every = TICK_S if st.session_state.get(PLAYING, False) else None
-    st.fragment(_at_step, run_every=every, key="network:step")(state, timeline, dict(texts))
+    interval = TICK_S if st.session_state.get(PLAYING, False) else None
+    st.fragment(_at_step, run_every=interval, key="network:step")(state, timeline, dict(texts))
 
 
 def _at_step(state: UrlState, timeline: RunTimeline, texts: dict[str, str]) -> None:
@@ -215,24 +217,24 @@ def _at_step(state: UrlState, timeline: RunTimeline, texts: dict[str, str]) -> N
         if st.session_state[STEP] == last:
             st.session_state[PLAYING] = False
             st.rerun()
-    at = _controls(timeline, playing)
+    step = _controls(timeline, playing)
     if not playing:  # each write adds a page to the browser's history
-        state.end({**texts, "step": str(at), "scale": "" if st.session_state[SCALE] == SCALES[0] else SCALES[1]})
-    _chart(latency_curves(timeline, at, logarithmic=st.session_state[SCALE] == SCALES[0]), "curves")
+        state.end({**texts, "step": str(step), "scale": "" if st.session_state[SCALE] == SCALES[0] else SCALES[1]})
+    _chart(latency_curves(timeline, step, logarithmic=st.session_state[SCALE] == SCALES[0]), "curves")
     st.caption(
         "Shows the most called servers and those that can do the queries. Shaded: a server is down "
         "(1,000 ms or more, dashed). Dotted: the chosen step. Rings: the servers that the routers call there."
     )
-    step_cards(timeline, at)
-    _server_histories(timeline, at)
-    _totals(timeline, at)
-    _chart(event_strip(timeline, at), "events")
+    step_cards(timeline, step)
+    _server_histories(timeline, step)
+    _totals(timeline, step)
+    _chart(event_strip(timeline, step), "events")
     st.caption(
         f"Calls have the colours of the curves, grey for other servers. A cross: no success. A change: the same "
         f"sub-task goes to another server than before. Each of the {len(timeline.subtasks):,} sub-tasks is asked once before any "
         "is repeated. Faint: later steps."
     )
-    events_table(timeline.events(), at)
+    events_table(timeline.events(), step)
 
 
 def _controls(timeline: RunTimeline, playing: bool) -> int:
@@ -242,9 +244,9 @@ def _controls(timeline: RunTimeline, playing: bool) -> int:
             icon=":material/pause:" if playing else ":material/play_arrow:", type="primary", on_click=_play_or_pause,
             args=(timeline.steps - 1,),
         )  # fmt: skip
-        at = st.slider("Step", 0, timeline.steps - 1, key=STEP, width="stretch")
+        step = st.slider("Step", 0, timeline.steps - 1, key=STEP, width="stretch")
         st.segmented_control("Latency axis", SCALES, key=SCALE, required=True)
-    return int(at)
+    return int(step)
 
 
 def _play_or_pause(last: int) -> None:
@@ -255,18 +257,18 @@ def _play_or_pause(last: int) -> None:
     st.rerun()  # only a run of the whole page starts or stops the clock
 
 
-def _server_histories(timeline: RunTimeline, at: int) -> None:
+def _server_histories(timeline: RunTimeline, step: int) -> None:
     """Draw each router's view of the servers, or a sentence for a router of texts alone."""
     for place, ranking in enumerate(timeline.rankings):
         if ranking.server_scores is not None:
-            _chart(server_history(timeline, place, at), f"held:{place}")
+            _chart(server_history(timeline, place, step), f"held:{place}")
         else:
             st.caption(
                 f"{escaped(timeline.titles[place], 60)} compares only texts, so the network does not change its choice."
             )
 
 
-def _totals(timeline: RunTimeline, at: int) -> None:
+def _totals(timeline: RunTimeline, step: int) -> None:
     names = "  ·  ".join(
         f"{sign} {escaped(title, 60)}{' (dashed)' if place else ''}"
         for place, (sign, title) in enumerate(zip(SIGNS, timeline.titles, strict=True))
@@ -275,7 +277,7 @@ def _totals(timeline: RunTimeline, at: int) -> None:
     grid = st.grid(len(TOTALS), min_column_width=225, gap="small")
     for name in TOTALS:
         with grid.cell():
-            _chart(totals_so_far(timeline, name, at), name)
+            _chart(totals_so_far(timeline, name, step), name)
     measures_table(timeline)
 
 

@@ -1,4 +1,4 @@
-"""The Papers page: results of papers beside what Wayfare computes."""
+"""The Papers page: results of papers beside the results of Wayfare."""
 
 from __future__ import annotations
 
@@ -55,18 +55,21 @@ def kind_words(table: Table, row: Row) -> str:
         cells = [(column, *row.values[column.key]) for column in table.columns if column.key in row.values]
         if not all(agrees(*cell) for cell in cells):
             return UNLIKE
-        same = all(theirs is None or shown(theirs, of.digits) == shown(ours, of.digits) for of, theirs, ours in cells)
+        same = all(
+            theirs is None or shown(theirs, column.digits) == shown(ours, column.digits)
+            for column, theirs, ours in cells
+        )
         return EXACT if same else WITHIN
     if row.kind is Kind.OURS:
         return "our data"
     if row.kind is Kind.MODEL:
-        made = any(ours is not None for _, ours in row.values.values())
-        return f"by {one_line(row.model, 40)}" if made else "needs a model"
+        has_ours = any(ours is not None for _, ours in row.values.values())
+        return f"by {one_line(row.model, 40)}" if has_ours else "needs a model"
     return "not made"
 
 
 def shown(value: Value, digits: int) -> str:
-    """Returns a figure with the digits of the paper, a small one with at least three significant digits, or a dash.
+    """Returns a figure with the digits of the paper, a small figure with at least three significant digits, or a dash.
 
     >>> shown(94.2, 1), shown(0.0170234, 2), shown(52278678.0, 2), shown(2500.31, 2), shown(None, 1), shown("Yes", 1)
     ('94.2', '0.0170', '52,278,678', '2,500.31', '–', 'Yes')
@@ -90,16 +93,16 @@ def table_html(table: Table, address: Address) -> str:
     """Returns the table as HTML. All texts are escaped."""
     sides = {column.key: _sides(table, column) for column in table.columns}
     head = "".join(f'<th colspan="{len(sides[c.key])}">{_title(c)}</th>' for c in table.columns)
-    whose = "".join(
+    subheads = "".join(
         f'<th class="{"ours" if side else "theirs"}">{"ours" if side else "paper"}</th>'
         for c in table.columns
         for side in sides[c.key]
     )
-    tried = _has_links(table)
-    lines = "".join(_line(table, row, sides, address, tried=tried) for row in table.rows)
-    end = '<th rowspan="2"></th>' * (2 if tried else 1)
+    has_links = _has_links(table)
+    lines = "".join(_line(table, row, sides, address, tried=has_links) for row in table.rows)
+    end = '<th rowspan="2"></th>' * (2 if has_links else 1)
     return (
-        f'<div class="papers-scroll"><table class="papers"><thead><tr><th rowspan="2"></th>{head}{end}</tr><tr>{whose}</tr></thead>'
+        f'<div class="papers-scroll"><table class="papers"><thead><tr><th rowspan="2"></th>{head}{end}</tr><tr>{subheads}</tr></thead>'
         f"<tbody>{lines}</tbody></table></div>"
     )
 
@@ -164,7 +167,7 @@ def page() -> None:
         reports = {name: app.papers.report(name) for name in names}
         with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
             titles = {name: "" if report is None else report.name for name, report in reports.items()}
-            paper = segments(state, linked, "paper", "Paper", names, lambda one: titles[one] or one)
+            paper = segments(state, linked, "paper", "Paper", names, lambda name: titles[name] or name)
             view = segments(state, linked, "view", "View", VIEWS)
         report = reports[paper]
         if report is None:
@@ -186,7 +189,7 @@ def _heading(app: App, report: Report) -> None:
             f"These figures were made with another version of {escaped(', '.join(changed))}. Run make papers again.",
             icon=":material/history:",
         )
-    made = ", ".join(f"{name} {number}" for name, number in report.versions.items())
+    versions = ", ".join(f"{name} {number}" for name, number in report.versions.items())
     catalogs = ", ".join(f"{name} {fingerprint[:8]}" for name, fingerprint in report.catalogs.items())
     model = f"model {report.model}" if report.model else "no model"
     with st.expander("How to read this, and how to repeat it", icon=":material/info:"):
@@ -198,7 +201,7 @@ def _heading(app: App, report: Report) -> None:
             "or counted. Times are measured on the machine that made the file."
         )
         st.caption(
-            f"Catalogs: {escaped(catalogs)}. Seed {report.seed}, {escaped(model)}. {escaped(made, 300)}. Code {escaped(report.code[:8])}, "
+            f"Catalogs: {escaped(catalogs)}. Seed {report.seed}, {escaped(model)}. {escaped(versions, 300)}. Code {escaped(report.code[:8])}, "
             f"{'the present one' if report.code == code_version() else f'since then changed to {code_version()[:8]}'}. Made by make papers."
         )
 
@@ -208,21 +211,21 @@ def _counted(report: Report) -> str:
     checks = Counter(kind_words(table, row) for table, row in rows if row.kind is Kind.EXACT)
     ours = sum(row.kind is Kind.OURS for _, row in rows)
     model = sum(kind_words(table, row) == "needs a model" for table, row in rows)
-    meant = {
+    phrases = {
         EXACT: "give the printed digits", WITHIN: "do within rounding",
         UNLIKE: "show figures of the paper that do not follow from each other",
     }  # fmt: skip
-    found = [f"{checks[kind]} {words}" for kind, words in meant.items() if checks[kind]]
-    said = (
-        [f"Of {counted(checks.total(), 'check')} of the paper by its own numbers {', '.join(found)}"] if found else []
+    parts = [f"{checks[kind]} {words}" for kind, words in phrases.items() if checks[kind]]
+    sentences = (
+        [f"Of {counted(checks.total(), 'check')} of the paper by its own numbers {', '.join(parts)}"] if parts else []
     )
-    said += [f"{ours} rows are on our data"] if ours else []
-    said += [f"{model} need a model"] if model else []
-    return f":gray[{escaped('; '.join(said))}\\.]" if said else ""
+    sentences += [f"{ours} rows are on our data"] if ours else []
+    sentences += [f"{model} need a model"] if model else []
+    return f":gray[{escaped('; '.join(sentences))}\\.]" if sentences else ""
 
 
 def _tables(app: App, report: Report) -> None:
-    """Draw the tables. Consecutive narrow ones share a row."""
+    """Draw the tables. Consecutive narrow tables share a row."""
     for narrow, tables in groupby(report.tables, lambda table: width(table) <= NARROW and len(table.rows) <= LONG):
         columns = st.grid(2 if narrow else 1, min_column_width=560, gap="small")
         for table in tables:
@@ -245,13 +248,13 @@ def _table(app: App, table: Table) -> None:
 
 def _figures(app: App, report: Report) -> None:
     columns = st.grid(2, min_column_width=420, gap="small")
-    for one in report.charts:
+    for spec in report.charts:
         with columns.cell(), st.container(border=True, gap="small"):
-            chart(paper_chart(one), key=f"papers:{report.id}:{one.id}", about=f"{one.title}. {one.about}")
-            st.caption(f"{escaped(one.about, 500)}{_try(app, one.link)}")
-            if one.differs:
+            chart(paper_chart(spec), key=f"papers:{report.id}:{spec.id}", about=f"{spec.title}. {spec.about}")
+            st.caption(f"{escaped(spec.about, 500)}{_try(app, spec.link)}")
+            if spec.differs:
                 with st.expander("What differs, and why"):
-                    st.caption(escaped(one.differs, 1000))
+                    st.caption(escaped(spec.differs, 1000))
 
 
 def _try(app: App, link: Link | None) -> str:

@@ -38,11 +38,11 @@ def configurations(app: App, home: Path) -> None:
     job = known_job(JOB)
     if job is not None:
         _import(app, job)
-    found = found_configurations(app.catalogs, home)
-    for number, one in enumerate(found):
+    configs = found_configurations(app.catalogs, home)
+    for number, config in enumerate(configs):
         with st.container(border=True):
-            _card(app, one, number, importing=job is not None and job.under_way)
-    if not found:
+            _card(app, config, number, importing=job is not None and job.under_way)
+    if not configs:
         st.caption("No configuration of these clients with servers was found in the home folder of this console.")
     else:
         st.caption(
@@ -50,40 +50,40 @@ def configurations(app: App, home: Path) -> None:
         )
 
 
-def _card(app: App, found: FoundConfiguration, number: int, *, importing: bool) -> None:
+def _card(app: App, config: FoundConfiguration, number: int, *, importing: bool) -> None:
     home = str(Path.home())
-    path = str(found.path).replace(home, "~", 1)
-    st.markdown(f"**{escaped(found.client.title)}** :gray[{escaped(path, 200)}]")
-    if found.problem:
-        st.error(escaped(found.problem, 400), icon=":material/error:")
+    path = str(config.path).replace(home, "~", 1)
+    st.markdown(f"**{escaped(config.client.title)}** :gray[{escaped(path, 200)}]")
+    if config.problem:
+        st.error(escaped(config.problem, 400), icon=":material/error:")
         return
-    named = ", ".join(visible(name)[:60] for name in found.servers[:SHOWN_SERVERS])
-    more = f" and {len(found.servers) - SHOWN_SERVERS} more" if len(found.servers) > SHOWN_SERVERS else ""
-    beside = " beside Wayfare" if found.has_wayfare else ""
-    count = len(found.servers)
-    st.caption(f"{count} server{'s' * (count != 1)}{beside}: {escaped(named, 600)}{more}" if count else "Only Wayfare.")
-    if found.known:
-        _tokens(found)
-    if found.others is not None and len(found.known) < count:
-        missing = count - len(found.known)
+    names = ", ".join(visible(name)[:60] for name in config.servers[:SHOWN_SERVERS])
+    more = f" and {len(config.servers) - SHOWN_SERVERS} more" if len(config.servers) > SHOWN_SERVERS else ""
+    beside = " beside Wayfare" if config.has_wayfare else ""
+    count = len(config.servers)
+    st.caption(f"{count} server{'s' * (count != 1)}{beside}: {escaped(names, 600)}{more}" if count else "Only Wayfare.")
+    if config.known:
+        _tokens(config)
+    if config.others is not None and len(config.known) < count:
+        missing = count - len(config.known)
         st.caption(
             f"The tools of {missing} server{'s' * (missing != 1)} are not known yet. An import starts the servers and asks them."
         )
         st.button(
             "Import as a catalog", key=f"setup:import-{number}", icon=":material/download:", **only("administer", disabled=importing),
-            on_click=_begin, args=(app, found),
+            on_click=_begin, args=(app, config),
         )  # fmt: skip
 
 
-def _tokens(found: FoundConfiguration) -> None:
-    meter = found.meter(own_tokens())
+def _tokens(config: FoundConfiguration) -> None:
+    meter = config.meter(own_tokens())
     st.caption("Tokens of one turn, counted:")
-    now, then = st.columns(2)
-    now.metric(
+    left, right = st.columns(2)
+    left.metric(
         "Now", f"{meter.counted.definitions:,}", border=True,
         help=f"The definitions of {meter.counted.tools:,} tools, which the client sends in each turn.",
     )  # fmt: skip
-    then.metric(
+    right.metric(
         "With Wayfare", f"{own_tokens():,}", f"{-meter.counted.saved_percent:.0f} %", delta_color="inverse", border=True,
         help="The definitions of Wayfare's own tools. The answers of its searches come on top.",
     )  # fmt: skip
@@ -93,9 +93,9 @@ def _tokens(found: FoundConfiguration) -> None:
     )
 
 
-def _begin(app: App, found: FoundConfiguration) -> None:
-    """Start the import of a catalog named like the client. It follows the file."""
-    name, path = found.client.id, found.path
+def _begin(app: App, config: FoundConfiguration) -> None:
+    """Start the import of a catalog named like the client. The catalog follows the file."""
+    name, path = config.client.id, config.path
 
     def discover(_: Job) -> ImportReport:
         report = app.catalog_editor.discover_file(path, name)
@@ -113,13 +113,13 @@ def _import(app: App, job: Job) -> None:
         st.error(escaped(str(job.error), 600), icon=":material/error:")
         return
     report: ImportReport = job.result
-    refused = [one for one in report.discoveries if one.error]
+    refused = [discovery for discovery in report.discoveries if discovery.error]
     st.success(
         f"The catalog **{escaped(report.catalog, 80)}** has {report.servers:,} servers with {report.tools:,} tools.",
         icon=":material/check_circle:",
     )
-    for one in refused[:SHOWN_SERVERS]:
-        st.warning(escaped(f"{one.name}: {one.error}", 300), icon=":material/error:")
+    for discovery in refused[:SHOWN_SERVERS]:
+        st.warning(escaped(f"{discovery.name}: {discovery.error}", 300), icon=":material/error:")
     first_look(app, report.catalog, "setup")
     if st.button("Open the Catalog page", key="setup:open-catalog", icon=":material/inventory_2:"):
         open_page("catalog", catalog=report.catalog)
@@ -153,7 +153,9 @@ def page() -> None:
 
 def _choices(app: App, state: UrlState, linked: dict[str, str]) -> tuple[SetupClient, Way, str]:
     row = st.container(horizontal=True, gap="small", vertical_alignment="bottom")
-    id_ = select(row, state, linked, "client", "Client", list(CLIENTS), show=lambda one: CLIENTS[one].title, width=190)
+    id_ = select(
+        row, state, linked, "client", "Client", list(CLIENTS), show=lambda name: CLIENTS[name].title, width=190
+    )
     client = client_of(id_)
     way = select(row, state, linked, "over", "Over", client.ways, show=WAY_WORDS.__getitem__, width=290)
     names = [info.name for info in app.catalogs.infos()]
@@ -217,14 +219,14 @@ def _first_request(app: App, client: SetupClient) -> None:
         if since is None and not visits:
             st.caption(f"No request of {escaped(client.title)} has come yet. Press *Check*, then start it.")
         elif since is None:
-            first = min(one.first for one in visits)
+            first = min(visit.first for visit in visits)
             st.caption(f"{escaped(client.title)} came first at {first:%Y-%m-%d %H:%M:%S} UTC.")
-        elif (came := _came(app, client, since)) is None:
+        elif (visit := _came(app, client, since)) is None:
             _waiting(app, client, since)
         else:
-            token = f" with the token of {escaped(came.token, 80)}" if came.token else ""
+            token = f" with the token of {escaped(visit.token, 80)}" if visit.token else ""
             st.success(
-                f"It came at {came.last:%H:%M:%S} UTC, as **{escaped(came.name, 80)}**{token}.",
+                f"It came at {visit.last:%H:%M:%S} UTC, as **{escaped(visit.name, 80)}**{token}.",
                 icon=":material/check_circle:",
             )
 
@@ -239,7 +241,7 @@ def _check(app: App, client: SetupClient) -> None:
 
 def _came(app: App, client: SetupClient, since: datetime) -> Visit | None:
     visits = visits_of(app.governance.visits, client, _token_client())
-    return next((one for one in visits if one.last is not None and one.last >= since), None)
+    return next((visit for visit in visits if visit.last is not None and visit.last >= since), None)
 
 
 @st.fragment(run_every=EVERY_S)
@@ -247,7 +249,7 @@ def _waiting(app: App, client: SetupClient, since: datetime) -> None:
     """Wait for a request of this client after `since`, and name the others that came meanwhile."""
     if _came(app, client, since) is not None:
         st.rerun()
-    new = [one.name for one in app.governance.visits.all() if one.last is not None and one.last >= since]
+    new = [visit.name for visit in app.governance.visits.all() if visit.last is not None and visit.last >= since]
     others = ", ".join(visible(name)[:80] for name in new)
     more = f" Meanwhile came: {escaped(others, 400)}." if others else ""
     st.info(

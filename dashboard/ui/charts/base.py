@@ -143,10 +143,10 @@ SMALL = {"size": 11}
 
 def chart(traces: Sequence[Mapping[str, Any]], *, title: str, height: int, top: int = 62, **layout: Any) -> go.Figure:
     """Returns a figure in the house style with a legend below its title."""
-    drawn = figure(
+    plot = figure(
         traces, title=title, height=height, showlegend=True, margin={"l": 8, "r": 8, "b": 8, "t": top}, **layout
     )
-    return drawn.update_layout(title_y=1, title_yanchor="top", title_pad_t=6)
+    return plot.update_layout(title_y=1, title_yanchor="top", title_pad_t=6)
 
 
 def bucket_for(span: timedelta) -> timedelta:
@@ -200,7 +200,7 @@ def money_unit(amounts_usd: Sequence[float]) -> tuple[float, str]:
 
 
 def fill(colour: str, *, simulated: bool) -> dict[str, Any]:
-    """Returns the fill of a bar: solid for real calls, hatched for simulated ones."""
+    """Returns the fill of a bar: solid for real calls, hatched for simulated calls."""
     if not simulated:
         return {"color": colour}
     return {
@@ -211,7 +211,7 @@ def fill(colour: str, *, simulated: bool) -> dict[str, Any]:
 
 
 def line(colour: str, *, simulated: bool, dash: str = "solid") -> dict[str, Any]:
-    """Returns the style of a line: solid for real calls, thin with open points for simulated ones."""
+    """Returns the style of a line: solid for real calls, thin with open points for simulated calls."""
     return {
         "line": {"color": colour, "width": 1.2 if simulated else 2.2, "dash": dash},
         "marker": {"color": colour, "size": 6, "symbol": "circle-open" if simulated else "circle"},

@@ -27,27 +27,27 @@ def curve_chart(curve: Curve, colours: Mapping[str | None, str] | None = None, *
 
     Lines with a name in `colours` have that colour. The first of them are in the legend, and the others are grey.
     """
-    own = colours or {}
-    named = [line.name for line in curve.lines if (line.name in own if own else not line.marks)][:NAMED]
-    drawn = [
-        _line(line, own.get(line.name) or KINDS.get(line.kind, MUTED), named=line.name in named)
-        for line in (curve.lines[::-1] if own else curve.lines)  # winners lie on top
+    palette = colours or {}
+    legend_names = [line.name for line in curve.lines if (line.name in palette if palette else not line.marks)][:NAMED]
+    traces = [
+        _line(line, palette.get(line.name) or KINDS.get(line.kind, MUTED), named=line.name in legend_names)
+        for line in (curve.lines[::-1] if palette else curve.lines)  # winners lie on top
     ]
     shapes = [] if curve.current is None else [dotted("x", curve.current, MUTED)]
     shapes += [] if curve.holds is None else [_band(*curve.holds)]
     return figure(
-        drawn,
+        traces,
         title=label(curve.title, LONGEST_TITLE),
-        height=height + (LEGEND_ROW_PX * len(named) if own else 0),
+        height=height + (LEGEND_ROW_PX * len(legend_names) if palette else 0),
         shapes=shapes,
-        showlegend=bool(own) or len(named) > 1,
+        showlegend=bool(palette) or len(legend_names) > 1,
         legend={
             "orientation": "v",
             "y": -0.28,
             "yanchor": "top",
             "x": 0,
             "font": {"size": 10},
-            "traceorder": "reversed" if own else "normal",
+            "traceorder": "reversed" if palette else "normal",
         },
         xaxis={
             "title": {"text": curve.x, "font": {"size": 11}},
@@ -105,40 +105,42 @@ def frontier(
     height: int = 380,
 ) -> go.Figure:
     """Draws the success rate of each name against the `cost` of a solved sub-task. Names that solved nothing are left out."""
-    of = COSTS[cost]
-    best = unbeaten([(rate.mean, taken.mean) for rate, taken in zip(success, costs, strict=True)])
-    shown = [number for number, rate in enumerate(success) if rate.mean > 0]
-    front = sorted((number for number in shown if best[number]), key=lambda number: costs[number].mean)
-    above = set(sorted(shown, key=lambda number: costs[number].mean)[1::2])  # neighbours do not write over each other
+    measure = COSTS[cost]
+    best = unbeaten([(rate.mean, amount.mean) for rate, amount in zip(success, costs, strict=True)])
+    rows = [number for number, rate in enumerate(success) if rate.mean > 0]
+    front = sorted((number for number in rows if best[number]), key=lambda number: costs[number].mean)
+    above = set(sorted(rows, key=lambda number: costs[number].mean)[1::2])  # neighbours do not write over each other
     line = {
-        "type": "scatter", "mode": "lines", "x": [of.scale * costs[n].mean for n in front],
+        "type": "scatter", "mode": "lines", "x": [measure.scale * costs[n].mean for n in front],
         "y": [100 * success[n].mean for n in front], "line": {"color": CHOSEN, "width": 1, "dash": "dot"},
         "hoverinfo": "skip",
     }  # fmt: skip
     return figure(
-        [line, *(_point(names[n], success[n], costs[n], of, best=best[n], above=n in above) for n in shown)],
-        title=f"Solved, %, against {of.name} per solved task · simulated",
+        [line, *(_point(names[n], success[n], costs[n], measure, best=best[n], above=n in above) for n in rows)],
+        title=f"Solved, %, against {measure.name} per solved task · simulated",
         height=height,
         xaxis={
-            "title": {"text": of.axis, "font": {"size": 11}},
+            "title": {"text": measure.axis, "font": {"size": 11}},
             "range": [
                 0,
-                1.15 * of.scale * max((costs[n].high for n in shown), default=1e-3),
+                1.15 * measure.scale * max((costs[n].high for n in rows), default=1e-3),
             ],  # with room for the names
         },
         yaxis={"title": {"text": "solved, %", "font": {"size": 11}}},
     )
 
 
-def _point(name: str, success: Interval, taken: Interval, of: Cost, *, best: bool, above: bool) -> dict[str, object]:
+def _point(
+    name: str, success: Interval, amount: Interval, measure: Cost, *, best: bool, above: bool
+) -> dict[str, object]:
     text = label(name, 40)
     return {
-        "type": "scatter", "mode": "markers+text", "name": text, "x": [of.scale * taken.mean], "y": [100 * success.mean],
+        "type": "scatter", "mode": "markers+text", "name": text, "x": [measure.scale * amount.mean], "y": [100 * success.mean],
         "text": [text], "textposition": f"{'top' if above else 'bottom'} center", "textfont": {"size": 11}, "cliponaxis": False,
-        "error_x": {"type": "data", "array": [of.scale * (taken.high - taken.mean)], "thickness": 1, "width": 3},
+        "error_x": {"type": "data", "array": [measure.scale * (amount.high - amount.mean)], "thickness": 1, "width": 3},
         "error_y": {"type": "data", "array": [100 * (success.high - success.mean)], "thickness": 1, "width": 3},
         "marker": {"size": 11, "color": CHOSEN if best else MUTED, "symbol": "diamond" if best else "circle"},
-        "hovertemplate": f"{text}<br>%{{y:.1f}} % solved, %{{x:,.{of.digits}f}} {of.unit} each<extra></extra>",
+        "hovertemplate": f"{text}<br>%{{y:.1f}} % solved, %{{x:,.{measure.digits}f}} {measure.unit} each<extra></extra>",
     }  # fmt: skip
 
 
@@ -153,14 +155,15 @@ def token_utilisation(
     All lines have the same turns; all definitions are those of the first line. Equal lines are drawn once.
     """
     alike: dict[UtilisationLines, list[str]] = {}
-    for name, of in zip(names, lines, strict=True):
-        alike.setdefault(of, []).append(label(name, 26))
+    for name, line in zip(names, lines, strict=True):
+        alike.setdefault(line, []).append(label(name, 26))
     traces = [
-        _utilisation_line(", ".join(named), of.turns, of.decision, color=color, width=2.5)
-        for (of, named), color in zip(alike.items(), SERIES, strict=False)
+        _utilisation_line(", ".join(titles), line.turns, line.decision, color=color, width=2.5)
+        for (line, titles), color in zip(alike.items(), SERIES, strict=False)
     ]
     traces += [
-        _utilisation_line(ALL_TOOLS, of.turns, of.all_tools, color=MUTED, dash="dash", width=2) for of in lines[:1]
+        _utilisation_line(ALL_TOOLS, line.turns, line.all_tools, color=MUTED, dash="dash", width=2)
+        for line in lines[:1]
     ]
     return figure(
         traces,
@@ -186,7 +189,7 @@ def _utilisation_line(name: str, turns: Sequence[int], rho: Sequence[float], **s
         "x": turns,
         "y": rho,
         "line": style,
-        "hovertext": [f"{name}<br>after {k:,} turn{'s' * (k > 1)}: ρ = {at:.2f}" for k, at in zip(turns, rho, strict=True)],
+        "hovertext": [f"{name}<br>after {k:,} turn{'s' * (k > 1)}: ρ = {share:.2f}" for k, share in zip(turns, rho, strict=True)],
         "hoverinfo": "text",
     }  # fmt: skip
 

@@ -73,19 +73,19 @@ class RunTimeline:
         return [(max(begin, 0.0), end) for begin, end in spans if end > 0]
 
     def events(self) -> list[Event]:
-        found: list[Event] = []
+        events: list[Event] = []
         for curve in self.curves:
             for begin, end in self.outages(curve):
-                found.append(Event(int(begin), curve.server, "goes down"))
+                events.append(Event(int(begin), curve.server, "goes down"))
                 if end < self.steps:
                     lasted = units.seconds((end - begin) * self.step_s)
-                    found.append(Event(int(end), curve.server, f"is up again, after {lasted}"))
+                    events.append(Event(int(end), curve.server, f"is up again, after {lasted}"))
         for title, of_router in zip(self.titles, self.changes, strict=True):
-            found += [
+            events += [
                 Event(c.step, title, f"leaves {c.left} for {c.chosen}: {c.why}", self.subtasks[c.task])
                 for c in of_router
             ]
-        return sorted(found, key=lambda event: event.step)
+        return sorted(events, key=lambda event: event.step)
 
 
 SMALL = {"size": 11}
@@ -160,7 +160,7 @@ def latency_curves(timeline: RunTimeline, at: int, *, logarithmic: bool = True, 
     traces += [_measured(timeline, place, at) for place in range(len(timeline.runs)) if timeline.live]
     traces += [mark for place in range(len(timeline.runs)) if (mark := _mark(timeline, place, at)) is not None]
     axis = [math.log10(low), math.log10(high)] if logarithmic else [low, high]
-    drawn = figure(
+    plot = figure(
         traces,
         title="Injected and measured latency of servers" if timeline.live else "Simulated latency of servers",
         height=height,
@@ -175,7 +175,7 @@ def latency_curves(timeline: RunTimeline, at: int, *, logarithmic: bool = True, 
             "automargin": False, **FIXED,
         },
     )  # fmt: skip
-    return drawn.update_layout(title_y=1, title_yanchor="top", title_pad_t=6, legend_itemsizing="constant")
+    return plot.update_layout(title_y=1, title_yanchor="top", title_pad_t=6, legend_itemsizing="constant")
 
 
 def _reach(timeline: RunTimeline, logarithmic: bool) -> tuple[float, float]:
@@ -203,25 +203,25 @@ def shade(spans: Sequence[tuple[float, float]], low: float, high: float, **looks
     }  # fmt: skip
 
 
-def _measured(timeline: RunTimeline, place: int, at: int) -> dict[str, Any]:
+def _measured(timeline: RunTimeline, place: int, step: int) -> dict[str, Any]:
     run, (colour, symbol, _) = timeline.runs[place], ROUTER_LOOKS[place]
     return {
         "type": "scatter", "mode": "markers", "name": f"{label(timeline.titles[place], 24)} measured",
-        "x": list(range(at + 1)), "y": (run.network_s[: at + 1] * 1e3).astype(np.float32),
+        "x": list(range(step + 1)), "y": (run.network_s[: step + 1] * 1e3).astype(np.float32),
         "marker": {"symbol": symbol, "color": colour, "size": 5}, "hoverinfo": "skip",
     }  # fmt: skip
 
 
-def _mark(timeline: RunTimeline, place: int, at: int) -> dict[str, Any] | None:
+def _mark(timeline: RunTimeline, place: int, step: int) -> dict[str, Any] | None:
     run, (colour, symbol, _) = timeline.runs[place], ROUTER_LOOKS[place]
-    if run.server[at] < 0:
+    if run.server[step] < 0:
         return None
     return {
         "type": "scatter",
         "mode": "markers",
         "name": f"{label(timeline.titles[place], 24)} calls",
-        "x": [at],
-        "y": [float(run.network_s[at]) * 1e3],
+        "x": [step],
+        "y": [float(run.network_s[step]) * 1e3],
         "marker": {
             "symbol": f"{symbol}-open", "color": colour, "size": 12 + 6 * place, "line": {"width": 2.5, "color": colour}
         },

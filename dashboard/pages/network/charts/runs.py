@@ -36,7 +36,7 @@ NOWHERE = "nowhere"
 
 
 def event_strip(timeline: RunTimeline, at: int) -> go.Figure:
-    """Draws two rows for each router (calls in the colours of servers, changes), and one for each server with outages.
+    """Draws two rows for each router (calls in the colours of servers, changes), and a row for each server with outages.
 
     Steps after `at` are faint.
     """
@@ -69,13 +69,13 @@ def event_strip(timeline: RunTimeline, at: int) -> go.Figure:
     )  # fmt: skip
 
 
-def _calls(timeline: RunTimeline, place: int, row: int, at: int) -> list[dict[str, Any]]:
+def _calls(timeline: RunTimeline, place: int, row: int, current: int) -> list[dict[str, Any]]:
     """Returns a stroke for each call in the colour of its server, grey for other servers, and a cross for failed calls."""
     colours = {curve.server: server_look(number)["color"] for number, curve in enumerate(timeline.curves)}
     run = timeline.runs[place]
     names = [timeline.servers[server] if server >= 0 else NOWHERE for server in run.server.tolist()]
     traces: list[dict[str, Any]] = []
-    for steps, opacity in ((range(at + 1), 1.0), (range(at + 1, timeline.steps), FAINT)):
+    for steps, opacity in ((range(current + 1), 1.0), (range(current + 1, timeline.steps), FAINT)):
         traces.append(
             {
                 "type": "scatter",
@@ -121,14 +121,14 @@ def _changes(changes: list[Change], place: int, row: int, opacity: float) -> dic
     }
 
 
-def _outages(timeline: RunTimeline, curve: Curve, place: int, row: int, at: int) -> list[dict[str, Any]]:
+def _outages(timeline: RunTimeline, curve: Curve, place: int, row: int, current: int) -> list[dict[str, Any]]:
     spans = timeline.outages(curve)
-    past = [(begin, min(end, at + 1)) for begin, end in spans if begin <= at]
-    coming = [(max(begin, at + 1), end) for begin, end in spans if end > at + 1]
+    past = [(begin, min(end, current + 1)) for begin, end in spans if begin <= current]
+    coming = [(max(begin, current + 1), end) for begin, end in spans if end > current + 1]
     colour = server_look(place)["color"]
     return [
-        shade(some, row - THICK, row + THICK, fillcolor=colour, opacity=opacity)
-        for some, opacity in ((past, 0.85), (coming, FAINT))
+        shade(group, row - THICK, row + THICK, fillcolor=colour, opacity=opacity)
+        for group, opacity in ((past, 0.85), (coming, FAINT))
     ]
 
 
@@ -146,9 +146,9 @@ def failures(run: ScenarioRun) -> NDArray[np.float64]:
 
 def mean_latency_ms(run: ScenarioRun) -> NDArray[np.float64]:
     """Returns the mean network latency of the calls so far (N,), NaN before the first call."""
-    called = ~np.isnan(run.network_s)
-    calls = np.cumsum(called)
-    total = np.cumsum(np.where(called, run.network_s, 0.0)) * 1e3
+    is_call = ~np.isnan(run.network_s)
+    calls = np.cumsum(is_call)
+    total = np.cumsum(np.where(is_call, run.network_s, 0.0)) * 1e3
     return np.divide(total, calls, out=np.full(len(calls), np.nan), where=calls > 0)
 
 
@@ -187,7 +187,7 @@ def totals_so_far(timeline: RunTimeline, name: str, at: int, *, height: int = 21
     )
 
 
-def _until(at: int, name: str, column: NDArray[Any], line: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _until(current: int, name: str, column: NDArray[Any], line: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Returns a line through the values of all steps (N,), in two parts: faint from step `at` on."""
     return [
         {
@@ -195,7 +195,7 @@ def _until(at: int, name: str, column: NDArray[Any], line: Mapping[str, Any]) ->
             "y": column[steps.start : steps.stop].astype(np.float32), "line": {**line, "shape": "hv"}, "opacity": opacity,
             "hoverinfo": "x+y+name" if opacity == 1.0 else "skip",
         }
-        for steps, opacity in ((range(at, len(column)), FAINT), (range(at + 1), 1.0))
+        for steps, opacity in ((range(current, len(column)), FAINT), (range(current + 1), 1.0))
     ]  # fmt: skip
 
 
@@ -257,7 +257,7 @@ def calls_so_far(calls: Sequence[LiveCall], titles: Sequence[str], steps: int, *
                 "hoverinfo": "text+y",
             }
         )  # fmt: skip
-    drawn = figure(
+    plot = figure(
         traces,
         title="Measured latency of the calls so far, with injected network; 1,000 ms: no answer",
         height=height,
@@ -270,7 +270,7 @@ def calls_so_far(calls: Sequence[LiveCall], titles: Sequence[str], steps: int, *
         },
         shapes=[limit()],
     )  # fmt: skip
-    return drawn.update_layout(title_y=1, title_yanchor="top", title_pad_t=6)
+    return plot.update_layout(title_y=1, title_yanchor="top", title_pad_t=6)
 
 
 RUN_COLOURS = tuple(colour for colour in SERIES if colour not in {ACCEPTED, REJECTED})
@@ -354,9 +354,9 @@ def failures_by_step(columns: Sequence[NDArray[np.bool_]], names: Sequence[str])
 
 
 def _failures(place: int, failed: NDArray[np.int64], name: str) -> dict[str, object]:
-    at = np.unique(np.linspace(0, max(0, len(failed) - 1), min(len(failed), MOST_POINTS)).astype(np.int64))
+    steps = np.unique(np.linspace(0, max(0, len(failed) - 1), min(len(failed), MOST_POINTS)).astype(np.int64))
     return {
-        "type": "scatter", "mode": "lines", "name": f"{place + 1} {label(name, 40)}", "x": at, "y": failed[at],
+        "type": "scatter", "mode": "lines", "name": f"{place + 1} {label(name, 40)}", "x": steps, "y": failed[steps],
         "line": {"color": RUN_COLOURS[place], "dash": DASHES[place], "width": 2, "shape": "hv"},
         "hoverinfo": "x+y+name",
     }  # fmt: skip
@@ -372,13 +372,13 @@ def _apart(sums: Sequence[NDArray[np.int64]], gap: float) -> dict[int, float]:
     >>> _apart([np.array([5]), np.array([5]), np.array([9]), np.array([1, 5])], 1.0)
     {0: 5.0, 1: 6.0, 3: 5.0, 2: 9.0}
     """
-    found: dict[int, float] = {}
+    heights: dict[int, float] = {}
     last: dict[int, float] = {}
     ends = {place: float(failed[-1]) for place, failed in enumerate(sums) if len(failed)}
     for place in sorted(ends, key=ends.__getitem__):
         steps = len(sums[place])
-        last[steps] = found[place] = max(ends[place], last.get(steps, -math.inf) + gap)
-    return found
+        last[steps] = heights[place] = max(ends[place], last.get(steps, -math.inf) + gap)
+    return heights
 
 
 def _share_range(shares: Sequence[float]) -> list[float]:
