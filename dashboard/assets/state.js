@@ -141,17 +141,29 @@ const windows = {
     const now = JSON.stringify(state);
     if (now === this.own?.now) return;
     this.own = { from: this.me, now, words, at: this.own || now !== "{}" ? Date.now() : 0 }; // a new window at the defaults is no change
-    this.channel.postMessage(this.own);
+    this.alive.then(() => this.channel.postMessage(this.own));
     drawNote();
   },
 };
+// A window holds a lock while it lives, before it tells its state: a killed window says no farewell, but its lock is free.
+windows.alive = new Promise((resolve) => {
+  if (!navigator.locks) resolve(); // without TLS from another machine
+  navigator.locks?.request(windows.me, () => resolve() ?? new Promise(() => {}));
+});
 windows.channel.onmessage = ({ data }) => {
-  if (data.hello) return windows.own && windows.channel.postMessage(windows.own);
-  data.left ? windows.others.delete(data.from) : windows.others.set(data.from, data);
+  if (data.hello) return windows.own && windows.alive.then(() => windows.channel.postMessage(windows.own));
+  if (data.left) return forget(data.from);
+  if (!windows.others.has(data.from)) navigator.locks?.request(data.from, () => forget(data.from)); // once that window is gone
+  windows.others.set(data.from, data);
   if (bar) drawNote();
 };
 windows.channel.postMessage({ hello: true });
 addEventListener("pagehide", () => windows.channel.postMessage({ from: windows.me, left: true }));
+
+function forget(from) {
+  windows.others.delete(from);
+  if (bar) drawNote();
+}
 
 function drawNote() {
   const { own, others } = windows;
