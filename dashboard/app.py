@@ -54,12 +54,12 @@ def is_known(path: str) -> bool:
 def unknown(path: str) -> JSONResponse:
     """Returns the answer at an unknown address, for clients that look for an OAuth server. The page host would answer with its
     page and status 200."""
-    said = f"There is nothing at {path[:200]!r}. Agents connect to /mcp; Wayfare has no OAuth server, its operator makes tokens."
-    return JSONResponse({"error": "not_found", "error_description": said}, status_code=404)
+    description = f"There is nothing at {path[:200]!r}. Agents connect to /mcp; Wayfare has no OAuth server, its operator makes tokens."
+    return JSONResponse({"error": "not_found", "error_description": description}, status_code=404)
 
 
 def _preloads() -> str:
-    """Returns the Link header with what every view needs: the library of the charts, and scripts of the page host."""
+    """Returns the Link header with the files that every view needs: the library of the charts, and scripts of the page host."""
     links = [f"<.{PLOTLY_URL}>; rel=preload; as=script"]
     links += [f"<./static/js/{name}>; rel=modulepreload; crossorigin" for name in page_host.scripts_of_every_view()]
     return ", ".join(f"{link}; fetchpriority=low" for link in links)
@@ -102,24 +102,24 @@ async def plotly(_: Request) -> Response:
 
 
 async def waiting(_: Request) -> Response:
-    """Tell how many calls wait for a person, and which is the newest, without its arguments."""
+    """Tell the number of calls that wait for a person, and the newest call without its arguments."""
     app = session.opened_app()
-    found = () if app is None else await asyncio.to_thread(app.governance.waiting)
-    words = f"{len(found)} call{'s' * (len(found) != 1)} wait{'s' * (len(found) == 1)} for you"
-    newest = found[-1].change if found else None
+    calls = () if app is None else await asyncio.to_thread(app.governance.waiting)
+    words = f"{len(calls)} call{'s' * (len(calls) != 1)} wait{'s' * (len(calls) == 1)} for you"
+    newest = calls[-1].change if calls else None
     text = "" if newest is None else one_line(f"{newest.client} wants to call {newest.server}::{newest.tool}", 200)
-    told = {
+    document = {
         "started": STARTED,
-        "waiting": len(found),
+        "waiting": len(calls),
         "words": words,
         "number": "" if newest is None else newest.id,
         "text": text,
     }
-    return JSONResponse(told, headers={"Cache-Control": "no-store"})
+    return JSONResponse(document, headers={"Cache-Control": "no-store"})
 
 
 async def export(request: Request) -> Response:
-    """Serve a table of the log as a file, or the sentence that says why it could not be made. The file is on the disk before it is sent."""
+    """Serve a table of the log as a file, or a sentence about the error. The file is on the disk before it is sent."""
     folder = TemporaryDirectory(prefix="wayfare-")
     name = f"wayfare-{request.path_params['table']}.{request.path_params['format']}"
     path = Path(folder.name) / name
@@ -151,9 +151,9 @@ async def _write_counts() -> None:
     admission = await asyncio.to_thread(import_module, "core.governance.admission")
     while True:
         await asyncio.sleep(admission.AGAIN.total_seconds())
-        if (opened := session.opened_app()) is not None:
+        if (console := session.opened_app()) is not None:
             with suppress(StoreError):  # the next writer gets the error
-                opened.governance.refused.write_due()
+                console.governance.refused.write_due()
 
 
 async def _end_when_idle() -> None:
@@ -208,17 +208,17 @@ pages = st.App(
 
 
 async def _served(scope: Scope, receive: Receive, send: Send) -> None:
-    """Pass requests of agents straight to the endpoint: the page host (compression, cookies) would add 2 ms to each."""
-    served = pages
+    """Pass requests of agents straight to the endpoint, because the page host (compression, cookies) would add 2 ms to each."""
+    target = pages
     if scope["type"] == "http" and scope["path"] == PATH:
-        served = endpoint
+        target = endpoint
     elif scope["type"] == "http" and not _is_known(scope):
-        served = unknown(scope["path"])
+        target = unknown(scope["path"])
     page = scope["type"] == "websocket" and scope["path"] == page_host.STREAM
     try:
         with uses.use("page", "open pages") if page else nullcontext():
-            await served(scope, receive, send)
-    except ClientDisconnect:  # the client has gone, so there is no one to answer
+            await target(scope, receive, send)
+    except ClientDisconnect:  # the client has gone, so no client is left to answer
         _log.debug("A client left before its request was read.")
 
 
@@ -229,5 +229,5 @@ def _is_known(scope: Scope) -> bool:
     """Tells whether the address of a request is known. The page host redirects addresses with a final slash."""
     path = scope["path"]
     signing = launched().sign_in and path in SIGNING
-    own = any(route.matches(scope)[0] is not Match.NONE for route in routes)
-    return signing or own or path == f"{PATH}/" or is_known(path)
+    own_route = any(route.matches(scope)[0] is not Match.NONE for route in routes)
+    return signing or own_route or path == f"{PATH}/" or is_known(path)

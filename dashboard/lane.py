@@ -75,15 +75,15 @@ class FastLanes:
         """Answer with the parts of the page under the values in the body, `{"token", "kind", "values"}`, or with an error."""
         try:
             turn = await _turn(request)
-            if turn.kind not in LOOKS and (why := person().refusal("tune")):
-                return _sentence(403, why)
+            if turn.kind not in LOOKS and (reason := person().refusal("tune")):
+                return _sentence(403, reason)
             with self._guard:
                 lane = self._lanes.get(turn.token)
             if lane is None or turn.kind not in lane.answers:
                 raise HTTPException(404, UNKNOWN)
             return _json(200, await anyio.to_thread.run_sync(lane.answer, turn.kind, turn.values))
-        except HTTPException as refused:
-            return _sentence(refused.status_code, refused.detail)
+        except HTTPException as refusal:
+            return _sentence(refusal.status_code, refusal.detail)
         except WayfareError as error:
             return _sentence(422, str(error))
         except ClientDisconnect:

@@ -60,20 +60,20 @@ class Chosen:
 
 
 def choose_view() -> Chosen:
-    asked = list[Question]()  # drawn outside the page: the host keeps what the script of the console draws
-    pages = register({view.folder: _page(view, asked) for views in VIEWS.values() for view in views})
+    questions = list[Question]()  # drawn outside the page, because the host keeps what the console's script draws
+    pages = register({view.folder: _page(view, questions) for views in VIEWS.values() for view in views})
     page = st.navigation(list(pages.values()), position="hidden")
     folder = page.url_path or FIRST
 
     def draw(*question: Question) -> None:
-        asked.extend(question)
+        questions.extend(question)
         page.run()
 
     return Chosen(folder, page.title, lambda: framed(folder, draw))
 
 
 def framed(folder: str, draw: Callable[..., None]) -> None:
-    """Draw a view, and above one that asks its question, which it takes. Without a tool to choose there is only the question."""
+    """Draw a view, and its question above if it asks for one. Without a tool to choose, draw only the question."""
     asks = getattr(_module(folder), "ASKS", None)
     if asks is None:
         draw()
@@ -85,16 +85,16 @@ def _module(folder: str) -> ModuleType:
     return import_module(f"dashboard.pages.{folder}.view")
 
 
-def _page(view: View, asked: Sequence[Question]) -> StreamlitPage:
+def _page(view: View, questions: Sequence[Question]) -> StreamlitPage:
     """Returns a page for the page host. The modules of the view are imported when it is first shown."""
     return st.Page(
-        lambda: _module(view.folder).page(*asked), title=view.title, url_path=view.folder,
+        lambda: _module(view.folder).page(*questions), title=view.title, url_path=view.folder,
         default=view.folder == FIRST,
     )  # fmt: skip
 
 
 def bar(folder: str) -> None:
-    """Draw the groups, and the views of the group of this view. A group leads to its view that was seen last."""
+    """Draw the groups, and the views of the group of this view. A group leads to its last seen view."""
     group = group_of(folder)
     last = {**{name: views[0].folder for name, views in VIEWS.items()}, **st.session_state.get(LAST, {}), group: folder}
     st.session_state[LAST] = last

@@ -1,4 +1,4 @@
-"""Everything that Wayfare takes from inside Streamlit, the page host, for want of a public way. No other module does."""
+"""The internals of Streamlit, the page host, that Wayfare uses for want of a public way. No other module uses them."""
 
 from __future__ import annotations
 
@@ -42,17 +42,17 @@ def has_address(path: str) -> bool:
 
 
 def scripts_of_every_view() -> list[str]:
-    """Returns the names of the scripts that every view needs, with what they import and the document does not name."""
+    """Returns the names of the scripts that every view needs, and of their imports that the document does not name."""
     scripts, document = _FOLDER / "static" / "js", (_FOLDER / "index.html").read_text(encoding="utf-8")
-    needed = [found.name for name in EVERYWHERE for found in scripts.glob(f"{name}.*.js")]
-    for name in needed:  # it grows
-        imported = _IMPORTED.findall((scripts / name).read_text(encoding="utf-8"))
-        needed += [one for one in dict.fromkeys(imported) if one not in document and one not in needed]
-    return needed
+    names = [file.name for name in EVERYWHERE for file in scripts.glob(f"{name}.*.js")]
+    for name in names:  # the list grows
+        imports = _IMPORTED.findall((scripts / name).read_text(encoding="utf-8"))
+        names += [script for script in dict.fromkeys(imports) if script not in document and script not in names]
+    return names
 
 
 def load_config() -> None:
-    """Apply our .streamlit/config.toml, whatever the working directory is. Without it the console does not start: a browser would
+    """Apply our .streamlit/config.toml, whatever the working directory is. Without it the console does not start, as a browser would
     send statistics."""
     flags = dict(_options(tomllib.loads(CONFIG.read_text(encoding="utf-8"))))
     config.get_config_options(force_reparse=True, options_from_flags=flags)

@@ -57,10 +57,10 @@ def origin() -> str:
 
 
 def only(right: Right, **looks: Any) -> dict[str, Any]:
-    """Returns the arguments of a control that takes a right: without it the control is disabled, and says why. The services refuse in any
+    """Returns the arguments of a control that takes a right. Without it the control is disabled, and gives the reason. The services refuse in any
     case."""
-    why = person().refusal(right)
-    return {**looks, "disabled": True, "help": why} if why else looks
+    reason = person().refusal(right)
+    return {**looks, "disabled": True, "help": reason} if reason else looks
 
 
 def announcement(key: str) -> AbstractContextManager[None]:
@@ -103,11 +103,11 @@ def opened_app() -> App | None:
 
 
 def use_app(app: App | None) -> App | None:
-    """Let the pages use this app; with None the next use opens a new one. Returns the app until now, which the caller closes."""
+    """Let the pages use this app; with None the next use opens a new app. Returns the previous app, which the caller closes."""
     global _app
     with _opening:
-        before, _app = _app, app
-    return before
+        previous, _app = _app, app
+    return previous
 
 
 def use_own_sessions() -> None:
@@ -116,7 +116,7 @@ def use_own_sessions() -> None:
 
 
 def known_job(key: str) -> Job | None:
-    """The background job that this page started, or, as after a reload, the operator's one that is under way."""
+    """Returns the background job that this page started, or, as after a reload, the operator's job under way."""
     job: Job | None = st.session_state.get(key)
     if job is None and (job := current_app().background.under_way(_owned(key))) is not None:
         st.session_state[key] = job
@@ -124,14 +124,14 @@ def known_job(key: str) -> Job | None:
 
 
 def job_about(key: str, about: object) -> Job | None:
-    """The operator's newest job of this key with this input, under way or ended: a result outlasts its page."""
+    """Returns the operator's newest job of this key with this input, under way or ended, because a result outlasts its page."""
     return current_app().background.of(_owned(key), about)
 
 
 def start_job(key: str, work: Callable[[Job], object], about: Any = None, *, title: str = "", of: int = 0) -> None:
-    """Start a background job. If the operator has one of this key under way, the page takes that one."""
-    started = current_app().background.start(_owned(key), work, about, title=title, of=of, link=here())
-    st.session_state[key] = started
+    """Start a background job. If the operator has a job of this key under way, the page takes that job."""
+    job = current_app().background.start(_owned(key), work, about, title=title, of=of, link=here())
+    st.session_state[key] = job
 
 
 def here() -> str:
@@ -178,9 +178,9 @@ def close_app() -> None:
     global _store  # noqa: PLW0603
     _drawn.set()
     with _opening:
-        for opened in (use_app(None), _store):
-            if opened is not None:
-                opened.close()
+        for resource in (use_app(None), _store):
+            if resource is not None:
+                resource.close()
         _store = None
 
 

@@ -1,9 +1,9 @@
-"""What stands before the pages: the path of a reverse proxy, and the sign-in of people, over HTTP and websockets.
+"""The layer before the pages: the path of a reverse proxy, and the sign-in of people, over HTTP and websockets.
 
-A console below a path, https://tools.example.com/wayfare/: a proxy may pass the path on or take it off. The own addresses of this machine
+A console below a path, https://tools.example.com/wayfare/: a proxy may pass the path on or take it off. The addresses of this machine
 work with and without it. The addresses of `OPEN` guard themselves: they need a token, a key or the `state` of a sign-in, or a request of
 this machine. All other addresses need a person who has signed in, with a token or at the identity provider (OpenID Connect by Authlib, the
-code flow with state, nonce and PKCE; its state is in a signed cookie). What a person may do is checked where it is done
+code flow with state, nonce and PKCE; its state is in a signed cookie). The rights of a person are checked at each action
 (`core.domain.people`).
 """
 
@@ -67,7 +67,7 @@ ON = '<!doctype html><meta http-equiv="refresh" content="0;url=.{0}"><title>Wayf
 @dataclass(frozen=True)
 class SignInGate:
     """The outermost ASGI middleware. `needed` tells whether this console needs sign-in, `app` returns the services. Without sign-in,
-    pages answer only under the names of this machine or `other_names`: otherwise a page of another site could use the console
+    pages answer only under the names of this machine or `other_names`; otherwise a page of another site could use the console
     through DNS rebinding."""
 
     served: ASGIApp
@@ -96,21 +96,21 @@ class SignInGate:
 
     async def _guarded(self, sign_ins: SignIns, oidc: Oidc | None, scope: Scope, receive: Receive, send: Send) -> None:
         cookie = HTTPConnection(scope).cookies.get(sign_ins.cookie, "")
-        who = sign_ins.person(cookie)
+        person = sign_ins.person(cookie)
         if scope["path"] in SIGNING and scope["type"] == "http":
-            answered = partial(_signing, sign_ins, oidc if oidc is not None and oidc.client_id else None)
-            # what a sign-in at the provider needs; the cookie is lax, because the provider leads the browser back
-            remembering = SessionMiddleware(
-                answered, sign_ins.key, f"{sign_ins.cookie}_state", max_age=600, same_site="lax"
+            handler = partial(_signing, sign_ins, oidc if oidc is not None and oidc.client_id else None)
+            # holds the state of a sign-in at the provider; the cookie is lax, because the provider leads the browser back
+            with_session = SessionMiddleware(
+                handler, sign_ins.key, f"{sign_ins.cookie}_state", max_age=600, same_site="lax"
             )
-            await remembering(scope, receive, send)
-        elif not who.name:
+            await with_session(scope, receive, send)
+        elif not person.name:
             await _refuse(scope, receive, send, "Sign in first.", 401)
         else:
-            scope[OPERATOR] = who.name
+            scope[OPERATOR] = person.name
             if scope["type"] == "websocket":
                 receive, send = _while_signed_in(sign_ins, cookie, receive, send)
-            act_for(who)
+            act_for(person)
             await self.served(scope, receive, send)
 
 
@@ -140,16 +140,16 @@ async def _signing(sign_ins: SignIns, oidc: Oidc | None, scope: Scope, receive: 
 async def _provided(sign_ins: SignIns, oidc: Oidc, request: Request) -> Response:
     try:
         if request.url.path.endswith(PROVIDER):
-            target, back = (
+            target, callback = (
                 _inside(request.query_params.get("next", "")),
                 f"{own_address(request.scope)}{CAME_BACK}",
             )
-            return await leave(oidc, request, back, target)
+            return await leave(oidc, request, callback, target)
         claims, target = await came_back(oidc, request)
         cookie = await anyio.to_thread.run_sync(sign_ins.begin_with_claims, claims)
     except WayfareError as error:
         return _page("/", oidc, str(error), 401)
-    # the browser goes on from a page of ours: after a redirect of the provider it would not send the strict cookie
+    # the browser goes on from our page, because after a redirect of the provider it would not send the strict cookie
     return _kept(HTMLResponse(ON.format(escape(_inside(target))), 200, HEADERS), sign_ins, cookie, request)
 
 
@@ -164,14 +164,14 @@ def _kept(answer: Response, sign_ins: SignIns, cookie: str, request: Request) ->
 async def _answer(sign_ins: SignIns, oidc: Oidc | None, request: Request) -> Response:
     if request.url.path == SIGN_OUT:
         at_provider = sign_ins.end(request.cookies.get(sign_ins.cookie, ""))
-        there = await signed_out_at(oidc, f"{own_address(request.scope)}{SIGN_IN}") if at_provider and oidc else ""
-        done = RedirectResponse(there or SIGN_IN, 303, HEADERS)
-        done.delete_cookie(sign_ins.cookie, httponly=True, samesite="strict")
-        return done
+        url = await signed_out_at(oidc, f"{own_address(request.scope)}{SIGN_IN}") if at_provider and oidc else ""
+        response = RedirectResponse(url or SIGN_IN, 303, HEADERS)
+        response.delete_cookie(sign_ins.cookie, httponly=True, samesite="strict")
+        return response
     if request.method != "POST":
         target = _inside(request.query_params.get("next", ""))
-        known = sign_ins.operator(request.cookies.get(sign_ins.cookie, ""))
-        return RedirectResponse(target, 303, HEADERS) if known else _page(target, oidc)
+        operator = sign_ins.operator(request.cookies.get(sign_ins.cookie, ""))
+        return RedirectResponse(target, 303, HEADERS) if operator else _page(target, oidc)
     try:
         body = await read_body(request, MOST_BYTES)
     except HTTPException:
@@ -179,31 +179,31 @@ async def _answer(sign_ins: SignIns, oidc: Oidc | None, request: Request) -> Res
     fields = parse_qs(body.decode(errors="replace"))
     token, target = fields.get("token", [""])[0].strip(), _inside(fields.get("next", [""])[0])
     address = request.client.host if request.client is not None else ""
-    begun = await anyio.to_thread.run_sync(sign_ins.begin, token, address)
-    if begun.wait_s:
+    attempt = await anyio.to_thread.run_sync(sign_ins.begin, token, address)
+    if attempt.wait_s:
         page = _page(
             target,
             oidc,
-            f"Too many wrong tokens from your address. A right one signs in at once; try others in {begun.wait_s} s.",
+            f"Too many wrong tokens from your address. A right one signs in at once; try others in {attempt.wait_s} s.",
             429,
         )
-        page.headers["Retry-After"] = str(begun.wait_s)
+        page.headers["Retry-After"] = str(attempt.wait_s)
         return page
-    if not begun.cookie:
+    if not attempt.cookie:
         return _page(target, oidc, WRONG, 401)
-    return _kept(RedirectResponse(target, 303, HEADERS), sign_ins, begun.cookie, request)
+    return _kept(RedirectResponse(target, 303, HEADERS), sign_ins, attempt.cookie, request)
 
 
 def _page(target: str, oidc: Oidc | None, problem: str = "", status: int = 200) -> HTMLResponse:
     mark = base64.b64encode((ASSETS / "wayfare.png").read_bytes()).decode()
-    said = f'<p class="problem" role="alert">{escape(problem)}</p>' if problem else ""
+    notice = f'<p class="problem" role="alert">{escape(problem)}</p>' if problem else ""
     text = Template((ASSETS / "sign_in.html").read_text(encoding="utf-8"))
     at_provider = ""
     if oidc is not None:
         host = escape(urlsplit(oidc.issuer).netloc)
         at_provider = f'<a class="provider" href=".{PROVIDER}?next={quote(target, safe="")}">Sign in with {host}</a><p>Or with a token:</p>'
-    shown = text.substitute(mark=mark, problem=said, next=escape(target), provider=at_provider)
-    return HTMLResponse(shown, status, HEADERS)
+    document = text.substitute(mark=mark, problem=notice, next=escape(target), provider=at_provider)
+    return HTMLResponse(document, status, HEADERS)
 
 
 async def _refuse(scope: Scope, receive: Receive, send: Send, reason: str, status: int) -> None:
@@ -223,7 +223,7 @@ def _is_open(scope: Scope) -> bool:
 
 
 def _inside(target: str) -> str:
-    r"""Where to go after signing in: an address of this console.
+    r"""Returns the target after signing in, an address of this console.
 
     >>> _inside("/govern?view=Clients"), _inside("//evil.example"), _inside("/\\evil.example"), _inside("https://evil.example")
     ('/govern?view=Clients', '/', '/', '/')
@@ -261,7 +261,7 @@ async def leave(oidc: Oidc, request: Request, callback: str, target: str) -> Res
 
 
 async def came_back(oidc: Oidc, request: Request) -> tuple[Mapping[str, Any], str]:
-    """Returns the verified claims of the person, and where to go on. Raises WayfareError."""
+    """Returns the verified claims of the person, and the target. Raises WayfareError."""
     from authlib.common.errors import AuthlibBaseError
     from httpx2 import HTTPError
     from joserfc.errors import JoseError
@@ -272,7 +272,7 @@ async def came_back(oidc: Oidc, request: Request) -> tuple[Mapping[str, Any], st
     }
     try:
         metadata = await client.load_server_metadata()
-        metadata[algorithms] = [one for one in metadata.get(algorithms, ()) if one in ALGORITHMS]
+        metadata[algorithms] = [algorithm for algorithm in metadata.get(algorithms, ()) if algorithm in ALGORITHMS]
         token = await client.authorize_access_token(request, claims_options=claims, leeway=LEEWAY_S)
         return token["userinfo"], request.session.pop(NEXT, "/")
     except (AuthlibBaseError, JoseError, HTTPError, ValueError, KeyError, RuntimeError) as error:
@@ -286,11 +286,11 @@ async def signed_out_at(oidc: Oidc, back: str) -> str:
     from httpx2 import HTTPError
 
     try:
-        ends = (await _client(oidc).load_server_metadata()).get("end_session_endpoint", "")
+        end_url = (await _client(oidc).load_server_metadata()).get("end_session_endpoint", "")
     except (HTTPError, ValueError, KeyError, RuntimeError):
         return ""
     query = urlencode({"client_id": oidc.client_id, "post_logout_redirect_uri": back})
-    return f"{ends}{'&' if '?' in ends else '?'}{query}" if ends else ""
+    return f"{end_url}{'&' if '?' in end_url else '?'}{query}" if end_url else ""
 
 
 _COOKIE_PATH = re.compile(rb"(; *path=)(?=/)", re.IGNORECASE)
@@ -298,14 +298,14 @@ _COOKIE_PATH = re.compile(rb"(; *path=)(?=/)", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class BasePath:
-    """An ASGI app that takes the path of `public_url` off requests, and puts it before the redirects and the cookies of answers. What is
-    asked under the public host has its scheme, whether the proxy is trusted or not."""
+    """An ASGI app that takes the path of `public_url` off requests, and puts it before the redirects and the cookies of answers. Requests
+    to the public host have its scheme, whether the proxy is trusted or not."""
 
     app: ASGIApp
     public_url: str
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        served, public = self.app, urlsplit(self.public_url)
+        target, public = self.app, urlsplit(self.public_url)
         if self.public_url and scope["type"] in {"http", "websocket"}:
             base, scope = public.path, dict(scope)
             is_public = Headers(scope=scope).get("host", "").lower() == public.netloc
@@ -317,8 +317,8 @@ class BasePath:
             if is_public or is_below:
                 scope[BASE_PATH], send = base, _below(base.encode(), send)
             if not scope["path"]:
-                served = RedirectResponse(f"/?{scope['query_string'].decode('latin-1')}".removesuffix("?"), 308)
-        await served(scope, receive, send)
+                target = RedirectResponse(f"/?{scope['query_string'].decode('latin-1')}".removesuffix("?"), 308)
+        await target(scope, receive, send)
 
 
 def _below(base: bytes, send: Send) -> Send:

@@ -23,8 +23,8 @@ SERIES = (CHOSEN, SIMILARITY, TIME, MONEY, ACCEPTED, REJECTED, "#5AA9B8", "#9A7B
 
 
 class WinnerColours:
-    """The colours of the winners of one question. A tool keeps its colour while knobs turn: the winner that was seen first has the
-    colour of what is chosen.
+    """The colours of the winners of a question. A tool keeps its colour while knobs turn. The first winner has the
+    colour of chosen items.
 
     >>> colours = WinnerColours()
     >>> colours.of(["a", "b", None]) == {"a": CHOSEN, "b": SIMILARITY, None: MUTED}
@@ -38,9 +38,9 @@ class WinnerColours:
 
     def of(self, winners: Iterable[str | None]) -> dict[str | None, str]:
         """Returns a colour for each winner, in their order. No winner is grey."""
-        for name in (wanted := list(dict.fromkeys(winners))):
+        for name in (names := list(dict.fromkeys(winners))):
             self._known.setdefault(name, SERIES[(len(self._known) - 1) % len(SERIES)])
-        return {name: self._known[name] for name in wanted}
+        return {name: self._known[name] for name in names}
 
 
 GROUPS = tuple(colour for colour in SERIES if colour != CHOSEN)  # categories and servers on the map

@@ -1,7 +1,7 @@
 """An MCP server over HTTP that wants a sign-in, and its authorization server, each on a port of its own, in threads.
 
 It speaks RFC 9728 and 8414 (metadata), 7591 (registration), 7636 (PKCE), 8707 (resources), 9207 (`iss`) and 7009 (revocation).
-Tests change its behaviour through attributes, and read what it was asked.
+Tests change its behaviour through attributes, and read the requests.
 """
 
 from __future__ import annotations
@@ -53,14 +53,14 @@ class Guarded:
     asked: Counter[str] = field(default_factory=Counter[str])
     tokens: dict[str, float] = field(default_factory=dict[str, float])
     scopes: dict[str, str] = field(default_factory=dict[str, str])
-    """Those of each token."""
+    """The scopes of each token."""
     refresh_tokens: dict[str, str] = field(default_factory=dict[str, str])
     used: list[str] = field(default_factory=list[str])
     """Refresh tokens that came a second time: a leak, or two renewals at once."""
     seen: list[str] = field(default_factory=list[str])
     """The Authorization headers that the MCP server got."""
     stolen: list[str] = field(default_factory=list[str])
-    """Those that came to where the MCP server redirects if it is `moved`."""
+    """Requests at the redirect target of a `moved` MCP server."""
 
     def __post_init__(self) -> None:
         self.issuer = self.url = ""
@@ -68,13 +68,13 @@ class Guarded:
         self._codes: dict[str, dict[str, str]] = {}
 
     def visit(self, address: str) -> str:
-        """A browser at the sign-in page: the person answers. Returns where it is sent."""
+        """A browser at the sign-in page: the person answers. Returns the redirect's URL."""
         answer = httpx2.get(address, follow_redirects=False)
         assert answer.status_code == 302, answer.text
         return answer.headers["location"]
 
     def register(self, client: str, redirect_uri: str, secret: str, method: str) -> None:
-        """The operator registers a client by hand; there is no other way any more."""
+        """The operator registers a client; dynamic registration ends."""
         self._clients[client] = [redirect_uri]
         self.secret, self.method = secret, method
         self.metadata = {"registration_endpoint": None, "token_endpoint_auth_methods_supported": [method]}
@@ -99,65 +99,65 @@ class Guarded:
         )
 
     async def _metadata(self, _: Request) -> Response:
-        known = {
+        document = {
             "issuer": self.issuer,
             **{f"{name}_endpoint": f"{self.issuer}/{path}" for name, path in ENDPOINTS.items()},
             "code_challenge_methods_supported": ["S256"],
             "authorization_response_iss_parameter_supported": True,
         }
-        return JSONResponse({**known, **self.metadata})
+        return JSONResponse({**document, **self.metadata})
 
     async def _register(self, request: Request) -> Response:
         self.asked["register"] += 1
-        wanted = await request.json()
+        metadata = await request.json()
         client = f"client-{len(self._clients)}"
-        self._clients[client] = wanted["redirect_uris"]
-        return JSONResponse({**wanted, "client_id": client}, 201)
+        self._clients[client] = metadata["redirect_uris"]
+        return JSONResponse({**metadata, "client_id": client}, 201)
 
     async def _authorize(self, request: Request) -> Response:
-        asked = dict(request.query_params)
+        query = dict(request.query_params)
         problems = [
-            asked.get("redirect_uri") not in self._clients.get(asked.get("client_id", ""), ()),
-            asked.get("code_challenge_method") != "S256",
-            asked.get("resource") != self.url,
+            query.get("redirect_uri") not in self._clients.get(query.get("client_id", ""), ()),
+            query.get("code_challenge_method") != "S256",
+            query.get("resource") != self.url,
         ]
         if any(problems):
             return JSONResponse({"error": "invalid_request", "problems": problems}, 400)
-        answer = {"state": asked["state"], "iss": self.issuer}
+        answer = {"state": query["state"], "iss": self.issuer}
         if self.person:
             answer["code"] = secrets.token_urlsafe(8)
-            self._codes[answer["code"]] = asked
+            self._codes[answer["code"]] = query
         else:
             answer |= {"error": "access_denied", "error_description": "The person said no."}
-        return RedirectResponse(f"{asked['redirect_uri']}?{urlencode(answer)}", 302)
+        return RedirectResponse(f"{query['redirect_uri']}?{urlencode(answer)}", 302)
 
     async def _token(self, request: Request) -> Response:
-        sent = dict(parse_qsl((await request.body()).decode()))
-        self.asked[sent["grant_type"]] += 1
+        form = dict(parse_qsl((await request.body()).decode()))
+        self.asked[form["grant_type"]] += 1
         if self.down:
             return JSONResponse({}, 503)
-        if sent.get("resource") != self.url:
+        if form.get("resource") != self.url:
             return JSONResponse({"error": "invalid_target"}, 400)
-        if self.secret and not self._proved(request, sent):
+        if self.secret and not self._proved(request, form):
             return JSONResponse({"error": "invalid_client"}, 401)
-        asked = dict[str, str]()
-        if sent["grant_type"] == "refresh_token":
+        query = dict[str, str]()
+        if form["grant_type"] == "refresh_token":
             time.sleep(0.05)  # two renewals at once would meet here
-            known = self.refresh_tokens.pop(sent["refresh_token"], None)
-            if known is None:
-                self.used.append(sent["refresh_token"])
-            if known != sent["client_id"] or self.refuses_renewal:
+            client = self.refresh_tokens.pop(form["refresh_token"], None)
+            if client is None:
+                self.used.append(form["refresh_token"])
+            if client != form["client_id"] or self.refuses_renewal:
                 return JSONResponse({"error": "invalid_grant", "error_description": "It was used already."}, 400)
         else:
-            asked = self._codes.pop(sent["code"], {})
-            digest = hashlib.sha256(sent["code_verifier"].encode()).digest()
-            right = base64.urlsafe_b64encode(digest).decode().rstrip("=") == asked.get("code_challenge")
-            if not right or asked["redirect_uri"] != sent["redirect_uri"]:
+            query = self._codes.pop(form["code"], {})
+            digest = hashlib.sha256(form["code_verifier"].encode()).digest()
+            right = base64.urlsafe_b64encode(digest).decode().rstrip("=") == query.get("code_challenge")
+            if not right or query["redirect_uri"] != form["redirect_uri"]:
                 return JSONResponse({"error": "invalid_grant"}, 400)
         token, renewal = f"access-{secrets.token_urlsafe(12)}", f"renewal-{secrets.token_urlsafe(12)}"
         self.tokens[token] = time.time() + self.lifetime_s
-        self.refresh_tokens[renewal] = sent["client_id"]
-        self.scopes[token] = asked.get("scope", "")
+        self.refresh_tokens[renewal] = form["client_id"]
+        self.scopes[token] = query.get("scope", "")
         answer = {
             "access_token": token,
             "token_type": "bearer",
@@ -166,17 +166,17 @@ class Guarded:
         }
         return JSONResponse(answer, headers={"Cache-Control": "no-store"})
 
-    def _proved(self, request: Request, sent: dict[str, str]) -> bool:
-        """Whether a client shows its secret in the way that is wanted, and in no other."""
-        header, expected = request.headers.get("authorization", ""), f"{sent.get('client_id')}:{self.secret}".encode()
+    def _proved(self, request: Request, form: dict[str, str]) -> bool:
+        """Whether a client proves its secret by `method` alone."""
+        header, expected = request.headers.get("authorization", ""), f"{form.get('client_id')}:{self.secret}".encode()
         by_header = header == f"Basic {base64.b64encode(expected).decode()}"
-        ways = {"client_secret_basic": by_header, "client_secret_post": sent.get("client_secret") == self.secret}
-        return [way for way, shown in ways.items() if shown] == [self.method]
+        ways = {"client_secret_basic": by_header, "client_secret_post": form.get("client_secret") == self.secret}
+        return [way for way, proved in ways.items() if proved] == [self.method]
 
     async def _revoke(self, request: Request) -> Response:
         self.asked["revoke"] += 1
-        sent = dict(parse_qsl((await request.body()).decode()))
-        self.refresh_tokens.pop(sent["token"], None)
+        form = dict(parse_qsl((await request.body()).decode()))
+        self.refresh_tokens.pop(form["token"], None)
         return Response()
 
     async def _stolen(self, request: Request) -> Response:
@@ -192,14 +192,14 @@ class Guarded:
             if scope["type"] != "http":
                 await served(scope, receive, send)
             elif scope["path"] == PROTECTED:
-                known = {"resource": self.url, "authorization_servers": [self.issuer]}
-                await JSONResponse({**known, **self.protected})(scope, receive, send)
+                resource = {"resource": self.url, "authorization_servers": [self.issuer]}
+                await JSONResponse({**resource, **self.protected})(scope, receive, send)
             elif self.moved:
                 await RedirectResponse(f"{self.issuer}/mcp", 307)(scope, receive, send)
             else:
-                given = Request(scope).headers.get("authorization", "")
-                self.seen.append(given)
-                token = given.removeprefix("Bearer ")
+                header = Request(scope).headers.get("authorization", "")
+                self.seen.append(header)
+                token = header.removeprefix("Bearer ")
                 if self.tokens.get(token, 0) > time.time():
                     calls = Request(scope).headers.get("mcp-method") == "tools/call"
                     if calls and not set(self.calls_want.split()) <= set(self.scopes.get(token, "").split()):
@@ -208,9 +208,9 @@ class Guarded:
                         return
                     await served(scope, receive, send)
                     return
-                where = urlsplit(self.url)
-                shown = f'Bearer resource_metadata="{where.scheme}://{where.netloc}{PROTECTED}"'
-                headers = {"WWW-Authenticate": shown} if self.challenge else {}
+                url = urlsplit(self.url)
+                challenge = f'Bearer resource_metadata="{url.scheme}://{url.netloc}{PROTECTED}"'
+                headers = {"WWW-Authenticate": challenge} if self.challenge else {}
                 await JSONResponse({"error": "unauthorized"}, 401, headers)(scope, receive, send)
 
         return app

@@ -1,4 +1,4 @@
-"""A caller written by hand: it keeps what it was asked, and a subclass answers."""
+"""A caller for tests: it keeps its requests, and a subclass answers."""
 
 from __future__ import annotations
 

@@ -46,8 +46,8 @@ def each(
                 raise BaseExceptionGroup(f"{len(faults)} of {len(table)} cases fail: {failed}", list(faults.values()))
 
         signature = inspect.signature(test)
-        others = [one for name, one in signature.parameters.items() if name not in arguments]
-        run.__signature__ = signature.replace(parameters=others)  # type: ignore[attr-defined]
+        remaining = [parameter for name, parameter in signature.parameters.items() if name not in arguments]
+        run.__signature__ = signature.replace(parameters=remaining)  # type: ignore[attr-defined]
         return run
 
     return decorated
@@ -61,7 +61,7 @@ def _values(case: Any, single: bool) -> Sequence[Any]:
 
 
 def _name(place: int, case: Any, ids: Sequence[str] | Callable[..., Any]) -> str:
-    """What a report calls a case."""
+    """A case's name in a report."""
     if callable(ids):
         return ", ".join(str(ids(value)) for value in (case if isinstance(case, tuple) else (case,)))
     if ids:

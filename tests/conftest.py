@@ -39,7 +39,7 @@ from sample_catalog import VECTORS
 from tests.forking import FORKS
 from tests.world import Scripted, open_world
 
-# what passes on a quiet machine passes on a busy one
+# a test that passes on a quiet machine passes on a busy machine
 settings.register_profile("unhurried", settings.default, deadline=None)
 settings.load_profile("unhurried")
 
@@ -93,7 +93,7 @@ def one_worker_at_a_time(lock: Path) -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def encoder_cache(request: pytest.FixtureRequest) -> Iterator[Path]:
-    """What WAYFARE_CACHE points to: kept between sessions, with both encoders in it.
+    """The folder of WAYFARE_CACHE: kept between sessions, with both encoders in it.
 
     Every app of this process that uses it shares the opened encoders: opening one takes a quarter of a second.
     """
@@ -111,16 +111,16 @@ def encoder_cache(request: pytest.FixtureRequest) -> Iterator[Path]:
 
 def _opened_once(models: Path) -> Callable[..., EncoderSource]:
     """`onnx_source`, with one source for equal options of this folder of models."""
-    known: dict[tuple[object, ...], EncoderSource] = {}
+    sources: dict[tuple[object, ...], EncoderSource] = {}
 
     def source(root: Path, *names: str, report: Any = None, **options: Any) -> EncoderSource:
         if root != models:
             return onnx_source(root, *names, **options, **({} if report is None else {"report": report}))
         key = (*names, *sorted(options.items()))
-        if key not in known:
-            made = onnx_source(root, *names, **options)
-            known[key] = replace(made, open=cache(made.open))
-        return known[key]
+        if key not in sources:
+            fresh = onnx_source(root, *names, **options)
+            sources[key] = replace(fresh, open=cache(fresh.open))
+        return sources[key]
 
     return source
 
@@ -157,10 +157,10 @@ def shipped_catalogs_indexed_once() -> Iterator[None]:
     def checked_once(
         book: RequestBook, catalog: Catalog, relevance: Callable[[], RelevanceIndex], part: str = ""
     ) -> RequestIndex | None:
-        of = relevance() if catalog.name in SHIPPED_CATALOGS else None
-        if not any(one.index is of for one in indexes.values()) or book.store.requests.history(catalog.name):
+        index = relevance() if catalog.name in SHIPPED_CATALOGS else None
+        if not any(entry.index is index for entry in indexes.values()) or book.store.requests.history(catalog.name):
             return checked(book, catalog, relevance, part)
-        key = id(of), book.folder
+        key = id(index), book.folder
         if key not in requests:
             requests[key] = checked(book, catalog, relevance)
         return requests[key]
@@ -176,8 +176,8 @@ class Emptied:
 
     ROWS = "SELECT table_name FROM duckdb_tables() WHERE estimated_size > 0 AND table_name <> 'schema_migrations' ORDER BY table_oid DESC"
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection, kept: list[Emptied]) -> None:
-        self._connection, self._kept = connection, kept
+    def __init__(self, connection: duckdb.DuckDBPyConnection, pool: list[Emptied]) -> None:
+        self._connection, self._kept = connection, pool
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._connection, name)
@@ -187,10 +187,10 @@ class Emptied:
         self._connection.close()
 
     def close(self) -> None:
-        """Takes all rows out. Those that cannot be taken out end the database."""
+        """Deletes all rows. The database ends if that fails."""
         try:
-            filled = self._connection.execute(self.ROWS).fetchall()
-            self._connection.execute("".join(f'DELETE FROM "{table}";' for (table,) in filled))
+            tables = self._connection.execute(self.ROWS).fetchall()
+            self._connection.execute("".join(f'DELETE FROM "{table}";' for (table,) in tables))
         except duckdb.Error:
             self._connection.close()
         else:
@@ -202,13 +202,13 @@ def new_stores_made_at_once() -> Iterator[None]:
     """A new store gets its tables in one statement, as the migrations have made them in a first one: the steps take half of the time
     in which a store opens. A store in memory takes a database that an earlier one has left: that takes a tenth of making one.
     `real_migrations` undoes both for a test."""
-    with closing(duckdb.connect()) as made:
-        migrate(made, "in memory", all_migrations())
-        tables = [sql for (sql,) in made.execute("SELECT sql FROM duckdb_tables()").fetchall()]
-        steps = made.execute("SELECT number, name, checksum, applied_at::VARCHAR FROM schema_migrations").fetchall()
+    with closing(duckdb.connect()) as template:
+        migrate(template, "in memory", all_migrations())
+        tables = [sql for (sql,) in template.execute("SELECT sql FROM duckdb_tables()").fetchall()]
+        steps = template.execute("SELECT number, name, checksum, applied_at::VARCHAR FROM schema_migrations").fetchall()
     rows = ", ".join(map(str, steps))
     script = "\n".join(["BEGIN;", *tables, f"INSERT INTO schema_migrations VALUES {rows};", "COMMIT;"])
-    kept: list[Emptied] = []
+    pool: list[Emptied] = []
 
     def at_once(connection: duckdb.DuckDBPyConnection, where: str, migrations: Sequence[Migration]) -> None:
         if migrations is all_migrations() and not connection.execute("FROM duckdb_tables() LIMIT 1").fetchall():
@@ -219,14 +219,14 @@ def new_stores_made_at_once() -> Iterator[None]:
     def connected(path: Path | None, where: str) -> Any:
         if path is not None:
             return connect(path, where)
-        return kept.pop() if kept else Emptied(connect(path, where), kept)
+        return pool.pop() if pool else Emptied(connect(path, where), pool)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(store_connection, "migrate", at_once)
         patch.setattr(store_connection, "connect", connected)
         yield
-    for left in kept:
-        left.end()
+    for database in pool:
+        database.end()
 
 
 @pytest.fixture
@@ -279,12 +279,12 @@ def app(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[App]:
 @pytest.fixture
 def calls_of(app: App) -> Iterator[Callable[[Scripted], CallService]]:
     """The app's calls, made by a scripted caller."""
-    made: list[CallService] = []
+    services: list[CallService] = []
     folder = app.settings.virtual_folder
 
     def make(caller: Scripted) -> CallService:
         rng = np.random.default_rng(1)
-        made.append(
+        services.append(
             CallService(
                 app.store,
                 app.catalogs,
@@ -295,8 +295,8 @@ def calls_of(app: App) -> Iterator[Callable[[Scripted], CallService]]:
                 virtual_folder=folder,
             )
         )
-        return made[-1]
+        return services[-1]
 
     yield make
-    for calls in made:
-        calls.close()
+    for service in services:
+        service.close()

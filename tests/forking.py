@@ -40,7 +40,7 @@ class Forks:
 
     @cached_property
     def python(self) -> str:
-        """The command. Elsewhere than on Linux it is `python` itself."""
+        """The command. Only Linux has forks; other systems get `python`."""
         if not hasattr(os, "pidfd_open"):
             return sys.executable
         import subprocess
@@ -48,12 +48,12 @@ class Forks:
         from tempfile import TemporaryDirectory
 
         self._folder = TemporaryDirectory(prefix="forks-")
-        at, command = Path(self._folder.name, "socket"), Path(self._folder.name, "python")
-        line = [sys.executable, "-m", "tests.forking", str(at)]
+        address, command = Path(self._folder.name, "socket"), Path(self._folder.name, "python")
+        line = [sys.executable, "-m", "tests.forking", str(address)]
         self._process = subprocess.Popen(line, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         assert self._process.stdout.readline() == b"ready\n"
         command.write_text(
-            f'#!/bin/sh\ncase "$1" in\n  -m|-c|-P|*.py) exec "{sys.executable}" -SE "{__file__}" --in-place-of "{at}" "$@" ;;\n'
+            f'#!/bin/sh\ncase "$1" in\n  -m|-c|-P|*.py) exec "{sys.executable}" -SE "{__file__}" --in-place-of "{address}" "$@" ;;\n'
             f'  *) exec "{sys.executable}" "$@" ;;\nesac\n'
         )
         command.chmod(0o700)
@@ -70,23 +70,23 @@ class Forks:
 
 
 FORKS = Forks()
-"""Those of the session."""
+"""The session's instance."""
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120 - pathlib takes 10 ms to import
 
 
-def in_place_of(at: str, words: list[str]) -> None:
+def in_place_of(address: str, words: list[str]) -> None:
     """Has a program started, passes signals on to it, and ends as it does."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as line:
-        line.connect(at)
-        told = repr((words, os.getcwd(), dict(os.environ)))  # noqa: PTH109
-        socket.send_fds(line, [told.encode("utf-8", "surrogateescape")], [0, 1, 2])
+        line.connect(address)
+        message = repr((words, os.getcwd(), dict(os.environ)))  # noqa: PTH109
+        socket.send_fds(line, [message.encode("utf-8", "surrogateescape")], [0, 1, 2])
         nothing = os.open(os.devnull, os.O_RDWR)
         for stream in range(3):
             os.dup2(nothing, stream)
-        started = int(line.recv(64))
+        pid = int(line.recv(64))
         for passed_on in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(passed_on, lambda number, _: os.kill(started, number))
-        signal.signal(KILL, lambda *_: os.kill(started, signal.SIGKILL))
+            signal.signal(passed_on, lambda number, _: os.kill(pid, number))
+        signal.signal(KILL, lambda *_: os.kill(pid, signal.SIGKILL))
         code = int(line.recv(64) or -signal.SIGKILL)
     if code < 0:
         signal.signal(-code, signal.SIG_DFL) if -code != signal.SIGKILL else None
@@ -94,8 +94,8 @@ def in_place_of(at: str, words: list[str]) -> None:
     os._exit(code)
 
 
-def serve(at: str) -> list[str] | None:
-    """Forks for whoever asks. Returns the words of the program in a fork, and None at the end."""
+def serve(address: str) -> list[str] | None:
+    """Forks for every request. Returns the program's words in a fork, and None at the end."""
     import gc
     import importlib
     import select
@@ -104,53 +104,53 @@ def serve(at: str) -> list[str] | None:
         importlib.import_module(name)
     gc.freeze()
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
-        listener.bind(at)
+        listener.bind(address)
         listener.listen(64)
         os.write(1, b"ready\n")
         while True:
             ready, _, _ = select.select([listener, 0], [], [])
             if 0 in ready:
                 break
-            asked, _ = listener.accept()
-            with asked:
+            connection, _ = listener.accept()
+            with connection:
                 if os.fork() == 0:
                     listener.close()
-                    return _watched(asked)
+                    return _watched(connection)
             with suppress(ChildProcessError):
                 while os.waitpid(-1, os.WNOHANG)[0]:
                     pass
     return None
 
 
-def _watched(asked: socket.socket) -> list[str]:
-    """Forks once more, and waits for the end of either side. Returns in the second fork alone."""
+def _watched(connection: socket.socket) -> list[str]:
+    """Forks once more, and waits for the end of either side. Returns only in the second fork."""
     import ast
     import select
 
-    told, streams, _, _ = socket.recv_fds(asked, MESSAGE_BYTES, 3)
-    words, folder, environment = ast.literal_eval(told.decode("utf-8", "surrogateescape"))
+    message, streams, _, _ = socket.recv_fds(connection, MESSAGE_BYTES, 3)
+    words, folder, environment = ast.literal_eval(message.decode("utf-8", "surrogateescape"))
     program = os.fork()
     if program == 0:
-        asked.close()
-        for stream, given in enumerate(streams):
-            os.dup2(given, stream)
-            os.close(given)
-        # made anew: they remember what could be done with the ones of the process that is forked
+        connection.close()
+        for stream, descriptor in enumerate(streams):
+            os.dup2(descriptor, stream)
+            os.close(descriptor)
+        # new objects: the old ones keep the capabilities of the forked process's streams
         sys.stdin, sys.stdout = open(0, closefd=False, encoding="utf-8"), open(1, "w", closefd=False, encoding="utf-8")  # noqa: SIM115
         sys.stderr = open(2, "w", 1, closefd=False, encoding="utf-8", errors="backslashreplace")  # noqa: SIM115
         os.chdir(folder)
         os.environ.clear()
         os.environ.update(environment)
         return words
-    for given in (*streams, 0, 1, 2):
-        os.close(given)
+    for descriptor in (*streams, 0, 1, 2):
+        os.close(descriptor)
     try:
-        asked.send(str(program).encode())
+        connection.send(str(program).encode())
         ended = os.pidfd_open(program)
-        if ended not in select.select([ended, asked], [], [])[0]:
+        if ended not in select.select([ended, connection], [], [])[0]:
             os.kill(program, signal.SIGKILL)
         _, status = os.waitpid(program, 0)
-        asked.send(str(os.waitstatus_to_exitcode(status)).encode())
+        connection.send(str(os.waitstatus_to_exitcode(status)).encode())
     finally:
         os._exit(0)
 

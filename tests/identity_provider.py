@@ -1,4 +1,4 @@
-"""An identity provider that says what a test wants, right or wrong: metadata, keys, an authorization and a token endpoint."""
+"""An identity provider with any claims, right or wrong: metadata, keys, an authorization and a token endpoint."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ class Provider:
     def token(self, *, typ: str = "at+jwt", key: Any = None, alg: str = "RS256", **claims: Any) -> str:
         """A signed token of this issuer, valid for a minute."""
         all_claims = {"iss": self.issuer, "sub": "ann", "iat": int(time.time()), "exp": int(time.time()) + 60, **claims}
-        kept = {name: value for name, value in all_claims.items() if value is not None}
-        return jwt.encode(kept, None if alg == "none" else key or self._key, alg, headers={"kid": "one", "typ": typ})
+        payload = {name: value for name, value in all_claims.items() if value is not None}
+        return jwt.encode(payload, None if alg == "none" else key or self._key, alg, headers={"kid": "one", "typ": typ})
 
     @contextmanager
     def served(self) -> Generator[str]:
@@ -43,12 +43,12 @@ class Provider:
             yield self.issuer
 
     async def _metadata(self, _: Request) -> JSONResponse:
-        of = {"issuer": self.issuer, "jwks_uri": f"{self.issuer}/keys"}
+        base = {"issuer": self.issuer, "jwks_uri": f"{self.issuer}/keys"}
         ends = {
             f"{name}_endpoint": f"{self.issuer}/{path}"
             for name, path in (("authorization", "authorize"), ("token", "token"))
         }
-        return JSONResponse({**of, **ends, "id_token_signing_alg_values_supported": ["RS256", "HS256", "none"]})
+        return JSONResponse({**base, **ends, "id_token_signing_alg_values_supported": ["RS256", "HS256", "none"]})
 
     async def _keys(self, request: Request) -> JSONResponse:
         self.asked.append(request.url.path)
@@ -61,6 +61,6 @@ class Provider:
         return RedirectResponse(back, 302)
 
     async def _token(self, _: Request) -> JSONResponse:
-        said = {"nonce": self._nonce, "aud": "wayfare", "email": "ann@example.org", "groups": ["ops"], **self.said}
-        made = self.token(typ="JWT", **said)
-        return JSONResponse({"access_token": "opaque", "token_type": "Bearer", "expires_in": 60, "id_token": made})
+        claims = {"nonce": self._nonce, "aud": "wayfare", "email": "ann@example.org", "groups": ["ops"], **self.said}
+        token = self.token(typ="JWT", **claims)
+        return JSONResponse({"access_token": "opaque", "token_type": "Bearer", "expires_in": 60, "id_token": token})

@@ -37,7 +37,7 @@ def open_test_app(
     words_after_s: float = 60.0,
     store: Store | None = None,
 ) -> App:
-    """An app on a store; in memory where there is no path. Its cache lies beside the store. Words alone decide only after `words_after_s`
+    """An app on a store; in memory if there is no path. Its cache lies beside the store. Words alone decide only after `words_after_s`
     without vectors. A `store` that is given takes the place of the file."""
     store = Store(path) if store is None else store
     settings = Settings(seed=1, words_after_s=words_after_s)
@@ -63,8 +63,8 @@ def _world() -> tuple[bytes, dict[str, Table]]:
         file = Path(folder, "wayfare.duckdb")
         with open_test_app(file) as app:
             import_text(app.catalog_editor, document(), "world")
-            filled = {name: rows for name, rows in app.store.tables().items() if rows and name != "schema_migrations"}
-        return file.read_bytes(), filled
+            tables = {name: rows for name, rows in app.store.tables().items() if rows and name != "schema_migrations"}
+        return file.read_bytes(), tables
 
 
 def document(**changes: Any) -> str:
@@ -124,7 +124,7 @@ def under_way(app: App, server: str = "raw", *, calls: int = 1) -> int:
 
 
 class Scripted(RecordingCaller):
-    """A caller that gives one outcome after the other and first does what a test wants done meanwhile."""
+    """A caller that gives one outcome after the other, each after the test's `meanwhile`."""
 
     def __init__(
         self, *kinds: OutcomeKind, meanwhile: Callable[[ToolCall], None] = lambda _: None, error: str = ""

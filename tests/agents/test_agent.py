@@ -1,4 +1,4 @@
-"""The agent loop over a small catalog: what is routed, called, refused and given back, in which order, and what it takes."""
+"""The agent loop over a small catalog: routing, calls, refusals, returned errors, their order, and costs."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class InParts(RulesPlanner):
 
 
 class Told(RulesPlanner):
-    """Rules, but for the actions: those that it was told, one after the other."""
+    """Rules with scripted actions, one after another."""
 
     def __init__(self, *actions: Action) -> None:
         self.actions = list(actions)
@@ -67,7 +67,7 @@ class Told(RulesPlanner):
 
 
 class Priced:
-    """A model that takes 1 cent and 120 tokens an answer; it never says the same twice."""
+    """A model that takes 1 cent and 120 tokens an answer. No two answers are equal."""
 
     model = "small"
 
@@ -76,17 +76,17 @@ class Priced:
 
     def ask(self, message: Message) -> Reply:
         self.asked += 1
-        said = {
+        replies = {
             "parts": {"parts": [{"text": f"Echo words {self.asked}", "needs": []}]},
             "description": {"description": "Echo words."},
             "actionreply": {"action": "stop", "tool": "", "arguments_json": "", "subtask": "", "words": "Enough."},
         }
-        return Reply(json.dumps(said[message.name]), 100, 20, 0.01)
+        return Reply(json.dumps(replies[message.name]), 100, 20, 0.01)
 
 
 @pytest.fixture
 def start(app: App, calls_of: Callable[[Scripted], CallService]) -> Start:
-    """Begins a run; the calls end as told, or well."""
+    """Begins a run. Its calls end as scripted, then well."""
     import_text(app.catalog_editor, json.dumps(CATALOG), "birds")
 
     def begin(task: AgentTask, *kinds: OutcomeKind, planner: RulesPlanner | None = None) -> AgentRun:
@@ -109,16 +109,16 @@ def test_a_sub_task_is_routed_called_and_stopped_and_all_of_it_is_recorded(app: 
     assert (executed.tool, executed.arguments, executed.said) == ("parrot::echo_again", {"words": "good day"}, "done")
     assert (stopped.done, run.calls_usd, run.unpriced) == (True, 0.002, 0)
     app.store.events.flush()
-    kept = app.store.activity.decision(routed.decision.id)
-    assert (kept.origin, kept.client) == ("agent", "wayfare agent")
+    decision = app.store.activity.decision(routed.decision.id)
+    assert (decision.origin, decision.client) == ("agent", "wayfare agent")
     (call,) = app.store.activity.decision_outcomes(routed.decision.id)
     assert (call.origin, call.client, call.simulated) == ("agent", "wayfare agent", False)
 
 
 def test_an_error_is_given_back_and_the_next_candidate_tried(start: Start) -> None:
-    first, second = of(Executed, list(start(replace(TASK, live=True), OutcomeKind.TOOL_ERROR).events()))
-    assert (first.tool, first.error) == ("parrot::echo_again", "tool_error")
-    assert (second.tool, second.error) == ("parrot::echo", "")
+    failed, succeeded = of(Executed, list(start(replace(TASK, live=True), OutcomeKind.TOOL_ERROR).events()))
+    assert (failed.tool, failed.error) == ("parrot::echo_again", "tool_error")
+    assert (succeeded.tool, succeeded.error) == ("parrot::echo", "")
 
 
 def test_what_came_back_is_put_before_the_planner_word_by_word(start: Start) -> None:
@@ -147,12 +147,12 @@ def test_no_more_rounds_than_allowed(start: Start) -> None:
 def test_a_tool_that_may_write_is_not_called_unless_it_is_allowed(start: Start) -> None:
     task = replace(TASK, question="Send a letter", live=True)
     events = list(start(task).events())
-    (held,) = of(Executed, events)
-    assert (held.error, held.outcome) == ("may_write", None)
-    assert "does not say that it only reads" in held.said
+    (refused,) = of(Executed, events)
+    assert (refused.error, refused.outcome) == ("may_write", None)
+    assert "does not say that it only reads" in refused.said
     assert not events[-1].done
-    (sent,) = of(Executed, list(start(replace(task, may_write=True)).events()))
-    assert sent.outcome is not None
+    (called,) = of(Executed, list(start(replace(task, may_write=True)).events()))
+    assert called.outcome is not None
 
 
 @pytest.mark.parametrize(
@@ -185,10 +185,10 @@ def test_the_budget_is_never_exceeded_and_what_is_unpriced_is_not_free(start: St
 
 def test_a_missing_argument_is_named_and_stops_the_step_and_those_that_need_it(start: Start) -> None:
     events = list(start(replace(TASK, live=True, may_write=True), planner=InParts()).events())
-    first, second = of(Stopped, events)
+    missing, dependent = of(Stopped, events)
     assert not of(Executed, events)
-    assert first.words.startswith("parrot::echo_again needs words (a quoted text)")
-    assert second.words == "It needs what step 1 should have brought."
+    assert missing.words.startswith("parrot::echo_again needs words (a quoted text)")
+    assert dependent.words == "It needs what step 1 should have brought."
 
 
 def test_no_candidate_is_given_back_with_the_reason(app: App, start: Start) -> None:
@@ -199,7 +199,7 @@ def test_no_candidate_is_given_back_with_the_reason(app: App, start: Start) -> N
 
 
 def test_runs_at_once_are_charged_for_their_own_questions_alone(app: App, start: Start) -> None:
-    """Each asks three times: for the parts, in the router, and what to do; the third run only routes."""
+    """Each run asks three times: for the parts, in the router, and for the action. The third run only routes."""
     assert start(TASK).model_usd == 0.0
     model = ModelPlanner(Priced())
     planners = {"rules": RulesPlanner(), "model": model}

@@ -21,34 +21,34 @@ def route(app: App, text: str = "Read a file.", *, catalog: str = "world", route
 
 
 def recorded(app: App, decision: Decision) -> dict[str, Any]:
-    """What the store keeps of a decision's trace."""
+    """The stored part of a decision's trace."""
     app.store.events.flush()
     return json.loads(app.store.activity.decision(decision.id).trace_json)
 
 
 def test_a_turn_shows_all_summaries_and_the_active_definitions(app: App) -> None:
     decision = route(app)
-    shown = app.attention.before_model(decision)
-    assert len(shown.summaries) == len(decision.tools.ids)
-    assert "files::read: Read a file." in shown.summaries
-    assert [schema.tool.id for schema in shown.schemas] == [decision.tools.ids[row] for row in decision.candidates]
-    assert sum(schema.tokens for schema in shown.schemas) == decision.exposure.exposed > 0
+    turn = app.attention.before_model(decision)
+    assert len(turn.summaries) == len(decision.tools.ids)
+    assert "files::read: Read a file." in turn.summaries
+    assert [schema.tool.id for schema in turn.schemas] == [decision.tools.ids[row] for row in decision.candidates]
+    assert sum(schema.tokens for schema in turn.schemas) == decision.exposure.exposed > 0
     assert all(schema.hit for schema in app.attention.before_model(decision).schemas)  # kept from turn to turn
     eager = app.attention.before_model(route(app, lazy_loading=False))
     assert (bool(eager.summaries), eager.schemas) == (True, ())
-    other = app.attention.before_model(route(app, router="rag_mcp"))
-    assert (other.summaries, len(other.schemas)) == ((), 3)
+    eager_router = app.attention.before_model(route(app, router="rag_mcp"))
+    assert (eager_router.summaries, len(eager_router.schemas)) == ((), 3)
 
 
 def test_a_live_server_is_asked_for_its_definitions(app: App) -> None:
     decision = route(app, "Echo words.", n=1)
     assert decision.winner.tool == "raw::echo"
     (live,) = app.attention.before_model(decision, live=True).schemas
-    (kept,) = app.attention.before_model(decision, live=True).schemas
+    (cached,) = app.attention.before_model(decision, live=True).schemas
     assert (live.source, live.hit, live.note) == ("live", False, "")
     assert live.tool.input_schema is not None
-    assert live.tool.price_usd == 0.002  # what the catalog declares stays
-    assert (kept.source, kept.hit) == ("live", True)
+    assert live.tool.price_usd == 0.002  # the catalog's price stays
+    assert (cached.source, cached.hit) == ("live", True)
 
 
 def test_a_server_that_cannot_be_reached_leaves_the_catalogs_definition_and_a_reason(app: App) -> None:
@@ -99,13 +99,13 @@ def test_a_plans_step_has_seen_what_the_steps_before_it_bring(app: App) -> None:
         chosen = app.routing.parameters(ATTENTION, {"theta": 0.0, **values})
         return app.routing.plan(question, catalog="ordered", router=ATTENTION, parameters=chosen)
 
-    read, send = (step.decision for step in plan(outputs="none").steps)
-    assert read.winner.tool == "files::read"
-    assert read.parameters["outputs"] == "none"
-    assert send.parameters["outputs"] == "files::read"
-    assert send.winner.tool == "mail::send"
-    alone = route(app, send.query, catalog="ordered", theta=0.0, outputs="none")
-    assert "mail::send" not in [alone.tools.ids[row] for row in alone.candidates]
+    reading, sending = (step.decision for step in plan(outputs="none").steps)
+    assert reading.winner.tool == "files::read"
+    assert reading.parameters["outputs"] == "none"
+    assert sending.parameters["outputs"] == "files::read"
+    assert sending.winner.tool == "mail::send"
+    unplanned = route(app, sending.query, catalog="ordered", theta=0.0, outputs="none")
+    assert "mail::send" not in [unplanned.tools.ids[row] for row in unplanned.candidates]
     assert [step.decision.parameters["outputs"] for step in plan(outputs="*").steps] == ["*", "*"]
     assert [step.decision.parameters["outputs"] for step in plan(outputs="a::b").steps] == ["a::b", "a::b,files::read"]
 
@@ -114,6 +114,6 @@ def test_a_tool_with_a_name_that_reads_as_several_has_been_seen_by_nobody(app: A
     router, parameters = ROUTERS[ATTENTION](), app.routing.parameters(ATTENTION, {"outputs": "none"})
     assert router.having_seen(parameters, ["evil::a, pay", "b c::*"]).values()["outputs"] == "none"
     assert router.having_seen(parameters, ["files::read"]).values()["outputs"] == "files::read"
-    said = app.routing.parameters(ATTENTION, {"scopes": "b, a", "outputs": "files::read"})
-    assert router.having_seen(said, []) is said  # as it was written: the same question is the same decision
-    assert router.having_seen(said, ["mail::send"]).values()["scopes"] == "b, a"
+    stated = app.routing.parameters(ATTENTION, {"scopes": "b, a", "outputs": "files::read"})
+    assert router.having_seen(stated, []) is stated  # unchanged, so an equal question has an equal decision
+    assert router.having_seen(stated, ["mail::send"]).values()["scopes"] == "b, a"

@@ -1,4 +1,4 @@
-"""A person beside the agent loop: what waits, what is done in the planner's place, and what ends."""
+"""A person beside the agent loop: waiting proposals, actions in the planner's place, and ends."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ def test_a_person_acts_in_the_planners_place_and_lets_it_go_on(begin: Begin) -> 
     run = begin(paused=True)
     assert run.wait(WAIT_S)
     proposed = run.proposal.action
-    (other,) = {"parrot::echo", "parrot::echo_again"} - {proposed.tool}
+    (other_tool,) = {"parrot::echo", "parrot::echo_again"} - {proposed.tool}
     assert (proposed.kind, proposed.arguments) == ("execute", {"words": "good day"})
-    run.answer(Action("execute", "I prefer this one.", other, {"words": "hm"}))
-    while not (run.done or ((now := run.proposal) and now.turn.attempts)):
+    run.answer(Action("execute", "I prefer this one.", other_tool, {"words": "hm"}))
+    while not (run.done or ((proposal := run.proposal) and proposal.turn.attempts)):
         assert run.wait(WAIT_S)
     assert run.proposal.action.kind == "stop"
     run.go_on()
@@ -56,7 +56,7 @@ def test_a_person_acts_in_the_planners_place_and_lets_it_go_on(begin: Begin) -> 
     executed, stopped = run.events[1:]
     assert isinstance(executed, Executed)
     assert (executed.tool, executed.words, executed.arguments) == (
-        other,
+        other_tool,
         "I prefer this one.",
         {"words": "hm"},
     )
@@ -68,10 +68,10 @@ def test_a_person_acts_in_the_planners_place_and_lets_it_go_on(begin: Begin) -> 
 
 
 def test_what_was_answered_waits_no_more_and_is_waited_for_no_more(begin: Begin) -> None:
-    called, goes_on = threading.Event(), threading.Event()
+    call_begun, goes_on = threading.Event(), threading.Event()
 
     def held(_: ToolCall) -> None:
-        called.set()
+        call_begun.set()
         goes_on.wait(WAIT_S)
 
     run = begin(held, paused=True)
@@ -79,8 +79,8 @@ def test_what_was_answered_waits_no_more_and_is_waited_for_no_more(begin: Begin)
     run.answer(run.proposal.action)
     assert run.proposal is None
     assert not run.wait(0.0)
-    assert called.wait(WAIT_S)
-    run.answer(Action("stop", "Pressed twice."))  # nothing waits: it is not kept for the next action
+    assert call_begun.wait(WAIT_S)
+    run.answer(Action("stop", "Pressed twice."))  # nothing waits, so the answer is dropped
     run.go_on()
     goes_on.set()
     while not run.done:

@@ -41,7 +41,7 @@ TOOL = "unit-exchange::convert_units"
 
 @dataclass(frozen=True)
 class Seen:
-    """One sub-task: tokens of the search's answer and of the description, the tools shown, and who had a labelled one."""
+    """One sub-task: tokens of the search's answer and of the description, the tools shown, and both sides' hits."""
 
     tokens: int
     shown: int
@@ -50,7 +50,7 @@ class Seen:
 
 
 class Direct:
-    """BM25 over all definitions of a catalog, and what showing all of them costs."""
+    """BM25 over all definitions of a catalog, and the tokens of all definitions."""
 
     def __init__(self, app: App) -> None:
         tools = app.catalogs.catalog(SAMPLE).tools
@@ -91,54 +91,54 @@ def agents() -> None:
 
 async def _tokens(url: str, work: Sequence[Task], labelled: dict[str, list[Task]], direct: Direct) -> None:
     async with Client(f"{url}/mcp") as client:
-        listed = [_definition(tool) for tool in (await client.list_tools()).tools]
-        once = count_tokens(compact(listed)) + count_tokens(client.instructions or "")
-        seen = [await _seen(client, task, direct) for task in work]
-        each = fmean(one.tokens for one in seen)
+        definitions = [_definition(tool) for tool in (await client.list_tools()).tools]
+        fixed = count_tokens(compact(definitions)) + count_tokens(client.instructions or "")
+        searches = [await _seen(client, task, direct) for task in work]
+        per_task = fmean(search.tokens for search in searches)
         print(
-            f"all {len(direct.top('', 10**6)):,} definitions of the sample: {direct.tokens:,} tokens; Wayfare's own: {once:,}"
+            f"all {len(direct.top('', 10**6)):,} definitions of the sample: {direct.tokens:,} tokens; Wayfare's own: {fixed:,}"
         )
         report(
             f"tokens shown for a sub-task, {len(work)} sub-tasks",
-            {"mean": once + each, "most": once + max(o.tokens for o in seen)},
+            {"mean": fixed + per_task, "most": fixed + max(o.tokens for o in searches)},
             "",
         )
-        report("  fewer than with all definitions", {"": 100 * (1 - (once + each) / direct.tokens)}, "%", "95 %")
-        talk = [once + each * turn for turn in range(1, len(work) + 1)]
+        report("  fewer than with all definitions", {"": 100 * (1 - (fixed + per_task) / direct.tokens)}, "%", "95 %")
+        talk = [fixed + per_task * turn for turn in range(1, len(work) + 1)]
         report(
             "  the same in one conversation that forgets nothing, mean over its turns",
             {"": 100 * (1 - fmean(talk) / direct.tokens)},
             "%",
         )
-        _found(f"the {len(work)} sub-tasks", seen)
+        _found(f"the {len(work)} sub-tasks", searches)
         for name, all_of_them in labelled.items():
             _found(f"all of {name}", [await _seen(client, task, direct, describe=False) for task in all_of_them])
 
 
 async def _seen(client: Client, task: Task, direct: Direct, *, describe: bool = True) -> Seen:
-    found = await _asked(client, "search_tools", {"task": task.subtask})
-    tools = [one["tool"] for one in found["candidates"]]
-    tokens = count_tokens(compact(found))
-    if describe and tools:  # the one that an agent takes: the labelled one where it is shown, else the first
-        named = next((tool for tool in tools if tool in task.relevant), tools[0])
-        tokens += count_tokens(compact(await _asked(client, "describe_tool", {"tools": [named]})))
+    answer = await _asked(client, "search_tools", {"task": task.subtask})
+    tools = [candidate["tool"] for candidate in answer["candidates"]]
+    tokens = count_tokens(compact(answer))
+    if describe and tools:  # an agent takes the labelled tool if it is shown, else the first tool
+        described = next((tool for tool in tools if tool in task.relevant), tools[0])
+        tokens += count_tokens(compact(await _asked(client, "describe_tool", {"tools": [described]})))
     relevant = set(task.relevant)
     return Seen(tokens, len(tools), bool(relevant & set(tools)), bool(relevant & direct.top(task.subtask, len(tools))))
 
 
-def _found(what: str, seen: Sequence[Seen]) -> None:
-    ours, bm25 = (100 * fmean(values) for values in ([o.found for o in seen], [o.found_by_bm25 for o in seen]))
-    shown = fmean(one.shown for one in seen)
+def _found(tasks_name: str, runs: Sequence[Seen]) -> None:
+    wayfare, bm25 = (100 * fmean(values) for values in ([o.found for o in runs], [o.found_by_bm25 for o in runs]))
+    shown_mean = fmean(search.shown for search in runs)
     report(
-        f"labelled tool among {shown:.1f} shown, {what}",
-        {"Wayfare": ours, "BM25's top of the same size": bm25},
+        f"labelled tool among {shown_mean:.1f} shown, {tasks_name}",
+        {"Wayfare": wayfare, "BM25's top of the same size": bm25},
         "%",
         "BM25's",
     )
 
 
 async def _times(url: str, units: str) -> None:
-    """Executed calls, each beside one of a direct client and one through a bare proxy, in turn."""
+    """Executed calls, in turn with direct calls and calls through a bare proxy."""
     command = [sys.executable, "-m", UNITS]
     stdio = StdioServerParameters(command=command[0], args=command[1:])
     for name, target, bare, address in (
@@ -149,8 +149,8 @@ async def _times(url: str, units: str) -> None:
         proxy = f"http://127.0.0.1:{port}/mcp"
         with running(["-m", "tests.benchmarks.bare_proxy", bare, str(port)], proxy, {}):
             async with Client(target) as client, Client(proxy) as between, Client(address) as through:
-                for one in (client, between, through):
-                    await one.list_tools()
+                for session in (client, between, through):
+                    await session.list_tools()
                 executed = {"tool": TOOL, "arguments": MILES}
                 turns = (
                     (client, "convert_units", MILES),
@@ -159,8 +159,8 @@ async def _times(url: str, units: str) -> None:
                 )
                 times = np.array([[await _timed(*turn) for turn in turns] for _ in range(CALLS + WARM_UP)])[WARM_UP:]
         added = times[:, 1:] - times[:, :1]
-        direct, (floor, ours) = np.median(times[:, 0]), np.median(added, axis=0)
-        figures = {"direct p50": direct, "added by a bare proxy p50": floor, "added by the endpoint p50": ours}
+        direct, (floor, by_endpoint) = np.median(times[:, 0]), np.median(added, axis=0)
+        figures = {"direct p50": direct, "added by a bare proxy p50": floor, "added by the endpoint p50": by_endpoint}
         report(f"execute_tool of a server over {name}, load {os.getloadavg()[0]:.1f}",
             {key: 1e3 * float(value) for key, value in figures.items()}, "ms", "added 3 ms")  # fmt: skip
 
@@ -179,7 +179,7 @@ async def _asked(client: Client, name: str, arguments: dict[str, Any]) -> dict[s
 
 
 def _definition(tool: mcp_types.Tool) -> dict[str, Any]:
-    """What a model is shown of a tool."""
+    """The tool's definition for a model."""
     return {"name": tool.name, "description": tool.description, "inputSchema": tool.input_schema}
 
 

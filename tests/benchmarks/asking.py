@@ -1,4 +1,4 @@
-"""What the benchmarks ask a model beside a planner's questions: judgments of traces and answers, and ReAct's next action."""
+"""The benchmarks' own questions to a model: judgments of traces and answers, and ReAct's next action."""
 
 from __future__ import annotations
 
@@ -70,13 +70,13 @@ class NextAction(ModelReply):
 
 
 def judge(model: ModelPlanner, question: str, attempts: Sequence[Attempt]) -> bool:
-    """Whether these calls did what the question asks."""
-    calls = [{"tool": one.tool, "error": one.error, "said": one.said[:SAID_CHARACTERS]} for one in attempts]
+    """Whether these calls solved the question."""
+    calls = [{"tool": call.tool, "error": call.error, "said": call.said[:SAID_CHARACTERS]} for call in attempts]
     return model.ask(Verdict, JUDGE, {"question": question, "calls": calls}).solved
 
 
 def grade(model: ModelPlanner, question: str, answer: str, truth: str) -> float:
-    """The quality of an answer against the right one, in [0, 1] (NetMCP, module 5)."""
+    """The quality of an answer against the true answer, in [0, 1] (NetMCP, module 5)."""
     data = {"question": question, "answer": answer[:ANSWER_CHARACTERS], "truth": truth[:ANSWER_CHARACTERS]}
     return share(model.ask(Grade, GRADE, data).score / 10)
 
@@ -87,7 +87,7 @@ def needs_tools(model: ModelPlanner, question: str) -> bool:
 
 
 def next_action(model: ModelPlanner, question: str, done: Sequence[tuple[str, str]], way: str = "") -> str:
-    """The next action after those that are `done`, each with what was observed, and "" at the end (ETOM, appendix C.1)."""
-    seen = [{"action": action, "observed": said[:PART_CHARACTERS]} for action, said in done]
-    reply = model.ask(NextAction, NEXT.format(way=way), {"question": question, "done": seen})
+    """The next action after the `done` actions and their observations, "" at the end (ETOM, appendix C.1)."""
+    steps = [{"action": action, "observed": observed[:PART_CHARACTERS]} for action, observed in done]
+    reply = model.ask(NextAction, NEXT.format(way=way), {"question": question, "done": steps})
     return one_line(reply.next_action, PART_CHARACTERS) if reply.status == "continue" else ""

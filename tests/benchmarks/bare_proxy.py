@@ -1,4 +1,4 @@
-"""The floor of anything that stands between a client and a server: the SDK's server in front of the SDK's client, and nothing else."""
+"""The floor for a proxy between a client and a server: the SDK's server in front of the SDK's client."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from starlette.types import Receive, Scope, Send
 
 
 async def main(target: str, port: int) -> None:
-    """Serve on the port what is at the target: an address, or a command line as a JSON list."""
+    """Serves the target on the port. A target is an address, or a command line as a JSON list."""
     command = json.loads(target) if target.startswith("[") else None
-    where = StdioServerParameters(command=command[0], args=command[1:]) if command else target
-    async with Client(where) as client:
+    parameters = StdioServerParameters(command=command[0], args=command[1:]) if command else target
+    async with Client(parameters) as client:
         schemas = {tool.name: tool.input_schema for tool in (await client.list_tools()).tools}
 
         async def listed(_: Any, __: Any) -> mcp_types.ListToolsResult:

@@ -1,4 +1,4 @@
-"""`make bench`: what Wayfare's speed is on this machine, and its figures beside published ones. Asserts nothing."""
+"""`make bench`: Wayfare's speed on this machine, and its figures beside published figures. Asserts nothing."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ SECTIONS = {
 
 
 def main() -> None:
-    """Run all sections, or those named on the command line."""
+    """Runs all sections, or the sections named on the command line."""
     print(
         f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}, load {os.getloadavg()[0]:.1f}"
     )

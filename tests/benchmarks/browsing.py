@@ -35,13 +35,13 @@ def starts() -> None:
         ]
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    ours, floor = ([start[place] for start in pairs] for place in (0, 1))
+    console_starts, floor_starts = ([start[place] for start in pairs] for place in (0, 1))
     figures = {
-        "healthy": min(start[0] for start in ours),
-        "first decision on the screen": min(start[1] for start in ours),
+        "healthy": min(start[0] for start in console_starts),
+        "first decision on the screen": min(start[1] for start in console_starts),
     }
     report("start, warm, the best", figures, "s", "1.5 s and 4 s")
-    ratios = sorted(one[1] / other[1] for one, other in zip(ours, floor, strict=True))
+    ratios = sorted(start[1] / floor_start[1] for start, floor_start in zip(console_starts, floor_starts, strict=True))
     report("  in starts of an empty page with one chart", {"best": ratios[0], "median": median(ratios)}, "", "1.3")
 
 

@@ -41,15 +41,15 @@ Z = 1.96  # of 95 %
 
 
 def keep(paper: str, table: str, row: Row) -> None:
-    """Puts a row into the file of the page Papers, in place of one of the same name."""
-    kept = kept_rows(RESULTS)
-    rows = kept.setdefault(paper, {}).setdefault(table, [])
-    rows[:] = [*(one for one in rows if one.name != row.name), row]
-    text = json.dumps(TypeAdapter(KEPT).dump_python(kept, mode="json"), indent=1, ensure_ascii=False)
+    """Puts a row into the file of the page Papers. It replaces a row with an equal name."""
+    stored = kept_rows(RESULTS)
+    rows = stored.setdefault(paper, {}).setdefault(table, [])
+    rows[:] = [*(old for old in rows if old.name != row.name), row]
+    text = json.dumps(TypeAdapter(KEPT).dump_python(stored, mode="json"), indent=1, ensure_ascii=False)
     (RESULTS / FILE).write_text(f"{text}\n", encoding="utf-8")
 
 
-def few(values: Sequence[float], of: int, what: str) -> str:
+def few(values: Sequence[float], total: int, figure: str) -> str:
     """The number of tasks and the 95 % interval of a mean over them in percent, as a sentence.
 
     >>> few([1.0, 1.0, 0.0], 95, "solved")
@@ -62,10 +62,10 @@ def few(values: Sequence[float], of: int, what: str) -> str:
         low = max(low, 0.0)  # rounding
     else:
         low, high = interval(np.array(values))
-    return f"{count} of {of}; {what}, 95 %: {100 * low:.0f} to {100 * high:.0f}."
+    return f"{count} of {total}; {figure}, 95 %: {100 * low:.0f} to {100 * high:.0f}."
 
 
-# NetMCP: the model describes the tool that it looks for, or reranks what RAG has kept
+# NetMCP: the model describes the wanted tool, or reranks RAG's candidates
 
 
 def asked(material: Material, model: Planner, name: str, router: str, **settings: object) -> Row:
@@ -74,8 +74,8 @@ def asked(material: Material, model: Planner, name: str, router: str, **settings
     setting = netmcp.SETTINGS[0]
     by_rules = netmcp.run(world, router, setting)
     run = netmcp.run(world, router, setting, planner="model", **settings)
-    found = [1.0] * round(run.ssr * len(world.order)) + [0.0] * round((1 - run.ssr) * len(world.order))
-    why = f"Questions: {few(found, netmcp.QUESTIONS, 'SSR')} By rules, on the same questions: {100 * by_rules.ssr:.0f}."
+    hits = [1.0] * round(run.ssr * len(world.order)) + [0.0] * round((1 - run.ssr) * len(world.order))
+    why = f"Questions: {few(hits, netmcp.QUESTIONS, 'SSR')} By rules, on the same questions: {100 * by_rules.ssr:.0f}."
     values = {"ssr": pair(None, 100 * run.ssr), "sl": pair(None, run.sl_ms)}
     return Row(f"{name}, by a model", Kind.MODEL, values, why=why, model=model.name)
 
@@ -85,105 +85,105 @@ def asked(material: Material, model: Planner, name: str, router: str, **settings
 
 
 def answered(material: Material, model: ModelPlanner) -> Row:
-    """Questions with a known answer, routed by SONAR: SSR, and what the judge says of the answers and, as a check, of swapped ones."""
-    every = [task for task in material.tasks(SEARCH) if task.id in TRUTHS]
-    tasks = every[: material.model_tasks]
-    found, grades, swapped = list[float](), list[float](), list[float]()
+    """Questions with a known answer, routed by SONAR: SSR, and the judge's grades of the answers and, as a check, of swapped answers."""
+    all_tasks = [task for task in material.tasks(SEARCH) if task.id in TRUTHS]
+    tasks = all_tasks[: material.model_tasks]
+    hits, grades, swapped = list[float](), list[float](), list[float]()
     unreadable = 0
-    for at, task in enumerate(tasks):
-        chosen = material.decide(task.subtask, SEARCH, "sonar").winner
-        right = chosen is not None and chosen.tool in task.relevant
-        found.append(float(right))
-        said = TRUTHS[task.id] if right else "Nothing was found."
-        tool = chosen.tool if chosen else ""
-        other = TRUTHS[every[(at + 1) % len(every)].id]
+    for number, task in enumerate(tasks):
+        winner = material.decide(task.subtask, SEARCH, "sonar").winner
+        is_right = winner is not None and winner.tool in task.relevant
+        hits.append(float(is_right))
+        reply = TRUTHS[task.id] if is_right else "Nothing was found."
+        tool = winner.tool if winner else ""
+        other_truth = TRUTHS[all_tasks[(number + 1) % len(all_tasks)].id]
         try:
-            answer = model.act(Turn(task.question, task.question, (), attempts=(Attempt(tool, said),))).words
-            pair_of = [grade(model, task.question, text, TRUTHS[task.id]) for text in (answer, other)]
+            answer = model.act(Turn(task.question, task.question, (), attempts=(Attempt(tool, reply),))).words
+            pair_of = [grade(model, task.question, text, TRUTHS[task.id]) for text in (answer, other_truth)]
         except PlannerError:
             unreadable += 1
             continue
         grades.append(pair_of[0])
         swapped.append(pair_of[1])
-    means = [f"{10 * fmean(of):.1f}" if of else "none" for of in (grades, swapped)]
+    means = [f"{10 * fmean(values):.1f}" if values else "none" for values in (grades, swapped)]
     why = (
-        f"Questions with a known answer: {few(found, len(every), 'SSR')} A right tool returns the truth. The judge gives the answers {means[0]} of 10, "
+        f"Questions with a known answer: {few(hits, len(all_tasks), 'SSR')} A right tool returns the truth. The judge gives the answers {means[0]} of 10, "
         f"and answers to other questions {means[1]}. Unreadable: {unreadable}."
     )
     return Row(
         "SONAR, answers judged by a model",
         Kind.MODEL,
-        {"ssr": pair(None, 100 * fmean(found))},
+        {"ssr": pair(None, 100 * fmean(hits))},
         why=why,
         model=model.name,
     )
 
 
-# PA-RAG: the model takes complex questions apart, the cascade finds the tools of each part, rules select
+# PA-RAG: the model decomposes complex questions, the cascade finds the tools of each part, rules select
 
 
 def decomposed(material: Material, model: ModelPlanner) -> Row:
     def found(text: str) -> Iterator[list[str]]:
-        for part in model.decompose(text):
-            yield _tools(material, part.text, "pa_rag", path="simple")
+        for query in model.decompose(text):
+            yield _tools(material, query.text, "pa_rag", path="simple")
 
     return _complex(material, model, "PA-RAG, taken apart by a model", "pa_rag", found)
 
 
 def reasoned(material: Material, model: ModelPlanner) -> Row:
-    """B2 with free reasoning: the model says what comes next after the tools that it saw, flat retrieval finds tools for that. It ends
+    """B2 with free reasoning: the model names the next action after the tools that it saw, flat retrieval finds tools for it. It ends
     early if a thought brings no new tool (section 5.2)."""
 
     def found(text: str) -> Iterator[list[str]]:
-        done, seen = list[tuple[str, str]](), set[str]()
+        done, known_tools = list[tuple[str, str]](), set[str]()
         while len(done) < CYCLES and (thought := next_action(model, text, done)):
             tools = _tools(material, thought, "agentic_rag")
-            if seen.issuperset(tools):
+            if known_tools.issuperset(tools):
                 return
             yield tools
-            seen.update(tools)
+            known_tools.update(tools)
             done.append((thought, ", ".join(tools)))
 
     return _complex(material, model, "Agentic RAG (B2), reasoned by a model", "agentic_rag", found)
 
 
 def _tools(material: Material, text: str, router: str, **settings: object) -> list[str]:
-    made = material.decide(text, SAMPLE, router, settings)
-    return [made.tools.ids[row] for row in made.candidates]
+    decision = material.decide(text, SAMPLE, router, settings)
+    return [decision.tools.ids[row] for row in decision.candidates]
 
 
 def _complex(
-    material: Material, model: ModelPlanner, name: str, router: str, found: Callable[[str], Iterator[list[str]]]
+    material: Material, model: ModelPlanner, name: str, router: str, find: Callable[[str], Iterator[list[str]]]
 ) -> Row:
     """Precision, recall and F1 of the tools that a model finds for complex questions, until an answer cannot be read."""
-    every = material.tasks("pa_rag_complex")
-    tasks = material.asked_of_model(every)
+    all_tasks = material.tasks("pa_rag_complex")
+    tasks = material.asked_of_model(all_tasks)
     returned, by_rules, failed = list[list[str]](), list[float](), 0
     for task in tasks:
         text = task.question or task.subtask
         by_rules.append(node_set_recall(_tools(material, text, router), task))
         returned.append([])
         try:
-            for tools in found(text):
+            for tools in find(text):
                 returned[-1] += [tool for tool in tools if tool not in returned[-1]]
         except PlannerError:
             failed += 1
     measures = {"p": node_set_precision, "r": node_set_recall, "f": node_set_f1}
     scores = {key: list(map(measure, returned, tasks)) for key, measure in measures.items()}
-    why = f"Complex questions: {few(scores['r'], len(every), 'recall')} By rules, on the same questions: {100 * fmean(by_rules):.0f}. Without a readable answer: {failed}."
-    values = {"c" + key: pair(None, 100 * fmean(of)) for key, of in scores.items()}
+    why = f"Complex questions: {few(scores['r'], len(all_tasks), 'recall')} By rules, on the same questions: {100 * fmean(by_rules):.0f}. Without a readable answer: {failed}."
+    values = {"c" + key: pair(None, 100 * fmean(shares)) for key, shares in scores.items()}
     return Row(name, Kind.MODEL, values, why=why, model=model.name)
 
 
 # EHRR, Algorithm 1: the model writes the next sub-task after each observation, and judges the trace
 
 ACTIONS = 4
-"""For each step of a task, and as many more at the end as one has."""
+"""The limit of actions for each step of a task."""
 
 
 @dataclass(slots=True)
 class Trace:
-    """What a model did on one task: calls that went well, calls of wrong tools, failures, and names that were not offered."""
+    """A model's run of one task: successful calls, calls of wrong tools, failures, and names that were not offered."""
 
     done: list[str] = field(default_factory=list[str])
     attempts: list[Attempt] = field(default_factory=list[Attempt])
@@ -193,16 +193,16 @@ class Trace:
 
 
 def algorithm_1(material: Material, model: Planner, task: Task, rng: np.random.Generator) -> Trace:
-    """Plays one task: the question is routed, then ROUTE, EXECUTE and STOP follow as the model says. A call's outcome is drawn by the tool's declared reliability."""
+    """Plays one task: the question is routed, then the model chooses ROUTE, EXECUTE or STOP. The tool's declared reliability decides a call's outcome."""
     trace = Trace()
     steps = max(1, len(task.plan))
     question = task.question or task.subtask
     query, offered = question, _routed(material, question)
-    right = {tool for step in task.plan for tool in (step.tool, *step.equal)} or set(task.relevant)
-    for left in range(ACTIONS * steps, 0, -1):
-        earlier = tuple((one.tool, one.said) for one in trace.attempts if not one.error)
+    valid = {tool for step in task.plan for tool in (step.tool, *step.equal)} or set(task.relevant)
+    for rounds in range(ACTIONS * steps, 0, -1):
+        earlier = tuple((attempt.tool, attempt.said) for attempt in trace.attempts if not attempt.error)
         turn = Turn(
-            question, query, offered, "Nothing was routed yet.", tuple(trace.attempts[-3:]), earlier, rounds_left=left
+            question, query, offered, "Nothing was routed yet.", tuple(trace.attempts[-3:]), earlier, rounds_left=rounds
         )
         try:
             action = model.act(turn)
@@ -215,7 +215,7 @@ def algorithm_1(material: Material, model: Planner, task: Task, rng: np.random.G
             query = action.query or question
             offered = _routed(material, query)
         else:
-            _execute(material, action, offered, right, trace, rng)
+            _execute(material, action, offered, valid, trace, rng)
     trace.ended = "rounds"
     return trace
 
@@ -227,10 +227,10 @@ def _routed(material: Material, query: str) -> tuple[Tool, ...]:
 
 
 def _execute(
-    material: Material, action: Action, offered: Sequence[Tool], right: set[str], trace: Trace, rng: np.random.Generator
+    material: Material, action: Action, offered: Sequence[Tool], valid: set[str], trace: Trace, rng: np.random.Generator
 ) -> None:
     context = material.context(SAMPLE)
-    trace.wrong += action.tool not in right
+    trace.wrong += action.tool not in valid
     if action.tool not in {tool.id for tool in offered}:
         trace.attempts.append(Attempt(action.tool, "It was not offered; route first.", "tool_not_available"))
         return
@@ -253,31 +253,31 @@ def solved(task: Task, done: Sequence[str]) -> bool:
     """
     if len(task.plan) < 2:
         return bool(set(done) & set(task.relevant))
-    at: list[int] = []
+    places: list[int] = []
     for step in task.plan:
-        first = max((at[need] + 1 for need in step.needs), default=0)
-        found = next((place for place in range(first, len(done)) if done[place] in (step.tool, *step.equal)), None)
-        if found is None:
+        start = max((places[need] + 1 for need in step.needs), default=0)
+        place = next((place for place in range(start, len(done)) if done[place] in (step.tool, *step.equal)), None)
+        if place is None:
             return False
-        at.append(found)
+        places.append(place)
     return True
 
 
 def played(material: Material, model: ModelPlanner) -> Row:
-    """EHRR's row of Table VI by Algorithm 1 and a model: the share of solved tasks, and what its judge says."""
-    every = material.tasks("ehrr_categories")
-    tasks, rng = material.asked_of_model(every), np.random.default_rng(material.seed)
-    before, traces = model.usage, [algorithm_1(material, model, task, rng) for task in tasks]
-    tokens = model.usage.input_tokens + model.usage.output_tokens - before.input_tokens - before.output_tokens
-    right = [float(solved(task, trace.done)) for task, trace in zip(tasks, traces, strict=True)]
+    """EHRR's row of Table VI by Algorithm 1 and a model: the share of solved tasks, and its judge's share."""
+    all_tasks = material.tasks("ehrr_categories")
+    tasks, rng = material.asked_of_model(all_tasks), np.random.default_rng(material.seed)
+    usage, traces = model.usage, [algorithm_1(material, model, task, rng) for task in tasks]
+    tokens = model.usage.input_tokens + model.usage.output_tokens - usage.input_tokens - usage.output_tokens
+    wins = [float(solved(task, trace.done)) for task, trace in zip(tasks, traces, strict=True)]
     judged = [_judged(model, task, trace) for task, trace in zip(tasks, traces, strict=True)]
     wrong, unreadable = sum(trace.wrong for trace in traces), sum(trace.unreadable for trace in traces)
     endless = sum(trace.ended == "rounds" for trace in traces)
     why = (
-        f"Tasks: {few(right, len(every), 'solved')} By its own judgment {sum(judged)}. Calls of wrong tools: {wrong}; "
+        f"Tasks: {few(wins, len(all_tasks), 'solved')} By its own judgment {sum(judged)}. Calls of wrong tools: {wrong}; "
         f"unreadable answers: {unreadable}; runs without STOP: {endless}; {tokens:,} tokens."
     )
-    return Row("Algorithm 1, by a model", Kind.MODEL, {"sr": pair(None, 100 * fmean(right))}, why=why, model=model.name)
+    return Row("Algorithm 1, by a model", Kind.MODEL, {"sr": pair(None, 100 * fmean(wins))}, why=why, model=model.name)
 
 
 def _judged(model: ModelPlanner, task: Task, trace: Trace) -> bool:
@@ -293,46 +293,46 @@ def _judged(model: ModelPlanner, task: Task, trace: Trace) -> bool:
 def of_levels(material: Material) -> tuple[dict[str, list[Task]], int]:
     """A few tasks of each level, at least one, and the number of all tasks."""
     few_each = replace(material, model_tasks=max(1, material.model_tasks // len(FILES)))
-    every = {level: material.tasks(name) for level, name in FILES.items()}
-    return {level: few_each.asked_of_model(of) for level, of in every.items()}, sum(map(len, every.values()))
+    sets = {level: material.tasks(name) for level, name in FILES.items()}
+    return {level: few_each.asked_of_model(tasks) for level, tasks in sets.items()}, sum(map(len, sets.values()))
 
 
 def reacted(material: Material, model: ModelPlanner, attempts: int) -> Row:
     """ReAct's row of Table 3."""
-    tasks, of = of_levels(material)
-    catalog, found, errors = material.context(SAMPLE).catalog, dict[str, list[float]](), Counter[str]()
-    for level, asked in tasks.items():
-        for task in asked:
-            made = [react(catalog, model, task.question or task.subtask, way) for way in WAYS[:attempts]]
-            found.setdefault(level, []).append(max(one.score(task) for one in made))
-            for one in made:
-                errors.update(one.errors)
+    tasks, total = of_levels(material)
+    catalog, task_scores, errors = material.context(SAMPLE).catalog, dict[str, list[float]](), Counter[str]()
+    for level, level_tasks in tasks.items():
+        for task in level_tasks:
+            runs = [react(catalog, model, task.question or task.subtask, way) for way in WAYS[:attempts]]
+            task_scores.setdefault(level, []).append(max(run.score(task) for run in runs))
+            for run in runs:
+                errors.update(run.errors)
     kinds = ", ".join(f"{kind} {count}" for kind, count in errors.items()) or "none"
     why = f"At most {CYCLES} cycles, {SERVERS} servers each. Errors: {kinds}."
-    return _by_level("ReAct" if attempts == 1 else f"ReAct@{attempts}", found, of, why, model)
+    return _by_level("ReAct" if attempts == 1 else f"ReAct@{attempts}", task_scores, total, why, model)
 
 
 def orchestrated(material: Material, model: ModelPlanner, router: str) -> Row:
-    """An orchestrator's row of Table 3, all of its questions answered by the model, beside rules on the same tasks."""
-    tasks, of = of_levels(material)
-    found, failed = dict[str, list[float]](), 0
-    for level, asked in tasks.items():
-        for task in asked:
+    """An orchestrator's row of Table 3 with the model's answers, beside the rules on the same tasks."""
+    tasks, total = of_levels(material)
+    task_scores, failed = dict[str, list[float]](), 0
+    for level, level_tasks in tasks.items():
+        for task in level_tasks:
             try:
                 score = scores(levels(material, router, [task], {"planner": "model"}))[level] / 100
             except PlannerError:
                 score, failed = 0.0, failed + 1
-            found.setdefault(level, []).append(score)
-    by_rules = scores(levels(material, router, [task for asked in tasks.values() for task in asked], {}))
-    said = ", ".join(f"{level} {score:.0f}" for level, score in by_rules.items())
-    why = f"By rules, on the same tasks: {said}. Without a readable answer: {failed}."
-    return _by_level(ORCHESTRATORS[router], found, of, why, model)
+            task_scores.setdefault(level, []).append(score)
+    by_rules = scores(levels(material, router, [task for level_tasks in tasks.values() for task in level_tasks], {}))
+    rule_scores = ", ".join(f"{level} {score:.0f}" for level, score in by_rules.items())
+    why = f"By rules, on the same tasks: {rule_scores}. Without a readable answer: {failed}."
+    return _by_level(ORCHESTRATORS[router], task_scores, total, why, model)
 
 
-def _by_level(name: str, found: Mapping[str, list[float]], of: int, why: str, model: ModelPlanner) -> Row:
-    every = [score for scores in found.values() for score in scores]
-    values = {level: pair(None, 100 * fmean(scores)) for level, scores in found.items()}
-    why = f"Tasks: {few(every, of, 'score')} {why}"
+def _by_level(name: str, task_scores: Mapping[str, list[float]], total: int, why: str, model: ModelPlanner) -> Row:
+    all_scores = [score for scores in task_scores.values() for score in scores]
+    values = {level: pair(None, 100 * fmean(scores)) for level, scores in task_scores.items()}
+    why = f"Tasks: {few(all_scores, total, 'score')} {why}"
     return Row(f"{name}, by a model", Kind.MODEL, values, why=why, model=model.name)
 
 
@@ -361,13 +361,13 @@ EXPERIMENTS: Mapping[str, Mapping[str, tuple[str, Experiment]]] = {
 
 
 TASKS = 3
-ALL = [f"{paper}.{name}" for paper, of in EXPERIMENTS.items() for name in of]
+ALL = [f"{paper}.{name}" for paper, experiments in EXPERIMENTS.items() for name in experiments]
 LONG = ("etom.react3", "etom.react5")  # hours
 
 
 def by_model() -> None:
-    """Most experiments over a few tasks, without keeping the rows. By the model that is set, or else by the one that `make model` has fetched,
-    which is served meanwhile."""
+    """Most experiments over a few tasks, without keeping the rows. Uses the set model, or else serves the model that `make model` has
+    fetched."""
     with ExitStack() as stack:
         if not os.environ.get("WAYFARE_LLM_MODEL"):
             stack.enter_context(mock.patch.dict(os.environ, stack.enter_context(served())))
@@ -375,7 +375,7 @@ def by_model() -> None:
 
 
 def made(names: list[str], tasks: int, *, kept: bool) -> None:
-    """Makes rows, one after the other."""
+    """Makes rows, one after another."""
     if not os.environ.get("WAYFARE_LLM_MODEL"):
         print("left out: WAYFARE_LLM_MODEL names no model and none is in .model (see make model)")
         return

@@ -1,6 +1,6 @@
-"""Clients and servers that others wrote, against the endpoint: what docs/clients-tested.md reports, done again.
+"""Third-party clients and servers against the endpoint: repeats the checks of docs/clients-tested.md.
 
-Needs npm and a network; what it installs stays in a folder of its own beside the system's temporary files.
+Needs npm and a network. Installed packages stay in a folder beside the system's temporary files.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ PACKAGES = (
     "@modelcontextprotocol/sdk@1.32.2",
     "@modelcontextprotocol/client@2.4.0",
     "@modelcontextprotocol/inspector@2.12.0",
-    "node@22",  # the suite and the Inspector need it; where there is a newer one, this one is used all the same
+    "node@22",  # the suite and the Inspector need it, even if a newer version is installed
 )
 PYTHON_SDK_1 = "mcp==1.30.0"
 STARTED = re.compile(r"-\d{4}-\d\d-\d\dT.*")  # the time in the name of a folder of results
@@ -42,7 +42,7 @@ SDKS = {"TypeScript SDK 1": ("v1", "legacy"), "TypeScript SDK 2": ("v2", "auto")
 
 
 def clients() -> None:
-    """Every client and suite, one line each, and below it what failed."""
+    """Every client and suite, one line each, with failures below."""
     if shutil.which("npm") is None:
         print("clients: needs npm (Node.js 20 or newer), which is not on the PATH")
         return
@@ -106,29 +106,29 @@ def _discover(db: Path, file: Path, name: str, document: dict[str, Any]) -> None
 
 
 def _suites(folder: Path, work: Path, url: str, db: Path) -> None:
-    """The official suite: Wayfare's own tools, the fixture through a mirror, and the fixture alone, against which to read that."""
+    """The official suite: Wayfare's own tools, the fixture through a mirror, and the fixture without Wayfare as a baseline."""
     launch = {"command": sys.executable, "args": ["-m", FIXTURE], "cwd": str(ROOT)}
     _discover(db, work / "conformance.json", "conformance", {"mcpServers": {"conformance": launch}})
     port = free_port()
-    alone = f"http://127.0.0.1:{port}/mcp"
+    fixture_url = f"http://127.0.0.1:{port}/mcp"
     mirror = f"{url}/mcp?catalog=conformance&mirror=conformance"
-    with running(["-m", FIXTURE, "--http", str(port)], alone, {}):
-        for name, address in {"own tools": f"{url}/mcp", "mirror": mirror, "fixture alone": alone}.items():
+    with running(["-m", FIXTURE, "--http", str(port)], fixture_url, {}):
+        for name, address in {"own tools": f"{url}/mcp", "mirror": mirror, "fixture alone": fixture_url}.items():
             for revision in REVISIONS:
                 out = work / f"{name}-{revision}".replace(" ", "-")
                 _run(folder, ["conformance", "server", "--url", address, "--requirements", revision, "-o", str(out)])
                 _suite_report(f"conformance suite, {name}, {revision}", out)
 
 
-def _suite_report(what: str, out: Path) -> None:
-    """The scenarios that passed whole, and those that did not by name; the optional extension for tasks is not counted."""
-    found = {file.parent.name: json.loads(file.read_text()) for file in sorted(out.rglob("checks.json"))}
-    names = {folder: STARTED.sub("", folder.removeprefix("server-")) for folder in found}
-    scenarios = {names[folder]: checks for folder, checks in found.items() if not names[folder].startswith("tasks-")}
-    checks = Counter(check["status"] for given in scenarios.values() for check in given)
-    failed = [name for name, given in scenarios.items() if any(check["status"] == "FAILURE" for check in given)]
-    whole = f"{len(scenarios) - len(failed)} of {len(scenarios)} scenarios, checks: {checks['SUCCESS']} passed"
-    print(f"{what:<58} {whole}, {checks['FAILURE']} failed", flush=True)
+def _suite_report(suite: str, out: Path) -> None:
+    """The number of passed scenarios, and the names of failed ones. The optional extension for tasks is not counted."""
+    results = {file.parent.name: json.loads(file.read_text()) for file in sorted(out.rglob("checks.json"))}
+    names = {folder: STARTED.sub("", folder.removeprefix("server-")) for folder in results}
+    scenarios = {names[folder]: checks for folder, checks in results.items() if not names[folder].startswith("tasks-")}
+    checks = Counter(check["status"] for entries in scenarios.values() for check in entries)
+    failed = [name for name, entries in scenarios.items() if any(check["status"] == "FAILURE" for check in entries)]
+    summary = f"{len(scenarios) - len(failed)} of {len(scenarios)} scenarios, checks: {checks['SUCCESS']} passed"
+    print(f"{suite:<58} {summary}, {checks['FAILURE']} failed", flush=True)
     for line in textwrap.wrap(", ".join(failed), 150):
         print(f"    {line}")
 
@@ -151,9 +151,9 @@ def _python_sdk_1(folder: Path, url: str) -> None:
     (example,) = (block for block in blocks("README.md", "python") if ".initialize()" in block)
     python = str(folder / "mcp1/bin/python")
     done = _run(folder, [python, "-c", example.replace("http://127.0.0.1:8501", url)])
-    right = "482.8" in done.stdout
+    passed = "482.8" in done.stdout
     print(
-        f"{'Python SDK 1 over HTTP, the README':<58} {'as it says' if right else done.stderr.strip()[-500:]}",
+        f"{'Python SDK 1 over HTTP, the README':<58} {'as it says' if passed else done.stderr.strip()[-500:]}",
         flush=True,
     )
 
@@ -161,17 +161,17 @@ def _python_sdk_1(folder: Path, url: str) -> None:
 def _inspector(folder: Path, url: str, db: Path) -> None:
     """MCP Inspector's command line: the list with its check of schemas, a search, a call."""
     arguments = 'arguments={"value": 300, "source": "mi", "target": "km"}'
-    asked = {
+    commands = {
         "tools/list --strict": ["--method", "tools/list", "--strict"],
         "search_tools": ["--method", "tools/call", "--tool-name", "search_tools", "--tool-arg", "task=convert miles to km"],
         "execute_tool": ["--method", "tools/call", "--tool-name", "execute_tool", "--tool-arg",
                          "tool=unit-exchange::convert_units", "--tool-arg", arguments],
     }  # fmt: skip
     for over, target in {"HTTP": [f"{url}/mcp", "--transport", "http"], "stdio": _wayfare(db, "mcp")}.items():
-        ended = {name: _run(folder, ["mcp-inspector", "--cli", *target, *words]) for name, words in asked.items()}
-        said = ", ".join(f"{name} exit {done.returncode}" for name, done in ended.items())
-        found = ended["tools/list --strict"].stderr.strip().splitlines()
-        print(f"{f'MCP Inspector over {over}':<58} {said}; {found[-1] if found else 'no finding'}", flush=True)
+        ended = {name: _run(folder, ["mcp-inspector", "--cli", *target, *words]) for name, words in commands.items()}
+        exits = ", ".join(f"{name} exit {done.returncode}" for name, done in ended.items())
+        findings = ended["tools/list --strict"].stderr.strip().splitlines()
+        print(f"{f'MCP Inspector over {over}':<58} {exits}; {findings[-1] if findings else 'no finding'}", flush=True)
 
 
 def _reference(servers: Path, work: Path, url: str, db: Path) -> None:
@@ -179,12 +179,12 @@ def _reference(servers: Path, work: Path, url: str, db: Path) -> None:
     document = configuration(work, servers)
     _discover(db, work / "reference.json", CATALOG, document)
     with page_in(work) as page:
-        given = anyio.run(compared, f"{url}/mcp", document["mcpServers"], cases(work, page))
-    first, among = sum(one.rank == 1 for one in given), sum(one.rank > 0 for one in given)
-    execute, mirror = (sum(not text for text in texts) for texts in zip(*((g.through_execute, g.through_mirror) for g in given), strict=True))  # fmt: skip
-    what = f"{len(given)} calls of seven reference servers"
-    print(f"{what:<58} found first {first}, among five {among}; same by execute_tool {execute}, by mirror {mirror}")
-    for one in given:
-        if one.rank != 1 or one.through_execute or one.through_mirror:
-            differs = f"execute_tool: {one.through_execute or 'same'}, mirror: {one.through_mirror or 'same'}"
-            print(f"    {one.case.server}::{one.case.tool}: rank {one.rank}, {differs}")
+        calls = anyio.run(compared, f"{url}/mcp", document["mcpServers"], cases(work, page))
+    top, among = sum(call.rank == 1 for call in calls), sum(call.rank > 0 for call in calls)
+    execute, mirror = (sum(not text for text in texts) for texts in zip(*((g.through_execute, g.through_mirror) for g in calls), strict=True))  # fmt: skip
+    title = f"{len(calls)} calls of seven reference servers"
+    print(f"{title:<58} found first {top}, among five {among}; same by execute_tool {execute}, by mirror {mirror}")
+    for call in calls:
+        if call.rank != 1 or call.through_execute or call.through_mirror:
+            differs = f"execute_tool: {call.through_execute or 'same'}, mirror: {call.through_mirror or 'same'}"
+            print(f"    {call.case.server}::{call.case.tool}: rank {call.rank}, {differs}")

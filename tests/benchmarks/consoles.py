@@ -1,4 +1,4 @@
-"""Consoles as an operator starts them, for measurements: a store of their own, what they say kept, their memory known."""
+"""Consoles for measurements, started as an operator starts them, each with a store, a log and its memory."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ class Console:
 
     @property
     def url(self) -> str:
-        """Where it listens."""
+        """The console's address."""
         return f"http://127.0.0.1:{self.port}"
 
     @property
     def log(self) -> Path:
-        """What it said, over all its starts."""
+        """The output of all starts."""
         return self.db.with_suffix(".log")
 
     @property
     def tracebacks(self) -> int:
-        """How many of them are in what it said."""
+        """The number of tracebacks in the log."""
         return self.log.read_text("utf-8", errors="replace").count(TRACEBACK)
 
     def start(self) -> None:
@@ -59,15 +59,15 @@ class Console:
             time.sleep(0.05)
 
     def stop(self) -> None:
-        """SIGTERM; what is queued is written."""
+        """Sends SIGTERM. The console writes its queue."""
         if self.program is not None:
             self.program.stop()
 
     def resident_mb(self) -> float:
-        """Of the process alone, MB."""
+        """Without child processes, MB."""
         status = Path(f"/proc/{self.program.pid}/status").read_text("utf-8") if self.program is not None else ""
-        found = re.search(r"^VmRSS:\s+(\d+) kB", status, re.MULTILINE)
-        return int(found[1]) / 1024 if found else 0.0
+        match = re.search(r"^VmRSS:\s+(\d+) kB", status, re.MULTILINE)
+        return int(match[1]) / 1024 if match else 0.0
 
     def cpu_s(self) -> float:
         """Seconds of processor time that it has used."""
@@ -90,16 +90,16 @@ class Console:
 @contextmanager
 def console(folder: Path, *, catalogs: Mapping[str, str] | None = None, **environment: str) -> Iterator[Console]:
     """A running console over the sample, with further catalogs as documents; ended afterwards."""
-    made = Console(folder / "bench.duckdb", free_port(), environment)
-    with open_app(Settings.from_environment(db=made.db)) as app:
+    program = Console(folder / "bench.duckdb", free_port(), environment)
+    with open_app(Settings.from_environment(db=program.db)) as app:
         for name, text in (catalogs or {}).items():
             import_text(app.catalog_editor, text, name)
     try:
-        made.start()
-        yield made
+        program.start()
+        yield program
     finally:
-        made.stop()
-        if made.tracebacks:
+        program.stop()
+        if program.tracebacks:
             print(
-                f"{made.tracebacks} tracebacks in what the console said:\n{made.log.read_text('utf-8', errors='replace')[:SAID_CHARS]}"
+                f"{program.tracebacks} tracebacks in what the console said:\n{program.log.read_text('utf-8', errors='replace')[:SAID_CHARS]}"
             )

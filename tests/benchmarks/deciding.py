@@ -1,4 +1,4 @@
-"""Embedding a sub-task, and a decision with its full trace where the vector is given."""
+"""Embedding a sub-task, and a decision with its full trace if the vector is given."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ TEXT = "convert the prices of a table from dollars to euros and draw a chart of 
 
 
 class RandomEncoder:
-    """Random unit vectors, the same for the same text."""
+    """Random unit vectors, equal for equal texts."""
 
     model, dimension, note = "random", 384, ""
 
@@ -62,7 +62,7 @@ def catalog(servers: int, tools_each: int) -> Catalog:
 
 
 def embedding() -> None:
-    """One text, not seen before."""
+    """One unseen text."""
     encoder = CachedEncoder(onnx_source(Settings.from_environment().models_folder), MemoryVectorStore())
     numbers = itertools.count()
     times = timed(lambda: encoder.encode_query(f"{TEXT} {next(numbers)}"), 200, warm_up=10)
@@ -74,14 +74,14 @@ def embedding() -> None:
     )
 
 
-def _requests(relevance: RelevanceIndex, each: int) -> RequestIndex:
-    """Made-up requests of the length of real ones."""
+def _requests(relevance: RelevanceIndex, per_tool: int) -> RequestIndex:
+    """Random requests as long as real requests."""
     rng, tools = np.random.default_rng(0), len(relevance.own)
     words = [f"word{number}" for number in range(5000)]
-    texts = [" ".join(rng.choice(words, 10)) for _ in range(tools * each)]
+    texts = [" ".join(rng.choice(words, 10)) for _ in range(tools * per_tool)]
     vectors = unit_rows(rng.normal(size=(len(texts), relevance.own.shape[1])))
     return RequestIndex(
-        Given(texts, vectors, np.repeat(np.arange(tools), each), np.ones(len(texts), dtype=np.bool_)), relevance
+        Given(texts, vectors, np.repeat(np.arange(tools), per_tool), np.ones(len(texts), dtype=np.bool_)), relevance
     )
 
 
@@ -94,30 +94,30 @@ def decisions() -> None:
         context = app.catalogs.context(SAMPLE, parameters)
         for text in texts:  # their vectors are computed once
             app.routing.decide(text, context, "ehrr", parameters)
-        asked = itertools.cycle(texts)
-        times = timed(lambda: app.routing.decide(next(asked), context, "ehrr", parameters), 3 * len(texts))
+        questions = itertools.cycle(texts)
+        times = timed(lambda: app.routing.decide(next(questions), context, "ehrr", parameters), 3 * len(texts))
         report(
             f"decide on the sample, {len(context.server_names)} servers, {len(context.tool_ids)} tools (vector given)",
             {"p50": percentile(times, 0.5) * 1e3, "p90": percentile(times, 0.9) * 1e3},
             "ms",
             "1 ms",
         )
-    for servers, each, requests, reach in (
+    for servers, tools_each, requests, reach in (
         (81, 10, 0, "1 ms"), (81, 10, 12, "1.2 ms"), (1000, 10, 0, "5 ms"), (1000, 10, 12, "4 ms"),
     ):  # fmt: skip
         encoder = CachedEncoder(EncoderSource.of(RandomEncoder()), MemoryVectorStore())
-        made = catalog(servers, each)
-        index = CatalogIndex(made, encoder)
-        tokens = np.full(len(made.tools), 100, dtype=np.int64)
-        relevance = RelevanceIndex.build(made, encoder)
-        learnt = Learnt(requests=_requests(relevance, requests)) if requests else NOTHING_LEARNT
-        fit = FitMatcher.of(relevance, encoder, learnt)
+        invented = catalog(servers, tools_each)
+        index = CatalogIndex(invented, encoder)
+        tokens = np.full(len(invented.tools), 100, dtype=np.int64)
+        relevance = RelevanceIndex.build(invented, encoder)
+        knowledge = Learnt(requests=_requests(relevance, requests)) if requests else NOTHING_LEARNT
+        fit = FitMatcher.of(relevance, encoder, knowledge)
         matcher = IndexMatcher(index, encoder, fit)
-        context = RoutingContext.of(made, StatisticsProjection(made).snapshot(), matcher, tokens)
+        context = RoutingContext.of(invented, StatisticsProjection(invented).snapshot(), matcher, tokens)
         router = ROUTERS["ehrr"]()
         times = timed(lambda context=context, router=router: router.route(TEXT, context), 300, warm_up=10)
         report(
-            f"decide among {servers:,} servers, {len(made.tools):,} tools, {requests} requests each (vector given)",
+            f"decide among {servers:,} servers, {len(invented.tools):,} tools, {requests} requests each (vector given)",
             {"p50": percentile(times, 0.5) * 1e3, "p90": percentile(times, 0.9) * 1e3},
             "ms",
             reach,

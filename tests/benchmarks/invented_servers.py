@@ -1,6 +1,6 @@
-"""Servers as authors write them: made of the words of 98 fields of work (`domains.txt`), each in a style of its own.
+"""Random servers from the words of 98 fields of work (`domains.txt`), each in its author's style.
 
-Lengths, the number of parameters, and how rare words are, are modelled on public servers.
+Text lengths, parameter counts and word rarity follow public servers.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ TOOLS_OF_A_SERVER = (6.0, 1.0)  # median and deviation of the logarithm: a mean 
 MOST_TOOLS = 80
 
 
-def free_name(name: str, taken: set[str]) -> str:
+def free_name(name: str, used_names: set[str]) -> str:
     number, free = 2, name
-    while free in taken:
+    while free in used_names:
         free, number = f"{name}-{number}", number + 1
     return free
 
@@ -105,7 +105,7 @@ NOTES = (
 
 
 def rare_word(rng: random.Random) -> str:
-    """A product, a project, a format: word k of 60,000 made ones, with probability in proportion to 1/k, as names are in the world."""
+    """A product, a project, a format: word k of 60,000 random words, with probability in proportion to 1/k like real names."""
     return _made_word(int(math.exp(rng.uniform(0.0, math.log(RARE_WORDS)))))
 
 
@@ -127,33 +127,33 @@ class Style:
         self.described = rng.choices((0.0, 0.5, 1.0), (24, 16, 60))[0]
 
     def name(self, parts: Sequence[str]) -> str:
-        low = [part.lower() for part in (*([self._prefix] if self._prefix else []), *parts)]
+        low = [word.lower() for word in (*([self._prefix] if self._prefix else []), *parts)]
         if self._join == "camel":
-            return low[0] + "".join(part.capitalize() for part in low[1:])
+            return low[0] + "".join(word.capitalize() for word in low[1:])
         if self._join == ".":
             return f"{low[0]}.{'_'.join(low[1:])}" if len(low) > 1 else low[0]
         return self._join.join(low)
 
     def description(self, text: str, tool: Tool, notes: Sequence[str], rng: random.Random) -> str:
         """The text cut to its first sentence or with notes and arguments after it."""
-        said = first_sentence(text, 200) if self._first_only else text
-        if said and rng.random() < NAMED:
-            said = f"{said.rstrip('.')}{rng.choice(NAMING).format(rare_word(rng))}"
+        sentence = first_sentence(text, 200) if self._first_only else text
+        if sentence and rng.random() < NAMED:
+            sentence = f"{sentence.rstrip('.')}{rng.choice(NAMING).format(rare_word(rng))}"
         count = min(len(notes), round(self._sentences * rng.uniform(0.4, 1.6)))
-        lines = [said, *rng.sample(notes, count)] if count else [said]
+        lines = [sentence, *rng.sample(notes, count)] if count else [sentence]
         separator = "\n\n" if count > 6 else " "
-        told = separator.join(line for line in lines if line)
+        full_text = separator.join(line for line in lines if line)
         properties = (tool.input_schema or {}).get("properties", {})
         if self._arguments and properties:
-            told += "\n\nArgs:\n" + "\n".join(
+            full_text += "\n\nArgs:\n" + "\n".join(
                 f"    {n}: {p.get('description', '') or words(n)}" for n, p in properties.items()
             )
-        return told
+        return full_text
 
 
 def other_words(name: str, rng: random.Random) -> str:
-    first, _, rest = name.partition(" ")
-    return f"{rng.choice(VERBS.get(first.lower(), (first,)))} {rest}".strip()
+    first_word, _, remainder = name.partition(" ")
+    return f"{rng.choice(VERBS.get(first_word.lower(), (first_word,)))} {remainder}".strip()
 
 
 def server_name(rng: random.Random, about: str) -> str:
@@ -213,14 +213,14 @@ def _domains() -> tuple[_Domain, ...]:
     lines = Path(__file__).with_name("domains.txt").read_text("utf-8").splitlines()
     split = (re.split(r"[:|]", line) for line in lines if not line.startswith("#"))
     return tuple(
-        _Domain(name, *(tuple(one.strip() for one in part.split(",")) for part in parts)) for name, *parts in split
+        _Domain(name, *(tuple(item.strip() for item in cell.split(",")) for cell in parts)) for name, *parts in split
     )
 
 
-def invented_server(rng: random.Random, taken: set[str]) -> Server:
+def invented_server(rng: random.Random, used_names: set[str]) -> Server:
     domain = rng.choice(_domains())
     size = drawn_size(rng)
-    name = free_name(server_name(rng, rng.choice(domain.name.split())), taken)
+    name = free_name(server_name(rng, rng.choice(domain.name.split())), used_names)
     style = Style(rng, name)
     things = rng.sample(domain.things, min(len(domain.things), 1 + size // 4))
     if rng.random() < 0.4:  # many servers join two fields
@@ -242,19 +242,19 @@ def _figures(rng: random.Random) -> dict[str, Any]:
 
 
 def _invented_tool(rng: random.Random, server: str, style: Style, domain: _Domain, thing: str) -> Tool:
-    verb = rng.choices(tuple(OPERATIONS), [one[0] for one in OPERATIONS.values()])[0]
+    verb = rng.choices(tuple(OPERATIONS), [operation[0] for operation in OPERATIONS.values()])[0]
     kind = rng.choice(domain.kinds) if rng.random() < 0.35 else ""
     fields = rng.sample(domain.fields, min(len(domain.fields), 4))
-    other = rng.choice([one for one in domain.things if one != thing])
+    other_thing = rng.choice([candidate for candidate in domain.things if candidate != thing])
     slots = {
         "thing": thing, "things": plural(thing), "a_thing": _a(thing), "kind": kind or rng.choice(domain.kinds), "kind_": f"{kind} " if kind else "",
-        "a_kind_thing": _a(f"{kind} {thing}".strip()), "other": other, "others": plural(other), "a_other": _a(other),
+        "a_kind_thing": _a(f"{kind} {thing}".strip()), "other": other_thing, "others": plural(other_thing), "a_other": _a(other_thing),
         "rare": rare_word(rng).capitalize(), "rare2": rare_word(rng), "field": fields[0], "field2": fields[1], "number": str(rng.choice((5, 10, 20, 30, 50, 60, 100, 200, 500, 1000))),
     }  # fmt: skip
     text = rng.choice(OPERATIONS[verb][1:]).format(**slots)
     if rng.random() < 0.3:
-        first, _, rest = text.partition(" ")
-        text = f"{third_person(base_form(first.lower())).capitalize()} {rest}"
+        first_word, _, remainder = text.partition(" ")
+        text = f"{third_person(base_form(first_word.lower())).capitalize()} {remainder}"
     object_ = f"{kind} {plural(thing) if verb in {'list', 'search', 'count', 'export'} else thing}".replace("-", " ")
     name = style.name([rng.choice(VERBS.get(verb, (verb,))), *object_.split()])
     tool = Tool(server, name, input_schema=_schema(rng, verb, style, fields, slots), **_tool_figures(rng))
@@ -279,10 +279,10 @@ def _schema(
         kind = "integer" if name == "limit" else "string" if name in SAID else rng.choice(TYPES)
         details: dict[str, Any] = {"type": kind} if kind != "array" else {"type": kind, "items": {"type": "string"}}
         if rng.random() < style.described:
-            said = SAID.get(name) or rng.choice(
+            template = SAID.get(name) or rng.choice(
                 ("The {f} of the {thing}", "{F}", "{F} to filter by", "Only {things} with this {f}", "Optional {f}")
             )
-            details["description"] = said.format(f=name, F=name.capitalize(), **slots)
+            details["description"] = template.format(f=name, F=name.capitalize(), **slots)
         properties[_parameter(name)] = details
     required = [_parameter(name) for name in names if rng.random() < 0.4]
     return {"type": "object", "properties": properties, **({"required": required} if required else {})}

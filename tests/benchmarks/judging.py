@@ -1,7 +1,7 @@
-"""How far the shipped probabilities are right on catalogs that they were not fitted to: p_fit, and that nothing fits.
+"""The calibration of the shipped probabilities on catalogs that they were not fitted to: p_fit, and P(nothing fits).
 
-Every constant is fitted anew without one catalog and judged on that one. `judged` has the evidence of each labelled question as it
-is, and once its right tools are taken away: then nothing fits any more. It has it twice where tools have requests: with them and without.
+Every constant is fitted again without one catalog and judged on that catalog. `judged` has the evidence of each labelled question as it
+is, and without its right tools, so that nothing fits. If tools have requests, it has the evidence with and without requests.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ ANSWERABLE, NO_TOOL, NO_TWIN, NO_SERVER = "as it is", "its tools left out", "and
 
 @dataclass(frozen=True)
 class Question:
-    """A labelled question: which set and catalog it is of, and the rows of its right tools, none where nothing can do it."""
+    """A labelled question: its set, its catalog, and the rows of its right tools; no row if no tool can do it."""
 
     set: str
     catalog: str
@@ -49,7 +49,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Judged:
-    """A question with the evidence of it. `how` says what was left out; `leads` (30,) of the best tools, `right` (30,) which of
+    """A question with its evidence. `how` names the removed tools; `leads` (30,) of the best tools, `right` (30,) which of
     them can do it; `rules` is the score that the rules refuse by."""
 
     question: Question
@@ -72,7 +72,7 @@ class Judged:
 
 
 def questions(app: App, of_live: str = "subtasks.jsonl") -> Iterator[Question]:
-    """Every labelled question there is, of the everyday ones the odd lines: the even ones are looked at once, at the end. `of_live` is
+    """Every labelled question, but only the odd lines of the everyday set. The even lines are used once, at the end. `of_live` is
     LiveMCPBench's file.
     """
     for name in SAMPLE_SETS:
@@ -90,7 +90,7 @@ def questions(app: App, of_live: str = "subtasks.jsonl") -> Iterator[Question]:
 
 
 def impossible_everyday() -> Iterator[Question]:
-    """The first batch of everyday questions that nothing of the sample can do."""
+    """The first batch of everyday questions that no tool of the sample can do."""
     for text in (Path(__file__).parent / "everyday" / "impossible_to_fit.txt").read_text("utf-8").splitlines():
         yield Question("impossible everyday", SAMPLE, text, ())
 
@@ -99,64 +99,66 @@ def _of_file(app: App, name: str, catalog: str, path: Path) -> Iterator[Question
     rows = app.catalogs.catalog(catalog).tool_row
     tasks = app.lab.read_tasks(path)
     for task in tasks[0::2] if name == "everyday" else tasks:
-        right = tuple(rows[tool] for tool in task.relevant if tool in rows)
-        if right or not task.relevant:
-            yield Question(name, catalog, task.subtask, right)
+        relevant = tuple(rows[tool] for tool in task.relevant if tool in rows)
+        if relevant or not task.relevant:
+            yield Question(name, catalog, task.subtask, relevant)
             if name in AS_ASKED:
-                yield Question(f"{name}, as asked", catalog, task.question, right)
+                yield Question(f"{name}, as asked", catalog, task.question, relevant)
 
 
 def judged(app: App) -> list[Judged]:
     """Each question as it is, and three times with less."""
-    asked = [*questions(app, of_live="judged.jsonl"), *impossible_everyday()]
+    asked_questions = [*questions(app, of_live="judged.jsonl"), *impossible_everyday()]
     live = app.catalogs.open(str(LIVE / "tools.json")).name
     data = (LIVE / "requests.jsonl").read_bytes()
     app.requests.import_file(data, source_file="requests.jsonl", catalog=live, source="operator", by=By())
-    found: list[Judged] = []
-    for question in asked:
+    judgments: list[Judged] = []
+    for question in asked_questions:
         scorer = app.catalogs.scorer(question.catalog)
         for requests in dict.fromkeys((None, scorer.requests)):
-            found += _judged(
+            judgments += _judged(
                 question, IndexScorer.of(scorer.index, scorer.encoder, requests), context(app, question.catalog)
             )
-    return found
+    return judgments
 
 
-def _judged(question: Question, scorer: IndexScorer, of: RoutingContext) -> Iterator[Judged]:
+def _judged(question: Question, scorer: IndexScorer, world: RoutingContext) -> Iterator[Judged]:
     of_query, model = scorer.found(LabelledQuery(question.text, "", ())), scorer.model
     bare = replace(model, fit={"behind": 1.0, "ahead": 1.0, "one": 0.0})  # then the logits are the leads
     leads = _logit(fit_of(scorer.index, of_query.raw, bare).tools)
     best = np.argsort(-leads, kind="stable")[:TOP]
-    right = np.isin(best, question.right)
-    like = like_requests(scorer.requests, scorer.encoder, question.text, of_query.vector)
-    cosines, texts = _rules(of, question.text)
-    for how, gone in _left_out(question, scorer.index.own, scorer.index.server_of):
-        if len(gone) > len(leads) - 3:
+    is_right = np.isin(best, question.right)
+    likeness = like_requests(scorer.requests, scorer.encoder, question.text, of_query.vector)
+    cosines, texts = _rules(world, question.text)
+    for how, removed in _left_out(question, scorer.index.own, scorer.index.server_of):
+        if len(removed) > len(leads) - 3:
             continue
-        left = np.delete(np.arange(len(leads)), gone)
-        nearest = left[np.argsort(-cosines[left], kind="stable")[:TEXTS_READ]]
-        met = coverage(question.text, [texts(int(row)) for row in nearest])
-        evidence = evidence_without(scorer.index, of_query.raw, model, like, gone)
+        remaining = np.delete(np.arange(len(leads)), removed)
+        nearest = remaining[np.argsort(-cosines[remaining], kind="stable")[:TEXTS_READ]]
+        cover = coverage(question.text, [texts(int(row)) for row in nearest])
+        evidence = evidence_without(scorer.index, of_query.raw, model, likeness, removed)
         assert evidence is not None
-        whole = how == ANSWERABLE and bool(question.right)
-        yield Judged(question, how, whole, evidence, rules_fit(float(cosines[nearest[0]]), met), leads[best], right)
+        answerable = how == ANSWERABLE and bool(question.right)
+        yield Judged(
+            question, how, answerable, evidence, rules_fit(float(cosines[nearest[0]]), cover), leads[best], is_right
+        )
 
 
 def _left_out(
-    question: Question, own: NDArray[np.float32], server_of: NDArray[np.int64]
+    question: Question, vectors: NDArray[np.float32], server_of: NDArray[np.int64]
 ) -> Iterator[tuple[str, list[int]]]:
     yield ANSWERABLE, []
     if question.right:
         rows = list(question.right)
-        alike = (own @ own[rows].T).max(axis=1) >= SAME_HIGH
+        alike = (vectors @ vectors[rows].T).max(axis=1) >= SAME_HIGH
         alike[rows] = True
         yield NO_TOOL, rows
         yield NO_TWIN, np.flatnonzero(alike).tolist()
         yield NO_SERVER, np.flatnonzero(np.isin(server_of, server_of[rows])).tolist()
 
 
-def _rules(of: RoutingContext, text: str):
-    return of.matcher.cosines("tools", "full", of.matcher.embed(text)), lambda row: full(of.catalog.tools[row])
+def _rules(world: RoutingContext, text: str):
+    return world.matcher.cosines("tools", "full", world.matcher.embed(text)), lambda row: full(world.catalog.tools[row])
 
 
 def _logit(chance: Floats) -> Floats:
@@ -164,13 +166,13 @@ def _logit(chance: Floats) -> Floats:
 
 
 SPREAD_MOST = 0.4
-"""Logits for one deviation of the spread where tools have requests: without a bound search-15 alone draws them to 1.2, where the everyday
-questions lose a third of what they gain."""
+"""Logits for one deviation of the spread if tools have requests. Without a bound search-15 draws them to 1.2, and the everyday
+questions lose a third of their gain."""
 
 
 @dataclass(frozen=True)
 class Constants:
-    """What is fitted: weights of (spread, cosine, 1) without requests, of (spread, cosine, like, 1) with them, and of (lead behind, lead
+    """Fitted weights of (spread, cosine, 1) without requests, of (spread, cosine, like, 1) with requests, and of (lead behind, lead
     ahead, 1).
     """
 
@@ -192,12 +194,12 @@ def _columns(row: Judged) -> Floats:
 
 
 def fitted(rows: Sequence[Judged]) -> Constants:
-    """Logistic fits in which every catalog, every set of it, and both answers weigh the same. More spread never speaks for a
+    """Logistic fits in which every catalog, every set of a catalog, and both answers weigh the same. More spread never speaks for a
     tool, a higher cosine, a greater likeness and a larger lead never against one. p_fit is fitted without requests."""
-    without, asked = [row for row in rows if not row.asked], [row for row in rows if row.asked]
-    nothing = _fitted_to_evidence(without, [(0, None), (None, 0), (None, None)])
-    with_requests = _fitted_to_evidence(asked, [(0, SPREAD_MOST), (None, 0), (None, 0), (None, None)])
-    return Constants(nothing, with_requests, fitted_to_leads([row for row in without if row.answerable]))
+    bare_rows, request_rows = [row for row in rows if not row.asked], [row for row in rows if row.asked]
+    nothing = _fitted_to_evidence(bare_rows, [(0, None), (None, 0), (None, None)])
+    with_requests = _fitted_to_evidence(request_rows, [(0, SPREAD_MOST), (None, 0), (None, 0), (None, None)])
+    return Constants(nothing, with_requests, fitted_to_leads([row for row in bare_rows if row.answerable]))
 
 
 def _fitted_to_evidence(rows: Sequence[Judged], bounds: list[tuple[float | None, float | None]]) -> Floats:
@@ -205,12 +207,12 @@ def _fitted_to_evidence(rows: Sequence[Judged], bounds: list[tuple[float | None,
     return _logistic(evidence, np.array([not row.answerable for row in rows]), _even_weights(rows, both=True), bounds)
 
 
-def fitted_to_leads(whole: Sequence[Judged]) -> Floats:
-    """The constants of p_fit alone, of questions that something can do."""
-    weights = np.repeat(_even_weights(whole, both=False), TOP)
-    right = np.concatenate([row.right for row in whole])
+def fitted_to_leads(rows: Sequence[Judged]) -> Floats:
+    """The constants of p_fit, from answerable questions."""
+    weights = np.repeat(_even_weights(rows, both=False), TOP)
+    is_right = np.concatenate([row.right for row in rows])
     bounds = [(0, None), (0, None), (None, None)]
-    return _logistic(_features(whole).reshape(-1, 3), right, weights / TOP, bounds)
+    return _logistic(_features(rows).reshape(-1, 3), is_right, weights / TOP, bounds)
 
 
 def _features(rows: Sequence[Judged]) -> Floats:
@@ -231,7 +233,7 @@ def _even_weights(rows: Sequence[Judged], *, both: bool) -> Floats:
 def _logistic(
     x: Floats, y: NDArray[np.bool_], weight: Floats, bounds: list[tuple[float | None, float | None]]
 ) -> Floats:
-    """Coefficients within bounds, which are for one deviation of a column; the last column is the constant."""
+    """Coefficients within bounds. Bounds are for one deviation of a column. The last column is the constant."""
     scale = np.sqrt(weight @ (x - weight @ x) ** 2)
     scale[-1] = 1.0
     z = x / scale

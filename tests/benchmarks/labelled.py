@@ -1,4 +1,4 @@
-"""Labelled questions with the catalogs that they are asked of: the sample's, the testbeds', and LiveMCPBench's where it is there."""
+"""Labelled questions with their catalogs: the sample, the testbeds, and LiveMCPBench if its files exist."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ LIVE = ROOT.parent / "shared" / "data" / "livemcpbench"
 
 @dataclass(frozen=True)
 class Asked:
-    """A question with the steps that it takes; every tool of a step is right. No step: nothing can do it."""
+    """A question with its steps; every tool of a step is right. Without steps no tool can do it."""
 
     text: str
     steps: tuple[tuple[frozenset[str], tuple[int, ...]], ...]
 
     @property
     def tools(self) -> frozenset[str]:
-        """Every tool that is right for some part of it."""
+        """Every tool that is right for some step."""
         return frozenset().union(*(tools for tools, _ in self.steps))
 
 
 @contextmanager
 def opened_app() -> Iterator[App]:
-    """A console of which nothing is kept, with the sample's servers that run as a catalog of their own."""
+    """An app in memory, with the sample's runnable servers as a second catalog."""
     with open_app(Settings.from_environment(db=":memory:")) as app:
         real = tuple(server for server in app.catalogs.catalog(SAMPLE).servers if not server.virtual)
         app.catalogs.save(Catalog(RUNNING, real), "for a measurement")
@@ -42,7 +42,7 @@ def opened_app() -> Iterator[App]:
 
 
 def context(app: App, catalog: str) -> RoutingContext:
-    """What routers see of a catalog."""
+    """The routing context of a catalog."""
     return app.catalogs.context(catalog, None)
 
 
@@ -52,7 +52,7 @@ def tasks(app: App, name: str) -> tuple[Task, ...]:
 
 
 def questions(app: App, name: str) -> list[Asked]:
-    """The questions of one of the sample's files as a person wrote them, with their plans."""
+    """The questions of one sample file in a person's words, with their plans."""
     return [Asked(task.question or task.subtask, _steps(task.plan) or _whole(task)) for task in tasks(app, name)]
 
 
@@ -62,15 +62,15 @@ def testbed(app: App, path: Path) -> list[Asked]:
 
 
 def live(app: App) -> tuple[str, list[Asked], list[str]]:
-    """LiveMCPBench: its catalog, its questions, each with the parts that it is labelled with, and those parts' texts."""
+    """LiveMCPBench: its catalog, its questions with their labelled parts, and the texts of the parts."""
     if not LIVE.exists():
         return "", [], []
     steps: dict[str, list[Task]] = {}
     labelled = app.lab.read_tasks(LIVE / "subtasks.jsonl")
     for task in labelled:
         steps.setdefault(task.question, []).append(task)
-    asked = [Asked(text, tuple(_whole(task)[0] for task in parts)) for text, parts in steps.items()]
-    return app.catalogs.open(str(LIVE / "tools.json")).name, asked, [task.subtask for task in labelled]
+    whole_questions = [Asked(text, tuple(_whole(task)[0] for task in parts)) for text, parts in steps.items()]
+    return app.catalogs.open(str(LIVE / "tools.json")).name, whole_questions, [task.subtask for task in labelled]
 
 
 def _steps(plan: tuple[Step, ...]) -> tuple[tuple[frozenset[str], tuple[int, ...]], ...]:

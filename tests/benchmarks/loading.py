@@ -39,12 +39,12 @@ class Times:
     @property
     def in_time(self) -> int:
         """The number of answers within IN_TIME_S."""
-        return sum(one <= IN_TIME_S for one in self.answered)
+        return sum(seconds <= IN_TIME_S for seconds in self.answered)
 
 
 @dataclass
 class Load:
-    """Eight clients over one console, which ask for a search of new text and a call in turn."""
+    """Eight clients of one console, which search for new texts and make calls in turn."""
 
     http: httpx2.AsyncClient
     texts: Sequence[str]
@@ -111,25 +111,25 @@ async def _measured(served: Console, texts: Sequence[str]) -> None:
     async with httpx2.AsyncClient(base_url=served.url, limits=limits, timeout=LONGEST_S) as http:
         load = Load(http, texts)
         await load.waiting(WARM_UP_S)
-        for words, asked in (
+        for words, run in (
             (f"{CLIENTS} clients that wait, {WAITING_S:.0f} s", lambda: load.waiting(WAITING_S)),
             (f"{RATE:.0f} a second for {ASKING_S:.0f} s", lambda: load.asking(ASKING_S)),
         ):
             await asyncio.sleep(REST_S)
-            before, cpu_s, begun = served.resident_mb(), served.cpu_s(), time.perf_counter()
-            times = await asked()
+            memory_mb, cpu_s, begun = served.resident_mb(), served.cpu_s(), time.perf_counter()
+            times = await run()
             took_s = time.perf_counter() - begun
             cpu_s = served.cpu_s() - cpu_s
             _report(words, times, took_s, cpu_s)
             at_end = served.resident_mb()
             await asyncio.sleep(REST_S)
-            points = {"before": before, "at the end": at_end, "after a rest": served.resident_mb()}
-            report("  memory of the console", points, "MB", f"{1.15 * before:.0f} MB after a rest")
+            points = {"before": memory_mb, "at the end": at_end, "after a rest": served.resident_mb()}
+            report("  memory of the console", points, "MB", f"{1.15 * memory_mb:.0f} MB after a rest")
 
 
 def _report(words: str, times: Times, took_s: float, cpu_s: float) -> None:
-    asked = len(times.answered) + len(times.refused) + times.errors.total()
-    figures = {"asked": asked, "answered a second": len(times.answered) / took_s, "refused": len(times.refused)}
+    total = len(times.answered) + len(times.refused) + times.errors.total()
+    figures = {"asked": total, "answered a second": len(times.answered) / took_s, "refused": len(times.refused)}
     figures |= {"within a second, a second": times.in_time / took_s, "errors": times.errors.total()}
     report(f"{words}, load {os.getloadavg()[0]:.1f}", figures, "", "100 a second within a second, no error")
     for name, seconds in (("answered", times.answered), ("refused", times.refused)):

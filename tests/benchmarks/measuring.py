@@ -1,4 +1,4 @@
-"""How benchmarks measure and print: medians of one run, next to what is to be reached."""
+"""Measuring and printing for benchmarks: medians of one run, next to their goals."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ def percentile(ordered: Sequence[float], share: float) -> float:
     return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
 
 
-def report(what: str, figures: Mapping[str, float], unit: str, reach: str = "") -> None:
-    """One line: what, its figures, and what is to be reached."""
+def report(title: str, figures: Mapping[str, float], unit: str, reach: str = "") -> None:
+    """Prints one line: title, figures, and goal."""
     numbers = ", ".join(f"{name} {value:.2f} {unit}" for name, value in figures.items())
-    print(f"{what:<58} {numbers}{f'   (to reach: {reach})' if reach else ''}", flush=True)
+    print(f"{title:<58} {numbers}{f'   (to reach: {reach})' if reach else ''}", flush=True)
 
 
 def free_port() -> int:
-    """A port nobody listens on."""
+    """A free port."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
@@ -68,7 +68,7 @@ def running(command: Sequence[str], healthy_url: str, environment: Mapping[str, 
 
 
 def answers(url: str) -> bool:
-    """Whether a GET gives an answer of any kind."""
+    """Whether a GET gets any answer."""
     try:
         with urllib.request.urlopen(url, timeout=1):
             return True

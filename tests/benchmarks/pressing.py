@@ -1,5 +1,5 @@
-"""Everything that a first visit offers is pressed, page by page: it changes the page or the address, or it says why it cannot. What
-stands on several pages, or several times on one, is pressed once. Before that, axe looks at the page in both themes.
+"""Presses every control of a first visit, page by page: it changes the page or the address, or says why it cannot. A control that
+occurs several times is pressed once. Before that, axe checks the page in both themes.
 
 The tests/browser suite looks at each view once, and presses what its journeys need; this takes ten minutes."""
 
@@ -43,8 +43,8 @@ PAGES: dict[str, dict[str, str]] = {
     "govern": {},
     "activity": {},
 }
-DEAD_MS = 60_000  # waited for in full only where nothing comes
-STILL_MS, TRIES = 2000, 8  # what was drawn anew after it was found is found again
+DEAD_MS = 60_000  # waited for in full only if nothing changes
+STILL_MS, TRIES = 2000, 8  # a control that was redrawn is located again
 TIPS = "[role=tooltip], [data-testid=stTooltipContent]"
 OPENED = "[role=dialog], [role=listbox], [data-testid=stPopoverBody]"
 QUESTION = {"Catalog", "Router", "Preset"}  # fields above the views and beside them
@@ -68,12 +68,12 @@ class Pressable(Offer):
 
     @property
     def name(self) -> str:
-        """The same of all that are the same thing."""
+        """A key that is equal for equal controls."""
         return f"{self.kind}|{self.text}" if self.everywhere else self.place
 
     @property
     def everywhere(self) -> bool:
-        """Whether it is the same thing on many pages: it is pressed once."""
+        """Whether it is on many pages and pressed once."""
         once = self.text in {"Fullscreen", "Link to heading"} or self.text.startswith("Skip to ")
         return self.nav or self.aside or self.explains or once or self.kind == "summary" or self.text in QUESTION
 
@@ -89,22 +89,22 @@ class Pressable(Offer):
 
     @property
     def teaches(self) -> bool:
-        """Whether it changes what is decided from then on."""
+        """Whether it changes later decisions."""
         return self.text.split("\n")[0] in {"thumb_up", "thumb_down"} or self.text.startswith("should be")
 
     @property
     def own(self) -> bool:
-        """Whether it is pressed for itself: not the arrow of a select box, nor what stands below its like, as on the second card."""
+        """Whether it is pressed itself, unlike the arrow of a select box, or a control that repeats on the second card."""
         return self.text != "Open" and not (self.kind in {"a", "button"} and self.number)
 
     @property
     def like(self) -> str:
-        """The same of all that differ in what they name: the examples of a page, and what is taken out of a choice."""
+        """A key that is equal for controls that differ only in a name: a page's examples, and items removed from a choice."""
         return next((start for start in ("north_east", "Remove ") if self.text.startswith(start)), self.place)
 
 
 class Walk:
-    """One page and everything on it."""
+    """One page and its controls."""
 
     def __init__(self, visit: Visit, path: str, query: dict[str, str]) -> None:
         self.visit = visit
@@ -117,23 +117,23 @@ class Walk:
         visit.on("popup", self._popup)
 
     def open(self, still_ms: int = 500) -> list[Pressable]:
-        """Open the page anew; what it offers once nothing more is drawn."""
+        """Opens the page again, and returns its offers after the last redraw."""
         self.visit.open(self._path, **self._query)
         self.visit.until(lambda: self._quiet(ms=still_ms))
         self._at = self.page.url
         return self.offered()
 
     def offered(self) -> list[Pressable]:
-        """What can be pressed now. `last_offered` keeps it: on a large page it takes 20 ms to find out."""
-        self.last_offered = [Pressable(*one) for one in offered(self.visit)]
+        """The controls that can be pressed. `last_offered` keeps them, because a large page takes 20 ms."""
+        self.last_offered = [Pressable(*row) for row in offered(self.visit)]
         return self.last_offered
 
     def find(self, offer: Pressable) -> Locator | None:
-        """Where it stands; one step back, or the page opened anew, where it does not stand here any more. None: what was learnt by
-        another press has taken it away."""
-        found = self.page.locator(f"[data-offered={_quoted(offer.place)}]").first
+        """Its locator. If it is gone, goes one step back, or opens the page again. None: the lesson of
+        another press has removed it."""
+        locator = self.page.locator(f"[data-offered={_quoted(offer.place)}]").first
         if self._stands(offer):
-            return found
+            return locator
         if self.page.url != self._at:
             self.page.go_back()
             self.visit.settled()
@@ -141,52 +141,52 @@ class Walk:
                 self.visit.until(lambda: self._stands(offer), STILL_MS)
         if not self._stands(offer):
             self.open(still_ms=300)
-        return found if self._stands(offer) else None
+        return locator if self._stands(offer) else None
 
     def press(self, offer: Pressable) -> bool:
-        """Press it; whether something came of it, or it is gone, or how the page is already."""
-        found = self.find(offer)
-        if found is None or any(one.chosen for one in self.last_offered if one.place == offer.place):
+        """Presses it. Returns whether it had an effect, is gone, or is already chosen."""
+        locator = self.find(offer)
+        if locator is None or any(item.chosen for item in self.last_offered if item.place == offer.place):
             return True
         self.pressed += 1
         events = len(self._events)  # counted first: a quick download arrives while the click is still under way
         try:
-            before = self._press(found, offer)
+            seen_before = self._press(locator, offer)
         except TimeoutError:
             if self._stands(offer):
                 raise
-            return True  # what an earlier press began has ended, and taken it away
+            return True  # the end of an earlier press has removed it
         if offer.kind == "combobox":
             self._choose_another()
-        return self._comes(lambda: len(self._events) > events or self._changed(before, offer))
+        return self._comes(lambda: len(self._events) > events or self._changed(seen_before, offer))
 
-    def _press(self, found: Locator, offer: Pressable, tries: int = TRIES) -> str:
-        """Press it, again where the page was drawn anew meanwhile; what was seen before. Tips that come with the mouse do not count."""
+    def _press(self, locator: Locator, offer: Pressable, tries: int = TRIES) -> str:
+        """Presses it, again if the page was redrawn. Returns the view before, without the tips of the mouse."""
         try:
             if offer.text.startswith("Skip to "):
-                found.focus(timeout=STILL_MS)
-                before = self._seen()
+                locator.focus(timeout=STILL_MS)
+                seen_before = self._seen()
                 self.page.keyboard.press("Enter")
             else:
-                found.hover(force=True, timeout=STILL_MS)
-                before = self._seen()
-                found.click(force=offer.kind in {"switch", "checkbox"}, timeout=STILL_MS)
+                locator.hover(force=True, timeout=STILL_MS)
+                seen_before = self._seen()
+                locator.click(force=offer.kind in {"switch", "checkbox"}, timeout=STILL_MS)
         except TimeoutError:
-            self._close()  # what was opened by a press before, and came late
-            again = self.find(offer)
-            if tries == 1 or again is None:
+            self._close()  # opened late by an earlier press
+            fresh = self.find(offer)
+            if tries == 1 or fresh is None:
                 raise
-            return self._press(again, offer, tries - 1)
-        return before
+            return self._press(fresh, offer, tries - 1)
+        return seen_before
 
     def tidy(self, offer: Pressable) -> None:
-        """Close what was opened, stop what was started."""
+        """Closes opened parts, stops started tasks."""
         if offer.kind == "summary" and (fold := self.find(offer)) is not None:
             fold.click()
-        for other in self.last_offered:
-            if STOPS.match(other.text.split("\n")[-1]) and not (other.why or offer.nav):
+        for item in self.last_offered:
+            if STOPS.match(item.text.split("\n")[-1]) and not (item.why or offer.nav):
                 with suppress(Error):  # it may have ended by itself
-                    self.page.locator(f"[data-offered={_quoted(other.place)}]").first.click(timeout=1000)
+                    self.page.locator(f"[data-offered={_quoted(item.place)}]").first.click(timeout=1000)
         self._close()
         self.visit.settled()
 
@@ -198,16 +198,16 @@ class Walk:
 
     def _stands(self, offer: Pressable) -> bool:
         path = self.page.evaluate("location.pathname")
-        return (offer.nav or path == f"/{self._path}") and offer.place in {one.place for one in self.offered()}
+        return (offer.nav or path == f"/{self._path}") and offer.place in {item.place for item in self.offered()}
 
     def _choose_another(self) -> None:
         options = self.page.get_by_role("option")
         options.first.wait_for()
-        others = self.page.locator("[role=option][aria-selected=false]")
-        (others if others.count() else options).first.click()
+        unselected = self.page.locator("[role=option][aria-selected=false]")
+        (unselected if unselected.count() else options).first.click()
 
-    def _changed(self, before: str, offer: Pressable) -> bool:
-        if offer.explains and self._seen() == before:  # in the label of a switch it turns the switch
+    def _changed(self, seen_before: str, offer: Pressable) -> bool:
+        if offer.explains and self._seen() == seen_before:  # in the label of a switch it turns the switch
             tip = self.page.locator(TIPS).locator("visible=true")
             # the press, or a page that moved below the pointer, has put away the tip that the pointer had opened
             if not tip.count():
@@ -222,15 +222,15 @@ class Walk:
             return urlsplit(self.page.url).path == urlsplit(urljoin(self._at, offer.href)).path
         if offer.text.startswith("Skip to "):
             return self.page.evaluate("document.activeElement.matches('[data-testid=stMain], [data-testid=stMain] *')")
-        return self._quiet(before)
+        return self._quiet(seen_before)
 
-    def _quiet(self, before: str = "", ms: int = 100) -> bool:
-        """Whether what is seen stays as it is, and is not what was seen before."""
-        now = self._seen()
-        if now == before:
+    def _quiet(self, seen_before: str = "", ms: int = 100) -> bool:
+        """Whether the view is stable and differs from the earlier view."""
+        seen = self._seen()
+        if seen == seen_before:
             return False
         self.page.wait_for_timeout(ms)
-        return self._seen() == now
+        return self._seen() == seen
 
     def _comes(self, happened: Any) -> bool:
         for _ in range(DEAD_MS // 50):
@@ -259,13 +259,13 @@ def test_everything_that_can_be_pressed_does_something(
     page: str, own_console: ConsoleProgram, visitor: Visitor
 ) -> None:
     walk = Walk(visitor(own_console), page.partition("?")[0], PAGES[page])
-    first = walk.open()
+    offers = walk.open()
     assert faults(walk.visit, RULES) + in_the_dark(walk.visit) == []
-    new = [one for one in first if one.own and not (one.everywhere and one.name in MET)]
-    todo = list({one.like: one for one in reversed(new)}.values())[::-1]  # the first of its like
+    new_offers = [offer for offer in offers if offer.own and not (offer.everywhere and offer.name in MET)]
+    todo = list({offer.like: offer for offer in reversed(new_offers)}.values())[::-1]  # the first of its like
     dead: list[str] = []
-    # what is chosen already: once another was chosen; what leads away last, and last of all the groups, which have other views
-    todo.sort(key=lambda one: (one.leads, one.text in VIEWS, one.teaches, one.chosen))
+    # chosen controls come after another choice; links away come last, and groups with other views come at the very end
+    todo.sort(key=lambda offer: (offer.leads, offer.text in VIEWS, offer.teaches, offer.chosen))
     for offer in todo:
         if not offer.why:
             MET.add(offer.name)
@@ -275,7 +275,7 @@ def test_everything_that_can_be_pressed_does_something(
             dead += mute(walk.offered())
             walk.tidy(offer)
     assert sorted(set(dead)) == []
-    assert walk.pressed >= 0.8 * len([one for one in todo if not (one.why or one.chosen)])
+    assert walk.pressed >= 0.8 * len([offer for offer in todo if not (offer.why or offer.chosen)])
 
 
 def pressing() -> None:

@@ -1,4 +1,4 @@
-"""What the probabilities are worth on catalogs that were left out: what refusing turns down, and the reliability diagram.
+"""The probabilities on left-out catalogs: refused questions, and the reliability diagram.
 
 `.venv/bin/python -m tests.benchmarks.probabilities PICTURE.png` draws the diagram; `make bench` prints the tables.
 """
@@ -47,31 +47,31 @@ def _without(catalog: str) -> Constants:
 
 
 def refusals() -> None:
-    """Of what nothing can do, the share refused where 5 % of the rest of the set are: by the rules' score, by P(nothing fits)
-    fitted without the catalog; then what the knob gives there, with limits from the other catalogs."""
+    """Of impossible questions, the share refused if 5 % of the rest of the set are refused: by the rules' score, by P(nothing fits)
+    fitted without the catalog; then the knob's shares, with limits from the other catalogs."""
     rows = _rows()
     constants = fitted(rows)
-    for weights, of in ((constants.nothing, "spread, cosine, 1"), (constants.asked, "spread, cosine, like, 1")):
-        print(f"P(nothing fits) = sigmoid({' '.join(f'{x:+.3f}' for x in weights)} . ({of}))")
+    for weights, terms in ((constants.nothing, "spread, cosine, 1"), (constants.asked, "spread, cosine, like, 1")):
+        print(f"P(nothing fits) = sigmoid({' '.join(f'{x:+.3f}' for x in weights)} . ({terms}))")
     print(
         f"refused at {ADMITTED} % wrong refusals in the same set, %: by rules, by P(nothing fits) with the catalog left out"
     )
-    for name, asked in dict.fromkeys((row.question.set, row.asked) for row in rows):
-        of_set = [row for row in rows if (row.question.set, row.asked) == (name, asked)]
-        whole = [row for row in of_set if row.answerable] or _answerable_like(
-            name, [row for row in rows if row.asked == asked]
+    for name, with_requests in dict.fromkeys((row.question.set, row.asked) for row in rows):
+        of_set = [row for row in rows if (row.question.set, row.asked) == (name, with_requests)]
+        answerable = [row for row in of_set if row.answerable] or _answerable_like(
+            name, [row for row in rows if row.asked == with_requests]
         )
-        cells = [_shares(whole, [row for row in of_set if row.how == how and not row.answerable]) for how in (ANSWERABLE, NO_TOOL, NO_TWIN, NO_SERVER)]  # fmt: skip
+        cells = [_shares(answerable, [row for row in of_set if row.how == how and not row.answerable]) for how in (ANSWERABLE, NO_TOOL, NO_TWIN, NO_SERVER)]  # fmt: skip
         print(
-            f"{name:<34} {'with requests' if asked else '':<13} impossible {cells[0]}   tools out {cells[1]}   twins out {cells[2]}   servers out {cells[3]}"
+            f"{name:<34} {'with requests' if with_requests else '':<13} impossible {cells[0]}   tools out {cells[1]}   twins out {cells[2]}   servers out {cells[3]}"
         )
     print(
         "the knob: percent, limit, share of answerable and of impossible refused (mean over left-out catalogs, with requests and without)"
     )
     for percent in KNOB:
-        found = np.array([_at_knob(rows, catalog, percent) for catalog in dict.fromkeys(row.catalog for row in rows)])
+        shares = np.array([_at_knob(rows, catalog, percent) for catalog in dict.fromkeys(row.catalog for row in rows)])
         limit = _quantile(_shipped().doubts(_whole(rows)), _whole(rows), percent)
-        print(f"[{percent:.1f}, {sigmoid(np.array(limit)):.3f}, {found[:, 0].mean():.3f}, {found[:, 1].mean():.3f}],", found.round(2).tolist())  # fmt: skip
+        print(f"[{percent:.1f}, {sigmoid(np.array(limit)):.3f}, {shares[:, 0].mean():.3f}, {shares[:, 1].mean():.3f}],", shares.round(2).tolist())  # fmt: skip
 
 
 def reliability() -> None:
@@ -90,33 +90,33 @@ def picture(path: Path) -> None:
     from matplotlib.figure import Figure
 
     rows = [row for row in _rows() if not row.asked]
-    drawn = Figure(figsize=(11, 4), layout="constrained")
+    figure = Figure(figsize=(11, 4), layout="constrained")
     titles = ("p_fit, as shipped", "p_fit, catalog left out", "P(nothing fits), catalog left out")
-    for panel, (axes, title) in enumerate(zip(drawn.subplots(1, 3), titles, strict=True)):
+    for panel, (axes, title) in enumerate(zip(figure.subplots(1, 3), titles, strict=True)):
         axes.plot([0, 1], [0, 1], color="0.7", linewidth=1)
         for catalog in catalogs(rows):
-            here = [row for row in rows if row.question.catalog == catalog]
+            catalog_rows = [row for row in rows if row.question.catalog == catalog]
             if panel < 2:
                 constants = _without(catalog) if panel else _shipped()
-                chance, happened = constants.chances(_whole(here))
-            else:  # as many that nothing can do as others, or nearly
-                here = [row for row in here if row.how in (ANSWERABLE, NO_TWIN)]
+                chance, happened = constants.chances(_whole(catalog_rows))
+            else:  # about as many impossible questions as others
+                catalog_rows = [row for row in catalog_rows if row.how in (ANSWERABLE, NO_TWIN)]
                 chance, happened = (
-                    sigmoid(_without(catalog).doubts(here)),
-                    np.array([not row.answerable for row in here]),
+                    sigmoid(_without(catalog).doubts(catalog_rows)),
+                    np.array([not row.answerable for row in catalog_rows]),
                 )
             x, y = _bins(chance.ravel(), happened.ravel())
             axes.plot(x, y, marker="o", markersize=4, label=_short(catalog))
         axes.set(title=title, xlim=(0, 1), ylim=(0, 1), xlabel="said", ylabel="share that came true")
-    drawn.axes[0].legend(fontsize=8)
-    drawn.savefig(path, dpi=110)
+    figure.axes[0].legend(fontsize=8)
+    figure.savefig(path, dpi=110)
 
 
 def _bins(chance: Floats, happened: np.ndarray) -> tuple[list[float], list[float]]:
     """Mean probability and share that came true in each of ten bins that hold enough."""
     place = np.minimum((chance * BINS).astype(np.int64), BINS - 1)
-    full = [here for here in (place == number for number in range(BINS)) if here.sum() >= LEAST_IN_BIN]
-    return [float(chance[here].mean()) for here in full], [float(happened[here].mean()) for here in full]
+    full = [in_bin for in_bin in (place == number for number in range(BINS)) if in_bin.sum() >= LEAST_IN_BIN]
+    return [float(chance[in_bin].mean()) for in_bin in full], [float(happened[in_bin].mean()) for in_bin in full]
 
 
 def _shipped() -> Constants:
@@ -130,9 +130,9 @@ def _shipped() -> Constants:
 
 def error_of(constants: Constants, rows: Sequence[Judged]) -> float:
     """The calibration error of p_fit with these constants."""
-    chance, right = constants.chances(rows)
+    chance, happened = constants.chances(rows)
     chance = np.clip(chance, 1e-9, 1 - 1e-9)
-    return calibration_error(np.log(chance) - np.log1p(-chance), right)
+    return calibration_error(np.log(chance) - np.log1p(-chance), happened)
 
 
 def _whole(rows: Sequence[Judged]) -> list[Judged]:
@@ -140,32 +140,32 @@ def _whole(rows: Sequence[Judged]) -> list[Judged]:
 
 
 def _answerable_like(name: str, rows: Sequence[Judged]) -> list[Judged]:
-    """What L5 is measured against, which has nothing answerable itself: L2, or the other questions of its catalog."""
-    other = {
+    """The answerable questions to compare with L5, which has none: L2, or the other questions of its catalog."""
+    set_name = {
         "l5_out_of_scope": "l2_context",
         "l5_out_of_scope, as asked": "l2_context, as asked",
         "impossible everyday": "everyday",
     }.get(name, "livemcpbench")
-    return [row for row in rows if row.answerable and row.question.set == other]
+    return [row for row in rows if row.answerable and row.question.set == set_name]
 
 
-def _shares(whole: list[Judged], impossible: list[Judged]) -> str:
+def _shares(answerable: list[Judged], impossible: list[Judged]) -> str:
     if not impossible:
         return "      –"
-    constants = _without(whole[0].question.catalog)
-    rules = [-row.rules for row in whole], [-row.rules for row in impossible]
-    shares = [float((np.array(no) > np.quantile(yes, 1 - ADMITTED / 100)).mean()) for yes, no in (rules, (constants.doubts(whole), constants.doubts(impossible)))]  # fmt: skip
+    constants = _without(answerable[0].question.catalog)
+    rules = [-row.rules for row in answerable], [-row.rules for row in impossible]
+    shares = [float((np.array(no) > np.quantile(yes, 1 - ADMITTED / 100)).mean()) for yes, no in (rules, (constants.doubts(answerable), constants.doubts(impossible)))]  # fmt: skip
     return f"{100 * shares[0]:>3.0f} {100 * shares[1]:>3.0f}"
 
 
 def _at_knob(rows: Sequence[Judged], catalog: tuple[str, bool], percent: float) -> tuple[float, float]:
-    """Shares refused in one catalog, each of its sets with the same weight; the limit is that of the others."""
+    """Shares refused in one catalog, with equal weights of its sets and the limit of the other catalogs."""
     constants = _without(catalog[0])
-    others = [row for row in _whole(rows) if row.question.catalog != catalog[0]]
-    limit = _quantile(constants.doubts(others), others, percent)
-    here = [row for row in rows if row.catalog == catalog and row.how in (ANSWERABLE, NO_TWIN)]
-    return _mean_over_sets(constants, _whole(here), limit), _mean_over_sets(
-        constants, [row for row in here if not row.answerable], limit
+    other_rows = [row for row in _whole(rows) if row.question.catalog != catalog[0]]
+    limit = _quantile(constants.doubts(other_rows), other_rows, percent)
+    catalog_rows = [row for row in rows if row.catalog == catalog and row.how in (ANSWERABLE, NO_TWIN)]
+    return _mean_over_sets(constants, _whole(catalog_rows), limit), _mean_over_sets(
+        constants, [row for row in catalog_rows if not row.answerable], limit
     )
 
 
@@ -175,7 +175,7 @@ def _mean_over_sets(constants: Constants, rows: Sequence[Judged], limit: float) 
 
 
 def _quantile(doubts: Floats, rows: Sequence[Judged], percent: float) -> float:
-    """The doubt that so many percent reach; catalogs weigh the same, and so do the sets of one."""
+    """The doubt that so many percent reach. Catalogs weigh the same, and so do the sets of a catalog."""
     keys = [(row.catalog, row.question.set) for row in rows]
     sets = Counter(catalog for catalog, _ in set(keys))
     counts = Counter(keys)

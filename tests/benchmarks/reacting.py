@@ -1,6 +1,6 @@
 """ETOM's ReAct by a model (its appendix C.1): reason, act, observe, without retrieval. Offline: an observation is a look-up in the catalog.
 
-    classify     TOOLS or CONVERSATIONAL; the latter ends without a tool
+    classify     TOOLS or CONVERSATIONAL, which ends without a tool
     each cycle   the next action or the end; at most `SERVERS` servers by name and description; one of their tools
     observe      a tool that is in the catalog is returned with its input schema; else the step failed, and the cycle goes on
 
@@ -38,7 +38,7 @@ SERVER_ERROR, TOOL_ERROR, ORCHESTRATION_ERROR = ERRORS = (
 
 @dataclass(slots=True)
 class Trajectory:
-    """The tools of one attempt in order, and its errors by kind. `done` are the actions with what was observed."""
+    """The tools of one attempt in order, and its errors by kind. `done` are the actions with their observations."""
 
     called: list[str] = field(default_factory=list[str])
     errors: Counter[str] = field(default_factory=Counter[str])
@@ -54,38 +54,40 @@ class Trajectory:
 
 def react(catalog: Catalog, model: ModelPlanner, question: str, way: str = "") -> Trajectory:
     """One trajectory of at most `CYCLES` cycles."""
-    made = Trajectory()
+    trajectory = Trajectory()
     try:
         if not needs_tools(model, question):
-            return made
+            return trajectory
     except PlannerError:
-        made.errors[ORCHESTRATION_ERROR] += 1
-        return made
+        trajectory.errors[ORCHESTRATION_ERROR] += 1
+        return trajectory
     for _ in range(CYCLES):
         try:
-            action = next_action(model, question, made.done, way)
-        except PlannerError:  # the same question would bring the same answer
-            made.errors[ORCHESTRATION_ERROR] += 1
+            action = next_action(model, question, trajectory.done, way)
+        except PlannerError:  # an equal question would get an equal answer
+            trajectory.errors[ORCHESTRATION_ERROR] += 1
             break
         if not action:
             break
-        made.done.append((action, _observed(catalog, model, action, made)))
-    return made
+        trajectory.done.append((action, _observed(catalog, model, action, trajectory)))
+    return trajectory
 
 
-def _observed(catalog: Catalog, model: ModelPlanner, action: str, made: Trajectory) -> str:
+def _observed(catalog: Catalog, model: ModelPlanner, action: str, trajectory: Trajectory) -> str:
     servers = [
         catalog.servers[catalog.server_row[name]]
-        for name in _selected(model, action, [Card(one.name, profile(one), 0.0) for one in catalog.servers], SERVERS)
+        for name in _selected(
+            model, action, [Card(server.name, profile(server), 0.0) for server in catalog.servers], SERVERS
+        )
     ]
     if not servers:
-        made.errors[SERVER_ERROR] += 1
+        trajectory.errors[SERVER_ERROR] += 1
         return SERVER_ERROR
     tools = _selected(model, action, _cards(servers), 1)
     if not tools:
-        made.errors[TOOL_ERROR] += 1
+        trajectory.errors[TOOL_ERROR] += 1
         return TOOL_ERROR
-    made.called.append(tools[0])
+    trajectory.called.append(tools[0])
     tool = catalog.tools[catalog.tool_row[tools[0]]]
     return json.dumps({"tool": tool.id, **tool.definition()}, ensure_ascii=False)
 

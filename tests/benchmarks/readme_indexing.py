@@ -3,7 +3,7 @@
 python -m tests.benchmarks.readme_indexing READMES CATALOG TASKS FOLDER
 
 READMES is a folder of README files, CATALOG a file with the definitions of their servers, TASKS their labelled tasks. FOLDER gets two catalogs and
-the tasks of which a tool is in both; `wayfare bench --catalog` measures each. Printed is how many listed tools there are.
+the tasks of which a tool is in both; `wayfare bench --catalog` measures each. It prints the number of listed tools.
 """
 
 from __future__ import annotations
@@ -27,36 +27,41 @@ def main(readmes: str, catalog: str, tasks: str, folder: str) -> None:
         except BrokenDocumentError as error:
             print(error)
             continue
-        if known := real.pop(server.name.lower(), None):  # of two READMEs with one name the first
-            listed.append((known, server))
-    both = [{tool.name for tool in one.tools} & {tool.name for tool in other.tools} for one, other in listed]
+        if original := real.pop(server.name.lower(), None):  # the first of two READMEs with one name
+            listed.append((original, server))
+    common = [
+        {tool.name for tool in original.tools} & {tool.name for tool in readme.tools} for original, readme in listed
+    ]
     print(
-        f"{len(listed)} servers; of {sum(len(one.tools) for one, _ in listed)} tools the READMEs name {sum(map(len, both))}, "
-        f"and {sum(len(other.tools) for _, other in listed) - sum(map(len, both))} that the servers do not have"
+        f"{len(listed)} servers; of {sum(len(original.tools) for original, _ in listed)} tools the READMEs name {sum(map(len, common))}, "
+        f"and {sum(len(readme.tools) for _, readme in listed) - sum(map(len, common))} that the servers do not have"
     )
-    kept = {f"{one.name}::{name}" for (one, _), names in zip(listed, both, strict=True) for name in names}
-    asked = read_tasks(Path(tasks).read_bytes(), source=tasks)
+    kept_tools = {
+        f"{original.name}::{name}" for (original, _), names in zip(listed, common, strict=True) for name in names
+    }
+    all_tasks = read_tasks(Path(tasks).read_bytes(), source=tasks)
     fitting = [
-        replace(task, relevant=right, plan=())
-        for task in asked
-        if (right := tuple(tool for tool in task.relevant if tool in kept))
+        replace(task, relevant=relevant, plan=())
+        for task in all_tasks
+        if (relevant := tuple(tool for tool in task.relevant if tool in kept_tools))
     ]
     Path(folder).mkdir(parents=True, exist_ok=True)
     write_catalog(
-        Path(folder, "definitions.json"), [_with(one, one, names) for (one, _), names in zip(listed, both, strict=True)]
+        Path(folder, "definitions.json"),
+        [_with(original, original, names) for (original, _), names in zip(listed, common, strict=True)],
     )
     write_catalog(
         Path(folder, "readme.json"),
-        [_with(one, other, names) for (one, other), names in zip(listed, both, strict=True)],
+        [_with(original, readme, names) for (original, readme), names in zip(listed, common, strict=True)],
     )
     Path(folder, "tasks.jsonl").write_text(tasks_text(fitting), "utf-8")
-    print(f"{len(kept)} tools, {len(fitting)} tasks in {folder}")
+    print(f"{len(kept_tools)} tools, {len(fitting)} tasks in {folder}")
 
 
-def _with(named: Server, texts: Server, names: Sequence[str] | set[str]) -> Server:
-    """The server under one name, with the texts of a README or of its definitions, and the tools of these names."""
-    tools = tuple(replace(tool, server=named.name) for tool in texts.tools if tool.name in names)
-    return replace(texts, name=named.name, tools=tools, connection=None, virtual=True)
+def _with(server: Server, texts: Server, names: Sequence[str] | set[str]) -> Server:
+    """The server with the texts of a README or of its definitions, and only the named tools."""
+    tools = tuple(replace(tool, server=server.name) for tool in texts.tools if tool.name in names)
+    return replace(texts, name=server.name, tools=tools, connection=None, virtual=True)
 
 
 if __name__ == "__main__":

@@ -36,7 +36,7 @@ SETTINGS: Mapping[str, Mapping[str, object]] = {
 
 
 def recovering() -> None:
-    """Every cure in every situation, then other settings of each cure in the ordinary one."""
+    """Every cure in every situation, then other settings of each cure in the ordinary situation."""
     print(f"recovery: {SEEDS} seeds, 1,000 steps of 10 s; mean ± standard error")
     for name, make in SITUATIONS.items():
         _table(name, make, CURES)
@@ -56,12 +56,12 @@ def compare(
 
 def _table(name: str, make: Callable[[int], World], cures: Mapping[str, Mapping[str, object]]) -> None:
     print(f"{name:<40}{'regret':>16}{'calls while down':>18}{'tried':>7}{'back':>7}{'back after steps':>18}")
-    for one in compare([make(seed) for seed in range(SEEDS)], cures):
-        spread = "" if math.isnan(one.back_error) else f" ± {one.back_error:.0f}"
-        back = f"{one.back_after:.0f}{spread}" if one.back_share else "never"
+    for row in compare([make(seed) for seed in range(SEEDS)], cures):
+        spread = "" if math.isnan(row.back_error) else f" ± {row.back_error:.0f}"
+        back = f"{row.back_after:.0f}{spread}" if row.back_share else "never"
         print(
-            f"  {one.cure:<38}{one.regret:>9.1f} ± {one.regret_error:4.1f}{one.wasted:>18.1f}"
-            f"{one.tried_share:>7.0%}{one.back_share:>7.0%}{back:>18}",
+            f"  {row.cure:<38}{row.regret:>9.1f} ± {row.regret_error:4.1f}{row.wasted:>18.1f}"
+            f"{row.tried_share:>7.0%}{row.back_share:>7.0%}{back:>18}",
             flush=True,
         )
 

@@ -14,9 +14,9 @@ from tests.benchmarks.large_testbed import write_catalog
 
 
 def main(catalog: str, tasks: str) -> None:
-    made = ReferenceCatalog.of()
-    write_catalog(Path(catalog), made.catalog().servers)
-    Path(tasks).write_text(tasks_text(made.tasks()), "utf-8")
+    reference = ReferenceCatalog.of()
+    write_catalog(Path(catalog), reference.catalog().servers)
+    Path(tasks).write_text(tasks_text(reference.tasks()), "utf-8")
 
 
 if __name__ == "__main__":

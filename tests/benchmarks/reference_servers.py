@@ -1,4 +1,4 @@
-"""Seven reference servers of npm and PyPI: installed, and behind one endpoint found in plain words, called, compared with a direct call."""
+"""Seven reference servers of npm and PyPI behind one endpoint: installed, searched for in plain words, called, compared with a direct call."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ CATALOG = "reference"
 
 @dataclass(frozen=True)
 class Case:
-    """What a person would say, and the tool and arguments that a model would then choose."""
+    """A person's request, and the tool and arguments that a model would choose."""
 
     words: str
     server: str
@@ -37,7 +37,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Compared:
-    """One case: the rank at which the search showed the tool (0: not among five), and what differs from the direct call."""
+    """One case: the tool's rank in the search (0: not among five), and the differences from the direct call."""
 
     case: Case
     rank: int
@@ -75,7 +75,7 @@ def configuration(folder: Path, installed: Path) -> dict[str, Any]:
         subprocess.run([*git, "add", "a.txt"], check=True)
         subprocess.run([*git, "commit", "-q", "-m", "the first commit"], check=True)
         (repository / "a.txt").write_text("b\n")
-    given = {
+    arguments = {
         "filesystem": [str(files)],
         "git": ["--repository", str(repository)],
         "fetch": ["--ignore-robots-txt", "--allow-private-ips"],
@@ -83,7 +83,7 @@ def configuration(folder: Path, installed: Path) -> dict[str, Any]:
     npm, pypi = installed / "node_modules/.bin", installed / "pypi/bin"
     programs = {name: npm / f"mcp-server-{name}" for name in NPM} | {name: pypi / f"mcp-server-{name}" for name in PYPI}
     servers: dict[str, Any] = {
-        name: {"command": str(program), "args": given.get(name, [])} for name, program in programs.items()
+        name: {"command": str(program), "args": arguments.get(name, [])} for name, program in programs.items()
     }
     servers["memory"]["env"] = {"MEMORY_FILE_PATH": str(folder / "memory.jsonl")}
     return {"mcpServers": servers}
@@ -122,59 +122,59 @@ def cases(folder: Path, page: str) -> list[Case]:
     ]  # fmt: skip
 
 
-async def compared(url: str, servers: dict[str, Any], wanted: list[Case]) -> list[Compared]:
+async def compared(url: str, servers: dict[str, Any], case_list: list[Case]) -> list[Compared]:
     """Every case: directly, by `execute_tool`, and by the mirror of its server. `url` is the endpoint's, without a query."""
-    given: list[Compared] = []
+    calls: list[Compared] = []
     with Path(os.devnull).open("w") as nowhere:
         for name, entry in servers.items():
-            own = StdioServerParameters(command=entry["command"], args=entry["args"], env=entry.get("env"))
+            parameters = StdioServerParameters(command=entry["command"], args=entry["args"], env=entry.get("env"))
             mirror = f"{url}?catalog={CATALOG}&mirror={name}"
             async with (
-                Client(stdio_client(own, errlog=nowhere)) as direct,
+                Client(stdio_client(parameters, errlog=nowhere)) as direct,
                 Client(f"{url}?catalog={CATALOG}") as wayfare,
                 Client(mirror) as mirrored,
             ):
-                given += [await _case(one, direct, wayfare, mirrored) for one in wanted if one.server == name]
-    return given
+                calls += [await _case(case, direct, wayfare, mirrored) for case in case_list if case.server == name]
+    return calls
 
 
 async def _case(case: Case, direct: Client, wayfare: Client, mirrored: Client) -> Compared:
     tool = f"{case.server}::{case.tool}"
-    found = await wayfare.call_tool("search_tools", {"task": case.words, "n": 5})
-    ids = [one["tool"] for one in (found.structured_content or {}).get("candidates", [])]
-    await direct.call_tool(case.tool, case.arguments)  # what writes, writes nothing new from here on
+    answer = await wayfare.call_tool("search_tools", {"task": case.words, "n": 5})
+    ids = [candidate["tool"] for candidate in (answer.structured_content or {}).get("candidates", [])]
+    await direct.call_tool(case.tool, case.arguments)  # from here on a tool that writes changes nothing
     plain = await direct.call_tool(case.tool, case.arguments)
     through = await wayfare.call_tool("execute_tool", {"tool": tool, "arguments": case.arguments})
-    same = await mirrored.call_tool(case.tool, case.arguments)
+    by_mirror = await mirrored.call_tool(case.tool, case.arguments)
     rank = ids.index(tool) + 1 if tool in ids else 0
-    return Compared(case, rank, _executed(plain, through), _differences(plain, same))
+    return Compared(case, rank, _executed(plain, through), _differences(plain, by_mirror))
 
 
 def _executed(plain: mcp_types.CallToolResult, through: mcp_types.CallToolResult) -> str:
-    """What `execute_tool` changed: its content is the tool's, `result` in its structured part is the tool's."""
+    """The changes by `execute_tool`. Its content and the `result` in its structured part should be the tool's."""
     document = through.structured_content or {}
     if plain.is_error or through.is_error:
         words = "".join(block.text for block in plain.content if isinstance(block, mcp_types.TextContent))
-        told = plain.is_error and through.is_error and words.strip() in document.get("why", "")
-        return "" if told else f"error {plain.is_error} became {through.is_error}: {json.dumps(document)[:200]}"
+        same_error = plain.is_error and through.is_error and words.strip() in document.get("why", "")
+        return "" if same_error else f"error {plain.is_error} became {through.is_error}: {json.dumps(document)[:200]}"
     changed = [] if _blocks(plain) == _blocks(through) else ["content"]
     if plain.structured_content is not None and document.get("result") != plain.structured_content:
         changed.append("structured result")
     return ", ".join(changed)
 
 
-def _differences(plain: mcp_types.CallToolResult, same: mcp_types.CallToolResult) -> str:
+def _differences(plain: mcp_types.CallToolResult, mirrored: mcp_types.CallToolResult) -> str:
     pairs = {
-        "is_error": (plain.is_error, same.is_error),
-        "content": (_blocks(plain), _blocks(same)),
-        "structured content": (plain.structured_content, same.structured_content),
-        "_meta": (_own(plain.meta), _own(same.meta)),
+        "is_error": (plain.is_error, mirrored.is_error),
+        "content": (_blocks(plain), _blocks(mirrored)),
+        "structured content": (plain.structured_content, mirrored.structured_content),
+        "_meta": (_own(plain.meta), _own(mirrored.meta)),
     }
-    return ", ".join(name for name, (one, other) in pairs.items() if one != other)
+    return ", ".join(name for name, (expected, actual) in pairs.items() if expected != actual)
 
 
 def _own(meta: dict[str, Any] | None) -> dict[str, Any]:
-    """Metadata of the tool, without those of the protocol, which differ by session."""
+    """Metadata of the tool, without the protocol's metadata, which differ by session."""
     return {name: value for name, value in (meta or {}).items() if not name.startswith("io.modelcontextprotocol/")}
 
 

@@ -1,6 +1,6 @@
-"""The laws of size: a catalog stored, opened and decided over, at five sizes; beside it, in turn on blocks of the same questions, every tool scored exactly.
+"""Scaling by size: a catalog stored, opened and decided over, at five sizes; in turn, on blocks of the same questions, every tool is scored exactly.
 
-Catalog and questions are those of `large_testbed.py`, vectors those of the words of a text. They are given: embedding is not timed.
+Catalog and questions are from `large_testbed.py`, vectors are from the words of a text. Embedding is not timed.
 `python -m tests.benchmarks.sizes 3000` measures one size in a few seconds.
 """
 
@@ -36,7 +36,7 @@ from tests.relevance.toy_encoders import WordVectors
 
 SIZES = (1_000, 3_000, 10_000, 30_000, 100_000)
 QUESTIONS = 1000
-BLOCK = 20  # questions: all tools one by one in turn with the first ones would empty the cache of the processor before each of them
+BLOCK = 20  # questions: scoring all tools in turn with single decisions would empty the processor's cache before each decision
 NAME = "many"
 Figures = Mapping[str, float]
 
@@ -56,14 +56,14 @@ def sizes() -> None:
 
 
 def _row(size: int) -> Figures:
-    """One size: stored by one process, opened by another one."""
+    """One size: stored by one process, opened by another process."""
     with TemporaryDirectory() as folder:
-        found: dict[str, float] = {}
+        figures: dict[str, float] = {}
         for step in ("made", "opened"):
             words = [sys.executable, "-m", "tests.benchmarks.sizes", str(size), step, folder]
             done = subprocess.run(words, cwd=ROOT, check=True, capture_output=True, text=True)
-            found |= json.loads(done.stdout.splitlines()[-1])
-    return found
+            figures |= json.loads(done.stdout.splitlines()[-1])
+    return figures
 
 
 def made(size: int, folder: Path) -> Figures:
@@ -96,37 +96,37 @@ def opened(size: int, folder: Path) -> Figures:
         for question in questions:  # their vectors are computed once
             router.route(question, context)
         after_gb, scored = resident_gb(), router.route(questions[0], context).scored
-        every = context if scored is None else _scoring_all(context)
+        full_context = context if scored is None else _scoring_all(context)
         times: dict[bool, list[float]] = {True: [], False: []}
 
         def timed(question: str, *, whole: bool) -> Decision:
             started = time.perf_counter()
-            decision = router.route(question, every if whole else context)
+            decision = router.route(question, full_context if whole else context)
             times[whole].append(1e3 * (time.perf_counter() - started))
             return decision
 
-        same_winner, same, apart = 0, 0, 0.0
+        same_winner, same_candidates, largest_gap = 0, 0, 0.0
         for start in range(0, len(questions), BLOCK):
             block = questions[start : start + BLOCK]
             firsts = [timed(question, whole=False) for question in block]
             for question, of_first in zip(block, firsts, strict=True):
                 of_all = timed(question, whole=True)
                 same_winner += of_all.candidates[:1] == of_first.candidates[:1]
-                same += chosen(of_all) == chosen(of_first)
-                apart = max(apart, difference(of_all, of_first))
+                same_candidates += chosen(of_all) == chosen(of_first)
+                largest_gap = max(largest_gap, difference(of_all, of_first))
     return {
         "catalog opened, s": catalog_s, "ready, s": ready_s,
         **{
             f"{'all tools' if whole else 'decision'}, p{share:.0%}, ms".replace("%", ""): percentile(sorted(times[whole]), share)
             for whole in (True, False) for share in (0.5, 0.9)
         },
-        "questions": len(questions), "same winner": same_winner, "same short-list and candidates": same, "p_fit apart": apart,
+        "questions": len(questions), "same winner": same_winner, "same short-list and candidates": same_candidates, "p_fit apart": largest_gap,
         "resident, GB": after_gb, "of it before, GB": before_gb,
     }  # fmt: skip
 
 
 def _scoring_all(context: RoutingContext) -> RoutingContext:
-    """The same over an index that scores every tool, with vectors in single precision."""
+    """The context with an index that scores every tool, with vectors in single precision."""
     matcher = context.matcher
     assert isinstance(matcher, IndexMatcher)
     assert isinstance(matcher.fitting, FitMatcher)
@@ -140,12 +140,12 @@ def chosen(decision: Decision) -> list[list[str]]:
     return [tools, [decision.servers.names[row] for row in decision.shortlist()]]
 
 
-def difference(whole: Decision, first: Decision) -> float:
+def difference(full: Decision, decision: Decision) -> float:
     """How far the probabilities of fit of the candidates are apart at most."""
-    if whole.fit is None or first.fit is None:
+    if full.fit is None or decision.fit is None:
         return 0.0
-    rows = list(first.candidates)
-    return float(np.abs(whole.fit.tools[rows] - first.fit.tools[rows]).max(initial=0.0))
+    rows = list(decision.candidates)
+    return float(np.abs(full.fit.tools[rows] - decision.fit.tools[rows]).max(initial=0.0))
 
 
 def resident_gb() -> float:

@@ -69,7 +69,7 @@ MOST_S = 60.0
 
 
 class Team(Month):
-    """The month of a team: `wayfare up --sign-in` on one port, tokens of people and agents, and what each agent got."""
+    """The month of a team: `wayfare up --sign-in` on one port, tokens of people and agents, and each agent's calls."""
 
     def __init__(self, folder: Path, day_s: float, issuer: str) -> None:
         super().__init__(folder, Cast({}, (*sample().asked[:2], READS), "csv-tables"), day_s)
@@ -135,21 +135,21 @@ async def heard(*_: object) -> None:
     """Progress of a call."""
 
 
-async def work(team: Team, name: str, asked: Asked) -> None:
+async def work(team: Team, name: str, request: Asked) -> None:
     """An agent searches and calls the right tool. The answer or the reason of the refusal is counted."""
-    question, tool, arguments = asked
+    question, tool, arguments = request
     async with team.agent(name) as client:
-        found = (await client.call_tool("search_tools", {"task": question})).structured_content or {}
-        if tool not in [one["tool"] for one in found["candidates"]]:
+        answer = (await client.call_tool("search_tools", {"task": question})).structured_content or {}
+        if tool not in [candidate["tool"] for candidate in answer["candidates"]]:
             team.refused[name, "not offered"] += 1
             return
-        made = await client.call_tool(
+        result = await client.call_tool(
             "execute_tool",
-            {"tool": tool, "arguments": arguments, "route_id": found["route_id"]},
+            {"tool": tool, "arguments": arguments, "route_id": answer["route_id"]},
             progress_callback=heard,  # a client that hears of progress waits for the decision of a person
         )
-    if made.is_error:
-        team.refused[name, str((made.structured_content or {}).get("error"))] += 1
+    if result.is_error:
+        team.refused[name, str((result.structured_content or {}).get("error"))] += 1
     else:
         team.used[name, tool] += 1
 
@@ -176,10 +176,10 @@ class People:
                 await page.get_by_role("button", name="Sign in", exact=True).click()
             await expect(page.get_by_role("link", name="Decision")).to_be_visible(timeout=MOST_S * 1000)
 
-    async def label(self, asked: Asked) -> None:
+    async def label(self, request: Asked) -> None:
         """Ann says that the tool was right for the question."""
         page = self.pages["ann"]
-        await page.goto(f"{self.team.url}/?catalog=mine&q={quote(asked[0])}")
+        await page.goto(f"{self.team.url}/?catalog=mine&q={quote(request[0])}")
         await page.get_by_role("button", name="right").first.click()
         await expect(page.get_by_text("Stored:")).to_be_visible(timeout=MOST_S * 1000)
         self.team.say("Ann labelled a tool")
@@ -197,14 +197,14 @@ class People:
 
 async def writes(team: Team, people: People, *, approve: bool) -> None:
     """Wren's call waits until Bea decides. If it waited longer than the request of an agent stays open, Wren calls again."""
-    asked = (*WRITES[:2], {"to": f"Lisbon, day {team.day}"})
-    before = team.used["wren", asked[1]]
+    request = (*WRITES[:2], {"to": f"Lisbon, day {team.day}"})
+    used_before = team.used["wren", request[1]]
     async with anyio.create_task_group() as group:
-        group.start_soon(work, team, "wren", asked)
+        group.start_soon(work, team, "wren", request)
         await people.decide(approve=approve)
-    if approve and team.used["wren", asked[1]] == before:
-        await work(team, "wren", asked)
-    assert team.used["wren", asked[1]] == before + approve
+    if approve and team.used["wren", request[1]] == used_before:
+        await work(team, "wren", request)
+    assert team.used["wren", request[1]] == used_before + approve
 
 
 async def killed(team: Team, _: People) -> None:
@@ -214,7 +214,7 @@ async def killed(team: Team, _: People) -> None:
 
 
 async def restored(team: Team, _: People) -> None:
-    """A backup, a deleted store, and the store from the backup. Nothing of it is lost."""
+    """A backup, a deleted store, and the store from the backup. Nothing is lost."""
     backup = team.folder / "wayfare.backup"
     await anyio.to_thread.run_sync(team.run, "backup", str(backup), "--force")
     team.end(kill=False)
@@ -267,8 +267,8 @@ async def live(team: Team, days: int) -> None:
             began = time.monotonic()
             async with anyio.create_task_group() as group:
                 for name in ("crab", "heron", "mole"):
-                    for asked in team.cast.asked:
-                        group.start_soon(work, team, name, asked)
+                    for request in team.cast.asked:
+                        group.start_soon(work, team, name, request)
                 group.start_soon(work, team, "heron", WRITES)
             if event := EVENTS.get(team.day):
                 await event(team, people)
@@ -280,27 +280,27 @@ def main() -> None:
     words = argparse.ArgumentParser(description=__doc__)
     words.add_argument("--days", type=int, default=30)
     words.add_argument("--day-s", type=float, default=8.0)
-    given = words.parse_args()
+    arguments = words.parse_args()
     cat = User(sub="cat", claims={"email": "cat", "groups": ["wayfare-admins"]})
     with tempfile.TemporaryDirectory() as name, run_server_in_thread(user_claims=[cat]) as provider:
-        team = Team(Path(name), given.day_s, f"http://localhost:{provider.server_port}")
+        team = Team(Path(name), arguments.day_s, f"http://localhost:{provider.server_port}")
         team.prepare()
         team.start()
         try:
-            anyio.run(live, team, given.days)
+            anyio.run(live, team, arguments.days)
         finally:
             print(f"calls {dict(team.used)}, refused {dict(team.refused)}; slowest command {team.slowest_s:.1f} s")
             team.end(kill=False)
         team.run("audit", "--export", str(team.folder / "log.jsonl"))
         records = [json.loads(line) for line in (team.folder / "log.jsonl").read_text().splitlines()]
-        made = Counter(
-            (one["client"], f"{one['server']}::{one['tool']}")
-            for kind, _, one in records
-            if kind == "OutcomeEvent" and one["kind"] == "ok"
+        calls = Counter(
+            (record["client"], f"{record['server']}::{record['tool']}")
+            for kind, _, record in records
+            if kind == "OutcomeEvent" and record["kind"] == "ok"
         )
-        people = Counter((one["person"], one["action"]) for kind, _, one in records if kind == "PersonAction")
-        print(f"people {dict(people)}; the log has the same calls: {made == team.used}")
-        assert made == team.used, made - team.used
+        people = Counter((record["person"], record["action"]) for kind, _, record in records if kind == "PersonAction")
+        print(f"people {dict(people)}; the log has the same calls: {calls == team.used}")
+        assert calls == team.used, calls - team.used
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""A tour of the five papers: the Papers page, each experiment that it leads to, and the views that docs/papers.md names. One that shows an
+"""A tour of the five papers: the Papers page, its linked experiments, and the views that docs/papers.md names. A page that shows an
 error is named, and ends `make bench` with a failure."""
 
 from __future__ import annotations
@@ -40,11 +40,13 @@ def _stops(app: App) -> Iterator[tuple[str, str]]:
     """Yields each address with the name of an experiment."""
     for paper in PAPERS:
         yield from ((f"/papers?paper={paper}&view={view}", paper) for view in VIEWS)
-        found = app.papers.report(paper)
-        if found is None:
+        report = app.papers.report(paper)
+        if report is None:
             sys.exit(f"{paper}: there is no report; run make papers.")
-        for one in (*found.tables, *found.charts):
-            links = {one.title: one.link} | {f"{one.title}, {row.name}": row.link for row in getattr(one, "rows", ())}
+        for exhibit in (*report.tables, *report.charts):
+            links = {exhibit.title: exhibit.link} | {
+                f"{exhibit.title}, {row.name}": row.link for row in getattr(exhibit, "rows", ())
+            }
             for name, link in links.items():
                 if link is not None:
                     yield address(app, link), f"{paper}: {name}"
@@ -60,4 +62,4 @@ def fault(place: str) -> str:
         page = open_page(target.path.strip("./") or FIRST, **dict(parse_qsl(target.query)))
     except (AssertionError, RuntimeError) as error:  # an exception on the page, or none in time
         return f"it ends with an exception, see above ({type(error).__name__})"
-    return " ".join(shown.value for shown in page.error)
+    return " ".join(message.value for message in page.error)

@@ -1,6 +1,6 @@
-"""A knob in the hand, beside the floor: how soon a chart changes, how often while dragging, and what is left after letting go.
+"""A knob's response, beside the floor: the delay of a chart, the rate while dragging, and the rest after the release.
 
-The floor is a page of the page host's own slider with one plain chart, and one with six; all are measured in turn, in one run.
+The floor is a page with the page host's own slider and one plain chart, and a page with six; all are measured in turn, in one run.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ TIMED = """() => {
     requestAnimationFrame(look);
   });
 }"""
-# from now on: ms until the score over labelled tasks is drawn anew
+# from now on: ms until the score over labelled tasks is redrawn
 SCORED = """() => {
   const began = performance.now();
   window.scored = new Promise(resolve => {
@@ -62,7 +62,7 @@ COUNTED = """() => {
 
 
 def turning() -> None:
-    """Key presses on three pages in turn, then a drag; the load of the machine says how much they are worth."""
+    """Key presses on three pages in turn, then a drag. A loaded machine distorts the figures."""
     folder = Path(tempfile.mkdtemp())
     try:
         with _pages(folder) as pages:
@@ -70,17 +70,19 @@ def turning() -> None:
             for number in range(PRESSES):
                 for name, page in pages.items():
                     times[name].append(_press(page, number))
-            changed = {name: sorted(one for one, _ in found) for name, found in times.items()}
-            drawn = {name: sorted(two for _, two in found) for name, found in times.items()}
+            changes = {name: sorted(changed_ms for changed_ms, _ in pairs) for name, pairs in times.items()}
+            drawn_times = {name: sorted(drawn_ms for _, drawn_ms in pairs) for name, pairs in times.items()}
             print(f"load {os.getloadavg()[0]:.1f}")
             for name in pages:
-                report(f"key press to changed chart, {name}", _both(changed[name]), "ms")
-            ratios = [percentile(changed["ours"], at) / percentile(changed["floor of one"], at) for at in (0.5, 0.9)]
+                report(f"key press to changed chart, {name}", _both(changes[name]), "ms")
+            ratios = [
+                percentile(changes["ours"], share) / percentile(changes["floor of one"], share) for share in (0.5, 0.9)
+            ]
             report("of the floor with one chart", dict(zip(("p50", "p90"), ratios, strict=True)), "", "0.6, 0.8")
-            rest = sorted(one - QUIET_MS for one in drawn["ours"])
-            report("all drawn after letting go", _both(rest), "ms")
-            report("all drawn, floor of six", _both(drawn["floor of six"]), "ms")
-            ratio = percentile(rest, 0.5) / percentile(drawn["floor of six"], 0.5)
+            after_release = sorted(shown_ms - QUIET_MS for shown_ms in drawn_times["ours"])
+            report("all drawn after letting go", _both(after_release), "ms")
+            report("all drawn, floor of six", _both(drawn_times["floor of six"]), "ms")
+            ratio = percentile(after_release, 0.5) / percentile(drawn_times["floor of six"], 0.5)
             report("of the floor with six charts", {"p50": ratio}, "", "1.3")
             scored = sorted(_scored(pages["ours"], number) for number in range(PRESSES))
             report("key press to changed score", _both(scored), "ms", "150 ms, complete in 1 s")
@@ -95,15 +97,15 @@ def _both(times: list[float]) -> Mapping[str, float]:
 
 @contextmanager
 def _pages(folder: Path) -> Iterator[dict[str, Page]]:
-    """The floor with one chart and with six, and our page, drawn and at rest."""
+    """The floor with one chart and with six charts, and our page, drawn and at rest."""
     ports = [free_port() for _ in range(3)]
     with ExitStack() as stack:
         for port, charts in zip(ports[:2], (1, 6), strict=True):
             floor = ["-m", "streamlit", "run", str(FLOOR), "--server.port", str(port), "--server.headless", "true"]
             stack.enter_context(running(floor, f"http://127.0.0.1:{port}/_stcore/health", {"CHARTS": str(charts)}))
-        ours = ["-m", "core.cli", "up", "--port", str(ports[2])]
+        console = ["-m", "core.cli", "up", "--port", str(ports[2])]
         environment = {"WAYFARE_DB": str(folder / "bench.duckdb")}
-        stack.enter_context(running(ours, f"http://127.0.0.1:{ports[2]}/healthz", environment))
+        stack.enter_context(running(console, f"http://127.0.0.1:{ports[2]}/healthz", environment))
         browser = stack.enter_context(sync_playwright()).chromium.launch(
             executable_path=os.environ.get("CHROMIUM") or shutil.which("chromium"), args=FLAGS
         )
@@ -127,9 +129,9 @@ def _press(page: Page, number: int) -> tuple[float, float]:
     page.get_by_role("slider", name="αt").focus()
     page.evaluate(TIMED)
     page.keyboard.press("ArrowRight" if number % 40 < 20 else "ArrowLeft")
-    changed, drawn = page.evaluate("timed")
+    changed_ms, drawn_ms = page.evaluate("timed")
     page.wait_for_timeout(200)
-    return float(changed), float(drawn)
+    return float(changed_ms), float(drawn_ms)
 
 
 def _scored(page: Page, number: int) -> float:
@@ -142,7 +144,7 @@ def _scored(page: Page, number: int) -> float:
 
 
 def _dragged(page: Page) -> float:
-    """Answers drawn a second while the hand goes to and fro."""
+    """Answers drawn a second while the mouse moves to and fro."""
     page.bring_to_front()
     box = page.get_by_role("slider", name="αt").bounding_box()
     assert box is not None

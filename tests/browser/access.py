@@ -1,4 +1,4 @@
-"""What every page has to keep: WCAG 2.2 AA as far as axe can tell, and a reason beside whatever cannot be pressed."""
+"""What every page has to keep: WCAG 2.2 AA as far as axe can tell, and a reason beside every disabled control."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ INACTIVE = "[disabled], [aria-disabled=true], [data-disabled]"  # exempt (1.4.3)
 HAS_INACTIVE = f"([...target]) => !!document.querySelector(target.join(' '))?.closest('[data-testid=stElementContainer]')?.querySelector('{INACTIVE}')"
 AT_REST = "document.getAnimations().every(one => one.playState !== 'running' || one.effect.getComputedTiming().endTime === Infinity)"
 
-# What can be pressed, each with what it is, what it is called, and the how manyth of that name. Charts have tests of their own.
+# The controls that can be pressed: role, name, and number among controls of that name. Other tests cover charts.
 OFFERED = """() => {
   const HELP = '[data-testid=stTooltipHoverTarget], [data-testid=stTooltipIcon]';
   const seen = {};
@@ -44,7 +44,7 @@ OFFERED = """() => {
 
 
 class Offer(NamedTuple):
-    """What can be pressed: its role, its name, the how manyth of these it is; `why` it cannot be, "-" if that is not said."""
+    """A control: role, name, number among equals; `why` it cannot be pressed, "-" if the page gives no reason."""
 
     kind: str
     text: str
@@ -57,42 +57,42 @@ class Offer(NamedTuple):
 
     @property
     def place(self) -> str:
-        """How it is found on the page."""
+        """Its place on the page."""
         return f"{self.kind}|{self.text}|{self.number}"
 
     @property
     def mute(self) -> bool:
-        """Whether it cannot be pressed and does not say why; a number at its bound speaks for itself."""
+        """Whether it is disabled without a reason; a number at its bound needs none."""
         return self.why == "-" and self.text not in {"Increment", "Decrement"}
 
 
 def offered(visit: Visit) -> list[Offer]:
-    """Returns what can be pressed now."""
-    return [Offer(**one) for one in visit.page.evaluate(OFFERED)]
+    """Returns the page's controls."""
+    return [Offer(**fields) for fields in visit.page.evaluate(OFFERED)]
 
 
 def mute(offers: list[Offer]) -> list[str]:
-    """Returns a fault for each offer that cannot be pressed and does not say why."""
-    return [f"{one.place} does not say why it cannot be pressed" for one in offers if one.mute]
+    """Returns a fault for each control that is disabled without a reason."""
+    return [f"{offer.place} does not say why it cannot be pressed" for offer in offers if offer.mute]
 
 
 def faults(visit: Visit, options: dict[str, Any], without: str = ".none") -> list[str]:
-    """Returns what axe finds on the page at rest, except in elements with this selector."""
+    """Returns axe's findings on the page at rest, except in elements with this selector."""
     for json in visit.main.get_by_test_id("stJson").all():
         expect(json.locator(".string-value").first).to_be_attached()  # its library comes late
     visit.page.wait_for_function(AT_REST)
-    found: list[str] = []
+    problems: list[str] = []
     for fault in Axe().run(visit.page, {"exclude": [[without]]}, options).response["violations"]:
         nodes = [node for node in fault["nodes"] if not visit.page.evaluate(HAS_INACTIVE, node["target"])]
-        found += [f"{fault['id']}: {node['html'][:160]}" for node in nodes]
-    return found
+        problems += [f"{fault['id']}: {node['html'][:160]}" for node in nodes]
+    return problems
 
 
 def in_the_dark(visit: Visit) -> list[str]:
-    """Returns the faults of the dark theme: a theme is colours alone."""
+    """Returns the faults of the dark theme's colours."""
     visit.page.emulate_media(color_scheme="dark")
     visit.page.wait_for_function("getComputedStyle(document.querySelector('.stApp')).colorScheme === 'dark'")
-    visit.settled()  # the page host may run the page again for another theme, and fades what it draws anew
-    found = faults(visit, CONTRAST)
+    visit.settled()  # the page host may run the page again for another theme, and fades redrawn elements
+    problems = faults(visit, CONTRAST)
     visit.page.emulate_media(color_scheme="light")
-    return found
+    return problems

@@ -1,4 +1,4 @@
-"""Which Chromium the tests drive."""
+"""Chooses the tests' Chromium."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ class NoBrowser(Exception):
 def executable(
     environment: Mapping[str, str], bundled: Path, which: Callable[[str], str | None] = shutil.which
 ) -> str | None:
-    """$CHROMIUM, else the system's, else None for Playwright's own. Raises NoBrowser where there is none of them."""
-    chosen = environment.get("CHROMIUM") or next((found for name in NAMES if (found := which(name))), None)
-    if chosen is not None or bundled.is_file():
-        return chosen
+    """$CHROMIUM, else the system's, else None for Playwright's own. Raises NoBrowser if there is none."""
+    program = environment.get("CHROMIUM") or next((path for name in NAMES if (path := which(name))), None)
+    if program is not None or bundled.is_file():
+        return program
     raise NoBrowser(
         "The browser tests need a Chromium and found none: install chromium with the system's package manager, "
         "name one in CHROMIUM, or run `python -m playwright install chromium`."

@@ -1,4 +1,4 @@
-"""A Chromium and a console a worker, and a visitor a test whose every request and error is watched."""
+"""A Chromium and a console a worker, and a visitor a test; every request and error is watched."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FAILED = pytest.StashKey[bool]()
 
 @pytest.fixture(scope="package")
 def playwright() -> Iterator[Playwright]:
-    """Playwright itself: one in a process at a time. What is expected is waited for as long as what is pressed."""
+    """Playwright, once a process. Expectations and presses have the same time limit."""
     expect.set_options(timeout=LIMIT_MS)
     with sync_playwright() as playwright:
         yield playwright
@@ -30,7 +30,7 @@ def playwright() -> Iterator[Playwright]:
 
 @pytest.fixture(scope="package")
 def launch(playwright: Playwright) -> Callable[..., Browser]:
-    """Starts a headless Chromium with these flags. Without a Chromium the test is skipped, or fails where CI is set."""
+    """Starts a headless Chromium with these flags. Without a Chromium the test is skipped, or fails if CI is set."""
     try:
         path = executable(os.environ, Path(playwright.chromium.executable_path))
     except NoBrowser as missing:
@@ -49,7 +49,7 @@ def browser(launch: Callable[..., Browser]) -> Iterator[Browser]:
 
 @pytest.fixture(scope="package")
 def windows(browser: Browser) -> list[Page]:
-    """Windows that visitors have left. A page opens three times as fast where it was open before, because its scripts are compiled."""
+    """Windows that visitors have left. A page reopens three times as fast in its old window, as its scripts are compiled."""
     return []
 
 
@@ -78,14 +78,14 @@ def started(encoder_cache: Path, warm_store: Path, tmp_path_factory: pytest.Temp
 
 @pytest.fixture(scope="package")
 def console(browser: Browser, started: Started) -> Iterator[ConsoleProgram]:
-    """The console that tests share. A test leaves nothing behind in it that another test reads."""
+    """The console that tests share. Tests leave nothing in it that others read."""
     with started() as console:
         yield console
 
 
 @pytest.fixture(scope="module")
 def own_console(browser: Browser, started: Started) -> Iterator[ConsoleProgram]:
-    """A console of the module on a store of its own, for tests that count what is stored, or stop the console.
+    """A module's console on a separate store, for tests that count stored rows or stop the console.
 
     It asks for the browser first: without one nothing is started."""
     with started() as console:
@@ -94,7 +94,7 @@ def own_console(browser: Browser, started: Started) -> Iterator[ConsoleProgram]:
 
 @pytest.fixture
 def visitor(browser: Browser, windows: list[Page], request: pytest.FixtureRequest) -> Iterator[Visitor]:
-    """Opens a browser window of its own on a console. At the end: nothing left this machine, no script failed.
+    """Opens a browser window on a console. Checks at the end that no request left this machine and no script failed.
 
     The window is one that another visitor has left, unless it has to be `fresh`. After a failure it is closed.
     """
@@ -107,14 +107,14 @@ def visitor(browser: Browser, windows: list[Page], request: pytest.FixtureReques
         return visits[-1]
 
     yield open_window
-    done = False
+    passed = False
     try:
         for visit in visits:
             visit.check()
-        done = not request.node.stash.get(FAILED, False)
+        passed = not request.node.stash.get(FAILED, False)
     finally:
         for visit in reversed(visits):  # the next test begins with the window that has been used longest
-            if done:
+            if passed:
                 visit.leave()
                 windows.append(visit.page)
             else:
@@ -123,18 +123,18 @@ def visitor(browser: Browser, windows: list[Page], request: pytest.FixtureReques
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
-    """Of a test that failed: a picture of every open window, where it is, and what the console said last."""
+    """Reports of a failed test: each open window's picture and address, and the end of the console's log."""
     report = yield
     if report.when == "call" and report.failed:
         item.stash[FAILED] = True
-        given: dict[str, object] = getattr(item, "funcargs", {})
-        folder, console = given.get("tmp_path"), given.get("own_console", given.get("console"))
+        fixtures: dict[str, object] = getattr(item, "funcargs", {})
+        folder, console = fixtures.get("tmp_path"), fixtures.get("own_console", fixtures.get("console"))
         if isinstance(folder, Path):
             for number, visit in enumerate(item.stash.get(VISITS, []), start=1):
                 report.sections.append((f"window {number}", visit.picture(folder / f"window-{number}.png")))
         if isinstance(console, ConsoleProgram):
-            said = console.log.read_text(encoding="utf-8", errors="replace")
-            report.sections.append(("the console's log", said[-4000:]))
+            log = console.log.read_text(encoding="utf-8", errors="replace")
+            report.sections.append(("the console's log", log[-4000:]))
     return report
 
 

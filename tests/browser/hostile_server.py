@@ -10,7 +10,7 @@ PAYLOADS = json.loads(Path(__file__).with_name("hostile_texts.json").read_text(e
 
 
 def result(method: str) -> dict[str, object] | None:
-    """What a request is answered with."""
+    """The answer to a request."""
     everything = " ".join(PAYLOADS)
     if method == "initialize":
         info = {"name": everything, "version": "<b>1</b>", "title": everything}
@@ -36,10 +36,10 @@ def serve() -> None:
     for line in sys.stdin:
         request = json.loads(line)
         if "id" in request:
-            given = result(request["method"])
+            answer = result(request["method"])
             unknown = {"error": {"code": -32601, "message": "Method not found"}}
-            said = unknown if given is None else {"result": given}
-            print(json.dumps({"jsonrpc": "2.0", "id": request["id"], **said}), flush=True)
+            reply = unknown if answer is None else {"result": answer}
+            print(json.dumps({"jsonrpc": "2.0", "id": request["id"], **reply}), flush=True)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The Route and Call pages as a visitor sees and handles them: by what is read there, and nothing of their code."""
+"""The Route and Call pages as a visitor sees and handles them: by their visible texts alone."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ class Route:
         self.visit.settled()
 
     def headline(self) -> tuple[str, str]:
-        """The winner and its utility, as the sentence on top says them."""
-        found = self.SENTENCE.match(self.visit.see(self.SENTENCE).inner_text())
-        assert found is not None
-        return found[1], found[2]
+        """The winner and its utility, from the sentence on top."""
+        match = self.SENTENCE.match(self.visit.see(self.SENTENCE).inner_text())
+        assert match is not None
+        return match[1], match[2]
 
     def until_winner(self, tool: str) -> None:
         """Wait until the sentence on top names this tool."""
@@ -55,7 +55,7 @@ class Route:
         self.visit.settled()
 
     def figures(self) -> dict[str, str]:
-        """The figures of the winner, without how long it took to decide."""
+        """The figures of the winner, without the decision's time."""
         return {
             name: self.metric(name)
             for name in ("Price a call", "Expected time", "One attempt succeeds", "Tokens exposed")
@@ -86,7 +86,7 @@ class Route:
         return self.page.locator(".wayfare-knob").filter(has=self.page.locator("label").filter(has_text=label))
 
     def default(self, symbol: str) -> float:
-        """What one of EHRR's sliders begins with."""
+        """The default of an EHRR slider."""
         (info,) = [info for info in EhrrParameters.knobs() if info.symbol == symbol]
         return float(info.default or 0)
 
@@ -107,7 +107,7 @@ class Route:
         return self.visit.main.locator(".js-plotly-plot").filter(has_text=title)
 
     def names(self, title: str) -> list[str]:
-        """What the points of a chart stand for, from the first on: bars are drawn from below, so the best is the last."""
+        """The names of a chart's points. Bars are drawn from below, so the best is last."""
         return self.chart(title).evaluate(
             "chart => [...chart.data.find(trace => trace.customdata).customdata].map(String)"
         )
@@ -135,11 +135,11 @@ class Route:
     # Why
 
     def sentence(self) -> Locator:
-        """Why it ended where it did."""
+        """The explanation of the result."""
         return self.visit.main.get_by_test_id("stAlertContainer").first
 
     def until_why(self, name: str, sentence: str) -> None:
-        """Wait until the panel is about this server or tool, and says this (a regular expression)."""
+        """Wait until the panel is about this server or tool, and matches a regular expression."""
         expect(self.visit.select("Why this server or tool?")).to_have_value(name, timeout=LIMIT_MS)
         expect(self.sentence()).to_contain_text(re.compile(sentence), timeout=LIMIT_MS)
         self.visit.settled()
@@ -153,7 +153,7 @@ class Call:
         self.page = visit.page
 
     def run(self, outcome: str, **arguments: str) -> None:
-        """Fill the form, press Call and wait until it has ended this way (a regular expression)."""
+        """Fill the form, press Call and wait for this end (a regular expression)."""
         for name, text in arguments.items():
             self.visit.fill(name, text)
         self.visit.settled()
@@ -194,11 +194,11 @@ class Map:
         self.visit.settled()
 
     def tools(self) -> list[str]:
-        """What the points stand for."""
+        """The names of the points."""
         return self.chart.evaluate("chart => [...chart.data.find(trace => trace.customdata).customdata]")
 
     def point_at(self, tool: str) -> None:
-        """Move the mouse to a tool, and read there that it is the one."""
+        """Move the mouse to a tool, and check its label."""
         x, y = self.page.evaluate(PLACE, [self.chart.element_handle(), tool])
         self.page.mouse.move(x - 2, y)
         self.page.mouse.move(x, y)
@@ -206,7 +206,7 @@ class Map:
         expect(self.chart.locator(".hoverlayer .hovertext")).to_contain_text(name, timeout=LIMIT_MS)
 
     def click(self, tool: str) -> None:
-        """Choose a tool, again where the map was drawn anew during the click."""
+        """Choose a tool, again if the map was redrawn during the click."""
         for _ in range(3):
             self.point_at(tool)
             self.page.mouse.down()
@@ -218,7 +218,7 @@ class Map:
                 return
 
     def topmost(self) -> str:
-        """A tool with room around it: nothing else is hit there."""
+        """A tool with room around it, so that a click hits nothing else."""
         return self.chart.evaluate(
             """chart => {
               const {x, y, customdata} = chart.data.find(trace => trace.customdata);

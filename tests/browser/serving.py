@@ -19,14 +19,14 @@ STARTS_S, ENDS_S = 90.0, 15.0
 
 
 def free_port() -> int:
-    """A port nobody listens on."""
+    """A free port."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
 
 
 class Program:
-    """A Python module running as a process of its own; what it says is kept in a file."""
+    """A Python module in a separate process; a file keeps its output."""
 
     def __init__(
         self,
@@ -39,13 +39,13 @@ class Program:
         cwd: Path = ROOT,
     ) -> None:
         self.log = log
-        with log.open("ab") as said:
+        with log.open("ab") as output:
             self._process = subprocess.Popen(
                 [python or FORKS.python, *arguments],
                 cwd=cwd,
                 env={**os.environ, **environment},
                 stdin=subprocess.DEVNULL,
-                stdout=said,
+                stdout=output,
                 stderr=subprocess.STDOUT,
             )
         try:
@@ -56,7 +56,7 @@ class Program:
 
     @property
     def pid(self) -> int:
-        """Of the process that was started."""
+        """The process id."""
         return self._process.pid
 
     def stop(self) -> int:
@@ -76,7 +76,7 @@ class Program:
         deadline = time.monotonic() + STARTS_S
         while not _answers(url):
             with suppress(subprocess.TimeoutExpired):
-                self._process.wait(0.1)  # returns at once where it ended
+                self._process.wait(0.1)  # returns at once if it ended
             if self._process.poll() is not None or time.monotonic() > deadline:
                 raise RuntimeError(f"{self._process.args} did not come up:\n{self.log.read_text(errors='replace')}")
 
@@ -93,16 +93,16 @@ class ConsoleProgram:
 
     @property
     def url(self) -> str:
-        """Where it listens."""
+        """Its address."""
         return f"http://127.0.0.1:{self.port}"
 
     @property
     def log(self) -> Path:
-        """What it wrote to its terminal, over all its starts."""
+        """Its terminal output over all starts."""
         return self.db.with_suffix(".log")
 
     def start(self) -> None:
-        """Start it, and return when it answers."""
+        """Start, and return at the first answer."""
         self._program = Program(
             ["-m", "core.cli", "up", "--port", str(self.port), "--db", str(self.db), *self._options],
             f"{self.url}/healthz",
@@ -111,12 +111,12 @@ class ConsoleProgram:
         )
 
     def stop(self) -> int | None:
-        """SIGTERM; the exit code, None where it does not run."""
+        """SIGTERM; the exit code, None if it does not run."""
         program, self._program = self._program, None
         return program.stop() if program is not None else None
 
     def kill(self) -> None:
-        """SIGKILL: it has no time to put anything away."""
+        """SIGKILL, without time to clean up."""
         program, self._program = self._program, None
         if program is not None:
             program.kill()

@@ -1,4 +1,4 @@
-"""One walk over every view with data: WCAG 2.2 AA, and a reason beside whatever cannot be pressed."""
+"""One walk over every view with data: WCAG 2.2 AA, and a reason beside every disabled control."""
 
 from __future__ import annotations
 
@@ -44,15 +44,15 @@ def test_no_view_has_a_fault_or_a_silent_refusal_and_the_question_goes_along(
     visit = visitor(console, height=2000)
     visit.open("", catalog="search-15", q=NEED, hint="news", alpha_t="0.1")  # a small catalog has the same views
     winner, _ = Route(visit).headline()
-    found = [f"Decision: {one}" for one in (*faults(visit, RULES), *in_the_dark(visit), *mute(offered(visit)))]
+    problems = [f"Decision: {fault}" for fault in (*faults(visit, RULES), *in_the_dark(visit), *mute(offered(visit)))]
     for name in VIEWS:
         if name in LINKED:
             path, query = LINKED[name]
             visit.open(path, **query)
         else:
             visit.go(name)
-        seen = faults(visit, RULES, KNOBS_AND_CHARTS) + mute(offered(visit))
-        found += [f"{name}: {one}" for one in seen]
+        view_problems = faults(visit, RULES, KNOBS_AND_CHARTS) + mute(offered(visit))
+        problems += [f"{name}: {fault}" for fault in view_problems]
         if name in ASKING:
             expect(visit.field("What is needed?")).to_have_value(NEED)
             visit.until_query(q=NEED, hint="news")
@@ -64,4 +64,4 @@ def test_no_view_has_a_fault_or_a_silent_refusal_and_the_question_goes_along(
         if name == "Call":
             expect(visit.select("Tool")).to_have_value(re.compile(rf"^★ 1 +{re.escape(winner)}"))
             assert visit.query["tool"] == winner
-    assert found == []
+    assert problems == []

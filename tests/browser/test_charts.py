@@ -17,7 +17,7 @@ COLOUR = "chart => getComputedStyle(chart.querySelector('.gtitle')).fill"
 
 
 def size(chart: Locator) -> list[float]:
-    """Width and height of what is drawn."""
+    """Width and height of the drawing."""
     return chart.locator(".main-svg").first.evaluate(
         "svg => [svg.getBoundingClientRect().width, svg.getBoundingClientRect().height]"
     )
@@ -31,27 +31,27 @@ def test_charts_move_with_a_knob_fit_their_place_turn_dark_fill_the_screen_and_m
     visit.open("", q=QUESTION)
     route.decided()
     tools = route.chart("3 · Tools")
-    before = tools.inner_text()
+    old_text = tools.inner_text()
     visit.main.evaluate(
         "main => main.querySelectorAll('.wayfare-chart, .wayfare-chart .main-svg').forEach(part => { part.stood = true })"
     )
     slider = visit.page.get_by_role("slider", name="αt")
     slider.focus()
     visit.page.keyboard.down("ArrowRight")  # while it is held, bars and texts move within their axes
-    visit.until(lambda: tools.inner_text() != before)
+    visit.until(lambda: tools.inner_text() != old_text)
     drawing = (
         "chart => [...chart.querySelectorAll('.point path, text')].map(one => one.getAttribute('d') ?? one.textContent)"
     )
-    moved = tools.evaluate(drawing)
+    picture = tools.evaluate(drawing)
     visit.page.keyboard.up("ArrowRight")
     visit.until_query(alpha_t="0.03")
     visit.settled()
-    assert tools.evaluate(drawing) == moved  # as the whole chart is drawn
-    for _ in range(5):  # faster than it can be drawn: what was overtaken is left out
+    assert tools.evaluate(drawing) == picture  # as the whole chart is drawn
+    for _ in range(5):  # faster than the page draws: overtaken values are left out
         slider.press("ArrowRight")
     visit.until_query(alpha_t="0.08")
     visit.settled()
-    assert tools.inner_text() != before
+    assert tools.inner_text() != old_text
     assert (
         visit.main.evaluate("main => [...main.querySelectorAll('.wayfare-chart')].map(chart => chart.stood)")
         == [True] * 7
@@ -83,7 +83,7 @@ def test_charts_move_with_a_knob_fit_their_place_turn_dark_fill_the_screen_and_m
     assert chart.evaluate(COLOUR) == visit.page.get_by_test_id("stApp").evaluate("app => getComputedStyle(app).color")
 
     # over the whole screen, and back
-    before = size(chart)
+    old_size = size(chart)
     chart.hover()
     button = chart.locator("xpath=following-sibling::button")
     button.click()
@@ -95,9 +95,9 @@ def test_charts_move_with_a_knob_fit_their_place_turn_dark_fill_the_screen_and_m
     assert size(chart) == screen
     button.click()
     visit.page.wait_for_function("!document.fullscreenElement")
-    expect(chart).to_have_js_property("clientWidth", before[0], timeout=LIMIT_MS)
+    expect(chart).to_have_js_property("clientWidth", old_size[0], timeout=LIMIT_MS)
     visit.settled()
-    assert size(chart) == before
+    assert size(chart) == old_size
 
     # left while they are drawn
     visit.page.evaluate(

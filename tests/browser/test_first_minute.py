@@ -21,7 +21,7 @@ INVITES = "Move the knob yourself"
 
 
 def moved(visit: Visit) -> list[str]:
-    """The winners that the page named one after another since it is watched."""
+    """The winners named by the page since watching began, in order."""
     lines = [frame["line"] for frame in visit.page.evaluate("frames") if frame.get("line")]
     return [line for place, line in enumerate(lines) if place == 0 or line != lines[place - 1]]
 

@@ -102,10 +102,10 @@ def hostile(browser: Browser, started: Started) -> Iterator[ConsoleProgram]:
         yield console
 
 
-def is_text(visit: Visit, *shown: str) -> None:
+def is_text(visit: Visit, *texts: str) -> None:
     """These are on the page as they were written, and nothing was made from them."""
     visit.settled()
-    visit.until_text(*shown)
+    visit.until_text(*texts)
     assert visit.page.evaluate(FOUND) == []
     visit.check()
 
@@ -145,14 +145,14 @@ def test_decided_called_and_looked_up(hostile: ConsoleProgram, visitor: Visitor)
 
 def test_in_the_catalog_and_on_the_map(hostile: ConsoleProgram, visitor: Visitor) -> None:
     visit = visitor(hostile)
-    shown = Map(visit)
+    tool_map = Map(visit)
     visit.open("map", catalog="hostile", q=NEED, by="server")
-    shown.drawn()
-    tool = shown.topmost()
-    shown.point_at(tool)
-    visit.see("similarity 0", within=shown.chart.locator(".hoverlayer"))
+    tool_map.drawn()
+    tool = tool_map.topmost()
+    tool_map.point_at(tool)
+    visit.see("similarity 0", within=tool_map.chart.locator(".hoverlayer"))
     is_text(visit)
-    shown.click(tool)
+    tool_map.click(tool)
     visit.see("Nearest tools")
     is_text(visit, EVERYTHING)
 
@@ -175,11 +175,11 @@ def test_in_the_catalog_and_on_the_map(hostile: ConsoleProgram, visitor: Visitor
 
 def choose_first_row(visit: Visit, shows: str) -> None:
     """Tick the first row of the table on top, which shows a text: it is drawn on a canvas, and a live page may draw it anew just then."""
-    shown = visit.main.get_by_text(shows).first
+    target = visit.main.get_by_text(shows).first
     for _ in range(3):
         visit.settled()
         visit.main.get_by_test_id("stDataFrame").first.click(position={"x": 16, "y": 50})
         with suppress(AssertionError):
-            expect(shown).to_be_visible(timeout=10_000)
+            expect(target).to_be_visible(timeout=10_000)
             return
-    expect(shown).to_be_visible()
+    expect(target).to_be_visible()

@@ -104,37 +104,37 @@ def counted(console: ConsoleProgram) -> list[str]:
 
 
 def is_form(request: Request) -> bool:
-    """Whether a form was sent with it."""
+    """Whether a form was sent."""
     return request.method == "POST" and request.is_navigation_request()
 
 
 def attacked(browser: Browser, page_of: str, console_url: str) -> list[str]:
-    """What a page of one address gets of the console at another."""
+    """What a page of another address gets from the console."""
     page: Page = browser.new_page()
     forms = list[Request]()
     for event in ("requestfinished", "requestfailed"):
         page.on(event, lambda request: forms.append(request) if is_form(request) else None)
     try:
         page.goto(page_of)
-        found: list[str] = page.evaluate(ATTACK, console_url)
+        answers: list[str] = page.evaluate(ATTACK, console_url)
         while len(forms) < FORMS:
             page.wait_for_event("requestfinished", is_form)
-        return found + [f"form: {form.url}" for form in forms if (got := form.response()) is not None and got.ok]
+        return answers + [f"form: {form.url}" for form in forms if (reply := form.response()) is not None and reply.ok]
     finally:
         page.close()
 
 
 def test_a_page_of_another_site(misled: Browser, console: ConsoleProgram, elsewhere: str) -> None:
     port = console.url.rpartition(":")[2]
-    before = counted(console)
+    count = counted(console)
     assert attacked(misled, elsewhere, console.url) == []
     assert attacked(misled, elsewhere, f"http://localhost:{port}") == []
     rebound = f"http://{EVIL}:{port}"
     assert attacked(misled, f"{rebound}/healthz", rebound) == []
-    assert counted(console) == before
-    own = attacked(misled, f"{console.url}/healthz", console.url)  # the same attack from within
-    assert {"GET /metrics", "POST /mcp", "POST /turn", "socket"} <= {line.partition(":")[0] for line in own}
+    assert counted(console) == count
+    same_site = attacked(misled, f"{console.url}/healthz", console.url)  # the same attack from within
+    assert {"GET /metrics", "POST /mcp", "POST /turn", "socket"} <= {line.partition(":")[0] for line in same_site}
     limit_s = time.monotonic() + 20
-    while counted(console) == before:  # what was decided is written a moment later
+    while counted(console) == count:  # the decision is written a moment later
         assert time.monotonic() < limit_s
         time.sleep(0.1)

@@ -55,12 +55,12 @@ def test_from_the_question_to_the_call_and_judging_without_a_mouse(console: Cons
 
 def until_focus(page: Page, name: str, role: str = "input") -> None:
     """Press Tab until a field or button of this name has the focus."""
-    wanted = re.compile(rf"^\W*{re.escape(name)}(\W|$)" if role == "input" else rf"(^|\n){re.escape(name)}$")
+    pattern = re.compile(rf"^\W*{re.escape(name)}(\W|$)" if role == "input" else rf"(^|\n){re.escape(name)}$")
     for _ in range(TABS):
         page.keyboard.press("Tab")
         tag, label = page.evaluate(
             "[document.activeElement.tagName.toLowerCase(), document.activeElement.ariaLabel ?? document.activeElement.innerText]"
         )
-        if tag == role and wanted.search(str(label).strip()):
+        if tag == role and pattern.search(str(label).strip()):
             return
     raise AssertionError(f"{TABS} times Tab did not reach {name}")

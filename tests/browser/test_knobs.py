@@ -26,7 +26,7 @@ def test_dragged_over_a_breakpoint_the_winner_and_all_that_names_it_change_there
     route = Route(visit)
     visit.open("", q=AIR)
     route.decided()
-    before, _ = route.headline()
+    winner, _ = route.headline()
     strip = strip_loaded(route)
     nearest, focused = visit.page.locator(".wayfare-knobs > section .wayfare-knob"), visit.page.locator(":focus")
     visit.page.locator("summary").filter(has_text="Network").focus()
@@ -39,7 +39,7 @@ def test_dragged_over_a_breakpoint_the_winner_and_all_that_names_it_change_there
     with visit.page.expect_request(lambda request: '"score"' in (request.post_data or "")):
         visit.page.evaluate("document.dispatchEvent(new CustomEvent('wayfare-shown', {detail: 'route:headline'}))")
     share = strip.locator(".wayfare-break").first.evaluate("tick => parseFloat(tick.style.left) / 100")
-    at = TIMES.low + share**3 * (TIMES.high - TIMES.low)
+    threshold = TIMES.low + share**3 * (TIMES.high - TIMES.low)
     colours = "track => track.style.background.match(/rgb\\([^)]*\\)|#\\w+/g).slice(0, 2)"
     first_two = strip.evaluate(colours)
     visit.page.evaluate(WATCH)
@@ -48,7 +48,7 @@ def test_dragged_over_a_breakpoint_the_winner_and_all_that_names_it_change_there
     for step in range(12):
         visit.page.mouse.move(*x_of(strip, 0.02 + step * 0.02))
         visit.page.evaluate(FRAME)
-    expect(visit.main.locator(".wayfare-winner strong")).not_to_have_text(before, timeout=LIMIT_MS)
+    expect(visit.main.locator(".wayfare-winner strong")).not_to_have_text(winner, timeout=LIMIT_MS)
     assert "alpha_t" not in visit.query  # nothing is stored while it is held
     expect(visit.main.locator("dl.wayfare-score")).to_contain_text("▼ from", timeout=LIMIT_MS)
     why = visit.main.locator("[class*=st-key-route-why-panel]")
@@ -67,12 +67,12 @@ def test_dragged_over_a_breakpoint_the_winner_and_all_that_names_it_change_there
         assert frame["line"] == frame["sentence"] == frame["chart"]
         assert frame["line"].endswith(f"::{frame['card']}")
     # the frame shows the newest answer: it may be a step of the hand behind the needle, never on the other side for long
-    (first_other,) = [frame["value"] for frame in frames if frame["line"] != before][:1]
-    assert first_other >= at
-    after = route.headline()
+    (first_other,) = [frame["value"] for frame in frames if frame["line"] != winner][:1]
+    assert first_other >= threshold
+    headline = route.headline()
     visit.page.reload(wait_until="domcontentloaded")  # decided without the lane
     route.decided()
-    assert route.headline() == after
+    assert route.headline() == headline
 
     # another question has its own knobs that change the winner
     route.ask("convert 300 miles to kilometres")
@@ -87,11 +87,11 @@ def test_dragged_over_a_breakpoint_the_winner_and_all_that_names_it_change_there
         "request", lambda request: bodies.append(request.post_data or "") if request.url.endswith("/turn") else None
     )
     visit.choose("Router", "PA-RAG")  # its first decision takes a while
-    visit.until(lambda: bool(bodies))  # of the strips, later than half a second
+    visit.until(lambda: bool(bodies))  # of the strips, after half a second
     visit.until_query(router="pa_rag")
     visit.settled()
     expect(visit.main.locator(".wayfare-live[data-part='route:headline'][data-lane$=pa_rag]")).to_be_attached()
-    # a score of the router before may still be on its way
+    # the previous router's score may still be on its way
     assert all(".pa_rag" in body for body in bodies if '"score"' not in body)
 
 
@@ -105,8 +105,8 @@ def test_the_next_step_of_a_key_is_foreseen_and_a_lost_lane_leaves_a_knob_that_a
     route.decided()
     old, utility = route.headline()
     strip_loaded(route)
-    slider, answered = route.slider("αt"), lambda: len(stored(visit)) >= asked + 2
-    asked = len(stored(visit))
+    slider, answered = route.slider("αt"), lambda: len(stored(visit)) >= count + 2
+    count = len(stored(visit))
     slider.focus()
     visit.until(answered)  # both neighbours of its value
     visit.page.route(LANE, lambda route: route.abort())
@@ -120,7 +120,7 @@ def test_the_next_step_of_a_key_is_foreseen_and_a_lost_lane_leaves_a_knob_that_a
     route.ask("convert 300 miles to kilometres")
     new, _ = route.headline()
     assert new != old
-    asked = len(stored(visit))
+    count = len(stored(visit))
     slider.focus()
     visit.until(answered)
     visit.page.evaluate(WATCH)
@@ -129,9 +129,9 @@ def test_the_next_step_of_a_key_is_foreseen_and_a_lost_lane_leaves_a_knob_that_a
     visit.settled()
     assert {frame["line"] for frame in visit.page.evaluate("frames")} == {new}
 
-    # lost in mid-drag
+    # the lane is lost in mid-drag
     route.ask(AIR)
-    before, _ = route.headline()
+    winner, _ = route.headline()
     strip = strip_loaded(route)
     lost: list[str] = []
     visit.on("requestfailed", lambda request: lost.append(request.url) if '"score"' not in request.post_data else None)
@@ -148,70 +148,68 @@ def test_the_next_step_of_a_key_is_foreseen_and_a_lost_lane_leaves_a_knob_that_a
     visit.page.mouse.up()
     visit.page.wait_for_function("Number(new URLSearchParams(location.search).get('alpha_t')) > 0.5", timeout=LIMIT_MS)
     visit.settled()
-    expect(visit.main.locator(".wayfare-winner strong")).not_to_have_text(before, timeout=LIMIT_MS)
+    expect(visit.main.locator(".wayfare-winner strong")).not_to_have_text(winner, timeout=LIMIT_MS)
 
-    # and when it can be had again, the next gesture has it
+    # the next gesture uses the lane again once it is back
     visit.page.unroute(LANE)
-    asked = len(stored(visit))
+    count = len(stored(visit))
     route.slider("αt").press("Home")
     visit.until_query(alpha_t="0.0")
-    assert len(stored(visit)) > asked
-    route.until_winner(before)
+    assert len(stored(visit)) > count
+    route.until_winner(winner)
 
 
 def test_a_press_while_a_turned_knob_is_on_its_way_leads_where_it_should(
     console: ConsoleProgram, visitor: Visitor
 ) -> None:
     visit = visitor(console)
-    route, told = Route(visit), list[bool]()
-    visit.on("websocket", lambda socket: socket.on("framesent", lambda sent: told.append(b'"turned"' in sent)))
+    route, turns = Route(visit), list[bool]()
+    visit.on("websocket", lambda socket: socket.on("framesent", lambda frame: turns.append(b'"turned"' in frame)))
     visit.open("", q=AIR)
     route.decided()
 
     # values on the way go before the press
     route.slider("αt").focus()
-    there = visit.page.get_by_role("link", name=re.compile("What if")).first.bounding_box()
-    assert there is not None
-    told.clear()
+    box = visit.page.get_by_role("link", name=re.compile("What if")).first.bounding_box()
+    assert box is not None
+    turns.clear()
     visit.page.keyboard.press("ArrowRight")
-    visit.page.mouse.click(there["x"] + there["width"] / 2, there["y"] + there["height"] / 2)
+    visit.page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
     visit.page.wait_for_url("**/whatif?*alpha_t=0.03*")
     visit.settled()
-    assert told[0]
+    assert turns[0]
 
-    # a button that waits for them is pressed when they are stored, for the tool that is seen
+    # a button that waits for them is pressed when they are stored, for the visible tool
     visit.open("", q=AIR)
     route.decided()
-    before, _ = route.headline()
+    winner, _ = route.headline()
     slider = route.slider("αt")
     slider.fill("0.16")
     slider.press("ArrowRight")
-    expect(visit.main.locator(".wayfare-winner strong")).not_to_have_text(before, timeout=LIMIT_MS)
-    there = visit.page.get_by_role("button", name="Call", exact=True, include_hidden=True).first.bounding_box()
-    assert there is not None
-    seen = str(visit.main.locator(".wayfare-winner strong").inner_text())
-    visit.page.mouse.click(there["x"] + there["width"] / 2, there["y"] + there["height"] / 2)
+    expect(visit.main.locator(".wayfare-winner strong")).not_to_have_text(winner, timeout=LIMIT_MS)
+    box = visit.page.get_by_role("button", name="Call", exact=True, include_hidden=True).first.bounding_box()
+    assert box is not None
+    tool = str(visit.main.locator(".wayfare-winner strong").inner_text())
+    visit.page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
     visit.page.wait_for_url("**/call?*alpha_t=*")
-    assert visit.query["tool"] == seen
+    assert visit.query["tool"] == tool
 
     # and a first score that comes just after a press has nothing to say
-    visit.page.route(
-        LANE, lambda asked: held.append(asked) if '"score"' in asked.request.post_data else asked.continue_()
-    )
-    held: list[Any] = []
+    visit.page.route(LANE, lambda call: calls.append(call) if '"score"' in call.request.post_data else call.continue_())
+    calls: list[Any] = []
     visit.open("", q="convert 300 miles to kilometres")
     route.decided()
-    visit.until(lambda: bool(held))
-    answer = held[-1].fetch()
+    visit.until(lambda: bool(calls))
+    answer = calls[-1].fetch()
     visit.page.locator("[data-part='route:score']").evaluate(
         "box => box.append(Object.assign(document.createElement('i'), {className: 'wayfare-faint'}))"
     )
-    told.clear()
+    turns.clear()
     route.page.get_by_role("button", name="Call", exact=True).first.click(no_wait_after=True)
-    held.pop().fulfill(response=answer)
+    calls.pop().fulfill(response=answer)
     visit.page.wait_for_url("**/call?*")
     visit.settled()
-    assert not any(told)
+    assert not any(turns)
 
 
 def test_on_a_phone_nothing_is_too_wide_and_the_knob_in_use_stays_in_sight_with_its_chart(

@@ -28,7 +28,7 @@ LINK = {
 
 
 def as_linked(visit: Visit) -> None:
-    """Every widget stands as the link says, and bears its mark."""
+    """Every widget shows the link's value, and bears its mark."""
     route = Route(visit)
     route.decided()
     expect(visit.field("What is needed?")).to_have_value(NEED, timeout=LIMIT_MS)
@@ -68,7 +68,7 @@ def test_a_link_opens_in_exactly_its_state_or_says_that_it_makes_no_sense(
     as_linked(visit)
     assert route.headline() == linked
 
-    # reset: every knob at its default, and nothing of them left in the URL; the question stays
+    # reset: every knob at its default, and none left in the URL; the question stays
     visit.press("Reset all knobs")
     visit.until_query(**{name: LINK[name] if name in {"q", "hint"} else None for name in LINK})
     for symbol in ("k", "αt", "κ"):
@@ -92,11 +92,11 @@ def test_back_and_forward_are_steps_between_states(console: ConsoleProgram, visi
     route = Route(visit)
     visit.open()
     route.ask(NEED)
-    before, usual = route.headline(), route.default("αt")
-    moved = f"{usual + 0.01:g}"
+    headline, usual = route.headline(), route.default("αt")
+    value = f"{usual + 0.01:g}"
     route.slider("αt").focus()
     visit.page.keyboard.press("ArrowRight")
-    visit.until_query(alpha_t=moved)
+    visit.until_query(alpha_t=value)
     route.decided()
     visit.go("Call")
     visit.until_query(q=NEED)
@@ -104,18 +104,18 @@ def test_back_and_forward_are_steps_between_states(console: ConsoleProgram, visi
     visit.until_query(catalog="sample")
 
     step(visit, "back", "/call", q=NEED)
-    step(visit, "back", "/", q=NEED, alpha_t=moved)
-    expect(route.slider("αt")).to_have_value(moved, timeout=LIMIT_MS)
+    step(visit, "back", "/", q=NEED, alpha_t=value)
+    expect(route.slider("αt")).to_have_value(value, timeout=LIMIT_MS)
     step(visit, "back", "/", q=NEED, alpha_t=None)
     expect(route.slider("αt")).to_have_value(f"{usual:g}", timeout=LIMIT_MS)
     route.decided()
-    assert route.headline() == before
+    assert route.headline() == headline
     step(visit, "back", "/", q=None)
     visit.see("Which tool should a sub-task go to?")
     expect(visit.field("What is needed?")).to_have_value("")
     step(visit, "forward", "/", q=NEED)
-    step(visit, "forward", "/", q=NEED, alpha_t=moved)
-    expect(route.slider("αt")).to_have_value(moved, timeout=LIMIT_MS)
+    step(visit, "forward", "/", q=NEED, alpha_t=value)
+    expect(route.slider("αt")).to_have_value(value, timeout=LIMIT_MS)
     step(visit, "forward", "/call", q=NEED)
     step(visit, "forward", "/catalog", catalog="sample")
     visit.see("81 servers")

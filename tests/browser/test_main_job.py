@@ -36,15 +36,15 @@ def test_decide_turn_a_knob_call_learn_and_find_it_all_after_a_restart(
     visit.open()
     visit.see("Which tool should a sub-task go to?")
 
-    # four steps, and one number for one thing wherever it stands
+    # four steps, and a figure is the same number everywhere
     route.ask(AIR)
     winner, utility = route.headline()
     assert winner == APT
     assert set(route.names("1 · Servers")[-2:]) == {"score-board", "Matinee"}
     assert re.search(r"U −?-?\d\.\d{3}", visit.main.inner_text())
-    shown = route.chart("3 · Tools").inner_text()
-    assert APT in shown
-    assert QUICK in shown
+    text = route.chart("3 · Tools").inner_text()
+    assert APT in text
+    assert QUICK in text
     assert visit.main.get_by_text(utility, exact=True).count() >= 2  # at its bar and on its card
 
     # seconds made dearer: the quicker one of two equals wins, and the URL says why
@@ -83,9 +83,9 @@ def test_decide_turn_a_knob_call_learn_and_find_it_all_after_a_restart(
     visit.go("Decision")
     route.decided()
     tools = route.chart("3 · Tools")
-    before = (route.headline(), route.figures(), tools.inner_text())
+    previous = (route.headline(), route.figures(), tools.inner_text())
 
-    # nothing of it is lost
+    # nothing is lost
     visit.may_lose_console = True
     assert own_console.stop() == 0
     expect(visit.page.locator(".wayfare-away")).to_contain_text("Wayfare does not answer", timeout=LIMIT_MS)
@@ -95,23 +95,23 @@ def test_decide_turn_a_knob_call_learn_and_find_it_all_after_a_restart(
     visit.open("activity")
     visit.may_lose_console = False
     assert visit.metric("Calls") == "2"
-    made = visit.table("convert_units")
-    assert [made[1][made[0].index(name)] for name in ("server", "tool", "outcome", "source")] == [
+    calls = visit.table("convert_units")
+    assert [calls[1][calls[0].index(name)] for name in ("server", "tool", "outcome", "source")] == [
         "unit-exchange", "convert_units", "✓ ok", "real",
     ]  # fmt: skip
     visit.show("Decisions")
-    decided = visit.table(NEED)
-    row = next(row for row in decided[1:] if NEED in row)
+    decisions = visit.table(NEED)
+    row = next(row for row in decisions[1:] if NEED in row)
     assert TOOL in " ".join(row)
     assert decision
 
     visit.open("", q=NEED)
     route.decided()
-    assert (route.headline(), route.figures(), tools.inner_text()) == before
+    assert (route.headline(), route.figures(), tools.inner_text()) == previous
 
 
 def asked(url: str) -> Future[dict[str, Any]]:
-    """The answer to the call, made by an agent in a thread: beside a browser there can be no event loop in this one."""
+    """The answer to an agent's call from another thread, because a browser's thread can run no event loop."""
 
     async def heard(*_: object) -> None: ...
 
@@ -130,7 +130,7 @@ def test_a_person_approves_what_an_agent_wants_to_write(own_console: ConsoleProg
     visit.see(re.compile("No call waits for a person"))
 
     visit.go("Catalog")
-    done = asked(own_console.url)
+    future = asked(own_console.url)
     expect(visit.page).to_have_title(re.compile(r"^\(1\) "), timeout=LIMIT_MS)  # on every page
     visit.until(lambda: visit.page.evaluate(BADGE) == ["Operate", "shield_personGovern"])
     visit.go("Decision")
@@ -141,5 +141,5 @@ def test_a_person_approves_what_an_agent_wants_to_write(own_console: ConsoleProg
     visit.see("<b>bought</b> milk")
     assert visit.metric("Calls waiting") == "1"
     visit.press("Approve")
-    assert done.result(LIMIT_MS / 1000)["ok"]  # the same request
+    assert future.result(LIMIT_MS / 1000)["ok"]  # the same request
     visit.see("Recently decided or expired: 1")

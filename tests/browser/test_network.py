@@ -39,11 +39,11 @@ def test_an_outage_ends_while_it_plays(console: ConsoleProgram, visitor: Visitor
     expect(visit.page.get_by_role("button", name="Play", exact=True)).to_be_visible(timeout=LIMIT_MS)
     visit.settled()
 
-    at = int(slider.input_value())
-    assert at >= 35
-    visit.until_query(step=str(at))
+    step = int(slider.input_value())
+    assert step >= 35
+    visit.until_query(step=str(step))
     for title in ("Simulated latency", "Events"):
         expect(chart(visit, title)).to_be_visible(timeout=LIMIT_MS)
-        assert moment(visit, title) == at
-    visit.see(f"Step {at}")
+        assert moment(visit, title) == step
+    visit.see(f"Step {step}")
     assert visit.too_wide() == []

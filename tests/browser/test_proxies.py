@@ -55,14 +55,14 @@ def tls(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """A certificate of `localhost`, signed by itself, and its key."""
     folder, key = tmp_path_factory.mktemp("tls"), ec.generate_private_key(ec.SECP256R1())
     name, now = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")]), datetime.now(UTC)
-    made = (
+    certificate = (
         x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
         .not_valid_before(now - timedelta(days=1)).not_valid_after(now + timedelta(days=1))
         .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
         .sign(key, hashes.SHA256())
     )  # fmt: skip
     files, pem = (folder / "certificate.pem", folder / "key.pem"), serialization.Encoding.PEM
-    files[0].write_bytes(made.public_bytes(pem))
+    files[0].write_bytes(certificate.public_bytes(pem))
     plain = key.private_bytes(pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
     files[1].write_bytes(plain)
     return files
@@ -76,18 +76,18 @@ def url() -> str:
 
 @pytest.fixture(scope="module")
 def own_console(browser: Browser, started: Started, url: str) -> Iterator[ConsoleProgram]:
-    """A console that is told its public address."""
+    """A console with a public address."""
     with started(options=("--public-url", url, "--trusted-proxy", "127.0.0.1")) as console:
         yield console
 
 
 def command(console: ConsoleProgram, *words: str) -> Any:
-    """The document of a command that runs in the console."""
+    """The JSON result of a command in the console."""
     owner = owner_of(console.db)
     assert owner is not None
-    done = asked(owner, "POST", {"arguments": [*words, "--json"]})
-    assert done["code"] == 0, done
-    return json.loads(done["out"])
+    answer = asked(owner, "POST", {"arguments": [*words, "--json"]})
+    assert answer["code"] == 0, answer
+    return json.loads(answer["out"])
 
 
 @contextmanager
@@ -105,8 +105,8 @@ def proxy(name: str, url: str, console: ConsoleProgram, tls: tuple[Path, Path], 
         "\ntools.example.com {": f"\n{host.netloc} {{\n\ttls {tls[0]} {tls[1]}", "127.0.0.1:8501": f"127.0.0.1:{console.port}",
     }  # fmt: skip
     site = (ROOT / "docs/deploy" / file).read_text(encoding="utf-8")
-    for before, after in changes.items():
-        site = site.replace(before, after)
+    for old, new in changes.items():
+        site = site.replace(old, new)
     kinds = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
     temporary = " ".join(f"{kind}_temp_path {folder / kind};" for kind in kinds)
     (folder / "config").write_text(frame.format(folder=folder, temporary=temporary, site=site))
@@ -143,7 +143,7 @@ def test_all_of_the_console_works_below_its_path(
 
 
 def signs_in(url: str, console: ConsoleProgram, certificate: Path, token: str, address: str) -> None:
-    """Redirects and the cookie are below the path. What a visitor says of its own address and scheme is not believed."""
+    """Redirects and the cookie are below the path. The console distrusts a visitor's own address and scheme."""
     tell = httpx2.HTTPTransport(verify=ssl.create_default_context(cafile=certificate), local_address=address)
     with httpx2.Client(transport=tell) as http:
         bare = http.get(f"{url}?view=Clients")
@@ -156,16 +156,16 @@ def signs_in(url: str, console: ConsoleProgram, certificate: Path, token: str, a
         assert http.get(f"{url}/door", headers={"Authorization": f"Bearer {key.key}"}).status_code == 403
         forged = [{"X-Forwarded-For": f"10.9.8.{number}", "X-Forwarded-Proto": "http"} for number in range(6)]
         tries = [http.post(f"{url}/sign-in", data={"token": "wrong"}, headers=headers) for headers in forged]
-        assert [one.status_code for one in tries] == [401] * 5 + [429]
-        done = http.post(f"{url}/sign-in", data={"token": token, "next": "/govern?view=Clients"}, headers=forged[0])
-        assert (done.status_code, done.headers["location"]) == (303, "/wayfare/govern?view=Clients")
-        assert {"Secure", "HttpOnly", "Path=/wayfare/"} <= set(done.headers["set-cookie"].split("; "))
-        gone = http.get(f"{url}/govern/")
-        assert (gone.status_code, urlsplit(gone.headers["location"]).path) == (301, "/wayfare/govern")
+        assert [response.status_code for response in tries] == [401] * 5 + [429]
+        response = http.post(f"{url}/sign-in", data={"token": token, "next": "/govern?view=Clients"}, headers=forged[0])
+        assert (response.status_code, response.headers["location"]) == (303, "/wayfare/govern?view=Clients")
+        assert {"Secure", "HttpOnly", "Path=/wayfare/"} <= set(response.headers["set-cookie"].split("; "))
+        redirect = http.get(f"{url}/govern/")
+        assert (redirect.status_code, urlsplit(redirect.headers["location"]).path) == (301, "/wayfare/govern")
 
 
 def serves_agents(url: str, certificate: Path, token: str) -> None:
-    """A client of the SDK searches with its token. Without one it is told where the metadata are."""
+    """A client of the SDK searches with its token. Without a token the answer names the metadata."""
     context = ssl.create_default_context(cafile=certificate)
 
     async def found() -> dict[str, Any]:
@@ -194,12 +194,12 @@ def takes_callbacks(name: str, url: str, console: ConsoleProgram, certificate: P
         begun = command(console, "signin", "tickets", "--catalog", name, "--no-wait")
         back = guarded.visit(begun["address"])
         assert back.startswith(f"{url}/oauth/callback?")
-        taken = http.get(back, follow_redirects=True)
-        assert (taken.text, str(taken.url)) == (TAKEN, f"{url}/oauth/callback")
+        response = http.get(back, follow_redirects=True)
+        assert (response.text, str(response.url)) == (TAKEN, f"{url}/oauth/callback")
 
 
 def shows_pages(url: str, browser: Browser, token: str) -> None:
-    """Pages, their websocket, charts, the fast lane and links: nothing is asked for beside the path."""
+    """Pages, their websocket, charts, the fast lane and links: no request leaves the path."""
     context = browser.new_context(ignore_https_errors=True)
     context.set_default_timeout(LIMIT_MS)
     visit = Visit(context.new_page(), url, width=1440, height=900)
@@ -221,5 +221,5 @@ def shows_pages(url: str, browser: Browser, token: str) -> None:
     # Chromium begins requests anew when it lets an unknown certificate pass, and may give up one of many at once over HTTP/2
     visit.errors = [error for error in visit.errors if "ERR_TOO_MANY_RETRIES" not in error]
     visit.check()
-    assert [one for one in visit.asked if urlsplit(one).netloc and not urlsplit(one).path.startswith("/wayfare/")] == []
+    assert [url for url in visit.asked if urlsplit(url).netloc and not urlsplit(url).path.startswith("/wayfare/")] == []
     context.close()

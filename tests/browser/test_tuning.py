@@ -56,7 +56,7 @@ def test_a_knob_by_its_track_by_keys_by_typing_and_among_the_changes(console: Co
     assert {name: linear.get_attribute(name) for name in ("min", "max")} == {"min": "0", "max": "50"}
     visit.until_query(wrong_refusals="25.0")
 
-    # a value is typed, and a wrong one is said
+    # a value is typed, and an error is shown
     field = route.knob("αt").get_by_role("spinbutton")
     field.fill("3")
     expect(route.knob("αt").get_by_role("alert")).to_have_text("Give a number from 0 to 2.")
@@ -145,7 +145,7 @@ def test_a_gesture_is_one_step_that_is_undone_redone_and_returned_to(console: Co
     visit = visitor(console)
     route = decided(visit)
     keys, slider, undo = visit.page.keyboard, route.slider("αt"), visit.page.get_by_role("button", name="Undo")
-    before = route.headline()
+    headline = route.headline()
     expect(undo).to_be_disabled()
     slider.focus()
     for _ in range(6):
@@ -160,13 +160,13 @@ def test_a_gesture_is_one_step_that_is_undone_redone_and_returned_to(console: Co
     undo.click()
     visit.until_query(alpha_t=None, kappa=None)
     route.decided()
-    assert route.headline() == before
+    assert route.headline() == headline
     keys.press("Control+Shift+z")
     visit.until_query(alpha_t="0.08", kappa=None)
     keys.press("Control+y")
     visit.until_query(alpha_t="0.08", kappa="1000.0")
 
-    # whatever the page is still at, no press is lost
+    # a busy page loses no press
     for key in "zzyzyy":
         keys.press(f"Control+{key}")
     visit.until_query(alpha_t="0.08", kappa="1000.0")
@@ -177,7 +177,7 @@ def test_a_gesture_is_one_step_that_is_undone_redone_and_returned_to(console: Co
     keys.press("Control+y")
     visit.until_query(alpha_t="0.08", kappa="1000.0")
 
-    # what is not stored yet is a step, too, and what was drawn of it goes
+    # an unstored change is a step, too, and its drawing goes
     slider.focus()
     keys.press("End")
     keys.press("Control+z")
@@ -188,4 +188,4 @@ def test_a_gesture_is_one_step_that_is_undone_redone_and_returned_to(console: Co
     steps.last.click()
     visit.until_query(alpha_t=None, kappa=None)
     route.decided()
-    assert route.headline() == before
+    assert route.headline() == headline

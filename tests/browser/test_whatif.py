@@ -28,20 +28,20 @@ BAR = """chart => {
 
 def chart(visit: Visit) -> Locator:
     """The one chart of the view, drawn."""
-    found = visit.main.locator(".js-plotly-plot")
-    expect(found.locator(".main-svg").first).to_be_attached(timeout=LIMIT_MS)
+    plot = visit.main.locator(".js-plotly-plot")
+    expect(plot.locator(".main-svg").first).to_be_attached(timeout=LIMIT_MS)
     visit.settled()
-    return found
+    return plot
 
 
 def on_map(visit: Visit, x: float, y: float) -> tuple[float, float]:
-    """Where on the page values of the map stand."""
+    """The place of map values on the page."""
     left, top = visit.page.evaluate(AT, [chart(visit).element_handle(), x, y])
     return left, top
 
 
 def take_mark(visit: Visit, x: float, y: float) -> None:
-    """The mouse is pressed on the mark, once the chart shows that it is under it: what stands above may still move it."""
+    """Press the mouse on the mark once the chart shows it under the mouse, as elements above may still move it."""
     area = chart(visit).locator(".nsewdrag")
     for _ in range(20):
         visit.page.mouse.move(*on_map(visit, x, y))
@@ -57,39 +57,39 @@ def test_the_cross_of_the_map_is_dragged_and_a_bar_of_the_tornado_leads_to_its_t
 ) -> None:
     visit = visitor(console)
     visit.open("whatif", q=AIR, view="Two knobs")
-    shown = chart(visit)
-    x, y = shown.evaluate(MARK)
+    plot = chart(visit)
+    x, y = plot.evaluate(MARK)
     take_mark(visit, x, y)
-    said = set[str]()
+    hovers = set[str]()
     for step in range(1, 9):
         visit.page.mouse.move(*on_map(visit, x + step * 0.009, y + step * 45))
-        label = shown.locator(".hoverlayer .hovertext").first
+        label = plot.locator(".hoverlayer .hovertext").first
         expect(label).to_contain_text("wins", timeout=LIMIT_MS)
-        said.add(label.text_content() or "")
-    last = shown.locator(".hoverlayer .hovertext").first
-    expect(last).to_contain_text(f"αt {x + 0.072:.2f}", timeout=LIMIT_MS)
-    named = last.text_content() or ""
-    assert len(said) > 1
+        hovers.add(label.text_content() or "")
+    hover = plot.locator(".hoverlayer .hovertext").first
+    expect(hover).to_contain_text(f"αt {x + 0.072:.2f}", timeout=LIMIT_MS)
+    hover_text = hover.text_content() or ""
+    assert len(hovers) > 1
     assert "alpha_t" not in visit.query  # not before it is let go
     visit.page.mouse.up()
     visit.page.wait_for_function("new URLSearchParams(location.search).has('alpha_t')")
     visit.settled()
-    now = shown.evaluate(MARK)
-    assert [float(visit.query[name]) for name in ("alpha_t", "kappa")] == pytest.approx(now)
-    assert now == pytest.approx([x + 0.072, y + 360], rel=0.05)
-    assert f"{now[0]:.3g}" in named
+    point = plot.evaluate(MARK)
+    assert [float(visit.query[name]) for name in ("alpha_t", "kappa")] == pytest.approx(point)
+    assert point == pytest.approx([x + 0.072, y + 360], rel=0.05)
+    assert f"{point[0]:.3g}" in hover_text
 
     # from a bar to its tasks
     visit.open("whatif", q=AIR, view="Over tasks", tasks="EHRR's categories")
-    shown = chart(visit)
-    name, share = shown.evaluate(BAR)
-    place = shown.evaluate("(chart, name) => [...chart.data[0].customdata].indexOf(name)", name)
-    bar = shown.locator(".trace.bars").first.locator(".point path").nth(place)
+    plot = chart(visit)
+    name, share = plot.evaluate(BAR)
+    place = plot.evaluate("(chart, name) => [...chart.data[0].customdata].indexOf(name)", name)
+    bar = plot.locator(".trace.bars").first.locator(".point path").nth(place)
     bar.scroll_into_view_if_needed()
     box = bar.bounding_box()
     assert box is not None
     visit.page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
-    expect(shown.locator(".hoverlayer .hovertext").first).to_be_visible(timeout=LIMIT_MS)
+    expect(plot.locator(".hoverlayer .hovertext").first).to_be_visible(timeout=LIMIT_MS)
     visit.page.mouse.down()
     visit.page.mouse.up()
     visit.until(

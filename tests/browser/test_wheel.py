@@ -33,18 +33,18 @@ LOOKS = """() => {
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the packages of the wheel, which is built from a copy of the checkout."""
-    source, made = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("wheel")
+    source, folder = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("wheel")
     for name in FOLDERS:
         shutil.copytree(ROOT / name, source / name, ignore=NOT_SOURCE)
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, source)
-    subprocess.run([sys.executable, "-c", BUILD, made], cwd=source, capture_output=True, check=True, timeout=300)
-    (wheel,) = made.glob("*.whl")
+    subprocess.run([sys.executable, "-c", BUILD, folder], cwd=source, capture_output=True, check=True, timeout=300)
+    (wheel,) = folder.glob("*.whl")
     with zipfile.ZipFile(wheel) as packed:
-        packed.extractall(made / "packages")
+        packed.extractall(folder / "packages")
     files = [file.relative_to(source) for name in FOLDERS for file in (source / name).rglob("*") if file.is_file()]
-    assert [file for file in files if not (made / "packages" / file).is_file()] == []
-    return made / "packages"
+    assert [file for file in files if not (folder / "packages" / file).is_file()] == []
+    return folder / "packages"
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""What tests of turned knobs read of the page: the strip of αt, where a value stands on it, and what is drawn frame by frame."""
+"""Reads the page for tests of turned knobs: the strip of αt, a value's place on it, and the drawing of each frame."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ AIR = "where is the Super Bowl shown in Germany"
 TIMES = next(info for info in EhrrParameters.knobs() if info.name == "alpha_t")
 
 FRAME = "new Promise(requestAnimationFrame)"
-# What names the winner, read in one frame: sentence, card and chart; written down whenever any of them changes.
+# The winner's names in one frame: sentence, card and chart; recorded at every change.
 WATCH = """() => {
   window.frames = [];
   const text = (part) => document.querySelector(part)?.textContent;
@@ -41,7 +41,7 @@ def strip_loaded(route: Route) -> Locator:
 
 
 def x_of(strip: Locator, value: float) -> tuple[float, float]:
-    """Where on the page a value of αt stands; low values have more room."""
+    """The place of a value of αt on the page; low values have more room."""
     box = strip.bounding_box()
     assert box is not None
     assert TIMES.low is not None

@@ -1,4 +1,4 @@
-"""One browser window and its visitor: what is asked for, what is seen, what is pressed, by what is read on the page."""
+"""One browser window and its visitor: requests, texts and presses, found by visible text."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SETTLED = "[data-testid=stApp][data-test-script-state=notRunning][data-test-conn
 
 
 def plain(text: str) -> str:
-    """A text as it is compared: one line, without characters that nobody sees."""
+    """A text for comparisons: one line, without invisible characters."""
     return " ".join(UNSEEN.sub("", text).split())
 
 
@@ -57,7 +57,7 @@ class Visit:
         self._listeners.append((source, event, handler))
 
     def leave(self) -> None:
-        """Empties the window for the next visitor: nothing is listened to, blocked or remembered."""
+        """Resets listeners, blocked requests and storage for the next visitor."""
         for source, event, handler in self._listeners:
             source.remove_listener(event, handler)
         self.page.unroute_all()
@@ -68,8 +68,8 @@ class Visit:
 
     def _said(self, message: ConsoleMessage) -> None:
         # a page that is opened by its own path looks for the server below that path first, and is told 404
-        known = [NOT_FOUND, LOST] if self.may_lose_console else [NOT_FOUND]
-        if message.type == "error" and not any(pattern.search(message.text) for pattern in known):
+        patterns = [NOT_FOUND, LOST] if self.may_lose_console else [NOT_FOUND]
+        if message.type == "error" and not any(pattern.search(message.text) for pattern in patterns):
             self.errors.append(message.text)
 
     def _dialog(self, dialog: Dialog) -> None:
@@ -77,14 +77,14 @@ class Visit:
         dialog.dismiss()
 
     def check(self) -> None:
-        """Nothing was asked of another machine, no script failed, no window popped up."""
+        """Checks that no request left this machine, no script failed and no window popped up."""
         foreign = sorted({url for url in self.asked if not LOCAL.match(url)})
         assert foreign == [], f"asked of others: {foreign}"
         assert self.errors == [], f"errors in the browser: {self.errors}"
         assert self.dialogs == []
 
     def picture(self, file: Path) -> str:
-        """Keep what is seen now; where."""
+        """Save a screenshot; its path."""
         try:
             self.page.screenshot(path=file, full_page=True, timeout=10_000)
         except Error as error:
@@ -100,7 +100,7 @@ class Visit:
 
     @property
     def query(self) -> dict[str, str]:
-        """What the URL says."""
+        """The URL's query."""
         return dict(parse_qsl(urlsplit(self.page.url).query))
 
     def open(self, path: str = "", **query: object) -> None:
@@ -111,15 +111,15 @@ class Visit:
     def go(self, name: str) -> None:
         """Turn to another page with a click on its name."""
         view = next(view for views in VIEWS.values() for view in views if view.title == name)
-        there = re.compile(rf"/{'' if view.folder == FIRST else view.folder}(\?.*)?$")
+        address = re.compile(rf"/{'' if view.folder == FIRST else view.folder}(\?.*)?$")
         bar = self.page.get_by_role("navigation", name="Views")
         link = bar.get_by_role("link", name=re.compile(rf"\b{name}\b"))
         if not link.count():
             bar.get_by_role("link", name=group_of(view.folder)).click()
             link.wait_for()
-        if not there.search(self.page.url):  # a group leads to its view that was seen last
+        if not address.search(self.page.url):  # a group leads to its view that was seen last
             link.click()
-        self.page.wait_for_url(there)
+        self.page.wait_for_url(address)
         self.settled()
 
     def settled(self) -> None:
@@ -128,35 +128,35 @@ class Visit:
         expect(self.page.locator(".wayfare-chart[data-due]")).to_have_count(0, timeout=LIMIT_MS)
         expect(self.main.get_by_test_id("stException")).to_have_count(0, timeout=LIMIT_MS)
 
-    def until_query(self, **wanted: str | None) -> None:
-        """Wait until the URL says this; None stands for nothing."""
+    def until_query(self, **query: str | None) -> None:
+        """Wait for these values in the URL; None means absent."""
         self.page.wait_for_function(
             "wanted => { const query = new URLSearchParams(location.search);"
             " return Object.entries(wanted).every(([name, text]) => query.get(name) === text) }",
-            arg=wanted,
+            arg=query,
         )
 
     # Seeing
 
     def see(self, text: str | re.Pattern[str], within: Locator | None = None) -> Locator:
         """Wait until a text is on the page."""
-        found = (within or self.main).get_by_text(text).first
-        expect(found).to_be_visible(timeout=LIMIT_MS)
-        return found
+        element = (within or self.main).get_by_text(text).first
+        expect(element).to_be_visible(timeout=LIMIT_MS)
+        return element
 
     def text(self) -> str:
-        """All that can be read on the page, tables and charts included, as `plain` text."""
+        """All visible text of the page, tables and charts included, as `plain` text."""
         return plain(f"{self.main.inner_text()} {self.main.text_content()}")
 
     def until_text(self, *texts: str) -> None:
         """Wait until these texts can be read on the page, in a table or a chart too."""
         until = time.monotonic() + LIMIT_MS / 1000
         while True:
-            read = self.text()
-            missing = [text for text in map(plain, texts) if text not in read]
+            page_text = self.text()
+            missing = [text for text in map(plain, texts) if text not in page_text]
             if not missing:
                 return
-            assert time.monotonic() < until, f"{missing} are not to be read in {read[:2000]}"
+            assert time.monotonic() < until, f"{missing} are not to be read in {page_text[:2000]}"
             self.page.wait_for_timeout(100)
 
     def until(self, happened: Callable[[], bool], limit_ms: float = LIMIT_MS) -> None:
@@ -175,7 +175,7 @@ class Visit:
     def table(self, holding: str, but_not: str | None = None) -> list[list[str]]:
         """The rows of the first table in which a text stands, its heading first. Numbers come as they are, not as drawn.
 
-        Which table is drawn first varies; where two hold the text, `but_not` is what the wanted one does not hold.
+        The order of tables varies; if two hold the text, `but_not` is a text of the other table.
         """
         tables = self.main.get_by_test_id("stDataFrame").filter(has_text=holding, has_not_text=but_not)
         expect(tables.first).to_be_attached(timeout=LIMIT_MS)
@@ -184,7 +184,7 @@ class Visit:
         )
 
     def too_wide(self) -> list[str]:
-        """What makes the page scroll sideways; nothing where it does not."""
+        """The elements that make the page scroll sideways."""
         return self.main.evaluate(
             """main => main.scrollWidth <= main.clientWidth && document.documentElement.scrollWidth <= innerWidth ? [] :
             [...main.querySelectorAll('*')].filter(e => e.getBoundingClientRect().right > innerWidth + 1)

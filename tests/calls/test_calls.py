@@ -29,15 +29,15 @@ KINDS = tuple(OutcomeKind)
 
 
 def test_the_decision_is_committed_before_its_call_leaves(app: App, calls_of: CallsOf) -> None:
-    seen: list[str] = []
+    decision_ids: list[str] = []
 
     def look(request: ToolCall) -> None:
-        seen.append(app.store.activity.decision(request.decision_id).id)
+        decision_ids.append(app.store.activity.decision(request.decision_id).id)
         assert app.store.activity.call_count() == 0
 
     decision = app.routing.route("echo words", catalog="world")
     calls_of(Scripted(meanwhile=look)).run(call("echo", decision_id=decision.id))
-    assert seen == [decision.id]
+    assert decision_ids == [decision.id]
     (outcome,) = app.store.activity.decision_outcomes(decision.id)
     assert (outcome.server, outcome.tool, outcome.kind) == ("raw", "echo", "ok")
 
@@ -59,14 +59,18 @@ def test_an_agent_is_answered_while_the_disk_is_written_once_it_is_in_the_journa
 def test_a_call_begins_on_one_catalog_though_it_is_replaced_just_then(
     app: App, calls_of: CallsOf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    smaller, found, savers = Catalog("world", app.catalogs.catalog("world").servers[:1]), app.catalogs.projection, []
+    smaller, projection, savers = (
+        Catalog("world", app.catalogs.catalog("world").servers[:1]),
+        app.catalogs.projection,
+        [],
+    )
 
     def replaced_just_then(name: str, **options: bool) -> StatisticsProjection:
         if not savers:
             savers.append(Thread(target=app.catalogs.save, args=(smaller, "test")))
             savers[0].start()
             savers[0].join(0.2)
-        return found(name, **options)
+        return projection(name, **options)
 
     monkeypatch.setattr(app.catalogs, "projection", replaced_just_then)
     assert calls_of(Scripted()).run(call("send", server="mail")).outcome.kind is OutcomeKind.OK
@@ -91,8 +95,8 @@ def test_a_report_has_the_figures_before_and_after_as_equation_8_says(app: App, 
         after = report.server_before.after(latency_s=latency_s, connect_s=o.connect_s, **observed)
         assert report.server_after == after
         assert report.tool_after == report.tool_before.after(latency_s=latency_s, connect_s=None, **observed)
-    for one, two in pairwise(reports):
-        assert (one.server_after, one.tool_after) == (two.server_before, two.tool_before)
+    for earlier, later in pairwise(reports):
+        assert (earlier.server_after, earlier.tool_after) == (later.server_before, later.tool_before)
 
 
 def test_statistics_are_the_fold_of_the_events_and_survive_reopening(app: App, calls_of: CallsOf, path: Path) -> None:
@@ -109,8 +113,8 @@ def test_statistics_are_the_fold_of_the_events_and_survive_reopening(app: App, c
     assert history["server_success"].iloc[-1] == report.server_after.success
     assert history["tool_calls"].iloc[-1] == report.tool_after.calls
     app.close()
-    with open_test_app(path) as again:
-        assert figures(again) == before
+    with open_test_app(path) as reopened:
+        assert figures(reopened) == before
 
 
 def test_other_rates_fold_the_same_events(app: App, calls_of: CallsOf) -> None:
@@ -225,11 +229,11 @@ def test_closing_ends_a_call_under_way(app: App, path: Path) -> None:
     handle = app.calls.start(call("stall", timeout_s=60))
     under_way(app, calls=2)
     app.close()
-    with open_test_app(path) as again:
-        kinds = list(again.store.activity.calls()["kind"])
+    with open_test_app(path) as reopened:
+        kinds = list(reopened.store.activity.calls()["kind"])
     assert kinds[-1] == "ok"
     assert set(kinds[:-1]) <= {"cancelled"}
-    with suppress(StoreError):  # what came too late to be kept
+    with suppress(StoreError):  # too late to be kept
         assert handle.report(20).outcome.kind is OutcomeKind.CANCELLED
 
 

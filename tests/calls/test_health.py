@@ -35,15 +35,15 @@ def app(clock: Clock, gate: Path, tmp_path: Path):
     store = Store(None)
     settings = Settings(db=":memory:", cache=tmp_path, seed=1, now=clock, words_after_s=60.0)
     encoder = CachedEncoder(EncoderSource.of(WordEncoder()), store.vectors)
-    with build_app(store, settings, encoder=encoder) as made:
+    with build_app(store, settings, encoder=encoder) as test_app:
         tools = [{"name": "echo", "description": "Echo words.", "price_usd": 0.001, "success": 0.9, "latency_s": 0.5}]
         tools.append({"name": "crash", "description": "Break the server."})
         raw = {
             "name": "raw", "description": "Echo words.", "tools": tools,
             "connection": {"type": "stdio", "command": "${python}", "args": ["-S", str(gate)]},
         }  # fmt: skip
-        import_text(made.catalog_editor, json.dumps({"servers": [raw]}), "world")
-        yield made
+        import_text(test_app.catalog_editor, json.dumps({"servers": [raw]}), "world")
+        yield test_app
 
 
 def call(app: App) -> OutcomeKind:

@@ -63,14 +63,14 @@ def test_simulated_calls_have_statistics_of_their_own_that_decisions_use_only_if
     def tools(network: NetworkMoment) -> ToolStatistics:
         return routing.figures(Asked("books", routing.parameters("ehrr"), "books", network=network)).statistics.tools
 
-    one, two = (virtual_app.calls.run(of_books("books", "find_books")).simulated for _ in range(2))
-    assert (one.tool_before.calls, one.tool_after.calls, one.server_after.connects) == (0, 1, 0)
-    assert (one.tool_after, one.server_after) == (two.tool_before, two.server_before)
-    assert one.tool_after.success > one.tool_before.success
-    assert (tools(AS_MEASURED).calls[row], tools(AS_MEASURED).success[row]) == (0, one.tool_before.success)
-    counted = tools(SIMULATED_TOO)
-    assert (counted.calls[row], counted.success[row]) == (2, two.tool_after.success)
-    assert np.flatnonzero(counted.success_source == Source.SIMULATED).tolist() == [row]
+    first, second = (virtual_app.calls.run(of_books("books", "find_books")).simulated for _ in range(2))
+    assert (first.tool_before.calls, first.tool_after.calls, first.server_after.connects) == (0, 1, 0)
+    assert (first.tool_after, first.server_after) == (second.tool_before, second.server_before)
+    assert first.tool_after.success > first.tool_before.success
+    assert (tools(AS_MEASURED).calls[row], tools(AS_MEASURED).success[row]) == (0, first.tool_before.success)
+    with_simulated = tools(SIMULATED_TOO)
+    assert (with_simulated.calls[row], with_simulated.success[row]) == (2, second.tool_after.success)
+    assert np.flatnonzero(with_simulated.success_source == Source.SIMULATED).tolist() == [row]
     decision = routing.route("books by title", catalog="books", network=SIMULATED_TOO)
     assert (decision.network.simulated, virtual_app.store.activity.call_count()) == (True, 2)
     assert routing.decision(decision.id) is None  # not recorded
@@ -112,9 +112,9 @@ def test_a_server_that_is_not_virtual_and_has_no_connection_is_still_not_connect
 
 def test_copies_are_kept_routed_to_and_called(virtual_app: App) -> None:
     recipe = Recipe(2, seed=4)
-    made = virtual_app.catalog_editor.multiply("books", "books", recipe, name="copied")
-    assert virtual_app.catalogs.catalog("copied") == made
-    assert made.servers[1:3] == virtual_app.catalog_editor.copies("books", "books", recipe)
+    catalog = virtual_app.catalog_editor.multiply("books", "books", recipe, name="copied")
+    assert virtual_app.catalogs.catalog("copied") == catalog
+    assert catalog.servers[1:3] == virtual_app.catalog_editor.copies("books", "books", recipe)
     assert [info.source for info in virtual_app.catalogs.infos() if info.name == "copied"] == [
         "books, books × 2, seed 4, spread 2"
     ]

@@ -21,7 +21,7 @@ LIMIT_S = 20
 
 
 def until_stopped(run: Job) -> str:
-    """Work that goes on until it is told to stop."""
+    """Runs until the job is stopped."""
     run.report(1, 2)
     assert run.stop.wait(LIMIT_S)
     return f"{run.about} stopped at {run.done} of {run.of}"
@@ -56,11 +56,11 @@ def test_one_of_a_kind_is_under_way_and_another_start_gives_that_one() -> None:
 def test_the_newest_run_about_something_is_found_until_it_is_forgotten() -> None:
     runs = BackgroundJobs(Store(), utc_now)
     for number in range(KEPT + 2):
-        for about in (number, "always"):
-            runs.start("calls", lambda _, number=number: number, about).future.result(LIMIT_S)
-    found = runs.of("calls", "always")
-    assert found is not None
-    assert found.future.result() == KEPT + 1
+        for subject in (number, "always"):
+            runs.start("calls", lambda _, number=number: number, subject).future.result(LIMIT_S)
+    newest = runs.of("calls", "always")
+    assert newest is not None
+    assert newest.future.result() == KEPT + 1
     assert runs.of("calls", 0) is None  # so many are not kept
     failed = runs.start("calls", lambda _: 1 / 0, "failed")
     with pytest.raises(ZeroDivisionError):
@@ -87,7 +87,7 @@ def test_a_job_tells_its_progress_and_stops_at_its_next_step() -> None:
     assert isinstance(job.error, Stopped)
     assert (job.result, job.done, job.of) == (None, 1, 4)
     assert job.left_s is not None
-    assert jobs.start("steps", lambda one: one.title, title="again").future.result(LIMIT_S) == "again"
+    assert jobs.start("steps", lambda run: run.title, title="again").future.result(LIMIT_S) == "again"
 
 
 def test_all_jobs_with_a_title_are_listed_those_under_way_first() -> None:
@@ -116,7 +116,7 @@ def test_commands_are_listed_while_they_run_and_from_the_store_afterwards() -> N
         with jobs.command(title) as job:
             job.report(1, 2)
             assert jobs.listed_under_way == 1
-            assert [(one.title, one.done) for one in jobs.listed() if one.under_way] == [(title, 1)]
+            assert [(row.title, row.done) for row in jobs.listed() if row.under_way] == [(title, 1)]
             job.link = f"/lab?view={title}"
             if error is not None:
                 raise error
@@ -134,17 +134,17 @@ def test_commands_are_listed_while_they_run_and_from_the_store_afterwards() -> N
         else:
             with pytest.raises(type(error)):
                 run(title, error)
-    after = BackgroundJobs(store, utc_now)  # another process
-    found = {job.title: job for job in after.listed()}
-    assert list(found) == [*reversed(ends)]
-    assert found["ok"].error is None
-    assert str(found["bad"].error) == "No tasks."
-    assert str(found["defect"].error) == "ValueError"
-    assert isinstance(found["ended"].error, Stopped)
-    assert isinstance(found["keys"].error, Stopped)
-    assert [job.link for job in found.values()] == [f"/lab?view={title}" for title in found]
-    assert all(0 <= job.elapsed_s < LIMIT_S and job.ended_ago_s < LIMIT_S for job in found.values())
-    assert jobs.listed_under_way == after.listed_under_way == 0
+    other_process = BackgroundJobs(store, utc_now)  # another process
+    by_title = {job.title: job for job in other_process.listed()}
+    assert list(by_title) == [*reversed(ends)]
+    assert by_title["ok"].error is None
+    assert str(by_title["bad"].error) == "No tasks."
+    assert str(by_title["defect"].error) == "ValueError"
+    assert isinstance(by_title["ended"].error, Stopped)
+    assert isinstance(by_title["keys"].error, Stopped)
+    assert [job.link for job in by_title.values()] == [f"/lab?view={title}" for title in by_title]
+    assert all(0 <= job.elapsed_s < LIMIT_S and job.ended_ago_s < LIMIT_S for job in by_title.values())
+    assert jobs.listed_under_way == other_process.listed_under_way == 0
 
 
 THREADS, ROUNDS = 8, 5
@@ -164,7 +164,7 @@ def test_routing_and_calling_at_once(app: App, calls_of, path: Path) -> None:
         return ids
 
     with ThreadPoolExecutor(THREADS) as threads:
-        ids = [id_ for made in threads.map(work, range(THREADS)) for id_ in made]
+        ids = [id_ for batch in threads.map(work, range(THREADS)) for id_ in batch]
     app.store.events.flush()
     activity = app.store.activity
     assert set(activity.decisions(limit=1000)["id"]) == set(ids)
@@ -174,8 +174,8 @@ def test_routing_and_calling_at_once(app: App, calls_of, path: Path) -> None:
     assert app.catalogs.statistics("world").version == taught
     before = figures(app)
     app.close()
-    with open_test_app(path) as again:
-        assert figures(again) == before
+    with open_test_app(path) as reopened:
+        assert figures(reopened) == before
 
 
 def test_each_report_follows_the_one_before_it(app: App, calls_of) -> None:
@@ -184,4 +184,4 @@ def test_each_report_follows_the_one_before_it(app: App, calls_of) -> None:
         reports = list(threads.map(lambda _: calls.run(call("echo")), range(THREADS * ROUNDS)))
     reports.sort(key=lambda report: report.server_after.calls)
     assert [report.server_after.calls for report in reports] == list(range(1, THREADS * ROUNDS + 1))
-    assert all(one.server_after == two.server_before for one, two in pairwise(reports))
+    assert all(earlier.server_after == later.server_before for earlier, later in pairwise(reports))

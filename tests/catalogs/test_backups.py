@@ -48,14 +48,14 @@ def lived_in(folder: Path) -> App:
 
 
 def state(app: App) -> list[Any]:
-    """What people see of a store; the decision is made anew."""
+    """The visible state of a store, with a new decision."""
     traced = app.routing.route("send a letter to somebody", catalog="world", record=False).trace()
-    known = app.feedback.labels("world"), app.requests.rows("world"), app.wordings.list("world")
-    governed = app.governance.policy, [one.name for one in app.governance.clients.all()]
+    teaching = app.feedback.labels("world"), app.requests.rows("world"), app.wordings.list("world")
+    governed = app.governance.policy, [client.name for client in app.governance.clients.all()]
     audit, secrets = app.store.events.audit(), app.settings.secrets_path
     assert secrets is not None
     secret = SecretFile(secrets).read()[SECRET].value
-    return [figures(app), traced["tools"], known, governed, secret, audit.records, audit.hash]
+    return [figures(app), traced["tools"], teaching, governed, secret, audit.records, audit.hash]
 
 
 def test_a_restore_after_the_store_was_deleted_brings_everything_back(tmp_path: Path) -> None:
@@ -64,12 +64,12 @@ def test_a_restore_after_the_store_was_deleted_brings_everything_back(tmp_path: 
     with lived_in(folder) as app:
         before, settings = state(app), app.settings
         app.backups.make(file)
-        assert sorted(one.name for one in folder.iterdir() if "copies" in one.name) == []
+        assert sorted(entry.name for entry in folder.iterdir() if "copies" in entry.name) == []
         with pytest.raises(WayfareError, match="--force"):
             app.backups.make(file)
     assert file.stat().st_mode & 0o777 == 0o600
-    for one in [*folder.rglob("*.*")]:
-        one.unlink()
+    for entry in [*folder.rglob("*.*")]:
+        entry.unlink()
     restore(file, settings)
     assert (settings.networks_folder / "slow.json").read_text() == "{}"
     with open_test_app(folder / "wayfare.duckdb") as app:
@@ -79,45 +79,45 @@ def test_a_restore_after_the_store_was_deleted_brings_everything_back(tmp_path: 
             restore(file, settings, replace=True)
     with pytest.raises(WayfareError, match="--force"):
         restore(file, settings)
-    done = restore(file, settings, replace=True)
-    assert done.before is not None
+    result = restore(file, settings, replace=True)
+    assert result.before is not None
     with open_test_app(folder / "wayfare.duckdb") as app:
         assert state(app) == before
-    with Store(done.before / "wayfare.duckdb") as kept:
-        assert len(kept.labels.history("world")) == 2
+    with Store(result.before / "wayfare.duckdb") as previous:
+        assert len(previous.labels.history("world")) == 2
 
 
 def test_a_backup_under_writes_is_the_store_of_one_moment(tmp_path: Path) -> None:
-    db, file, other = tmp_path / "wayfare.duckdb", tmp_path / "a.backup", tmp_path / "other" / "wayfare.duckdb"
+    db, file, other_db = tmp_path / "wayfare.duckdb", tmp_path / "a.backup", tmp_path / "other" / "wayfare.duckdb"
     open_world(db).close()
-    whole: list[str] = []
+    records: list[str] = []
     with open_test_app(db, caller=Scripted) as app:
         tool = app.catalogs.catalog("world").find("raw", "echo")[1]
-        some, enough = threading.Event(), threading.Event()
+        running, enough = threading.Event(), threading.Event()
 
         def write() -> None:
             number = 0
             while not (enough.is_set() and number >= 100):  # each is an outcome with its statistics
-                wanted = Wanted("ann", call("echo"), tool, 100)
-                app.governed.start(wanted, origin=AGENT, counted=lambda _outcome, limit: limit).handle.report()
+                request = Wanted("ann", call("echo"), tool, 100)
+                app.governed.start(request, origin=AGENT, counted=lambda _outcome, limit: limit).handle.report()
                 number += 1
                 if number == 20:
-                    some.set()
+                    running.set()
 
         thread = threading.Thread(target=write)
         thread.start()
-        assert some.wait(60)
+        assert running.wait(60)
         app.backups.make(file)
         enough.set()
         thread.join()
-        app.store.events.audit(whole.append)
-    restore(file, replace(app.settings, db=other))
+        app.store.events.audit(records.append)
+    restore(file, replace(app.settings, db=other_db))
     copied: list[str] = []
-    with Store(other) as store:
+    with Store(other_db) as store:
         audit, tables = store.events.audit(copied.append), store.tables()
     assert audit.problem == ""
-    assert len(copied) < len(whole)
-    assert copied == whole[: len(copied)]
+    assert len(copied) < len(records)
+    assert copied == records[: len(copied)]
     assert tables["outcomes"]["id"].to_pylist() == tables["statistics"]["outcome_id"].to_pylist()
     assert len(tables["outcomes"]) >= 20
     assert tables["spending"]["settled"].to_pylist().count(True) >= len(tables["outcomes"]) - 1
@@ -129,41 +129,41 @@ def test_a_damaged_backup_is_refused_whole(tmp_path: Path) -> None:
     with lived_in(folder) as app:
         app.backups.make(file)
         settings = app.settings
-    before = {one: one.read_bytes() for one in folder.rglob("*") if one.is_file()}
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     good = file.read_bytes()
 
     def rezipped(name: str, data: bytes) -> bytes:
-        with zipfile.ZipFile(file) as archive, zipfile.ZipFile(bad, "w") as other:
-            for one in archive.namelist():
-                other.writestr(one, data if one == name else archive.read(one))
+        with zipfile.ZipFile(file) as archive, zipfile.ZipFile(bad, "w") as target:
+            for entry in archive.namelist():
+                target.writestr(entry, data if entry == name else archive.read(entry))
         return bad.read_bytes()
 
-    about, middle = zipfile.ZipFile(file).read("backup.json"), len(good) // 2
+    manifest, middle = zipfile.ZipFile(file).read("backup.json"), len(good) // 2
     flipped = good[:middle] + bytes([good[middle] ^ 1]) + good[middle + 1 :]
-    outside = about.replace(b'"networks/slow.json"', b'"networks/../../x.json"')
-    more = about.replace(b'"records": ', b'"records": 1')
-    changed = [rezipped("backup.json", one) for one in (b"{}", outside, more)]
+    outside = manifest.replace(b'"networks/slow.json"', b'"networks/../../x.json"')
+    more = manifest.replace(b'"records": ', b'"records": 1')
+    changed = [rezipped("backup.json", text) for text in (b"{}", outside, more)]
     for data in (b"", b"PK", good[:middle], flipped, rezipped("store.secrets", b"{}"), *changed):
         bad.write_bytes(data)
         with pytest.raises(WayfareError, match=r"[Nn]othing was changed") as error:
             restore(bad, settings, replace=True)
         assert "\n" not in str(error.value)
-        assert {one: one.read_bytes() for one in folder.rglob("*") if one.is_file() and one in before} == before
-    assert [one for one in folder.iterdir() if "restored" in one.name or "before" in one.name] == []
+        assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file() and path in before} == before
+    assert [path for path in folder.iterdir() if "restored" in path.name or "before" in path.name] == []
 
 
 def test_scheduled_backups_are_made_when_due_and_old_ones_go(tmp_path: Path) -> None:
-    now = [NOON]
+    clock = [NOON]
     settings = Settings(
-        db=tmp_path / "w.duckdb", backups=tmp_path / "kept", backup_hours=6, backup_days=1, now=lambda: now[0]
+        db=tmp_path / "w.duckdb", backups=tmp_path / "kept", backup_hours=6, backup_days=1, now=lambda: clock[0]
     )
     with Store(settings.db) as store:
         rounds = ScheduledBackups(Backups(store, settings), settings)
 
         def made(hours: float) -> list[float]:
-            now[0] += timedelta(hours=hours)
+            clock[0] += timedelta(hours=hours)
             rounds.round()
-            return [(at - NOON) / timedelta(hours=1) for at, _ in rounds.made()]
+            return [(moment - NOON) / timedelta(hours=1) for moment, _ in rounds.made()]
 
         assert made(0) == [0]
         (tmp_path / "kept" / "mine.backup").write_text("not ours")
@@ -172,12 +172,12 @@ def test_scheduled_backups_are_made_when_due_and_old_ones_go(tmp_path: Path) -> 
         assert made(19) == [25, 6]
         assert made(100) == [125]
         small = ScheduledBackups(Backups(store, settings), replace(settings, backup_mb=0.001))
-        now[0] += timedelta(hours=7)
+        clock[0] += timedelta(hours=7)
         small.round()
-        assert [at - NOON for at, _ in small.made()] == [timedelta(hours=132)]
+        assert [moment - NOON for moment, _ in small.made()] == [timedelta(hours=132)]
         (tmp_path / "kept").rename(tmp_path / "other")
         (tmp_path / "kept").write_text("a file")
-        now[0] += timedelta(hours=7)
+        clock[0] += timedelta(hours=7)
         rounds.round()
         assert rounds.problem
     assert (tmp_path / "other" / "mine.backup").exists()

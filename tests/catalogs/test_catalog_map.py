@@ -42,34 +42,34 @@ def catalog(*descriptions: str, name: str = "mine") -> Catalog:
 
 @pytest.fixture
 def store() -> Iterator[Store]:
-    with Store(None) as opened:
-        yield opened
+    with Store(None) as new_store:
+        yield new_store
 
 
 def over(store: Store, *catalogs: Catalog) -> App:
     """An app over a store that stays open."""
     app = build_app(store, encoder=CachedEncoder(EncoderSource.of(Letters()), store.vectors))
-    for one in catalogs:
-        app.catalogs.save(one, "test")
+    for item in catalogs:
+        app.catalogs.save(item, "test")
     return app
 
 
 def test_a_map_has_a_place_for_each_tool_and_cannot_be_changed(store: Store) -> None:
-    drawn = over(store, catalog(*WORDS)).maps.map("mine")
-    assert drawn.ids == tuple(f"one::tool{row}" for row in range(6))
-    assert drawn.xy.shape == (6, 2)
-    assert ((drawn.xy >= 0) & (drawn.xy <= 1)).all()
-    assert 0 <= drawn.kept <= 1
+    result = over(store, catalog(*WORDS)).maps.map("mine")
+    assert result.ids == tuple(f"one::tool{row}" for row in range(6))
+    assert result.xy.shape == (6, 2)
+    assert ((result.xy >= 0) & (result.xy <= 1)).all()
+    assert 0 <= result.kept <= 1
     with pytest.raises(ValueError, match="read-only"):
-        drawn.xy[0] = 0.5
+        result.xy[0] = 0.5
 
 
 @each("count", [0, 1, 2, 3])
 def test_small_catalogs_have_maps(store: Store, count: int) -> None:
     maps = over(store, catalog(*WORDS[:count])).maps
-    drawn = maps.map("mine")
-    assert drawn.xy.shape == (count, 2)
-    assert drawn.kept == 1.0
+    result = maps.map("mine")
+    assert result.xy.shape == (count, 2)
+    assert result.kept == 1.0
     place = maps.place("mine", "read")
     assert (0 <= place.x <= 1, 0 <= place.y <= 1) == (True, True)
     assert place.cosine.shape == (count,)
@@ -77,13 +77,13 @@ def test_small_catalogs_have_maps(store: Store, count: int) -> None:
 
 def test_what_was_drawn_is_read_from_the_store(store: Store) -> None:
     first = over(store, catalog(*WORDS)).maps.map("mine")
-    moved = (1 - first.xy).reshape(-1)
-    kept = store.vectors.load_vectors(MAP_METHOD, all_hashes(store))
-    assert [vector.tolist() for vector in kept.values()] == [first.xy.reshape(-1).tolist()]
-    store.vectors.save_vectors(MAP_METHOD, dict.fromkeys(kept, moved))
-    again = over(store)  # another process, say
-    np.testing.assert_array_equal(again.maps.map("mine").xy, moved.reshape(6, 2))
-    assert again.maps.map("mine") is again.maps.map("mine")
+    mirrored = (1 - first.xy).reshape(-1)
+    stored = store.vectors.load_vectors(MAP_METHOD, all_hashes(store))
+    assert [vector.tolist() for vector in stored.values()] == [first.xy.reshape(-1).tolist()]
+    store.vectors.save_vectors(MAP_METHOD, dict.fromkeys(stored, mirrored))
+    reopened = over(store)  # another process, say
+    np.testing.assert_array_equal(reopened.maps.map("mine").xy, mirrored.reshape(6, 2))
+    assert reopened.maps.map("mine") is reopened.maps.map("mine")
 
 
 def test_coordinates_of_another_size_are_not_believed(store: Store) -> None:
@@ -98,9 +98,9 @@ def test_neighbours_are_the_nearest_by_exact_cosine_without_the_tool(store: Stor
     np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
     exact = vectors @ vectors[0]
     order = [row for row in np.argsort(-exact).tolist() if row != 0]
-    found = app.maps.neighbours("mine", "one::tool0", 3)
-    assert [neighbour.tool for neighbour in found] == [f"one::tool{row}" for row in order[:3]]
-    assert [neighbour.cosine for neighbour in found] == pytest.approx([exact[row] for row in order[:3]], abs=1e-6)
+    neighbours = app.maps.neighbours("mine", "one::tool0", 3)
+    assert [neighbour.tool for neighbour in neighbours] == [f"one::tool{row}" for row in order[:3]]
+    assert [neighbour.cosine for neighbour in neighbours] == pytest.approx([exact[row] for row in order[:3]], abs=1e-6)
     assert len(app.maps.neighbours("mine", "one::tool0")) == 5
     with pytest.raises(UnknownNameError, match="no tool 'one::gone'"):
         app.maps.neighbours("mine", "one::gone")
@@ -108,13 +108,13 @@ def test_neighbours_are_the_nearest_by_exact_cosine_without_the_tool(store: Stor
 
 def test_a_text_lies_at_the_tool_that_says_the_same(store: Store) -> None:
     app = over(store, catalog(*WORDS))
-    drawn = app.maps.map("mine")
+    result = app.maps.map("mine")
     text = f"one tool3: {WORDS[3]}"
     place = app.maps.place("mine", text)
     query = app.catalogs._encoder.encode_query(text)
     np.testing.assert_allclose(place.cosine, app.catalogs.index("mine").meanings @ query, atol=1e-6)
     assert int(np.argmax(place.cosine)) == 3
-    distances = np.linalg.norm(drawn.xy - [place.x, place.y], axis=1)
+    distances = np.linalg.norm(result.xy - [place.x, place.y], axis=1)
     assert int(np.argmin(distances)) == 3
 
 
@@ -123,14 +123,14 @@ def test_a_large_map_takes_the_vectors_of_decisions_and_embeds_nothing_more(stor
     app = over(store, catalog(*(f"{text} {text[::-1]}" for text in texts)))
     app.catalogs.prepare("mine")
     before = vectors_of(store)
-    drawn = app.maps.map("mine")
-    assert (drawn.xy.shape, drawn.landmarks) == ((4200, 2), LANDMARKS)
-    assert ((drawn.xy >= 0) & (drawn.xy <= 1)).all()
+    result = app.maps.map("mine")
+    assert (result.xy.shape, result.landmarks) == ((4200, 2), LANDMARKS)
+    assert ((result.xy >= 0) & (result.xy <= 1)).all()
     place = app.maps.place("mine", "sends letters 7")
-    found = app.maps.neighbours("mine", "one::tool1400", 3)
-    own = app.catalogs.scorer("mine").index.own
-    np.testing.assert_allclose(place.cosine, own @ app.encoders[0].encode_query("sends letters 7"), atol=1e-6)
-    assert found[0].cosine == pytest.approx(np.delete(own @ own[1400], 1400).max(), abs=1e-6)
+    neighbours = app.maps.neighbours("mine", "one::tool1400", 3)
+    vectors = app.catalogs.scorer("mine").index.own
+    np.testing.assert_allclose(place.cosine, vectors @ app.encoders[0].encode_query("sends letters 7"), atol=1e-6)
+    assert neighbours[0].cosine == pytest.approx(np.delete(vectors @ vectors[1400], 1400).max(), abs=1e-6)
     assert vectors_of(store) == before
 
 

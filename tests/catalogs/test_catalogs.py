@@ -62,8 +62,8 @@ def test_a_catalog_that_is_saved_keeps_calls_that_are_not_written_yet(app: App, 
     assert figures(app) == learnt
     assert app.catalogs.statistics("world").version == 1
     app.close()
-    with open_test_app(path) as again:
-        assert figures(again) == learnt
+    with open_test_app(path) as reopened:
+        assert figures(reopened) == learnt
 
 
 @each("name", ["sample", "attention-120", "", " ", "a\nb", "x" * 201])
@@ -89,8 +89,8 @@ def test_removing(app: App, calls_of, path: Path) -> None:
         app.routing.route("read a file", catalog="world")
     assert app.store.activity.call_count() == 1
     app.close()
-    with open_test_app(path) as again:
-        assert names(again) == [*SHIPPED_CATALOGS]
+    with open_test_app(path) as reopened:
+        assert names(reopened) == [*SHIPPED_CATALOGS]
 
 
 def test_a_file_is_opened_for_this_process_only(app: App, tmp_path: Path) -> None:
@@ -116,7 +116,7 @@ class TestPrices:
 
     def test_a_price_changes_the_next_decision_and_survives(self, app: App, path: Path) -> None:
         def winner(app: App) -> str:
-            ranked = app.routing.parameters("ehrr", {"worthwhile": False})  # what hardly fits is a candidate too
+            ranked = app.routing.parameters("ehrr", {"worthwhile": False})  # a tool that hardly fits is a candidate too
             return app.routing.route("read a file", catalog="world", parameters=ranked, record=False).winner.tool
 
         assert winner(app) == "files::read"
@@ -127,10 +127,10 @@ class TestPrices:
         row = app.catalogs.catalog("world").tool_row["files::read"]
         assert (figures_of.price_usd[row], figures_of.price_source[row]) == (5.0, Source.EDITED)
         app.close()
-        with open_test_app(path) as again:
-            assert winner(again) != "files::read"
-            again.catalog_editor.set_figure("world", "files", "read", None)
-            assert winner(again) == "files::read"
+        with open_test_app(path) as reopened:
+            assert winner(reopened) != "files::read"
+            reopened.catalog_editor.set_figure("world", "files", "read", None)
+            assert winner(reopened) == "files::read"
         with open_test_app(path) as third:
             assert winner(third) == "files::read"
 
@@ -190,22 +190,22 @@ def test_only_the_texts_of_a_changed_server_are_embedded_again(path: Path) -> No
 def test_an_index_stays_until_a_text_changes_and_edits_of_other_catalogs_leave_it(app: App) -> None:
     import_text(app.catalog_editor, ONE, "one")
     catalogs = app.catalogs
-    kept = {name: (catalogs.context(name), catalogs.scorer(name).index) for name in ("one", "world")}
+    initial = {name: (catalogs.context(name), catalogs.scorer(name).index) for name in ("one", "world")}
     raw = catalogs.catalog("world").servers[0]
     tool = raw.tools[0]
 
     def edited(server: Server) -> RelevanceIndex:
-        catalogs.edit("world", lambda known: known.with_server(server))
-        assert catalogs.context("one") is kept["one"][0]
-        assert catalogs.scorer("one").index is kept["one"][1]
+        catalogs.edit("world", lambda catalog: catalog.with_server(server))
+        assert catalogs.context("one") is initial["one"][0]
+        assert catalogs.scorer("one").index is initial["one"][1]
         assert catalogs.context("world").catalog.server(raw.name) == server
         assert catalogs.index("world").catalog == catalogs.catalog("world")
         return catalogs.scorer("world").index
 
     priced = replace(raw, ask_usd=0.25, tools=(replace(tool, price_usd=0.5), *raw.tools[1:]))
-    assert edited(priced) is kept["world"][1]
+    assert edited(priced) is initial["world"][1]
     assert catalogs.context("world").statistics.tools.price_usd[0] == 0.5
-    for other in (
+    for variant in (
         replace(priced, description="Else."),
         replace(priced, tools=priced.tools[:-1]),
         replace(priced, tools=(replace(tool, description="Else."), *raw.tools[1:])),
@@ -214,4 +214,4 @@ def test_an_index_stays_until_a_text_changes_and_edits_of_other_catalogs_leave_i
         ),
     ):
         before = catalogs.scorer("world").index
-        assert edited(other) is not before
+        assert edited(variant) is not before

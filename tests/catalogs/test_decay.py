@@ -21,7 +21,7 @@ PLAIN = EhrrParameters(half_life_s=0.0)
 
 
 class Clock:
-    """A clock that is set by hand."""
+    """A clock for tests."""
 
     def __init__(self) -> None:
         self.now = NOON
@@ -64,12 +64,14 @@ def test_time_gives_a_server_that_failed_its_figures_back_where_a_half_life_is_s
     catalogs: CatalogService, clock: Clock, crash: Callable[[], None]
 ) -> None:
     crash()
-    plain, fading = (catalogs.statistics("world", p).servers.success[0] for p in (PLAIN, FADING))
-    assert plain == fading == pytest.approx(0.85 * 0.9)
+    undecayed, fading = (catalogs.statistics("world", p).servers.success[0] for p in (PLAIN, FADING))
+    assert undecayed == fading == pytest.approx(0.85 * 0.9)
     clock.now += timedelta(seconds=600)
-    assert catalogs.statistics("world", PLAIN).servers.success[0] == plain
-    assert catalogs.statistics("world").servers.success[0] > plain  # what failures have taught fades at the defaults
-    assert catalogs.statistics("world", FADING).servers.success[0] == pytest.approx((plain + 0.9) / 2)
+    assert catalogs.statistics("world", PLAIN).servers.success[0] == undecayed
+    assert (
+        catalogs.statistics("world").servers.success[0] > undecayed
+    )  # what failures have taught fades at the defaults
+    assert catalogs.statistics("world", FADING).servers.success[0] == pytest.approx((undecayed + 0.9) / 2)
 
 
 def test_within_a_moment_the_scene_is_the_same_and_after_it_a_new_one(

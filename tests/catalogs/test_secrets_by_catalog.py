@@ -30,7 +30,7 @@ def enter(app: App, catalog: str, value: str) -> None:
 
 
 def said(app: App, catalog: str) -> str:
-    """What the server says of its variable, or why it was not called."""
+    """The server's answer about its variable, or the call's error."""
     outcome = app.calls.run(ToolCall("raw", "variable", {"name": "KEY"}, catalog=catalog)).outcome
     return outcome.content[0].text if outcome.kind is OutcomeKind.OK else outcome.error
 
@@ -69,16 +69,16 @@ def test_the_next_call_uses_a_changed_value_and_one_under_way_ends(app: App) -> 
 def test_discovery_takes_the_values_of_its_catalog(app: App) -> None:
     keep(app, "one")
     enter(app, "one", SHORT)
-    known = app.catalogs.catalog("one").servers
+    servers = app.catalogs.catalog("one").servers
     imported = app.catalog_editor.read(
         json.dumps({"mcpServers": {"raw": {**LAUNCH, "env": {"KEY": "${input:key}"}}}}), "x.json"
     )
     waits = app.catalog_editor.discover(imported, "two", "x.json")
     assert "needs a value for ${input:key}" in waits.discoveries[0].error
     assert not app.catalogs.catalog("two").tools
-    assert app.catalog_editor.discover(imported, "one", "x.json").servers == len(known)
-    loaded = app.attention.definitions("one", ["raw::pid"], live=True)
-    assert (loaded[0].source, loaded[0].note) == ("live", "")
+    assert app.catalog_editor.discover(imported, "one", "x.json").servers == len(servers)
+    definitions = app.attention.definitions("one", ["raw::pid"], live=True)
+    assert (definitions[0].source, definitions[0].note) == ("live", "")
 
 
 def test_a_catalog_that_is_removed_takes_its_values_with_it(app: App) -> None:

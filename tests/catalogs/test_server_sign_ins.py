@@ -48,9 +48,9 @@ def opened(guarded: Guarded, path: Path) -> Iterator[App]:
         yield app
 
 
-def configuration(url: str, **more: Any) -> str:
+def configuration(url: str, **fields: Any) -> str:
     """A client configuration with one server."""
-    return json.dumps({"mcpServers": {"tickets": {"type": "http", "url": url, **more}}})
+    return json.dumps({"mcpServers": {"tickets": {"type": "http", "url": url, **fields}}})
 
 
 def sign_in(
@@ -58,9 +58,9 @@ def sign_in(
 ) -> ServerSignIn:
     """The operator goes through the browser."""
     address = app.sign_ins.begin("mine", "tickets", CONSOLE, client_id=client_id)
-    where = urlsplit((visit or guarded.visit)(address))
-    assert f"{where.scheme}://{where.netloc}{where.path}" == f"{CONSOLE}/oauth/callback"
-    answer = dict(parse_qsl(where.query))
+    url = urlsplit((visit or guarded.visit)(address))
+    assert f"{url.scheme}://{url.netloc}{url.path}" == f"{CONSOLE}/oauth/callback"
+    answer = dict(parse_qsl(url.query))
     assert not app.sign_ins.answered({**answer, "state": "guessed"})
     assert app.sign_ins.answered(answer)
     assert not app.sign_ins.answered(answer)
@@ -76,38 +76,38 @@ def test_an_operator_signs_in_once_and_the_token_is_renewed_and_rotated(
     opened: App, guarded: Guarded, path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     assert opened.sign_ins.of("mine", "tickets").state == "unknown"
-    found = opened.catalog_editor.discover(opened.catalog_editor.read(configuration(guarded.url), "a"), "mine", "a")
-    assert found.discoveries[0].error == f"Server tickets needs a sign-in. {HOW}"
-    assert (opened.sign_ins.of("mine", "tickets").state, found.servers) == ("needed", 1)
+    report = opened.catalog_editor.discover(opened.catalog_editor.read(configuration(guarded.url), "a"), "mine", "a")
+    assert report.discoveries[0].error == f"Server tickets needs a sign-in. {HOW}"
+    assert (opened.sign_ins.of("mine", "tickets").state, report.servers) == ("needed", 1)
     assert guarded.asked.total() == 0  # only a person begins the flow
 
-    done = sign_in(opened, guarded)
-    assert (done.state, done.renews, done.until is not None) == ("signed in", True, True)
+    status = sign_in(opened, guarded)
+    assert (status.state, status.renews, status.until is not None) == ("signed in", True, True)
     assert [tool.name for tool in opened.catalogs.catalog("mine").tools] == ["count"]
     assert call(opened).content[0].text == "2 tickets"
 
     guarded.end_tokens()
     outcomes: list[Outcome] = []
-    other, connection = SessionPool(opened.vault), opened.catalogs.catalog("mine").servers[0].connection
-    asked = ToolCall("tickets", "count", catalog="mine")
-    works = [lambda: call(opened), lambda: McpCaller(other).call(asked, None, connection)] * 3
+    pool, connection = SessionPool(opened.vault), opened.catalogs.catalog("mine").servers[0].connection
+    request = ToolCall("tickets", "count", catalog="mine")
+    works = [lambda: call(opened), lambda: McpCaller(pool).call(request, None, connection)] * 3
     threads = [threading.Thread(target=lambda work=work: outcomes.append(work())) for work in works]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    other.close()
-    assert [one.kind for one in outcomes] == [OutcomeKind.OK] * 6
+    pool.close()
+    assert [outcome.kind for outcome in outcomes] == [OutcomeKind.OK] * 6
     assert (guarded.asked["refresh_token"], guarded.used) == (1, [])
 
     guarded.lifetime_s = 1  # it ends with the next renewal, and is renewed before the request
     guarded.end_tokens()
     assert call(opened).kind is OutcomeKind.OK
-    kept = json.loads(opened.vault.grant(key := ServerId("mine", "tickets")) or "")
-    seen = len(guarded.seen)
-    opened.vault.put(key, GRANT, json.dumps({**kept, "expires_at": time.time()}))
+    grant = json.loads(opened.vault.grant(key := ServerId("mine", "tickets")) or "")
+    request_count = len(guarded.seen)
+    opened.vault.put(key, GRANT, json.dumps({**grant, "expires_at": time.time()}))
     assert call(opened).kind is OutcomeKind.OK
-    assert f"Bearer {kept['token']['access_token']}" not in guarded.seen[seen:]
+    assert f"Bearer {grant['token']['access_token']}" not in guarded.seen[request_count:]
     assert guarded.used == []
     guarded.lifetime_s = 3600
 
@@ -126,15 +126,15 @@ def test_an_operator_signs_in_once_and_the_token_is_renewed_and_rotated(
     for file in path.parent.rglob("*"):
         assert not any(text.encode() in file.read_bytes() for text in secrets if file.is_file())
     assert not any(text in caplog.text for text in secrets)
-    with open_test_app(path) as again:
-        assert (again.sign_ins.of("mine", "tickets").state, call(again).kind) == ("signed in", OutcomeKind.OK)
-        again.sign_ins.sign_out("mine", "tickets")
+    with open_test_app(path) as reopened:
+        assert (reopened.sign_ins.of("mine", "tickets").state, call(reopened).kind) == ("signed in", OutcomeKind.OK)
+        reopened.sign_ins.sign_out("mine", "tickets")
         assert (guarded.asked["revoke"], guarded.refresh_tokens) == (1, {})
-        out = call(again)
+        out = call(reopened)
         assert (out.kind, out.error) == (OutcomeKind.NOT_TRIED, f"Server tickets needs a sign-in. {HOW}")
         with pytest.raises(UnknownNameError):
-            again.sign_ins.sign_out("mine", "tickets")
-        calls = again.catalogs.statistics("mine").servers.calls
+            reopened.sign_ins.sign_out("mine", "tickets")
+        calls = reopened.catalogs.statistics("mine").servers.calls
         assert calls.tolist() == [7.0]  # those that reached the server
 
 
@@ -155,16 +155,19 @@ def test_what_is_refused_says_why_and_changes_no_statistics(opened: App, guarded
     assert opened.sign_ins.answered(dict(parse_qsl(urlsplit(earlier).query))) is False  # it was begun again since
     guarded.refuses_renewal = True
     guarded.end_tokens()
-    asked = guarded.asked["refresh_token"]
-    why = "the authorization server refused to renew the token: invalid_grant: It was used already."
+    renewals = guarded.asked["refresh_token"]
+    reason = "the authorization server refused to renew the token: invalid_grant: It was used already."
     for _ in range(2):
-        again = call(opened)
-        assert (again.kind, again.error) == (
+        outcome = call(opened)
+        assert (outcome.kind, outcome.error) == (
             OutcomeKind.NOT_TRIED,
-            f"Server tickets needs a sign-in again ({why}). {HOW}",
+            f"Server tickets needs a sign-in again ({reason}). {HOW}",
         )
-    assert (guarded.asked["refresh_token"], caplog.text.count(why)) == (asked + 1, 1)
-    assert (opened.sign_ins.of("mine", "tickets").state, opened.sign_ins.of("mine", "tickets").about) == ("needed", why)
+    assert (guarded.asked["refresh_token"], caplog.text.count(reason)) == (renewals + 1, 1)
+    assert (opened.sign_ins.of("mine", "tickets").state, opened.sign_ins.of("mine", "tickets").about) == (
+        "needed",
+        reason,
+    )
     guarded.refuses_renewal = False
     registered = guarded.asked["register"]
     assert sign_in(opened, guarded).state == "signed in"
@@ -181,28 +184,31 @@ def test_a_token_goes_to_its_own_server_alone(opened: App, guarded: Guarded) -> 
     assert call(opened).kind is OutcomeKind.OK
     guarded.moved = True
     assert (call(opened).kind is OutcomeKind.OK, guarded.stolen) == (False, [])
-    with guarded_server() as other:
+    with guarded_server() as other_guarded:
         catalog = opened.catalogs.catalog("mine")
-        changed = catalog.servers[0].connection
-        assert changed is not None
+        connection = catalog.servers[0].connection
+        assert connection is not None
         opened.catalogs.save(
-            replace(catalog, servers=(replace(catalog.servers[0], connection=replace(changed, url=other.url)),)), "x"
+            replace(
+                catalog, servers=(replace(catalog.servers[0], connection=replace(connection, url=other_guarded.url)),)
+            ),
+            "x",
         )
         assert (call(opened).kind, opened.sign_ins.of("mine", "tickets").state) == (OutcomeKind.NOT_TRIED, "needed")
-        assert set(other.seen) == {""}
+        assert set(other_guarded.seen) == {""}
 
 
 def test_a_server_that_was_down_and_asks_for_a_sign_in_is_not_down(opened: App, guarded: Guarded) -> None:
     sign_in(opened, guarded)
-    known = opened.catalogs.catalog("mine")
-    server = known.servers[0]
+    catalog = opened.catalogs.catalog("mine")
+    server = catalog.servers[0]
     assert server.connection is not None
-    gone = replace(server, connection=replace(server.connection, url="http://127.0.0.1:9/mcp"))
-    opened.catalogs.save(replace(known, servers=(gone,)), "x")
+    unreachable = replace(server, connection=replace(server.connection, url="http://127.0.0.1:9/mcp"))
+    opened.catalogs.save(replace(catalog, servers=(unreachable,)), "x")
     while not opened.catalogs.down("mine"):
         assert call(opened).kind is OutcomeKind.NOT_CONNECTED
     opened.sign_ins.sign_out("mine", "tickets")
-    opened.catalogs.save(known, "x")
+    opened.catalogs.save(catalog, "x")
     hour = itertools.count()
     checks = HealthChecks(opened.catalogs, opened.pool.get, lambda: datetime.now(UTC) + timedelta(hours=next(hour)))
     assert (checks.check_due(), checks.check_due()) == ((), (ServerId("mine", "tickets"),))
@@ -224,8 +230,8 @@ HOSTILE: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 
 
 def test_a_hostile_authorization_server_gets_nothing(opened: App, guarded: Guarded) -> None:
-    for why, (guarded.metadata, guarded.protected) in HOSTILE.items():
-        with pytest.raises(WayfareError, match=re.escape(why)):
+    for reason, (guarded.metadata, guarded.protected) in HOSTILE.items():
+        with pytest.raises(WayfareError, match=re.escape(reason)):
             opened.sign_ins.begin("mine", "tickets", CONSOLE)
         assert opened.sign_ins.of("mine", "tickets").state == "refused"
     guarded.protected, guarded.metadata = {}, {"token_endpoint": "http://login.example/token"}
@@ -241,14 +247,14 @@ def test_a_hostile_authorization_server_gets_nothing(opened: App, guarded: Guard
 def test_a_slash_and_a_bad_optional_member_hide_no_authorization_server(opened: App, guarded: Guarded) -> None:
     bad = {"op_tos_uri": "", "scopes_supported": 7, "response_types_supported": None, "ui_locales_supported": "en"}
     slash = f"{guarded.issuer}/"
-    for issuer, advertised, given in (("", slash, ""), (slash, guarded.issuer, slash), (slash, slash, "")):
+    for issuer, advertised, reply_issuer in (("", slash, ""), (slash, guarded.issuer, slash), (slash, slash, "")):
         guarded.metadata = {**bad, **({"issuer": issuer} if issuer else {})}
         guarded.protected = {"authorization_servers": [advertised], "jwks_uri": "none", "scopes_supported": "all"}
 
-        def visit(address: str, iss: str = quote(given or guarded.issuer, safe="")) -> str:
+        def visit(address: str, iss: str = quote(reply_issuer or guarded.issuer, safe="")) -> str:
             return guarded.visit(address).replace(quote(guarded.issuer, safe=""), iss)
 
-        assert sign_in(opened, guarded, visit=visit).state == "signed in", (issuer, advertised, given)
+        assert sign_in(opened, guarded, visit=visit).state == "signed in", (issuer, advertised, reply_issuer)
 
 
 @pytest.mark.parametrize("method", ["client_secret_basic", "client_secret_post"])
@@ -257,9 +263,9 @@ def test_a_client_that_was_registered_by_hand_proves_its_secret(
 ) -> None:
     secret, key = "the-secret-of-the-client-9f2c", ServerId("mine", "tickets")
     guarded.register("by-hand", f"{CONSOLE}/oauth/callback", secret, method)
-    for kept in ("", "another-secret-4b7e"):
-        if kept:
-            opened.vault.put(key, client_secret_name("by-hand"), kept)
+    for wrong_secret in ("", "another-secret-4b7e"):
+        if wrong_secret:
+            opened.vault.put(key, client_secret_name("by-hand"), wrong_secret)
         assert "invalid_client" in sign_in(opened, guarded, client_id="by-hand").about
         assert opened.vault.client_secret(key, "by-hand") == ""
     opened.vault.put(key, client_secret_name("by-hand"), secret)
@@ -283,8 +289,8 @@ def test_a_call_that_wants_another_scope_asks_for_a_wider_sign_in(opened: App, g
             OutcomeKind.NOT_TRIED,
             f"Server tickets needs a sign-in again ({lack}). {HOW}",
         )
-    found = opened.sign_ins.of("mine", "tickets")
-    assert (found.state, found.about, guarded.asked["refresh_token"]) == ("needed", lack, 0)
+    status = opened.sign_ins.of("mine", "tickets")
+    assert (status.state, status.about, guarded.asked["refresh_token"]) == ("needed", lack, 0)
     assert sign_in(opened, guarded).state == "signed in"
     assert call(opened).kind is OutcomeKind.OK
     assert [*guarded.scopes.values()][-1] == "tickets:read tickets:write"
@@ -301,8 +307,10 @@ def test_a_401_without_a_challenge_names_the_header(opened: App, guarded: Guarde
     headers = opened.catalogs.catalog("mine").servers[0].connection
     assert headers is not None
     assert headers.headers == {"Authorization": "${secret:tickets/Authorization}"}
-    found = opened.catalog_editor.discover(Imported("catalog", opened.catalogs.catalog("mine").servers), "mine", "a")
-    assert (found.discoveries[0].error, call(opened).kind) == ("", OutcomeKind.OK)
+    rediscovery = opened.catalog_editor.discover(
+        Imported("catalog", opened.catalogs.catalog("mine").servers), "mine", "a"
+    )
+    assert (rediscovery.discoveries[0].error, call(opened).kind) == ("", OutcomeKind.OK)
     opened.values.put("mine", "tickets", "Authorization", "a-wrong-token")
     wrong = call(opened)
     assert (wrong.kind, wrong.error) == (

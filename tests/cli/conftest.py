@@ -29,7 +29,7 @@ RAW = str(ROOT / "tests" / "servers" / "programs" / "raw.py")
 
 
 class Run(NamedTuple):
-    """What a command left behind."""
+    """The exit code and the two streams of a command."""
 
     code: int
     out: str
@@ -102,7 +102,7 @@ def process() -> Command:
     """Runs a command in a process of its own. With variables of its environment it is no fork."""
 
     def run(*arguments: object, **environment: str) -> Run:
-        done = subprocess.run(
+        completed = subprocess.run(
             (command if environment else forked)(*arguments),
             cwd=ROOT,
             env={**os.environ, **environment},
@@ -111,7 +111,7 @@ def process() -> Command:
             timeout=60,
             check=False,
         )
-        return Run(done.returncode, done.stdout, done.stderr)
+        return Run(completed.returncode, completed.stdout, completed.stderr)
 
     return run
 
@@ -122,7 +122,7 @@ def command(*arguments: object) -> list[str]:
 
 
 def forked(*arguments: object) -> list[str]:
-    """The same for a process that is a fork: it starts without the second that imports take."""
+    """As `command`, but forked: the start skips the second that imports take."""
     return [FORKS.python, *command(*arguments)[1:]]
 
 
@@ -144,7 +144,7 @@ def free_port() -> int:
 
 
 def status(port: int, host: str = "127.0.0.1") -> int:
-    """The status of /healthz, 0 where nothing responds."""
+    """The status of /healthz, 0 if nothing responds."""
     with suppress(OSError), urllib.request.urlopen(f"http://{host}:{port}/healthz", timeout=5) as answer:
         assert json.load(answer) == {"status": "ok"}
         return answer.status

@@ -28,7 +28,7 @@ WORDS = (
     "w_names=0", "w_full=0", "w_lexical=0", "w_description=1",
     "similarity=views", "alpha_s=0.1", "alpha_t=0.25", "kappa=1", "p_bs=0.0025", "worthwhile=off",
 )  # fmt: skip
-BY_DESCRIPTION = [part for setting in WORDS for part in ("--set", setting)]
+BY_DESCRIPTION = [word for setting in WORDS for word in ("--set", setting)]
 TASKS = [
     {"id": "first", "subtask": READ, "relevant": ["files::fast"]},
     {"id": "second", "subtask": READ, "relevant": ["files::middle"]},
@@ -51,9 +51,9 @@ def test_a_run_of_each_router_with_every_measure_and_nothing_recorded(wayfare: C
     assert (run["router"], run["n"], run["parameters"]["n"], run["rejection"]) == ("ehrr", 5, 10, 0)
     ranks = {"first": 1, "second": 2, "graded": 2, "too dear": None, "impossible": None}
     assert {id_: task["rank"] for id_, task in run["tasks"].items()} == ranks
-    one, two = bench("--set", "alpha_t=0.5", "--router", "ehrr", "--router", "ehrr")
-    assert one["parameters"]["alpha_t"] == 0.5
-    assert all(one[name] == two[name] for name in ("router", "parameters", *MEASURES))
+    first, second = bench("--set", "alpha_t=0.5", "--router", "ehrr", "--router", "ehrr")
+    assert first["parameters"]["alpha_t"] == 0.5
+    assert all(first[name] == second[name] for name in ("router", "parameters", *MEASURES))
     with open_app(Settings.from_environment(db=db)) as app:
         assert app.store.activity.latest_sequence() == 0
 
@@ -74,7 +74,7 @@ def test_hints_are_given_unless_switched_off(wayfare: Command, write) -> None:
     task = {**TASKS[0], "server_hint": "gold mines", "relevant": ["north::a"]}
     line = ("bench", "--tasks", write("t.jsonl", [task]), "--catalog", write("c.json", world), "--json")
     only = ("--set", "k=1", "--set", "hint_weight=1", "--set", "similarity=views")
-    assert [wayfare(*line, *only, *more).json()["runs"][0]["mrr"] for more in ((), ("--no-hints",))] == [0, 1]
+    assert [wayfare(*line, *only, *options).json()["runs"][0]["mrr"] for options in ((), ("--no-hints",))] == [0, 1]
 
 
 def test_tasks_of_a_level_are_also_asked_as_a_person_would(wayfare: Command, write, db: Path) -> None:
@@ -90,7 +90,7 @@ def test_tasks_of_a_level_are_also_asked_as_a_person_would(wayfare: Command, wri
 
 
 DATA = ROOT / "tests" / "lab" / "data"
-PLAIN = [part for setting in (*WORDS[:5], *WORDS[-1:], "auction=off", "execution_signals=off") for part in ("--set", setting)]  # fmt: skip
+PLAIN = [word for setting in (*WORDS[:5], *WORDS[-1:], "auction=off", "execution_signals=off") for word in ("--set", setting)]  # fmt: skip
 HOMES = {"read": "files", "dig": "gold", "send": "post"}
 THREE = [
     {"id": name, "subtask": text, "relevant": [f"{HOMES[name]}::{name}"]}
@@ -99,13 +99,13 @@ THREE = [
 
 
 def world(**descriptions: str) -> dict[str, Any]:
-    texts = {one["id"]: one["subtask"] for one in THREE} | descriptions
+    texts = {task["id"]: task["subtask"] for task in THREE} | descriptions
     return {"servers": [server(HOMES[name], tool(name, text)) for name, text in texts.items()]}
 
 
 @pytest.fixture
 def baseline(wayfare: Command, write) -> Path:
-    """What bench printed of the small world."""
+    """The JSON output of `bench` for the small world."""
     line = ("--tasks", write("tasks.jsonl", THREE), "--catalog", write("world.json", world()))
     return write("baseline.json", wayfare("bench", *line, *PLAIN, "--json").json())
 
@@ -121,8 +121,8 @@ def test_what_fell_since_the_baseline_is_named_and_the_command_fails(wayfare: Co
     write("world.json", world(dig=READ))
     run = wayfare("bench", "--baseline", baseline)
     assert run.code == 1
-    for said in ("lost dig: rank 1, now rank", "  tool gold::dig changed (description)\n", "Tasks at risk:"):
-        assert said in run.out
+    for line in ("lost dig: rank 1, now rank", "  tool gold::dig changed (description)\n", "Tasks at risk:"):
+        assert line in run.out
     assert "lost send" not in run.out
     assert wayfare("bench", "--baseline", baseline, "--tolerance", "1").code == 0
 
@@ -130,9 +130,9 @@ def test_what_fell_since_the_baseline_is_named_and_the_command_fails(wayfare: Co
     run = wayfare("bench", "--baseline", baseline, "--json")
     gate = json.loads(run.out)["gate"]
     assert (run.code, gate["passed"], gate["runs"][0]["lost"]) == (1, False, [{"id": "send", "was": 1, "now": None}])
-    assert {(one["name"], one["change"]) for one in gate["changes"]} == {("post", "removed"), ("post::send", "removed")}
+    assert {(row["name"], row["change"]) for row in gate["changes"]} == {("post", "removed"), ("post::send", "removed")}
     assert "send" in gate["at_risk"]
-    fell = {one["measure"]: (one["was"], one["now"]) for one in gate["runs"][0]["fell"]}
+    fell = {row["measure"]: (row["was"], row["now"]) for row in gate["runs"][0]["fell"]}
     assert fell["mrr"] == pytest.approx((1, 2 / 3))
 
     # new tasks are left out of the comparison
@@ -144,8 +144,8 @@ def test_what_fell_since_the_baseline_is_named_and_the_command_fails(wayfare: Co
 
 def test_what_cannot_be_compared_is_said(wayfare: Command, baseline: Path, write) -> None:
     document = json.loads(baseline.read_text())
-    other = write("other.json", document | {"runs": [run | {"router": "sonar"} for run in document["runs"]]})
-    refused(wayfare("bench", "--baseline", other), "no run of ehrr", "sonar")
+    other_file = write("other.json", document | {"runs": [run | {"router": "sonar"} for run in document["runs"]]})
+    refused(wayfare("bench", "--baseline", other_file), "no run of ehrr", "sonar")
     write("tasks.jsonl", [{"id": "other", "subtask": READ, "relevant": []}])
     refused(wayfare("bench", "--baseline", baseline), "no task in common")
     refused(wayfare("bench", "--baseline", write("letter.txt", "Dear Sir")), "letter.txt", "not JSON")
@@ -169,18 +169,20 @@ def test_written_tasks_measure_routers_and_are_named_generated(wayfare: Command,
     shop = server("shop", tool("search_orders", "Finds the orders of last month."), cancel)
     catalog, tasks = write("mine.json", {"servers": [shop]}), tmp_path / "tasks.jsonl"
     line = ("tasks", "write", "--catalog", catalog, "--count", "2")
-    told = wayfare(*line, "--out", tasks)
-    assert told.code == 0
-    assert all(said in told.out for said in ("Nobody has checked their labels", "L4: no tool's result fits"))
+    run = wayfare(*line, "--out", tasks)
+    assert run.code == 0
+    assert all(text in run.out for text in ("Nobody has checked their labels", "L4: no tool's result fits"))
     document = wayfare(*line, "--json").json()
     assert document["tasks"] == [json.loads(line) for line in tasks.read_text().splitlines()]
     assert wayfare(*line).out == tasks.read_text()
-    refused = wayfare(*line, "--planner", "llm")
-    assert (refused.code, "No model is set" in refused.err) == (2, True)
+    llm_run = wayfare(*line, "--planner", "llm")
+    assert (llm_run.code, "No model is set" in llm_run.err) == (2, True)
     bench = wayfare("bench", "--tasks", tasks, "--catalog", catalog, "--json").json()
     assert bench["generated"] == len(document["tasks"]) == sum(document["levels"].values())
-    assert {one["level"]: one["n"] for one in bench["levels"]} == {k: n for k, n in document["levels"].items() if n}
-    (chains,) = [one for one in bench["levels"] if one["level"] == "L3"]
+    assert {level["level"]: level["n"] for level in bench["levels"]} == {
+        k: n for k, n in document["levels"].items() if n
+    }
+    (chains,) = [level for level in bench["levels"] if level["level"] == "L3"]
     assert chains["by_steps"] == {"2": {"n": chains["n"], "em": chains["em"], "f1": chains["f1"]}}
 
 
@@ -197,10 +199,10 @@ def test_a_testbed_is_kept_and_measured(wayfare: Command, write, tmp_path: Path)
     line = ("testbed", "search", "--name", "bed", "--from", "world", "--tasks", tasks, "--copies", "1")
     document = wayfare(*line, "--registry", registry, "--least-tools", "0", "--tasks-out", bed, "--json").json()
     assert (document["servers"], document["tools"], document["tasks"], document["matching"]) == (4, 2, 1, 2)
-    chosen = [(one["server"], one["from"]) for one in document["chosen"]]
-    assert chosen == [("io.github.x/search", "r.json"), ("web", "world")]  # the first says it twice
-    (kept,) = [json.loads(text) for text in bed.read_text().splitlines()]
-    assert kept["relevant"] == ["web::find", "web-1::find"]
+    origins = [(row["server"], row["from"]) for row in document["chosen"]]
+    assert origins == [("io.github.x/search", "r.json"), ("web", "world")]  # the first says it twice
+    (task,) = [json.loads(text) for text in bed.read_text().splitlines()]
+    assert task["relevant"] == ["web::find", "web-1::find"]
     run = wayfare("bench", "--tasks", bed, "--catalog", "bed", "--router", "rag_mcp", "--json").json()["runs"][0]
     assert run["hit@1"] == 1.0
     refused(wayfare("testbed", "nowhere", "--name", "none", "--from", "world"), "No server is chosen")

@@ -26,8 +26,8 @@ def test_a_conversion(wayfare: Command, app: App) -> None:
     assert d["structured"] == {"value": pytest.approx(4.828032), "unit": "kilometre"}
     assert json.loads(d["content"][0]["text"]) == d["structured"]
     assert (d["attempts"], d["error"], d["latency_s"] > 0, d["connect_s"] > 0) == (1, "", True, True)
-    (kept,) = app.store.activity.calls().itertuples()
-    assert (kept.origin, kept.kind, kept.price_usd) == ("cli", "ok", d["price_usd"])
+    (row,) = app.store.activity.calls().itertuples()
+    assert (row.origin, row.kind, row.price_usd) == ("cli", "ok", d["price_usd"])
 
 
 def test_pictures_come_as_base64_and_are_named_in_text(wayfare: Command) -> None:
@@ -36,8 +36,8 @@ def test_pictures_come_as_base64_and_are_named_in_text(wayfare: Command) -> None
     assert content[1]["mime_type"] == "image/png"
     assert base64.b64decode(content[1]["data_base64"], validate=True).startswith(b"\x89PNG")
     assert base64.b64decode(content[3]["data_base64"]) == b"\0\1\2"
-    shown = wayfare("call", "gremlin", "every_content").out.splitlines()
-    assert (shown[1], shown[2][:18], len(shown)) == ("text", "[image image/png, ", 6)
+    lines = wayfare("call", "gremlin", "every_content").out.splitlines()
+    assert (lines[1], lines[2][:18], len(lines)) == ("text", "[image image/png, ", 6)
 
 
 def test_what_ends_badly_is_an_outcome_said_once(wayfare: Command, write) -> None:
@@ -98,12 +98,12 @@ def test_a_call_that_waits_is_approved_with_the_call_and_one_that_is_denied_is_r
     refused(waits, "waits for a person, because it is new here")
     assert waits.err.rstrip().endswith("Add --approve to approve exactly this call, once.")
     assert wayfare(*CALL, "--approve", "--json").json()["outcome"] == "ok"
-    assert [one.action for one in app.store.governance.approvals()][-2:] == ["approved", "used"]
+    assert [approval.action for approval in app.store.governance.approvals()][-2:] == ["approved", "used"]
     app.governance.refused.write_due(everything=True)
     assert app.store.activity.refused()["origin"].tolist() == ["cli"]
     policy('deny = ["unit-exchange::*"]\n')
     refused(wayfare(*CALL), "unit-exchange::convert_units may not be used: the operator denies it.")
-    assert [wayfare(*CALL, "--simulate", *more).code for more in ((), ("--approve",))] == [0, 2]
+    assert [wayfare(*CALL, "--simulate", *options).code for options in ((), ("--approve",))] == [0, 2]
 
 
 def test_a_call_leaves_its_budget_settled(wayfare: Command, db: Path, policy) -> None:
@@ -118,10 +118,10 @@ def test_each_tool_of_a_job_says_why_it_cannot_be_called(wayfare: Command, app: 
     locked = server("locked", tool("open"), connection=stdio("x.py", env={"KEY": "${secret:locked/KEY}"}))
     wayfare("import", write("c.json", {"servers": [server("off", tool("go"), virtual=True), locked]}), "--name", "mine")
     app.servers.disable("mine", "off")
-    said = wayfare("check", write("job.txt", "# all\noff::go\n\nlocked::open\n"), "--catalog", "mine")
-    assert (said.code, said.err) == (1, "")
-    assert "is switched off" in said.out
-    assert "lacks the value KEY" in said.out
+    run = wayfare("check", write("job.txt", "# all\noff::go\n\nlocked::open\n"), "--catalog", "mine")
+    assert (run.code, run.err) == (1, "")
+    assert "is switched off" in run.out
+    assert "lacks the value KEY" in run.out
 
 
 def test_a_client_and_its_number_of_calls_decide(wayfare: Command, write, policy) -> None:
@@ -144,9 +144,9 @@ def test_a_client_and_its_number_of_calls_decide(wayfare: Command, write, policy
 
 
 def test_a_dry_run_calls_nothing_and_says_what_the_call_would_meet(wayfare: Command, app: App, policy) -> None:
-    found = wayfare(*CALL, "--dry-run", "--json").json()
-    assert (found["dry_run"], found["ok"], found["why"]) == (True, True, "")
-    assert found["price_usd"] == wayfare(*CALL, "--json").json()["price_usd"]
+    report = wayfare(*CALL, "--dry-run", "--json").json()
+    assert (report["dry_run"], report["ok"], report["why"]) == (True, True, "")
+    assert report["price_usd"] == wayfare(*CALL, "--json").json()["price_usd"]
     assert len(app.store.activity.calls()) == 1
     policy("[approvals]\nnew = true\nwrites = true\n")
     assert wayfare("call", "mail-room", "mail.send", "--dry-run").code in {1, 2}

@@ -38,8 +38,8 @@ def document() -> dict[str, Any]:
     servers: dict[str, Any] = {}
     for place, description in DESCRIPTIONS.items():
         server, _, name = place.partition("::")
-        one = servers.setdefault(server, {"name": server, "description": f"Server {server}.", "tools": []})
-        one["tools"].append({"name": name, "description": description, "requests": REQUESTS.get(place, [])})
+        entry = servers.setdefault(server, {"name": server, "description": f"Server {server}.", "tools": []})
+        entry["tools"].append({"name": name, "description": description, "requests": REQUESTS.get(place, [])})
     return {"servers": list(servers.values())}
 
 
@@ -51,32 +51,32 @@ def app(tmp_path: Path) -> Iterator[App]:
 
 
 def test_each_request_is_asked_without_itself_and_twins_are_one(app: App) -> None:
-    told: list[tuple[int, int]] = []
-    found = app.findable.estimate("mine", lambda done, of: told.append((done, of)))
-    of = {one.tool: one for one in found.tools}
-    assert (found.without, told[-1]) == (1, (17, 17))
-    assert of["lone::dance"].of == 1
-    assert of["web::go_back"].found + of["web::go_forward"].first < 8
-    (pair,) = [pair for pair in found.confused() if pair.one == "web::go_back"]
+    progress: list[tuple[int, int]] = []
+    estimate = app.findable.estimate("mine", lambda count, total: progress.append((count, total)))
+    by_tool = {row.tool: row for row in estimate.tools}
+    assert (estimate.without, progress[-1]) == (1, (17, 17))
+    assert by_tool["lone::dance"].of == 1
+    assert by_tool["web::go_back"].found + by_tool["web::go_forward"].first < 8
+    (pair,) = [pair for pair in estimate.confused() if pair.one == "web::go_back"]
     assert (pair.other, pair.kind, pair.of, pair.back_of) == ("web::go_forward", "opposite", 4, 4)
-    assert pair.both == of["web::go_back"].taken_for[0][1] + of["web::go_forward"].taken_for[0][1]
+    assert pair.both == by_tool["web::go_back"].taken_for[0][1] + by_tool["web::go_forward"].taken_for[0][1]
     assert f"{max(pair.times, pair.back)} of 4 requests of web::go_" in pair.sentences[0]
-    assert found.confused(pair.both + 1) == ()
-    assert found.interval_3[0] <= found.hit_3 <= found.interval_3[1]
-    assert found.left_out_3 == sum(one.found for one in found.tools) / 17 < found.hit_3
-    assert found.hit_1 <= found.hit_3
-    mails = of["mail::send"], of["post::send"]
-    assert [one.first for one in mails] == [4, 4]  # each is right where the other is
-    assert app.findable.known("mine") is found
+    assert estimate.confused(pair.both + 1) == ()
+    assert estimate.interval_3[0] <= estimate.hit_3 <= estimate.interval_3[1]
+    assert estimate.left_out_3 == sum(row.found for row in estimate.tools) / 17 < estimate.hit_3
+    assert estimate.hit_1 <= estimate.hit_3
+    mails = by_tool["mail::send"], by_tool["post::send"]
+    assert [row.first for row in mails] == [4, 4]  # the two are equally right
+    assert app.findable.known("mine") is estimate
     app.requests.add_by_hand("mine", "lone::sing", ["sing a song"], By(origin="test"))
-    assert app.findable.latest("mine") == (found, False)
+    assert app.findable.latest("mine") == (estimate, False)
     assert app.findable.estimate("mine").without == 0
 
 
 def test_pairs_that_people_find_equal_are_one(app: App) -> None:
-    before = {one.tool: one.first for one in app.findable.estimate("mine").tools}
+    before = {row.tool: row.first for row in app.findable.estimate("mine").tools}
     app.equal_sets.judge("mine", "web::go_back", "web::go_forward", "equal")
-    after = {one.tool: one.first for one in app.findable.estimate("mine").tools}
+    after = {row.tool: row.first for row in app.findable.estimate("mine").tools}
     assert before["web::go_back"] < after["web::go_back"] == 4
 
 
@@ -91,7 +91,7 @@ def test_another_description_is_tried_without_being_kept(app: App) -> None:
 
 def test_lint_names_what_is_seldom_found_once_it_is_known(app: App) -> None:
     def rules() -> set[str]:
-        return {one.rule for one in app.lint_reports.report("mine", vectors=True).findings}
+        return {finding.rule for finding in app.lint_reports.report("mine", vectors=True).findings}
 
     assert not rules() & {"seldom_found", "taken_for_each_other"}
     app.findable.estimate("mine")
@@ -101,12 +101,14 @@ def test_lint_names_what_is_seldom_found_once_it_is_known(app: App) -> None:
 def test_the_command_lists_the_worst_first_and_is_a_gate(wayfare: Command, write: Callable[[str, Any], Path]) -> None:
     wayfare("import", write("mine.json", document()))
     run = wayfare("findable", "--catalog", "mine", "--json", "--min", "0.1")
-    found = run.json()
+    report = run.json()
     assert run.code == 0
-    assert [*found] == ["hit@1", "hit@3", "interval", "left_out", "without_requests", "asked", "requests", "tools"]
-    shares = [one["found"] / one["of"] for one in found["tools"]]
+    assert [*report] == ["hit@1", "hit@3", "interval", "left_out", "without_requests", "asked", "requests", "tools"]
+    shares = [row["found"] / row["of"] for row in report["tools"]]
     assert shares == sorted(shares)
-    assert all(sum(other["times"] for other in one["taken_for"]) == one["of"] - one["first"] for one in found["tools"])
+    assert all(
+        sum(confusion["times"] for confusion in row["taken_for"]) == row["of"] - row["first"] for row in report["tools"]
+    )
     gate = wayfare("findable", "--catalog", "mine", "--min", "1")
     assert (gate.code, "is less than --min 1" in gate.err, "taken for" in gate.out) == (1, True, True)
     assert wayfare("findable", "--catalog", "mine", "--min", "2").code == 2
@@ -116,7 +118,7 @@ def test_the_command_says_what_is_missing_and_a_gate_without_an_estimate_is_wron
     wayfare: Command, write: Callable[[str, Any], Path]
 ) -> None:
     tool = {"name": "b", "description": "B."}
-    for name, server, said in (
+    for name, server, message in (
         ("hollow", {"connection": {"command": "none"}}, "Catalog 'hollow' lists no tool"),
         ("bare", {"tools": [tool]}, "No tool of catalog 'bare' has two example requests"),
         ("one", {"tools": [{**tool, "requests": ["do b"]}]}, "`wayfare requests write --catalog one`"),
@@ -124,6 +126,6 @@ def test_the_command_says_what_is_missing_and_a_gate_without_an_estimate_is_wron
     ):
         wayfare("import", write(f"{name}.json", {"servers": [{"name": "a", **server}]}))
         run = wayfare("findable", "--catalog", name, "--min", "0.8")
-        assert (run.code, said in run.err) == (2 if said else 0, True), name
-        assert not (said and run.out)
+        assert (run.code, message in run.err) == (2 if message else 0, True), name
+        assert not (message and run.out)
     assert "Every request that was left out finds its tool first." in wayfare("findable", "--catalog", "two").out

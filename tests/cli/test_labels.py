@@ -30,11 +30,11 @@ LINES = [
 
 
 def test_a_label_is_listed_and_taken_back(wayfare: Command, own: str) -> None:
-    made = wayfare("label", TEXT, "--tool", "raw::echo", "--right", "--hint", "birds", "--catalog", own, "--json")
-    (label,) = made.json()["labels"]
+    run = wayfare("label", TEXT, "--tool", "raw::echo", "--right", "--hint", "birds", "--catalog", own, "--json")
+    (label,) = run.json()["labels"]
     assert (label["tool"], label["right"], label["origin"], label["server_hint"]) == ("raw::echo", True, "cli", "birds")
-    listed = wayfare("label", "--list", "--catalog", own).out
-    assert all(word in listed for word in (TEXT, "right"))
+    text = wayfare("label", "--list", "--catalog", own).out
+    assert all(word in text for word in (TEXT, "right"))
     assert "taken back" in wayfare("label", "--retract", label["id"], "--catalog", own).out
     assert wayfare("label", "--list", "--catalog", own).out == "There is no label yet.\n"
     refused(wayfare("label", "--retract", label["id"], "--catalog", own), "taken back already")
@@ -43,12 +43,12 @@ def test_a_label_is_listed_and_taken_back(wayfare: Command, own: str) -> None:
 def test_two_labels_go_out_and_come_in(wayfare: Command, own: str, tmp_path: Path) -> None:
     file = tmp_path / "labels.jsonl"
     line = ("label", TEXT, "--tool", "raw::echo", "--right", "--instead-of", "raw::nap", "--catalog", own, "--json")
-    made = [(one["tool"], one["right"]) for one in wayfare(*line).json()["labels"]]
-    assert made == [("raw::echo", True), ("raw::nap", False)]
+    labels = [(label["tool"], label["right"]) for label in wayfare(*line).json()["labels"]]
+    assert labels == [("raw::echo", True), ("raw::nap", False)]
     assert wayfare("label", "--export", file, "--catalog", own).out == f"1 labelled sub-tasks written to {file}.\n"
     assert json.loads(file.read_text())["wrong"] == ["raw::nap"]
-    taken = wayfare("label", "--import", file, "--catalog", own, "--json").json()
-    assert taken == {"added": 2, "known": 0, "passed_over": 0}
+    report = wayfare("label", "--import", file, "--catalog", own, "--json").json()
+    assert report == {"added": 2, "known": 0, "passed_over": 0}
     assert wayfare("bench", "--tasks", file, "--catalog", own, "--json").json()["runs"][0]["n"] == 1
 
 
@@ -57,9 +57,9 @@ def test_a_calibration_is_fitted_applied_undone_and_goes_out_and_in(
 ) -> None:
     fit, fitted = CalibrationService.fit, list[CalibrationResult]()
 
-    def once(*given: Any, **named: Any) -> CalibrationResult:
+    def once(*args: Any, **options: Any) -> CalibrationResult:
         """The seconds of a fit are spent once: a second run prints the same result."""
-        fitted.extend([] if fitted else [fit(*given, **named)])
+        fitted.extend([] if fitted else [fit(*args, **options)])
         return fitted[0]
 
     monkeypatch.setattr(CalibrationService, "fit", once)
@@ -68,11 +68,11 @@ def test_a_calibration_is_fitted_applied_undone_and_goes_out_and_in(
         return wayfare("calibrate", *words, "--catalog", own)
 
     def listed() -> list[tuple[object, ...]]:
-        found = calibrate("--list", "--json").json()["calibrations"]
-        return [(one["name"], one["labels"], one["active"]) for one in found]
+        rows = calibrate("--list", "--json").json()["calibrations"]
+        return [(row["name"], row["labels"], row["active"]) for row in rows]
 
-    few, tasks = write("few.jsonl", TASKS[:3]), write("tasks.jsonl", TASKS)
-    refused(calibrate("--tasks", few, "--apply"), "3 labelled sub-tasks", "label at least 17 more")
+    few_tasks, tasks = write("few.jsonl", TASKS[:3]), write("tasks.jsonl", TASKS)
+    refused(calibrate("--tasks", few_tasks, "--apply"), "3 labelled sub-tasks", "label at least 17 more")
     run = calibrate("--tasks", tasks, "--name", "spring", "--set", "n=2", "--apply")
     lines = run.out.splitlines()
     assert (run.code, run.err, lines[0]) == (0, "", "24 labelled sub-tasks, measured on held-back folds:")
@@ -101,8 +101,8 @@ def test_a_calibration_is_fitted_applied_undone_and_goes_out_and_in(
 @pytest.fixture
 def birds(wayfare: Command, own: str, write) -> tuple[str, ...]:
     """A set of two judges."""
-    done = wayfare("judgments", "import", write("j.jsonl", LINES), "--set", "birds", "--catalog", own)
-    assert done == (0, "6 judgments added to 'birds', 0 known.\n", "")
+    run = wayfare("judgments", "import", write("j.jsonl", LINES), "--set", "birds", "--catalog", own)
+    assert run == (0, "6 judgments added to 'birds', 0 known.\n", "")
     return ("--set", "birds", "--catalog", own)
 
 

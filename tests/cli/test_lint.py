@@ -46,11 +46,11 @@ def test_the_document_and_the_text(wayfare: Command, bad: Path) -> None:
 
 
 def test_a_terminal_is_told_how_far_it_is(wayfare: Command, bad: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    told: list[Step | None] = []
-    monkeypatch.setattr("core.cli.apps.terminal_progress", lambda: told.append)
+    steps: list[Step | None] = []
+    monkeypatch.setattr("core.cli.apps.terminal_progress", lambda: steps.append)
     assert wayfare("lint", "--catalog", bad).out
-    first, *further = (step for step in told if step is not None and step.what == "Looking for flaws")
-    assert (first.total, told[-1]) == (0, None)
+    first, *further = (step for step in steps if step is not None and step.what == "Looking for flaws")
+    assert (first.total, steps[-1]) == (0, None)
     assert [step.done for step in further] == sorted(step.done for step in further)
     assert further[-1].done == further[-1].total > 0
 
@@ -76,21 +76,21 @@ def test_strict_fails_where_errors_are_shown(wayfare: Command, bad: Path, tidy: 
 
 
 def test_many_findings_are_cut_unless_their_rule_is_named(wayfare: Command, write) -> None:
-    many = write("many.json", {"servers": [server("s", *(tool(f"delete_{n}") for n in range(12)))]})
-    cut = wayfare("lint", "--catalog", many, "--severity", "warning").out
+    file = write("many.json", {"servers": [server("s", *(tool(f"delete_{n}") for n in range(12)))]})
+    cut = wayfare("lint", "--catalog", file, "--severity", "warning").out
     assert "… and 2 more: --rule unmarked_destruction shows them all." in cut
     assert "delete_11" not in cut
-    assert "delete_11" in wayfare("lint", "--catalog", many, "--rule", "unmarked_destruction").out
+    assert "delete_11" in wayfare("lint", "--catalog", file, "--rule", "unmarked_destruction").out
 
 
 def test_near_duplicates_are_embedded_once(wayfare: Command, write) -> None:
     text = "Reads a page of the web and returns its text."
-    twins = write("twins.json", {"servers": [server("one", tool("get", text)), server("two", tool("load", text))]})
-    first = wayfare("lint", "--catalog", twins, "--rule", "near_duplicates")
+    file = write("twins.json", {"servers": [server("one", tool("get", text)), server("two", tool("load", text))]})
+    first = wayfare("lint", "--catalog", file, "--rule", "near_duplicates")
     assert "Cosine 1.00 to the description of two::load." in first.out
     assert "once, to find near duplicates" in first.err
-    assert wayfare("lint", "--catalog", twins, "--rule", "near_duplicates").err == ""
-    assert wayfare("lint", "--catalog", twins, "--severity", "error").err == ""
+    assert wayfare("lint", "--catalog", file, "--rule", "near_duplicates").err == ""
+    assert wayfare("lint", "--catalog", file, "--severity", "error").err == ""
 
 
 def test_hostile_text_stays_on_its_line(wayfare: Command, write) -> None:

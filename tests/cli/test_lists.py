@@ -19,35 +19,35 @@ NAMES = list(COMMANDS)
 
 def help_of(run: Command, *arguments: str) -> str:
     """The help as one line, because its width depends on the terminal."""
-    done = run(*arguments, "--help")
-    assert (done.code, done.err) == (0, "")
-    return " ".join(done.out.split())
+    outcome = run(*arguments, "--help")
+    assert (outcome.code, outcome.err) == (0, "")
+    return " ".join(outcome.out.split())
 
 
 @each("name", [None, *NAMES])
 def test_help_has_an_example_with_options_that_exist(wayfare: Command, name: str | None) -> None:
-    shown = help_of(wayfare, *([name] if name else []))
-    example = re.search(r"Example: wayfare (.*?) Options:", shown)
+    text = help_of(wayfare, *([name] if name else []))
+    example = re.search(r"Example: wayfare (.*?) Options:", text)
     assert example is not None
-    asked = shlex.split(example[1])[0]
+    command = shlex.split(example[1])[0]
     options = set(re.findall(r"(?<=\s)--[a-z]+", example[1]))
-    assert asked == (name or asked)
-    assert all(option in help_of(wayfare, asked) for option in options)
+    assert command == (name or command)
+    assert all(option in help_of(wayfare, command) for option in options)
 
 
 def test_the_list_of_commands_has_the_first_sentence_of_each(wayfare: Command) -> None:
     assert all(f" {name} " in help_of(wayfare) for name in NAMES)
-    shown = {name: group.get_command(Context(group), name).get_short_help_str(500) for name in NAMES}
-    assert shown == {name: line for name, (_, _, line) in COMMANDS.items()}
+    summaries = {name: group.get_command(Context(group), name).get_short_help_str(500) for name in NAMES}
+    assert summaries == {name: line for name, (_, _, line) in COMMANDS.items()}
 
 
 @each("name", [name for name in NAMES if name not in {"up", "virtual", "mcp"}])
 def test_every_command_that_ends_takes_db_and_json(wayfare: Command, name: str) -> None:
     command = group.get_command(Context(group), name)
-    for one in [[name, other] for other in command.commands] if isinstance(command, Group) else [[name]]:
-        shown = help_of(wayfare, *one)
-        assert "--db PATH" in shown
-        assert "--json" in shown
+    for words in [[name, sub] for sub in command.commands] if isinstance(command, Group) else [[name]]:
+        text = help_of(wayfare, *words)
+        assert "--db PATH" in text
+        assert "--json" in text
 
 
 def test_version(wayfare: Command) -> None:
@@ -74,9 +74,9 @@ def test_routers(wayfare: Command) -> None:
     document = wayfare("routers", "--json").json()
     assert [router["id"] for router in document["routers"]] == list(ROUTERS)
     assert all(router.keys() == {"id", "title", "paper", "summary", "parameters"} for router in document["routers"])
-    said = wayfare("routers").out
-    assert [line.split()[0] for line in said.splitlines() if not line.startswith(" ")] == list(ROUTERS)
-    words = " ".join(said.split())
+    text = wayfare("routers").out
+    assert [line.split()[0] for line in text.splitlines() if not line.startswith(" ")] == list(ROUTERS)
+    words = " ".join(text.split())
     for router in ROUTERS.values():
         assert router.paper in words
         assert all(knob.name in words for knob in router.parameters.knobs())
@@ -97,10 +97,10 @@ def test_parameters(wayfare: Command, router: str) -> None:
 
 def test_the_store_is_named_by_option_or_environment_and_the_option_wins(wayfare: Command, write, tmp_path, db) -> None:
     file = write("mine.json", {"servers": [{"name": "files", "tools": [{"name": "read"}]}]})
-    other = tmp_path / "other.duckdb"
-    assert wayfare("import", file, "--db", other).code == 0
-    assert other.is_file()
+    other_db = tmp_path / "other.duckdb"
+    assert wayfare("import", file, "--db", other_db).code == 0
+    assert other_db.is_file()
     assert not db.exists()
     assert len(wayfare("catalogs", "--json").json()["catalogs"]) == len(SHIPPED_CATALOGS)
     assert db.is_file()
-    assert len(wayfare("catalogs", "--json", "--db", other).json()["catalogs"]) == len(SHIPPED_CATALOGS) + 1
+    assert len(wayfare("catalogs", "--json", "--db", other_db).json()["catalogs"]) == len(SHIPPED_CATALOGS) + 1

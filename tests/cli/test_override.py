@@ -58,14 +58,16 @@ def test_a_wording_counts_everywhere_until_the_server_speaks_otherwise(db: Path)
         async def described(client: Client) -> dict[str, Any]:
             return await ask(client, "describe_tool", tools=["desk::a1", "desk::b2"])
 
-        told = [one["description"] for one in talk(served(app, catalog="mine"), described)["tools"]]
-        assert told[0].startswith("Send a letter with stamps by post. [These are the words of Wayfare's operator")
-        assert told[1] == "Send a letter."
+        descriptions = [row["description"] for row in talk(served(app, catalog="mine"), described)["tools"]]
+        assert descriptions[0].startswith(
+            "Send a letter with stamps by post. [These are the words of Wayfare's operator"
+        )
+        assert descriptions[1] == "Send a letter."
         live = SchemaLoader(lambda _, server: stored(app).tools, clock=lambda: 0.0)
         assert live.load(catalog, ["desk::a1"], live=True)[0].tool.description == tool.description
         import_text(app.catalog_editor, document("Shred paper."), "mine")  # the server changed
         assert app.catalogs.catalog("mine").tools[0].description == "Shred paper."
-        assert [one.tool for one in app.wordings.stale("mine")] == ["a1"]
+        assert [wording.tool for wording in app.wordings.stale("mine")] == ["a1"]
         import_text(app.catalog_editor, document("Handle stationery."), "mine")
         app.wordings.remove("mine", "desk::a1")
         assert app.catalogs.catalog("mine").tools[0].original is None
@@ -73,9 +75,9 @@ def test_a_wording_counts_everywhere_until_the_server_speaks_otherwise(db: Path)
 
 
 def stored(app: App) -> Catalog:
-    found = app.store.catalogs.load_catalog("mine")
-    assert found is not None
-    return found
+    catalog = app.store.catalogs.load_catalog("mine")
+    assert catalog is not None
+    return catalog
 
 
 def test_an_unusable_wording_changes_nothing(db: Path) -> None:
@@ -96,19 +98,21 @@ def test_an_unusable_wording_changes_nothing(db: Path) -> None:
 
 def test_the_command_sets_lists_and_removes(wayfare: Command, write: Callable[[str, Any], Path]) -> None:
     wayfare("import", write("mine.json", json.loads(document("Handle stationery."))))
-    mine = ("--catalog", "mine")
-    assert "has your description now" in wayfare("override", "desk::a1", "--description", "Weigh a parcel.", *mine).out
-    listed = [{"place": "desk::a1", "description": "Weigh a parcel.", "counts": True}]
-    assert wayfare("override", *mine, "--json").json() == {"overrides": listed}
+    options = ("--catalog", "mine")
     assert (
-        wayfare("route", "weigh a parcel", "--router", "rag_mcp", *mine, "--json").json()["tools"][0]["tool"]
+        "has your description now" in wayfare("override", "desk::a1", "--description", "Weigh a parcel.", *options).out
+    )
+    expected = [{"place": "desk::a1", "description": "Weigh a parcel.", "counts": True}]
+    assert wayfare("override", *options, "--json").json() == {"overrides": expected}
+    assert (
+        wayfare("route", "weigh a parcel", "--router", "rag_mcp", *options, "--json").json()["tools"][0]["tool"]
         == "desk::a1"
     )
-    assert "server's own description again" in wayfare("override", "desk::a1", "--remove", *mine).out
+    assert "server's own description again" in wayfare("override", "desk::a1", "--remove", *options).out
     for wrong in (
         ("desk::a1",),
         ("desk::a1", "--remove"),
         ("desk::a1", "--remove", "--description", "x"),
         ("no", "--description", "x"),
     ):
-        refused(wayfare("override", *wrong, *mine))
+        refused(wayfare("override", *wrong, *options))

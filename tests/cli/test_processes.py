@@ -17,9 +17,9 @@ from tests.cli.conftest import ROOT, Command, command, wait_for
 
 def test_the_entry_point_lists_the_catalogs() -> None:
     script = Path(sys.executable).with_name("wayfare")
-    done = subprocess.run([script, "catalogs", "--json"], capture_output=True, text=True, timeout=60, check=True)
-    assert json.loads(done.stdout)["catalogs"][0]["name"] == "sample"
-    assert done.stderr == ""
+    process = subprocess.run([script, "catalogs", "--json"], capture_output=True, text=True, timeout=60, check=True)
+    assert json.loads(process.stdout)["catalogs"][0]["name"] == "sample"
+    assert process.stderr == ""
 
 
 def test_a_terminal_that_lacks_the_papers_letters(process: Command) -> None:
@@ -44,13 +44,13 @@ def test_ctrl_c_during_a_call_ends_the_command_and_its_server(raw_catalog: Path,
     line = command("call", "raw", "stall", "--timeout", "60", "--catalog", raw_catalog, "--json")
     with interruptible(line) as child:
         wait_for(log.exists)
-        (started,) = [int(word) for word in children(child.pid)]
+        (server_pid,) = [int(word) for word in children(child.pid)]
         time.sleep(0.2)
         child.send_signal(signal.SIGINT)
         out, err = child.communicate(timeout=20)
     assert (child.returncode, out) == (130, "")
     assert "Traceback" not in err
-    wait_for(lambda: not alive(started))
+    wait_for(lambda: not alive(server_pid))
 
 
 @contextmanager
@@ -75,7 +75,7 @@ def children(pid: int) -> list[str]:
 
 
 def alive(pid: int) -> bool:
-    """Whether a process is there; nobody else's child is a zombie for long."""
+    """Whether a process exists; other children are zombies only briefly."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

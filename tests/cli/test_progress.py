@@ -30,7 +30,7 @@ class Timers:
 
     def pass_s(self, seconds: float) -> None:
         self.now_s += seconds
-        for number in [n for n, (at, _) in self.due.items() if at <= self.now_s]:
+        for number in [n for n, (due_s, _) in self.due.items() if due_s <= self.now_s]:
             self.due.pop(number)[1]()
 
 

@@ -28,7 +28,7 @@ TOOL_KEYS = {
 
 
 def routed(wayfare: Command, setting: str, *arguments: object) -> dict[str, Any]:
-    options = [part for pair in setting.split() for part in ("--set", pair)]
+    options = [word for pair in setting.split() for word in ("--set", pair)]
     return wayfare("route", TEXT, *options, *arguments, "--json").json()
 
 
@@ -66,36 +66,36 @@ def test_a_hint_lifts_its_server(wayfare: Command) -> None:
 
 
 def test_the_decision_is_kept_and_shown_to_people(wayfare: Command, app: App) -> None:
-    shown = wayfare("route", TEXT, "--set", "alpha_t=0.1").out
+    text = wayfare("route", TEXT, "--set", "alpha_t=0.1").out
     app.store.events.flush()
     (row,) = app.store.activity.decisions().itertuples()
-    kept = app.store.activity.decision(row.id)
-    candidates = [c["tool"] for c in json.loads(kept.candidates_json)]
-    assert (kept.subtask, kept.origin, kept.winner) == (TEXT, "cli", candidates[0])
-    assert json.loads(kept.parameters_json)["alpha_t"] == 0.1
-    assert shown.startswith(kept.reason)
-    lines = {line.split()[0]: line for line in shown.splitlines() if "candidate " in line}
+    stored = app.store.activity.decision(row.id)
+    candidates = [c["tool"] for c in json.loads(stored.candidates_json)]
+    assert (stored.subtask, stored.origin, stored.winner) == (TEXT, "cli", candidates[0])
+    assert json.loads(stored.parameters_json)["alpha_t"] == 0.1
+    assert text.startswith(stored.reason)
+    lines = {line.split()[0]: line for line in text.splitlines() if "candidate " in line}
     assert list(lines) == candidates
     assert all(f"candidate {rank}" in line for rank, line in enumerate(lines.values(), 1))
 
 
 def test_the_table_has_what_a_call_pays_if_that_is_not_its_price(wayfare: Command) -> None:
-    plain, asks = (wayfare("route", TEXT, *more).out for more in ((), ("--set", "settlement=ask")))
-    assert "payment" not in plain
+    at_price, asks = (wayfare("route", TEXT, *options).out for options in ((), ("--set", "settlement=ask")))
+    assert "payment" not in at_price
     assert "payment" in asks
 
 
 def test_names_of_strangers_cannot_move_the_cursor(wayfare: Command, write) -> None:
     evil = server("evil", tool("read", "Read a file.\x1b[2J\x1b[31m"), title="x")
-    shown = wayfare("route", "read a file", "--catalog", write("c.json", {"servers": [evil]})).out
-    assert shown.isascii() or "\x1b" not in shown
-    assert all(ch.isprintable() or ch == "\n" for ch in shown)
+    text = wayfare("route", "read a file", "--catalog", write("c.json", {"servers": [evil]})).out
+    assert text.isascii() or "\x1b" not in text
+    assert all(ch.isprintable() or ch == "\n" for ch in text)
 
 
 @each("router", ["ehrr", "expected_value"])
 def test_a_catalog_without_tools_is_one_sentence(wayfare: Command, write, router: str) -> None:
-    shown = wayfare("route", TEXT, "--router", router, "--catalog", write("c.json", {"servers": [server("bare")]}))
-    assert shown == (0, "The catalog has no tools; import or discover a catalog that has some.\n", "")
+    run = wayfare("route", TEXT, "--router", router, "--catalog", write("c.json", {"servers": [server("bare")]}))
+    assert run == (0, "The catalog has no tools; import or discover a catalog that has some.\n", "")
     d = wayfare(
         "route", TEXT, "--router", router, "--catalog", write("c.json", {"servers": [server("bare")]}), "--json"
     ).json()
@@ -132,38 +132,38 @@ def test_a_preset_may_be_a_file_that_the_console_exported(wayfare: Command, tmp_
     file.write_text('name = "Mine"\nrouter = "ehrr"\n[parameters]\nalpha_t = 0.5\nk = 7\n', encoding="utf-8")
     parameters = routed(wayfare, "k=9", "--preset", file)["parameters"]
     assert (parameters["alpha_t"], parameters["k"]) == (0.5, 9)
-    for text, said in (
+    for text, message in (
         ("[parameters]\nk = 7", "router is missing"),
         ('router = "ehrr"\n[parameters]\nk = 0', "k = 0"),
     ):
         file.write_text(text, encoding="utf-8")
         run = wayfare("route", TEXT, "--preset", file)
         assert (run.code, run.err.count("\n")) == (2, 1)
-        assert said in run.err
+        assert message in run.err
     assert "cannot be read" in wayfare("route", TEXT, "--preset", tmp_path / "none.toml").err
 
 
 def test_words_decide_at_once_where_that_is_wanted(wayfare: Command, write) -> None:
-    mine = write(
+    file = write(
         "mine.json", {"servers": [server("files", tool("read_file", "Reads a file."), tool("send", "Sends."))]}
     )
-    options = ("route", "read that file", "--catalog", mine)
+    options = ("route", "read that file", "--catalog", file)
     at_once = wayfare(*options, "--at-once", "--json").json()
     assert (at_once["by_words"], at_once["p_nothing_fits"], at_once["confidence"]) == (True, None, "unsure")
     assert at_once["candidates"] == ["files::read_file"]
     assert at_once["timings_ms"]["embed"] == 0
     assert "By words alone: the catalog has no vectors yet." in at_once["reason"]
-    said = r"Unsure: files::read_file fits [\d.]+ % if anything does; P\(nothing fits\) is not known\."
-    assert re.search(said, wayfare(*options, "--at-once").out)
+    pattern = r"Unsure: files::read_file fits [\d.]+ % if anything does; P\(nothing fits\) is not known\."
+    assert re.search(pattern, wayfare(*options, "--at-once").out)
     assert "by_words" not in wayfare(*options, "--json").json()
 
 
 def test_sure_is_said_of_the_tool_that_wins(wayfare: Command) -> None:
-    said: dict[str, tuple[str, bool]] = {}
+    confidences: dict[str, tuple[str, bool]] = {}
     for alpha_t in (0.02, 0.08):  # from .06 on the quicker tool wins, which fits less
         d = wayfare(
             "route", "Convert https://files.example/kickoff.pptx to PDF", "--set", f"alpha_t={alpha_t}", "--json"
         ).json()
         (fits,) = (row["p_fit"] for row in d["tools"] if row["tool"] == d["candidates"][0])
-        said[d["candidates"][0]] = d["confidence"], fits >= 0.8
-    assert said == {"slide-deck::pptx_to_pdf": ("sure", True), "pdf-tools::pdf_from_office": ("unsure", False)}
+        confidences[d["candidates"][0]] = d["confidence"], fits >= 0.8
+    assert confidences == {"slide-deck::pptx_to_pdf": ("sure", True), "pdf-tools::pdf_from_office": ("unsure", False)}

@@ -24,7 +24,7 @@ TASKS = [
 
 @pytest.fixture
 def files(write) -> tuple[object, ...]:
-    """A slow tool that is right and cheap, and one of the same words that is fast and dear."""
+    """A slow tool, right and cheap, and a fast, dear tool with equal words."""
     return ("--tasks", write("t.jsonl", TASKS), "--catalog", write("c.json", CATALOG), "--preset", "paper")
 
 
@@ -34,7 +34,7 @@ def test_where_time_matters_more_the_slow_tool_comes_second(wayfare: Command, fi
     points = {(p["values"]["alpha_t"], p["values"]["kappa"]): p["mrr"] for p in document["points"]}
     # without time or money nothing but the words counts, which are the same: the name decides
     assert points == {(a, k): 1.0 if a and k else 0.5 for a in (0.0, 0.5, 1.0) for k in (0.0, 1000.0)}
-    assert {document["points"][at]["mrr"] for at in document["front"]} <= {0.5, 1.0}
+    assert {document["points"][index]["mrr"] for index in document["front"]} <= {0.5, 1.0}
     assert wayfare(*line, "--json").json() == document
     table = wayfare(*line, "--measure", "mrr").out.splitlines()
     assert table[0].split()[:3] == ["front", "alpha_t", "kappa"]
@@ -68,22 +68,22 @@ def test_runs_are_listed_shown_and_repeated(wayfare: Command, files, write, db: 
     assert "Nothing is stored yet" in wayfare("runs").out
     (measured,) = wayfare("bench", *files, "--json").json()["runs"]
     wayfare("sweep", *files, "--axis", "k=1:3")
-    listed = wayfare("runs", "--json").json()
-    assert ([one["id"] for one in listed["runs"]], len(listed["sweeps"])) == ([measured["id"]], 1)
+    report = wayfare("runs", "--json").json()
+    assert ([row["id"] for row in report["runs"]], len(report["sweeps"])) == ([measured["id"]], 1)
     assert measured["id"] in wayfare("runs").out
-    shown = wayfare("runs", measured["id"][:8], "--json").json()
-    assert shown["result"]["mrr"] == measured["mrr"]
-    assert {"wayfare", "numpy"} <= shown["versions"].keys()
-    assert len(wayfare("runs", listed["sweeps"][0]["id"], "--json").json()["result"]["points"]) == 3
-    assert "3 points" in wayfare("runs", listed["sweeps"][0]["id"]).out
-    again = wayfare("runs", measured["id"], "--repeat")
-    assert (again.code, "Conditions that differ: none." in again.out) == (0, True)
+    stored = wayfare("runs", measured["id"][:8], "--json").json()
+    assert stored["result"]["mrr"] == measured["mrr"]
+    assert {"wayfare", "numpy"} <= stored["versions"].keys()
+    assert len(wayfare("runs", report["sweeps"][0]["id"], "--json").json()["result"]["points"]) == 3
+    assert "3 points" in wayfare("runs", report["sweeps"][0]["id"]).out
+    repeat = wayfare("runs", measured["id"], "--repeat")
+    assert (repeat.code, "Conditions that differ: none." in repeat.out) == (0, True)
 
     write("c.json", json.loads(json.dumps(CATALOG).replace('"latency_s": 0.1', '"latency_s": 9.0')))
-    changed = wayfare("runs", measured["id"], "--repeat")
-    assert changed.code == 1
-    assert "tool files::fast changed (latency_s)" in changed.out
-    assert "Tasks whose rank differs: read." in changed.out
+    slower = wayfare("runs", measured["id"], "--repeat")
+    assert slower.code == 1
+    assert "tool files::fast changed (latency_s)" in slower.out
+    assert "Tasks whose rank differs: read." in slower.out
     refused(wayfare("runs", "abc"), "abc", "wayfare runs")
     refused(wayfare("runs", "--repeat"), "--repeat", "ID")
 
@@ -91,34 +91,36 @@ def test_runs_are_listed_shown_and_repeated(wayfare: Command, files, write, db: 
 def test_long_commands_are_kept_with_the_address_of_their_result(wayfare: Command, files, db: Path) -> None:
     """A catalog that was read from a file has no page."""
     wayfare("import", files[3], "--name", "mine")
-    ids = [wayfare("bench", *files, *more, "--json").json()["runs"][0]["id"] for more in ((), ("--catalog", "mine"))]
+    ids = [
+        wayfare("bench", *files, *options, "--json").json()["runs"][0]["id"] for options in ((), ("--catalog", "mine"))
+    ]
     wayfare("bench", "--tasks", files[1], "--catalog", "mine", "--set", "k=0")
     with Store(db) as store:
-        wrong, named, of_file = store.command_runs.newest(9)
+        wrong, of_catalog, of_file = store.command_runs.newest(9)
     assert (of_file.why, of_file.link) == ("", "")
-    assert named.title == shlex.join(map(str, ("wayfare", "bench", *files, "--catalog", "mine", "--json")))
-    address = dict(parse_qsl(urlsplit(named.link).query))
+    assert of_catalog.title == shlex.join(map(str, ("wayfare", "bench", *files, "--catalog", "mine", "--json")))
+    address = dict(parse_qsl(urlsplit(of_catalog.link).query))
     assert address.pop("tasks").startswith("stored:")
-    assert (named.why, address) == ("", {"catalog": "mine", "router": "ehrr", "runs": ids[1]})
+    assert (of_catalog.why, address) == ("", {"catalog": "mine", "router": "ehrr", "runs": ids[1]})
     assert wrong.why.startswith("k = 0 is outside")
 
 
 def test_recorded_decisions_again(wayfare: Command, write) -> None:
-    catalog, then = ("--catalog", "twins"), ("--preset", "paper", "--set", "alpha_t=1")
+    catalog, settings = ("--catalog", "twins"), ("--preset", "paper", "--set", "alpha_t=1")
     refused(wayfare("replay"), "Nothing was decided", "sample")
     wayfare("import", write("c.json", CATALOG), "--name", "twins")
-    wayfare("route", READ, *catalog, *then)
+    wayfare("route", READ, *catalog, *settings)
     assert wayfare("replay", *catalog).out.startswith("1 decisions, 0 with another winner")
-    changed = wayfare("replay", *catalog, "--set", "kappa=1000")
-    assert "1 decisions, 1 with another winner" in changed.out
-    assert changed.out.splitlines()[-1].split("  ")[:3] == [READ, "files::fast", "files::slow"]
+    run = wayfare("replay", *catalog, "--set", "kappa=1000")
+    assert "1 decisions, 1 with another winner" in run.out
+    assert run.out.splitlines()[-1].split("  ")[:3] == [READ, "files::fast", "files::slow"]
     document = wayfare("replay", *catalog, "--set", "kappa=1000", "--json").json()
     assert document["totals"]["usd_now"] < document["totals"]["usd_then"]
     assert [row["changed"] for row in document["decisions"]] == [True]
     refused(wayfare("replay", *catalog, "--router", "nope"), "nope", "ehrr")
     line = {"time": "2026-11-28T09:00:00Z", "question": READ, "tool": "files::slow", "ok": True, "latency_s": 2.0}
-    theirs = wayfare("replay", write("day.jsonl", [line]), *catalog, *then).out
-    assert "1 with another winner" in theirs
-    assert "0 of 1 answers lost" in theirs
-    assert theirs.splitlines()[-1].split("  ")[:3] == [READ, "files::slow", "files::fast"]
+    of_log = wayfare("replay", write("day.jsonl", [line]), *catalog, *settings).out
+    assert "1 with another winner" in of_log
+    assert "0 of 1 answers lost" in of_log
+    assert of_log.splitlines()[-1].split("  ")[:3] == [READ, "files::slow", "files::fast"]
     refused(wayfare("replay", write("bad.jsonl", "[]"), *catalog), "bad.jsonl", "line 1 is a list")

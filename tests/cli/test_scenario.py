@@ -52,9 +52,9 @@ def test_live_calls_are_made_and_marked_as_such(wayfare: Command, small, db: Pat
     assert list(sonar) == [*KEYS, "mode"]
     assert (sonar["mode"], sonar["setting"], sonar["fr"]) == ("live", "s3t6", 0)
     with Store(db) as store:
-        made = [*store.activity.calls().itertuples()]
-        assert {stored.mode for stored in store.scenario_runs.newest(9)} == {"live"}
-    assert [(call.server, call.origin, call.simulated) for call in made] == [("b", "scenario", True)] * 2
+        calls = [*store.activity.calls().itertuples()]
+        assert {run.mode for run in store.scenario_runs.newest(9)} == {"live"}
+    assert [(call.server, call.origin, call.simulated) for call in calls] == [("b", "scenario", True)] * 2
 
 
 def test_a_parameter_is_for_the_routers_that_have_it(wayfare: Command, small) -> None:
@@ -89,8 +89,8 @@ def test_runs_are_stored_once_unless_switched_off(wayfare: Command, small, db: P
     line = (*small, "--steps", "9", "--setting", "s3t6", *TWO)
     wayfare(*line, "--no-store", "--json").json()
     assert stored() == []
-    first, again = (wayfare(*line, "--json").json()["runs"] for _ in range(2))
-    assert [run["ssr"] for run in first] == [run["ssr"] for run in again]
+    first, second = (wayfare(*line, "--json").json()["runs"] for _ in range(2))
+    assert [run["ssr"] for run in first] == [run["ssr"] for run in second]
     assert stored() == [("gone", "prag", "t.jsonl"), ("gone", "sonar", "t.jsonl")]
     with Store(db) as store:
         ids = [run.id for run in store.scenario_runs.newest(9)]

@@ -66,7 +66,7 @@ CLIENT_SECRET = "the-secret-of-the-client-9f2c"
 
 
 class Browser(webbrowser.BaseBrowser):
-    """Goes where it is sent, while a test uses it, and keeps where it ended."""
+    """Follows redirects during a test and keeps the last URL."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -96,32 +96,32 @@ def browser() -> Iterator[Browser]:
 def test_signing_in_and_out_through_the_console(
     wayfare: Command, write: Any, browser: Browser, db: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    mine = ("--catalog", "mine")
+    options = ("--catalog", "mine")
     monkeypatch.setattr("core.cli.secrets.POLL_S", 0.05)
     with guarded_server() as guarded:
         file = write("mine.json", {"mcpServers": {"tickets": {"type": "http", "url": guarded.url}}})
-        refused = wayfare("discover", file, "--name", "mine")
-        assert (refused.code, "wayfare signin tickets --catalog mine" in refused.out) == (1, True)
-        assert wayfare("signin", "tickets", *mine, "--no-wait").code == 2  # nobody could take the answer
+        discovery = wayfare("discover", file, "--name", "mine")
+        assert (discovery.code, "wayfare signin tickets --catalog mine" in discovery.out) == (1, True)
+        assert wayfare("signin", "tickets", *options, "--no-wait").code == 2  # nobody could take the answer
         with console(tmp_path / "log") as port:
             guarded.person = False
-            run = wayfare("signin", "tickets", *mine)
+            run = wayfare("signin", "tickets", *options)
             assert (run.code, "the sign-in was refused (access_denied" in run.out) == (1, True)
             guarded.person = True
-            run = wayfare("signin", "tickets", *mine)
+            run = wayfare("signin", "tickets", *options)
             assert (run.code, run.out.splitlines()[-1]) == (0, "tickets: signed in.")
             assert browser.ended == f"http://127.0.0.1:{port}/oauth/callback"  # without the code
-            assert wayfare("call", "tickets", "count", *mine, "--json").json()["outcome"] == "ok"
-            listed = wayfare("signin", *mine, "--json").json()["servers"]
-            assert [(one["server"], one["state"], one["address"]) for one in listed] == [("tickets", "signed in", "")]
+            assert wayfare("call", "tickets", "count", *options, "--json").json()["outcome"] == "ok"
+            servers = wayfare("signin", *options, "--json").json()["servers"]
+            assert [(row["server"], row["state"], row["address"]) for row in servers] == [("tickets", "signed in", "")]
             guarded.register("by-hand", f"http://127.0.0.1:{port}/oauth/callback", CLIENT_SECRET, "client_secret_basic")
-            assert "needs --client-id" in wayfare("signin", "tickets", *mine, "--client-secret").err
+            assert "needs --client-id" in wayfare("signin", "tickets", *options, "--client-secret").err
             monkeypatch.setattr("sys.stdin", io.StringIO(f"{CLIENT_SECRET}\n"))
-            run = wayfare("signin", "tickets", *mine, "--client-id", "by-hand", "--client-secret")
+            run = wayfare("signin", "tickets", *options, "--client-id", "by-hand", "--client-secret")
             assert (run.code, run.out.splitlines()[-1], CLIENT_SECRET in run.out + run.err) == (
                 0,
                 "tickets: signed in.",
                 False,
             )
-        assert wayfare("call", "tickets", "count", *mine, "--json").json()["outcome"] == "ok"
-        assert wayfare("signin", "tickets", *mine, "--out", "--json").json()["state"] == "signed out"
+        assert wayfare("call", "tickets", "count", *options, "--json").json()["outcome"] == "ok"
+        assert wayfare("signin", "tickets", *options, "--out", "--json").json()["state"] == "signed out"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -54,8 +55,8 @@ def test_one_server_is_added_switched_off_and_removed(wayfare: Command, server: 
     figures = wayfare("route", "do pid", "--catalog", "mine", "--json").json()["servers"]
     assert {row["server"] for row in figures} == {"one", "two"}
 
-    gone = server("add", "gone", "--json", "--", "no-such-command-here").json_with(1)
-    assert "was not found" in gone["refused"][0]
+    report = server("add", "gone", "--json", "--", "no-such-command-here").json_with(1)
+    assert "was not found" in report["refused"][0]
     assert server("discover", "gone").code == 1
     assert server("discover", "two", "--json").json()["tools"] == 10
     assert server("restart", "two").code == 0
@@ -86,15 +87,15 @@ def test_a_catalog_follows_its_file(wayfare: Command, write: Callable[[str, Any]
         return write("mine.json", {"mcpServers": servers})
 
     def seen() -> Any:
-        return next(one for one in wayfare("catalogs", "--json").json()["catalogs"] if one["name"] == "mine")
+        return next(row for row in wayfare("catalogs", "--json").json()["catalogs"] if row["name"] == "mine")
 
     notes = wayfare("discover", put(one=entry, three={**entry, "disabled": True}), "--json").json()["notes"]
     assert [note for note in notes if "switched off" in note["text"]]
     assert (seen()["off"], seen()["changes"], seen()["servers"]) == (["three"], [], 1)
     changed = {**entry, "env": {"KEY": f"{SECRET}-2"}}
-    lost, own = {**entry, "command": "no-such-command-here"}, {"url": "http://127.0.0.1:8501/mcp"}
-    put(one=changed, three=entry, four=lost, wayfare=own)  # Wayfare is never its own server
-    kinds = {one["server"]: one["kind"] for one in seen()["changes"]}
+    lost, console_url = {**entry, "command": "no-such-command-here"}, {"url": "http://127.0.0.1:8501/mcp"}
+    put(one=changed, three=entry, four=lost, wayfare=console_url)  # Wayfare is never its own server
+    kinds = {row["server"]: row["kind"] for row in seen()["changes"]}
     assert kinds == {"one": "changed", "three": "switched on", "four": "added"}
     assert SECRET not in wayfare("catalogs").out
     assert (seen()["servers"], seen()["tools"]) == (1, 10)  # nothing is taken yet
@@ -110,6 +111,12 @@ def test_a_catalog_follows_its_file(wayfare: Command, write: Callable[[str, Any]
 
 
 def test_a_server_is_added_beside_a_running_console(warm: Path, wayfare: Command, tmp_path: Path) -> None:
+    held = f"import duckdb, sys; store = duckdb.connect({str(warm)!r}); print('held', flush=True); sys.stdin.read()"
+    with subprocess.Popen([sys.executable, "-c", held], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == b"held\n"
+        assert wayfare("server", "add", "one", "--catalog", "mine", "--env", f"KEY={SECRET}", *RUN).code != 0
+        holder.communicate()
     with console(tmp_path / "console.log"):
         added = wayfare("server", "add", "one", "--catalog", "mine", "--env", f"KEY={SECRET}", "--json", *RUN)
         assert added.json()["tools"] == 10
@@ -171,9 +178,9 @@ def started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_published_server_is_held_until_it_is_switched_on(
     wayfare: Command, server: Command, db: Path, mirror: str, started: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    held = server("add", WEATHER, "--registry", "--json").json()
+    report = server("add", WEATHER, "--registry", "--json").json()
     starts = "it starts or is reached as uvx weather-mcp@1.2"
-    assert held == {
+    assert report == {
         "catalog": "mine", "server": WEATHER, "done": "hold", "tools": None,
         "notes": [starts, f"it needs {WEATHER}/KEY: Your key"], "refused": [],
     }  # fmt: skip

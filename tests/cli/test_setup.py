@@ -13,15 +13,15 @@ from tests.cli.conftest import RAW, refused, server
 
 
 def test_the_text_the_token_and_the_first_request(wayfare, write, db: Path) -> None:
-    plain = wayfare("setup", "codex", "--over", "stdio", "--json").json()
-    entry = tomllib.loads(plain["text"])["mcp_servers"]["wayfare"]
+    setup_text = wayfare("setup", "codex", "--over", "stdio", "--json").json()
+    entry = tomllib.loads(setup_text["text"])["mcp_servers"]["wayfare"]
     assert (entry["args"], "env" in entry) == (["mcp", "--db", str(db)], False)
-    assert (plain["token"], plain["first_request"]) == (None, None)
-    made = wayfare("setup", "cursor", "--token", "ann", "--catalog", "search-15", "--json").json()
-    given = json.loads(made["text"])["mcpServers"]["wayfare"]
-    assert given["headers"] == {"Authorization": f"Bearer {made['token']}"}
-    assert given["url"].endswith("/mcp?catalog=search-15")
-    assert [one["client"] for one in wayfare("clients", "--json").json()["clients"]] == ["ann"]
+    assert (setup_text["token"], setup_text["first_request"]) == (None, None)
+    setup = wayfare("setup", "cursor", "--token", "ann", "--catalog", "search-15", "--json").json()
+    config = json.loads(setup["text"])["mcpServers"]["wayfare"]
+    assert config["headers"] == {"Authorization": f"Bearer {setup['token']}"}
+    assert config["url"].endswith("/mcp?catalog=search-15")
+    assert [client["client"] for client in wayfare("clients", "--json").json()["clients"]] == ["ann"]
     wayfare("import", write("c.json", {"servers": [server("bare")]}), "--name", "hollow")
     nothing = "Catalog hollow has no tools: none of its servers lists one. A client finds nothing in it.\n"
     assert nothing in wayfare("setup", "cursor", "--catalog", "hollow").out
@@ -33,9 +33,9 @@ def test_the_text_the_token_and_the_first_request(wayfare, write, db: Path) -> N
         ("--token", "bob"): "need a CLIENT",
         ("cursor", "--catalog", "nothing"): "nothing",
     }
-    for words, why in wrong.items():
-        refused(wayfare("setup", *words), why)
-    assert [one["client"] for one in wayfare("clients", "--json").json()["clients"]] == ["ann"]
+    for words, reason in wrong.items():
+        refused(wayfare("setup", *words), reason)
+    assert [client["client"] for client in wayfare("clients", "--json").json()["clients"]] == ["ann"]
 
 
 def test_the_configurations_of_a_home_folder(wayfare, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -45,20 +45,20 @@ def test_the_configurations_of_a_home_folder(wayfare, tmp_path: Path, monkeypatc
     raw["env"] = {"API_KEY": "hunter2-PLANTED"}
     servers = {"raw": raw, "wayfare": {"command": "/opt/wayfare", "args": ["mcp"]}}
     (tmp_path / ".cursor/mcp.json").write_text(json.dumps({"mcpServers": servers}))
-    found = wayfare("setup", "--json").json()
-    assert [one["client"] for one in found["clients"]][:2] == ["claude-code", "claude-desktop"]
-    (one,) = found["configurations"]
-    assert (one["client"], one["servers"], one["tokens"]) == ("cursor", ["raw"], None)
+    overview = wayfare("setup", "--json").json()
+    assert [client["client"] for client in overview["clients"]][:2] == ["claude-code", "claude-desktop"]
+    (config,) = overview["configurations"]
+    assert (config["client"], config["servers"], config["tokens"]) == ("cursor", ["raw"], None)
     assert "wayfare setup cursor --import" in wayfare("setup").out
-    listed = wayfare("import", "--find")
-    assert listed.out.startswith(f"Cursor: {tmp_path}/.cursor/mcp.json\n  1 server beside Wayfare.")
-    assert wayfare("import", "--find", "--json").json() == {"configurations": [one]}
-    assert "hunter2" not in listed.out
+    run = wayfare("import", "--find")
+    assert run.out.startswith(f"Cursor: {tmp_path}/.cursor/mcp.json\n  1 server beside Wayfare.")
+    assert wayfare("import", "--find", "--json").json() == {"configurations": [config]}
+    assert "hunter2" not in run.out
     assert [wayfare("import", *words).code for words in ((), ("--find", "x.json"))] == [2, 2]
     assert not [info for info in wayfare("catalogs", "--json").json()["catalogs"] if info["name"] == "cursor"]
     report = wayfare("setup", "cursor", "--import", "--json").json()
     assert (report["catalog"], report["servers"], report["refused"]) == ("cursor", 1, [])
-    (one,) = wayfare("setup", "--json").json()["configurations"]
-    assert one["tokens"] > 0 < one["tokens_with_wayfare"]
+    (config,) = wayfare("setup", "--json").json()["configurations"]
+    assert config["tokens"] > 0 < config["tokens_with_wayfare"]
     assert "Projected for 30 turns" in wayfare("setup").out
     assert "No configuration of Codex" in wayfare("setup", "codex", "--import").err

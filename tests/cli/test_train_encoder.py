@@ -22,10 +22,10 @@ def catalog(write: Write) -> Path:
 
 
 def test_help_is_there_without_loading_torch(process: Command) -> None:
-    done = process("train-encoder", "--help")
-    assert done.code == 0
-    assert "--judge CATALOG=TASKS" in done.out
-    assert "wayfare train-encoder --train" in done.out
+    run = process("train-encoder", "--help")
+    assert run.code == 0
+    assert "--judge CATALOG=TASKS" in run.out
+    assert "wayfare train-encoder --train" in run.out
 
 
 @each(

@@ -21,7 +21,7 @@ from tests.cli.conftest import ROOT, Command, command, free_port, status, wait_f
 @pytest.fixture
 def start() -> Iterator[Callable[..., subprocess.Popen[str]]]:
     """Starts consoles that answer, and ends them."""
-    started: list[subprocess.Popen[str]] = []
+    children: list[subprocess.Popen[str]] = []
 
     def up(
         port: int, *arguments: object, cwd: Path = ROOT, host: str = "127.0.0.1", **variables: str
@@ -29,13 +29,13 @@ def start() -> Iterator[Callable[..., subprocess.Popen[str]]]:
         environment = {**os.environ, "PYTHONPATH": str(ROOT), **variables}
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
         child = subprocess.Popen(command("up", "--port", port, *arguments), cwd=cwd, env=environment, **pipes)
-        started.append(child)
+        children.append(child)
         wait_for(lambda: status(port, host) == 200 or child.poll() is not None)
         assert child.poll() is None, child.communicate()[0]
         return child
 
     yield up
-    for child in started:
+    for child in children:
         child.kill()
         child.communicate()
 
@@ -91,16 +91,16 @@ def test_consoles_of_two_stores_that_start_together_get_their_own_ports(tmp_path
     port, stores = free_port(), [tmp_path / "one.duckdb", tmp_path / "two.duckdb"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     words = [command("up", "--background", "--port", port, "--db", store) for store in stores]
-    started = [subprocess.Popen(line, env=environment, stdout=subprocess.PIPE, text=True) for line in words]
+    consoles = [subprocess.Popen(line, env=environment, stdout=subprocess.PIPE, text=True) for line in words]
     try:
         wait_for(lambda: all(announced_owner(store) for store in stores))
         owners = [owner for store in stores if (owner := announced_owner(store))]
-        assert [owner.pid for owner in owners] == [child.pid for child in started]
+        assert [owner.pid for owner in owners] == [child.pid for child in consoles]
         assert len({owner.url for owner in owners}) == 2
         assert f"http://127.0.0.1:{port}" in {owner.url for owner in owners}
         wait_for(lambda: all(status(int(owner.url.rpartition(":")[2])) == 200 for owner in owners))
     finally:
-        for child in started:
+        for child in consoles:
             child.kill()
             child.communicate()
 

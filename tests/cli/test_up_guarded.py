@@ -28,7 +28,7 @@ def sign_in(port: int, token: str, peer: str, *forwarded: str) -> int:
         body = urlencode({"token": token}).encode()
         connection.putrequest("POST", "/sign-in")
         lines = [("Content-Type", "application/x-www-form-urlencoded"), ("Content-Length", str(len(body)))]
-        for name, text in [*lines, *(("X-Forwarded-For", one) for one in forwarded)]:
+        for name, text in [*lines, *(("X-Forwarded-For", value) for value in forwarded)]:
             connection.putheader(name, text)
         connection.endheaders(body)
         return connection.getresponse().status
@@ -48,7 +48,7 @@ def test_commands_find_it_and_a_trusted_proxy_tells_its_clients_apart(
         return [sign_in(port, "wrong", peer, *line) for line in lines]
 
     forged = [(f"10.9.8.{number}, 192.0.2.1",) for number in range(6)]
-    assert tries(PROXY, *forged) == SIX  # what a client writes itself stands left of its address
+    assert tries(PROXY, *forged) == SIX  # a client's own entries stand left of its address
     assert tries(PROXY, ("10.9.8.7", "192.0.2.1"), ("192.0.2.1:5000",), ("192.0.2.2",)) == [429, 429, 401]
     spelled = [
         "2001:db8::1",
@@ -58,7 +58,7 @@ def test_commands_find_it_and_a_trusted_proxy_tells_its_clients_apart(
         "2001:db8:0:0::1",
         "2001:db8::0001",
     ]
-    assert tries(PROXY, *((one,) for one in spelled)) == SIX
+    assert tries(PROXY, *((address,) for address in spelled)) == SIX
     assert tries(PROXY, *((f"unknown-{number}",) for number in range(6))) == SIX
     assert tries(NEIGHBOUR, *((f"192.0.2.{number}",) for number in range(10, 16))) == SIX  # nobody trusts it
     assert tries(PROXY, ("192.0.2.3",), ()) == [401, 401]
@@ -69,13 +69,13 @@ def test_commands_find_it_and_a_trusted_proxy_tells_its_clients_apart(
     assert "sample" in wayfare("catalogs").out
     assert wayfare("stop", "--json").json()["stopped"]
     wait_for(lambda: owner_of(warm) is None)
-    refused = wayfare("up", "--trusted-proxy", "proxy.example")
-    assert (refused.code, "'proxy.example'" in refused.err, "10.0.0.0/8" in refused.err) == (2, True, True)
+    run = wayfare("up", "--trusted-proxy", "proxy.example")
+    assert (run.code, "'proxy.example'" in run.err, "10.0.0.0/8" in run.err) == (2, True, True)
     for wrong in (
         "tools.example.com/wayfare",
         "https://tools.example.com/?a=1",
         "https://tools.example.com/mcp",
         "ftp://a",
     ):
-        refused = wayfare("up", "--public-url", wrong)
-        assert (refused.code, repr(wrong) in refused.err) == (2, True), refused.err
+        run = wayfare("up", "--public-url", wrong)
+        assert (run.code, repr(wrong) in run.err) == (2, True), run.err

@@ -71,9 +71,9 @@ class TestVirtual:
             cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         )  # fmt: skip
         try:
-            found = re.search(r"http://127\.0\.0\.1:\d+/mcp", process.stderr.readline())
-            assert found
-            info, names, result = self.talk(found[0])
+            match = re.search(r"http://127\.0\.0\.1:\d+/mcp", process.stderr.readline())
+            assert match
+            info, names, result = self.talk(match[0])
         finally:
             process.terminate()
             out, _ = process.communicate(timeout=30)
@@ -119,8 +119,8 @@ def test_a_server_is_multiplied(wayfare: Command, world: Path) -> None:
     assert (d["catalog"], d["servers"], d["tools"], d["copied"]) == ("more", 5, 5, "weather")
     assert [copy["name"] for copy in d["copies"]] == ["weather-1", "weather-2"]
     assert wayfare("catalogs", "--json").json()["catalogs"][-1]["source"] == f"{world}, weather × 2, seed 3, spread 1"
-    said = wayfare(*line[:6], "--replace").out
-    assert said.startswith("Catalog world-weather-x2: 4 servers with 4 tools, 2 of them virtual copies of weather.")
+    text = wayfare(*line[:6], "--replace").out
+    assert text.startswith("Catalog world-weather-x2: 4 servers with 4 tools, 2 of them virtual copies of weather.")
 
 
 SECRET = "s3cr3t-value-77"
@@ -134,9 +134,9 @@ class TestRecord:
         """The catalog of a real server that has a secret."""
         schema = {"type": "object", "properties": {"pin": {"type": "string", "writeOnly": True}}}
         tools = [tool("echo", inputSchema=schema), tool("refuse"), tool("crash")]
-        reached = stdio("-S", RAW, env={"API_TOKEN": SECRET})
+        connection = stdio("-S", RAW, env={"API_TOKEN": SECRET})
         wayfare(
-            "import", write("tools.json", {"servers": [server("raw", *tools, connection=reached)]}), "--name", "mine"
+            "import", write("tools.json", {"servers": [server("raw", *tools, connection=connection)]}), "--name", "mine"
         )
         return "mine"
 
@@ -148,15 +148,15 @@ class TestRecord:
             return json.loads(run.out)
 
         file, hash_ = tmp_path / "raw.json", "d670460b4b4aece5915caf5c68d12f560a9fe3e4"
-        started = wayfare("record", "raw", "--to", file, "--catalog", real, "--json").json()
-        assert started == {"recordings": [{"catalog": "mine", "server": "raw", "file": str(file)}]}
-        asked = [
+        report = wayfare("record", "raw", "--to", file, "--catalog", real, "--json").json()
+        assert report == {"recordings": [{"catalog": "mine", "server": "raw", "file": str(file)}]}
+        requests = [
             ("echo", {"key": "PROJ-12", "hash": hash_}),
             ("echo", {"pin": "4711", "said": SECRET, "login": {"password": "hunter2"}}),
             ("refuse", {"code": -32000, "message": f"no entry for {SECRET}"}),
             ("crash", {"counter": str(tmp_path / "counter"), "times": 2}),
         ]
-        real_answers = [call(*one) for one in asked]
+        real_answers = [call(*request) for request in requests]
         call("echo", {"drawn": True})
         assert wayfare("record", "raw", "--stop", "--catalog", real).out == "No server is recorded.\n"
         call("echo", {"later": True})
@@ -165,18 +165,18 @@ class TestRecord:
         assert "PROJ-12" in text
         assert hash_ in text
         (entry,) = json.loads(text)["servers"]
-        times = [one["latency_s"] for one in entry["tools"][0]["answers"]][:2]
-        assert times == [pytest.approx(one["latency_s"], abs=1e-3) for one in real_answers[:2]]
+        times = [answer["latency_s"] for answer in entry["tools"][0]["answers"]][:2]
+        assert times == [pytest.approx(answer["latency_s"], abs=1e-3) for answer in real_answers[:2]]
         wayfare("import", file, "--name", "played")
-        played = [call(*one, "played") for one in asked]
-        assert [one["outcome"] for one in played] == [one["outcome"] for one in real_answers]
-        assert [one["outcome"] for one in played] == ["ok", "ok", "tool_error", "crash"]
+        played = [call(*request, "played") for request in requests]
+        assert [answer["outcome"] for answer in played] == [answer["outcome"] for answer in real_answers]
+        assert [answer["outcome"] for answer in played] == ["ok", "ok", "tool_error", "crash"]
         assert played[0]["content"] == real_answers[0]["content"]
-        assert {one["mode"] for one in played} == {"virtual"}
+        assert {answer["mode"] for answer in played} == {"virtual"}
 
     def test_a_file_of_something_else_is_kept(self, wayfare: Command, real: str, write) -> None:
-        other = write("other.json", {"servers": [server("raw", tool("echo"))]})
-        run = wayfare("record", "raw", "--to", other, "--catalog", real)
+        other_file = write("other.json", {"servers": [server("raw", tool("echo"))]})
+        run = wayfare("record", "raw", "--to", other_file, "--catalog", real)
         assert (run.code, "is no recording of" in run.err) == (2, True)
-        assert "answers" not in other.read_text()
+        assert "answers" not in other_file.read_text()
         assert wayfare("record", "raw", "--stop", "--catalog", real).code == 2

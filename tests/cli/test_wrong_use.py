@@ -137,8 +137,8 @@ def test_the_store_belongs_to_another_process(wayfare: Command, owner: int, raw_
 
 
 def test_the_port_is_taken(wayfare: Command) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = str(taken.getsockname()[1])
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = str(listener.getsockname()[1])
         refused(wayfare("up", "--port", port), f"127.0.0.1:{port}", "--port")
 
 

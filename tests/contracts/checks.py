@@ -1,4 +1,4 @@
-"""What holds for every decision of every router, and when two of them are the same."""
+"""Checks for every decision of every router, and equality of two decisions."""
 
 import json
 from dataclasses import fields
@@ -22,17 +22,20 @@ def columns(decision: Decision):
     return {(name, f.name): getattr(trace, f.name) for name, trace in traces.items() for f in fields(trace)}
 
 
-def same(one: Decision, other: Decision) -> bool:
-    mine, theirs = columns(one), columns(other)
-    arrays = [name for name in mine if isinstance(mine[name], np.ndarray)]
-    if any(not np.array_equal(mine[name], theirs[name], equal_nan=mine[name].dtype.kind == "f") for name in arrays):
+def same(first: Decision, second: Decision) -> bool:
+    first_columns, second_columns = columns(first), columns(second)
+    arrays = [name for name in first_columns if isinstance(first_columns[name], np.ndarray)]
+    if any(
+        not np.array_equal(first_columns[name], second_columns[name], equal_nan=first_columns[name].dtype.kind == "f")
+        for name in arrays
+    ):
         return False
     plain = ("catalog", "router", "query", "server_hint", "parameters", "planner", "reason", "candidates")
-    return all(getattr(one, name) == getattr(other, name) for name in plain) and one.tokens == other.tokens
+    return all(getattr(first, name) == getattr(second, name) for name in plain) and first.tokens == second.tokens
 
 
 def check_whole(decision: Decision, context):
-    """What holds for any decision: one row for each server and tool, no NaN, candidates and ranks that agree."""
+    """Checks any decision: one row for each server and tool, no NaN, candidates and ranks that agree."""
     got = columns(decision)
     assert {len(got[key]) for key in got if key[0] == "servers"} == {len(context.catalog.servers)}
     assert {len(got[key]) for key in got if key[0] == "tools"} == {len(context.catalog.tools)}

@@ -1,4 +1,4 @@
-"""What every knob of every router's parameters promises: slider, flag, link and sweep are made from it."""
+"""Contract of every knob: slider, flag, link and sweep are made from it."""
 
 import pytest
 
@@ -71,12 +71,12 @@ def test_what_is_no_number_is_refused(kind, info):
 @each(("kind", "info"), KNOBS)
 def test_each_admitted_value_survives_the_way_through_text(kind, info):
     for value in examples(info):
-        there = kind().replaced({info.name: value})
-        assert getattr(there, info.name) == value
-        back = kind().replaced({name: str(x) for name, x in there.values().items()})
-        assert back == there
+        parameters = kind().replaced({info.name: value})
+        assert getattr(parameters, info.name) == value
+        back = kind().replaced({name: str(x) for name, x in parameters.values().items()})
+        assert back == parameters
         assert type(getattr(back, info.name)) is type(value)
-        assert there.changed() == ({} if value == info.default else {info.name: value})
+        assert parameters.changed() == ({} if value == info.default else {info.name: value})
 
 
 @each(("kind", "info"), [p for p in KNOBS if p.values[1].free_text])
@@ -103,9 +103,9 @@ def test_names_and_symbols_are_used_once(parameters):
 @each_router
 def test_all_values_at_once_survive_the_way_through_text(parameters):
     everything = {info.name: examples(info)[-1] for info in parameters.knobs()}
-    there = parameters().replaced(everything)
-    assert there.values() == everything
-    assert parameters().replaced({name: str(x) for name, x in there.changed().items()}) == there
+    replaced = parameters().replaced(everything)
+    assert replaced.values() == everything
+    assert parameters().replaced({name: str(x) for name, x in replaced.changed().items()}) == replaced
 
 
 @each_router

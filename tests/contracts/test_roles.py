@@ -1,4 +1,4 @@
-"""What each role may do: every action of a service, whichever way a request comes to it."""
+"""Rights of each role for every action of a service, by any way in."""
 
 from __future__ import annotations
 
@@ -38,50 +38,60 @@ def services() -> Iterator[type[Any]]:
         if info.name.split(".")[1] in PACKAGES and not info.name.endswith("__main__"):
             module = import_module(info.name)
             yield from (
-                one for _, one in inspect.getmembers(module, inspect.isclass) if one.__module__ == module.__name__
+                service
+                for _, service in inspect.getmembers(module, inspect.isclass)
+                if service.__module__ == module.__name__
             )
 
 
 def guarded() -> dict[str, tuple[Callable[..., Any], Right]]:
-    found = {f"{one.__name__}.{name}": method for one in services() for name, method in vars(one).items()}
-    return {name: (method, method.right) for name, method in found.items() if hasattr(method, "right")}
+    methods = {f"{service.__name__}.{name}": method for service in services() for name, method in vars(service).items()}
+    return {name: (method, method.right) for name, method in methods.items() if hasattr(method, "right")}
 
 
 def as_person(roles: tuple[Role, ...], work: Callable[[], Any]) -> tuple[Any, list[tuple[str, str, bool]]]:
-    """What a person with these roles gets from some work, and what was noted."""
-    noted: list[tuple[str, str, bool]] = []
+    """The result of some work for a person with these roles, and the notes."""
+    notes: list[tuple[str, str, bool]] = []
 
     def done() -> Any:
-        act_for(Person("ann", roles, lambda *said: noted.append(said)))
+        act_for(Person("ann", roles, lambda *note: notes.append(note)))
         try:
             return work()
         except NotAllowedError as error:
             return error
 
-    return copy_context().run(done), noted
+    return copy_context().run(done), notes
 
 
 @each("role", list(ROLES))
 def test_each_action_is_refused_to_a_role_without_its_right(role: Role) -> None:
-    found = guarded()
-    assert len(found) > 60
-    assert {right for _, right in found.values()} == set(RIGHTS)
-    for name, (method, right) in found.items():
+    methods = guarded()
+    assert len(methods) > 60
+    assert {right for _, right in methods.values()} == set(RIGHTS)
+    for name, (method, right) in methods.items():
         if right in ROLES[role]:
             continue
-        parameters = [one for one in inspect.signature(method).parameters.values() if one.default is one.empty]
-        given = {one.name: one.name for one in parameters if one.kind in {one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY}}
-        result, noted = as_person((role,), lambda method=method, given=given: method(**given))
+        parameters = [
+            parameter
+            for parameter in inspect.signature(method).parameters.values()
+            if parameter.default is parameter.empty
+        ]
+        arguments = {
+            parameter.name: parameter.name
+            for parameter in parameters
+            if parameter.kind in {parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY}
+        }
+        result, notes = as_person((role,), lambda method=method, arguments=arguments: method(**arguments))
         assert isinstance(result, NotAllowedError), name  # before anything else: `self` is a text here
-        assert (len(noted), noted[0][2]) == (1, True), name
+        assert (len(notes), notes[0][2]) == (1, True), name
 
 
 def test_every_service_that_changes_something_says_which_right_it_takes() -> None:
     open_ = {
-        f"{one.__name__}.{name}"
-        for one in services()
-        for name, method in vars(one).items()
-        if SERVICES.search(one.__name__)
+        f"{service.__name__}.{name}"
+        for service in services()
+        for name, method in vars(service).items()
+        if SERVICES.search(service.__name__)
         and CHANGES.match(name)
         and inspect.isfunction(method)
         and not hasattr(method, "right")
@@ -99,25 +109,25 @@ class Piano:
 
 
 def test_what_is_done_is_noted_once_without_values() -> None:
-    result, noted = as_person(("operator",), lambda: Piano().twice("la"))
-    assert (result, noted) == ("lala", [("play it twice", "la", False)])
-    _, noted = as_person(("operator",), lambda: Piano().play("la", value="secret"))
-    assert noted == [("play a tune", "la", False)]
-    refused, noted = as_person(("viewer", "approver"), lambda: Piano().play("la"))
-    assert "Your role (viewer, approver) may not call tools." in str(refused)
-    assert noted == [("play a tune", "la", True)]
+    result, notes = as_person(("operator",), lambda: Piano().twice("la"))
+    assert (result, notes) == ("lala", [("play it twice", "la", False)])
+    _, notes = as_person(("operator",), lambda: Piano().play("la", value="secret"))
+    assert notes == [("play a tune", "la", False)]
+    error, notes = as_person(("viewer", "approver"), lambda: Piano().play("la"))
+    assert "Your role (viewer, approver) may not call tools." in str(error)
+    assert notes == [("play a tune", "la", True)]
     assert "not signed in" in str(as_person((), lambda: Piano().play("la"))[0])
 
 
 def test_another_thread_works_for_the_same_person_and_the_next_one_for_nobody() -> None:
-    seen: list[str] = []
+    names: list[str] = []
 
     def start() -> None:
-        for work in (for_person(lambda: seen.append(person().name)), lambda: seen.append(person().name)):
+        for work in (for_person(lambda: names.append(person().name)), lambda: names.append(person().name)):
             thread = threading.Thread(target=work)
             thread.start()
             thread.join()
 
     as_person(("viewer",), start)
-    assert seen == ["ann", ""]
+    assert names == ["ann", ""]
     assert not person().refusal("administer")  # the person at a console without sign-in

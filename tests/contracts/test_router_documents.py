@@ -1,4 +1,4 @@
-"""What every router tells of its decision: documents, timings, tokens, stages."""
+"""Every router's account of its decision: documents, timings, tokens, stages."""
 
 import json
 from dataclasses import replace
@@ -53,8 +53,8 @@ def test_how_likely_a_tool_fits_is_told_of_every_tool(busy, name):
     assert 0 <= document["p_nothing_fits"] <= 1
     assert document["confidence"] in {"sure", "unsure", "nothing"}
     assert all(0 <= row["p_success"] <= row["p_fit"] <= 1 for row in document["tools"])
-    told = {row["tool"]: row["p_fit"] for row in document["tools"]}
-    assert told == dict(zip(busy.tool_ids, busy.matcher.answer.tools.tolist(), strict=True))
+    fits = {row["tool"]: row["p_fit"] for row in document["tools"]}
+    assert fits == dict(zip(busy.tool_ids, busy.matcher.answer.tools.tolist(), strict=True))
 
 
 @each_router
@@ -92,7 +92,9 @@ def test_the_stages_tell_how_many_went_on(router, busy):
     assert decision.stages
     assert all(0 <= stage.kept <= stage.of and stage.name and stage.what for stage in decision.stages)
     assert decision.stages[-1].kept == len(decision.candidates)
-    assert all(then.of <= first.kept for first, then in pairwise(decision.stages) if first.what == then.what)
+    assert all(
+        following.of <= first.kept for first, following in pairwise(decision.stages) if first.what == following.what
+    )
 
 
 @each_router

@@ -1,4 +1,4 @@
-"""What every entry of ROUTERS promises."""
+"""Contract of every entry of ROUTERS."""
 
 import math
 from dataclasses import fields
@@ -43,10 +43,10 @@ def test_a_router_is_declared_with_the_type_of_its_parameters(router):
 
 @each_router
 def test_the_same_input_gives_the_same_decision_under_a_new_id(router, busy):
-    one, other = router.route("x", busy), router.route("x", busy)
-    assert same(one, other)
-    assert one.id != other.id
-    assert one.at == NOON
+    first, second = router.route("x", busy), router.route("x", busy)
+    assert same(first, second)
+    assert first.id != second.id
+    assert first.at == NOON
 
 
 @each_router
@@ -184,12 +184,12 @@ def test_an_order_of_tries_is_that_of_the_candidates(busy, name, n):
     check_whole(decision, busy)
     document, ids = decision.to_json(), [decision.tools.ids[row] for row in decision.candidates]
     assert len(ids) == n
-    assert [one["tool"] for one in document["order"]] == [one.tool for one in decision.tries.tries] == ids
-    assert all(list(one) == TRY_KEYS for one in document["order"])
-    left = np.cumprod([1.0, *(1 - one["p"] for one in document["order"])])
-    assert [one["reached"] for one in document["order"]] == pytest.approx(left[:-1])
+    assert [entry["tool"] for entry in document["order"]] == [entry.tool for entry in decision.tries.tries] == ids
+    assert all(list(entry) == TRY_KEYS for entry in document["order"])
+    remaining = np.cumprod([1.0, *(1 - entry["p"] for entry in document["order"])])
+    assert [entry["reached"] for entry in document["order"]] == pytest.approx(remaining[:-1])
     assert list(document["expected"]) == ["success", "usd", "s", "value_usd"]
-    assert document["expected"]["success"] == pytest.approx(1 - left[-1])
+    assert document["expected"]["success"] == pytest.approx(1 - remaining[-1])
 
 
 @each_router

@@ -51,4 +51,4 @@ def importing(text: str) -> AppTest:
 
 
 def button(page: AppTest, label: str):
-    return next(one for one in page.button if one.label == label)
+    return next(item for item in page.button if item.label == label)

@@ -1,4 +1,4 @@
-"""What all page tests share."""
+"""Fixtures of all page tests."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def installed_packages_scanned_once() -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def script_runs_joined() -> Iterator[None]:
-    """An `AppTest` looks every millisecond whether its script has ended, and takes the interpreter from it each time."""
+    """An `AppTest` polls its script every millisecond, and takes the interpreter from it each time."""
     look = local_script_runner.require_widgets_deltas
 
     def join(runner: Any, limit_s: float) -> None:

@@ -1,4 +1,4 @@
-"""Decisions of every kind, and every chart that is drawn of one."""
+"""Decisions of every kind, and every chart of a decision."""
 
 from __future__ import annotations
 
@@ -61,14 +61,14 @@ def decide(*servers: Server, likes: float = 0.7, **parameters: object) -> Decisi
 
 
 def decided(context: RoutingContext, parameters: EhrrParameters) -> Decision:
-    found = Ehrr().route("anything", context, parameters)
-    match = Match(found.servers.similarity, found.tools.similarity)
-    MADE[found.id] = Case(context, match, parameters)
-    return found
+    decision = Ehrr().route("anything", context, parameters)
+    match = Match(decision.servers.similarity, decision.tools.similarity)
+    MADE[decision.id] = Case(context, match, parameters)
+    return decision
 
 
 def utility_curve(case: Case, name: str) -> Curve:
-    knob = next(one for one in case.parameters.knobs() if one.name == name)
+    knob = next(info for info in case.parameters.knobs() if info.name == name)
     return utilities(case, strip(case, knob))
 
 

@@ -1,4 +1,4 @@
-"""How page tests open an app, visit a page, and read what stands on it.
+"""How page tests open an app, visit a page, and read it.
 
 app = app_with({"small": CATALOG})          # a fixture: an app in memory that the pages use
 
@@ -80,8 +80,8 @@ def app_with(
 
     @pytest.fixture(scope=scope, autouse=True)
     def app() -> Iterator[App]:
-        with opened(catalogs, encoder=None if encoder is None else encoder()) as made:
-            yield made
+        with opened(catalogs, encoder=None if encoder is None else encoder()) as opened_app:
+            yield opened_app
 
     return app
 
@@ -95,7 +95,7 @@ def _draw(name: str) -> None:
 
 
 def with_services(app: App, **services: object) -> App:
-    """A copy of an app in which these services take the place of its own."""
+    """A copy of an app with these services."""
     changed = copy(app)
     vars(changed).update(services)
     return changed
@@ -133,30 +133,30 @@ def markdown_of(page: AppTest) -> str:
 
 
 def text_of(page: AppTest) -> str:
-    """The same without the escapes, and what is read of the HTML parts, to look for words."""
+    """The Markdown without escapes and the text of the HTML parts, for searches."""
     plain = markdown_of(page).replace("\\", "").replace("\u2060", "")
     return "\n".join([plain, *map(words_of, live_of(page).values())])
 
 
 def turn(page: AppTest, prefix: str, **values: object) -> AppTest:
-    """The whole page after knobs were turned and let go."""
+    """The page after knobs were turned and released."""
     for name, value in values.items():
         page.session_state[f"{prefix}.{name}"] = value
     return checked(page.run())
 
 
 def knob_panel_of(page: AppTest) -> dict[str, Any]:
-    """What the browser is given to draw the knobs of the router."""
+    """The browser's data for the router's knobs."""
     return next(data for data in _sent(page) if "groups" in data and data["prefix"] != NETWORK)
 
 
 def state_of(page: AppTest) -> dict[str, Any]:
-    """What the browser is given to draw the bar with the state."""
+    """The browser's data for the state bar."""
     return next(data for data in _sent(page) if "agents" in data)
 
 
 def network_panel_of(page: AppTest) -> dict[str, Any]:
-    """What the browser is given to draw the network."""
+    """The browser's data for the network."""
     return next(data for data in _sent(page) if data.get("prefix") == NETWORK and "groups" in data)
 
 
@@ -167,12 +167,12 @@ def live_of(page: AppTest) -> dict[str, str]:
 
 def metrics_of(page: AppTest) -> dict[str, str]:
     """The figures of the headline by their labels."""
-    found = re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", live_of(page).get("route:headline", ""))
-    return {words_of(label): words_of(value) for label, value in found}
+    pairs = re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", live_of(page).get("route:headline", ""))
+    return {words_of(label): words_of(value) for label, value in pairs}
 
 
 def words_of(html: str) -> str:
-    """What is read of HTML, a line for each piece of text."""
+    """The text of HTML, a line for each piece."""
     pieces: list[str] = []
     reader = HTMLParser()
     reader.handle_data = pieces.append
@@ -186,10 +186,10 @@ def _sent(page: AppTest) -> list[dict[str, Any]]:
 
 
 def charts(page: AppTest) -> list[Figure]:
-    """All charts as they are sent to the browser, in order, each {"data", "layout"}."""
+    """All charts for the browser, in order, each {"data", "layout"}."""
     return [json.loads(data["figure"]) for data in _sent(page) if "figure" in data]
 
 
 def titles(page: AppTest) -> list[str]:
-    """What the charts say they show."""
+    """The titles of the charts."""
     return [chart["layout"]["title"]["text"] for chart in charts(page)]

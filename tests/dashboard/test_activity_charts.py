@@ -77,11 +77,11 @@ def test_spending_by_server_tells_real_from_simulated_and_says_what_is_unpriced(
     )
     assert figure.layout.title.text == "Spent by server"
     assert figure.layout.xaxis.title.text == "m$ spent"
-    real, simulated, written = figure.data
+    real, simulated, notes = figure.data
     assert (real.name, list(real.x), simulated.name, list(simulated.x)) == ("real", [2.0, 0.0], "simulated", [500.0])
     assert simulated.marker.pattern.shape == "/"
     assert real.marker.pattern.shape is None
-    assert list(written.text) == ["&lt;b&gt;evil&lt;/b&gt; · 3 of 3 calls unpriced", "files · 1 of 13 calls unpriced"]
+    assert list(notes.text) == ["&lt;b&gt;evil&lt;/b&gt; · 3 of 3 calls unpriced", "files · 1 of 13 calls unpriced"]
     assert "no priced call" in hovers(figure)
     assert HOSTILE not in figure.to_json()
 
@@ -132,7 +132,7 @@ def activity_charts() -> list[go.Figure]:
 
 def test_plotly_takes_them_and_names_are_text() -> None:
     for figure in activity_charts():
-        drawn = figure.to_dict()
-        assert go.Figure(**drawn).layout.title.text
+        document = figure.to_dict()
+        assert go.Figure(**document).layout.title.text
         assert figure.layout.yaxis.title.text or figure.layout.xaxis.title.text
-        assert not [text for text in chart_texts.texts(drawn) if "<" in re.sub("<br>", "", text)]
+        assert not [text for text in chart_texts.texts(document) if "<" in re.sub("<br>", "", text)]

@@ -1,4 +1,4 @@
-"""What the tables, the figures and the links of the Activity page are made of."""
+"""The tables, figures and links of the Activity page."""
 
 from __future__ import annotations
 
@@ -100,12 +100,12 @@ def test_documents_of_another_shape_count_as_empty(text: str) -> None:
 
 
 def test_a_filter_is_read_from_texts_and_what_means_nothing_is_passed_over() -> None:
-    read = where(
+    activity_filter = where(
         {"catalog": "demo", "server": "files", "tool": "read", "kinds": "ok,nonsense", "time": "1h", "simulated": "no"},
         T0,
         "UTC",
     )
-    assert read == ActivityFilter(
+    assert activity_filter == ActivityFilter(
         catalog="demo", server="files", tool="read", kinds=("ok",), since=T0 - timedelta(hours=1), simulated=False
     )
     assert (

@@ -32,14 +32,14 @@ def events() -> list[Event]:
         assert decision.winner is not None
         server, tool = decision.winner.tool.split("::")
         app.calls.run(ToolCall(server, tool, {}, catalog="search-15", decision_id=decision.id), mode=CallMode.DRAWN)
-        decided = app.store.activity.decision(decision.id)
-        assert decided is not None
-        called = app.store.activity.decision_outcomes(decision.id)
+        decision_event = app.store.activity.decision(decision.id)
+        assert decision_event is not None
+        call_events = app.store.activity.decision_outcomes(decision.id)
     failed = OutcomeEvent(
         "bad", NOW - timedelta(hours=2), None, "other", HOSTILE, HOSTILE, "crash", 1.5, None, 1, None, False, HOSTILE, "cli"
     )  # fmt: skip
     learnt = StatisticsEvent(failed.at, "bad", "other", HOSTILE, HOSTILE, 0.5, 0.1, 0.2, 1.5, 0.3, 0.4, 1.5, 7, 3)
-    return [decided, *called, failed, learnt]
+    return [decision_event, *call_events, failed, learnt]
 
 
 @pytest.fixture
@@ -65,9 +65,12 @@ def test_an_empty_store_says_what_the_page_is_for_and_where_to_begin(app: App) -
 
 def test_calls_are_listed_newest_first_with_texts_of_strangers_as_text(busy: App) -> None:
     page = visit()
-    shown = [{one.label: (one.value, one.delta) for one in of.metric} for of in (page, visit(simulated="yes"))]
-    assert [figures["Calls"] for figures in shown] == [("1", "real · 1 simulated"), ("1", "simulated")]
-    assert (shown[0]["Spent"][0], shown[0]["Unpriced calls"]) == ("–", ("1", "real · 0 simulated"))
+    metrics = [
+        {metric.label: (metric.value, metric.delta) for metric in view.metric}
+        for view in (page, visit(simulated="yes"))
+    ]
+    assert [figures["Calls"] for figures in metrics] == [("1", "real · 1 simulated"), ("1", "simulated")]
+    assert (metrics[0]["Spent"][0], metrics[0]["Unpriced calls"]) == ("–", ("1", "real · 0 simulated"))
     rows = table(page)
     assert rows["source"].tolist() == ["simulated", "real"]
     assert rows["server"].iloc[1] == HOSTILE
@@ -160,9 +163,9 @@ def test_long_histories_come_in_pages_and_another_filter_starts_at_the_first(bus
 
 def test_charts_are_drawn_for_the_filter(busy: App) -> None:
     page = visit(view="charts")
-    drawn = charts(page)
-    assert len(drawn) == 6
-    text = json.dumps(drawn)
+    figures = charts(page)
+    assert len(figures) == 6
+    text = json.dumps(figures)
     assert "Spent by server" in text
     assert "<script>" not in text
     assert "did not change the statistics" in text_of(visit(view="charts", simulated="yes"))
@@ -184,8 +187,8 @@ def refusals(app: App) -> App:
 def test_a_refused_request_says_what_would_allow_it_and_is_found_by_the_filter(refusals: App) -> None:
     rows = refusals.store.activity.refused()
     page = visit(view="refused", row=str(rows[rows["client"] == HOSTILE]["sequence"].iloc[0]))
-    shown = table(page).set_index("client").loc[HOSTILE]
-    assert shown["refused"] == "✗ not allowed"
+    row = table(page).set_index("client").loc[HOSTILE]
+    assert row["refused"] == "✗ not allowed"
     assert "To allow it" in text_of(page)
     assert "<script>" not in markdown_of(page)
     assert page.button(key="activity.refused.govern").label == "Open Govern"

@@ -29,12 +29,12 @@ def day(app: App) -> App:
         assert decision.winner is not None
         server, tool = decision.winner.tool.split("::")
         for kind in ("timeout", "ok"):
-            called = OutcomeEvent(
+            event = OutcomeEvent(
                 f"{task} {kind}", decision.at, decision.id, "small", server, tool, kind, 0.2, None, 1, 0.001, kind == "ok", "",
                 "agent", client="bot",
             )  # fmt: skip
-            app.store.events.append(called)
-            app.catalogs.observe(called)
+            app.store.events.append(event)
+            app.catalogs.observe(event)
     return app
 
 
@@ -47,15 +47,15 @@ def test_a_day_is_shown_and_a_turned_knob_changes_it(day: App) -> None:
     assert "The same money, 0 of 3 answers lost: 0 of 3 questions have another first candidate" in text_of(page)
     measured = dict(page.dataframe[0].value[["figure", "measured"]].to_numpy().tolist())
     assert measured["calls"] == "6, 3 succeeded; simulated: 3"
-    shown = questions(page)
-    assert (shown["question"][2], shown["answer now"][0]) == (HOSTILE, "1 of 3")
+    columns = questions(page)
+    assert (columns["question"][2], columns["answer now"][0]) == (HOSTILE, "1 of 3")
     assert HOSTILE not in text_of(page)
     assert [len(trace["x"]) for trace in charts(page)[0]["data"]] == [3, 3, 3, 6, 3, 3]
     page = turn(page, "ask.knob.ehrr", budget_usd=0.0)
     assert "No money to compare, 3 of 3 answers lost: 3 of 3 questions have another first candidate" in text_of(page)
-    shown = questions(page)
-    assert shown["answer now"] == ["lost", "lost", "lost"]
-    assert dict(parse_qsl(urlsplit(shown["now"][1]).query)) == {
+    columns = questions(page)
+    assert columns["answer now"] == ["lost", "lost", "lost"]
+    assert dict(parse_qsl(urlsplit(columns["now"][1]).query)) == {
         "q": "read a file", "catalog": "small", "router": "ehrr", "budget_usd": "0.0",
     }  # fmt: skip
     assert page.query_params["with"] == "ehrr~budget_usd=0.0"
@@ -67,8 +67,8 @@ def test_a_day_is_shown_and_a_turned_knob_changes_it(day: App) -> None:
 def test_one_session_is_chosen_or_all_of_a_catalog(day: App) -> None:
     old = day.store.activity.decision(day.store.activity.decisions()["id"][0])
     assert old is not None
-    before = [("old", "other", timedelta(hours=2)), ("beside", "neighbour", timedelta(microseconds=1))]
-    day.store.events.append(*(replace(old, id=id_, client=name, at=old.at - ago) for id_, name, ago in before))
+    earlier = [("old", "other", timedelta(hours=2)), ("beside", "neighbour", timedelta(microseconds=1))]
+    day.store.events.append(*(replace(old, id=id_, client=name, at=old.at - ago) for id_, name, ago in earlier))
     page = visit()
     assert len(questions(page)["question"]) == 3
     options = page.selectbox(key="activity.session").options

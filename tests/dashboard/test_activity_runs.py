@@ -84,10 +84,10 @@ def test_a_command_is_listed_can_be_stopped_and_leads_to_its_result(app: App, tm
     assert ends == [130]
     assert "stopped after" in text_of(visit(view="runs"))
     command("sweep", "--axis", "alpha_t=0:1:0.5")
-    found = linked(visit(view="runs"))
-    assert open_page("lab", **found).session_state["lab.sweep"] == found["sweep"]
+    query = linked(visit(view="runs"))
+    assert open_page("lab", **query).session_state["lab.sweep"] == query["sweep"]
 
 
 def linked(page: AppTest) -> dict[str, str]:
-    """What the link of the newest run says."""
+    """The query of the newest run's link."""
     return dict(parse_qsl(urlsplit(page.get("link_button")[0].proto.url).query))

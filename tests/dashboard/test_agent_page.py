@@ -48,9 +48,9 @@ def finished(page: AppTest) -> AppTest:
 
 def test_a_tool_that_may_write_waits_for_a_press(app: App) -> None:
     page = finished(press(open_page("agent", **{**ASKED, "q": "Write down a note of 'milk'"}), "agent:start"))
-    shown = text_of(page)
-    assert "not called: may write" in shown
-    assert "No call ended well" in shown
+    text = text_of(page)
+    assert "not called: may write" in text
+    assert "No call ended well" in text
     page = finished(press(page, "agent:writes"))
     assert page.query_params["calls"] in ("write", ["write"])
     run: SupervisedAgent = page.session_state[RUN]
@@ -64,9 +64,9 @@ def test_a_task_runs_and_every_step_is_shown(app: App) -> None:
     assert not set(EXAMPLES) & set(examples)  # they are of the sample
     assert page.button(key="agent:start").disabled
     page = finished(press(open_page("agent", **ASKED), "agent:start"))
-    shown = text_of(page)
-    assert "ROUTE" in shown
-    assert "EXECUTE" in shown
+    text = text_of(page)
+    assert "ROUTE" in text
+    assert "EXECUTE" in text
     assert [json.loads(code.value) for code in page.code] == [{"words": "**bold** <b>"}]
     assert "**bold** <b>" not in markdown_of(page)
     assert {metric.label: metric.value for metric in page.metric}["Sub-tasks done"] == "1 of 1"
@@ -98,32 +98,32 @@ def test_a_person_does_another_call_and_lets_it_go_on(app: App) -> None:
 
 def test_what_is_missing_is_said_and_can_be_done_step_by_step(app: App) -> None:
     page = finished(press(open_page("agent", **{**ASKED, "q": "Echo words"}), "agent:start"))
-    shown = text_of(page)
-    assert "needs words" in shown
-    assert "not done" in shown
+    text = text_of(page)
+    assert "needs words" in text
+    assert "not done" in text
     page = finished(press(page, "agent:again"))
     assert "Your turn" in text_of(page)
     run: SupervisedAgent = page.session_state[RUN]
     page = press(page, "agent:end")
     while not run.done:
         run.wait(1)
-    shown = text_of(checked(page.run()))
-    assert "Ended by hand" in shown
-    assert "under way" not in shown
+    text = text_of(checked(page.run()))
+    assert "Ended by hand" in text
+    assert "under way" not in text
 
 
 def test_a_call_that_needs_a_person_is_approved_where_it_is_done(app: App) -> None:
     governance = app.governance
     governance.set_policy(replace(governance.policy, approvals=ApprovalRules(new=True)), origin="test")
     import_text(app.catalog_editor, json.dumps(RAW_SERVER), "fresh")
-    asked = {**ASKED, "catalog": "fresh"}
-    page = finished(press(open_page("agent", **asked), "agent:start"))
+    query = {**ASKED, "catalog": "fresh"}
+    page = finished(press(open_page("agent", **query), "agent:start"))
     assert "not called: approval needed" in text_of(page)
     assert any(button.label == "Approve it on Govern" for button in page.button)
-    page = finished(press(open_page("agent", **asked, hand="1"), "agent:start"))
+    page = finished(press(open_page("agent", **query, hand="1"), "agent:start"))
     assert "needs a person's approval**: it is new here" in text_of(page)
     page = finished(press(page, next(button.key for button in page.button if button.label == "Approve and do it")))
     run: SupervisedAgent = page.session_state[RUN]
     assert [event.error for event in run.events if isinstance(event, Executed)] == [""]
-    assert [one.action for one in app.store.governance.approvals()][-1] == "used"
+    assert [approval.action for approval in app.store.governance.approvals()][-1] == "used"
     run.end()

@@ -1,4 +1,4 @@
-"""The editor of the agent's state on the Route page: what it offers, what it changes, and what each held-back tool lacks."""
+"""The editor of the agent's state on the Route page: its options, its effects, and why tools are held back."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ def state(page: AppTest) -> dict[str, list[str]]:
 
 
 def url(page: AppTest) -> dict[str, str]:
-    """What the URL carries beside the question."""
+    """The URL's values beside the question."""
     return {name: text for name, text in page.query_params.items() if name not in ASKED}
 
 
 def candidates(page: AppTest) -> set[str]:
     prefix = "route:call:"
-    return {one.key.removeprefix(prefix) for one in page.button if (one.key or "").startswith(prefix)}
+    return {button.key.removeprefix(prefix) for button in page.button if (button.key or "").startswith(prefix)}
 
 
 def click(page: AppTest, key: str) -> AppTest:
@@ -143,9 +143,9 @@ def test_a_plan_has_the_state_too_and_says_which_step_leaves_a_tool_out() -> Non
     assert state(page) == {name: [] for name in NOTHING}
     assert "has also seen the outputs" in markdown_of(page)
     lines = markdown_of(page).replace("\\", "").splitlines()
-    held = {line.split("**")[1]: after for line, after in itertools.pairwise(lines) if "lock:" in line}
-    assert set(held) == {"mail::send", "mail::reply"}
-    assert "step 1: ISO" in held["mail::reply"]  # in step 2 the letters have been found
+    reasons = {line.split("**")[1]: reason for line, reason in itertools.pairwise(lines) if "lock:" in line}
+    assert set(reasons) == {"mail::send", "mail::reply"}
+    assert "step 1: ISO" in reasons["mail::reply"]  # in step 2 the letters have been found
     page = click(page, "route:grant:mail::send")
     assert url(page) == {
         "plan": "rules",

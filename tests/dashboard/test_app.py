@@ -51,18 +51,18 @@ def visit(**query: str) -> AppTest:
 
 
 def follow(page: AppTest, label: str) -> AppTest:
-    """What the first button with this label leads to."""
+    """The target of the first button with this label."""
     return checked(labelled(page, label).click().run())
 
 
 def test_a_run_of_a_page_leaves_the_path_of_imports_alone() -> None:
-    """A folder that is taken off it makes a look-up in another thread skip one: it finds no package, or no module."""
+    """A removed folder makes a look-up in another thread skip a folder, and miss a package or module."""
     from dashboard.app import HERE
 
     assert MAIN.parent == HERE
-    before = list(sys.path)
+    paths = list(sys.path)
     with modified_sys_path(str(MAIN)):
-        assert sys.path == before
+        assert sys.path == paths
 
 
 def test_the_configuration_is_ours_from_any_directory(elsewhere: Path) -> None:
@@ -134,11 +134,11 @@ def test_a_document_names_what_every_view_needs_and_each_of_it_is_there() -> Non
     from dashboard.page_host import EVERYWHERE
 
     client = TestClient(app, "http://127.0.0.1:8501", client=("127.0.0.1", 5))
-    named = re.findall(r"<\.?([^>]+)>; rel=", client.get("/whatif").headers["link"])
-    assert PLOTLY_URL in named
+    urls = re.findall(r"<\.?([^>]+)>; rel=", client.get("/whatif").headers["link"])
+    assert PLOTLY_URL in urls
     for name in EVERYWHERE:
-        assert [url for url in named if url.startswith(f"/static/js/{name}.")], name
-    assert {client.head(url).status_code for url in named if url != PLOTLY_URL} == {200}
+        assert [url for url in urls if url.startswith(f"/static/js/{name}.")], name
+    assert {client.head(url).status_code for url in urls if url != PLOTLY_URL} == {200}
 
 
 @each("query", ["", "?q=read+a+file&catalog=small"])
@@ -160,12 +160,12 @@ def test_the_console_lives_as_long_as_the_app(elsewhere: Path, monkeypatch: pyte
 
     async def live() -> tuple[App, App]:
         async with lifespan(None):
-            both = session.current_app(), session.current_app()
+            apps = session.current_app(), session.current_app()
             session.page_drawn()  # the start goes on at once
             for thread in threading.enumerate():
                 if thread.name == "wayfare-warm":
                     thread.join(60)
-            return both
+            return apps
 
     first, second = asyncio.run(live())
     assert first is second
@@ -178,15 +178,15 @@ def test_the_first_catalog_of_the_environment_is_shown_and_not_in_the_url_with_i
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("WAYFARE_CATALOG", "small")
-    told: dict[str, str] = {}
-    monkeypatch.setattr(st, "set_page_config", lambda **options: told.update(icon=options["page_icon"]))
-    monkeypatch.setattr(st, "logo", lambda image, **_: told.update(logo=image))
+    images: dict[str, str] = {}
+    monkeypatch.setattr(st, "set_page_config", lambda **options: images.update(icon=options["page_icon"]))
+    monkeypatch.setattr(st, "logo", lambda image, **_: images.update(logo=image))
     page = visit()
     assert page.selectbox(key="ask.catalog").value == "small"
     assert page.query_params == {}
     assert visit(catalog="hollow").query_params == {"catalog": "hollow"}
     assert visit(catalog="nowhere").selectbox(key="ask.catalog").value == "small"
-    for image in (told["icon"], told["logo"]):
+    for image in (images["icon"], images["logo"]):
         assert Path(image).is_relative_to(MAIN.parent)
         assert Path(image).read_bytes().startswith(b"\x89PNG")
 
@@ -201,12 +201,12 @@ def test_the_first_catalog_of_the_environment_is_shown_and_not_in_the_url_with_i
 def test_from_a_decision_to_the_map_with_all_that_was_asked_and_from_a_tool_there_on(
     button: str, query: dict[str, str]
 ) -> None:
-    asked = {"q": "read a file", "hint": "disk", "catalog": "small", "alpha_t": "0.1"}
-    drawn = press(visit(**asked), "route:map")
-    assert drawn.query_params == {**asked, "by": "server"}
-    assert drawn.text_input(key="ask.q").value == "read a file"
-    drawn.session_state["map.tool"] = "files::read"
-    page = follow(checked(drawn.run()), button)
+    question = {"q": "read a file", "hint": "disk", "catalog": "small", "alpha_t": "0.1"}
+    map_page = press(visit(**question), "route:map")
+    assert map_page.query_params == {**question, "by": "server"}
+    assert map_page.text_input(key="ask.q").value == "read a file"
+    map_page.session_state["map.tool"] = "files::read"
+    page = follow(checked(map_page.run()), button)
     assert {name: page.query_params[name] for name in query} == query
 
 

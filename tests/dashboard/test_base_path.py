@@ -70,8 +70,8 @@ def test_redirects_and_cookies_are_below_the_path() -> None:
 
 
 def test_websockets_and_an_address_without_a_path() -> None:
-    told = {"Host": "tools.example.com"}
-    with visitor(LOCAL).websocket_connect("/wayfare/stream", headers=told) as socket:
+    headers = {"Host": "tools.example.com"}
+    with visitor(LOCAL).websocket_connect("/wayfare/stream", headers=headers) as socket:
         assert socket.receive_json() == ["wss", "/stream"]
     assert visitor("http://tools.example.com", "https://tools.example.com").get("/govern").json() == [
         "https",

@@ -21,20 +21,20 @@ visit = partial(open_page, "route")
 
 @pytest.fixture
 def encoder() -> Iterator[Gated]:
-    made = Gated()
-    yield made
-    made.gate.set()
+    gated = Gated()
+    yield gated
+    gated.gate.set()
 
 
 @pytest.fixture(autouse=True)
 def app(encoder: Gated) -> Iterator[App]:
-    with opened({"small": CATALOG}, encoder=EncoderSource.of(encoder), words_after_s=0.0) as made:
-        yield made
+    with opened({"small": CATALOG}, encoder=EncoderSource.of(encoder), words_after_s=0.0) as opened_app:
+        yield opened_app
         encoder.gate.set()
 
 
 def progress_of(page: AppTest) -> list[str]:
-    return [one.proto.text for one in page.get("progress")]
+    return [bar.proto.text for bar in page.get("progress")]
 
 
 def test_words_decide_until_the_vectors_are_there(app: App, encoder: Gated) -> None:
@@ -81,7 +81,7 @@ def test_vectors_that_are_stopped_can_be_gone_on_with(app: App, encoder: Gated) 
 
 
 def test_how_far_the_vectors_are_is_said_in_texts_and_seconds() -> None:
-    said = str(Embedding(1_200, 4_000, 30.0))
-    assert said == "By words alone until the vectors are there: 1,200 of 4,000 texts, about 70 s left."
+    text = str(Embedding(1_200, 4_000, 30.0))
+    assert text == "By words alone until the vectors are there: 1,200 of 4,000 texts, about 70 s left."
     assert Embedding(1_200, 4_000, 30.0).share == 0.3
     assert escaped(str(Embedding())) == escaped("By words alone until the vectors are there.")

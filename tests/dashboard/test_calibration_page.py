@@ -90,7 +90,7 @@ def test_calibrations_are_switched_and_undone_in_one_click(app: App) -> None:
     press(page, f"catalog.calibration.kept.{hostile.id}.on")
     assert in_force(app) == HOSTILE
     assert HOSTILE not in markdown_of(page)
-    assert [one.value.replace("\\", "") for one in page.metric][-1] == HOSTILE
+    assert [metric.value.replace("\\", "") for metric in page.metric][-1] == HOSTILE
     press(page, f"catalog.calibration.kept.{spring.id}.on")
     press(page, "catalog.calibration.undo")
     assert in_force(app) == HOSTILE
@@ -125,7 +125,7 @@ def test_a_file_is_taken_in_and_a_bad_one_gives_one_sentence(app: App) -> None:
     page = visit()
     uploader = "catalog.calibration.kept.file.0"
     checked(page.file_uploader(key=uploader).set_value(("c.json", text.encode(), "application/json")).run())
-    assert [one.name for one in app.calibrations.of_catalog("small")] == ["autumn", "spring"]
+    assert [calibration.name for calibration in app.calibrations.of_catalog("small")] == ["autumn", "spring"]
     assert "Calibration autumn is kept" in text_of(page)
     uploader = "catalog.calibration.kept.file.1"
     checked(page.file_uploader(key=uploader).set_value(("bad.json", b"{}", "application/json")).run())

@@ -1,4 +1,4 @@
-"""Results by type of content: every kind is drawn, broken and huge ones too, and nothing of it is run."""
+"""Results by type of content: every kind is drawn, broken and huge ones too, and nothing is run."""
 
 from __future__ import annotations
 
@@ -83,8 +83,8 @@ def test_long_text_is_cut_until_all_of_it_is_wanted() -> None:
 @each("data", [png(), b"", b"\x89PNG\r\n\x1a\nbroken", SVG, png()[:-30]])
 def test_pictures_whole_and_broken(data: bytes) -> None:
     page = drawn(ContentBlock("image", data=data, mime_type="image/png"))
-    shown = [element.type for element in page.main.children.values()]
-    assert ("image" in shown) is (picture_problem(data) == "")
+    types = [element.type for element in page.main.children.values()]
+    assert ("image" in types) is (picture_problem(data) == "")
 
 
 def test_a_picture_with_too_many_pixels_is_not_decoded() -> None:

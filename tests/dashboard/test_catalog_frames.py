@@ -90,9 +90,9 @@ def test_measured_statistics_say_from_how_many_calls() -> None:
     assert servers.loc[0, "call_source"] == "measured · 2 calls"
     assert servers.loc[0, "connect_source"] == "measured · 1 call"
     assert list(tools["success_source"])[:2] == ["measured · 1 call", "measured · 1 call"]
-    counted = frames.counts(CATALOG, running.snapshot())
-    assert (counted.servers, counted.tools, counted.unpriced) == (3, 4, 2)
-    assert (counted.measured, counted.statistics) == (4 + 4, 4 * 3 + 2 * 4)
+    totals = frames.counts(CATALOG, running.snapshot())
+    assert (totals.servers, totals.tools, totals.unpriced) == (3, 4, 2)
+    assert (totals.measured, totals.statistics) == (4 + 4, 4 * 3 + 2 * 4)
 
 
 def test_a_description_is_shown_on_one_line_with_nothing_hidden() -> None:
@@ -114,22 +114,22 @@ BEFORE = Running(success=0.9, success_variance=0.0, post_accept_failure=0.02, ca
 def report(
     kind: OutcomeKind, *, latency_s: float = 0.5, connect_s: float | None = None, learns: bool = True
 ) -> CallReport:
-    """A call on figures that are the same for server and tool."""
+    """A call with equal figures for server and tool."""
     outcome = Outcome(ToolCall("s", "t"), kind, datetime.now(UTC), latency_s)
-    after = BEFORE.after(
+    updated = BEFORE.after(
         y=kind.success, latency_s=latency_s, fail=kind.post_accept_failure, connect_s=connect_s, rates=Rates()
     )
-    after = after if learns else BEFORE
-    return CallReport(outcome, BEFORE, after, BEFORE, after)
+    updated = updated if learns else BEFORE
+    return CallReport(outcome, BEFORE, updated, BEFORE, updated)
 
 
 def decision(utility: list[float], ranks: list[int], dropped: list[int], candidates: tuple[int, ...]) -> Decision:
     """A decision over the tools s::a, s::b, … of one server."""
-    one, count = np.ones(1), len(utility)
+    ones, count = np.ones(1), len(utility)
     ids = tuple(f"s::{chr(97 + place)}" for place in range(count))
     servers = ServerTrace(
-        names=("s",), similarity=one, fixed_s=one, call_s=one, success=one, post_accept_failure=one, cost_s=one, utility=one,
-        posted_price_usd=one, ask_usd=one, rank=np.array([1]), shortlisted=np.array([True]), accepted=np.array([True]),
+        names=("s",), similarity=ones, fixed_s=ones, call_s=ones, success=ones, post_accept_failure=ones, cost_s=ones, utility=ones,
+        posted_price_usd=ones, ask_usd=ones, rank=np.array([1]), shortlisted=np.array([True]), accepted=np.array([True]),
     )  # fmt: skip
     zeros = np.zeros(count)
     tools = ToolTrace(
@@ -190,13 +190,13 @@ def test_the_sentence_about_the_next_decision(before: Decision, after: Decision,
 
 
 def test_the_rows_about_the_next_decision() -> None:
-    after = decision([0.3, 0.4], [2, 1], [3, KEPT], (1,))
-    rows = {(row.of, row.statistic): row for row in next_rows(WON, after, "s::a")}
+    result = decision([0.3, 0.4], [2, 1], [3, KEPT], (1,))
+    rows = {(row.of, row.statistic): row for row in next_rows(WON, result, "s::a")}
     assert rows["winner", "tool"][2:] == ("s::a", "s::b", "changed", None)
     assert rows["called tool", "utility U"][2:] == ("0.5000", "0.3000", "▼ −0.2000", False)
     assert rows["called tool", "rank"][2:] == ("1", "2 (outranked)", "▼ 1 down", False)
     rejected = replace(
-        after, tools=replace(after.tools, rank=np.array([0, 1]), dropped=np.array([1, KEPT], dtype=np.int8))
+        result, tools=replace(result.tools, rank=np.array([0, 1]), dropped=np.array([1, KEPT], dtype=np.int8))
     )
     assert next_rows(WON, rejected, "s::a")[-1][2:] == ("1", "rejected", "▼ no longer ranked", False)
-    assert len(next_rows(WON, after, "gone::tool")) == 2
+    assert len(next_rows(WON, result, "gone::tool")) == 2

@@ -45,13 +45,13 @@ def test_pasting_imports_and_clears_the_text(app: App) -> None:
 
 
 def test_a_bad_document_is_refused_with_a_sentence(app: App) -> None:
-    before = app.catalogs.infos()
+    previous = app.catalogs.infos()
     page = importing('{"mcpServers": {"a": {"env": {"KEY": "' + SECRET + '"}}}}')
     assert "neither command nor url" in page.error[0].value.replace("\\", "")
     assert "Nothing was imported" in page.error[0].value
     assert SECRET not in page.error[0].value
-    assert "Import" not in [one.label for one in page.button]
-    assert app.catalogs.infos() == before
+    assert "Import" not in [button.label for button in page.button]
+    assert app.catalogs.infos() == previous
 
 
 def test_replacing_needs_a_tick_and_the_sample_stays(app: App) -> None:
@@ -69,9 +69,9 @@ def test_replacing_needs_a_tick_and_the_sample_stays(app: App) -> None:
 def test_several_files_are_one_catalog(app: App) -> None:
     page = visit(catalog="mine")
     button(page, "Import…").click().run()
-    one, two = (json.dumps({"servers": [server]}).encode() for server in CATALOG["servers"])
+    first, second = (json.dumps({"servers": [server]}).encode() for server in CATALOG["servers"])
     page.file_uploader(key="catalog.import.files").set_value(
-        [("one.json", one, "application/json"), ("two.json", two, "application/json")]
+        [("one.json", first, "application/json"), ("two.json", second, "application/json")]
     ).run()
     button(page, "Import").click().run()
     assert page.query_params == {"catalog": "one"}
@@ -85,7 +85,7 @@ def test_a_configuration_of_this_machine_is_one_click_away(
     file = tmp_path / ".cursor" / "mcp.json"
     file.parent.mkdir()
     file.write_text(json.dumps({"mcpServers": {"git": {"command": "uvx", "env": {"API_KEY": SECRET}}}}))
-    before = file.read_bytes()
+    content = file.read_bytes()
     page = visit(catalog="mine")
     button(page, "Import…").click().run()
     page.segmented_control(key="catalog.import.way").set_value("Found on this machine").run()
@@ -98,7 +98,7 @@ def test_a_configuration_of_this_machine_is_one_click_away(
     (server,) = app.catalogs.catalog("cursor").servers
     assert dict(server.connection.env) == {"API_KEY": "${secret:git/API_KEY}"}
     assert SECRET not in everything(page) + str(page.session_state)
-    assert file.read_bytes() == before
+    assert file.read_bytes() == content
 
 
 ONE = '{"servers": [{"name": "a", "tools": [{"name": "t", "price_usd": 0.001}]}]}'

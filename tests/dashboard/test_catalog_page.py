@@ -132,8 +132,8 @@ def done(page: Any) -> Any:
 
 
 def names(app: App) -> tuple[list[str], list[str]]:
-    known = app.catalogs.catalog("live")
-    return [server.name for server in known.servers], [server.name for server in known.off]
+    catalog = app.catalogs.catalog("live")
+    return [server.name for server in catalog.servers], [server.name for server in catalog.off]
 
 
 def test_changes_of_the_file_are_shown_taken_and_ignored(app: App, tmp_path: Path) -> None:
@@ -188,7 +188,7 @@ def test_one_server_is_added_switched_off_and_on_and_removed(app: App) -> None:
     assert names(app) == (["raw", "two"], [])
     visit(catalog="live", server="two").button(key="catalog.server.remove").click().run()
     assert names(app) == (["raw"], [])
-    assert not [one for one in app.catalog_editor.vault.names() if one[0].server == "two"]
+    assert not [secret for secret in app.catalog_editor.vault.names() if secret[0].server == "two"]
     assert not [
         key for key in visit(catalog="sample", server="web-search").button if str(key.key).startswith("catalog.server.")
     ]

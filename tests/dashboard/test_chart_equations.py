@@ -16,15 +16,15 @@ from tests.dashboard.decision_charts import CASES, chart, decision, marks, writt
 
 @CASES
 def test_the_ranking_draws_equation_3_best_on_top(case) -> None:
-    made = decision(case)
+    result = decision(case)
     (bars,) = marks(case, "server_ranking")
     names = list(bars.customdata)[::-1]
-    assert names == [made.servers.names[row] for row in made.servers_by_rank()][: len(names)]
-    assert len(names) == min(9, len(made.servers.names))
-    alpha_s = made.parameters["alpha_s"] if made.parameters["execution_signals"] else 0.0
-    for name, drawn in zip(bars.customdata, bars.x, strict=True):
-        row = made.servers.names.index(name)
-        assert drawn == pytest.approx(made.servers.similarity[row] - alpha_s * made.servers.cost_s[row])
+    assert names == [result.servers.names[row] for row in result.servers_by_rank()][: len(names)]
+    assert len(names) == min(9, len(result.servers.names))
+    alpha_s = result.parameters["alpha_s"] if result.parameters["execution_signals"] else 0.0
+    for name, score in zip(bars.customdata, bars.x, strict=True):
+        row = result.servers.names.index(name)
+        assert score == pytest.approx(result.servers.similarity[row] - alpha_s * result.servers.cost_s[row])
     low, high = chart(case, "server_ranking").layout.xaxis.range
     assert all(low <= x <= high for x in bars.x)
 
@@ -38,29 +38,29 @@ def test_the_ranking_marks_chosen_accepted_rejected_and_left_off() -> None:
 
 @CASES
 def test_the_auction_draws_ask_and_posted_price_in_thousandths_of_a_dollar(case) -> None:
-    made = decision(case)
-    *spans, posted, asked = marks(case, "auction")
-    p = made.parameters
-    assert len(asked.customdata) == min(9, len(made.shortlist()))
-    for name, ask, offer in zip(asked.customdata, asked.x, posted.x, strict=True):
-        row = made.servers.names.index(name)
-        known = made.servers.ask_usd[row]
-        assert ask is None if math.isnan(known) else ask == pytest.approx(known * 1e3)
+    result = decision(case)
+    *spans, posted, asks = marks(case, "auction")
+    p = result.parameters
+    assert len(asks.customdata) == min(9, len(result.shortlist()))
+    for name, ask, offer in zip(asks.customdata, asks.x, posted.x, strict=True):
+        row = result.servers.names.index(name)
+        ask_usd = result.servers.ask_usd[row]
+        assert ask is None if math.isnan(ask_usd) else ask == pytest.approx(ask_usd * 1e3)
         if not p["auction"]:
             assert offer is None
             continue
         cap = math.inf if p["budget_usd"] is None else p["budget_usd"]
-        by_hand = p["p_bs"] * made.servers.similarity[row] + p["p_ofs"] * math.log(
-            1 + made.servers.cost_s[row] / p["l0_s"]
+        by_hand = p["p_bs"] * result.servers.similarity[row] + p["p_ofs"] * math.log(
+            1 + result.servers.cost_s[row] / p["l0_s"]
         )
         assert offer == pytest.approx(min(cap, by_hand) * 1e3)
-    joined = [(a, o) for a, o in zip(asked.x, posted.x, strict=True) if a is not None and o is not None]
+    joined = [(a, o) for a, o in zip(asks.x, posted.x, strict=True) if a is not None and o is not None]
     assert [tuple(span.x) for span in spans] == joined
 
 
 def test_the_auction_says_who_accepts() -> None:
-    asked = marks("typical", "auction")[-1]
-    hovers = dict(zip(asked.customdata, asked.hovertext, strict=True))
+    asks = marks("typical", "auction")[-1]
+    hovers = dict(zip(asks.customdata, asks.hovertext, strict=True))
     assert "rejects" in hovers["beta"]
     assert "900 m$" in hovers["beta"]
     assert "accepts" in hovers["alpha"]
@@ -70,15 +70,15 @@ def test_the_auction_says_who_accepts() -> None:
 
 @CASES
 def test_the_parts_of_a_tool_sum_to_its_utility_and_the_diamond_stands_there(case) -> None:
-    made = decision(case)
+    result = decision(case)
     similarity, time, money, diamond = marks(case, "tool_breakdown")
     assert [similarity.name, time.name, money.name] == ["similarity", "time", "money"]
     sums = np.array([similarity.x, time.x, money.x], dtype=float).reshape(3, -1).sum(axis=0)
     assert sums.tolist() == pytest.approx(list(diamond.x))
-    utilities = dict(zip(made.tools.ids, made.tools.utility, strict=True))
+    utilities = dict(zip(result.tools.ids, result.tools.utility, strict=True))
     assert [utilities[tool] for tool in diamond.customdata] == pytest.approx(list(diamond.x))
     assert all(x <= 0 for x in (*time.x, *money.x))
-    best = [made.tools.ids[row] for row in made.evaluated_tools()][: len(diamond.customdata)]
+    best = [result.tools.ids[row] for row in result.evaluated_tools()][: len(diamond.customdata)]
     assert list(diamond.customdata)[::-1] == best
     figures = [text for text in written(case, "tool_breakdown") if text.startswith("<b>")]
     assert figures == [f"<b>{x:.3f}</b>" for x in diamond.x]
@@ -97,21 +97,21 @@ def test_tables_i_and_ii_stand_in_the_charts() -> None:
 @CASES
 @each("axis", ["alpha_t", "kappa"])
 def test_lines_pass_the_decisions_utilities_at_the_current_value(case, axis) -> None:
-    made = decision(case)
+    result = decision(case)
     figure = chart(case, f"curve_chart {axis}")
-    feasible = sorted(np.flatnonzero(made.tools.rank), key=lambda row: made.tools.rank[row])[:8]
+    feasible = sorted(np.flatnonzero(result.tools.rank), key=lambda row: result.tools.rank[row])[:8]
     assert len(figure.data) == len(feasible)
-    drawn = {trace.y[list(trace.x).index(made.parameters[axis])] for trace in figure.data}
-    assert sorted(drawn) == pytest.approx(sorted({float(made.tools.utility[row]) for row in feasible}))
-    if made.tools.ids:
+    utilities = {trace.y[list(trace.x).index(result.parameters[axis])] for trace in figure.data}
+    assert sorted(utilities) == pytest.approx(sorted({float(result.tools.utility[row]) for row in feasible}))
+    if result.tools.ids:
         dotted, *band = figure.layout.shapes
-        assert dotted.x0 == dotted.x1 == made.parameters[axis]
-        assert len(band) == bool(made.candidates)
+        assert dotted.x0 == dotted.x1 == result.parameters[axis]
+        assert len(band) == bool(result.candidates)
 
 
 def test_the_band_is_the_interval_in_which_the_winner_stays() -> None:
-    made = decision("tables I and II")
-    time_s, similarity = made.tools.time_cost_s, made.tools.similarity
+    result = decision("tables I and II")
+    time_s, similarity = result.tools.time_cost_s, result.tools.similarity
     meet = {  # t13 fits better, t12 is quicker and cheaper
         "alpha_t": (similarity[2] - similarity[1]) / (time_s[2] + 0.020 - time_s[1] - 0.002),
         "kappa": 0.0,
@@ -119,13 +119,15 @@ def test_the_band_is_the_interval_in_which_the_winner_stays() -> None:
     for axis, low in meet.items():
         band = chart("tables I and II", f"curve_chart {axis}").layout.shapes[1]
         assert band.x0 == pytest.approx(low)
-        assert made.parameters[axis] < band.x1 <= chart("tables I and II", f"curve_chart {axis}").layout.xaxis.range[1]
+        assert (
+            result.parameters[axis] < band.x1 <= chart("tables I and II", f"curve_chart {axis}").layout.xaxis.range[1]
+        )
 
 
 def test_the_interval_is_one_sentence() -> None:
     def sentence(value: float, *winners: tuple[float, float, str | None]) -> str:
         segments = tuple(Segment(low, high, winner, "", "", 0.1) for low, high, winner in winners)
-        knob = next(one for one in EhrrParameters.knobs() if one.name == "alpha_t")
+        knob = next(info for info in EhrrParameters.knobs() if info.name == "alpha_t")
         return winning_interval(Strip("alpha_t", 0.0, 2.0, segments), knob, value)
 
     assert sentence(0.1, (0.0, 2.0, "a::x")) == "The winner stays the same for every αt up to 2 1/s."
@@ -137,22 +139,24 @@ def test_the_interval_is_one_sentence() -> None:
 
 @CASES
 def test_the_posted_price_curve_is_equation_4_and_holds_every_offer(case) -> None:
-    made = decision(case)
-    if not made.tools.ids:
+    result = decision(case)
+    if not result.tools.ids:
         return
     line, bound, *points = chart(case, "curve_chart posted").data
-    p = made.parameters
+    p = result.parameters
     cap = math.inf if p["budget_usd"] is None else p["budget_usd"]
     server = (
-        made.tools.server_row[made.candidates[0]] if made.candidates else np.flatnonzero(made.servers.shortlisted)[0]
+        result.tools.server_row[result.candidates[0]]
+        if result.candidates
+        else np.flatnonzero(result.servers.shortlisted)[0]
     )
-    base = p["p_bs"] * made.servers.similarity[server]
+    base = p["p_bs"] * result.servers.similarity[server]
     by_hand = [min(cap, base + p["p_ofs"] * math.log(1 + c / p["l0_s"])) * 1e3 for c in line.x]
     assert list(line.y) == pytest.approx(by_hand)
-    shortlist = [made.server_at(row) for row in np.flatnonzero(made.servers.shortlisted)]
+    shortlist = [result.server_at(row) for row in np.flatnonzero(result.servers.shortlisted)]
     for mark, figure in (("diamond", "posted_price_usd"), ("circle", "ask_usd")):
-        known = [(row.cost_s, getattr(row, figure)) for row in shortlist if getattr(row, figure) is not None]
-        drawn = [(point.x[0], point.y[0] / 1e3) for point in points if point.marker.symbol == mark]
-        assert np.ravel(drawn) == pytest.approx(np.ravel(known))
+        expected = [(row.cost_s, getattr(row, figure)) for row in shortlist if getattr(row, figure) is not None]
+        actual = [(point.x[0], point.y[0] / 1e3) for point in points if point.marker.symbol == mark]
+        assert np.ravel(actual) == pytest.approx(np.ravel(expected))
     assert all(point.x[0] <= line.x[-1] for point in points)
     assert bound.line.dash == "dash"

@@ -63,12 +63,12 @@ def test_plotly_takes_the_chart_and_every_number_is_finite_and_every_column_as_l
 @each("case", ["hostile names", "endless names"])
 @each("name", CHARTS)
 def test_strangers_names_are_text(case, name) -> None:
-    drawn = chart(case, name).to_dict()
-    for text in texts(drawn):
+    document = chart(case, name).to_dict()
+    for text in texts(document):
         assert "<" not in OUR_TAGS.sub("", text), text
         assert text.isprintable()
         assert len(text) < 400
-    for trace in drawn["data"]:
+    for trace in document["data"]:
         assert not {"hovertemplate", "texttemplate"} & set(trace)  # there %{…} would be read
 
 
@@ -108,10 +108,10 @@ def drawing() -> None:
 def test_a_figure_is_sent_whole_and_without_a_look_of_its_own() -> None:
     page = AppTest.from_function(drawing).run()
     assert not page.exception
-    (sent,) = charts(page)
-    assert sent["data"] == [{"type": "bar", "x": [1, 2], "customdata": ["files::read", "mail"]}]
-    assert sent["layout"]["height"] == 200
-    assert sent["layout"]["template"] == {}  # the page's colours and fonts are given to it in the browser
+    (figure,) = charts(page)
+    assert figure["data"] == [{"type": "bar", "x": [1, 2], "customdata": ["files::read", "mail"]}]
+    assert figure["layout"]["height"] == 200
+    assert figure["layout"]["template"] == {}  # the page's colours and fonts are given to it in the browser
     assert '"about": "Two & one"' in page.get("bidi_component")[0].proto.json
 
 
@@ -136,29 +136,29 @@ def test_a_click_chooses_the_points_name_and_nothing_else_is_believed(chosen: ob
 
 
 def test_there_is_one_way_to_draw_a_chart() -> None:
-    found = [file.name for file in WIDGETS.rglob("*.py") if ".plotly_chart(" in file.read_text(encoding="utf-8")]
-    assert found == []
+    files = [file.name for file in WIDGETS.rglob("*.py") if ".plotly_chart(" in file.read_text(encoding="utf-8")]
+    assert files == []
 
 
-def valid(made: go.Figure) -> dict:
+def valid(figure: go.Figure) -> dict:
     """The chart as a document, which Plotly takes."""
-    document = made.to_dict()
+    document = figure.to_dict()
     go.Figure(**document)
     return document
 
 
 def test_the_best_run_is_on_top_with_its_own_interval() -> None:
-    made = valid(intervals(["<b>a</b>", "b"], [0.8, 0.5], [(0.6, 0.9), (0.4, 0.7)], measure="RR"))
-    points, texts = made["data"]
+    figure = valid(intervals(["<b>a</b>", "b"], [0.8, 0.5], [(0.6, 0.9), (0.4, 0.7)], measure="RR"))
+    points, texts = figure["data"]
     assert list(points["x"]) == [0.5, 0.8]
-    assert [round(one, 9) for one in points["error_x"]["arrayminus"]] == [0.1, 0.2]
+    assert [round(value, 9) for value in points["error_x"]["arrayminus"]] == [0.1, 0.2]
     assert list(texts["text"]) == ["b", "&lt;b&gt;a&lt;/b&gt;"]
 
 
 def test_a_swept_knob_is_a_line_with_the_chosen_point_and_the_knob_now() -> None:
-    made = valid(sweep_lines([0.0, 0.1, 0.2], [1.0, 3.0, 2.0], [0, 1, 2], axis="x", measure="RR", chosen=1, now=0.05))
-    assert list(made["data"][0]["marker"]["symbol"]) == ["circle", "star", "circle"]
-    assert made["layout"]["shapes"][0]["x0"] == 0.05
+    figure = valid(sweep_lines([0.0, 0.1, 0.2], [1.0, 3.0, 2.0], [0, 1, 2], axis="x", measure="RR", chosen=1, now=0.05))
+    assert list(figure["data"][0]["marker"]["symbol"]) == ["circle", "star", "circle"]
+    assert figure["layout"]["shapes"][0]["x0"] == 0.05
     off = valid(sweep_lines([0.0, 0.1], [1.0, 3.0], [0, 1], axis="x", measure="RR", chosen=1, now=None))
     assert not off["layout"].get("shapes")
     switch = valid(sweep_lines([False, True], [1.0, 3.0], [0, 1], axis="x", measure="RR", chosen=1, now=True))
@@ -166,12 +166,12 @@ def test_a_swept_knob_is_a_line_with_the_chosen_point_and_the_knob_now() -> None
 
 
 def test_two_swept_knobs_are_a_map_that_is_dark_where_it_is_better() -> None:
-    points = [{"a": one, "b": other} for one in (0.0, 0.5) for other in (1, 2, 3)]
+    points = [{"a": a, "b": b} for a in (0.0, 0.5) for b in (1, 2, 3)]
     for less in (True, False):
-        made = valid(
+        figure = valid(
             sweep_map(points, [1, 2, 3, 4, 5, 6], list(range(6)), axes=("a", "b"), measure="USD", chosen=4, less_is_better=less)
         )  # fmt: skip
-        squares, star = made["data"]
+        squares, star = figure["data"]
         assert [list(row) for row in squares["z"]] == [[1, 4], [2, 5], [3, 6]]
         assert squares["reversescale"] is less
         assert (star["x"], star["y"]) == (["0.5"], ["2"])

@@ -44,8 +44,8 @@ visit = partial(open_page, "compare")
 
 
 def test_every_router_can_be_compared(app: App) -> None:
-    for at in range(0, len(ROUTERS), MOST):
-        few = list(ROUTERS)[at : at + MOST]
+    for start in range(0, len(ROUTERS), MOST):
+        few = list(ROUTERS)[start : start + MOST]
         page = visit(**ASKED, **{"with": ",".join(few)})
         assert not page.error, few
         assert f" of {len(few)}** " in markdown_of(page), few
@@ -65,8 +65,8 @@ def test_a_tie_of_routers_is_said() -> None:
 def test_a_link_pins_parameters_what_does_not_fit_is_named_and_nothing_is_recorded(app: App) -> None:
     wrong = {"nobody": "There is no router", "ehrr~k=0": "outside 1", "ehrr~zzz=1": "no parameter", "~": "no router"}
     page = visit(**ASKED, **{"with": ",".join(["ehrr", "ehrr~n=1~alpha_t=0.0", *wrong])})
-    said = " ".join(warning.value.replace("\\", "") for warning in page.warning)
-    assert [text for text in wrong.values() if text not in said] == []
+    warnings = " ".join(warning.value.replace("\\", "") for warning in page.warning)
+    assert [text for text in wrong.values() if text not in warnings] == []
     assert page.multiselect(key="compare.with").value == ["ehrr", "ehrr~n=1~alpha_t=0.0"]
     assert "n = 1" in text_of(page)
     assert checked(page.run()).warning  # until the choice changes

@@ -9,7 +9,7 @@ from tests.relevance.toy_encoders import Letters
 
 
 class Replaced(Letters):
-    """An encoder that is not the one that was asked for."""
+    """An encoder other than the requested encoder."""
 
     note = "The encoder is the <b>frozen</b> one."
 

@@ -29,10 +29,10 @@ def test_pairs_are_judged_one_after_the_other(app: App) -> None:
     assert r"`path` string, required: \[Where\]" in markdown_of(page)
     page = press(page, "catalog.equal.equal")
     page = press(page, "catalog.equal.different")
-    known = app.equal_sets.of_catalog("twins")
-    assert [one.says for one in known.proposals] == ["equal", "different", ""]
+    sets = app.equal_sets.of_catalog("twins")
+    assert [proposal.says for proposal in sets.proposals] == ["equal", "different", ""]
     page = press(page, "catalog.equal.back")
-    assert [one.says for one in app.equal_sets.of_catalog("twins").proposals] == ["equal", "", ""]
+    assert [proposal.says for proposal in app.equal_sets.of_catalog("twins").proposals] == ["equal", "", ""]
     page = press(page, "catalog.equal.equal")
     assert app.equal_sets.sets("twins") == (("a::read", "b::read", "c::read"),)
     assert "Do these two tools do the same?" not in text_of(page), "the third follows from the first two"

@@ -60,13 +60,13 @@ def ended(app: App, kind: str, catalog: str) -> None:
 
 def test_an_import_ends_with_the_tools_that_will_hardly_be_found(app: App) -> None:
     page = imported(app, document())
-    found = app.findable.known("imported-1")
-    assert found is not None
-    assert [one.tool for one in found.seldom] == ["lone::**dance**"]
-    said = text_of(page)
-    assert "1 of 6 tools of imported-1 will hardly be found, and this is why:" in said.replace("**", "")
-    assert "lone::**dance**: 0 of its 2 requests find it among three; " in said.replace("****", "**")
-    assert "Of 1 tool nothing is known" in said
+    report = app.findable.known("imported-1")
+    assert report is not None
+    assert [row.tool for row in report.seldom] == ["lone::**dance**"]
+    text = text_of(page)
+    assert "1 of 6 tools of imported-1 will hardly be found, and this is why:" in text.replace("**", "")
+    assert "lone::**dance**: 0 of its 2 requests find it among three; " in text.replace("****", "**")
+    assert "Of 1 tool nothing is known" in text
     assert page.button(key="catalog.write.prompt").label == "Write requests by a prompt"
     assert "hardly be found" in text_of(open_page("route", catalog="imported-1"))
     assert EXAMPLE not in text_of(open_page("catalog", catalog="imported-1", view="findable"))
@@ -101,16 +101,16 @@ def model(app: App) -> Iterator[tuple[Any, App]]:
     with contextmanager(endpoints.serving)() as served:
 
         def write(handler: Any) -> None:
-            asked = json.loads(served.asked[-1].user.partition("<data>")[2].partition("</data>")[0])["tools"]
-            written = [
-                {"tool": one["tool"], "requests": TOOLS[one["tool"]][1] or ["sing it", "sing on"]} for one in asked
+            tools = json.loads(served.asked[-1].user.partition("<data>")[2].partition("</data>")[0])["tools"]
+            requests = [
+                {"tool": tool["tool"], "requests": TOOLS[tool["tool"]][1] or ["sing it", "sing on"]} for tool in tools
             ]
-            served.answer({"tools": written})(handler)
+            served.answer({"tools": requests})(handler)
 
         served.reactions = [write]
-        named = {"WAYFARE_LLM_MODEL": "gpt-4o-mini", "WAYFARE_LLM_BASE_URL": served.url, "WAYFARE_LLM_API_KEY": "k"}
-        session.use_app(names := with_services(app, settings=replace(app.settings, environment=named)))
-        yield served, names
+        env = {"WAYFARE_LLM_MODEL": "gpt-4o-mini", "WAYFARE_LLM_BASE_URL": served.url, "WAYFARE_LLM_API_KEY": "k"}
+        session.use_app(model_app := with_services(app, settings=replace(app.settings, environment=env)))
+        yield served, model_app
 
 
 def test_one_button_has_the_model_write_and_looks_again(model: tuple[Any, App]) -> None:
@@ -127,5 +127,5 @@ def test_one_button_has_the_model_write_and_looks_again(model: tuple[Any, App]) 
     assert len(served.asked) == 2
     assert "16 requests of 6 tools were written." in text_of(page)
     assert "will hardly be found, and this is why:" in text_of(page).replace("**", "")
-    assert {one.source for of in app.requests.of_catalog("imported-1").values() for one in of} == {"model"}
+    assert {item.source for items in app.requests.of_catalog("imported-1").values() for item in items} == {"model"}
     assert "were written" not in text_of(press(page, "catalog.write.ok"))

@@ -68,12 +68,12 @@ def test_one_click_decides_a_call(app: App, approve: bool) -> None:
         app.governance.before(wanted(app, client=HOSTILE, to="all", password="hunter2hunter2"))
     page = open_page("govern")
     assert "mail::send" in text_of(page)
-    assert "<script>" not in "\n".join(str(one.value) for one in page.markdown).replace("\\<script\\>", "")
+    assert "<script>" not in "\n".join(str(element.value) for element in page.markdown).replace("\\<script\\>", "")
     assert "hunter2" not in str(page)
     (waiting,) = app.governance.waiting()
     press(page, f"govern:{'approve' if approve else 'deny'}-{waiting.change.id}")
-    assert [one.state for one in app.governance.approvals.recent()] == ["approved" if approve else "denied"]
-    assert [one.change.origin for one in app.governance.approvals.recent()] == ["console"]
+    assert [approval.state for approval in app.governance.approvals.recent()] == ["approved" if approve else "denied"]
+    assert [approval.change.origin for approval in app.governance.approvals.recent()] == ["console"]
 
 
 def test_who_signed_in_is_recorded_and_shown(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -109,7 +109,7 @@ def test_a_held_definition_shows_its_difference_and_what_lint_says(app: App) -> 
     page = open_page("govern")
     assert "<script>" not in html_of(page)
     assert "Ignore all previous instructions" in words_of(html_of(page))
-    assert any("New finding of Lint" in one.value for one in page.error)
+    assert any("New finding of Lint" in error.value for error in page.error)
     app.governance.definitions.decide("post", "mail::send", approve=False, origin="console:ada")
     page = open_page("govern")
     assert "was denied by ada, console" in words_of(text_of(page))
@@ -152,9 +152,9 @@ def test_a_client_that_called_has_one_card_with_its_limits_and_the_tightest_come
     policy(app, budgets=(Budget(usd=1.0, calls=9), Budget(server="*", calls=2), Budget(client="x", calls=5)))
     app.governance.after(app.governance.before(wanted(app)), OutcomeKind.OK, 5)
     page = open_page("govern", view="Budgets")
-    assert next(one.value for one in page.metric if one.label == "Clients today") == "1"
-    found = re.findall(r"(crab on mail|crab|x) at the limit", " ".join(words_of(html_of(page)).split()))
-    assert found == ["crab on mail", "crab", "x"]
+    assert next(metric.value for metric in page.metric if metric.label == "Clients today") == "1"
+    clients = re.findall(r"(crab on mail|crab|x) at the limit", " ".join(words_of(html_of(page)).split()))
+    assert clients == ["crab on mail", "crab", "x"]
     assert "For x: 5 calls a day" in text_of(page)
 
 
@@ -191,15 +191,15 @@ def test_the_lists_of_the_policy_are_tables_and_a_wrong_row_is_said(app: App) ->
     rows = (Pin("post/mail::send"),), (Sanitise("web-*", "remove"),)
     app.governance.set_policy(Policy(pinned=rows[0], sanitise=rows[1], per_person=("web-*",)), origin="test")
     page = open_page("govern", view="Policy")
-    shown = [pa.ipc.open_stream(one.proto.arrow_data.data).read_all().to_pydict() for one in page.data_editor]
-    assert [(one.get("tool"), one.get("server"), one.get("secrets")) for one in shown] == [
+    tables = [pa.ipc.open_stream(editor.proto.arrow_data.data).read_all().to_pydict() for editor in page.data_editor]
+    assert [(table.get("tool"), table.get("server"), table.get("secrets")) for table in tables] == [
         (["post/mail::send"], None, None),
         (None, ["web-*"], ["remove"]),
     ]
     page.multiselect(key="govern:policy-per_person").set_value(["web-*", "mail"]).run()
     assert app.governance.policy.per_person == ("web-*", "mail")
-    known = app.governance.policy
-    assert with_rows(known, "pinned", [{"tool": "post/mail::send", "client": "*"}]) == known
-    assert with_rows(known, "pinned", []).pinned == ()
+    policy = app.governance.policy
+    assert with_rows(policy, "pinned", [{"tool": "post/mail::send", "client": "*"}]) == policy
+    assert with_rows(policy, "pinned", []).pinned == ()
     with pytest.raises(WayfareError, match="catalog/server::tool"):
-        with_rows(known, "pinned", [{"tool": "send", "client": None}])
+        with_rows(policy, "pinned", [{"tool": "send", "client": None}])

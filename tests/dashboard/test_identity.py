@@ -29,8 +29,8 @@ USERS = (
     User(sub="3", claims={"email": "eve@example.org", "groups": ["others"]}),
 )
 pytestmark = [
-    pytest.mark.filterwarnings(f"ignore::{one}")
-    for one in ("DeprecationWarning", "joserfc.errors.SecurityWarning")  # in the mock
+    pytest.mark.filterwarnings(f"ignore::{warning}")
+    for warning in ("DeprecationWarning", "joserfc.errors.SecurityWarning")  # in the mock
 ]
 app = app_with({})
 
@@ -52,13 +52,13 @@ def browser(url: str) -> httpx2.Client:
 
 
 def came_back(visitor: httpx2.Client, sub: str = "1", next_: str = "/govern?view=Clients") -> str:
-    """Where the provider sends a person after a sign-in that this browser began."""
-    left = visitor.get(PROVIDER, params={"next": next_})
-    where = left.headers["location"]
-    asked = parse_qs(urlsplit(where).query)
-    assert (asked["code_challenge_method"], asked["response_type"], len(asked["nonce"])) == (["S256"], ["code"], 1)
-    assert SECRET not in where + str(left.headers)
-    return httpx2.post(where, data={"sub": sub}).headers["location"]
+    """The provider's redirect after a sign-in that this browser began."""
+    redirect = visitor.get(PROVIDER, params={"next": next_})
+    location = redirect.headers["location"]
+    query = parse_qs(urlsplit(location).query)
+    assert (query["code_challenge_method"], query["response_type"], len(query["nonce"])) == (["S256"], ["code"], 1)
+    assert SECRET not in location + str(redirect.headers)
+    return httpx2.post(location, data={"sub": sub}).headers["location"]
 
 
 def test_groups_become_roles_and_signing_out_ends_it(app: App, url: str, caplog: pytest.LogCaptureFixture) -> None:
@@ -76,24 +76,24 @@ def test_groups_become_roles_and_signing_out_ends_it(app: App, url: str, caplog:
         name = app.governance.sign_ins.cookie
         assert f"{name}=" in cookies
         assert "samesite=strict" in cookies.lower()
-        kept = ann.cookies[name]
-        known = app.governance.sign_ins.person(kept)
-        assert (known.name, set(known.roles)) == ("ann@example.org", {"operator", "approver"})
+        cookie = ann.cookies[name]
+        person = app.governance.sign_ins.person(cookie)
+        assert (person.name, set(person.roles)) == ("ann@example.org", {"operator", "approver"})
         assert ann.get("/").status_code == 200
         vic.get(came_back(vic, "2"))
         assert app.governance.sign_ins.person(vic.cookies[name]).roles == ("viewer",)
         app.governance.set_policy(Policy(people=People(groups={"ops": "admin"})), origin="test")
-        assert app.governance.sign_ins.person(kept).roles == ("admin",)  # at once
+        assert app.governance.sign_ins.person(cookie).roles == ("admin",)  # at once
         assert vic.get("/").status_code == 401
-        out = ann.get(SIGN_OUT).headers["location"]  # the provider ends its own session, and sends the browser back
-        asked = parse_qs(urlsplit(out).query)
-        assert out.startswith(f"http://localhost:{server.server_port}/oauth2/end_session?")
-        assert asked == {"client_id": ["wayfare"], "post_logout_redirect_uri": [f"{url}{SIGN_IN}"]}
-        assert "redirect_uri" in httpx2.get(out).text
+        end_url = ann.get(SIGN_OUT).headers["location"]  # the provider ends its own session, and sends the browser back
+        query = parse_qs(urlsplit(end_url).query)
+        assert end_url.startswith(f"http://localhost:{server.server_port}/oauth2/end_session?")
+        assert query == {"client_id": ["wayfare"], "post_logout_redirect_uri": [f"{url}{SIGN_IN}"]}
+        assert "redirect_uri" in httpx2.get(end_url).text
         assert ann.get(SIGN_OUT).headers["location"] == SIGN_IN
-        assert ann.get("/", headers={"cookie": f"{name}={kept}"}).status_code == 401  # a copy of the cookie, too
+        assert ann.get("/", headers={"cookie": f"{name}={cookie}"}).status_code == 401  # a copy of the cookie, too
     assert SECRET not in caplog.text
-    assert all(SECRET not in one.toml for one in app.store.governance.policies())
+    assert all(SECRET not in policy.toml for policy in app.store.governance.policies())
 
 
 def test_without_a_group_or_with_the_name_of_a_token_nobody_gets_in(app: App, url: str) -> None:
@@ -136,11 +136,11 @@ def test_below_a_base_path_the_provider_sends_the_browser_back_there(app: App) -
     with Provider().served() as issuer, listening(BasePath(gate, "https://tools.example.com/wayfare")) as address:
         trust(app, issuer)
         with browser(address) as ann:
-            left = urlsplit(ann.get(f"/wayfare{PROVIDER}?next=/govern").headers["location"])
-            assert parse_qs(left.query)["redirect_uri"] == [f"{address}/wayfare{CAME_BACK}"]
-            back = ann.get(httpx2.get(left.geturl()).headers["location"])
+            redirect = urlsplit(ann.get(f"/wayfare{PROVIDER}?next=/govern").headers["location"])
+            assert parse_qs(redirect.query)["redirect_uri"] == [f"{address}/wayfare{CAME_BACK}"]
+            back = ann.get(httpx2.get(redirect.geturl()).headers["location"])
             assert (back.status_code, "0;url=./govern" in back.text) == (200, True)
-            assert {one.path for one in ann.cookies.jar} == {"/wayfare/"}
+            assert {cookie.path for cookie in ann.cookies.jar} == {"/wayfare/"}
             assert ann.get("/wayfare/").status_code == 200
             assert (
                 ann.get(f"/wayfare{SIGN_OUT}").headers["location"] == f"/wayfare{SIGN_IN}"
@@ -166,12 +166,12 @@ def test_a_wrong_id_token_signs_nobody_in(app: App, url: str) -> None:
     provider = Provider()
     with provider.served() as issuer:
         trust(app, issuer)
-        for wrong, said in WRONG.items():
+        for wrong, make_claims in WRONG.items():
             with browser(url) as visitor:
-                provider.said = said()
+                provider.said = make_claims()
                 where = httpx2.get(visitor.get(PROVIDER).headers["location"]).headers["location"]
-                given = [visitor.get(address).status_code for address in (where, "/")]
-                assert given == ([200] * 2 if wrong == "nothing" else [401] * 2), wrong
+                statuses = [visitor.get(address).status_code for address in (where, "/")]
+                assert statuses == ([200] * 2 if wrong == "nothing" else [401] * 2), wrong
     with browser(url) as visitor:  # it has gone
         trust(app, f"{issuer}/gone")
         assert visitor.get(PROVIDER).status_code == 401

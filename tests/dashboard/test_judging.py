@@ -39,7 +39,10 @@ def said(app: App, set_name: str = "my judgments") -> dict[tuple[str, str, str],
     """Sub-task, tool and judge of every judgment, with its grade."""
     if set_name not in app.judgments.sets("small"):
         return {}
-    return {(one.subtask, one.tool, one.judge): one.grade for one in app.judgments.judgments("small", set_name)}
+    return {
+        (judgment.subtask, judgment.tool, judgment.judge): judgment.grade
+        for judgment in app.judgments.judgments("small", set_name)
+    }
 
 
 def opened(page: AppTest, place: str) -> AppTest:
@@ -59,9 +62,9 @@ def test_a_tool_is_graded_on_the_route_page_and_the_grade_taken_back(app: App) -
     page.text_area[0].set_value("it reads")
     page = press(page, "judging:why:store")
     assert said(app) == {(ASKED, "files::read", "ann"): 2}
-    (one,) = app.judgments.judgments("small", "my judgments")
-    assert (one.server_hint, one.note, one.origin) == ("files", "it reads", "console")
-    assert one.decision_id is not None
+    (judgment,) = app.judgments.judgments("small", "my judgments")
+    assert (judgment.server_hint, judgment.note, judgment.origin) == ("files", "it reads", "console")
+    assert judgment.decision_id is not None
     assert "files::read has grade **2** in my judgments, by ann." in text_of(page)
     assert app.feedback.labels("small") == ()  # it moves no decision
     page = opened(page, "why")
@@ -72,9 +75,9 @@ def test_a_tool_is_graded_on_the_route_page_and_the_grade_taken_back(app: App) -
 
 
 def test_on_compare_any_candidate_is_graded_into_a_set_that_the_lab_measures_with(app: App) -> None:
-    asked = {"q": ASKED, "catalog": "small", "with": "rag_mcp,ehrr"}
+    query = {"q": ASKED, "catalog": "small", "with": "rag_mcp,ehrr"}
     for tool, grade in (("mail::send", 0), ("files::write", 1)):
-        page = opened(open_page("compare", remembered={SET: "trip"}, **asked), "compare")
+        page = opened(open_page("compare", remembered={SET: "trip"}, **query), "compare")
         checked(page.selectbox(key="judging:compare:tool").set_value(tool).run())
         press(checked(page.radio[0].set_value(grade).run()), "judging:compare:store")
     assert said(app, "trip") == {(ASKED, "mail::send", "operator"): 0, (ASKED, "files::write", "operator"): 1}

@@ -1,4 +1,4 @@
-"""Knobs: each declared parameter of each router has one of the right kind, filled from the URL, and resettable."""
+"""Knobs: each declared parameter of each router has a knob of the right kind, filled from the URL, and resettable."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def first_catalog(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def drawn(page: AppTest) -> dict[str, dict[str, Any]]:
-    """What the browser is given of each knob, with its value and the name of its fold."""
+    """The browser's data of each knob, with its value and the name of its fold."""
     panel = knob_panel_of(page)
     return {
         spec["name"]: {**spec, "value": panel["values"][spec["name"]], "fold": fold["name"]}
@@ -65,10 +65,10 @@ def other_value(info: Knob) -> Any:
 @ROUTER
 def test_every_knob_shows_its_kind_range_default_and_help_in_an_open_group_or_a_fold(router) -> None:
     page = visit(router=router)
-    given = drawn(page)
-    assert set(given) == {info.name for info in knobs_of(router)}
+    specs = drawn(page)
+    assert set(specs) == {info.name for info in knobs_of(router)}
     for info in knobs_of(router):
-        spec = given[info.name]
+        spec = specs[info.name]
         assert spec["value"] == spec["default"] == info.default, info.name
         assert type(spec["value"]) is type(info.default)
         assert info.help in spec["help"]
@@ -90,7 +90,7 @@ def test_every_knob_shows_its_kind_range_default_and_help_in_an_open_group_or_a_
             )
             assert round(info.step, spec["digits"]) == info.step
     folds = {info.name: ADVANCED if info.advanced else info.group for info in knobs_of(router)}
-    assert {name: spec["fold"] for name, spec in given.items()} == folds
+    assert {name: spec["fold"] for name, spec in specs.items()} == folds
     assert {fold["name"] for fold in knob_panel_of(page)["groups"] if not fold["open"]} <= {ADVANCED}
     assert sum(not info.advanced for info in knobs_of(router)) <= 12
 
@@ -128,9 +128,9 @@ def test_texts_that_do_not_fit_are_named_their_defaults_stand_and_names_of_no_pa
     assert {name: values[name] for name in wrong} == {name: knob("ehrr", name).default for name in wrong}
     assert values["k"] == 7
     assert len(page.warning) == len(wrong)
-    for name, (text, said) in wrong.items():
-        (warning,) = (one.value for one in page.warning if f": {name} = " in plain(one.value))
-        assert said in plain(warning)
+    for name, (text, sentence) in wrong.items():
+        (warning,) = (element.value for element in page.warning if f": {name} = " in plain(element.value))
+        assert sentence in plain(warning)
         assert escaped(text) in warning
     assert page.query_params == {"k": "7"}
     assert not checked(page.run()).warning
@@ -185,9 +185,9 @@ def test_what_the_browser_says_is_taken_as_far_as_it_can_be(said, taken, sentenc
     page.session_state["said"] = said
     checked(page.run())
     keys = [f"p.{info.name}" for info in ROUTERS["ehrr"].parameters.knobs()] + ["heard:p", "p:said"]
-    found = {key: page.session_state[key] for key in keys if key in page.session_state}
-    problem = found.pop("p:said", "")
-    assert found == taken
+    state = {key: page.session_state[key] for key in keys if key in page.session_state}
+    problem = state.pop("p:said", "")
+    assert state == taken
     assert sentence in problem
     assert bool(sentence) == bool(problem)
     assert "\u202e" not in problem
@@ -216,8 +216,8 @@ def stepping() -> None:
 
 def test_a_step_goes_back_through_gestures_and_one_that_was_not_stored_is_a_step_too() -> None:
     page = AppTest.from_function(stepping)
-    turned = [{"count": 1, "values": {"alpha_t": 0.5}}, {"count": 2, "values": {"k": 7, "n": 5}}]
-    page.session_state["messages"] = turned
+    messages = [{"count": 1, "values": {"alpha_t": 0.5}}, {"count": 2, "values": {"k": 7, "n": 5}}]
+    page.session_state["messages"] = messages
     checked(page.run())
 
     def after(*messages: dict[str, Any]) -> tuple[object, ...]:
@@ -226,8 +226,8 @@ def test_a_step_goes_back_through_gestures_and_one_that_was_not_stored_is_a_step
         return tuple(page.session_state[f"{EHRR}.{name}"] for name in ("alpha_t", "k", "n", "kappa"))
 
     assert after({"count": 3, "step": -1}) == (0.5, 5, 3, 100.0)
-    heard, turned = {"count": 3, "step": -1}, {"count": 4, "values": {"kappa": 3.0}, "step": -1}
-    assert after(heard, turned) == (
+    old_message, new_message = {"count": 3, "step": -1}, {"count": 4, "values": {"kappa": 3.0}, "step": -1}
+    assert after(old_message, new_message) == (
         0.5,
         5,
         3,

@@ -55,8 +55,8 @@ def test_a_search_is_drawn_and_a_trial_of_it_applied(app: App) -> None:
     page = visit(view="Search")  # over the tasks that the search was stored with
     (sweep,) = app.lab_runs.sweeps()
     document = app.sweeps.document(sweep.id)
-    shown = [title.partition(":")[0].partition(",")[0].partition(";")[0] for title in titles(page)]
-    assert shown == ["Solved against money", "Importance of knobs for", "Parallel coordinates", "Slices"]
+    headings = [title.partition(":")[0].partition(",")[0].partition(";")[0] for title in titles(page)]
+    assert headings == ["Solved against money", "Importance of knobs for", "Parallel coordinates", "Slices"]
     pareto = charts(page)[0]["data"][0]
     assert pareto["y"] == [100 * point["success_rate"] for point in document["points"]]
     signs = dict(zip(map(int, pareto["customdata"]), pareto["marker"]["symbol"], strict=True))
@@ -85,8 +85,8 @@ def test_a_clear_gain_is_applied_to_the_question_of_all_pages(app: App) -> None:
     page = finished(press(page, "lab:change"))
     assert "p < 0.001: better" in text_of(page).replace("*", "")
     page = press(page, "lab:apply")
-    asked = page.session_state["url:question"]
-    assert asked == {"catalog": "small", "kappa": "7.0", "budget_usd": page.query_params["budget_usd"]}
+    question = page.session_state["url:question"]
+    assert question == {"catalog": "small", "kappa": "7.0", "budget_usd": page.query_params["budget_usd"]}
     assert "The knobs are at this point." in text_of(page)
     assert state_of(page)["steps"][-1].startswith("B 0 →"), "Undo brings the knobs back"
 
@@ -132,19 +132,19 @@ def test_a_snapshot_brings_all_pages_back(app: App) -> None:
     assert "No differences." in text_of(page)
     page.text_input(key="lab:snapshot-name").set_value("after")
     page = press(page, "lab:snapshot-save")
-    chosen = page.selectbox(key="lab.snapshot")
-    chosen.set_value("after" if chosen.value == "before" else "before")  # pressed before the page is drawn with it
+    box = page.selectbox(key="lab.snapshot")
+    box.set_value("after" if box.value == "before" else "before")  # pressed before the page is drawn with it
     page = press(page, "lab:snapshot-remove")
-    assert f"{chosen.value} is removed." in text_of(page)
+    assert f"{box.value} is removed." in text_of(page)
     page = press(page, "lab:snapshot-remove")
     assert "No snapshot is kept yet" in text_of(page)
 
 
 def test_the_state_of_the_question_is_measured_deep_enough_and_a_turn_in_the_lab_changes_it() -> None:
     page = visit(view="Sweep", q="read a file", alpha_t="0.3", n="4", network="fluctuating")
-    shown = state_of(page)
-    assert shown["state"] == {"alpha_t": "0.3", "n": "4", "network": "fluctuating", "at_s": "0", "catalog": "small"}
-    assert shown["ignored"] == ["n", "network", "at_s"]
+    state = state_of(page)
+    assert state["state"] == {"alpha_t": "0.3", "n": "4", "network": "fluctuating", "at_s": "0", "catalog": "small"}
+    assert state["ignored"] == ["n", "network", "at_s"]
     page = turn(page, "ask.knob.ehrr", alpha_t=0.5)
     assert page.session_state["url:question"]["alpha_t"] == "0.5"
     assert page.session_state["url:question"]["q"] == "read a file"
@@ -158,11 +158,11 @@ def test_runs_are_shown_in_parts_and_against_what_they_take(app: App) -> None:
     good, bad = stored(app, "rag_mcp", played=True), stored(app, "ehrr", played=True, budget_usd=0.0)
     page = visit(tasks=tasks_of(app, good), measure="hit@1", runs=f"{good},{bad}", cost="tokens_per_solved")
     assert any(title.startswith("Solved, %, against tokens") for title in titles(page))
-    drawn = next(chart for chart in charts(page) if "against tokens" in chart["layout"]["title"]["text"])
+    figure = next(chart for chart in charts(page) if "against tokens" in chart["layout"]["title"]["text"])
     run = app.lab_runs.find(good)
     assert isinstance(run, LabRun)
     tokens = run.result["tokens_per_solved"]
-    assert [trace["x"] for trace in drawn["data"]] == [[tokens], [tokens]], (
+    assert [trace["x"] for trace in figure["data"]] == [[tokens], [tokens]], (
         "the front, and the one that solved anything"
     )
     rows = table(page, "tasks").set_index("server")
@@ -183,11 +183,11 @@ def test_a_run_is_repeated_from_its_page_and_what_is_other_is_said(app: App) -> 
     other["servers"][0]["tools"][0] |= {"name": "peek", "description": "Looks into <b>things</b>."}
     import_text(app.catalog_editor, json.dumps(other), "small", "test")
     page = finished(press(visit(tasks=tasks_of(app, run)), "lab:repeat"))
-    said = text_of(page)
-    assert "Different: " in said
-    assert "first right tool: r." in said
-    assert "Changed conditions: fingerprint of the catalog." in said
-    assert "tool files::peek added" in said
+    text = text_of(page)
+    assert "Different: " in text
+    assert "first right tool: r." in text
+    assert "Changed conditions: fingerprint of the catalog." in text
+    assert "tool files::peek added" in text
     assert len(app.lab_runs.runs()) == 1, "a repeat stores nothing"
 
 
@@ -215,10 +215,10 @@ def test_etoms_levels_count_what_the_catalog_says_is_equal(app: App) -> None:
     text = '{"id": "l2", "subtask": "write a file", "relevant": ["files::read"], "level": "L2"}'
     tasks = app.lab.parse_tasks(text.encode(), source="levels.jsonl")
     parameters = app.routing.parameters("rag_mcp", {"n": 10})
-    made = app.measuring.measure(
+    run = app.measuring.measure(
         Experiment(tasks, source="levels.jsonl", catalog="small", router="rag_mcp", parameters=parameters)
     )
-    link = f"stored:{app.lab_runs.find(app.lab_runs.keep(made.conditions, tasks, made.entry)).tasks_fingerprint}"
+    link = f"stored:{app.lab_runs.find(app.lab_runs.keep(run.conditions, tasks, run.entry)).tasks_fingerprint}"
     page = finished(press(visit(tasks=link), "lab:levels"))
     assert table(page, "exact match")["exact match"].tolist() == ["0.000"]
     app.equal_sets.judge("small", "files::read", "files::write", "equal")

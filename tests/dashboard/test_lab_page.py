@@ -74,10 +74,10 @@ def stored(app: App, router: str, *, played: bool = False, **values: object) -> 
     parameters = app.routing.parameters(router, {"n": 10, **values})
     tasks = app.lab.parse_tasks(TASKS.encode(), source="mine.jsonl")
     playing = Playing(10) if played else None
-    made = app.measuring.measure(
+    run = app.measuring.measure(
         Experiment(tasks, source="mine.jsonl", catalog="small", router=router, parameters=parameters, playing=playing)
     )
-    return app.lab_runs.keep(made.conditions, tasks, made.entry)
+    return app.lab_runs.keep(run.conditions, tasks, run.entry)
 
 
 def table(page: AppTest, column: str):
@@ -92,10 +92,10 @@ def test_without_tasks_and_without_runs_a_sentence_says_what_to_do_and_an_exampl
     assert "press Run" in text_of(page)
     assert ":gray-badge[example] 4 routers" in text_of(page)
     assert [title for title in titles(page) if "Example" in title]
-    for view, drawn in (("Sweep", "over alpha_t"), ("Search", "Pareto front")):
+    for view, phrase in (("Sweep", "over alpha_t"), ("Search", "Pareto front")):
         empty = given(visit(view=view))
         assert ":gray-badge[example] EHRR at nine values" in text_of(empty)
-        assert [title for title in titles(empty) if drawn in title]
+        assert [title for title in titles(empty) if phrase in title]
     page = finished(press(page, "lab:run-example"))
     assert {run.router for run in app.lab_runs.runs()} == {"ehrr", "expected_value", "rag_mcp", "tool_attention"}
     assert all(run.played for run in app.lab_runs.runs())
@@ -144,9 +144,9 @@ def test_tasks_are_compared_with_a_baseline_and_open_both_decisions(app: App) ->
         "▲ won",
         "= same",
     ]  # without money nothing is tried
-    read = next(row for row in rows if row["sub-task"] == "read a file")
-    assert read["base"] == "./?q=read+a+file&hint=files&catalog=small&router=ehrr&n=10&budget_usd=0.0"
-    assert parse_qs(urlsplit(read["both"]).query)["with"] == ["ehrr~n=10~budget_usd=0.0,rag_mcp~n=10"]
+    read_row = next(row for row in rows if row["sub-task"] == "read a file")
+    assert read_row["base"] == "./?q=read+a+file&hint=files&catalog=small&router=ehrr&n=10&budget_usd=0.0"
+    assert parse_qs(urlsplit(read_row["both"]).query)["with"] == ["ehrr~n=10~budget_usd=0.0,rag_mcp~n=10"]
     assert "1 × not in the index" in text_of(page)
     failed = visit(view="Task by task", show="failed", **link)
     assert table(failed, "baseline rank")["why it failed"].tolist() == [

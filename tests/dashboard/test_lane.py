@@ -1,4 +1,4 @@
-"""The fast lane: who may ask, what is too much, and that it says what the page says, and stores nothing."""
+"""The fast lane: access, limits, the same answers as the page, and nothing stored."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ visit = partial(open_page, "route", q="read a file", catalog="small")
 
 @pytest.fixture
 def token() -> str:
-    """Of a lane that repeats what it is told, and refuses or breaks on request."""
+    """A lane that echoes its values, and refuses or breaks on request."""
 
     def echo(values):
         if "refuse" in values:
@@ -81,8 +81,8 @@ def request(token: str, **values: object) -> dict[str, object]:
 )
 def test_what_cannot_be_answered_is_one_sentence(token: str, body, headers, status, said) -> None:
     assert asked(request(token, alpha=1)) == (200, {"said": {"alpha": 1}})
-    found, answer = asked(body, **headers)
-    assert found == status
+    code, answer = asked(body, **headers)
+    assert code == status
     assert list(answer) == ["error"]
     assert said in answer["error"]
     assert "Traceback" not in answer["error"]
@@ -91,7 +91,7 @@ def test_what_cannot_be_answered_is_one_sentence(token: str, body, headers, stat
 def test_a_page_that_leaves_before_its_request_is_read_is_no_error(caplog: pytest.LogCaptureFixture) -> None:
     from dashboard.app import app as served
 
-    sent: list[Any] = []
+    messages: list[Any] = []
     scope = {
         "type": "http", "method": "POST", "path": PATH, "query_string": b"", "scheme": "http", "server": ("127.0.0.1", 8501),
         "client": ("127.0.0.1", 5), "headers": [(name.encode(), value.encode()) for name, value in OWN.items()],
@@ -101,7 +101,7 @@ def test_a_page_that_leaves_before_its_request_is_read_is_no_error(caplog: pytes
         return {"type": "http.disconnect"}
 
     async def send(message: Any) -> None:
-        sent.append(message)
+        messages.append(message)
 
     anyio.run(served, scope, receive, send)
     assert [record.message for record in caplog.records if record.levelno >= logging.INFO] == []
@@ -113,21 +113,21 @@ def recorded(app: App) -> int:
 
 
 def test_it_draws_what_the_page_draws_and_stores_only_what_is_settled_on(app: App) -> None:
-    before = recorded(app)
+    count = recorded(app)
     page = visit(q="read a file now")
     panel = knob_panel_of(page)
     assert panel["token"] == f"{page.session_state[TOKEN]}:{KNOBS}"
     status, answer = asked(request(panel["token"], **{**panel["values"], "alpha_t": 0.03}))
     assert status == 200
-    assert recorded(app) == before + 1  # the one of the visit
+    assert recorded(app) == count + 1  # the decision of the visit
 
     settled = turn(page, KNOBS, alpha_t=0.03)
-    assert recorded(app) == before + 2
+    assert recorded(app) == count + 2
     parts = {**live_of(settled), **{f"route:{name}": None for name in ("servers", "auction", "tools")}}
     assert set(answer["parts"]) == set(parts)
     assert {key: answer["parts"][key] for key in live_of(settled)} == live_of(settled)
-    drawn = [json.loads(answer["parts"][f"route:{name}"]) for name in ("servers", "auction", "tools")]
-    assert drawn == charts(settled)[:3]
+    figures = [json.loads(answer["parts"][f"route:{name}"]) for name in ("servers", "auction", "tools")]
+    assert figures == charts(settled)[:3]
     assert answer["winner"] == "files::read"
 
 
@@ -140,8 +140,8 @@ def test_labelled_tasks_are_scored_under_the_turned_values_and_then_drawn_with_t
     status, answer = asked({"token": panel["token"], "kind": "score", "values": {**panel["values"], "alpha_t": 2.0}})
     assert status == 200
     assert 'title="better">▼ from' in answer["parts"][SCORE], "less money or time"
-    drawn = live_of(turn(page, KNOBS, alpha_t=2.0))
-    assert drawn[SCORE] == answer["parts"][SCORE]
+    live = live_of(turn(page, KNOBS, alpha_t=2.0))
+    assert live[SCORE] == answer["parts"][SCORE]
 
 
 def test_tasks_that_cannot_be_scored_say_so_in_place_of_their_score(app: App) -> None:
@@ -155,24 +155,24 @@ def test_tasks_that_cannot_be_scored_say_so_in_place_of_their_score(app: App) ->
 
 def test_winner_strips_have_a_colour_for_each_winner_and_say_who_wins_where(app: App) -> None:
     panel = knob_panel_of(visit())
-    before = recorded(app)
+    count = recorded(app)
     status, answer = asked({"token": panel["token"], "kind": "strips", "values": panel["values"]})
     assert (status, answer["question"]) == (200, '["small", "read a file", ""]')
     strips = answer["strips"]
     assert {"alpha_t", "kappa", "k"} <= set(strips)
-    strip, found = strips["alpha_t"], app.what_if.strips(
+    strip, expected = strips["alpha_t"], app.what_if.strips(
         Asked("read a file", app.routing.parameters("ehrr"), "small")
     )["alpha_t"]  # fmt: skip
-    assert [band[:2] for band in strip["bands"]] == [[band.low, band.high] for band in found.winners()]
+    assert [band[:2] for band in strip["bands"]] == [[band.low, band.high] for band in expected.winners()]
     assert strip["bands"][0][2] == CHOSEN
     assert strip["bands"][-1][2] == ""  # no tool wins there
-    assert strip["ticks"] == list(found.breakpoints())
-    assert [segment[:2] for segment in strip["segments"]] == [[part.low, part.high] for part in found.segments]
-    low, high, said = next(segment for segment in strip["segments"] if segment[0] <= 0.02 < segment[1])
-    assert said.startswith(f"αt {low:.4g} to {high:.4g} 1/s (now): files::read wins")
+    assert strip["ticks"] == list(expected.breakpoints())
+    assert [segment[:2] for segment in strip["segments"]] == [[piece.low, piece.high] for piece in expected.segments]
+    low, high, words = next(segment for segment in strip["segments"] if segment[0] <= 0.02 < segment[1])
+    assert words.startswith(f"αt {low:.4g} to {high:.4g} 1/s (now): files::read wins")
     assert "αt" in strip["about"]
     assert "no tool wins" in strip["about"]
-    assert recorded(app) == before
+    assert recorded(app) == count
 
 
 def test_every_visitor_has_a_token_of_his_own_and_keeps_it_and_a_value_that_does_not_fit_is_a_sentence() -> None:
@@ -181,7 +181,7 @@ def test_every_visitor_has_a_token_of_his_own_and_keeps_it_and_a_value_that_does
     assert len(token) > 40
     assert knob_panel_of(turn(first, KNOBS, n=1))["token"] == token
     assert knob_panel_of(second)["token"] != token
-    said = "alpha_t = 99.0 is outside 0.0 to 2.0; choose a value within that range."
-    assert asked(request(token, alpha_t=99)) == (422, {"error": said})
+    sentence = "alpha_t = 99.0 is outside 0.0 to 2.0; choose a value within that range."
+    assert asked(request(token, alpha_t=99)) == (422, {"error": sentence})
     status, answer = asked(request(token, alpha_z=1))
     assert (status, answer["error"][:33]) == (422, "There is no parameter 'alpha_z'; ")

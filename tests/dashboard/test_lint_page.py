@@ -114,11 +114,11 @@ def test_an_encoder_that_fails_leaves_the_other_findings() -> None:
 
 def test_an_import_says_what_lint_found_and_leads_there(app: App) -> None:
     page = visit(view="")
-    next(one for one in page.button if one.label == "Import…").click().run()
+    next(button for button in page.button if button.label == "Import…").click().run()
     page.segmented_control(key="catalog.import.way").set_value("Paste text").run()
     page.text_area(key="catalog.import.text").set_value(json.dumps(CATALOG)).run()
     page.text_input(key="catalog.import.name").set_value("new").run()
-    next(one for one in page.button if one.label == "Import").click().run()
+    next(button for button in page.button if button.label == "Import").click().run()
     assert "Lint found 1 error." in shown(page)
     page.button(key="catalog.findings").click().run()
     assert not page.exception

@@ -71,8 +71,8 @@ def test_a_table_sends_a_page_and_sorts_all_rows(app: App) -> None:
 
 
 def test_a_search_and_a_link_reach_every_row(app: App) -> None:
-    found = open_page("catalog", catalog="many", view="tools", q=f"get_{SERVERS - 1}")
-    assert list(found.dataframe[0].value["tool"]) == [f"get_{SERVERS - 1}"]
+    page = open_page("catalog", catalog="many", view="tools", q=f"get_{SERVERS - 1}")
+    assert list(page.dataframe[0].value["tool"]) == [f"get_{SERVERS - 1}"]
     linked = open_page("catalog", catalog="many", view="servers", server=f"server-{SERVERS - 1:04}")
     assert f"##### server-{SERVERS - 1:04}" in text_of(linked)
     assert linked.dataframe[0].value["server"].iloc[-1] == f"server-{SERVERS - 1:04}"
@@ -106,11 +106,11 @@ def test_findable_names_the_tools_without_requests_and_opens_no_schema(app: App)
     app.catalogs.prepare("many")
     tools = app.catalogs.catalog("many").tools
     assert isinstance(tools, ToolRows)
-    before = tools.table._opened.cache_info()
+    earlier = tools.table._opened.cache_info()
     page = open_page("catalog", catalog="many", view="findable")
-    assert f"{TOOLS:,} tools without requests" in next(one.label for one in page.expander)
+    assert f"{TOOLS:,} tools without requests" in next(expander.label for expander in page.expander)
     prompted = tools.table._opened.cache_info()
-    assert prompted.misses - before.misses <= MOST_TOOLS  # those in the prompt
+    assert prompted.misses - earlier.misses <= MOST_TOOLS  # those in the prompt
 
 
 def test_lint_of_a_large_catalog_is_a_job_that_can_be_stopped(app: App) -> None:
@@ -141,12 +141,14 @@ def test_pairs_of_equal_tools_of_a_large_catalog_are_found_by_a_job(app: App) ->
 def test_the_map_draws_what_the_browser_has_in_sight(app: App) -> None:
     def traces(page: AppTest, kind: str) -> list[Any]:
         (figure,) = charts(page)
-        return [one for one in figure["data"] if one["type"] == kind and (kind == "heatmap" or "customdata" in one)]
+        return [
+            trace for trace in figure["data"] if trace["type"] == kind and (kind == "heatmap" or "customdata" in trace)
+        ]
 
     meanings = app.catalogs.scorer("large").index.own[:]
-    drawn = np.random.default_rng(0).random((len(meanings), 2)).astype(np.float32)  # stored, so that none is computed
+    layout = np.random.default_rng(0).random((len(meanings), 2)).astype(np.float32)  # stored, so that none is computed
     content = hashlib.sha256(meanings.tobytes()).hexdigest()[:32]
-    app.store.vectors.save_vectors(MAP_METHOD, {content: drawn.reshape(-1)})
+    app.store.vectors.save_vectors(MAP_METHOD, {content: layout.reshape(-1)})
     whole = open_page("map", catalog="large")
     assert len(traces(whole, "heatmap")) == 1
     assert [len(trace["x"]) for trace in traces(whole, "scatter")] == [0]
@@ -159,7 +161,7 @@ def test_the_map_draws_what_the_browser_has_in_sight(app: App) -> None:
     assert app.maps.map("large").ids[17] in points["customdata"]
     assert 0 < len(points["x"]) < MOST_POINTS
     other = open_page("map", catalog="large", remembered={"map:view": ("many", [left, left + 0.1, low, low + 0.1])})
-    assert "Zoom in" in text_of(other)  # the part that was in sight is of another catalog
+    assert "Zoom in" in text_of(other)  # the stored view is of another catalog
 
 
 def test_compare_begins_without_the_routers_that_read_every_definition_first(app: App) -> None:

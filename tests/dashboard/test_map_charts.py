@@ -34,7 +34,7 @@ PRICES = (0.0001, 0.01, None, 0.0, 3.0)
 
 
 def market(servers: int = 12, *, name: str = "server") -> Catalog:
-    """Servers of five tools each, in three categories; one in three asks too much."""
+    """Servers of five tools each, in three categories; every third asks too much."""
     return Catalog(
         "market",
         tuple(
@@ -54,7 +54,7 @@ def market(servers: int = 12, *, name: str = "server") -> Catalog:
 
 
 def decided(catalog: Catalog, **parameters: object) -> tuple[Decision, Placement]:
-    """A decision over a catalog, and where its sub-task lies."""
+    """A decision over a catalog, and its sub-task's place."""
     tools, servers = len(catalog.tools), len(catalog.servers)
     of_tools = {tool.id: 0.9 - 0.5 * row / tools for row, tool in enumerate(catalog.tools)}
     of_servers = {server.name: 0.9 - 0.5 * row / servers for row, server in enumerate(catalog.servers)}
@@ -64,32 +64,32 @@ def decided(catalog: Catalog, **parameters: object) -> tuple[Decision, Placement
 
 
 def shown(catalog: Catalog | None = None, *, by: str = "category", asked: bool = True, **changes: Any) -> MapData:
-    chosen = market() if catalog is None else catalog
-    tools = chosen.tools
+    source = market() if catalog is None else catalog
+    tools = source.tools
     xy = np.random.default_rng(1).random((len(tools), 2)).astype(np.float32)
-    category = {server.name: server.category for server in chosen.servers}
+    category = {server.name: server.category for server in source.servers}
     prices = np.array([math.nan if tool.price_usd is None else tool.price_usd for tool in tools])
-    decision, place = decided(chosen) if asked and tools else (None, None)
-    made = MapData(
+    decision, place = decided(source) if asked and tools else (None, None)
+    data = MapData(
         CatalogMap("market", tuple(tool.id for tool in tools), xy, 0.6),
-        chosen,
+        source,
         [tool.server if by == "server" else category[tool.server] for tool in tools],
         prices,
         np.ones(len(tools), dtype=bool),
         decision,
         place,
     )
-    return replace(made, **changes)
+    return replace(data, **changes)
 
 
 def points(figure: go.Figure) -> Any:
     """The trace that can be clicked."""
-    (found,) = [trace for trace in figure.data if trace.customdata is not None]
-    return found
+    (clickable,) = [trace for trace in figure.data if trace.customdata is not None]
+    return clickable
 
 
 def rings(figure: go.Figure, colour: str) -> list[tuple[float, float]]:
-    """Where rings of a colour are drawn."""
+    """The places of a colour's rings."""
     return [
         (float(x), float(y))
         for trace in figure.data
@@ -100,22 +100,22 @@ def rings(figure: go.Figure, colour: str) -> list[tuple[float, float]]:
 
 @each("name", ["server", HOSTILE, "x" * 300])
 def test_plotly_takes_it_and_names_are_text(name: str) -> None:
-    drawn = tool_map(shown(market(4, name=name), by="server" if name == HOSTILE else "category")).to_dict()
-    assert go.Figure(**drawn).layout.title.text == "20 tools: tools that are close do similar things"
-    for text in texts(drawn):
+    document = tool_map(shown(market(4, name=name), by="server" if name == HOSTILE else "category")).to_dict()
+    assert go.Figure(**document).layout.title.text == "20 tools: tools that are close do similar things"
+    for text in texts(document):
         assert "<" not in OUR_TAGS.sub("", text), text
         assert text.isprintable()
         assert len(text) < 500
-    for trace in drawn["data"]:
+    for trace in document["data"]:
         assert not {"hovertemplate", "texttemplate"} & set(trace)
 
 
 def test_every_tool_is_a_point_with_its_figures_to_read() -> None:
-    made = shown()
-    trace = points(tool_map(made))
-    assert list(trace.customdata) == list(made.drawn.ids)
-    np.testing.assert_allclose(np.column_stack([trace.x, trace.y]), made.drawn.xy)
-    similarity = made.decision.tools.similarity[0]
+    data = shown()
+    trace = points(tool_map(data))
+    assert list(trace.customdata) == list(data.drawn.ids)
+    np.testing.assert_allclose(np.column_stack([trace.x, trace.y]), data.drawn.xy)
+    similarity = data.decision.tools.similarity[0]
     assert trace.hovertext[0] == (
         f"<b>server 0</b><br>server 0 · server kind 0<br>0.1 m$ · similarity {similarity:.3f}<br>server does vvvv."
     )
@@ -137,22 +137,22 @@ def test_size_says_the_price_and_a_hollow_symbol_that_there_is_none() -> None:
 
 
 def test_only_what_is_highlighted_keeps_its_colour() -> None:
-    made = shown(asked=False)
-    lit = np.array([group == "server kind 1" for group in made.groups])
-    colours = points(tool_map(replace(made, lit=lit))).marker.color
-    grey = {colour for colour, here in zip(colours, lit, strict=True) if not here}
+    data = shown(asked=False)
+    lit = np.array([group == "server kind 1" for group in data.groups])
+    colours = points(tool_map(replace(data, lit=lit))).marker.color
+    grey = {colour for colour, is_lit in zip(colours, lit, strict=True) if not is_lit}
     assert len(grey) == 1
     assert next(iter(grey)).startswith(f"rgba({int(MUTED[1:3], 16)}, ")
-    assert not grey & {colour for colour, here in zip(colours, lit, strict=True) if here}
-    named = [note.text for note in tool_map(replace(made, lit=lit)).layout.annotations]
-    assert named == ["server kind 1"]
+    assert not grey & {colour for colour, is_lit in zip(colours, lit, strict=True) if is_lit}
+    labels = [note.text for note in tool_map(replace(data, lit=lit)).layout.annotations]
+    assert labels == ["server kind 1"]
 
 
 def test_the_decision_is_drawn_as_it_was_made() -> None:
-    made = shown()
-    figure, decision = tool_map(made), made.decision
+    data = shown()
+    figure, decision = tool_map(data), data.decision
     assert decision.candidates
-    xy = [tuple(map(float, point)) for point in made.drawn.xy]
+    xy = [tuple(map(float, point)) for point in data.drawn.xy]
     assert rings(figure, CHOSEN) == [xy[row] for row in decision.candidates]
     badges = [(note.text, note.x, note.y) for note in figure.layout.annotations if note.bgcolor == CHOSEN]
     assert badges == [(f"<b>{rank}</b>", *xy[row]) for rank, row in enumerate(decision.candidates, start=1)]
@@ -160,11 +160,11 @@ def test_the_decision_is_drawn_as_it_was_made() -> None:
     assert (star.x[0], star.y[0]) == (0.4, 0.6)
     assert star.hovertext[0].startswith("<b>Sub-task</b><br>&lt;img")
     servers, of_tool = decision.servers, decision.tools.server_row
-    for colour, wanted in ((ACCEPTED, True), (REJECTED, False)):
+    for colour, accepted in ((ACCEPTED, True), (REJECTED, False)):
         rows = [
             row
             for row, server in enumerate(of_tool)
-            if servers.shortlisted[server] and servers.accepted[server] == wanted and row not in decision.candidates
+            if servers.shortlisted[server] and servers.accepted[server] == accepted and row not in decision.candidates
         ]
         assert rows
         assert sorted(rings(figure, colour)) == sorted(xy[row] for row in rows)
@@ -181,50 +181,50 @@ def test_the_chosen_tool_stands_out_and_nothing_else_fades() -> None:
 
 def test_names_never_cover_each_other_and_the_largest_group_is_named() -> None:
     rng = np.random.default_rng(2)
-    wanted = [Label("n" * int(rng.integers(3, 22)), *rng.random(2)) for _ in range(81)]
-    found = room_for(wanted)
-    assert found[0].text == wanted[0].text
-    assert 20 < len(found) < 81
-    for row, one in enumerate(found):
-        assert 0 <= one.x <= 1
-        for other in found[row + 1 :]:
-            wide = (len(one.text) + len(other.text)) / 2 * 6 / WIDTH_PX
-            assert abs(one.x - other.x) >= wide or abs(one.y - other.y) >= 15 / HEIGHT_PX
+    labels = [Label("n" * int(rng.integers(3, 22)), *rng.random(2)) for _ in range(81)]
+    placed = room_for(labels)
+    assert placed[0].text == labels[0].text
+    assert 20 < len(placed) < 81
+    for row, label in enumerate(placed):
+        assert 0 <= label.x <= 1
+        for other in placed[row + 1 :]:
+            wide = (len(label.text) + len(other.text)) / 2 * 6 / WIDTH_PX
+            assert abs(label.x - other.x) >= wide or abs(label.y - other.y) >= 15 / HEIGHT_PX
 
 
 def crowd(count: int = ALL_POINTS + 1_000) -> MapData:
     """A catalog that is too large for points, half of it in one corner."""
     catalog = market(count // len(PRICES))
-    made = shown(catalog, asked=False)
+    data = shown(catalog, asked=False)
     xy = np.random.default_rng(4).random((len(catalog.tools), 2)).astype(np.float32)
     xy[::2] *= 0.25
-    return replace(made, drawn=replace(made.drawn, xy=xy))
+    return replace(data, drawn=replace(data.drawn, xy=xy))
 
 
 def test_a_large_catalog_is_a_density_that_counts_every_tool() -> None:
-    made = crowd()
-    figure = tool_map(made)
+    data = crowd()
+    figure = tool_map(data)
     (heat,) = [trace for trace in figure.data if trace.type == "heatmap"]
-    assert sum(count for row in heat.z for count in row if count is not None) == len(made.catalog.tools)
+    assert sum(count for row in heat.z for count in row if count is not None) == len(data.catalog.tools)
     assert not [count for row in heat.z for count in row if count == 0]
     assert len(points(figure).x) == 0
     assert go.Figure(**figure.to_dict())
     assert heat.colorscale[0][0] == 0
     assert heat.colorscale[-1][0] == 1
-    cells = [heat.z[int(y * len(heat.z))][int(x * len(heat.x))] for x, y in made.drawn.xy.tolist()]
+    cells = [heat.z[int(y * len(heat.z))][int(x * len(heat.x))] for x, y in data.drawn.xy.tolist()]
     assert all(cells)  # rows are y, columns are x
     assert not [trace for trace in tool_map(shown(asked=False)).data if trace.type == "heatmap"]
 
 
 def test_the_few_tools_in_sight_are_points_and_so_are_those_that_matter() -> None:
-    made = crowd()
+    data = crowd()
     inside = View(0.5, 0.7, 0.5, 0.8)
-    trace = points(tool_map(replace(made, view=inside)))
-    assert list(trace.customdata) == [made.drawn.ids[row] for row in inside.rows(made.drawn.xy)]
+    trace = points(tool_map(replace(data, view=inside)))
+    assert list(trace.customdata) == [data.drawn.ids[row] for row in inside.rows(data.drawn.xy)]
     assert 0 < len(trace.x) < MOST_POINTS
-    assert len(points(tool_map(replace(made, view=View(0.0, 0.3, 0.0, 0.3)))).x) == 0  # too many
-    lit = np.array([group == "server kind 1" for group in made.groups]) & (np.arange(len(made.groups)) < 900)
+    assert len(points(tool_map(replace(data, view=View(0.0, 0.3, 0.0, 0.3)))).x) == 0  # too many
+    lit = np.array([group == "server kind 1" for group in data.groups]) & (np.arange(len(data.groups)) < 900)
     far = int(np.flatnonzero(lit)[-1]) + 1
-    trace = points(tool_map(replace(made, lit=lit, chosen=far)))
-    assert list(trace.customdata) == [made.drawn.ids[row] for row in np.flatnonzero(lit | (np.arange(len(lit)) == far))]
-    assert trace.customdata[trace.selectedpoints[0]] == made.drawn.ids[far]
+    trace = points(tool_map(replace(data, lit=lit, chosen=far)))
+    assert list(trace.customdata) == [data.drawn.ids[row] for row in np.flatnonzero(lit | (np.arange(len(lit)) == far))]
+    assert trace.customdata[trace.selectedpoints[0]] == data.drawn.ids[far]

@@ -43,7 +43,7 @@ PLAIN = {"servers": [{"name": "one", "tools": [{"name": "only"}]}]}
 
 @pytest.fixture(autouse=True)
 def small_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The small catalog is the one that is shown first."""
+    """Shows the small catalog first."""
     monkeypatch.setenv("WAYFARE_CATALOG", "small")
 
 
@@ -52,9 +52,9 @@ visit = partial(open_page, "map")
 
 
 def chart(page: AppTest) -> dict[str, Any]:
-    """The chart as it is sent."""
-    (found,) = charts(page)
-    return found
+    """The chart as sent to the browser."""
+    (figure,) = charts(page)
+    return figure
 
 
 def shown_tools(page: AppTest) -> list[str]:
@@ -97,17 +97,17 @@ def test_a_sub_task_is_placed_with_its_candidates_and_its_list_is_exact(app: App
 
 def test_a_chosen_tool_is_read_beside_the_map_with_its_exact_neighbours(app: App) -> None:
     page = visit(tool="files::read")
-    assert [found.tool for found in app.maps.neighbours("small", "files::read")] == table(page)
-    exact = [found.cosine for found in app.maps.neighbours("small", "files::read")]
+    assert [neighbour.tool for neighbour in app.maps.neighbours("small", "files::read")] == table(page)
+    exact = [neighbour.cosine for neighbour in app.maps.neighbours("small", "files::read")]
     assert page.dataframe[0].value["cosine"].tolist() == pytest.approx(exact)
     assert page.text[0].value == f"Reads a file. {HOSTILE}"
     assert "price **2 m$**" in text_of(page).replace(":gray[price]", "price")
     assert "Tools of the same name: on mail." in text_of(page)
     (trace,) = [trace for trace in chart(page)["data"] if "customdata" in trace]
     assert trace["selectedpoints"] == [0]
-    asked = visit(tool="files::read", q="read a file")
+    asked_page = visit(tool="files::read", q="read a file")
     decision = app.routing.route("read a file", catalog="small", record=False)
-    assert why(decision, "files::read") in text_of(asked)
+    assert why(decision, "files::read") in text_of(asked_page)
 
 
 def test_the_chosen_tool_can_be_put_away(app: App) -> None:

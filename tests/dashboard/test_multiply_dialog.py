@@ -57,9 +57,9 @@ def test_the_preview_follows_the_figures(app: App) -> None:
 def test_the_preview_shows_the_words_of_a_tool_as_text(app: App) -> None:
     page = dialog()
     (copy, *_) = app.catalog_editor.copies("mine", "web", Recipe(3))
-    shown = [element.value for element in page.markdown if "web" in element.value and "page" in element.value]
-    assert len(shown) == 4
-    assert not any("<b>" in text or "[link]" in text for text in shown)
+    texts = [element.value for element in page.markdown if "web" in element.value and "page" in element.value]
+    assert len(texts) == 4
+    assert not any("<b>" in text or "[link]" in text for text in texts)
     assert copy.tools[0].description.split(".")[0] in text_of(page)
     page = checked(page.selectbox(key="catalog.multiply.tool").set_value("open").run())
     assert copy.tools[1].description.rstrip(".") in text_of(page)
@@ -73,7 +73,7 @@ def test_the_catalog_is_stored_and_shown(app: App) -> None:
     page = checked(page.button(key="catalog.multiply.go").click().run())
     assert "mine-web-x2 has 2 virtual copies of web: 4 servers in total." in text_of(page)
     assert page.selectbox(key="catalog.catalog").value == "mine-web-x2"
-    made = app.catalogs.catalog("mine-web-x2")
-    assert [server.name for server in made.servers] == ["web-1", "web-2", "island", "empty"]
-    assert made.servers[:2] == app.catalog_editor.copies("mine", "web", Recipe(2, 7, 2.0))
+    catalog = app.catalogs.catalog("mine-web-x2")
+    assert [server.name for server in catalog.servers] == ["web-1", "web-2", "island", "empty"]
+    assert catalog.servers[:2] == app.catalog_editor.copies("mine", "web", Recipe(2, 7, 2.0))
     assert not any(button.key == "catalog.multiply.go" for button in page.button)

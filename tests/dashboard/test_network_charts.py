@@ -1,4 +1,4 @@
-"""The charts of the Network page: valid for Plotly, what happened where it happened, and strangers' text as text."""
+"""The charts of the Network page: valid for Plotly, events at their steps, and strangers' text as text."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ LEAD_IN, STEPS, STEP_S = 2, 6, 10.0
 
 
 def run(router: str, servers: list[int], network_s: list[float], ok: list[bool], price_usd: float = 0.5) -> ScenarioRun:
-    of = np.array(servers)
-    prices = np.where(of >= 0, price_usd, 0.0)
+    rows = np.array(servers)
+    prices = np.where(rows >= 0, price_usd, 0.0)
     return ScenarioRun(
         router, "s3t6", {}, 0.5, 0.25, 100.0, 1.0, 0.1, float(prices.sum()), None,
-        at=np.arange(STEPS) + LEAD_IN, task=np.array([0, 1, 0, 1, 0, 1]), server=of, tool=of,
+        at=np.arange(STEPS) + LEAD_IN, task=np.array([0, 1, 0, 1, 0, 1]), server=rows, tool=rows,
         network_s=np.array(network_s), price_usd=prices, ok=np.array(ok),
     )  # fmt: skip
 
@@ -84,29 +84,29 @@ def test_calls_without_a_price_are_unpriced_and_not_free() -> None:
     assert totals_so_far(of_two, "cost", STEPS - 1).data[-1].y.tolist() == [0.5, 0.5, 1.0, 1.0, 1.0, 1.0]
 
 
-def drawn(name: str = "alpha", at: int = 2) -> list[go.Figure]:
+def drawn(name: str = "alpha", step: int = 2) -> list[go.Figure]:
     run_of_two = timeline(name)
     return [
-        latency_curves(run_of_two, at),
-        latency_curves(run_of_two, at, logarithmic=False),
-        event_strip(run_of_two, at),
-        server_history(run_of_two, 0, at),
-        *(totals_so_far(run_of_two, total, at) for total in TOTALS),
+        latency_curves(run_of_two, step),
+        latency_curves(run_of_two, step, logarithmic=False),
+        event_strip(run_of_two, step),
+        server_history(run_of_two, 0, step),
+        *(totals_so_far(run_of_two, total, step) for total in TOTALS),
     ]
 
 
 @each(("name", "at"), [("alpha", 0), (HOSTILE, 4), ("x" * 300, STEPS - 1)])
 def test_plotly_takes_them_names_are_text_and_the_step_is_marked(name: str, at: int) -> None:
     for figure in drawn(name, at):
-        made = figure.to_dict()
-        assert "imulated" in go.Figure(**made).layout.title.text
-        for text in texts({"data": made["data"], "layout": made["layout"]}, skipped=()):
+        document = figure.to_dict()
+        assert "imulated" in go.Figure(**document).layout.title.text
+        for text in texts({"data": document["data"], "layout": document["layout"]}, skipped=()):
             assert "<" not in OUR_TAGS.sub("", text), text
             assert text.isprintable()
             assert len(text) < 500
         (line,) = [shape for shape in figure.layout.shapes if shape.line.color == LOOKED_AT]
         assert (line.x0, line.x1) == (at, at)
-        for trace in made["data"]:
+        for trace in document["data"]:
             assert not {"hovertemplate", "texttemplate"} & set(trace)
 
 
@@ -117,10 +117,10 @@ def test_a_curve_is_in_ms_and_its_first_query_at_step_0() -> None:
 
 
 def test_the_marks_are_where_the_routers_call_and_nowhere_where_they_do_not() -> None:
-    def marks(at: int) -> dict[str, tuple[float, float]]:
+    def marks(step: int) -> dict[str, tuple[float, float]]:
         return {
             t.marker.color: (t.x[0], round(t.y[0], 6))
-            for t in latency_curves(timeline(), at).data
+            for t in latency_curves(timeline(), step).data
             if t.mode == "markers"
         }
 
@@ -142,16 +142,16 @@ def test_totals_are_faint_after_the_step_on_axes_of_the_whole_run() -> None:
     cost = totals_so_far(timeline(), "cost", 1)
     assert cost.layout.title.text == "Cost of the calls ($), simulated"
     assert list(cost.data[1].y) == [0.5, 1.0]
-    ranges = [totals_so_far(timeline(), name, at).layout.yaxis.range for name in TOTALS for at in (0, 5)]
+    ranges = [totals_so_far(timeline(), name, step).layout.yaxis.range for name in TOTALS for step in (0, 5)]
     assert ranges[0::2] == ranges[1::2]
 
 
 def test_a_call_has_its_servers_colour_and_a_cross_where_it_had_no_success() -> None:
     first, _, _, _, other, coming = event_strip(timeline(), 3).data[:6]
-    own = server_look(0)["color"]
-    assert list(first.marker.color) == [own] * 4
+    colour = server_look(0)["color"]
+    assert list(first.marker.color) == [colour] * 4
     assert [symbol.startswith("x") for symbol in first.marker.symbol] == [False, True, True, True]
-    assert list(other.marker.color) == [own, MUTED, MUTED, MUTED]
+    assert list(other.marker.color) == [colour, MUTED, MUTED, MUTED]
     assert coming.hovertext[0] == f"step 4: {NOWHERE}, no success"
     assert coming.marker.opacity == FAINT
 
@@ -159,14 +159,14 @@ def test_a_call_has_its_servers_colour_and_a_cross_where_it_had_no_success() -> 
 @each(("name", "count"), [("alpha", 0), ("x" * 300, 1), (HOSTILE, 6)])
 def test_a_preview_has_a_panel_a_server_on_axes_that_all_share(name: str, count: int) -> None:
     figure = latency_preview([replace(timeline(name).curves[0], states=(name,))] * count, STEP_S)
-    made = figure.to_dict()
-    assert "imulated" in go.Figure(**made).layout.title.text
-    for text in texts({"data": made["data"], "layout": made["layout"]}, skipped=()):
+    document = figure.to_dict()
+    assert "imulated" in go.Figure(**document).layout.title.text
+    for text in texts({"data": document["data"], "layout": document["layout"]}, skipped=()):
         assert "<" not in OUR_TAGS.sub("", text), text
         assert len(text) < 500
     lines = [trace for trace in figure.data if trace.fill is None]
     assert len({(line.xaxis, line.yaxis) for line in lines}) == len(lines) == count
-    axes = [made["layout"][f"yaxis{'' if n == 1 else n}"] for n in range(1, count + 1)]
+    axes = [document["layout"][f"yaxis{'' if n == 1 else n}"] for n in range(1, count + 1)]
     assert len({tuple(axis["range"]) for axis in axes}) <= 1
     assert all(0 <= low < high <= 1 for low, high in (axis["domain"] for axis in axes))
 
@@ -190,13 +190,13 @@ def compared(name: str, latencies_ms: list[float], shares: list[float]) -> list[
 @each("name", [HOSTILE, "x" * 300])
 def test_stored_runs_are_drawn_for_plotly_with_names_as_text(name: str) -> None:
     for figure in compared(name, [20.0, 20.0, 0.0, 5000.0, 30.0, 31.0], [1.0, 1.0, 0.0, 0.5, 0.99, 0.98]):
-        made = figure.to_dict()
-        go.Figure(**made)
-        for text in texts({"data": made["data"], "layout": made["layout"]}, skipped=()):
+        document = figure.to_dict()
+        go.Figure(**document)
+        for text in texts({"data": document["data"], "layout": document["layout"]}, skipped=()):
             assert "<" not in OUR_TAGS.sub("", text), text
             assert len(text) < 500
         assert [note.text for note in sorted(figure.layout.annotations, key=lambda note: note.text)] == list("123456")
-        assert len({trace.get("marker", trace.get("line"))["color"] for trace in made["data"]}) == 6
+        assert len({trace.get("marker", trace.get("line"))["color"] for trace in document["data"]}) == 6
 
 
 def test_failures_of_stored_runs_come_together_and_long_runs_are_thinned() -> None:

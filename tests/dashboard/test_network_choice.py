@@ -31,17 +31,17 @@ def test_it_is_as_measured_until_a_profile_is_chosen_which_has_a_moment(app: App
     (choice,) = panel["groups"][0]["parts"][0]["knobs"]
     assert (panel["groups"][0]["title"], panel["groups"][0]["open"]) == ("Network: as measured", False)
     assert choice["choices"] == [MEASURED, WITH_SIMULATED, *app.networks.names()]
-    before = metrics_of(page)["Expected time"]
+    expected_time = metrics_of(page)["Expected time"]
 
     page = turn(page, NETWORK, network="fluctuating", at_s=900.0)
     assert [knob["name"] for knob in network_panel_of(page)["groups"][0]["parts"][0]["knobs"]] == ["network", "at_s"]
     assert page.query_params["network"] == "fluctuating"
     assert page.query_params["at_s"] == "900"
-    assert metrics_of(page)["Time, simulated"] != before
+    assert metrics_of(page)["Time, simulated"] != expected_time
     assert "network fluctuating at 900 s" in text_of(page)
 
     page = turn(page, NETWORK, network=MEASURED)
-    assert metrics_of(page)["Expected time"] == before
+    assert metrics_of(page)["Expected time"] == expected_time
     assert "network" not in page.query_params
 
 
@@ -53,9 +53,9 @@ def test_the_lane_draws_any_moment_as_the_page_does(app: App) -> None:
     answer = lanes._lanes[panel["token"]].answers[KIND]({"network": "fluctuating", "at_s": 2700.0})
     assert answer["parts"][SCORE] == STILL, "it is that of another moment"
     parts = live_of(turn(page, NETWORK, at_s=2700.0))
-    (said,) = {part for part in parts if part == "route:headline"}
-    drop = [line for line in parts[said].split("<dt>") if "Decided in" not in line]
-    assert drop == [line for line in str(answer["parts"][said]).split("<dt>") if "Decided in" not in line]
+    (headline,) = {key for key in parts if key == "route:headline"}
+    drop = [line for line in parts[headline].split("<dt>") if "Decided in" not in line]
+    assert drop == [line for line in str(answer["parts"][headline]).split("<dt>") if "Decided in" not in line]
 
 
 @pytest.mark.parametrize(

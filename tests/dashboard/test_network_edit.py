@@ -50,8 +50,8 @@ def press(page: AppTest, name: str) -> AppTest:
 
 
 def table(page: AppTest) -> list[tuple[str, str]]:
-    editors = (pa.ipc.open_stream(one.proto.arrow_data.data).read_all() for one in page.data_editor)
-    columns = next(one.to_pydict() for one in editors if "applies" in one.column_names)
+    editors = (pa.ipc.open_stream(editor.proto.arrow_data.data).read_all() for editor in page.data_editor)
+    columns = next(frame.to_pydict() for frame in editors if "applies" in frame.column_names)
     return list(zip(columns["applies"], columns["because"], strict=True))
 
 
@@ -101,7 +101,7 @@ def test_a_changed_network_is_simulated_anew_and_a_deleted_one_is_gone(networks:
 
 def test_what_cannot_be_is_said_and_not_kept() -> None:
     page = editing()
-    drawn = len(charts(page))
+    count = len(charts(page))
     page = checked(page.selectbox(key=key(page, "state")).set_value("Intermittent outage").run())
     page = checked(page.number_input(key=key(page, "Intermittent outage.shortest")).set_value(40).run())
     assert "longest = 30 is below shortest = 40" in text_of(page)
@@ -113,7 +113,7 @@ def test_what_cannot_be_is_said_and_not_kept() -> None:
     page = checked(page.multiselect(key=key(page, "random")).set_value(["Stormy"]).run())
     assert "There is no state 'Stormy'" in text_of(page)
     assert page.button(key=key(page, "save")).disabled
-    assert len(charts(page)) == drawn - 1
+    assert len(charts(page)) == count - 1
     page = checked(page.multiselect(key=key(page, "random")).set_value([]).run())
     assert not page.button(key=key(page, "save")).disabled
     assert not page.error
@@ -171,9 +171,9 @@ def test_a_file_of_somebody_else(networks: NetworkProfiles) -> None:
 def test_the_preview_is_what_will_be_simulated(app: App) -> None:
     world = app.scenarios.world("chaos_monday", steps=STEPS_SHOWN, seed=3)
     draft, servers = Draft.of(load_profile("chaos_monday")), world.context.catalog.servers
-    shown = preview_curves(draft, draft.rows(servers, 3), servers, 3)
-    assert len({curve.states for curve in shown}) == 6
-    for curve in shown:
+    curves = preview_curves(draft, draft.rows(servers, 3), servers, 3)
+    assert len({curve.states for curve in curves}) == 6
+    for curve in curves:
         simulated = world.traces.latency_s[world.traces.servers.index(curve.server), world.lead_in :]
         np.testing.assert_array_equal(curve.latency_s, simulated)
         assert curve.time_s[0] == 0

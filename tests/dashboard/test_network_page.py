@@ -65,7 +65,7 @@ def test_a_link_is_the_whole_page(app: App) -> None:
     assert len(charts(page)) == 6
     assert any("simulated" in element.value for element in page.markdown)
     app.store.events.flush()
-    assert app.store.activity.latest_sequence() == 0  # nothing of it is recorded
+    assert app.store.activity.latest_sequence() == 0  # nothing is recorded
 
 
 def test_a_move_in_time_shows_another_step_and_simulates_nothing(app: App) -> None:
@@ -90,10 +90,10 @@ def test_a_router_meets_itself_with_other_parameters(app: App) -> None:
     assert "one" not in page.query_params
     plain, changed = page.session_state[JOB].future.result().runs
     world = app.scenarios.world("hybrid_default", catalog="search-15", steps=60)
-    (wanted,) = app.scenarios.run(
+    (expected,) = app.scenarios.run(
         world, planned(["ehrr"], SETTINGS[:1], {"exploration": "thompson", "half_life_s": 600.0})
     )
-    np.testing.assert_array_equal(changed.tool, wanted.tool)
+    np.testing.assert_array_equal(changed.tool, expected.tool)
     assert changed.parameters != plain.parameters
 
     turn(page, "network.knob.0.ehrr", alpha_t=1.0)
@@ -109,17 +109,17 @@ def test_a_finished_simulation_is_stored_once_and_the_url_keeps_the_chosen_runs(
         return [run for run in app.store.scenario_runs.newest(99) if (run.steps, run.seed) == (40, 77)]
 
     page = visit(steps="40", seed="77")
-    (prag, sonar) = made = stored()
-    assert [(run.router, run.profile, run.tasks) for run in made] == [
+    (prag, sonar) = stored_runs = stored()
+    assert [(run.router, run.profile, run.tasks) for run in stored_runs] == [
         ("prag", "hybrid_default", "search-15"), ("sonar", "hybrid_default", "search-15"),
     ]  # fmt: skip
     press(page, "play")
     press(page, "play")
-    assert stored() == made
+    assert stored() == stored_runs
     page = visit(steps="40", seed="77", runs=f"{sonar.id},{prag.id}", step="3")
     assert (page.query_params["runs"], page.query_params["step"]) == (f"{sonar.id},{prag.id}", "3")
     assert "1 SONAR" in text_of(page)
-    assert stored() == made  # the result survives a reload
+    assert stored() == stored_runs  # the result survives a reload
     runs = open_page("activity", view="runs")
     assert "Simulated network run: PRAG and SONAR over search-15" in text_of(runs)
     assert len([link for link in runs.get("link_button") if "seed=77&steps=40" in link.proto.url]) == 1
@@ -164,9 +164,9 @@ def test_why_a_router_goes_elsewhere_than_last_time(app: App) -> None:
 
 def test_a_link_that_asks_for_what_is_not_there(app: App) -> None:
     page = visit(profile="/etc/x.json", routers="none,sonar", seed="-4", steps="1", step="x", setting="s9t9")
-    for wanted in ("/etc/x.json; this is hybrid default", "none; this is SONAR", "s9t9; this is s3t6"):
-        assert wanted in text_of(page)
-        assert wanted in text_of(checked(page.run()))
+    for sentence in ("/etc/x.json; this is hybrid default", "none; this is SONAR", "s9t9; this is s3t6"):
+        assert sentence in text_of(page)
+        assert sentence in text_of(checked(page.run()))
     assert page.query_params == {
         "profile": "hybrid_default", "catalog": "search-15", "routers": "sonar,sonar", "setting": "s3t6", "seed": "0",
         "steps": "10", "step": str(page.session_state[JOB].future.result().first_step),
@@ -174,10 +174,10 @@ def test_a_link_that_asks_for_what_is_not_there(app: App) -> None:
 
 
 def test_a_simulation_can_be_stopped_and_run_again(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[threading.Event] = []
+    cancels: list[threading.Event] = []
 
     def stopped(*_: object, cancel: threading.Event, **__: object) -> None:
-        asked.append(cancel)
+        cancels.append(cancel)
         raise Stopped
 
     with monkeypatch.context() as patch:
@@ -188,12 +188,12 @@ def test_a_simulation_can_be_stopped_and_run_again(app: App, monkeypatch: pytest
     assert page.query_params["step"] == "7"
     press(page, "again")
     assert step(page) == 7
-    assert len(asked) == 1
+    assert len(cancels) == 1
 
 
 def test_the_newest_events_come_first_and_those_to_come_do_not() -> None:
-    found = [Event(n, f"who {n}", "goes down") for n in range(20)]
-    frame = events_frame(found, 12)
+    events = [Event(n, f"who {n}", "goes down") for n in range(20)]
+    frame = events_frame(events, 12)
     assert frame["step"].tolist() == list(range(12, 12 - NEWEST, -1))
     assert events_frame([Event(1, "a\u202eb", "x")], 1)["who"][0] != "a\u202eb"
 
@@ -214,8 +214,8 @@ def test_a_catalog_of_ones_own_is_simulated_over_its_labels_as_they_are_now(app:
 
 
 def test_the_second_router_is_that_of_the_question_with_its_knobs_until_it_is_turned_here() -> None:
-    asked = {"q": "read a file", "router": "rag_mcp", "n": "7", "network": "fluctuating", "at_s": "900"}
-    page = open_page("network", remembered={"url:question": asked}, steps="10")
+    question = {"q": "read a file", "router": "rag_mcp", "n": "7", "network": "fluctuating", "at_s": "900"}
+    page = open_page("network", remembered={"url:question": question}, steps="10")
     assert state_of(page)["state"] == {"at_s": "900", "n": "7", "network": "fluctuating", "router": "rag_mcp"}
     assert [page.selectbox(key=f"network.{name}").value for name in ("one", "other", "profile")] == [
         "sonar",

@@ -58,8 +58,8 @@ def seven(store: Store) -> Store:
     """r0 is the newest, of PRAG; the others are of SONAR, r3 over another catalog, r4 of another seed, r6 with damaged steps."""
     changes = [{"router": "prag"}, {}, {}, {"catalog": "mine", "catalog_fingerprint": "x"}, {"seed": 8}, {}, {}]
     for place, change in enumerate(changes):
-        made = run(f"r{place}", at=T0 - timedelta(minutes=place), **change)
-        store.scenario_runs.save([(made, STEPS if place else OTHERS)])
+        scenario_run = run(f"r{place}", at=T0 - timedelta(minutes=place), **change)
+        store.scenario_runs.save([(scenario_run, STEPS if place else OTHERS)])
     with store._database.transaction() as connection:
         connection.execute("UPDATE scenario_runs SET ok = [true] WHERE id = 'r6'")
     return store
@@ -85,8 +85,8 @@ def test_a_link_compares_with_the_run_that_it_names_first(seven: Store) -> None:
 
 
 def test_the_first_that_was_chosen_stays_the_first_and_more_than_six_are_not_taken() -> None:
-    chosen, notice = chosen_after(["r4", "r0"], [f"r{at}" for at in range(7)])
-    assert (chosen, notice[:28]) == (["r4", "r0", "r1", "r2", "r3", "r5"], "At most 6 runs can be compar")
+    ids, notice = chosen_after(["r4", "r0"], [f"r{row}" for row in range(7)])
+    assert (ids, notice[:28]) == (["r4", "r0", "r1", "r2", "r3", "r5"], "At most 6 runs can be compar")
 
 
 def test_the_chosen_runs_are_deleted_by_a_second_press(seven: Store) -> None:
@@ -94,7 +94,7 @@ def test_the_chosen_runs_are_deleted_by_a_second_press(seven: Store) -> None:
     assert "Delete these 2 runs from the store?" in text_of(page)
     assert seven.scenario_runs.count() == 7
     page = checked(page.button(key="network.runs.delete").click().run())
-    assert [left.id for left in seven.scenario_runs.newest(9)] == ["r1", "r2", "r3", "r4", "r6"]
+    assert [stored.id for stored in seven.scenario_runs.newest(9)] == ["r1", "r2", "r3", "r4", "r6"]
     assert "2 runs were deleted." in text_of(page)
     assert page.session_state["written"] == ""
     assert len(page.dataframe[0].value) == 5
@@ -175,34 +175,34 @@ def test_opening_a_link_calls_nothing_and_a_press_makes_the_calls(app: App) -> N
     prag, sonar = page.session_state[JOB].future.result().runs
     assert {prag.mode, sonar.mode} == {"live"}
     assert text.count("measured latency") == 2
-    again = len(app.store.activity.calls())
+    count = len(app.store.activity.calls())
     page.run()
-    assert len(app.store.activity.calls()) == again  # shown again, not called again
+    assert len(app.store.activity.calls()) == count  # shown again, not called again
 
 
 def test_a_call_without_an_answer_has_no_latency_of_its_own() -> None:
-    called = np.zeros(2, dtype=np.int64)
+    zeros = np.zeros(2, dtype=np.int64)
     run = ScenarioRun(
-        "prag", "s3t6", {}, 1, 1, 0, 0, 0.5, 0, None, at=called, task=called, server=called, tool=called,
+        "prag", "s3t6", {}, 1, 1, 0, 0, 0.5, 0, None, at=zeros, task=zeros, server=zeros, tool=zeros,
         network_s=np.array([0.161, 1.0]), price_usd=np.zeros(2), ok=np.array([True, False]), mode=LIVE,
         injected=("delayed by 160 ms", "connection dropped"),
     )  # fmt: skip
-    assert [latency_text(run, at) for at in (0, 1)] == ["measured latency **161 ms**", "counts as **1 s**"]
+    assert [latency_text(run, step) for step in (0, 1)] == ["measured latency **161 ms**", "counts as **1 s**"]
     assert "no answer" in outcome_text(run, 1)
     assert latency_text(replace(run, mode=SIMULATED), 1) == "network latency **1 s**"
 
 
 def test_calls_so_far_are_marks_at_what_was_measured() -> None:
-    made = [
+    calls = [
         LiveCall(0, 0, "a", 1.0, ok=False, injected="connection dropped"),
         LiveCall(1, 0, MARKUP, 0.161, ok=True, injected="delayed by 160 ms"),
     ]
-    figure = calls_so_far(made, ("PRAG", MARKUP), 10)
+    figure = calls_so_far(calls, ("PRAG", MARKUP), 10)
     assert isinstance(figure, go.Figure)
-    one, other = figure.data
-    assert (list(one.y), list(one.marker.symbol)) == ([1000.0], ["x"])
-    assert list(other.y) == [161.0]
-    assert "delayed by 160 ms" in other.hovertext[0]
+    first, second = figure.data
+    assert (list(first.y), list(first.marker.symbol)) == ([1000.0], ["x"])
+    assert list(second.y) == [161.0]
+    assert "delayed by 160 ms" in second.hovertext[0]
     assert "<img" not in figure.to_json()
     assert calls_so_far([], ("PRAG", "SONAR"), 10).data[0].x == ()
 
@@ -210,12 +210,12 @@ def test_calls_so_far_are_marks_at_what_was_measured() -> None:
 def test_a_live_run_is_found_after_a_reload_and_no_other_begins_beside_it(app: App) -> None:
     page = open_page("network", **LINK)
     press(page, "network:make")
-    made = page.session_state[JOB]
+    job = page.session_state[JOB]
     reloaded = open_page("network", **LINK)
-    assert reloaded.session_state[JOB] is made  # another visit, the same result
+    assert reloaded.session_state[JOB] is job  # another visit, the same result
     assert "20 calls were made" in text_of(reloaded)
 
-    going = app.background.start(LIVE_RUN, lambda run: run.stop.wait(20), replace(made.about, seed=7))
+    going = app.background.start(LIVE_RUN, lambda run: run.stop.wait(20), replace(job.about, seed=7))
     for mode in ("live", "simulated"):
         page = open_page("network", **{**LINK, "seed": "3", "mode": mode, "steps": "10"})
         assert "A live run is under way" in text_of(page)
@@ -225,4 +225,4 @@ def test_a_live_run_is_found_after_a_reload_and_no_other_begins_beside_it(app: A
     page = open_page("network", **LINK)
     assert "under way" not in text_of(page)
     press(page, "network:make")  # again
-    assert app.background.of(LIVE_RUN, made.about) not in {None, made}
+    assert app.background.of(LIVE_RUN, job.about) not in {None, job}

@@ -1,4 +1,4 @@
-"""The release of Streamlit that is installed still has what Wayfare takes from inside it."""
+"""The release of Streamlit that is installed still has the internals that Wayfare uses."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ def test_no_other_module_of_ours_reaches_inside() -> None:
         re.MULTILINE,
     )
     root = Path(dashboard.__file__).parent
-    found = {
+    modules = {
         str(file.relative_to(root))
         for file in root.rglob("*.py")
         if inside.search("\n".join(line for line in file.read_text(encoding="utf-8").splitlines() if ">>>" not in line))
     }
-    assert found == {"page_host.py"}
+    assert modules == {"page_host.py"}

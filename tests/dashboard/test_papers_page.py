@@ -1,4 +1,4 @@
-"""The Papers page: every row and figure of the reports, where they are from, and what they were made for."""
+"""The Papers page: every row and figure of the reports, their sources, and their catalogs."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ app = app_with(scope="module")
 
 
 def tables_of(page: AppTest) -> str:
-    """Everything that stands in tables, as text."""
+    """The text of all tables."""
     return html.unescape("\n".join(element.proto.body for element in page.get("html")))
 
 
 def report(app: App, paper: str) -> Report:
-    found = app.papers.report(paper)
-    assert found is not None
-    return found
+    stored = app.papers.report(paper)
+    assert stored is not None
+    return stored
 
 
 @pytest.fixture
 def elsewhere(app: App, tmp_path: Path) -> Iterator[PaperService]:
-    """The pages' papers, read from a folder of the test's own."""
+    """The pages' papers, read from a temporary folder."""
     service = PaperService(app.catalogs, app.routing, app.scenarios, app.lab, {}, folder=tmp_path)
     session.use_app(with_services(app, papers=service))
     yield service
@@ -46,25 +46,27 @@ def elsewhere(app: App, tmp_path: Path) -> Iterator[PaperService]:
 @each("paper", PAPERS)
 def test_every_row_is_shown_with_what_it_lacks(app: App, paper: str) -> None:
     page = open_page("papers", paper=paper)
-    shown, said = tables_of(page), text_of(page)
+    tables, text = tables_of(page), text_of(page)
     for table in report(app, paper).tables:
-        assert table.title in said
+        assert table.title in text
         for row in table.rows:
-            assert row.name in shown
-            assert row.why in shown
-    assert report(app, paper).title in said
+            assert row.name in tables
+            assert row.why in tables
+    assert report(app, paper).title in text
 
 
 @each("paper", PAPERS)
 def test_every_figure_is_drawn(app: App, paper: str) -> None:
-    drawn = titles(open_page("papers", paper=paper, view="Figures"))
-    assert [html.unescape(title) for title in drawn] == [chart.title for chart in report(app, paper).charts]
+    headings = titles(open_page("papers", paper=paper, view="Figures"))
+    assert [html.unescape(title) for title in headings] == [chart.title for chart in report(app, paper).charts]
 
 
 @each("paper", PAPERS)
 def test_every_link_leads_to_a_page_with_knobs_that_exist(app: App, paper: str) -> None:
-    found = report(app, paper)
-    links = [one.link for one in (*found.tables, *found.charts, *(row for table in found.tables for row in table.rows))]
+    stored = report(app, paper)
+    links = [
+        item.link for item in (*stored.tables, *stored.charts, *(row for table in stored.tables for row in table.rows))
+    ]
     for link in filter(None, links):
         target = urlsplit(address(app, link))
         assert target.path in {"./", "./compare", "./network", "./lab", "./catalog", "./whatif"}, link
@@ -76,10 +78,10 @@ def test_every_link_leads_to_a_page_with_knobs_that_exist(app: App, paper: str) 
 
 
 def test_what_was_made_for_another_catalog_says_so(app: App, elsewhere: PaperService) -> None:
-    made = report(app, "ehrr")
-    elsewhere.write(made)
+    stored = report(app, "ehrr")
+    elsewhere.write(stored)
     assert "another version" not in text_of(open_page("papers"))
-    elsewhere.write(dataclasses.replace(made, catalogs={"sample": "0" * 16}))
+    elsewhere.write(dataclasses.replace(stored, catalogs={"sample": "0" * 16}))
     assert "made with another version of sample" in text_of(open_page("papers"))
 
 

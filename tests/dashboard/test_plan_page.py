@@ -1,4 +1,4 @@
-"""A question of several steps on the Route page: offered where it asks for several things, routed step by step."""
+"""A question of several steps on the Route page: offered for a question with several tasks, routed step by step."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_several_things_can_be_planned_and_the_link_says_so(app: App) -> None:
     assert not [group for group in visit(q="mail a report").button_group if group.key == PLAN]  # one thing is no plan
     page = visit(q=TWO)
     assert "Price a call" in metrics(page)
-    assert "**1** find the report **2** mail the report to Bo" in " ".join(part.value for part in page.markdown)
+    assert "**1** find the report **2** mail the report to Bo" in " ".join(element.value for element in page.markdown)
     assert any("Split into 2 steps" in option for option in page.button_group(key=PLAN).options)
     checked(page.button_group(key=PLAN).set_value("rules").run())
     assert page.query_params["plan"] in ("rules", ["rules"])
@@ -72,13 +72,13 @@ def test_several_things_can_be_planned_and_the_link_says_so(app: App) -> None:
     ]  # fmt: skip
     plan = app.routing.plan(TWO, catalog="small")
     assert [step.needs for step in plan.steps] == [(), (0,)]
-    shown = metrics(page)
-    assert shown["Steps"] == "2"
-    assert "Price a call" not in shown
-    assert shown["Tokens exposed"] == f"{plan.exposed_tokens:,}"
-    said = " ".join(part.value for part in page.markdown)
-    assert all(step.decision.winner.tool.split("::")[1].replace("_", "\\_") in said for step in plan.steps)
-    assert "after 1" in said
+    figures = metrics(page)
+    assert figures["Steps"] == "2"
+    assert "Price a call" not in figures
+    assert figures["Tokens exposed"] == f"{plan.exposed_tokens:,}"
+    text = " ".join(element.value for element in page.markdown)
+    assert all(step.decision.winner.tool.split("::")[1].replace("_", "\\_") in text for step in plan.steps)
+    assert "after 1" in text
 
 
 @each("short, long", [(0.4, 8.0), (8.0, 0.4), (4.0, 4.0)])
@@ -91,14 +91,14 @@ def test_no_arrow_crosses_a_name(app: App, short: float, long: float) -> None:
         ((1, 2), short + long, short + long + 1),
     )
     steps = tuple(PlannedStep("x", needs, decision, start, end) for needs, start, end in parts)
-    drawn = plan_steps(Plan("q", "rules", steps))
-    names, (low, high) = drawn.data[1], drawn.layout.xaxis.range
+    figure = plan_steps(Plan("q", "rules", steps))
+    names, (low, high) = figure.data[1], figure.layout.xaxis.range
     crossed = 0
     for start, height, text in zip(names.x, names.y, names.text, strict=True):
-        for arrow in drawn.layout.annotations:
+        for arrow in figure.layout.annotations:
             if arrow.y < height < arrow.ay:
-                here = arrow.ax + (arrow.ay - height) / (arrow.ay - arrow.y) * (arrow.x - arrow.ax)
-                place = (here - low) / (high - low)
+                x = arrow.ax + (arrow.ay - height) / (arrow.ay - arrow.y) * (arrow.x - arrow.ax)
+                place = (x - low) / (high - low)
                 assert place < start or place > start + len(text) * 5.6 / 420, (
                     text
                 )  # px of a letter, and of a narrow chart
@@ -119,7 +119,7 @@ def use_model(app: App, model: RulesPlanner) -> None:
 
 def test_a_model_that_takes_long_shows_its_tokens_and_is_stopped(app: App) -> None:
     class Slow(RulesPlanner):
-        """Writes until it is stopped; answers at once from the second time on."""
+        """Writes until stopped; answers at once from the second call on."""
 
         name = "slow"
         asked = 0

@@ -34,8 +34,8 @@ def test_a_decision_says_which_request_was_near_without_embedding_again(app: App
     encoder.encode = lambda texts: (embedded.extend(texts), encode(texts))[1]  # type: ignore[method-assign]
     pages = {"route": 1, "compare": 5, "whatif": 1, "map": 1, "call": 1}  # each router
     for name, places in pages.items():
-        asked = {"decision": app.routing.route(TASK, catalog="small").id} if name == "call" else {"q": TASK}
-        text = text_of(open_page(name, catalog="small", tool=READ, **asked))
+        query = {"decision": app.routing.route(TASK, catalog="small").id} if name == "call" else {"q": TASK}
+        text = text_of(open_page(name, catalog="small", tool=READ, **query))
         assert text.count(f":small[:gray[asked like: “{LIKE}”]]") == places, name
         assert "zzz" not in text
     assert embedded.count(TASK) == 1
@@ -44,21 +44,21 @@ def test_a_decision_says_which_request_was_near_without_embedding_again(app: App
 def test_a_near_request_is_cut_and_is_text(app: App) -> None:
     app.requests.add_by_hand("small", SEND, [HOSTILE], By(origin="test"))
     page = open_page("compare", q=HOSTILE, catalog="small")
-    (said,) = {part.split("]]")[0] for part in text_of(page).split("asked like: ")[1:] if "these" in part}
-    assert len(said) < 100
+    (sentence,) = {piece.split("]]")[0] for piece in text_of(page).split("asked like: ")[1:] if "these" in piece}
+    assert len(sentence) < 100
     assert ":red[these]" not in markdown_of(page)
 
 
 def test_what_the_fit_is_made_of_names_the_requests() -> None:
-    said = live_of(open_page("route", q=TASK, catalog="small"))["route:headline"]
-    whole, parts = said.split("from its relevance ")[1].split(", and from its lead")[0].split(" = ")
+    headline = live_of(open_page("route", q=TASK, catalog="small"))["route:headline"]
+    whole, parts = headline.split("from its relevance ")[1].split(", and from its lead")[0].split(" = ")
     assert " + example requests " in parts
     assert sum(float(part.rsplit(" ", 1)[1]) for part in parts.split(" + ")) == pytest.approx(float(whole), abs=0.04)
 
 
 def test_the_requests_of_a_tool_are_listed_added_removed_accepted_and_taken_back(app: App) -> None:
     def known() -> dict[str, str]:
-        return {one.text: one.source for one in app.requests.of_catalog("small").get(READ, ())}
+        return {request.text: request.source for request in app.requests.of_catalog("small").get(READ, ())}
 
     offers = Tool("files", "read", "Reads.", requests=(LIKE, "zzz"), offered=("open **it**",))
     app.catalogs.save(Catalog("small", (Server("files", tools=(offers,)),)), "test")
@@ -97,7 +97,9 @@ def test_a_prompt_is_copied_and_its_answer_taken(app: App) -> None:
     page = press(page, f"{key}.take")
     assert "Taken: 1 request of 1 tool. Skipped: 2." in text_of(page)
     assert "Line 1: " in text_of(page)
-    assert [(one.text, one.source) for one in app.requests.of_catalog("small")[SEND]] == [("post this letter", "model")]
+    assert [(item.text, item.source) for item in app.requests.of_catalog("small")[SEND]] == [
+        ("post this letter", "model")
+    ]
     assert not page.code  # no tool lacks requests
 
 
@@ -107,6 +109,6 @@ def test_the_question_of_a_corrected_decision_is_kept_as_a_request(app: App) -> 
     checked(page.run())
     page = checked(page.selectbox(key=f"{key}:chosen").set_value(SEND).run())
     page = press(page, "label:card:keep")
-    assert [(one.text, one.source) for one in app.requests.of_catalog("small")[SEND]] == [(TASK, "operator")]
+    assert [(item.text, item.source) for item in app.requests.of_catalog("small")[SEND]] == [(TASK, "operator")]
     assert f"“{TASK}” is an example request of {SEND} now. {SEND} fits" in text_of(page)
     assert not [button for button in page.button if button.key == "label:card:keep"]

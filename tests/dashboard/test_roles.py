@@ -62,15 +62,15 @@ def test_what_a_viewer_forges_past_a_page_is_refused_and_noted(app: App, visit: 
     visit("viewer")
     for name, query in LOCKED.items():
         page = open_page(name, **query)  # it stops at no exception
-        assert [one for one in page.button if one.disabled and str(one.help).startswith("Your role")], name
+        assert [button for button in page.button if button.disabled and str(button.help).startswith("Your role")], name
     visit("admin")
     page = open_page("govern", view="Clients")
     visit("viewer")
     press(page, "govern:revoke-crab")
     assert app.governance.clients.in_force("crab") is not None
     assert "Your role (viewer) may not" in text_of(page)
-    ((*_, person, did, about, refused),) = [*csv.reader(_actions(app))][1:]
-    assert (person, did, about, refused) == ("person-viewer", "revoke a token", "crab", "true")
+    ((*_, person, action, about, refused),) = [*csv.reader(_actions(app))][1:]
+    assert (person, action, about, refused) == ("person-viewer", "revoke a token", "crab", "true")
 
 
 def test_an_operator_gives_their_own_value_of_a_server_and_not_the_shared_one(
@@ -127,9 +127,9 @@ def test_each_role_at_each_address(app: App, role: Role) -> None:
     gate = SignInGate(console, needed=lambda: True, app=lambda: app)
     visitor = TestClient(gate, "http://10.0.0.1:8501", client=("10.0.0.9", 5), follow_redirects=False)
     visitor.post(SIGN_IN, data={"token": token})
-    said = visitor.post(LANE, json={"token": "x", "kind": "x", "values": {}})
-    assert said.status_code == (404 if "tune" in ROLES[role] else 403)
-    assert ("may not change knobs" in said.text) is ("tune" not in ROLES[role])
+    response = visitor.post(LANE, json={"token": "x", "kind": "x", "values": {}})
+    assert response.status_code == (404 if "tune" in ROLES[role] else 403)
+    assert ("may not change knobs" in response.text) is ("tune" not in ROLES[role])
     assert visitor.post(LANE, json={"token": "x", "kind": "score", "values": {}}).status_code == 404  # it is a view
     assert [visitor.get(path).status_code for path in ("/waiting", "/export/decisions.csv")] == [200, 200]
 

@@ -1,4 +1,4 @@
-"""The Route page without a question: what it is for, and examples to press where the catalog has some."""
+"""The Route page without a question: its purpose, and examples to press if the catalog has some."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ def examples(page: AppTest) -> list[Button]:
 def test_names_in_the_url_that_are_not_there_are_said() -> None:
     name = "no evil <b>x</b> **y** :red[z] $a$"
     page = visit(catalog=name, router=name)
-    shown = {"catalog": "sample", "router": "ehrr"}
+    defaults = {"catalog": "sample", "router": "ehrr"}
     assert [warning.value for warning in page.warning] == [
-        f"There is no {kind} {escaped(name)}; this is {value}." for kind, value in shown.items()
+        f"There is no {kind} {escaped(name)}; this is {value}." for kind, value in defaults.items()
     ]
-    assert {kind: page.selectbox(key=f"ask.{kind}").value for kind in shown} == shown
+    assert {kind: page.selectbox(key=f"ask.{kind}").value for kind in defaults} == defaults
     assert page.query_params == {}
     assert not checked(page.run()).warning
 
@@ -62,6 +62,6 @@ def test_an_imported_catalog_is_embedded_and_has_examples_of_its_own(app: App) -
     page = visit(catalog="small")
     assert "the 2 servers and 4 tools of the catalog small" in plain(markdown_of(page))
     assert page.query_params == {"catalog": "small"}
-    asked = examples(page)[0]
-    assert any(asked.label == found.question for found in app.examples.of("small"))
-    assert len(charts(checked(asked.click().run()))) > 0
+    button = examples(page)[0]
+    assert any(button.label == example.question for example in app.examples.of("small"))
+    assert len(charts(checked(button.click().run()))) > 0

@@ -56,25 +56,25 @@ def said(app: App) -> dict[str, bool]:
 
 
 def test_one_click_is_stored_and_moves_the_next_decision_and_the_same_click_takes_it_back(app: App) -> None:
-    page, before = visit(), fits(app, READ)
+    page, old_fit = visit(), fits(app, READ)
     press(page, f"label:card:wrong:{READ}")
     assert said(app) == {READ: False}
     (label,) = app.feedback.labels("small")
     assert (label.subtask, label.origin, label.visitor) == (TASK, "console", "")
-    after = fits(app, READ)
+    new_fit = fits(app, READ)
     assert f"Stored: {READ} is **wrong**." in text_of(page)
-    assert f"{READ} fits {before} → **{after}**" in text_of(page)
-    assert after != before
+    assert f"{READ} fits {old_fit} → **{new_fit}**" in text_of(page)
+    assert new_fit != old_fit
     press(page, f"label:why:right:{READ}")  # the other click replaces it
     assert said(app) == {READ: True}
-    again = visit()  # as after a reload
-    assert again.button(key=f"label:why:right:{READ}").label == ":green[**right**]"
-    assert again.button(key=f"label:why:wrong:{READ}").label == "wrong"
+    reloaded = visit()  # as after a reload
+    assert reloaded.button(key=f"label:why:right:{READ}").label == ":green[**right**]"
+    assert reloaded.button(key=f"label:why:wrong:{READ}").label == "wrong"
     liked = fits(app, READ)
-    press(again, f"label:why:right:{READ}")
+    press(reloaded, f"label:why:right:{READ}")
     assert said(app) == {}
-    assert f"Taken back: {READ} is no longer labelled right." in text_of(again)
-    assert f"{READ} fits {liked} → **{before}**" in text_of(again)
+    assert f"Taken back: {READ} is no longer labelled right." in text_of(reloaded)
+    assert f"{READ} fits {liked} → **{old_fit}**" in text_of(reloaded)
 
 
 def test_the_message_says_what_became_of_tools_that_do_the_same_and_of_others(app: App) -> None:
@@ -90,8 +90,8 @@ def test_the_message_says_what_became_of_tools_that_do_the_same_and_of_others(ap
     assert "; disk::read, which does the same, fell too; files::stat rose from" in text_of(page)
 
 
-def chosen(page: AppTest, shown: str, right: str) -> AppTest:
-    key = f"label:card:other:{shown}"
+def chosen(page: AppTest, tool: str, right: str) -> AppTest:
+    key = f"label:card:other:{tool}"
     page.session_state[key] = True  # as a click opens it
     checked(page.run())
     return checked(page.selectbox(key=f"{key}:chosen").set_value(right).run())
@@ -113,8 +113,8 @@ def test_should_have_been_stores_both_and_one_press_takes_both_back(app: App) ->
 def test_card_and_why_name_the_labels_and_their_parts_add_up(app: App) -> None:
     for number in range(LISTED + 2):
         app.feedback.label(TASK, READ, right=True, catalog="small", by=By(f"visitor {number}"))
-    moves = [one for one in app.feedback.moved(TASK, catalog="small") if one.tool == READ]
-    total = sum(one.move.logits for one in moves)
+    moves = [label for label in app.feedback.moved(TASK, catalog="small") if label.tool == READ]
+    total = sum(label.move.logits for label in moves)
     text = text_of(visit())
     assert f"labels **{total:+.1f}** (right for “{TASK}”; {len(moves)} labels)" in text
     assert f"labels] **{total:+.2f}** :gray[of at most ±6" in text
@@ -122,7 +122,7 @@ def test_card_and_why_name_the_labels_and_their_parts_add_up(app: App) -> None:
     assert len(moves) > LISTED
     assert len(lines) == LISTED + 1
     assert lines[0].startswith(f"- :small[**{moves[0].move.logits:+.2f}** right for “{TASK}”, similarity 1.00, console")
-    rest = sum(one.move.logits for one in moves[LISTED:])
+    rest = sum(label.move.logits for label in moves[LISTED:])
     assert lines[-1] == f"- :small[**{rest:+.2f}** {len(moves) - LISTED} more]"
 
 

@@ -90,8 +90,8 @@ def recorded(app: App) -> int:
 
 
 def chooser(page: AppTest) -> Selectbox:
-    (found,) = [box for box in page.selectbox if box.label == "Why this server or tool?"]
-    return found
+    (selectbox,) = [box for box in page.selectbox if box.label == "Why this server or tool?"]
+    return selectbox
 
 
 def test_a_question_gives_charts_cards_and_why_for_every_tool_and_server(app: App) -> None:
@@ -118,9 +118,9 @@ def test_a_question_gives_charts_cards_and_why_for_every_tool_and_server(app: Ap
 
     for place, row in enumerate(decision.candidates):
         tool = decision.tool_at(row)
-        said = words_of(live_of(page)[f"route:card:{place}"])
-        assert tool.tool.split("::")[1] in said
-        assert f"U \n{tool.utility:.3f}" in said
+        card = words_of(live_of(page)[f"route:card:{place}"])
+        assert tool.tool.split("::")[1] in card
+        assert f"U \n{tool.utility:.3f}" in card
         figures = (units.price(tool.price_usd), units.seconds(tool.time_cost_s), units.share(tool.success))
         assert " · ".join((*figures, f"{tool.tokens} tokens")) == words_of(live_of(page)[f"route:card:{place}:numbers"])
 
@@ -199,35 +199,35 @@ def test_a_router_can_be_chosen_and_decides(app: App, router: str) -> None:
 
 def test_the_bar_says_what_differs_what_to_compare_with_and_with_what_agents_decide(app: App) -> None:
     page = open_page("route", **ASKED, alpha_t="0.08", alpha_s="0.02", kappa="10")
-    shown = state_of(page)
-    chips = shown["knobs"]["ask.knob.ehrr"]
+    state = state_of(page)
+    chips = state["knobs"]["ask.knob.ehrr"]
     assert [chip["text"] for chip in chips] == ["αs 0.02 1/s", "αt 0.08 1/s", "κ 10 s/$"]
     assert chips[1]["about"] == "Time matters, αt: 0.02 → 0.08 1/s"
-    assert shown["preset"] == "Quick"
-    assert ["the defaults", "ehrr"] in [list(one) for one in shown["others"]]
-    assert "Quick" not in dict(shown["others"])
-    assert (shown["agents"]["same"], shown["agents"]["words"]) == (False, "the defaults")
+    assert state["preset"] == "Quick"
+    assert ["the defaults", "ehrr"] in [list(pair) for pair in state["others"]]
+    assert "Quick" not in dict(state["others"])
+    assert (state["agents"]["same"], state["agents"]["words"]) == (False, "the defaults")
     app.agent_knobs.put("ehrr", ROUTERS["ehrr"].parameters().replaced({"alpha_t": 0.08, "alpha_s": 0.02, "kappa": 10}))
-    shown = state_of(checked(page.run()))
-    assert (shown["agents"]["same"], shown["agents"]["words"]) == (True, "αs 0.02 1/s, αt 0.08 1/s and 1 more")
+    state = state_of(checked(page.run()))
+    assert (state["agents"]["same"], state["agents"]["words"]) == (True, "αs 0.02 1/s, αt 0.08 1/s and 1 more")
 
 
 def test_a_question_and_each_change_of_hint_or_knob_are_decided_recorded_once_and_in_the_url(app: App) -> None:
-    before, asked = recorded(app), {**ASKED, "q": "read a letter"}
-    page = visit(**asked)
-    assert recorded(app) == before + 1
+    count, question = recorded(app), {**ASKED, "q": "read a letter"}
+    page = visit(**question)
+    assert recorded(app) == count + 1
     page.run()
-    assert recorded(app) == before + 1  # nothing has changed: the same decision
+    assert recorded(app) == count + 1  # nothing has changed: the same decision
     turn(page, "ask.knob.ehrr", n=1)
-    assert recorded(app) == before + 2
+    assert recorded(app) == count + 2
     assert len(cards(page)) == 1
-    assert page.query_params == {**asked, "n": "1"}
+    assert page.query_params == {**question, "n": "1"}
     newest = app.store.activity.decisions().iloc[0]
-    assert (newest["subtask"], newest["catalog"], newest["origin"]) == (asked["q"], "small", "console")
+    assert (newest["subtask"], newest["catalog"], newest["origin"]) == (question["q"], "small", "console")
     assert app.routing.decision(newest["id"]).parameters["n"] == 1
     checked(page.text_input(key="ask.hint").set_value("  sends letters ").run())
-    assert page.query_params == {**asked, "n": "1", "hint": "sends letters"}
-    assert recorded(app) == before + 3
+    assert page.query_params == {**question, "n": "1", "hint": "sends letters"}
+    assert recorded(app) == count + 3
     assert app.store.activity.decisions()["server_hint"].tolist()[:2] == ["sends letters", ""]
 
 
@@ -244,8 +244,8 @@ def test_strangers_names_are_text_everywhere(app: App) -> None:
     for markup in ("<b>", "**y", ":red[z", "$a$"):
         assert markup not in markdown_of(page)
         assert not [button for button in page.button if markup in button.label]
-    drawn = charts(page)
-    for trace in (trace for figure in drawn for trace in figure["data"]):
+    figures = charts(page)
+    for trace in (trace for figure in figures for trace in figure["data"]):
         trace.pop("customdata", None)  # comes back with a click; it is not drawn
-    assert "&lt;b&gt;x" in json.dumps(drawn)
-    assert "<b>x" not in json.dumps(drawn)
+    assert "&lt;b&gt;x" in json.dumps(figures)
+    assert "<b>x" not in json.dumps(figures)

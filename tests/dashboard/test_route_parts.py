@@ -80,76 +80,78 @@ def test_saved_presets_stand_beside_the_shipped_ones_in_every_window(app: App) -
 
 def test_the_knob_is_on_the_shipped_curve(app: App) -> None:
     page = visit(wrong_refusals="10.0")
-    said = markdown_of(page)
-    assert f"refused above **{limit_of(10.0):.2f}**" in said
-    assert f"{100 * shipped_curve().at(10.0).refused:.0f} % of the impossible ones" in said
-    assert ":gray-badge[shipped]" in said
+    text = markdown_of(page)
+    assert f"refused above **{limit_of(10.0):.2f}**" in text
+    assert f"{100 * shipped_curve().at(10.0).refused:.0f} % of the impossible ones" in text
+    assert ":gray-badge[shipped]" in text
     assert any("Refused sub-tasks, as shipped" in title for title in titles(page))
     assert "nothing is refused" in markdown_of(visit())
 
 
 def test_nothing_fits_less_likely_where_a_request_is_like_the_question_word_by_word(app: App) -> None:
-    said: dict[str, str] = {}
+    chances: dict[str, str] = {}
     for name, request in (("asked", "jazz quiz"), ("anagram", "zzz jaqui")):  # the same letters have the same vector
         app.requests.add_by_hand(name, "files::read", [request], By())
-        (said[name],) = re.findall(
+        (chances[name],) = re.findall(
             r"P\(nothing fits\) \*\*([\d.]+)\*\*", markdown_of(visit(catalog=name, q="jazz quiz"))
         )
-    assert float(said["asked"]) < float(said["anagram"]) - 0.05
+    assert float(chances["asked"]) < float(chances["anagram"]) - 0.05
 
 
 def test_fit_and_that_nothing_fits_are_one_statement(app: App) -> None:
-    decided = app.routing.route("read a file", catalog="small", record=False, parameters=app.routing.parameters("ehrr"))
-    assert decided.fit is not None
-    said = {}
+    decision = app.routing.route(
+        "read a file", catalog="small", record=False, parameters=app.routing.parameters("ehrr")
+    )
+    assert decision.fit is not None
+    texts = {}
     for nothing, word in ((0.88, "nothing"), (0.6, "unsure"), (0.2, "unsure")):
-        fit = replace(decided.fit, tools=np.array([0.61]), nothing=nothing, confidence=word)
-        doubted = replace(decided, fit=fit)
+        fit = replace(decision.fit, tools=np.array([0.61]), nothing=nothing, confidence=word)
+        doubted = replace(decision, fit=fit)
         html, axes = (
             drawing(doubted),
             [chart(doubted).layout.xaxis.title.text for chart in (tool_breakdown, tool_scores)],
         )
-        said[nothing] = words_of(html[HEADLINE]).replace("\n", ""), words_of(html[card_key(0)]), *axes
-    assert "Probably nothing fits: 88 %. Nearest: files::read, which fits 61 % if anything does." in said[0.88][0]
-    assert "files::read fits 61 % if anything does; P(nothing fits) is 60 %." in said[0.6][0]
-    places = [["if anything does" in text for text in of] for of in said.values()]
+        texts[nothing] = words_of(html[HEADLINE]).replace("\n", ""), words_of(html[card_key(0)]), *axes
+    assert "Probably nothing fits: 88 %. Nearest: files::read, which fits 61 % if anything does." in texts[0.88][0]
+    assert "files::read fits 61 % if anything does; P(nothing fits) is 60 %." in texts[0.6][0]
+    places = [["if anything does" in text for text in group] for group in texts.values()]
     assert places == [[True] * 4, [True] * 4, [False] * 4]
 
 
 def test_the_tries_are_those_of_the_decision_and_so_are_the_sums(app: App) -> None:
-    chosen = app.routing.parameters("expected_value", {"worth_usd": 5.0})
+    parameters = app.routing.parameters("expected_value", {"worth_usd": 5.0})
     plan = app.routing.route(
-        "read a file", catalog="tries", router="expected_value", parameters=chosen, record=False
+        "read a file", catalog="tries", router="expected_value", parameters=parameters, record=False
     ).tries
     assert plan is not None
     assert plan.tries
     page = visit(catalog="tries", router="expected_value", worth_usd="5.0")
     html = live_of(page)["route:tries"]
-    said = one_line(words_of(html))
-    assert f"Together {units.share(plan.success)} solved" in said
-    assert f"V = {units.price(5.0)}" in said
+    text = one_line(words_of(html))
+    assert f"Together {units.share(plan.success)} solved" in text
+    assert f"V = {units.price(5.0)}" in text
     assert "<b>deep" not in html
 
 
 def test_where_no_try_is_worth_it_the_next_tool_and_its_worth_are_named() -> None:
-    said = one_line(text_of(visit(catalog="tries", router="expected_value", worth_usd="0.0")))
-    assert "Together 0 % solved" in said
-    assert "is worth a try from V = " in said
+    text = one_line(text_of(visit(catalog="tries", router="expected_value", worth_usd="0.0")))
+    assert "Together 0 % solved" in text
+    assert "is worth a try from V = " in text
 
 
 @each("name", list(ROUTERS))
 def test_the_flow_chart_counts_what_each_stage_of_a_router_lets_through(app: App, name: str) -> None:
     for catalog in ("tries", "evil"):
-        asked = Asked("read a file", app.routing.parameters(name), catalog, name)
-        decision = app.routing.preview(asked)
-        drawn = flow(decision)
-        found = re.findall(
-            r"<div><strong>([\d,]+)</strong> of ([\d,]+) ([a-z-]+)</div><small>(?:<b>(\d+) dropped</b> )?", drawn
+        question = Asked("read a file", app.routing.parameters(name), catalog, name)
+        decision = app.routing.preview(question)
+        html = flow(decision)
+        matches = re.findall(
+            r"<div><strong>([\d,]+)</strong> of ([\d,]+) ([a-z-]+)</div><small>(?:<b>(\d+) dropped</b> )?", html
         )
-        shown = [(int(kept), int(of), what, int(dropped or 0)) for kept, of, what, dropped in found]
-        assert shown == [(stage.kept, stage.of, stage.what, stage.of - stage.kept) for stage in decision.stages]
-        assert all(escape(one_line(stage.note, 240)) in drawn for stage in decision.stages)
-        assert f"to {len(decision.candidates)} candidate" in drawn
-        assert "<img" not in drawn
-        ends = [float(end) for end in re.findall(r"--(?:came|goes-on): ([\d.]+)%", drawn)]
+        counts = [(int(kept), int(of), what, int(dropped or 0)) for kept, of, what, dropped in matches]
+        assert counts == [(stage.kept, stage.of, stage.what, stage.of - stage.kept) for stage in decision.stages]
+        assert all(escape(one_line(stage.note, 240)) in html for stage in decision.stages)
+        assert f"to {len(decision.candidates)} candidate" in html
+        assert "<img" not in html
+        ends = [float(end) for end in re.findall(r"--(?:came|goes-on): ([\d.]+)%", html)]
         assert all(0 <= goes_on <= came <= 100 for came, goes_on in zip(ends[::2], ends[1::2], strict=True))

@@ -67,15 +67,15 @@ def asked(app: App, question: str, catalog: str) -> Asked:
 
 
 def test_the_story_of_an_own_catalog_turns_a_knob_to_another_winner(app: App) -> None:
-    changes = next(one for one in app.examples.of("mine") if one.kind == "changes")
+    changes = next(example for example in app.examples.of("mine") if example.kind == "changes")
     turn = story_of(app, asked(app, changes.question, "mine"))
     assert turn is not None
     assert turn.knob.name in KNOBS
     for value, winner in zip((turn.now, turn.to), turn.winners, strict=True):
         parameters = app.routing.parameters("ehrr", {turn.knob.name: value})
-        decided = app.routing.preview(Asked(changes.question, parameters, "mine"))
-        assert decided.winner is not None
-        assert decided.winner.tool == winner
+        decision = app.routing.preview(Asked(changes.question, parameters, "mine"))
+        assert decision.winner is not None
+        assert decision.winner.tool == winner
 
     page = visit(catalog="mine")
     assert told(page)
@@ -107,8 +107,8 @@ def test_an_example_comes_out_right(app: App, example: Example) -> None:
 
 
 def test_examples_of_any_catalog_come_out_as_they_are_announced(app: App) -> None:
-    one, changes, steps = app.examples.of("sample")
-    assert won(app, one.question) == one.winners[0]
+    example, changes, steps = app.examples.of("sample")
+    assert won(app, example.question) == example.winners[0]
     assert changes.knob is not None
     assert won(app, changes.question) == changes.winners[0]
     higher = {changes.knob.name: changes.beyond * 1.05}

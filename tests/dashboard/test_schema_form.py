@@ -153,9 +153,9 @@ def test_an_example_shows_the_shape_and_ends() -> None:
             "node": {"type": "object", "properties": {"next": {"$ref": "#/$defs/node"}, "n": {"type": "integer"}}}
         }
     }
-    shown = example_of(resolved({"type": "array", "items": {"$ref": "#/$defs/node"}}, root), root)
-    assert shown[0]["n"] == 0
-    assert len(json.dumps(shown)) < 200
+    example = example_of(resolved({"type": "array", "items": {"$ref": "#/$defs/node"}}, root), root)
+    assert example[0]["n"] == 0
+    assert len(json.dumps(example)) < 200
 
 
 def test_a_skeleton_holds_defaults_and_what_is_required() -> None:
@@ -181,8 +181,8 @@ def test_a_skeleton_holds_defaults_and_what_is_required() -> None:
     ],
 )
 def test_what_a_widget_sends(field: Field, state: Any, value: Any) -> None:
-    sent, problem = sent_value(field, state)
-    assert (sent, type(sent), problem) == (value, type(value), "")
+    result, problem = sent_value(field, state)
+    assert (result, type(result), problem) == (value, type(value), "")
 
 
 @each("text", ["{", "[1,]", "NaN", "Infinity", "a", "[" * 100_000, "9" * 10_000])
@@ -240,6 +240,6 @@ def test_what_a_widget_can_hold_it_sends_unchanged(schema: Any, value: Any) -> N
             state = widget_state(field, value)
         except UnfitError:
             continue
-        sent, problem = sent_value(field, state)
+        result, problem = sent_value(field, state)
         if field.kind is not Kind.JSON and not (value == "" and field.default is UNSET):
-            assert (sent, problem) == (value, "")
+            assert (result, problem) == (value, "")

@@ -19,14 +19,14 @@ def test_the_text_the_token_and_the_check(app: App, tmp_path: Path, monkeypatch:
     (tmp_path / ".cursor/mcp.json").write_text('{"mcpServers": {"<b>time</b>": {"command": "uvx"}}}')
     page = open_page("setup", client="cursor", over="stdio")
     assert json.loads(page.code[0].value)["mcpServers"]["wayfare"]["args"][0] == "mcp"
-    assert "<b>" not in "".join(str(one.value) for one in page.caption).replace("\\<b\\>", "")
+    assert "<b>" not in "".join(str(caption.value) for caption in page.caption).replace("\\<b\\>", "")
     assert not app.governance.clients.all()
     page.text_input(key="setup:name-cursor").set_value("ann").run()
     press(page, "setup:make-token")
-    (made,) = app.governance.clients.all()
+    (client,) = app.governance.clients.all()
     token = json.loads(page.code[0].value)["mcpServers"]["wayfare"]["env"]["WAYFARE_TOKEN"]
     assert app.governance.clients.of_token(token) is not None
-    assert made.name == "ann"
+    assert client.name == "ann"
     assert "Waiting for the first request" in text_of(press(page, "setup:check"))
     app.governance.visits.note("other*", "")
     assert "Meanwhile came: other" in text_of(page.run())

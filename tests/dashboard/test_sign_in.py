@@ -48,9 +48,9 @@ def signed_in(app: App, token: str) -> TestClient:
     return visitor
 
 
-def routes(found: Iterator[BaseRoute] | list[BaseRoute]) -> Iterator[tuple[str, str]]:
-    """Kind and path of every route, with something in the place of what a path leaves open."""
-    for route in found:
+def routes(base_routes: Iterator[BaseRoute] | list[BaseRoute]) -> Iterator[tuple[str, str]]:
+    """Kind and path of every route, with example values for path parameters."""
+    for route in base_routes:
         if isinstance(route, Mount):
             yield "http", f"{route.path}/x.js"
             yield from ((kind, route.path + path) for kind, path in routes(list(route.routes or [])))
@@ -60,15 +60,15 @@ def routes(found: Iterator[BaseRoute] | list[BaseRoute]) -> Iterator[tuple[str, 
 
 
 def every_route() -> list[tuple[str, str]]:
-    TestClient(console).get("/route")  # builds it
+    TestClient(console).get("/route")  # builds the routes
     return sorted({("http", "/"), ("http", "/govern"), *routes(console._starlette_app.routes)})
 
 
 def test_no_route_gives_anything_to_who_has_not_signed_in(app: App, token: str) -> None:
     app.catalogs.prepare("small")
-    stranger, known = client(app), every_route()
-    assert {("http", "/metrics"), ("http", LANE), ("websocket", "/_stcore/stream")} <= set(known)
-    for kind, path in known:
+    stranger, all_routes = client(app), every_route()
+    assert {("http", "/metrics"), ("http", LANE), ("websocket", "/_stcore/stream")} <= set(all_routes)
+    for kind, path in all_routes:
         if kind == "websocket":
             with pytest.raises(WebSocketDisconnect), stranger.websocket_connect(path):
                 pass
@@ -105,34 +105,34 @@ def test_with_a_cookie_pages_lane_and_assets_answer(signed_in: TestClient) -> No
     assert signed_in.get("/").status_code == 200
     assert signed_in.get(SIGN_IN, params={"next": "/govern"}).headers["location"] == "/govern"
     assert signed_in.get("/_stcore/host-config").status_code == 200
-    said = signed_in.post(LANE, json={"token": "x", "kind": "x", "values": {}})
-    assert (said.status_code, "Reload it" in said.text) == (404, True)  # a lane, though not one of this visitor
+    response = signed_in.post(LANE, json={"token": "x", "kind": "x", "values": {}})
+    assert (response.status_code, "Reload it" in response.text) == (404, True)  # a lane of another visitor
     assert signed_in.post(LANE, json={}, headers={"Origin": "http://10.0.0.1:3000"}).status_code == 403
 
 
 def test_the_cookie_is_strict_and_signed_and_ends(app: App, signed_in: TestClient, token: str) -> None:
-    again = signed_in.post(SIGN_IN, data={"token": token})
-    assert {"HttpOnly", "SameSite=strict", "Path=/"} <= set(again.headers["set-cookie"].split("; "))
-    assert "Secure" not in again.headers["set-cookie"]
+    response = signed_in.post(SIGN_IN, data={"token": token})
+    assert {"HttpOnly", "SameSite=strict", "Path=/"} <= set(response.headers["set-cookie"].split("; "))
+    assert "Secure" not in response.headers["set-cookie"]
     name, sign_ins = app.governance.sign_ins.cookie, app.governance.sign_ins
     good = signed_in.cookies[name]
     assert sign_ins.operator(good) == "ops"
-    said, signature = good.rsplit(".", 1)  # the last letter's lowest bits mean nothing: a forger changes the first
-    assert not sign_ins.operator(f"{said}.{'B' if signature[0] == 'A' else 'A'}{signature[1:]}")
-    assert not sign_ins.operator(f"{said[:-4]}AAAA.{signature}")
+    payload, signature = good.rsplit(".", 1)  # the last letter's lowest bits mean nothing: a forger changes the first
+    assert not sign_ins.operator(f"{payload}.{'B' if signature[0] == 'A' else 'A'}{signature[1:]}")
+    assert not sign_ins.operator(f"{payload[:-4]}AAAA.{signature}")
     assert signed_in.get(SIGN_OUT).headers["location"] == SIGN_IN
-    assert not sign_ins.operator(good)  # whoever kept a copy has nothing
+    assert not sign_ins.operator(good)  # a kept copy is void
     assert signed_in.get("/", headers={"Accept": "text/html"}).headers["location"] == f"{SIGN_IN}?next=%2F"
 
 
 def test_a_revoked_operator_is_out_at_once_and_so_is_the_websocket(app: App, signed_in: TestClient) -> None:
-    sent: list[str] = []
+    messages: list[str] = []
 
     async def echo(scope: Any, receive: Any, send: Any) -> None:
         await receive()
         await send({"type": "websocket.accept"})
-        while len(sent) < 2 and (message := await receive())["type"] == "websocket.receive":
-            sent.append(message["text"])
+        while len(messages) < 2 and (message := await receive())["type"] == "websocket.receive":
+            messages.append(message["text"])
             await send({"type": "websocket.send", "text": message["text"]})
         await send({"type": "websocket.close"})
 
@@ -145,15 +145,15 @@ def test_a_revoked_operator_is_out_at_once_and_so_is_the_websocket(app: App, sig
         socket.send_text("two")
         with pytest.raises(WebSocketDisconnect):
             socket.receive_text()
-    assert sent == ["one"]
+    assert messages == ["one"]
     app.governance.clients.make("ops", Scope(pages=True), origin="test")  # another token under the same name
     assert signed_in.get("/").status_code == 401
 
 
 def test_wrong_tokens_are_limited_for_an_address_and_a_right_one_is_never_refused(app: App, token: str) -> None:
     visitor = client(app)
-    tokens = [app.governance.clients.make("ann", origin="test"), *["no"] * 5]  # a client's is no operator's
-    assert [visitor.post(SIGN_IN, data={"token": one}).status_code for one in tokens] == [401] * 5 + [429]
+    tokens = [app.governance.clients.make("ann", origin="test"), *["no"] * 5]  # a client's token is no operator's
+    assert [visitor.post(SIGN_IN, data={"token": guess}).status_code for guess in tokens] == [401] * 5 + [429]
     limited = visitor.post(SIGN_IN, data={"token": "neither"})
     assert (limited.status_code, 0 < int(limited.headers["retry-after"]) <= 60) == (429, True)
     other = TestClient(SignInGate(console, needed=lambda: True, app=lambda: app), HOST, client=("10.0.0.7", 5))
@@ -176,13 +176,13 @@ def test_a_page_of_another_site_cannot_sign_in_here(app: App, token: str) -> Non
 
 
 def test_on_this_machine_nobody_is_asked(app: App) -> None:
-    here = ("127.0.0.1", 5)
-    assert TestClient(console, "http://127.0.0.1:8501", client=here).get("/").status_code == 200
+    address = ("127.0.0.1", 5)
+    assert TestClient(console, "http://127.0.0.1:8501", client=address).get("/").status_code == 200
     gate = SignInGate(
         PlainTextResponse("in"), needed=lambda: False, app=lambda: app, other_names=frozenset({"box.example"})
     )
-    assert TestClient(gate, "http://box.example", client=here).get("/").status_code == 200
-    rebound = TestClient(gate, "http://evil.example:8501", client=here)
+    assert TestClient(gate, "http://box.example", client=address).get("/").status_code == 200
+    rebound = TestClient(gate, "http://evil.example:8501", client=address)
     assert rebound.get("/").status_code == 403
     with pytest.raises(WebSocketDisconnect), rebound.websocket_connect("/_stcore/stream"):
         pass

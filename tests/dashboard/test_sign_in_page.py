@@ -21,7 +21,7 @@ app = app_with({"mine": CATALOG})
 
 @pytest.fixture(autouse=True)
 def console() -> Iterator[None]:
-    """Pages of a console that has an address."""
+    """Pages of a console with an address."""
     set_launch(Launch(url="http://127.0.0.1:8501"))
     yield
     set_launch(Launch())
@@ -30,8 +30,8 @@ def console() -> Iterator[None]:
 def test_a_server_that_asks_for_a_sign_in(app: App) -> None:
     with guarded_server() as guarded:
         connection = {"type": "http", "url": guarded.url}
-        known = {"name": "tickets", "connection": connection, "tools": [{"name": "count", "description": "Count."}]}
-        import_text(app.catalog_editor, json.dumps({"servers": [known]}), "work")
+        server = {"name": "tickets", "connection": connection, "tools": [{"name": "count", "description": "Count."}]}
+        import_text(app.catalog_editor, json.dumps({"servers": [server]}), "work")
         assert "Servers that ask who you are" not in text_of(visit(catalog="work"))
         assert app.calls.run(ToolCall("tickets", "count", catalog="work")).outcome.kind is OutcomeKind.NOT_TRIED
 

@@ -27,7 +27,7 @@ def test_a_testbed_is_drawn_kept_and_its_tasks_are_offered(app: App) -> None:
     assert "**2 servers with 2 tools** from 1 that match; 1 task, 1 of them answerable." in text_of(page)
     page.text_input(key="catalog.testbed.words").set_value("nowhere")
     page = press(page, "catalog.testbed.go")
-    assert sum("No server matches" in one.value for one in (*page.info, *page.error)) == 2
+    assert sum("No server matches" in element.value for element in (*page.info, *page.error)) == 2
     assert app.catalogs.infos()[-1].name == "world"
     page = checked(page.text_input(key="catalog.testbed.words").set_value("page").run())
     page.number_input(key="catalog.testbed.copies").set_value(2)  # and pressed before the page is drawn with it

@@ -40,12 +40,12 @@ def visit(name: str = "compare", /, **query: str) -> AppTest:
 
 def meter(page: AppTest) -> list[list[object]]:
     """The rows of the meter's table."""
-    frame = next(found.value for found in page.dataframe if found.value.columns.nlevels == 2)
+    frame = next(element.value for element in page.dataframe if element.value.columns.nlevels == 2)
     return frame.to_numpy().tolist()
 
 
 def headings(page: AppTest) -> list[str]:
-    frame = next(found.value for found in page.dataframe if found.value.columns.nlevels == 2)
+    frame = next(element.value for element in page.dataframe if element.value.columns.nlevels == 2)
     return [str(group) for group, _ in frame.columns]
 
 
@@ -59,7 +59,7 @@ def test_a_row_for_each_variant_with_counted_figures_apart_from_projected_ones(a
     assert rows[2][4:6] == [expected.projected.decision.tokens, expected.projected.decision.utilisation]
     assert rows[3][1] == decision.tokens["baseline"]
     assert headings(page) == ["", *["counted, one turn"] * 3, *["projected, 30 turns"] * 4]
-    badges = " ".join(part.value for part in page.markdown)
+    badges = " ".join(element.value for element in page.markdown)
     assert "counted" in badges
     assert "projected" in badges
 
@@ -67,15 +67,15 @@ def test_a_row_for_each_variant_with_counted_figures_apart_from_projected_ones(a
 def test_what_is_assumed_moves_only_what_is_projected_and_no_price_is_not_free() -> None:
     page = visit(**{"with": "rag_mcp"})
     assert "meter_turns" not in page.query_params
-    before = meter(page)
+    old_rows = meter(page)
     checked(page.number_input(key="compare.meter_turns").set_value(300).run())
-    after = meter(page)
-    assert [row[:4] for row in after] == [row[:4] for row in before]
-    assert after[0][4] == 10 * before[0][4]
-    assert after[0][5] < before[0][5]
+    rows = meter(page)
+    assert [row[:4] for row in rows] == [row[:4] for row in old_rows]
+    assert rows[0][4] == 10 * old_rows[0][4]
+    assert rows[0][5] < old_rows[0][5]
     checked(page.number_input(key="compare.meter_task").set_value(1_000).run())
-    assert meter(page)[0][4] == after[0][4]
-    assert meter(page)[0][5] < after[0][5]
+    assert meter(page)[0][4] == rows[0][4]
+    assert meter(page)[0][5] < rows[0][5]
     cheap = meter(page)[1][7]
     checked(page.selectbox(key="compare.meter_model").set_value("gpt-4o-mini").run())
     assert meter(page)[1][7] != cheap
@@ -108,8 +108,8 @@ def test_a_link_that_does_not_fit_is_named_and_the_default_stands(turns: str, ta
 
 def test_on_the_route_page_it_is_folded_and_a_link_with_settings_opens_it_beside_its_knobs() -> None:
     folded = visit("route")
-    assert any(part.label.startswith("Token meter · ") for part in folded.expander)
-    assert all(found.value.columns.nlevels == 1 for found in folded.dataframe)
+    assert any(expander.label.startswith("Token meter · ") for expander in folded.expander)
+    assert all(element.value.columns.nlevels == 1 for element in folded.dataframe)
     page = visit("route", meter_turns="12", n="2")
     assert not page.warning
     assert [row[0] for row in meter(page)] == ["EHRR", "All definitions"]
@@ -123,18 +123,18 @@ TURNS = (1, 10, 100)
 
 
 def drawn(*counted: Counted, turns: int = 30):
-    lines: list[UtilisationLines] = [utilisation_lines(one, TURNS, Context()) for one in counted]
+    lines: list[UtilisationLines] = [utilisation_lines(counts, TURNS, Context()) for counts in counted]
     return token_utilisation([f"router {place}" for place in range(len(lines))], lines, turns=turns)
 
 
 def test_the_chart_draws_the_lines_the_breaking_point_and_the_turns() -> None:
     chart = drawn(PAPER)
-    one, all_tools = chart.data
-    assert (one.name, all_tools.name) == ("router 0", "All definitions")
-    assert tuple(one.y) == utilisation_lines(PAPER, TURNS).decision
+    line, all_tools = chart.data
+    assert (line.name, all_tools.name) == ("router 0", "All definitions")
+    assert tuple(line.y) == utilisation_lines(PAPER, TURNS).decision
     assert tuple(all_tools.y) == utilisation_lines(PAPER, TURNS).all_tools
-    breaks, at = chart.layout.shapes
-    assert (breaks.y0, breaks.y1, at.x0, at.x1) == (0.3, 0.3, 30, 30)
+    breaks, turns = chart.layout.shapes
+    assert (breaks.y0, breaks.y1, turns.x0, turns.x1) == (0.3, 0.3, 30, 30)
     assert "projected" in chart.layout.title.text
 
 

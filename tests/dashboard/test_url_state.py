@@ -1,4 +1,4 @@
-"""Page state in the URL: what a link says, what a page keeps while another one is open, and whose query it is."""
+"""Page state in the URL: a link's values, a page's values while another page is open, and the query's owner."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ def script() -> None:
 
     get_script_run_ctx().is_history_navigation = st.session_state.get("moved", False)
     state = UrlState(st.session_state.get("page", "one"))
-    kept = state.begin()
-    st.session_state["kept"] = kept
-    st.session_state.setdefault(state.key("q"), kept.get("q", ""))
+    texts = state.begin()
+    st.session_state["kept"] = texts
+    st.session_state.setdefault(state.key("q"), texts.get("q", ""))
     state.end({"q": st.text_input("q", key=state.key("q")), "nothing": ""})
 
 
@@ -120,9 +120,9 @@ def asking() -> None:
 
     get_script_run_ctx().is_history_navigation = st.session_state.get("moved", False)
     state = UrlState(st.session_state.get("page", "one"), asks=True, of_answer=("tool",))
-    kept = state.begin()
+    kept_texts = state.begin()
     for name in ("q", "own", "tool"):
-        st.session_state.setdefault(state.key(name), kept.get(name, ""))
+        st.session_state.setdefault(state.key(name), kept_texts.get(name, ""))
     texts = {name: st.text_input(name, key=state.key(name)) for name in ("q", "own", "tool")}
     state.end(texts, question={"q": texts["q"]})
 

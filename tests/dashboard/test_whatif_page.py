@@ -56,8 +56,8 @@ def asked(app: App, *supposed: Supposed, router: str = "ehrr", **values: object)
 def test_every_view_is_drawn_its_link_carries_the_question_and_nothing_is_recorded(app: App, view: str) -> None:
     page = visit(**ASKED, view=view, alpha_t="0.5")
     assert not page.error
-    own = {"q", "catalog", "alpha_t"} | ({"view"} if view != "Winners" else set())
-    assert dict(page.query_params.items()).keys() >= own
+    keys = {"q", "catalog", "alpha_t"} | ({"view"} if view != "Winners" else set())
+    assert dict(page.query_params.items()).keys() >= keys
     app.store.events.flush()
     assert app.store.activity.decision_count() == 0
 
@@ -72,16 +72,16 @@ def test_another_router_is_told_what_it_can_see() -> None:
 
 def test_the_map_begins_with_knobs_that_change_the_winner_and_says_where_none_do(app: App) -> None:
     page = visit(**ASKED, view="Two knobs")
-    found = app.what_if.contested(asked(app), winners.AXES)
-    assert found is not None
-    assert [page.selectbox(key=f"whatif.{name}").value for name in "xy"] == [found.x, found.y]
-    assert page.toggle(key=winners.WHOLE).value is not found.near
+    axes = app.what_if.contested(asked(app), winners.AXES)
+    assert axes is not None
+    assert [page.selectbox(key=f"whatif.{name}").value for name in "xy"] == [axes.x, axes.y]
+    assert page.toggle(key=winners.WHOLE).value is not axes.near
     assert "Nothing changes hands" not in text_of(page)
 
     page = visit(**ASKED, view="Two knobs", x="eps", y="l_route_s")  # a link keeps its knobs
     assert "Nothing changes hands here" in text_of(page)
     page = press(page, "whatif.contested")
-    assert [page.selectbox(key=f"whatif.{name}").value for name in "xy"] == [found.x, found.y]
+    assert [page.selectbox(key=f"whatif.{name}").value for name in "xy"] == [axes.x, axes.y]
 
     assert "no two of these knobs change that" in text_of(visit(q="write", catalog="alone", view="Two knobs"))
 
@@ -90,7 +90,7 @@ def test_a_tried_change_of_a_knob_makes_the_tool_win(app: App) -> None:
     names = [f"{server['name']}::{tool['name']}" for server in CATALOG["servers"] for tool in server["tools"]]
     winner = app.what_if.decision(asked(app)).winner
     possible = [app.what_if.counterfactual(asked(app), name) for name in names if winner and name != winner.tool]
-    tool, change = next((one.tool, change) for one in possible for change in one.changes if change.of_knob)
+    tool, change = next((answer.tool, change) for answer in possible for change in answer.changes if change.of_knob)
     page = press(visit(**ASKED, tool=tool), f"whatif:try:{change.name}")
     assert f"**{tool}** wins" in text_of(page)
 
@@ -99,11 +99,11 @@ def test_a_supposed_figure_makes_the_tool_win_and_is_dropped_with_one_click(app:
     page = visit(**ASKED)
     tool = page.selectbox(key="whatif.tool").value
     decision = app.what_if.decision(asked(app))
-    others = [row for row in range(len(decision.tools.ids)) if decision.tools.ids[row] != decision.winner.tool]
+    rows = [row for row in range(len(decision.tools.ids)) if decision.tools.ids[row] != decision.winner.tool]
     assert decision.fit is not None
-    best = max(others, key=lambda row: (decision.tools.similarity[row], decision.fit.relevance[row]))
+    best = max(rows, key=lambda row: (decision.tools.similarity[row], decision.fit.relevance[row]))
     assert tool == decision.tools.ids[best], "of tools that fit equally little, the most relevant one"
-    change = next(one for one in app.what_if.counterfactual(asked(app), tool).changes if not one.of_knob)
+    change = next(option for option in app.what_if.counterfactual(asked(app), tool).changes if not option.of_knob)
     page = press(page, f"whatif:try:{change.name}")
     assert f"**{tool}** wins" in text_of(page)
     assert page.session_state[LAYER]["small"] == (Supposed(tool, change.name, change.then),)
@@ -116,14 +116,14 @@ def test_route_and_compare_decide_with_the_layer_mark_it_and_record_nothing(app:
     winner = app.what_if.decision(asked(app)).winner
     assert winner is not None
     possible = [app.what_if.counterfactual(asked(app), name) for name in names if name != winner.tool]
-    tool, change = next((one.tool, change) for one in possible for change in one.changes if not change.of_knob)
-    one = Supposed(tool, change.name, change.then)
+    tool, change = next((answer.tool, change) for answer in possible for change in answer.changes if not change.of_knob)
+    supposed = Supposed(tool, change.name, change.then)
     page = open_page(
-        where, remembered={LAYER: {"small": (one,)}}, **ASKED, **({"with": "ehrr"} if where == "compare" else {})
+        where, remembered={LAYER: {"small": (supposed,)}}, **ASKED, **({"with": "ehrr"} if where == "compare" else {})
     )
-    read = " ".join(text_of(page).split())
-    assert re.search(rf"★\]? {re.escape(tool)} (:violet-badge\[)?what if", read)
-    assert read.count("what if") >= 2  # the decision, and the tool where it is a candidate
+    text = " ".join(text_of(page).split())
+    assert re.search(rf"★\]? {re.escape(tool)} (:violet-badge\[)?what if", text)
+    assert text.count("what if") >= 2  # the decision, and the tool where it is a candidate
     app.store.events.flush()
     assert app.store.activity.decision_count() == 0
 
@@ -165,10 +165,10 @@ def test_what_is_supposed_of_one_figure_is_replaced(monkeypatch: pytest.MonkeyPa
 def test_a_click_on_a_strip_turns_the_knob_into_that_segment(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
     state: dict[str, object] = {}
     monkeypatch.setattr("streamlit.session_state", state)
-    now = asked(app)
-    strips = app.what_if.strips(now)
-    knobs = {knob.name: knob for knob in now.parameters.knobs()}
-    turn = partial(winners.turn, prefix="p", knobs=knobs, strips=strips, values=now.parameters.values())
+    question = asked(app)
+    strips = app.what_if.strips(question)
+    knobs = {knob.name: knob for knob in question.parameters.knobs()}
+    turn = partial(winners.turn, prefix="p", knobs=knobs, strips=strips, values=question.parameters.values())
     last = len(strips["alpha_t"].segments) - 1
     turn(f"alpha_t|{last}")
     assert strips["alpha_t"].at(state["p.alpha_t"]) == strips["alpha_t"].segments[last]
@@ -189,37 +189,37 @@ def test_a_click_on_the_map_sets_both_knobs_within_their_ranges(app: App, monkey
 
 
 def test_a_strip_has_a_bar_for_each_segment_and_a_needle_at_the_current_value(app: App) -> None:
-    now = asked(app)
-    strip = app.what_if.strips(now)["alpha_t"]
-    knobs = {knob.name: knob for knob in now.parameters.knobs()}
-    colours = WinnerColours().of([strip.at(0.02).winner, *(one.winner for one in strip.segments)])
-    track, needle, *_ = strips_chart([strip], knobs, now.parameters.values(), colours).data
+    question = asked(app)
+    strip = app.what_if.strips(question)["alpha_t"]
+    knobs = {knob.name: knob for knob in question.parameters.knobs()}
+    colours = WinnerColours().of([strip.at(0.02).winner, *(segment.winner for segment in strip.segments)])
+    track, needle, *_ = strips_chart([strip], knobs, question.parameters.values(), colours).data
     assert len(track.x) == len(strip.segments)
     assert sum(track.x) == pytest.approx(1.0)
-    assert list(track.marker.color) == [colours[one.winner] for one in strip.segments]
-    place = next(at for at, one in enumerate(strip.segments) if one == strip.at(0.02))
+    assert list(track.marker.color) == [colours[segment.winner] for segment in strip.segments]
+    place = next(row for row, segment in enumerate(strip.segments) if segment == strip.at(0.02))
     assert track.base[place] <= needle.x[0] <= track.base[place] + track.x[place]
 
 
 def test_a_tool_has_the_colour_of_its_strips_in_the_curves_and_stands_in_their_legend(app: App) -> None:
-    now = asked(app)
-    strip = app.what_if.strips(now)["alpha_t"]
+    question = asked(app)
+    strip = app.what_if.strips(question)["alpha_t"]
     winner = strip.at(0.02).winner
     assert winner is not None
     colours = WinnerColours().of(["another::winner_before", winner])
-    lines = curve_chart(utilities(app.what_if.case(now), strip), colours).data
-    drawn = {line.name: (line.line.color, line.showlegend) for line in lines}
-    assert drawn.pop(winner) == (colours[winner], True)
-    assert set(drawn.values()) == {(MUTED, False)}
+    lines = curve_chart(utilities(app.what_if.case(question), strip), colours).data
+    looks = {line.name: (line.line.color, line.showlegend) for line in lines}
+    assert looks.pop(winner) == (colours[winner], True)
+    assert set(looks.values()) == {(MUTED, False)}
     assert lines[-1].name == winner  # on top
 
 
 def test_a_row_has_the_scale_of_its_knob(app: App) -> None:
-    now = asked(app, alpha_t=0.25, wrong_refusals=25.0)
-    strips, knobs = app.what_if.strips(now), {knob.name: knob for knob in now.parameters.knobs()}
+    question = asked(app, alpha_t=0.25, wrong_refusals=25.0)
+    strips, knobs = app.what_if.strips(question), {knob.name: knob for knob in question.parameters.knobs()}
     rows = [strips[name] for name in ("alpha_t", "wrong_refusals")]
-    colours = WinnerColours().of(one.winner for row in rows for one in row.segments)
-    _, needle, *_ = strips_chart(rows, knobs, now.parameters.values(), colours).data
+    colours = WinnerColours().of(segment.winner for row in rows for segment in row.segments)
+    _, needle, *_ = strips_chart(rows, knobs, question.parameters.values(), colours).data
     assert list(needle.x) == pytest.approx([0.5, 0.5])  # from below: 25 of 50, and the cube root of 0.25 of 2
 
 
@@ -234,17 +234,17 @@ def computed(filled: str) -> tuple[float, float]:
 
 
 def test_the_numbers_satisfy_the_equations_beside_the_curves(app: App) -> None:
-    now = asked(app, budget_usd=0.05)
-    case, strips = app.what_if.case(now), app.what_if.strips(now)
+    question = asked(app, budget_usd=0.05)
+    case, strips = app.what_if.case(question), app.what_if.strips(question)
     assert case is not None
-    found = [utilities(case, strips[name]) for name in ("alpha_t", "kappa", "alpha_s")]
-    found += [
+    all_curves = [utilities(case, strips[name]) for name in ("alpha_t", "kappa", "alpha_s")]
+    all_curves += [
         curves.time_against_success(case),
         curves.conservatism(case),
-        curves.value_against_worth(app.what_if.value_case(now)),
+        curves.value_against_worth(app.what_if.value_case(question)),
     ]
-    found += curves.money_against_cap(case, strips["budget_usd"])[1:]
-    for curve in found:
+    all_curves += curves.money_against_cap(case, strips["budget_usd"])[1:]
+    for curve in all_curves:
         left, right = computed(curve.filled)
         assert left == pytest.approx(right, rel=2e-3, abs=2e-4), curve.filled
 

@@ -16,10 +16,10 @@ from tests.routers import worlds
 
 def catalog(rng: np.random.Generator, servers: int, tools: int) -> Catalog:
     """Up to `tools` tools on each of `servers` servers; prices and asks may be missing."""
-    few = rng.random() < 0.3
+    coarse = rng.random() < 0.3
 
     def figure(scale: float) -> float:
-        return float(rng.choice([0.1, 0.5, 0.9]) if few else rng.random()) * scale
+        return float(rng.choice([0.1, 0.5, 0.9]) if coarse else rng.random()) * scale
 
     def price() -> float | None:
         return None if rng.random() < 0.15 else figure(0.05)
@@ -43,7 +43,7 @@ def catalog(rng: np.random.Generator, servers: int, tools: int) -> Catalog:
 
 
 def parameters(rng: np.random.Generator) -> EhrrParameters:
-    """Any EHRR, near what decides something."""
+    """Random EHRR parameters near values that decide."""
     return EhrrParameters(
         k=int(rng.integers(1, 5)), n=int(rng.integers(1, 5)), alpha_s=float(rng.choice([0.0, 0.05, 0.3])),
         alpha_t=float(rng.choice([0.0, 0.02, 0.2])), kappa=float(rng.choice([0.0, 5.0, 100.0])),
@@ -56,10 +56,10 @@ def parameters(rng: np.random.Generator) -> EhrrParameters:
 
 
 def case(rng: np.random.Generator, *, servers: int = 6, tools: int = 4) -> Case:
-    """A sub-task that is asked of such a catalog under such parameters."""
-    made = catalog(rng, servers, tools)
-    context = worlds.context(made, {}, {})
-    match = Match(rng.random(len(made.servers)), rng.random(len(made.tools)))
+    """A sub-task over a random catalog under random parameters."""
+    world = catalog(rng, servers, tools)
+    context = worlds.context(world, {}, {})
+    match = Match(rng.random(len(world.servers)), rng.random(len(world.tools)))
     context.matcher.answer = match
     return Case(context, match, parameters(rng))
 

@@ -21,7 +21,7 @@ DO, KNOW = "send it", "what is it"
 def cases() -> list[Case]:
     """Sub-tasks whose fit is also that of their servers' best tools, as in the catalogs. Every other one asks to know, so that the tools
     that write count less."""
-    found = []
+    all_cases = []
     for seed in range(10):
         case = instances.case(np.random.default_rng([seed, 99]))
         match, server = case.match, case.context.tool_server
@@ -29,13 +29,13 @@ def cases() -> list[Case]:
         np.maximum.at(servers, server, match.tools)
         case.context.matcher.answer = instances.Match(servers, match.tools)
         counted = counted_share((DO, KNOW)[seed % 2], case.context, case.parameters)
-        found.append(replace(case, match=instances.Match(servers, counted * match.tools), counted=counted))
-    return [case for case in found if len(case.match.tools) > 1]
+        all_cases.append(replace(case, match=instances.Match(servers, counted * match.tools), counted=counted))
+    return [case for case in all_cases if len(case.match.tools) > 1]
 
 
 def winner(case: Case, parameters: EhrrParameters, *supposed: Supposed) -> str | None:
-    asked = KNOW if isinstance(case.counted, np.ndarray) else DO
-    decision = Ehrr().route(asked, layered(case.context, supposed), parameters)
+    query = KNOW if isinstance(case.counted, np.ndarray) else DO
+    decision = Ehrr().route(query, layered(case.context, supposed), parameters)
     return decision.winner.tool if decision.winner else None
 
 
@@ -47,55 +47,58 @@ def applied(case: Case, tool: str, change: Change) -> str | None:
 
 
 def test_an_applied_change_makes_the_tool_win() -> None:
-    seen = set()
+    names = set()
     for case in cases():
-        made, now = strips(case), int(decide(case, {}).winner[0])
+        by_name, leader = strips(case), int(decide(case, {}).winner[0])
         for row in range(len(case.context.tool_ids)):
-            if row == now:
+            if row == leader:
                 continue
-            found = counterfactual(case, made, row)
-            for change in found.changes:
-                assert applied(case, found.tool, change) == found.tool, change
-                seen.add(change.name)
-    assert {*FIGURES, "alpha_t", "kappa", "p_ofs", "budget_usd", "k"} <= seen
+            outcome = counterfactual(case, by_name, row)
+            for change in outcome.changes:
+                assert applied(case, outcome.tool, change) == outcome.tool, change
+                names.add(change.name)
+    assert {*FIGURES, "alpha_t", "kappa", "p_ofs", "budget_usd", "k"} <= names
 
 
 def test_what_is_blocked_has_no_value_that_wins() -> None:
     tried = {"price": [0.0, 1e-5, 0.001], "latency": [0.0, 0.01], "success": [1.0, 0.9], "fit": [1.0, 0.9, 0.6]}
     for case in cases()[:5]:
-        made, now = strips(case), int(decide(case, {}).winner[0])
+        by_name, leader = strips(case), int(decide(case, {}).winner[0])
         for row in range(len(case.context.tool_ids)):
-            if row == now:
+            if row == leader:
                 continue
-            found = counterfactual(case, made, row)
-            assert set(found.blocked) | {change.name for change in found.changes} >= set(FIGURES)
-            for name, why in found.blocked.items():
-                assert why
+            outcome = counterfactual(case, by_name, row)
+            assert set(outcome.blocked) | {change.name for change in outcome.changes} >= set(FIGURES)
+            for name, reason in outcome.blocked.items():
+                assert reason
                 for value in tried[name]:
                     if name == FIT and value < case.fitting.tools[row]:
                         continue
-                    assert winner(case, case.parameters, Supposed(found.tool, name, value)) != found.tool, (name, why)
+                    assert winner(case, case.parameters, Supposed(outcome.tool, name, value)) != outcome.tool, (
+                        name,
+                        reason,
+                    )
 
 
 def test_the_winner_keeps_winning_up_to_its_room_and_no_further() -> None:
     limited = set()
     for case in cases():
-        found = room(case)
-        if found is None:
+        slack = room(case)
+        if slack is None:
             continue
         for name, limit in (
-            ("price", found.price_usd),
-            ("latency", found.latency_s),
-            ("success", found.success),
-            (FIT, found.fit),
+            ("price", slack.price_usd),
+            ("latency", slack.latency_s),
+            ("success", slack.success),
+            (FIT, slack.fit),
         ):
             if limit is None or limit == 0:
                 continue
             limited.add(name)
             better, worse = (1 + 1e-6, 1 - 1e-6) if name in {"success", FIT} else (1 - 1e-6, 1 + 1e-6)
             if limit * better <= 1 or name in {"price", "latency"}:
-                assert winner(case, case.parameters, Supposed(found.tool, name, limit * better)) == found.tool, name
-            assert winner(case, case.parameters, Supposed(found.tool, name, limit * worse)) != found.tool, name
+                assert winner(case, case.parameters, Supposed(slack.tool, name, limit * better)) == slack.tool, name
+            assert winner(case, case.parameters, Supposed(slack.tool, name, limit * worse)) != slack.tool, name
     assert limited == set(FIGURES)
 
 
@@ -104,8 +107,10 @@ def test_a_catalog_gives_the_same_without_the_servers_that_do_not_matter() -> No
         rng = np.random.default_rng(seed)
         case = instances.case(rng, servers=60, tools=2)
         assert room(near_the_short_list(case)) == room(case)
-        made = strips(case)
+        by_name = strips(case)
         for row in rng.integers(0, len(case.match.tools), 4).tolist():
             tool = case.context.tool_ids[row]
-            few = near_the_short_list(case, with_tool=tool)
-            assert counterfactual(few, made, few.context.tool_ids.index(tool)) == counterfactual(case, made, row)
+            reduced = near_the_short_list(case, with_tool=tool)
+            assert counterfactual(reduced, by_name, reduced.context.tool_ids.index(tool)) == counterfactual(
+                case, by_name, row
+            )

@@ -36,17 +36,17 @@ def route(app: App, text: str = TEXT, *, record: bool = True, **settings: Any) -
 def test_a_decision_is_recorded_with_its_candidates(app: App) -> None:
     decision = route(app, n=2, alpha_t=0.1, worthwhile=False)
     app.store.events.flush()
-    kept = app.store.activity.decision(decision.id)
-    assert (kept.catalog, kept.router, kept.subtask, kept.origin) == ("world", "ehrr", TEXT, "console")
-    assert (kept.at, kept.winner, kept.reason) == (decision.at, "files::read", decision.reason)
-    assert kept.expected_price_usd == 0.001
-    assert kept.expected_time_s == pytest.approx(decision.winner.time_cost_s)
-    assert kept.total_ms == decision.timings_ms["total"]
-    assert json.loads(kept.parameters_json) == dict(decision.parameters)
-    candidates = json.loads(kept.candidates_json)
+    stored = app.store.activity.decision(decision.id)
+    assert (stored.catalog, stored.router, stored.subtask, stored.origin) == ("world", "ehrr", TEXT, "console")
+    assert (stored.at, stored.winner, stored.reason) == (decision.at, "files::read", decision.reason)
+    assert stored.expected_price_usd == 0.001
+    assert stored.expected_time_s == pytest.approx(decision.winner.time_cost_s)
+    assert stored.total_ms == decision.timings_ms["total"]
+    assert json.loads(stored.parameters_json) == dict(decision.parameters)
+    candidates = json.loads(stored.candidates_json)
     assert [c["tool"] for c in candidates] == [decision.tools.ids[row] for row in decision.candidates]
     assert [c["rank"] for c in candidates] == [1, 2]
-    trace = json.loads(kept.trace_json)
+    trace = json.loads(stored.trace_json)
     assert {s["server"] for s in trace["servers"]} == {"raw", "files", "mail"}
     assert [t["tool"] for t in trace["tools"] if t["dropped_by"] is None] == [c["tool"] for c in candidates]
     assert len(trace["tools"]) == 7
@@ -54,14 +54,14 @@ def test_a_decision_is_recorded_with_its_candidates(app: App) -> None:
 
 def test_a_context_that_a_call_made_old_is_let_go_and_the_next_shares_its_names(app: App) -> None:
     decision, old = route(app), app.catalogs.context("world")
-    kept, names = ref(old), old.tool_ids
+    reference, names = ref(old), old.tool_ids
     app.calls.run(call("echo", decision_id=decision.id))
     new = app.catalogs.context("world")
     assert new is not old
     assert new.tool_ids is names
     del old
     gc.collect()
-    assert kept() is None
+    assert reference() is None
     assert app.routing.decision(decision.id) is decision
 
 
@@ -93,10 +93,10 @@ def test_no_candidate_is_a_decision_with_a_reason(app: App) -> None:
     import_text(app.catalog_editor, document().replace('"Post letters."', '"Post letters.", "ask_usd": 0.5'), "world")
     decision = route(app, "send a letter", k=1, p_bs=0, p_ofs=0)
     app.store.events.flush()
-    kept = app.store.activity.decision(decision.id)
-    assert (decision.winner, kept.winner, kept.candidates_json) == (None, None, "[]")
-    assert "accepted the posted price" in kept.reason
-    assert (kept.expected_price_usd, kept.expected_time_s) == (None, None)
+    stored = app.store.activity.decision(decision.id)
+    assert (decision.winner, stored.winner, stored.candidates_json) == (None, None, "[]")
+    assert "accepted the posted price" in stored.reason
+    assert (stored.expected_price_usd, stored.expected_time_s) == (None, None)
 
 
 def test_wrong_requests_are_refused_and_not_recorded(app: App) -> None:

@@ -32,13 +32,13 @@ def test_each_segment_decides_as_the_values_in_it_and_otherwise_than_its_neighbo
     """Six instances for each of nine parameters."""
     for seed in range(6):
         case = instances.case(np.random.default_rng([seed, len(name)]))
-        made = strip(case, KNOBS[name])
-        starts = np.array([segment.low for segment in made.segments])
-        of_segments = decide(case, {name: (starts + np.append(starts[1:], made.high)) / 2}).signatures()
+        knob_strip = strip(case, KNOBS[name])
+        starts = np.array([segment.low for segment in knob_strip.segments])
+        of_segments = decide(case, {name: (starts + np.append(starts[1:], knob_strip.high)) / 2}).signatures()
         values = grid(KNOBS[name])[::7]
         places = np.searchsorted(starts, values, side="right") - 1
         assert decide(case, {name: values}).signatures() == [of_segments[place] for place in places], (seed, name)
-        assert all(one != other for one, other in pairwise(of_segments)), (seed, name)
+        assert all(left != right for left, right in pairwise(of_segments)), (seed, name)
 
 
 @each("name", SMOOTH)
@@ -53,12 +53,12 @@ def test_every_band_wider_than_a_step_is_found(name: str) -> None:
         wide = ends - starts > step
 
         def decided(_: object, values: np.ndarray, starts: np.ndarray = starts, ends: np.ndarray = ends) -> list[int]:
-            at = np.searchsorted(starts, values, side="right") - 1
-            return np.where((at >= 0) & (values < ends[at]), at, -1).tolist()
+            places = np.searchsorted(starts, values, side="right") - 1
+            return np.where((places >= 0) & (values < ends[places]), places, -1).tolist()
 
-        found = bracketed({name: grid(knob)}, decided)[name]
+        edges = bracketed({name: grid(knob)}, decided)[name]
         for edge in starts[wide]:
-            assert np.abs(found - edge).min() < 1e-9 * (high - low)
+            assert np.abs(edges - edge).min() < 1e-9 * (high - low)
 
 
 def test_the_decision_of_many_points_is_that_of_the_router() -> None:
@@ -67,14 +67,14 @@ def test_the_decision_of_many_points_is_that_of_the_router() -> None:
         case = instances.case(rng)
         for name in (*SMOOTH, *WHOLE):
             knob = KNOBS[name]
-            drawn = float(rng.uniform(knob.low, knob.high / 3))
-            value = int(drawn) + 1 if name in WHOLE else drawn
-            asked = replace(case.parameters, **{name: value})
-            plain = Ehrr().route("anything", case.context, asked)
-            found = decide(case, {name: np.array([float(value)])})
-            assert [int(row) for row in found.candidates[0] if row >= 0] == list(plain.candidates)
-            assert np.array_equal(found.listed[0], plain.servers.shortlisted)
-            assert np.array_equal(found.accepted[0], plain.servers.accepted)
+            number = float(rng.uniform(knob.low, knob.high / 3))
+            value = int(number) + 1 if name in WHOLE else number
+            parameters = replace(case.parameters, **{name: value})
+            decision = Ehrr().route("anything", case.context, parameters)
+            outcomes = decide(case, {name: np.array([float(value)])})
+            assert [int(row) for row in outcomes.candidates[0] if row >= 0] == list(decision.candidates)
+            assert np.array_equal(outcomes.listed[0], decision.servers.shortlisted)
+            assert np.array_equal(outcomes.accepted[0], decision.servers.accepted)
 
 
 def test_tables_one_and_two() -> None:
@@ -82,19 +82,19 @@ def test_tables_one_and_two() -> None:
     context = worlds.tables_context()
     parameters = worlds.table_v(worthwhile=False)
     case = instances.Case(context, context.matcher.answer, parameters)
-    made = strips(case)["alpha_t"]
-    assert made.at(parameters.alpha_t).winner == "s1::t12"
-    first, now = made.segments
+    alpha_strip = strips(case)["alpha_t"]
+    assert alpha_strip.at(parameters.alpha_t).winner == "s1::t12"
+    first, current = alpha_strip.segments
     assert first.winner == "s1::t13"
     assert first.high == pytest.approx(0.1 / (1.1 / 0.76 + 0.020 - 0.8 / 0.855 - 0.002))
-    assert first.stage == now.stage == "candidates"
+    assert first.stage == current.stage == "candidates"
     assert first.reason.endswith("loses to s1::t13")
 
 
 def test_a_refused_subtask_has_no_winner_anywhere() -> None:
     case = replace(instances.case(np.random.default_rng(1)), refused="Refused: nothing fits.")
-    for made in strips(case).values():
-        assert {segment.winner for segment in made.segments} == {None}
+    for knob_strip in strips(case).values():
+        assert {segment.winner for segment in knob_strip.segments} == {None}
 
 
 def test_servers_that_are_not_on_the_shortlist_change_nothing() -> None:
@@ -104,8 +104,11 @@ def test_servers_that_are_not_on_the_shortlist_change_nothing() -> None:
         for name in (*SMOOTH, *WHOLE):
             low, high = float(KNOBS[name].low or 0), float(KNOBS[name].high or 1)
             values = np.geomspace(low + 1e-3, high, 20) if name in SMOOTH else np.arange(1.0, 31.0, 3)
-            few = of_listed(case, [{name: values}])
-            assert _names(few, decide(few, {name: values})) == _names(case, decide(case, {name: values})), (seed, name)
+            reduced = of_listed(case, [{name: values}])
+            assert _names(reduced, decide(reduced, {name: values})) == _names(case, decide(case, {name: values})), (
+                seed,
+                name,
+            )
 
 
 @pytest.mark.parametrize("axes", list(combinations(MOVES_SERVERS[:3], 2)))
@@ -114,19 +117,19 @@ def test_a_plane_of_two_knobs_that_move_servers_looks_at_few_servers(axes: tuple
     x, y = (
         np.linspace(float(KNOBS[name].low or 0) + 1e-3, 0.5, count) for name, count in zip(axes, (5, 9), strict=True)
     )
-    found = plane(case, *axes, x, y)
-    assert len(found.tools) < len(case.context.tool_ids) / 2
-    whole = decide(case, {axes[0]: np.tile(x, len(y)), axes[1]: np.repeat(y, len(x))})
-    won = np.array([*case.context.tool_ids, "none"])[whole.winner]
-    assert np.array([*found.tools, "none"])[found.winner.ravel()].tolist() == won.tolist()
-    assert found.margin.ravel() == pytest.approx(whole.runners_up()[1])
+    result = plane(case, *axes, x, y)
+    assert len(result.tools) < len(case.context.tool_ids) / 2
+    expected = decide(case, {axes[0]: np.tile(x, len(y)), axes[1]: np.repeat(y, len(x))})
+    won = np.array([*case.context.tool_ids, "none"])[expected.winner]
+    assert np.array([*result.tools, "none"])[result.winner.ravel()].tolist() == won.tolist()
+    assert result.margin.ravel() == pytest.approx(expected.runners_up()[1])
 
 
-def _names(case: instances.Case, found: Outcomes) -> list[tuple[list[str], list[str], list[str]]]:
+def _names(case: instances.Case, outcomes: Outcomes) -> list[tuple[list[str], list[str], list[str]]]:
     servers, tools = np.array(case.context.server_names), np.array(case.context.tool_ids)
     return [
-        (sorted(servers[listed]), sorted(servers[accepted & listed]), list(tools[rows[rows >= 0]]))
-        for listed, accepted, rows in zip(found.listed, found.accepted, found.candidates, strict=True)
+        (sorted(servers[shortlist]), sorted(servers[accepted & shortlist]), list(tools[rows[rows >= 0]]))
+        for shortlist, accepted, rows in zip(outcomes.listed, outcomes.accepted, outcomes.candidates, strict=True)
     ]
 
 
@@ -153,20 +156,21 @@ def drawn(seed: int) -> RoutingContext:
             latency_s=float(rng.random()),
         )
 
-    made = Catalog(
+    catalog = Catalog(
         "texts",
         tuple(
             Server(f"{rng.choice(WORDS)}-{i}", text(6), tools=tuple(tool("", j) for j in range(rng.integers(1, 6)))) for i in range(10)
         ),
     )  # fmt: skip
-    made = replace(
-        made, servers=tuple(replace(s, tools=tuple(replace(t, server=s.name) for t in s.tools)) for s in made.servers)
+    catalog = replace(
+        catalog,
+        servers=tuple(replace(s, tools=tuple(replace(t, server=s.name) for t in s.tools)) for s in catalog.servers),
     )
     encoder = CachedEncoder(EncoderSource.of(Letters()), MemoryVectorStore())
-    fit = FitMatcher(RelevanceIndex.build(made, encoder), encoder, RelevanceModel.shipped())
-    matcher = IndexMatcher(CatalogIndex(made, encoder), encoder, fit)
-    tokens = np.full(len(made.tools), 10, dtype=np.int64)
-    return RoutingContext.of(made, StatisticsProjection(made).snapshot(), matcher, tokens)
+    fit = FitMatcher(RelevanceIndex.build(catalog, encoder), encoder, RelevanceModel.shipped())
+    matcher = IndexMatcher(CatalogIndex(catalog, encoder), encoder, fit)
+    tokens = np.full(len(catalog.tools), 10, dtype=np.int64)
+    return RoutingContext.of(catalog, StatisticsProjection(catalog).snapshot(), matcher, tokens)
 
 
 def test_the_router_decides_as_the_segment_of_a_weight_says() -> None:
@@ -176,17 +180,17 @@ def test_the_router_decides_as_the_segment_of_a_weight_says() -> None:
         match = context.matcher.match(SUBTASK, hint, VIEWS)
         signals = ViewSignals.of(context.matcher, SUBTASK, hint, VIEWS)
         assert signals is not None
-        found = strips(Case(context, match, VIEWS, signals=signals))
-        assert ("hint_weight" in found) is bool(hint)
+        by_name = strips(Case(context, match, VIEWS, signals=signals))
+        assert ("hint_weight" in by_name) is bool(hint)
         for name in WEIGHTS:
-            if name not in found:
+            if name not in by_name:
                 continue
-            strip = found[name]
+            strip = by_name[name]
             changes += len(strip.segments) - 1
-            at = np.array([strip.low, *strip.breakpoints(), strip.high])
+            edges = np.array([strip.low, *strip.breakpoints(), strip.high])
             span = strip.high - strip.low
             for value in rng.uniform(strip.low, strip.high, 6):
-                if np.abs(at - value).min() < 1e-5 * span:
+                if np.abs(edges - value).min() < 1e-5 * span:
                     continue
                 parameters = replace(VIEWS, **{name: float(value)})
                 winner = Ehrr().route(SUBTASK, context, parameters, server_hint=hint).winner
@@ -196,8 +200,8 @@ def test_the_router_decides_as_the_segment_of_a_weight_says() -> None:
 
 def test_a_weight_that_is_alone_in_its_layer_has_no_strip() -> None:
     context = drawn(1)
-    alone = replace(VIEWS, w_names=0.0, w_description=0.0, w_lexical=0.0)
-    signals = ViewSignals.of(context.matcher, SUBTASK, "", alone)
-    found = strips(Case(context, context.matcher.match(SUBTASK, "", alone), alone, signals=signals))
-    assert "w_full" not in found
-    assert "w_names" in found
+    parameters = replace(VIEWS, w_names=0.0, w_description=0.0, w_lexical=0.0)
+    signals = ViewSignals.of(context.matcher, SUBTASK, "", parameters)
+    by_name = strips(Case(context, context.matcher.match(SUBTASK, "", parameters), parameters, signals=signals))
+    assert "w_full" not in by_name
+    assert "w_names" in by_name

@@ -39,12 +39,12 @@ def test_a_question_is_compared_with_one_request_and_a_knob_that_is_turned_runs_
         import_text(app.catalog_editor, document(), "world", "test")
         app.requests.add_by_hand("world", "files::read", ["read me a file", "what does the memo say"], By())
         app.catalogs.context("world")
-        known = len(encoder.seen)
+        embedded = len(encoder.seen)
         before = app.routing.route("read the file", catalog="world")
-        assert encoder.seen[known:] == ["read the file", "read me a file"]
+        assert encoder.seen[embedded:] == ["read the file", "read me a file"]
         turned = app.routing.parameters("ehrr", {"n": 1})
         after = app.routing.route("read the file", catalog="world", parameters=turned)
-        assert len(encoder.seen) == known + 2
+        assert len(encoder.seen) == embedded + 2
         assert before.to_json()["p_nothing_fits"] == after.to_json()["p_nothing_fits"]
 
 
@@ -63,7 +63,7 @@ def test_a_subtask_is_refused_from_the_breakpoint_on(now: float) -> None:
             *np.linspace(0.01, 50.0, 60).tolist(),
             *(s.low + side for s in refusing for side in (-1e-7, 1e-7)),
         ):
-            refused = percent > 0 and nothing >= limit_of(percent)
-            assert (strip.at(percent).winner is None) == refused, (nothing, percent)
+            is_refused = percent > 0 and nothing >= limit_of(percent)
+            assert (strip.at(percent).winner is None) == is_refused, (nothing, percent)
         if refusing and now < refusing[0].low:
             assert (below.reason, below.stage) == ("it is ahead", "candidates")

@@ -36,16 +36,16 @@ def asked(app: App, router: str = "ehrr", text: str = "echo words", network: Net
 
 
 def test_times_failures_and_sources_of_every_server_are_those_of_the_profile(app: App) -> None:
-    known = app.routing.context(asked(app)).statistics
-    found = app.routing.figures(asked(app)).statistics
+    measured = app.routing.context(asked(app)).statistics
+    simulated = app.routing.figures(asked(app)).statistics
     names = list(app.catalogs.catalog("world").server_row)
-    added = np.array([{"files": 1.0, "raw": 0.4}.get(name, 0.02) for name in names])
-    assert found.servers.call_s - known.servers.call_s == pytest.approx(added)
-    assert found.servers.conn_s - known.servers.conn_s == pytest.approx(added)
+    extra = np.array([{"files": 1.0, "raw": 0.4}.get(name, 0.02) for name in names])
+    assert simulated.servers.call_s - measured.servers.call_s == pytest.approx(extra)
+    assert simulated.servers.conn_s - measured.servers.conn_s == pytest.approx(extra)
     up = np.array([name != "files" for name in names])
-    assert 1 - found.servers.post_accept_failure == pytest.approx((1 - known.servers.post_accept_failure) * up)
-    assert found.tools.success == pytest.approx(known.tools.success)
-    assert set(found.servers.failure_source) == set(found.tools.latency_source) == {Source.SIMULATED}
+    assert 1 - simulated.servers.post_accept_failure == pytest.approx((1 - measured.servers.post_accept_failure) * up)
+    assert simulated.tools.success == pytest.approx(measured.tools.success)
+    assert set(simulated.servers.failure_source) == set(simulated.tools.latency_source) == {Source.SIMULATED}
 
 
 def test_every_router_decides_under_it_and_no_decision_is_recorded(app: App) -> None:
@@ -102,8 +102,8 @@ def test_a_real_call_meets_the_network_and_teaches_nothing(app: App) -> None:
     assert report.outcome.kind is OutcomeKind.OK
     assert 0.4 <= report.outcome.latency_s < 5
     assert report.outcome.injected == "delayed by 400 ms"
-    plain = app.calls.run(ToolCall("raw", "echo", {}, catalog="world")).outcome
-    assert (plain.kind, plain.injected) == (OutcomeKind.OK, "")
+    outcome = app.calls.run(ToolCall("raw", "echo", {}, catalog="world")).outcome
+    assert (outcome.kind, outcome.injected) == (OutcomeKind.OK, "")
     assert app.catalogs.statistics("world").version == before + 1
 
 

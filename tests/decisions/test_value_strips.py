@@ -21,17 +21,17 @@ from tests.routers import worlds
 def drawn(seed: int) -> ValueCase:
     """Up to 18 tools, a few of them rivals, under any prices."""
     rng = np.random.default_rng(seed)
-    made = instances.catalog(rng, 6, 3)
-    made = replace(
-        made,
+    catalog = instances.catalog(rng, 6, 3)
+    catalog = replace(
+        catalog,
         servers=tuple(
             replace(s, tools=tuple(replace(t, hints=ToolHints(read_only=bool(rng.random() < 0.5))) for t in s.tools))
-            for s in made.servers
+            for s in catalog.servers
         ),
     )
-    context = worlds.context(made, {}, {})
-    count = len(made.tools)
-    context.matcher.answer = instances.Match(np.zeros(len(made.servers)), rng.random(count) ** 3)
+    context = worlds.context(catalog, {}, {})
+    count = len(catalog.tools)
+    context.matcher.answer = instances.Match(np.zeros(len(catalog.servers)), rng.random(count) ** 3)
     likeness = np.where(rng.random((count, count)) < 0.06, 0.95, 0.2)
     likeness = np.maximum(likeness, likeness.T)
     context.matcher.likeness = lambda rows: likeness[np.ix_(rows, rows)]
@@ -39,8 +39,8 @@ def drawn(seed: int) -> ValueCase:
         worth_usd=float(rng.choice([0.05, 0.3, 2.0])), wrong_usd=float(rng.choice([0.0, 0.002, 0.05])),
         unsafe_usd=float(rng.choice([0.0, 0.01])), kappa=float(rng.choice([50.0, 1000.0])), n=int(rng.integers(1, 4)),
     )  # fmt: skip
-    known = prospects(context.matcher.answer.tools, context)
-    return ValueCase(context, known, context.matcher.likeness, parameters)
+    prospect_rows = prospects(context.matcher.answer.tools, context)
+    return ValueCase(context, prospect_rows, context.matcher.likeness, parameters)
 
 
 def grid(strip: Strip) -> list[float]:
@@ -48,38 +48,44 @@ def grid(strip: Strip) -> list[float]:
     span = strip.high - strip.low
     steps = np.linspace(0.01, 0.99, 12)
     values = [strip.low + span * step for step in (*steps, *steps**5)]
-    for one, other in pairwise(strip.segments):
-        near = min(1e-7 * span, (one.high - one.low) / 3, (other.high - other.low) / 3)
-        values += [other.low - near, other.low + near]
+    for left, right in pairwise(strip.segments):
+        near = min(1e-7 * span, (left.high - left.low) / 3, (right.high - right.low) / 3)
+        values += [right.low - near, right.low + near]
     return values
 
 
 def test_the_router_decides_as_the_segment_says() -> None:
     for seed in range(6):
         case = drawn(seed)
-        made = strips(case)
+        by_name = strips(case)
         for name in VALUES:
-            decided = {}
-            for value in grid(made[name]):
-                found = ExpectedValue().route("x", case.context, replace(case.parameters, **{name: value})).candidates
-                segment = made[name].at(value)
-                assert decided.setdefault(segment, found) == found, (seed, name, value)
-                assert segment.winner == (case.context.tool_ids[found[0]] if found else None), (seed, name, value)
-            changes = [decided[segment] for segment in made[name].segments]
-            assert all(one != other for one, other in pairwise(changes)), (seed, name)
+            decisions = {}
+            for value in grid(by_name[name]):
+                candidates = (
+                    ExpectedValue().route("x", case.context, replace(case.parameters, **{name: value})).candidates
+                )
+                segment = by_name[name].at(value)
+                assert decisions.setdefault(segment, candidates) == candidates, (seed, name, value)
+                assert segment.winner == (case.context.tool_ids[candidates[0]] if candidates else None), (
+                    seed,
+                    name,
+                    value,
+                )
+            changes = [decisions[segment] for segment in by_name[name].segments]
+            assert all(left != right for left, right in pairwise(changes)), (seed, name)
 
 
 def test_the_number_of_tries() -> None:
     for seed in range(6):
         case = drawn(seed)
-        made = strips(case)["n"]
+        tries = strips(case)["n"]
         for value in range(1, 10):
-            found = ExpectedValue().route("x", case.context, replace(case.parameters, n=value)).candidates
-            assert made.at(value).winner == (case.context.tool_ids[found[0]] if found else None)
+            candidates = ExpectedValue().route("x", case.context, replace(case.parameters, n=value)).candidates
+            assert tries.at(value).winner == (case.context.tool_ids[candidates[0]] if candidates else None)
 
 
 def test_the_margin_is_what_another_beginning_would_lose() -> None:
-    """One try only: the value of the best tool less that of the next, or of none."""
+    """One try only: the best tool's value less the next tool's, or less 0."""
     for seed in range(10):
         case = drawn(seed)
         case = replace(case, parameters=replace(case.parameters, n=1), computed={})
@@ -99,57 +105,59 @@ def first(case: ValueCase, *supposed: Supposed, **values: float) -> str | None:
 
 
 def test_an_applied_change_makes_the_tool_the_first_try_and_a_smaller_one_does_not() -> None:
-    seen = set[str]()
+    applied_names = set[str]()
     for seed in SEEDS:
         case = drawn(seed)
-        made, now = strips(case), first(case)
+        by_name, leader = strips(case), first(case)
         for row, tool in enumerate(case.context.tool_ids):
-            if tool == now:
+            if tool == leader:
                 continue
-            found = counterfactual(case, made, row)
-            for change in found.changes:
+            outcome = counterfactual(case, by_name, row)
+            for change in outcome.changes:
                 if change.of_knob:
                     value = int(change.then) if change.name == "n" else change.then
                     assert first(case, **{change.name: value}) == tool
                     continue
-                seen.add(change.name)
+                applied_names.add(change.name)
                 assert first(case, Supposed(tool, change.name, change.then)) == tool
                 short = change.then + 1e-5 * (change.now - change.then)
                 assert first(case, Supposed(tool, change.name, short)) != tool
                 for share in (0.3, 0.7):
                     further = change.then + share * (BEST[change.name] - change.then)
                     assert first(case, Supposed(tool, change.name, further)) == tool
-            for name in set(found.blocked) & set(FIGURES):
-                at = figure_now(case, row, name)
+            for name in set(outcome.blocked) & set(FIGURES):
+                figure = figure_now(case, row, name)
                 for share in (0.25, 0.6, 1.0):
-                    assert first(case, Supposed(tool, name, at + share * (BEST[name] - at))) != tool
-    assert seen == set(FIGURES)
+                    assert first(case, Supposed(tool, name, figure + share * (BEST[name] - figure))) != tool
+    assert applied_names == set(FIGURES)
 
 
 def test_the_first_try_stays_first_as_far_as_its_room_goes() -> None:
     for seed in SEEDS:
         case = drawn(seed)
-        found = room(case)
-        if found is None:
+        slack = room(case)
+        if slack is None:
             assert first(case) is None
             continue
-        limits = (found.price_usd, found.latency_s, found.success, found.fit)
+        limits = (slack.price_usd, slack.latency_s, slack.success, slack.fit)
         for name, limit in zip(FIGURES, limits, strict=True):
-            now = figure_now(case, case.context.tool_ids.index(found.tool), name)
+            figure = figure_now(case, case.context.tool_ids.index(slack.tool), name)
             assert limit is not None
-            assert first(case, Supposed(found.tool, name, limit)) == found.tool
-            beyond = limit + 1e-4 * (limit - now) + (1e-5 if limit >= now and name not in {FIT, "success"} else -1e-5)
-            assert first(case, Supposed(found.tool, name, max(beyond, 0.0))) != found.tool
+            assert first(case, Supposed(slack.tool, name, limit)) == slack.tool
+            beyond = (
+                limit + 1e-4 * (limit - figure) + (1e-5 if limit >= figure and name not in {FIT, "success"} else -1e-5)
+            )
+            assert first(case, Supposed(slack.tool, name, max(beyond, 0.0))) != slack.tool
 
 
 @pytest.mark.parametrize("axes", [("worth_usd", "kappa"), ("wrong_usd", "n")])
 def test_each_cell_of_a_plane_is_what_the_router_decides(axes: tuple[str, str]) -> None:
     case = replace(drawn(3), refused="")
     low, high = np.array([0.02, 0.2, 0.9]), np.array([2.0, 3.0]) if axes[1] == "n" else np.array([20.0, 3000.0])
-    found = value_plane(case, *axes, low, high)
+    cells = value_plane(case, *axes, low, high)
     for up, y in enumerate(high.tolist()):
         for across, x in enumerate(low.tolist()):
-            row = int(found.winner[up, across])
+            row = int(cells.winner[up, across])
             value = int(y) if axes[1] == "n" else y
             assert (case.context.tool_ids[row] if row >= 0 else None) == first(case, **{axes[0]: x, axes[1]: value})
-            assert found.margin[up, across] >= 0
+            assert cells.margin[up, across] >= 0

@@ -1,4 +1,4 @@
-"""Several people at once: each one's parameter changes and routing contexts are that person's own."""
+"""Several people at once: each person has separate parameter changes and routing contexts."""
 
 from __future__ import annotations
 
@@ -45,26 +45,26 @@ def test_two_visitors_with_different_knobs_record_only_what_each_changed(app: Ap
 
 
 def test_a_decision_that_fails_records_no_change_of_parameters(app: App) -> None:
-    asked = app.routing.parameters("pa_rag", {"planner": "model"})
+    parameters = app.routing.parameters("pa_rag", {"planner": "model"})
     with pytest.raises(PlannerError, match="No model is set"):
-        app.routing.route(TEXT, catalog="world", router="pa_rag", parameters=asked, visitor="ann")
+        app.routing.route(TEXT, catalog="world", router="pa_rag", parameters=parameters, visitor="ann")
     assert changes(app) == []
 
 
 def test_the_steps_of_a_tool_attention_plan_record_no_change_that_nobody_made(app: App) -> None:
     import_text(app.catalog_editor, json.dumps(GUARDED), "guarded")
-    chosen = app.routing.parameters("tool_attention", {"outputs": "none", "theta": 0.0})
+    parameters = app.routing.parameters("tool_attention", {"outputs": "none", "theta": 0.0})
     plan = app.routing.plan(
-        "read a file, then write it", catalog="guarded", router="tool_attention", parameters=chosen, visitor="ann"
+        "read a file, then write it", catalog="guarded", router="tool_attention", parameters=parameters, visitor="ann"
     )
     outputs = [step.decision.parameters["outputs"] for step in plan.steps]
-    assert outputs == ["none", "files::read"]  # the second step has seen what the first brings
-    made = [("tool_attention", "outputs", "*", "none"), ("tool_attention", "theta", "0.28", "0.0")]
-    assert sorted(changes(app)) == made
+    assert outputs == ["none", "files::read"]  # the second step has seen the first step's output
+    expected = [("tool_attention", "outputs", "*", "none"), ("tool_attention", "theta", "0.28", "0.0")]
+    assert sorted(changes(app)) == expected
     app.routing.plan(
-        "read a file, then write it", catalog="guarded", router="tool_attention", parameters=chosen, visitor="ann"
+        "read a file, then write it", catalog="guarded", router="tool_attention", parameters=parameters, visitor="ann"
     )
-    assert sorted(changes(app)) == made
+    assert sorted(changes(app)) == expected
 
 
 def test_people_with_different_learning_knobs_do_not_evict_each_others_routing_context(app: App) -> None:

@@ -36,18 +36,18 @@ POINTS = {
 
 @pytest.fixture(scope="module")
 def shop() -> Iterator[App]:
-    """An app with a catalog of eight servers; what tools do is a few words of each, their figures are drawn."""
+    """An app with a catalog of eight servers; descriptions have a few words, figures are random."""
     rng = np.random.default_rng(3)
 
     def tool(server: str, number: int) -> Tool:
-        about = " ".join(rng.choice(WORDS, 3, replace=False))
+        words = " ".join(rng.choice(WORDS, 3, replace=False))
         return Tool(
-            server, f"t{number}", description=about, price_usd=float(rng.random() * 0.05), latency_s=float(rng.random() * 4),
+            server, f"t{number}", description=words, price_usd=float(rng.random() * 0.05), latency_s=float(rng.random() * 4),
             success=float(rng.random()),
         )  # fmt: skip
 
     servers = tuple(
-        Server(name, description=" ".join(rng.choice(WORDS, 3)), tools=tuple(tool(name, at) for at in range(3)),
+        Server(name, description=" ".join(rng.choice(WORDS, 3)), tools=tuple(tool(name, index) for index in range(3)),
                ask_usd=float(rng.random() * 0.05), conn_s=float(rng.random()), call_s=float(rng.random() * 3), success=float(rng.random()))
         for name in "abcdefgh"
     )  # fmt: skip
@@ -61,31 +61,31 @@ def tasks_of(app: App) -> list[Task]:
     rng, tools = np.random.default_rng(4), app.catalogs.catalog("shop").tools
     pairs = [rng.choice(WORDS, 2, replace=False) for _ in range(8)]
     return [
-        Task(str(at), " ".join(pair), " a " if at % 3 == 0 else "", tuple(t.id for t in tools if set(pair) & {*t.description.split()}))
-        for at, pair in enumerate(pairs)
+        Task(str(index), " ".join(pair), " a " if index % 3 == 0 else "", tuple(t.id for t in tools if set(pair) & {*t.description.split()}))
+        for index, pair in enumerate(pairs)
     ]  # fmt: skip
 
 
 def decided(app: App, tasks: Sequence[Task], parameters: Parameters) -> list[str | None]:
     """The winner of each task, asked alone."""
-    asked = [
+    decisions = [
         app.routing.route(t.subtask, catalog="shop", parameters=parameters, server_hint=t.server_hint, record=False)
         for t in tasks
     ]
-    return [one.winner.tool if one.winner else None for one in asked]
+    return [decision.winner.tool if decision.winner else None for decision in decisions]
 
 
 def test_the_two_knobs_of_the_map_change_the_winner_or_none_do(shop: App) -> None:
     names = ("alpha_t", "kappa", "alpha_s", "budget_usd")
     for task in tasks_of(shop):
-        asked = Asked(task.subtask, PLAIN, "shop", hint=task.server_hint)
-        found = shop.what_if.contested(asked, names)
-        assert found is not None
-        drawn = shop.what_if.plane(asked, found.x, found.y, near=found.near)
-        assert drawn is not None
-        assert drawn.contested > 0
-    alone = Catalog("alone", (Server("one", tools=(Tool("one", "only", description="sing"),)),))
-    shop.catalogs.add(alone, "one tool")
+        query = Asked(task.subtask, PLAIN, "shop", hint=task.server_hint)
+        contested = shop.what_if.contested(query, names)
+        assert contested is not None
+        plane = shop.what_if.plane(query, contested.x, contested.y, near=contested.near)
+        assert plane is not None
+        assert plane.contested > 0
+    single = Catalog("alone", (Server("one", tools=(Tool("one", "only", description="sing"),)),))
+    shop.catalogs.add(single, "one tool")
     assert shop.what_if.contested(Asked("sing", PLAIN, "alone"), names) is None
 
 
@@ -118,25 +118,25 @@ def test_the_auction_lists_servers_and_their_best_tools_as_the_router_ranks_them
                     ),
                 )
                 best.append(tools.ids[first])
-            assert [one.tool for one in auction_of(case, 0.1)] == best, (task.subtask, name)
+            assert [offer.tool for offer in auction_of(case, 0.1)] == best, (task.subtask, name)
 
 
 @pytest.mark.parametrize("settlement", ["price", "posted", "ask"])
 def test_decision_and_auction_name_one_payment_and_both_sides_gain_by_it(shop: App, settlement: str) -> None:
-    asked = Asked("read and write words", replace(PLAIN, settlement=settlement), "shop")
-    decision = shop.what_if.decision(asked)
-    agreed = [one for one in auction_of(shop.what_if.case(asked), 0.1) if one.accepts]
+    query = Asked("read and write words", replace(PLAIN, settlement=settlement), "shop")
+    decision = shop.what_if.decision(query)
+    agreed = [offer for offer in auction_of(shop.what_if.case(query), 0.1) if offer.accepts]
     assert agreed
-    for one in agreed:
-        row = list(decision.tools.ids).index(one.tool)
+    for offer in agreed:
+        row = list(decision.tools.ids).index(offer.tool)
         tool = decision.tool_at(row)
-        paid = {"price": tool.price_usd, "posted": one.posted_usd, "ask": one.ask_usd}[settlement]
-        assert one.payment_usd == tool.payment_usd == paid
-        assert one.server_usd == pytest.approx(paid - one.ask_usd)
-        assert one.buyer_usd == pytest.approx(0.1 * decision.fit_at(row)["p_success"] - paid)
-        assert decision.agreed_usd(one.tool) == (None if settlement == "price" else paid)
-    others = [row for row, server in enumerate(decision.tools.server_row) if not decision.servers.accepted[server]]
-    assert all(tool.payment_usd == tool.price_usd for tool in decision.tools_at(others))
+        paid = {"price": tool.price_usd, "posted": offer.posted_usd, "ask": offer.ask_usd}[settlement]
+        assert offer.payment_usd == tool.payment_usd == paid
+        assert offer.server_usd == pytest.approx(paid - offer.ask_usd)
+        assert offer.buyer_usd == pytest.approx(0.1 * decision.fit_at(row)["p_success"] - paid)
+        assert decision.agreed_usd(offer.tool) == (None if settlement == "price" else paid)
+    rows = [row for row, server in enumerate(decision.tools.server_row) if not decision.servers.accepted[server]]
+    assert all(tool.payment_usd == tool.price_usd for tool in decision.tools_at(rows))
 
 
 @each("settlement", ["price", "posted"])
@@ -144,32 +144,32 @@ def test_each_bar_is_what_the_router_decides_with_the_knob_turned(settlement: st
     rng = np.random.default_rng(12)
     context = worlds.context(instances.catalog(rng, 8, 4), {}, {})
     matches = [Match(rng.random(8), rng.random(len(context.tool_ids))) for _ in range(12)]
-    tasks = [Task(f"t{at}", f"task {at}", relevant=(context.tool_ids[at],)) for at in range(12)]
+    tasks = [Task(f"t{i}", f"task {i}", relevant=(context.tool_ids[i],)) for i in range(12)]
     today = EhrrParameters(alpha_t=0.2, kappa=60.0, k=4, p_ofs=0.02, budget_usd=0.04, settlement=settlement)
 
     def asked(parameters: EhrrParameters) -> list[tuple[str | None, float]]:
-        found = []
+        outcomes = []
         for match in matches:
             context.matcher.answer = match
             decision = Ehrr().route("x", context, parameters)
             won = decision.winner
-            found.append((won.tool, won.payment_usd or 0.0) if won else (None, 0.0))
-        return found
+            outcomes.append((won.tool, won.payment_usd or 0.0) if won else (None, 0.0))
+        return outcomes
 
-    found = tornado(context, tasks, instances.many(context, matches), today)
+    chart = tornado(context, tasks, instances.many(context, matches), today)
     plain, pays = zip(*asked(today), strict=True)
-    assert np.isclose(found.usd, np.mean(pays))
-    assert found.winners == plain
-    assert found.success == np.mean([name in task.relevant for name, task in zip(plain, tasks, strict=True)])
-    assert {bar.turn for bar in found.bars} == set(TURNS)
-    assert any(bar.changed for bar in found.bars)
-    for bar in found.bars:
+    assert np.isclose(chart.usd, np.mean(pays))
+    assert chart.winners == plain
+    assert chart.success == np.mean([name in task.relevant for name, task in zip(plain, tasks, strict=True)])
+    assert {bar.turn for bar in chart.bars} == set(TURNS)
+    assert any(bar.changed for bar in chart.bars)
+    for bar in chart.bars:
         value = int(bar.value) if bar.name == "k" else bar.value
         turned, paid = zip(*asked(replace(today, **{bar.name: value})), strict=True)
-        assert [at for at in range(12) if turned[at] != plain[at]] == list(bar.changed)
+        assert [i for i in range(12) if turned[i] != plain[i]] == list(bar.changed)
         assert bar.share == len(bar.changed) / 12
         assert np.isclose(bar.usd, np.mean(paid) - np.mean(pays))
-    fragile = found.fragile(within=0.25)
+    fragile = chart.fragile(within=0.25)
     assert all(abs(bar.turn) <= 0.25 and place in bar.changed for place, bars in fragile for bar in bars)
     assert [len(bars) for _, bars in fragile] == sorted((len(bars) for _, bars in fragile), reverse=True)
 
@@ -178,30 +178,32 @@ def test_a_knob_at_zero_has_nothing_to_turn() -> None:
     case = instances.case(np.random.default_rng(2))
     zero = replace(case.parameters, kappa=0.0, budget_usd=None)
     task = Task("t", "x", relevant=(case.context.tool_ids[0],))
-    found = tornado(case.context, [task], instances.many(case.context, [case.match]), zero)
-    assert not {"kappa", "budget_usd"} & {bar.name for bar in found.bars}
+    chart = tornado(case.context, [task], instances.many(case.context, [case.match]), zero)
+    assert not {"kappa", "budget_usd"} & {bar.name for bar in chart.bars}
 
 
 def test_each_set_is_what_the_router_decides_and_the_first_differs_from_itself_by_nothing() -> None:
     rng = np.random.default_rng(5)
     context = worlds.context(instances.catalog(rng, 8, 4), {}, {})
     matches = [Match(rng.random(8), rng.random(len(context.tool_ids))) for _ in range(14)]
-    tasks = [Task(f"t{at}", f"task {at}", relevant=context.tool_ids[at : at + 8]) for at in range(14)]
-    now, quick = EhrrParameters(k=4), EhrrParameters(k=8, alpha_t=0.5, p_ofs=0.06, settlement="posted")
-    first, other = compared(context, tasks, instances.many(context, matches), {"": now, "quick": quick})
+    tasks = [Task(f"t{i}", f"task {i}", relevant=context.tool_ids[i : i + 8]) for i in range(14)]
+    baseline, quick = EhrrParameters(k=4), EhrrParameters(k=8, alpha_t=0.5, p_ofs=0.06, settlement="posted")
+    first, second = compared(context, tasks, instances.many(context, matches), {"": baseline, "quick": quick})
     winners = []
-    for parameters, found in ((now, first), (quick, other)):
-        decided = []
+    for parameters, measures in ((baseline, first), (quick, second)):
+        choices = []
         for match in matches:
             context.matcher.answer = match
-            decided.append(Ehrr().route("x", context, parameters).winner)
-        winners.append([one.tool if one else None for one in decided])
+            choices.append(Ehrr().route("x", context, parameters).winner)
+        winners.append([choice.tool if choice else None for choice in choices])
         solved = [name in task.relevant for name, task in zip(winners[-1], tasks, strict=True)]
-        assert found.success == pytest.approx(np.mean(solved))
-        assert found.usd == pytest.approx(np.mean([(one.payment_usd or 0.0) if one else 0.0 for one in decided]))
-        assert found.time_s == pytest.approx(np.mean([one.time_cost_s if one else 0.0 for one in decided]))
-    assert [at for at in range(14) if winners[0][at] != winners[1][at]] == list(other.changed) != []
-    against = other.time_against
-    assert against.mean == pytest.approx(other.time_s - first.time_s)
-    assert against.low < against.mean < against.high
+        assert measures.success == pytest.approx(np.mean(solved))
+        assert measures.usd == pytest.approx(
+            np.mean([(choice.payment_usd or 0.0) if choice else 0.0 for choice in choices])
+        )
+        assert measures.time_s == pytest.approx(np.mean([choice.time_cost_s if choice else 0.0 for choice in choices]))
+    assert [i for i in range(14) if winners[0][i] != winners[1][i]] == list(second.changed) != []
+    difference = second.time_against
+    assert difference.mean == pytest.approx(second.time_s - first.time_s)
+    assert difference.low < difference.mean < difference.high
     assert (first.success_against.mean, first.usd_against.high, first.changed) == (0.0, 0.0, ())

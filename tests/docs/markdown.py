@@ -21,8 +21,8 @@ def text_of(document: str) -> str:
 
 def blocks(document: str, language: str) -> list[str]:
     """The fenced code blocks in a language, in order."""
-    found = re.findall(r"^```(\w*)\n(.*?)^```$", text_of(document), flags=re.DOTALL | re.MULTILINE)
-    return [block for named, block in found if named == language]
+    fences = re.findall(r"^```(\w*)\n(.*?)^```$", text_of(document), flags=re.DOTALL | re.MULTILINE)
+    return [block for tag, block in fences if tag == language]
 
 
 def commands(document: str) -> list[str]:
@@ -37,7 +37,7 @@ def prose(document: str) -> str:
 
 
 def inline_code(document: str) -> list[str]:
-    """What stands between single backticks."""
+    """Code between single backticks."""
     return re.findall(r"(?<!`)`([^`\n]+)`(?!`)", prose(document))
 
 
@@ -47,19 +47,19 @@ def links(document: str) -> list[str]:
 
 
 def paths(document: str) -> set[str]:
-    """Every file or folder of ours that is named anywhere in a document, without those that are patterns."""
-    named = rf"(?<![\w/.\-~])((?:(?:{ROOMS}|docs|\.ci|\.streamlit)/[\w./\-]*)(?:[*<])?)"
-    found = {match.rstrip(".") for match in re.findall(named, text_of(document))}
-    return {path for path in found if not path.endswith(("*", "<"))}
+    """Every file or folder of ours that a document names, without patterns."""
+    pattern = rf"(?<![\w/.\-~])((?:(?:{ROOMS}|docs|\.ci|\.streamlit)/[\w./\-]*)(?:[*<])?)"
+    names = {match.rstrip(".") for match in re.findall(pattern, text_of(document))}
+    return {path for path in names if not path.endswith(("*", "<"))}
 
 
 def named_things(document: str) -> set[tuple[str, str]]:
-    """What is written as `file.py::name`: pairs of file and dotted name."""
+    """Pairs of file and dotted name, written as `file.py::name`."""
     return set(re.findall(rf"((?:{ROOMS})/[\w/]+\.py)::(\w+(?:\.\w+)*)", text_of(document)))
 
 
 def modules(document: str) -> set[str]:
-    """Dotted names that begin with one of our packages, such as core.lab.recovery."""
+    """Dotted names in our packages, such as core.lab.recovery."""
     return set(re.findall(rf"(?<![\w./])((?:{ROOMS})(?:\.\w+)+)", prose(document)))
 
 
@@ -70,21 +70,21 @@ def defined_in(path: str) -> frozenset[str]:
 
 
 def _names(node: ast.AST, prefix: str) -> list[str]:
-    found: list[str] = []
+    names: list[str] = []
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.ClassDef):
-            found += [prefix + child.name, *_names(child, f"{prefix}{child.name}.")]
+            names += [prefix + child.name, *_names(child, f"{prefix}{child.name}.")]
         elif isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
-            found.append(prefix + child.name)
+            names.append(prefix + child.name)
         elif isinstance(child, ast.Assign):
-            found += [prefix + target.id for target in child.targets if isinstance(target, ast.Name)]
+            names += [prefix + target.id for target in child.targets if isinstance(target, ast.Name)]
         elif isinstance(child, ast.AnnAssign) and isinstance(child.target, ast.Name):
-            found.append(prefix + child.target.id)
-    return found
+            names.append(prefix + child.target.id)
+    return names
 
 
 def module_exists(dotted: str) -> bool:
-    """Whether a dotted name is a module of ours, or something that is defined in one."""
+    """Whether a dotted name is a module of ours or is defined in one."""
     parts = dotted.split(".")
     for cut in range(len(parts), 0, -1):
         base = ROOT.joinpath(*parts[:cut])

@@ -37,7 +37,7 @@ def example(section: str) -> str:
 def ran(section: str) -> dict[str, Any]:
     """The names that the section's example defines."""
     module = ModuleType(f"contributing_{section.rsplit(maxsplit=1)[-1]}")
-    sys.modules[module.__name__] = module  # where dataclasses look
+    sys.modules[module.__name__] = module  # dataclasses look here
     exec(compile(example(section), f"CONTRIBUTING.md, {section}", "exec"), vars(module))  # our own document
     return vars(module)
 
@@ -45,11 +45,11 @@ def ran(section: str) -> dict[str, Any]:
 def made(section: str, base: type) -> type[Any]:
     """The one subclass of a base that the example defines."""
     names = ran(section)
-    (found,) = [
+    (subclass,) = [
         value for value in names.values()
         if isinstance(value, type) and issubclass(value, base) and value.__module__ == names["__name__"]
     ]  # fmt: skip
-    return found
+    return subclass
 
 
 @pytest.fixture
@@ -95,16 +95,16 @@ def test_the_page_draws_its_table() -> None:
 
 def test_the_effect_adds_to_the_latency_once_a_day() -> None:
     state: State = made("A network effect", State)()
-    found = latencies_ms([state], 8640, step_s=10.0, seed=np.random.SeedSequence(1))
-    assert (found > 1).sum() == 360
-    assert found.max() == 300.0
+    latencies = latencies_ms([state], 8640, step_s=10.0, seed=np.random.SeedSequence(1))
+    assert (latencies > 1).sum() == 360
+    assert latencies.max() == 300.0
 
 
 def test_the_measure_is_one_of_ir_measures() -> None:
     (name,) = ran("A measure")["added"].values()
     measure = ir_measures.parse_measure(name)
-    found = ir_measures.calc_aggregate([measure], {"t": {"a": 1, "c": 1}}, {"t": {"a": 3.0, "b": 2.0, "c": 1.0}})
-    assert found == {measure: pytest.approx(2 / 3)}
+    scores = ir_measures.calc_aggregate([measure], {"t": {"a": 1, "c": 1}}, {"t": {"a": 3.0, "b": 2.0, "c": 1.0}})
+    assert scores == {measure: pytest.approx(2 / 3)}
 
 
 @each(

@@ -24,8 +24,8 @@ def code() -> str:
 def imports() -> set[str]:
     """The first names of all imported modules, at the top of a file or inside a function."""
     lines = re.findall(r"^\s*(?:from (\w+)[\w.]* import |import (\w[\w., ]*))", code(), flags=re.MULTILINE)
-    plain = {part.strip().partition(".")[0] for _, names in lines for part in names.split(",")}
-    return {source for source, _ in lines} | {name.partition(" as ")[0] for name in plain} - {""}
+    modules = {piece.strip().partition(".")[0] for _, names in lines for piece in names.split(",")}
+    return {source for source, _ in lines} | {name.partition(" as ")[0] for name in modules} - {""}
 
 
 @cache
@@ -46,19 +46,19 @@ def canonical(name: str) -> str:
 
 
 def test_every_import_is_of_a_declared_package() -> None:
-    used = imports() - {"", *OURS, *sys.stdlib_module_names}
-    known = distributions()
+    names = imports() - {"", *OURS, *sys.stdlib_module_names}
+    by_module = distributions()
     missing = {
-        name: sorted(known.get(name, ()))
-        for name in used
-        if not declared() & {canonical(d) for d in known.get(name, ())}
+        name: sorted(by_module.get(name, ()))
+        for name in names
+        if not declared() & {canonical(d) for d in by_module.get(name, ())}
     }
     assert missing == {}
 
 
 def test_every_package_of_a_run_is_imported_or_named_as_needed_by_another() -> None:
-    known, modules = distributions(), {}
-    for module, names in known.items():
+    by_module, modules = distributions(), {}
+    for module, names in by_module.items():
         for name in names:
             modules.setdefault(canonical(name), set()).add(module)
     lines = {canonical(re.split(r"[<>=!~\[ ]", line)[0]) for line in PYPROJECT["dependencies"]}
@@ -68,4 +68,4 @@ def test_every_package_of_a_run_is_imported_or_named_as_needed_by_another() -> N
     assert unused <= DATA
 
 
-DATA = {"tzdata"}  # read by zoneinfo where the system has no time zones
+DATA = {"tzdata"}  # zoneinfo reads it if the system has no time zones

@@ -99,8 +99,10 @@ def test_commands_in_a_sentence_exist_with_their_options(document: str) -> None:
             assert command is not None
             if isinstance(command, click.Group) and len(rest) > 1:
                 command = command.commands[rest[1]]
-            known = {option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)}
-            assert {word for word in rest if word.startswith("--")} <= known | {"--help"}, code
+            options = {
+                option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)
+            }
+            assert {word for word in rest if word.startswith("--")} <= options | {"--help"}, code
 
 
 def test_every_python_block_is_run_somewhere() -> None:
@@ -110,7 +112,7 @@ def test_every_python_block_is_run_somewhere() -> None:
 
 def test_the_python_api_runs_from_top_to_bottom(elsewhere: Path, capsys: pytest.CaptureFixture[str]) -> None:
     namespace: dict[str, object] = {}
-    warm = repr(str(elsewhere / "docs.duckdb"))  # in memory the sample's texts would be embedded anew
+    warm = repr(str(elsewhere / "docs.duckdb"))  # in memory the sample's texts would be embedded again
     parts = [source.replace('":memory:"', warm) for source in blocks("docs/python-api.md", "python")]
     routing = [line for line in parts[0].splitlines() if line.strip() and not line.startswith("from")]
     assert len(routing) <= 10
@@ -138,8 +140,8 @@ def test_every_file_that_is_named_is_there(document: str) -> None:
 
 @every_document
 def test_every_name_in_a_file_is_there(document: str) -> None:
-    gone = {f"{p}::{n}" for p, n in named_things(document) if not (ROOT / p).is_file() or n not in defined_in(p)}
-    assert gone == set()
+    missing = {f"{p}::{n}" for p, n in named_things(document) if not (ROOT / p).is_file() or n not in defined_in(p)}
+    assert missing == set()
 
 
 @every_document

@@ -1,4 +1,4 @@
-"""What has to be complete: the rooms in docs/architecture.md, every variable in docs/configuration.md, every letter in the glossary."""
+"""Completeness: the rooms in docs/architecture.md, every variable in docs/configuration.md, every letter in the glossary."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ def test_the_rooms_are_drawn_in_the_order_of_the_import_contract() -> None:
         "contracts"
     ]
     (layers,) = [contract["layers"] for contract in contracts if contract["type"] == "layers"]
-    drawn = (
+    drawing = (
         prose("docs/architecture.md").partition("A room imports only rooms below it")[2].partition("\nAnd across")[0]
     )
     lines = [
         re.findall(r"(?:^ {4}| {2,}(?=core\.|sample_))(core\.\w+|dashboard|sample_catalog\.\w+)", line)
-        for line in drawn.splitlines()
+        for line in drawing.splitlines()
     ]
     rooms = [room for line in lines for room in line]
     height = {room: number for number, line in enumerate(lines) for room in line}
@@ -40,14 +40,14 @@ def test_every_folder_of_core_is_a_room() -> None:
 
 def test_every_variable_is_in_the_configuration() -> None:
     code = "".join(path.read_text(encoding="utf-8") for name in PACKAGES for path in (ROOT / name).rglob("*.py"))
-    listed = set(re.findall(r"^\| `(WAYFARE_\w+)`", text_of("docs/configuration.md"), flags=re.MULTILINE))
-    assert listed == set(re.findall(r"WAYFARE_[A-Z_]*[A-Z]", code))
+    documented = set(re.findall(r"^\| `(WAYFARE_\w+)`", text_of("docs/configuration.md"), flags=re.MULTILINE))
+    assert documented == set(re.findall(r"WAYFARE_[A-Z_]*[A-Z]", code))
 
 
 def test_the_defaults_are_those_of_the_settings() -> None:
-    said = text_of("docs/configuration.md")
+    text = text_of("docs/configuration.md")
     for name in (Settings().db.name, Settings().models_folder.name, Settings().virtual_folder.name, "networks"):  # type: ignore[union-attr]
-        assert name in said
+        assert name in text
 
 
 def test_every_greek_letter_of_a_knob_is_in_the_glossary() -> None:
@@ -59,5 +59,5 @@ def test_every_greek_letter_of_a_knob_is_in_the_glossary() -> None:
 
 def test_every_knob_in_the_glossary_exists() -> None:
     rows = [line.split("|")[4] for line in text_of("docs/glossary.md").splitlines() if line.count("|") == 6]
-    named = {name for cell in rows for name in re.findall(r"`(\w+)`", cell)}
-    assert named <= {knob.name for router in ROUTERS.values() for knob in router.parameters.knobs()}
+    names = {name for cell in rows for name in re.findall(r"`(\w+)`", cell)}
+    assert names <= {knob.name for router in ROUTERS.values() for knob in router.parameters.knobs()}

@@ -1,4 +1,4 @@
-"""Preconditions of calls: three predicates in one form, nothing evaluated; and what an agent's state satisfies."""
+"""Preconditions of calls: three predicates in one form, nothing evaluated; and how an agent's state satisfies them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a call ended, and which two bits of it equation (8) reads."""
+"""How a call ended, and the two bits that equation (8) reads."""
 
 from core.domain.outcome import OutcomeKind
 from tests.cases import each

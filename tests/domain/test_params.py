@@ -44,10 +44,10 @@ def test_text_and_numbers_become_values_of_the_declared_kind(name, raw, parsed):
     *((name, raw) for name in ("alpha", "k", "budget") for raw in ("nan", "-inf", float("nan"), float("inf"), "1e999", True)),
 ], ids=lambda case: str(case)[:20])  # fmt: skip
 def test_what_is_out_of_range_not_finite_or_of_another_kind_is_refused_by_name(name, raw):
-    with pytest.raises(ParameterError, match=f"^{name} = ") as refused:
+    with pytest.raises(ParameterError, match=f"^{name} = ") as error:
         value(name, raw)
-    assert len(str(refused.value)) < 600
-    assert "x" * 200 not in str(refused.value)
+    assert len(str(error.value)) < 600
+    assert "x" * 200 not in str(error.value)
 
 
 def test_zero_of_an_optional_number_is_a_value_and_not_off():

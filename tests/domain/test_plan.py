@@ -19,24 +19,24 @@ def decision(time_s: float | None, price_usd: float | None = 0.001, exposed: int
 
 
 def plan(*parts: tuple[tuple[int, ...], Any]) -> Plan:
-    made = {f"part {n}": decided for n, (_, decided) in enumerate(parts)}
+    by_part = {f"part {n}": outcome for n, (_, outcome) in enumerate(parts)}
     return Plan.of(
-        "q", "rules", [(f"part {n}", needs) for n, (needs, _) in enumerate(parts)], lambda text, _: made[text]
+        "q", "rules", [(f"part {n}", needs) for n, (needs, _) in enumerate(parts)], lambda text, _: by_part[text]
     )
 
 
 def test_steps_that_need_no_other_run_at_once() -> None:
-    made = plan(((), decision(2.0)), ((), decision(3.0)), ((0, 1), decision(0.5)))
-    assert [(step.start_s, step.finish_s) for step in made.steps] == [(0, 2), (0, 3), (3, 3.5)]
-    assert (made.elapsed_s, made.work_s) == (3.5, 5.5)
-    assert made.longest_path == (1, 2)
+    result = plan(((), decision(2.0)), ((), decision(3.0)), ((0, 1), decision(0.5)))
+    assert [(step.start_s, step.finish_s) for step in result.steps] == [(0, 2), (0, 3), (3, 3.5)]
+    assert (result.elapsed_s, result.work_s) == (3.5, 5.5)
+    assert result.longest_path == (1, 2)
 
 
 def test_what_has_no_price_or_no_tool_is_counted_apart() -> None:
-    made = plan(((), decision(1.0, 0.002)), ((), decision(1.0, None)), ((0,), decision(None)))
-    assert (made.price_usd, made.unpriced, made.unanswered) == (0.002, 1, (2,))
-    assert made.elapsed_s == 1.0
-    assert made.exposed_tokens == 30
+    result = plan(((), decision(1.0, 0.002)), ((), decision(1.0, None)), ((0,), decision(None)))
+    assert (result.price_usd, result.unpriced, result.unanswered) == (0.002, 1, (2,))
+    assert result.elapsed_s == 1.0
+    assert result.exposed_tokens == 30
 
 
 @each("needs", [(0,), (1,), (-1,)])
@@ -46,11 +46,17 @@ def test_a_step_needs_earlier_ones_only(needs: tuple[int, ...]) -> None:
 
 
 def test_a_step_is_decided_knowing_what_it_builds_on() -> None:
-    told: dict[str, list[str]] = {}
+    built_on: dict[str, list[str]] = {}
 
-    def decide(text: str, seen: Sequence[str]) -> Any:
-        told[text] = list(seen)
-        return decision(None) if text == "c" else decision(float(len(told)))
+    def decide(text: str, results: Sequence[str]) -> Any:
+        built_on[text] = list(results)
+        return decision(None) if text == "c" else decision(float(len(built_on)))
 
     Plan.of("q", "rules", [("a", ()), ("b", (0,)), ("c", ()), ("d", (1, 2)), ("e", ())], decide)
-    assert told == {"a": [], "b": ["t1"], "c": [], "d": ["t1", "t2"], "e": []}  # nothing can do c: it brings nothing
+    assert built_on == {
+        "a": [],
+        "b": ["t1"],
+        "c": [],
+        "d": ["t1", "t2"],
+        "e": [],
+    }  # nothing can do c: it brings nothing

@@ -51,8 +51,8 @@ def imported(code: str, cache: Path) -> set[str]:
     """Returns the modules that a new process has after this code."""
     code = f"import sys\n{code}\nprint(*sys.modules)"
     environment = {**os.environ, "WAYFARE_CACHE": str(cache)}
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
-    return set(done.stdout.splitlines()[-1].split())
+    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
+    return set(process.stdout.splitlines()[-1].split())
 
 
 @each(

@@ -44,23 +44,23 @@ def test_a_definition_is_compact_json() -> None:
 
 
 def test_threads_that_ask_at_the_same_time_get_the_same_value_and_an_error_is_not_kept() -> None:
-    together, made = threading.Barrier(THREADS), list[object]()
+    together, models = threading.Barrier(THREADS), list[object]()
 
     @made_once
     def model(name: str) -> object:
-        made.append(object())
-        if name == "lost" and len(made) < 3:
+        models.append(object())
+        if name == "lost" and len(models) < 3:
             raise ValueError("no file")
         threading.Event().wait(0.05)  # the others ask meanwhile
-        return made[-1]
+        return models[-1]
 
     def asked(_: int) -> object:
         together.wait(30)
         return model("small")
 
     with ThreadPoolExecutor(THREADS) as pool:
-        assert set(pool.map(asked, range(THREADS))) == set(made)
-    assert len(made) == 1
+        assert set(pool.map(asked, range(THREADS))) == set(models)
+    assert len(models) == 1
     with pytest.raises(ValueError, match="no file"):
         model("lost")
-    assert model("lost") is model("lost") is made[-1]
+    assert model("lost") is model("lost") is models[-1]

@@ -14,14 +14,14 @@ def send(**message: Any) -> None:
     print(json.dumps({"jsonrpc": "2.0", **message}), flush=True)
 
 
-def log(wanted: str, level: str, words: str) -> None:
-    if wanted and LEVELS.index(level) >= LEVELS.index(wanted):
+def log(threshold: str, level: str, words: str) -> None:
+    if threshold and LEVELS.index(level) >= LEVELS.index(threshold):
         send(method="notifications/message", params={"level": level, "data": f"{level} {words}"})
 
 
 def main() -> None:  # noqa: C901 - one line of the protocol after the other
-    """One question for each call of `who`, answered with what came back, and what the client said it can be asked."""
-    able, wanted, names = list[str](), "", ["who", "grow", "late"]
+    """Asks a question for each call of `who` and returns the client's answer and declared abilities."""
+    able, threshold, names = list[str](), "", ["who", "grow", "late"]
     calls: dict[str, Any] = {}  # by question
     for line in sys.stdin:
         message = json.loads(line)
@@ -30,27 +30,27 @@ def main() -> None:  # noqa: C901 - one line of the protocol after the other
             case "initialize":
                 able = sorted(params["capabilities"])
                 info = {"name": "asking", "version": "1"}
-                has = {"tools": {"listChanged": True}, "logging": {}}
-                send(id=id_, result={"protocolVersion": "2025-11-25", "capabilities": has, "serverInfo": info})
+                abilities = {"tools": {"listChanged": True}, "logging": {}}
+                send(id=id_, result={"protocolVersion": "2025-11-25", "capabilities": abilities, "serverInfo": info})
             case "tools/list":
                 send(id=id_, result={"tools": [{"name": name, "inputSchema": {"type": "object"}} for name in names]})
             case "logging/setLevel":
-                wanted = params["level"]
+                threshold = params["level"]
                 send(id=id_, result={})
             case "tools/call" if params["name"] != "who":
                 send(id=id_, result={"content": [{"type": "text", "text": "done"}]})
-                log(wanted, "warning", "after the call")
+                log(threshold, "warning", "after the call")
                 if params["name"] == "grow":
                     names.append(f"grown_{len(names) - 3}")
                     send(method="notifications/tools/list_changed")
             case "tools/call":
                 for level in ("debug", "warning"):
-                    log(wanted, level, "of who")
+                    log(threshold, level, "of who")
                 calls[f"question-{id_}"] = id_
                 send(id=f"question-{id_}", method="elicitation/create", params=FORM)
             case None if id_ in calls:
-                said = message.get("result") or {"error": message["error"]["message"]}
-                text = json.dumps({"able": able, "said": said})
+                answer = message.get("result") or {"error": message["error"]["message"]}
+                text = json.dumps({"able": able, "said": answer})
                 send(id=calls.pop(id_), result={"content": [{"type": "text", "text": text}]})
             case None | "notifications/initialized" | "notifications/cancelled":
                 pass

@@ -47,8 +47,8 @@ def form(message: str, properties: dict[str, Any], *required: str) -> types.Elic
 
 
 def sampling(prompt: str) -> types.CreateMessageRequest:
-    said = types.SamplingMessage(role="user", content=types.TextContent(type="text", text=prompt))
-    return types.CreateMessageRequest(params=types.CreateMessageRequestParams(messages=[said], max_tokens=100))
+    message = types.SamplingMessage(role="user", content=types.TextContent(type="text", text=prompt))
+    return types.CreateMessageRequest(params=types.CreateMessageRequestParams(messages=[message], max_tokens=100))
 
 
 NAME = {"user_name": form("What is your name?", {"name": STRING}, "name")}
@@ -60,9 +60,9 @@ STEPS = [
     {"step2": form("Step 2: What is your favorite color?", {"color": STRING}, "color")},
 ]
 QUESTIONS: dict[str, Callable[[Arguments], Sequence[Asked]]] = {
-    "test_sampling": lambda given: [{"answer": sampling(given.get("prompt", ""))}],
-    "test_elicitation": lambda given: [
-        {"answer": form(given.get("message", "Who?"), {"username": STRING, "email": STRING}, "username", "email")}
+    "test_sampling": lambda arguments: [{"answer": sampling(arguments.get("prompt", ""))}],
+    "test_elicitation": lambda arguments: [
+        {"answer": form(arguments.get("message", "Who?"), {"username": STRING, "email": STRING}, "username", "email")}
     ],
     "test_elicitation_sep1034_defaults": lambda _: [{"answer": form("Please fill in", DEFAULTS)}],
     "test_elicitation_sep1330_enums": lambda _: [{"answer": form("Please fill in", ENUMS)}],
@@ -75,29 +75,33 @@ QUESTIONS: dict[str, Callable[[Arguments], Sequence[Asked]]] = {
     "test_input_required_result_multi_round": lambda _: STEPS,
     "test_input_required_result_capabilities": lambda _: [{**NAME, **CAPITAL, **ROOTS}],
 }
-"""The rounds of each tool: what it asks first, and what after that was answered."""
+"""The rounds of each tool: its first questions, and the questions after their answers."""
 
 
 async def asked(
     context: Context, params: types.CallToolRequestParams
 ) -> types.CallToolResult | types.InputRequiredResult:
-    """The answers as text, or the questions of the next round. Raises MCPError for a state that is not ours."""
-    rounds = [_possible(context, one) for one in QUESTIONS[params.name](params.arguments or {})]
+    """The answers as text, or the questions of the next round. Raises MCPError for a foreign state."""
+    rounds = [_possible(context, questions) for questions in QUESTIONS[params.name](params.arguments or {})]
     if context.protocol_version not in MODERN_PROTOCOL_VERSIONS:
-        return _text([await _ask(context, request) for one in rounds for request in one.values()])
-    given: dict[str, Any] = dict(params.input_responses or {})
+        return _text([await _ask(context, request) for questions in rounds for request in questions.values()])
+    answers: dict[str, Any] = dict(params.input_responses or {})
     done = _round(params) if params.request_state else 0
-    if rounds[done].keys() <= given.keys():
+    if rounds[done].keys() <= answers.keys():
         done += 1
     if done < len(rounds):
         return types.InputRequiredResult(input_requests=dict(rounds[done]), request_state=_sealed(params.name, done))
-    return _text(list(given.values()))
+    return _text(list(answers.values()))
 
 
 def _possible(context: Context, questions: Asked) -> Asked:
-    """Those that the client can be asked; a client without a session's handshake says so with each request."""
-    has = context.session.client_capabilities
-    able = {key: one for key, one in questions.items() if getattr(has, ABILITIES[one.method], None) is not None}
+    """The questions that the client supports; without a handshake it declares them with each request."""
+    capabilities = context.session.client_capabilities
+    able = {
+        key: question
+        for key, question in questions.items()
+        if getattr(capabilities, ABILITIES[question.method], None) is not None
+    }
     return able or questions
 
 
@@ -118,11 +122,11 @@ def _round(params: types.CallToolRequestParams) -> int:
 
 
 def _text(answers: list[Any]) -> types.CallToolResult:
-    """The answers; a model's text and an action and content of a form the way the suite reads them."""
-    said = [
-        f"LLM response: {getattr(one.content, 'text', '')}" if isinstance(one, types.CreateMessageResult)
-        else f"action={one.action}, content={one.content}" if isinstance(one, types.ElicitResult)
-        else one.model_dump_json()
-        for one in answers
+    """The answers as text; a model's text and a form's action and content as the suite reads them."""
+    parts = [
+        f"LLM response: {getattr(answer.content, 'text', '')}" if isinstance(answer, types.CreateMessageResult)
+        else f"action={answer.action}, content={answer.content}" if isinstance(answer, types.ElicitResult)
+        else answer.model_dump_json()
+        for answer in answers
     ]  # fmt: skip
-    return types.CallToolResult(content=[types.TextContent(type="text", text=f"state-ok {' '.join(said)}")])
+    return types.CallToolResult(content=[types.TextContent(type="text", text=f"state-ok {' '.join(parts)}")])

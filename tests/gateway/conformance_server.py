@@ -1,7 +1,7 @@
 """A server with the tools that the official conformance suite calls: over stdio, or with `--http PORT` for the suite itself.
 
-Over it stands a mirror of Wayfare: what the suite finds in both, passes through. Tools that ask back do it by the protocol that
-they are spoken to in: a request in the midst of a call up to 2025-11-25, a result that requires input from 2026-07-28 on.
+A mirror of Wayfare stands before it. Findings of the suite in both pass through. Tools that ask back follow the protocol that
+the client speaks: a request in the midst of a call up to 2025-11-25, a result that requires input from 2026-07-28 on.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ async def logging(context: Context, _: Arguments) -> types.CallToolResult:
 
 
 async def failing(_: Context, arguments: Arguments) -> types.CallToolResult:
-    """An error with all that a result may have; it quotes a variable of the environment where one is named."""
+    """An error with every field of a result; it quotes a variable of the environment if the call names it."""
     quoted = os.environ.get(arguments.get("quote", ""), "")
     words = [text(f"This tool intentionally returns an error for testing. {quoted}".strip()), image()]
     return types.CallToolResult(content=words, is_error=True, structured_content={"celsius": 0}, _meta={"tried": 1})
@@ -133,7 +133,7 @@ OUTPUTS = {"measure": TEMPERATURE}
 
 
 async def listed(_: Context, __: types.PaginatedRequestParams | None) -> types.ListToolsResult:
-    """Every tool; one with an output schema, an icon and metadata of its own."""
+    """Every tool; `measure` has an output schema, an icon and metadata."""
     extra = {"measure": {"icons": [types.Icon(src="data:image/png;base64,AA==")], "_meta": {"example/unit": "celsius"}}}
     return types.ListToolsResult(
         tools=[
@@ -175,8 +175,8 @@ async def subscribed(_: Context, __: types.SubscribeRequestParams) -> types.Empt
 
 
 async def templates(_: Context, __: types.PaginatedRequestParams | None) -> types.ListResourceTemplatesResult:
-    one = types.ResourceTemplate(uri_template=TEMPLATE, name="data", mime_type="application/json")
-    return types.ListResourceTemplatesResult(resource_templates=[one])
+    template = types.ResourceTemplate(uri_template=TEMPLATE, name="data", mime_type="application/json")
+    return types.ListResourceTemplatesResult(resource_templates=[template])
 
 
 async def read(_: Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
@@ -185,14 +185,14 @@ async def read(_: Context, params: types.ReadResourceRequestParams) -> types.Rea
     if uri == BINARY_URI:
         blob = types.BlobResourceContents(uri=uri, mime_type="image/png", blob=PIXEL)
         return types.ReadResourceResult(contents=[blob])
-    said = ""
+    body = ""
     if uri == TEXT_URI:
-        said = "This is the content of the static text resource."
+        body = "This is the content of the static text resource."
     elif uri.startswith("test://template/"):
-        said = f'{{"id": "{uri.split("/")[3]}"}}'
-    if not said:
+        body = f'{{"id": "{uri.split("/")[3]}"}}'
+    if not body:
         raise MCPError(types.INVALID_PARAMS, "Resource not found", {"uri": uri})
-    return types.ReadResourceResult(contents=[types.TextResourceContents(uri=uri, mime_type="text/plain", text=said)])
+    return types.ReadResourceResult(contents=[types.TextResourceContents(uri=uri, mime_type="text/plain", text=body)])
 
 
 ARGUMENTS = [types.PromptArgument(name=name, description=f"The {name}.", required=True) for name in ("arg1", "arg2")]
@@ -206,29 +206,29 @@ PROMPTS = {
 
 
 async def prompts(_: Context, __: types.PaginatedRequestParams | None) -> types.ListPromptsResult:
-    listed = [types.Prompt(name=name, description=f"{name}.", arguments=given) for name, given in PROMPTS.items()]
+    listed = [types.Prompt(name=name, description=f"{name}.", arguments=args) for name, args in PROMPTS.items()]
     return types.ListPromptsResult(prompts=listed)
 
 
 async def prompt(_: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult | types.InputRequiredResult:
     """Raises MCPError for a name that is not listed."""
-    given = params.arguments or {}
+    arguments = params.arguments or {}
     match params.name:
         case "test_prompt_with_arguments":
-            said = [text(f"Prompt with arguments: arg1='{given['arg1']}', arg2='{given['arg2']}'")]
+            blocks = [text(f"Prompt with arguments: arg1='{arguments['arg1']}', arg2='{arguments['arg2']}'")]
         case "test_prompt_with_embedded_resource":
-            inner = types.TextResourceContents(uri=given["resourceUri"], mime_type="text/plain", text="Embedded.")
-            said = [types.EmbeddedResource(type="resource", resource=inner), text("Please process it.")]
+            inner = types.TextResourceContents(uri=arguments["resourceUri"], mime_type="text/plain", text="Embedded.")
+            blocks = [types.EmbeddedResource(type="resource", resource=inner), text("Please process it.")]
         case "test_prompt_with_image":
-            said = [types.ImageContent(type="image", data=PIXEL, mime_type="image/png"), text("Please look at it.")]
+            blocks = [types.ImageContent(type="image", data=PIXEL, mime_type="image/png"), text("Please look at it.")]
         case "test_input_required_result_prompt" if not params.input_responses:
             form = types.ElicitRequestFormParams(message="What context?", requested_schema=CONTEXT)
             return types.InputRequiredResult(input_requests={"user_context": types.ElicitRequest(params=form)})
         case name if name in PROMPTS:
-            said = [text("This is a simple prompt for testing.")]
+            blocks = [text("This is a simple prompt for testing.")]
         case _:
             raise MCPError(types.INVALID_PARAMS, f"Unknown prompt: {params.name}")
-    return types.GetPromptResult(messages=[types.PromptMessage(role="user", content=one) for one in said])
+    return types.GetPromptResult(messages=[types.PromptMessage(role="user", content=block) for block in blocks])
 
 
 async def complete(_: Context, params: types.CompleteRequestParams) -> types.CompleteResult:
@@ -241,7 +241,7 @@ async def level(_: Context, __: types.SetLevelRequestParams) -> types.EmptyResul
 
 
 def with_parts(server: Server[Any]) -> Server[Any]:
-    """The server with all of this."""
+    """Adds the handlers."""
     paged = types.PaginatedRequestParams
     server.add_request_handler("resources/list", paged, resources)
     server.add_request_handler("resources/templates/list", paged, templates)

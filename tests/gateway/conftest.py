@@ -1,4 +1,4 @@
-"""A running console with the sample, a client that keeps what it was answered, and apps of this process."""
+"""A running console with the sample, a client that keeps its answers, and apps of this process."""
 
 from __future__ import annotations
 
@@ -69,13 +69,13 @@ def console(warm_store: Path, encoder_cache: Path, tmp_path_factory: pytest.Temp
     with subprocess.Popen(
         line, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.STDOUT
     ) as child:
-        found = Console(f"http://127.0.0.1:{port}", db)
+        console = Console(f"http://127.0.0.1:{port}", db)
         deadline = time.monotonic() + 60
-        while not _healthy(found.url):
+        while not _healthy(console.url):
             assert child.poll() is None
             assert time.monotonic() < deadline
             time.sleep(0.05)
-        yield found
+        yield console
         child.kill()
 
 
@@ -95,7 +95,7 @@ def stdio(db: Path, cache: Path, *arguments: str) -> StdioServerParameters:
 
 
 def talk(target: Any, script: Script, *, name: str = "tests", **options: Any) -> Any:
-    """What a script of calls gives over one connection."""
+    """Runs a script of calls over one connection."""
 
     async def run() -> Any:
         info = mcp_types.Implementation(name=name, version="1")
@@ -113,7 +113,7 @@ async def ask(client: Client, name: str, /, **arguments: Any) -> dict[str, Any]:
 
 
 async def refused(client: Client, name: str, /, **arguments: Any) -> dict[str, Any]:
-    """The error of a call that has to be refused; it always says what, why, and what to try."""
+    """The error of a call that has to be refused; it always has a kind, a reason and advice."""
     result = await client.call_tool(name, arguments)
     assert result.is_error, result.structured_content
     assert list(result.structured_content) == ["error", "why", "try"]
@@ -123,7 +123,7 @@ async def refused(client: Client, name: str, /, **arguments: Any) -> dict[str, A
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """Where the store of a test is. Without this one the stores of `app` and `world` are in memory."""
+    """The file of a test's store. Without this fixture `app` and `world` have stores in memory."""
     return tmp_path / "wayfare.duckdb"
 
 
@@ -177,7 +177,7 @@ async def with_token(url: str, token: str) -> AsyncIterator[Any]:
 
 
 def status(url: str, **headers: str) -> tuple[int, Message]:
-    """How a first message is answered."""
+    """Status and headers for a message."""
     body = json.dumps(START_MESSAGE).encode()
     accept = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
     request = urllib.request.Request(url, body, {**accept, **headers})

@@ -35,12 +35,12 @@ class Fuzzed:
 
     @property
     def line(self) -> str:
-        """In words, for who looks at a failure."""
+        """As text, for messages of failures."""
         return f"{self.method} {self.path}?{self.query!r:.60} {dict(self.headers)!r:.300} {self.body!r:.400}"
 
 
 def fuzzed(seed: int, number: int, *, door_key: str = "", lane: str = "") -> list[Fuzzed]:
-    """So many of them; those for /door and /turn have the key and the token where these are given."""
+    """`number` requests; requests for /door have the key and requests for /turn the token."""
     rng = random.Random(seed)
     makers: tuple[Callable[[], Fuzzed], ...] = (
         lambda: _message(rng, _call(rng)),
@@ -67,12 +67,12 @@ def _value(rng: random.Random, depth: int = 0) -> Any:
 
 
 def _call(rng: random.Random) -> dict[str, Any]:
-    """tools/call of one of ours with its own arguments, each of them odd or right."""
+    """tools/call of a Wayfare tool with its arguments, each odd or right."""
     right: Mapping[str, Any] = {"task": "Echo words.", "n": 3, "tools": ["raw::echo"], "tool": "raw::echo", "arguments": {"a": 1},
         "handle": "x", "offset": 0, "useful": True, "route_id": "x", "server_hint": "", "note": ""}  # fmt: skip
     names = rng.sample(NAMES, rng.randrange(1, 6))
-    given = {name: right[name] if rng.random() < 0.5 else _value(rng) for name in names}
-    arguments: Any = given if rng.random() < 0.9 else _value(rng)
+    fields = {name: right[name] if rng.random() < 0.5 else _value(rng) for name in names}
+    arguments: Any = fields if rng.random() < 0.9 else _value(rng)
     name: Any = rng.choice(TOOLS) if rng.random() < 0.9 else _value(rng)
     return _rpc(rng, "tools/call", {"name": name, "arguments": arguments}, odd=0.05)
 
@@ -89,14 +89,14 @@ def _any_message(rng: random.Random) -> Any:
 
 def _rpc(rng: random.Random, method: str, params: Any, *, odd: float = 0.2) -> dict[str, Any]:
     if isinstance(params, dict) and rng.random() >= odd:
-        known = {
+        meta = {
             "io.modelcontextprotocol/protocolVersion": MODERN,
             "io.modelcontextprotocol/clientInfo": {"name": "fuzz", "version": "1"},
             "io.modelcontextprotocol/clientCapabilities": {},
         }
         if rng.random() < odd:
-            known[rng.choice([*known, "progressToken"])] = _value(rng)
-        params = {**params, "_meta": known if rng.random() >= odd / 4 else _value(rng)}
+            meta[rng.choice([*meta, "progressToken"])] = _value(rng)
+        params = {**params, "_meta": meta if rng.random() >= odd / 4 else _value(rng)}
     id_ = rng.randrange(10**6) if rng.random() >= odd else _value(rng)
     return {"jsonrpc": "2.0", "id": id_, "method": method, "params": params}
 

@@ -49,8 +49,8 @@ def main() -> None:
         match request["method"]:
             case "initialize":
                 able = {"tools": {}, "resources": {"subscribe": True}}
-                has = {"capabilities": able, "serverInfo": {"name": "repository", "version": "1"}}
-                reply["result"] = {"protocolVersion": "2025-06-18", **has}
+                info = {"capabilities": able, "serverInfo": {"name": "repository", "version": "1"}}
+                reply["result"] = {"protocolVersion": "2025-06-18", **info}
             case "tools/list":
                 reply["result"] = {"tools": TOOLS}
             case "tools/call":

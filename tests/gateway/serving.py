@@ -19,7 +19,7 @@ from core.gateway.http_app import EndpointApp, status_routes
 
 
 def asgi(app: Callable[[], App], catalog: str = "world", **options: Any) -> Starlette:
-    """The routes of the endpoint; `options` are those of `EndpointApp`."""
+    """The routes of the endpoint; `options` go to `EndpointApp`."""
     endpoint = EndpointApp(app, catalog=catalog, **options)
 
     @asynccontextmanager

@@ -45,8 +45,8 @@ def main() -> None:
             case "prompts/list":
                 reply["result"] = {"prompts": [{"name": "ask", "arguments": [{"name": "n", **LONG}], **LONG}]}
             case "prompts/get":
-                said = {"role": "user", "content": {"type": "text", "text": f"ask with {key}"}}
-                reply["result"] = {"messages": [said]}
+                message = {"role": "user", "content": {"type": "text", "text": f"ask with {key}"}}
+                reply["result"] = {"messages": [message]}
             case _:
                 reply["error"] = {"code": -32603, "message": f"{key} cannot do {json.dumps(params)}"}
         print(json.dumps(reply), flush=True)

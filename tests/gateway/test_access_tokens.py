@@ -27,9 +27,9 @@ provider = Provider()
 def url(world: App) -> Iterator[str]:
     world.governance.clients.make("crab", Scope(servers=("raw",)), origin="test")
     world.governance.clients.make("ada", Scope(pages=True), origin="test")
-    with provider.served() as issuer, served(world, "world") as at:
+    with provider.served() as issuer, served(world, "world") as base_url:
         world.settings = replace(world.settings, oidc=Oidc(issuer, audience=AUDIENCE))
-        yield f"{at}/mcp"
+        yield f"{base_url}/mcp"
 
 
 def token(**claims: object) -> str:
@@ -78,8 +78,8 @@ def test_a_missing_scope_is_told_and_the_metadata_name_the_issuer(url: str) -> N
     assert (code, 'error="insufficient_scope"' in headers["WWW-Authenticate"]) == (403, True)
     where = headers["WWW-Authenticate"].partition('resource_metadata="')[2].partition('"')[0]
     with urllib.request.urlopen(where) as answer:
-        told = json.load(answer)
-    assert (told["resource"], told["authorization_servers"], told["scopes_supported"]) == (
+        metadata = json.load(answer)
+    assert (metadata["resource"], metadata["authorization_servers"], metadata["scopes_supported"]) == (
         url,
         [provider.issuer],
         ["mcp"],

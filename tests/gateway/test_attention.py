@@ -26,7 +26,7 @@ ADDRESS = "?mode=attention&set=similarity=views&set=theta=0.3"
 
 @pytest.fixture(autouse=True)
 def nothing_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody looks for changes now and then: a client is told with the answer to its own call."""
+    """Turns off the regular look for changes; a client is told with the answer to its call."""
     monkeypatch.setattr("core.gateway.changes.EVERY_S", 3_600.0)
 
 
@@ -40,10 +40,10 @@ def test_the_list_has_all_summaries_and_the_definitions_of_the_last_search(world
         assert await names(client) == OWN
         pool = (await client.list_tools()).tools[0].description or ""
         assert {"raw::echo: Echo words.", "mail::send: Send a letter."} <= set(pool.splitlines())
-        found = await ask(client, "search_tools", task="Echo words.")
-        first = found["candidates"][0]
+        search = await ask(client, "search_tools", task="Echo words.")
+        first = search["candidates"][0]
         assert (first["tool"], first["listed_as"]) == ("raw::echo", "echo")
-        assert await names(client) == [*OWN, *(one["listed_as"] for one in found["candidates"])]
+        assert await names(client) == [*OWN, *(candidate["listed_as"] for candidate in search["candidates"])]
         assert "send" not in await names(client)
         assert (await client.list_tools()).tools[0].description == pool
         await ask(client, "search_tools", task="Send a letter.")
@@ -62,9 +62,9 @@ def test_a_tool_without_its_definition_cannot_be_called_by_any_name(world: App, 
     async def script(client: Client) -> None:
         assert (await gated(client, "echo"))["available"] == []
         await ask(client, "search_tools", task="Send a letter.")
-        said = await gated(client, "echo", text="hello")
-        assert said["available"] == ["send"]
-        assert said["tools"] == ["send() -- Send a letter."]
+        refusal = await gated(client, "echo", text="hello")
+        assert refusal["available"] == ["send"]
+        assert refusal["tools"] == ["send() -- Send a letter."]
         assert await gated(client, "execute_tool", tool="raw::echo")
         assert await gated(client, "invented")
         await ask(client, "search_tools", task="Echo words.")
@@ -86,7 +86,7 @@ def test_the_output_of_a_tool_opens_those_that_need_it(world: App, url: str) -> 
 
     raw = next(server for server in world.catalogs.catalog("world").servers if server.name == "raw")
     world.catalogs.edit(
-        "world", lambda known: known.with_server(replace(raw, tools=tuple(needy(tool) for tool in raw.tools)))
+        "world", lambda catalog: catalog.with_server(replace(raw, tools=tuple(needy(tool) for tool in raw.tools)))
     )
 
     async def script(client: Client) -> None:
@@ -120,12 +120,12 @@ def test_a_client_is_told_of_its_new_list_with_the_answer(world: App, url: str) 
                 await anext(events)
 
     async def notified() -> None:
-        told: asyncio.Queue[Any] = asyncio.Queue()
-        async with Client(url + ADDRESS, mode="legacy", message_handler=told.put) as client:
+        messages: asyncio.Queue[Any] = asyncio.Queue()
+        async with Client(url + ADDRESS, mode="legacy", message_handler=messages.put) as client:
             await client.list_tools()
             await ask(client, "search_tools", task="Echo words.")
             with anyio.fail_after(LIMIT_S):
-                assert "ToolListChanged" in type(await told.get()).__name__
+                assert "ToolListChanged" in type(await messages.get()).__name__
 
     asyncio.run(listening())
     asyncio.run(notified())

@@ -19,16 +19,16 @@ TASK = "write a file"
 
 @pytest.fixture
 def encoder() -> Iterator[Gated]:
-    made = Gated()
-    yield made
-    made.gate.set()
+    gated = Gated()
+    yield gated
+    gated.gate.set()
 
 
 @pytest.fixture
 def app(encoder: Gated) -> Iterator[App]:
-    with open_test_app(None, encoder=encoder, words_after_s=0.0) as made:
-        import_text(made.catalog_editor, document(), "world")
-        yield made
+    with open_test_app(None, encoder=encoder, words_after_s=0.0) as opened:
+        import_text(opened.catalog_editor, document(), "world")
+        yield opened
 
 
 def test_words_answer_until_the_vectors_are_there(app: App, encoder: Gated) -> None:
@@ -57,7 +57,7 @@ def test_words_answer_until_the_vectors_are_there(app: App, encoder: Gated) -> N
 
 
 class Broken(WordEncoder):
-    """Counts how often it was wanted."""
+    """Fails and keeps its texts."""
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         """Fails."""
@@ -72,9 +72,9 @@ def test_vectors_that_cannot_be_made_are_said_and_not_tried_with_each_search() -
 
         async def script(agent: Client) -> None:
             for _ in range(2):
-                found = await ask(agent, "search_tools", task=TASK)
-                assert found["candidates"][0]["tool"] == "files::write"
-                assert "By words alone, because the vectors could not be made" in found["left_out"]
+                search = await ask(agent, "search_tools", task=TASK)
+                assert search["candidates"][0]["tool"] == "files::write"
+                assert "By words alone, because the vectors could not be made" in search["left_out"]
 
         talk(served(app), script)
         assert len(encoder.seen) == len(set(encoder.seen))

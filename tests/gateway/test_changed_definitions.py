@@ -36,7 +36,7 @@ CHANGES: dict[str, dict[str, Any]] = {
 
 @pytest.fixture
 def world(app: App) -> App:
-    """A server with a tool that writes, which was approved, and one that reads."""
+    """A server with an approved tool that writes, and a tool that reads."""
     raw = {"type": "stdio", "command": "${python}", "args": ["-S", RAW]}
     server = {"name": "mail", "tools": [{"name": "send"}], "connection": raw}
     import_text(app.catalog_editor, json.dumps({"servers": [server, {**server, "name": "hidden"}]}), "world")
@@ -47,7 +47,7 @@ def world(app: App) -> App:
 
 def take(app: App, send: Tool) -> None:
     server = app.catalogs.catalog("world").server("mail")
-    app.catalogs.edit("world", lambda known: known.with_server(replace(server, tools=(send, READ))))
+    app.catalogs.edit("world", lambda catalog: catalog.with_server(replace(server, tools=(send, READ))))
 
 
 def test_every_change_holds_a_definition_back_and_a_turned_hint_opens_nothing(world: App) -> None:
@@ -76,10 +76,10 @@ def test_a_client_that_may_only_read_learns_of_no_tool_that_writes(world: App) -
         for name in ("execute_tool", "execute_readonly_tool"):
             there, nowhere = [await refused(client, name, tool=f"mail::{tool}") for tool in ("send", "sent")]
             assert there == {**nowhere, "why": nowhere["why"].replace("sent", "send")}
-        found = await ask(client, "search_tools", task="Post a letter.")
-        assert "send" not in json.dumps(found)
-        assert "not shown" not in found["left_out"]
-        assert found["left_out"].startswith("0 of 1 tools")
+        search = await ask(client, "search_tools", task="Post a letter.")
+        assert "send" not in json.dumps(search)
+        assert "not shown" not in search["left_out"]
+        assert search["left_out"].startswith("0 of 1 tools")
 
     async def mirrored(client: Client) -> None:
         assert [tool.name for tool in (await client.list_tools()).tools] == ["look", "read_result"]
@@ -87,9 +87,9 @@ def test_a_client_that_may_only_read_learns_of_no_tool_that_writes(world: App) -
         assert there == {**nowhere, "why": nowhere["why"].replace("sent", "send")}
 
     async def error(client: Client) -> str:
-        with pytest.raises(MCPError) as said:
+        with pytest.raises(MCPError) as raised:
             await client.list_tools()
-        return str(said.value)
+        return str(raised.value)
 
     for turned in (SEND, replace(SEND, **CHANGES["a hint"])):
         take(world, turned)
@@ -108,6 +108,6 @@ def test_metrics_are_for_clients_that_may_know_of_everything(world: App) -> None
         tokens = [
             make(name, scope, origin="test") for name, scope in (("all", Scope()), ("ann", Scope(read_only=True)))
         ]
-        given = [get(f"{url}/metrics", {"Authorization": f"Bearer {token}"}) for token in tokens]
-        assert [status for status, _ in [*given, get(f"{url}/metrics")]] == [200, 403, 403]
-        assert "send the token of a client whose scope is everything" in given[1][1]
+        answers = [get(f"{url}/metrics", {"Authorization": f"Bearer {token}"}) for token in tokens]
+        assert [status for status, _ in [*answers, get(f"{url}/metrics")]] == [200, 403, 403]
+        assert "send the token of a client whose scope is everything" in answers[1][1]

@@ -1,4 +1,4 @@
-"""Clients of a mirror are told when what they are offered changes, in both eras of the protocol, and only then."""
+"""Clients of a mirror are told of changes of their lists, in both eras of the protocol, and of nothing else."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ Told = Callable[[], Awaitable[str]]
 
 @pytest.fixture(autouse=True)
 def no_long_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Changes are looked for, and lost subscriptions begun again, without the second that lies between."""
+    """Looks for changes, and begins lost subscriptions again, without the usual second between."""
     monkeypatch.setattr("core.gateway.changes.EVERY_S", 0.05)
     monkeypatch.setattr("core.gateway.changes.AGAIN_S", 0.1)
     monkeypatch.setattr("core.servers.asking_back.FIRST_WAIT_S", 0.1)
@@ -55,16 +55,16 @@ def kind_of(message: Any) -> str:
 
 
 async def by_notification(url: str, script: Callable[[Client, Told], Awaitable[None]]) -> None:
-    told: asyncio.Queue[str] = asyncio.Queue()
+    kinds: asyncio.Queue[str] = asyncio.Queue()
 
     async def handler(message: Any) -> None:
-        told.put_nowait(kind_of(message))
+        kinds.put_nowait(kind_of(message))
 
     async with Client(url, mode="legacy", message_handler=handler) as client:
         assert client.server_capabilities.tools is not None
         assert client.server_capabilities.tools.list_changed
         await client.list_tools()
-        await script(client, told.get)
+        await script(client, kinds.get)
 
 
 async def by_listening(url: str, script: Callable[[Client, Told], Awaitable[None]]) -> None:
@@ -88,15 +88,15 @@ def test_a_client_is_told(era: Any, world: App, url: str, tmp_path: Path) -> Non
     tools.write_text("echo Gives the text back.\n")
     world.catalog_editor.discover(world.catalog_editor.read(config(living=living(tools)), "test"), "world", "test")
     mail = Server("mail", tools=(Tool("mail", "send", "Post a letter."),))
-    world.catalogs.edit("world", lambda known: known.with_server(mail))
-    known = world.catalogs.catalog("world").tools[0]
-    world.governance.definitions.first_use("world", known, approved=False, origin="test")
+    world.catalogs.edit("world", lambda catalog: catalog.with_server(mail))
+    first_tool = world.catalogs.catalog("world").tools[0]
+    world.governance.definitions.first_use("world", first_tool, approved=False, origin="test")
 
-    async def script(client: Client, told: Told) -> None:
+    async def script(client: Client, next_kind: Told) -> None:
         async def after(work: Callable[[], object], *kinds: str) -> list[str]:
             await anyio.to_thread.run_sync(work)
             with anyio.fail_after(LIMIT_S):
-                assert {await told() for _ in kinds} == set(kinds)
+                assert {await next_kind() for _ in kinds} == set(kinds)
             names = [tool.name for tool in (await client.list_tools()).tools]
             assert names[-2:] == ["send", "read_result"]
             return names[:-2]
@@ -121,9 +121,9 @@ def test_a_client_is_told(era: Any, world: App, url: str, tmp_path: Path) -> Non
         ) == ["echo"]
 
         price = replace(world.catalogs.catalog("world").servers[0], ask_usd=0.5)
-        world.catalogs.edit("world", lambda known: known.with_server(price))
+        world.catalogs.edit("world", lambda catalog: catalog.with_server(price))
         with anyio.move_on_after(SILENCE_S):
-            pytest.fail(f"a price is nobody's list: {await told()}")
+            pytest.fail(f"a price is nobody's list: {await next_kind()}")
         assert await after(lambda: world.servers.disable("world", "living"), "tool", "resource", "prompt") == []
 
     anyio.run(era, f"{url}?mirror=living&mirror=mail&catalog=world", script)
@@ -135,28 +135,28 @@ def test_a_client_that_can_be_asked_is_told_of_the_list_of_its_own_process(world
     world.upkeep.start()
 
     async def script() -> None:
-        told: asyncio.Queue[str] = asyncio.Queue()
+        kinds: asyncio.Queue[str] = asyncio.Queue()
 
         async def handler(message: Any) -> None:
-            told.put_nowait(kind_of(message))
+            kinds.put_nowait(kind_of(message))
 
         target = f"{url}?mirror=asking&catalog=world"
         async with Client(target, mode="legacy", message_handler=handler, elicitation_callback=elicited) as client:
             await client.list_tools()
             await client.call_tool("grow", {})
             with anyio.fail_after(LIMIT_S):
-                while await told.get() != "tool":  # it logs, too
+                while await kinds.get() != "tool":  # it logs, too
                     pass
             assert "grown_0" in [tool.name for tool in (await client.list_tools()).tools]
 
     anyio.run(script)
 
 
-async def _until(told: Told, work: Callable[[], object], uri: str) -> None:
+async def _until(next_event: Told, work: Callable[[], object], uri: str) -> None:
     with anyio.fail_after(LIMIT_S):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(_again, work)
-            while uri not in await told():
+            while uri not in await next_event():
                 pass
             tasks.cancel_scope.cancel()
 
@@ -168,12 +168,12 @@ async def _again(work: Callable[[], object]) -> None:
 
 
 def _crash(world: App, webs: Iterable[Web]) -> None:
-    """Ends the servers; those over HTTP begin again."""
+    """Ends the servers; HTTP servers begin again."""
     for pid in {state.pid for state in world.pool.states() if state.server == "living"} - {None}:
         os.kill(pid, signal.SIGKILL)
-    for one in webs:
-        one.stop()
-        one.start()
+    for server in webs:
+        server.stop()
+        server.start()
 
 
 def test_a_subscription_to_a_resource_is_passed_on_and_goes_on_after_its_server_ended_and_came_back(
@@ -182,7 +182,7 @@ def test_a_subscription_to_a_resource_is_passed_on_and_goes_on_after_its_server_
     tools = tmp_path / "tools.txt"
     tools.write_text("echo Gives the text back.\n")
     webs = {"its-home": web(), "older": web("legacy")}
-    servers = config(living=living(tools), **{name: {"url": one.connection.url} for name, one in webs.items()})
+    servers = config(living=living(tools), **{name: {"url": server.connection.url} for name, server in webs.items()})
     world.catalog_editor.discover(world.catalog_editor.read(servers, "test"), "world", "test")
     uris = ["file:///tools", "page://home", "page://older"]
     target = f"{url}?catalog=world&mirror=*"
@@ -194,16 +194,16 @@ def test_a_subscription_to_a_resource_is_passed_on_and_goes_on_after_its_server_
         tools.write_text(tools.read_text() + "\n")
 
     async def older_protocol() -> None:
-        told: asyncio.Queue[str] = asyncio.Queue()
+        messages: asyncio.Queue[str] = asyncio.Queue()
 
         async def handler(message: Any) -> None:
-            told.put_nowait(str(message))
+            messages.put_nowait(str(message))
 
         async with Client(target, mode="legacy", message_handler=handler) as client:
             for uri in uris[:2]:
                 await _subscribed(client, uri)
-            await _until(told.get, write, uris[0])
-            await _until(told.get, touch, uris[1])
+            await _until(messages.get, write, uris[0])
+            await _until(messages.get, touch, uris[1])
             with pytest.raises(MCPError):
                 await _subscribed(client, "none://such")
             for uri in uris[:2]:
@@ -221,9 +221,9 @@ def test_a_subscription_to_a_resource_is_passed_on_and_goes_on_after_its_server_
             await anyio.to_thread.run_sync(_crash, world, webs.values())
             missing = set(uris)
             with anyio.fail_after(LIMIT_S):
-                while missing:  # nobody uses a server: each is told of, for it may have changed meanwhile
-                    told = await heard()
-                    missing -= {one for one in uris if one in told}
+                while missing:  # no server is in use: each resource is told of because it may have changed
+                    event = await heard()
+                    missing -= {uri for uri in uris if uri in event}
             await _until(heard, write, uris[0])
 
     anyio.run(older_protocol)

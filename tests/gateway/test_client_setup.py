@@ -64,8 +64,8 @@ def test_the_python_text_is_run_and_its_first_request_is_noted_once(world: App, 
     assert "search_tools" in done.stdout
     (visit,) = visits_of(visits, client, "ann")
     assert (visit.token, client.is_named(visit.name), visit.last is not None) == ("ann", True, True)
-    kept = ClientVisits(world.store, world.settings.now).all()
-    assert [(one.name, one.token, one.first, one.last) for one in kept] == [(visit.name, "ann", visit.first, None)]
+    stored = ClientVisits(world.store, world.settings.now).all()
+    assert [(row.name, row.token, row.first, row.last) for row in stored] == [(visit.name, "ann", visit.first, None)]
 
 
 def test_configurations_below_home_are_found_and_their_tools_are_counted(world: App, tmp_path: Path) -> None:
@@ -85,13 +85,13 @@ def test_configurations_below_home_are_found_and_their_tools_are_counted(world: 
         (home / name).write_text(text)
     outside.write_text(texts[".cursor/mcp.json"])
     (home / ".claude.json").symlink_to(outside)
-    before = {one.client.id: one for one in found_configurations(world.catalogs, home)}
+    before = {config.client.id: config for config in found_configurations(world.catalogs, home)}
     assert set(before) == {"cursor", "codex", "claude-desktop", "windsurf", "zed"}
     assert [before[name].servers for name in ("windsurf", "zed")] == [("web",), ("time",)]
     assert "is not JSON" in before["claude-desktop"].problem
     assert (before["codex"].servers, before["codex"].known) == (("time",), ())
     world.catalog_editor.discover_file(home / ".cursor/mcp.json", "mine")
-    after = {one.client.id: one for one in found_configurations(world.catalogs, home)}["cursor"]
+    after = {config.client.id: config for config in found_configurations(world.catalogs, home)}["cursor"]
     assert (after.servers, after.known, after.has_wayfare) == (("raw",), ("raw",), True)
     meter = after.meter(100)
     assert meter.counted.definitions == int(world.catalogs.tokens("mine").sum()) > 0

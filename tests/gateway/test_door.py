@@ -69,18 +69,18 @@ def test_wrong_use_is_said_as_anywhere(wayfare: Command) -> None:
 
 def test_output_of_two_at_once_is_kept_apart(console: Console) -> None:
     owner = owner_of(console.db)
-    found: dict[str, str] = {}
+    outputs: dict[str, str] = {}
 
     def ask(name: str, *words: str) -> None:
-        found[name] = json.load(urllib.request.urlopen(request(console, owner.key, *words), timeout=60))["out"]
+        outputs[name] = json.load(urllib.request.urlopen(request(console, owner.key, *words), timeout=60))["out"]
 
-    asked = [("one", "route", "convert miles", "--json"), ("two", "routers", "--json"), ("three", "catalogs", "--json")]
-    threads = [threading.Thread(target=ask, args=words) for words in asked]
+    lines = [("one", "route", "convert miles", "--json"), ("two", "routers", "--json"), ("three", "catalogs", "--json")]
+    threads = [threading.Thread(target=ask, args=words) for words in lines]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert {name: next(iter(json.loads(out))) for name, out in found.items()} == {
+    assert {name: next(iter(json.loads(out))) for name, out in outputs.items()} == {
         "one": "router", "two": "routers", "three": "catalogs",
     }  # fmt: skip
 
@@ -116,7 +116,7 @@ def test_a_backup_of_a_store_that_a_console_serves(
     code, _, err = wayfare("restore", "a.backup", "--force")
     assert code == 2
     assert "`wayfare stop`" in err
-    made, other = json.loads(out), str(tmp_path / "other.duckdb")
+    backup, other = json.loads(out), str(tmp_path / "other.duckdb")
     assert wayfare("restore", "a.backup", "--db", other)[0] == 0
     audit = json.loads(wayfare("audit", "--json", "--db", other)[1])
-    assert (audit["hash"], audit["records"], audit["ok"]) == (made["hash"], made["records"], True)
+    assert (audit["hash"], audit["records"], audit["ok"]) == (backup["hash"], backup["records"], True)

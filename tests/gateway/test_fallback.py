@@ -43,9 +43,11 @@ def world(app: App) -> App:
 
 
 async def searched(client: Client) -> str:
-    found = await ask(client, "search_tools", task="Echo words.", n=20)
-    assert {one["tool"] for one in found["candidates"]} == {f"{n}::echo" for n in ("gone", "writer", "strict", "works")}
-    return found["route_id"]
+    search = await ask(client, "search_tools", task="Echo words.", n=20)
+    assert {candidate["tool"] for candidate in search["candidates"]} == {
+        f"{n}::echo" for n in ("gone", "writer", "strict", "works")
+    }
+    return search["route_id"]
 
 
 OPTIONS = {"router": "rag_mcp", "fallback": True}
@@ -54,12 +56,12 @@ OPTIONS = {"router": "rag_mcp", "fallback": True}
 def test_the_next_candidate_that_only_reads_answers_and_is_said_to(world: App) -> None:
     async def script(client: Client) -> str:
         route = await searched(client)
-        given = {"tool": "gone::echo", "arguments": {"words": "hello"}, "route_id": route}
-        result = await client.call_tool("execute_tool", given)
-        said = result.structured_content
-        assert (said["tool"], said["ok"]) == ("works::echo", True)
-        assert "hello" in said["result"]
-        assert [(one["tool"], one["error"]) for one in said["fallback"]] == [("gone::echo", "server_down")]
+        call = {"tool": "gone::echo", "arguments": {"words": "hello"}, "route_id": route}
+        result = await client.call_tool("execute_tool", call)
+        answer = result.structured_content
+        assert (answer["tool"], answer["ok"]) == ("works::echo", True)
+        assert "hello" in answer["result"]
+        assert [(row["tool"], row["error"]) for row in answer["fallback"]] == [("gone::echo", "server_down")]
         assert result.content[0].text.startswith("[works::echo answered, with the same arguments, because gone::echo")
         return route
 
@@ -80,15 +82,15 @@ def test_the_next_candidate_that_only_reads_answers_and_is_said_to(world: App) -
 )
 def test_no_fallback(world: App, options: dict[str, Any], given: dict[str, Any]) -> None:
     async def script(client: Client) -> None:
-        asked = {"arguments": {"words": "hello"}, "route_id": await searched(client), **given}
-        asked = {name: value for name, value in asked.items() if value}
-        assert (await refused(client, "execute_tool", **asked))["error"] == "server_down"
+        call = {"arguments": {"words": "hello"}, "route_id": await searched(client), **given}
+        call = {name: value for name, value in call.items() if value}
+        assert (await refused(client, "execute_tool", **call))["error"] == "server_down"
 
     world.store.events.flush()
-    before = world.store.activity.call_count()
+    call_count = world.store.activity.call_count()
     talk(served(world, **options), script)
     world.store.events.flush()
-    assert world.store.activity.call_count() == before + 1
+    assert world.store.activity.call_count() == call_count + 1
 
 
 def test_a_tool_that_may_write_has_no_fallback(app: App) -> None:
@@ -97,8 +99,8 @@ def test_a_tool_that_may_write_has_no_fallback(app: App) -> None:
 
     async def script(client: Client) -> None:
         route = (await ask(client, "search_tools", task="Echo words.", n=20))["route_id"]
-        asked = {"tool": "gone::echo", "arguments": {"words": "x"}, "route_id": route}
-        assert (await refused(client, "execute_tool", **asked))["error"] == "server_down"
+        call = {"tool": "gone::echo", "arguments": {"words": "x"}, "route_id": route}
+        assert (await refused(client, "execute_tool", **call))["error"] == "server_down"
 
     talk(served(app, **OPTIONS), script)
     app.store.events.flush()
@@ -110,11 +112,11 @@ def test_governance_decides_on_each_try(world: App) -> None:
 
     async def script(client: Client) -> None:
         route = (await ask(client, "search_tools", task="Echo words.", n=20))["route_id"]
-        asked = {"tool": "gone::echo", "arguments": {"words": "x"}, "route_id": route}
-        said = await refused(client, "execute_tool", **asked)
-        assert said["error"] == "server_down"
-        assert "Tried in its place: works::echo (budget_spent: " in said["why"]
+        call = {"tool": "gone::echo", "arguments": {"words": "x"}, "route_id": route}
+        refusal = await refused(client, "execute_tool", **call)
+        assert refusal["error"] == "server_down"
+        assert "Tried in its place: works::echo (budget_spent: " in refusal["why"]
         policy(world, deny=("works::*",))
-        assert "works" not in json.dumps(await refused(client, "execute_tool", **asked))
+        assert "works" not in json.dumps(await refused(client, "execute_tool", **call))
 
     talk(served(world, **OPTIONS), script)

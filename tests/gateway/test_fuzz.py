@@ -42,13 +42,13 @@ def test_fuzzed_requests(app: App, caplog: pytest.LogCaptureFixture) -> None:
 
     async def script() -> list[str]:
         async with endpoint.running():
-            found = [
+            answers = [
                 (request, await answered(console, request))
                 for request in fuzzed(14, NUMBER, door_key=door.key, lane=LANE)
             ]
         return [
             f"{status}: {request.line} -> {body[:300]!r}"
-            for request, (status, body) in found
+            for request, (status, body) in answers
             if (status >= 500 and request.path != "/readyz") or b"Traceback" in body or b"internal_error" in body
         ]
 
@@ -60,11 +60,11 @@ def test_fuzzed_requests(app: App, caplog: pytest.LogCaptureFixture) -> None:
 async def answered(console: Starlette, request: Fuzzed) -> tuple[int, bytes]:
     """Status and body of the answer; a stream that goes on is left by its reader. A request that hangs fails the test."""
     sent, parts, streams = list[int](), list[bytes](), anyio.Event()
-    given = [request.body]
+    bodies = [request.body]
 
     async def receive() -> dict[str, Any]:
-        if given:
-            return {"type": "http.request", "body": given.pop()}
+        if bodies:
+            return {"type": "http.request", "body": bodies.pop()}
         await streams.wait()
         return {"type": "http.disconnect"}
 

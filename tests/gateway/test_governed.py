@@ -27,8 +27,8 @@ def test_budgets_are_settled_and_a_spent_one_says_when_it_goes_on(world: App, ur
     async def script(client: Client) -> None:
         await ask(client, "execute_tool", tool="raw::echo", arguments={"a": 1})
         await refused(client, "execute_tool", tool="mail::send")  # no connection: still a call
-        said = await refused(client, "execute_tool", tool="raw::echo")
-        assert (said["error"], "00:00 UTC" in said["try"]) == ("budget_spent", True)
+        denied = await refused(client, "execute_tool", tool="raw::echo")
+        assert (denied["error"], "00:00 UTC" in denied["try"]) == ("budget_spent", True)
 
     talk(url, script, name="crab")
     calls, tokens = budgets(world.governance, world.settings.now)
@@ -42,7 +42,7 @@ def test_a_client_that_goes_away_gives_back_what_was_reserved(world: App, url: s
     async def script(client: Client) -> None:
         async with anyio.create_task_group() as group:
             group.start_soon(client.call_tool, "execute_tool", {"tool": "raw::stall"})
-            while not any(one.reserved for one in budgets(world.governance, world.settings.now)):
+            while not any(budget.reserved for budget in budgets(world.governance, world.settings.now)):
                 await anyio.sleep(0.01)
             group.cancel_scope.cancel()
 
@@ -57,9 +57,9 @@ def test_a_budget_is_charged_by_the_operators_settlement_and_not_by_a_knob_of_th
     policy(world, budgets=(Budget(usd=1.0),))
 
     async def script(client: Client) -> None:
-        found = await ask(client, "search_tools", task="echo words")
-        prices.append(next(one["price_usd"] for one in found["candidates"] if one["tool"] == "raw::echo"))
-        await ask(client, "execute_tool", tool="raw::echo", arguments={"a": 1}, route_id=found["route_id"])
+        search = await ask(client, "search_tools", task="echo words")
+        prices.append(next(tool["price_usd"] for tool in search["candidates"] if tool["tool"] == "raw::echo"))
+        await ask(client, "execute_tool", tool="raw::echo", arguments={"a": 1}, route_id=search["route_id"])
 
     prices, used = list[float](), list[float]()
     for address in (url, f"{url}?set=k=5", f"{url}?set=settlement=ask"):
@@ -71,8 +71,8 @@ def test_a_budget_is_charged_by_the_operators_settlement_and_not_by_a_knob_of_th
 def test_both_kinds_of_client_go_on_after_429(world: App, url: str) -> None:
     async def script(client: Client, token: str) -> None:
         await ask(client, "execute_tool", tool="raw::echo")
-        said = await refused(client, "execute_tool", tool="raw::echo")
-        assert (said["error"], "Go on in" in said["try"]) == ("rate_limited", True)
+        denied = await refused(client, "execute_tool", tool="raw::echo")
+        assert (denied["error"], "Go on in" in denied["try"]) == ("rate_limited", True)
         code, answered = 200, 0
         while code == 200:
             code, headers = status(url, Authorization=f"Bearer {token}")
@@ -106,9 +106,9 @@ def test_an_agent_and_the_log_get_no_secret(world: App) -> None:
     policy(world, sanitise=(Sanitise(secrets="remove"),))
 
     async def script(client: Client) -> None:
-        made = await ask(client, "execute_tool", tool="raw::echo", arguments={"a": SECRET, "b": 1})
-        assert "1 x an API key in part 1, removed" in made["result"]
-        assert (SECRET in str(made), "[removed: an API key]" in str(made)) == (False, True)
+        answer = await ask(client, "execute_tool", tool="raw::echo", arguments={"a": SECRET, "b": 1})
+        assert "1 x an API key in part 1, removed" in answer["result"]
+        assert (SECRET in str(answer), "[removed: an API key]" in str(answer)) == (False, True)
 
     talk(served(world), script)
     world.store.events.flush()

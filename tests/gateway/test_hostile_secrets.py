@@ -67,19 +67,19 @@ def test_secrets_are_nowhere(
     caplog.set_level(logging.DEBUG)
     governance = app.governance
     token = governance.clients.make("ann", Scope(), origin="test")
-    asked: dict[str, Any] = {"arguments": {"pin": WORD, "note": f"token={TOLD}"}}
+    call: dict[str, Any] = {"arguments": {"pin": WORD, "note": f"token={TOLD}"}}
 
     async def script(client: Client) -> None:
-        found = await ask(client, "search_tools", task=f"Work words with {TYPED}", server_hint=f"key={TYPED}")
-        done = await ask(client, "execute_tool", tool="telling::work", route_id=found["route_id"], **asked)
-        assert WORD in json.dumps(done)  # the client gets what the tool said
-        assert KEY not in json.dumps(done)
-        await refused(client, "execute_tool", tool="telling::fail", route_id=found["route_id"], **asked)
+        search = await ask(client, "search_tools", task=f"Work words with {TYPED}", server_hint=f"key={TYPED}")
+        result = await ask(client, "execute_tool", tool="telling::work", route_id=search["route_id"], **call)
+        assert WORD in json.dumps(result)  # the client gets what the tool said
+        assert KEY not in json.dumps(result)
+        await refused(client, "execute_tool", tool="telling::fail", route_id=search["route_id"], **call)
         await refused(client, "execute_tool", tool="telling::work", arguments={"pin": [WORD], "note": TOLD})
         await refused(client, "execute_tool", tool=f"telling::{TYPED}")
-        await ask(client, "report_outcome", route_id=found["route_id"], useful=True, note=f"with {TOLD}")
+        await ask(client, "report_outcome", route_id=search["route_id"], useful=True, note=f"with {TOLD}")
         governance.set_policy(replace(governance.policy, approvals=ApprovalRules(writes=True, hold_s=0)), origin="test")
-        await refused(client, "execute_tool", tool="telling::work", **asked)
+        await refused(client, "execute_tool", tool="telling::work", **call)
 
     with served(app, "world") as url:
         talk(with_token(f"{url}/mcp", token), script)
@@ -87,22 +87,22 @@ def test_secrets_are_nowhere(
     lines: list[str] = []
     assert not app.store.events.audit(lines.append).problem
     pages = {name: open_page(name, catalog="world") for name in PAGES}
-    shown = {name: repr(page) + text_of(page) for name, page in pages.items()}
-    shown["metrics"] = Metrics(app.store, governance, app.pool.states, app.settings.now).text().decode()
-    shown["exported log"] = "\n".join(lines)
+    texts = {name: repr(page) + text_of(page) for name, page in pages.items()}
+    texts["metrics"] = Metrics(app.store, governance, app.pool.states, app.settings.now).text().decode()
+    texts["exported log"] = "\n".join(lines)
     app.close()
     with duckdb.connect(str(app.store.path), read_only=True) as connection:
         for (table,) in connection.execute("SELECT table_name FROM duckdb_tables()").fetchall():
-            shown[table] = repr(connection.execute(f'SELECT CAST(t AS VARCHAR) FROM "{table}" t').fetchall())
+            texts[table] = repr(connection.execute(f'SELECT CAST(t AS VARCHAR) FROM "{table}" t').fetchall())
     for file in tmp_path.iterdir():
         if file.is_file():
-            shown[file.name] = file.read_bytes().decode("latin-1")
-    shown["log"] = "\n".join([caplog.text, *capfd.readouterr()])
+            texts[file.name] = file.read_bytes().decode("latin-1")
+    texts["log"] = "\n".join([caplog.text, *capfd.readouterr()])
     secrets = {"token": token, "key": KEY, "argument": WORD, "told": TOLD, "typed": TYPED}
-    assert [(where, what) for where, text in shown.items() for what, secret in secrets.items() if secret in text] == []
+    assert [(where, what) for where, text in texts.items() for what, secret in secrets.items() if secret in text] == []
     assert [
         where
         for where in ("activity", "govern", "metrics", "exported log", "outcomes", "wayfare.duckdb")
-        if "telling" not in shown[where]
+        if "telling" not in texts[where]
     ] == []
-    assert "•••" in shown["exported log"]
+    assert "•••" in texts["exported log"]

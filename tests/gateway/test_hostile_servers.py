@@ -38,7 +38,7 @@ def test_each_call_is_answered_and_counted_once(app: App, tmp_path: Path) -> Non
         assert talk(f"{url}/mcp?timeout=1", script) == "budget_spent"
     app.store.events.flush()
     assert [kind for kind, error in answers.items() if error not in MAY_BE[kind]] == []
-    logged = Counter((one.server, one.kind) for one in app.store.events.outcomes("world"))
+    logged = Counter((outcome.server, outcome.kind) for outcome in app.store.events.outcomes("world"))
     assert logged == Counter((kind, OUTCOMES[error]) for kind, error in answers.items())
     projection, rows = app.catalogs.projection("world"), app.catalogs.catalog("world").tool_row
     assert [projection.tool(row).calls for row in rows.values()] == [1] * len(KINDS)

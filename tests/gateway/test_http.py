@@ -25,19 +25,19 @@ MILES = {"value": 300, "source": "mi", "target": "km"}
 def test_an_agent_searches_describes_executes_and_reports(console: Console) -> None:
     async def script(client: Client) -> None:
         assert client.instructions.startswith("Wayfare stands for")
-        found = await ask(client, "search_tools", task=TASK)
-        assert count_tokens(json.dumps(found, ensure_ascii=False)) <= 2_000
-        best = found["candidates"][0]
+        search = await ask(client, "search_tools", task=TASK)
+        assert count_tokens(json.dumps(search, ensure_ascii=False)) <= 2_000
+        best = search["candidates"][0]
         assert best["tool"] == TOOL
         assert best["signature"].startswith("convert_units(value: number, source: string, target: string) -- Convert")
         assert 0 < best["fit"] <= 1
         (described,) = (await ask(client, "describe_tool", tools=[TOOL]))["tools"]
         assert described["inputSchema"]["required"] == ["value", "source", "target"]
         assert described["annotations"]["readOnlyHint"] is True
-        done = await ask(client, "execute_tool", tool=TOOL, arguments=MILES, route_id=found["route_id"])
-        assert (done["ok"], done["outcome"], done["result"]["unit"]) == (True, "ok", "kilometre")
-        told = await ask(client, "report_outcome", route_id=found["route_id"], useful=True, note="it did")
-        assert told == {"route_id": found["route_id"], "tool": TOOL, "useful": True}
+        result = await ask(client, "execute_tool", tool=TOOL, arguments=MILES, route_id=search["route_id"])
+        assert (result["ok"], result["outcome"], result["result"]["unit"]) == (True, "ok", "kilometre")
+        report = await ask(client, "report_outcome", route_id=search["route_id"], useful=True, note="it did")
+        assert report == {"route_id": search["route_id"], "tool": TOOL, "useful": True}
 
     talk(console.mcp, script, mode="legacy")
 
@@ -51,8 +51,8 @@ def test_content_of_every_kind_is_passed_on_and_a_long_text_is_cut_and_read_on(c
         assert count_tokens(cut["text"]) <= 8_000
         text, offset = cut["text"], cut["next_offset"]
         while offset is not None:
-            part = await ask(client, "read_result", handle=cut["handle"], offset=offset)
-            text, offset = text + part["text"], part["next_offset"]
+            page = await ask(client, "read_result", handle=cut["handle"], offset=offset)
+            text, offset = text + page["text"], page["next_offset"]
         assert text == "".join(f"{line:>15}\n" for line in range(6_400))
 
     talk(console.mcp, script)
@@ -84,10 +84,10 @@ def test_a_client_that_leaves_before_its_request_is_read_is_one_quiet_line(
     with socket.create_connection((where.hostname, where.port)) as client:
         client.sendall("\r\n".join(["POST /mcp HTTP/1.1", *lines, "", '{"jsonrpc"']).encode())
     deadline = time.monotonic() + 30
-    while not (said := [record for record in caplog.records if "left before" in record.message]):
+    while not (records := [record for record in caplog.records if "left before" in record.message]):
         assert time.monotonic() < deadline
         time.sleep(0.01)
-    assert [record.levelname for record in said] == ["DEBUG"]
+    assert [record.levelname for record in records] == ["DEBUG"]
     assert [record.message for record in caplog.records if record.levelno >= logging.WARNING] == []
 
 

@@ -45,23 +45,23 @@ def test_an_agent_with_the_scope_writes_until_nothing_is_left(world: App, url: s
     async def script(client: Client) -> None:
         assert await names(client) > OWN
         (prompt,) = (await client.list_prompts()).prompts
-        said = (await client.get_prompt(prompt.name)).messages[0].content.text
-        assert "tools_without_requests" in said
+        text = (await client.get_prompt(prompt.name)).messages[0].content.text
+        assert "tools_without_requests" in text
         first = await ask(client, "tools_without_requests", n=2)
         assert (len(first["tools"]), first["left"]) == (2, 6)
         assert "four as an agent" in first["how"]
         second = await ask(client, "tools_without_requests", after=first["tools"][-1]["tool"])
-        every = [one["tool"] for one in (*first["tools"], *second["tools"])]
+        every = [entry["tool"] for entry in (*first["tools"], *second["tools"])]
         assert every == [tool.id for tool in world.catalogs.catalog("world").tools if tool.server != "mail"]
         wrong = {"tools": [
             {"tool": "files::read", "requests": [ORDER, "x" * 900, " ?! "]},
             {"tool": "mail::send", "requests": ["post this"]},
             {"tool": "files::nothing", "requests": ["what"]},
         ]}  # fmt: skip
-        told = await ask(client, "add_requests", **wrong)
-        assert (told["tools"], told["requests"], told["left"]) == (0, 0, 6)
-        why = [one["why"] for one in told["skipped"]]
-        assert [sum(words in one for one in why) for words in ("order to a model", "900", "empty", "no tool")] == [
+        answer = await ask(client, "add_requests", **wrong)
+        assert (answer["tools"], answer["requests"], answer["left"]) == (0, 0, 6)
+        why = [entry["why"] for entry in answer["skipped"]]
+        assert [sum(words in text for text in why) for words in ("order to a model", "900", "empty", "no tool")] == [
             1,
             1,
             1,
@@ -69,20 +69,20 @@ def test_an_agent_with_the_scope_writes_until_nothing_is_left(world: App, url: s
         ]
         for tool in every:
             texts = [f"please look after {tool.partition('::')[2]} number {number}" for number in range(MOST_REQUESTS)]
-            told = await ask(client, "add_requests", tools=[{"tool": tool, "requests": texts}])
-            assert (told["tools"], told["requests"], told["skipped"]) == (1, MOST_REQUESTS, [])
-        assert told["left"] == 0
-        again = await ask(client, "add_requests", tools=[{"tool": every[0], "requests": ["one more"]}])
-        assert "which is the most" in again["skipped"][0]["why"]
+            answer = await ask(client, "add_requests", tools=[{"tool": tool, "requests": texts}])
+            assert (answer["tools"], answer["requests"], answer["skipped"]) == (1, MOST_REQUESTS, [])
+        assert answer["left"] == 0
+        surplus = await ask(client, "add_requests", tools=[{"tool": every[0], "requests": ["one more"]}])
+        assert "which is the most" in surplus["skipped"][0]["why"]
 
     talk(with_token(url, plain), without)
     talk(with_token(url, token), script)
-    kept = world.requests.of_catalog("world")
-    assert {one.source for of in kept.values() for one in of} == {"client"}
-    assert "mail::send" not in kept
+    requests = world.requests.of_catalog("world")
+    assert {row.source for rows in requests.values() for row in rows} == {"client"}
+    assert "mail::send" not in requests
     world.store.events.flush()
     changes = world.store.requests.history("world")
-    assert {(one.visitor, one.origin) for one in changes} == {("ann", "agent")}
+    assert {(change.visitor, change.origin) for change in changes} == {("ann", "agent")}
     clients.change("ann", Scope(), origin="test")
     talk(with_token(url, token), without)
 
@@ -99,8 +99,8 @@ async def sampled(_: Any, params: Any) -> Any:
     """A client's model, which writes for each tool of the question."""
     text = params.messages[0].content.text
     tools = json.loads(text.partition("<data>")[2].partition("</data>")[0])["tools"]
-    said = {"tools": [{"tool": one["tool"], "requests": [f"please do {one['tool']}", ORDER]} for one in tools]}
-    content = {"type": "text", "text": json.dumps(said)}
+    answer = {"tools": [{"tool": tool["tool"], "requests": [f"please do {tool['tool']}", ORDER]} for tool in tools]}
+    content = {"type": "text", "text": json.dumps(answer)}
     return mcp_types.CreateMessageResult(role="assistant", content=content, model="own", stop_reason="endTurn")
 
 
@@ -115,7 +115,7 @@ def test_the_clients_own_model_writes_where_it_offers_one(world: App, url: str, 
         assert (second["added"], second["left"], second["tools"]) == (3, 0, [])
 
     talk(url, script, mode=mode, sampling_callback=sampled)
-    assert {one.source for of in world.requests.of_catalog("world").values() for one in of} == {"model"}
+    assert {row.source for rows in world.requests.of_catalog("world").values() for row in rows} == {"model"}
     refusing = talk(url, lambda client: refused(client, "tools_without_requests", sample=True), mode=mode)
     assert refusing["error"] == "no_sampling"
 

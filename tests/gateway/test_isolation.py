@@ -31,7 +31,7 @@ INFO = mcp_types.Implementation(name="agent", version="1")
 
 
 def with_server(app: App, **settings: Any) -> None:
-    """A catalog with the server of repositories, as it comes and with these settings."""
+    """A catalog with the server of repositories, plain and with these settings."""
     words = {"type": "stdio", "command": "${python}", "args": ["-S", str(ROOT / "tests/gateway/repository_server.py")]}
     servers = [
         {"name": name, "description": "Repositories.", "tools": TOOLS, "connection": {**words, **more}}
@@ -46,15 +46,15 @@ async def called(client: Client, tool: str, server: str = "git", **arguments: An
     return "\n".join(block.text for block in result.content if isinstance(block, mcp_types.TextContent))
 
 
-async def worked(folder: Path, one: Call, other: Call) -> None:
+async def worked(folder: Path, first: Call, other: Call) -> None:
     """Two clients open a repository each; the commit of the first lands in its own, without the other's unfinished file."""
     for name in ("one", "other"):
         (folder / name).mkdir(parents=True)
         subprocess.run(["git", "init", "-q", str(folder / name)], check=True)
         (folder / name / f"{name}.txt").write_text("unfinished")
-    await one("open", path=str(folder / "one"))
+    await first("open", path=str(folder / "one"))
     await other("open", path=str(folder / "other"))
-    assert str(folder / "one") in await one("commit", message="Of the first")
+    assert str(folder / "one") in await first("commit", message="Of the first")
 
     def git(name: str, *words: str) -> str:
         line = ["git", "-C", str(folder / name), *words]
@@ -77,20 +77,20 @@ def test_the_commit_of_an_agent_lands_in_its_own_repository(app: App, tmp_path: 
         async with AsyncExitStack() as open_clients:
 
             async def client(target: Any, mode: Any) -> Call:
-                made = Client(target, client_info=INFO, cache=None, mode=mode)
-                entered = await open_clients.enter_async_context(made)
+                agent = Client(target, client_info=INFO, cache=None, mode=mode)
+                entered = await open_clients.enter_async_context(agent)
                 return lambda tool, **arguments: called(entered, tool, **arguments)
 
             older = [await client(url, "legacy") for _ in range(2)]
             newest = [await client(url, LATEST_MODERN_VERSION) for _ in range(2)]  # their first request is a call
-            known = [await client(with_token(url, token), "legacy") for token in tokens]
-            again = await client(with_token(url, tokens[0]), "auto")
-            for number, pair in enumerate((older, newest, known, (page, older[0]))):
+            registered = [await client(with_token(url, token), "legacy") for token in tokens]
+            same_client = await client(with_token(url, tokens[0]), "auto")
+            for number, pair in enumerate((older, newest, registered, (page, older[0]))):
                 await worked(tmp_path / str(number), *pair)
-            assert await again("pid") == await known[0]("pid")  # a token is one client
+            assert await same_client("pid") == await registered[0]("pid")  # a token is one client
             owners = {state.owner.partition(" ")[0] for state in app.pool.states() if state.pid is not None}
             assert owners == {"agent", "console", "ann", "bob"}
-            pids = [int((await one("pid")).split()[0]) for one in (*older, known[0])]
+            pids = [int((await call("pid")).split()[0]) for call in (*older, registered[0])]
         eventually(lambda: not running(pids[0]))  # their sessions have ended; that of a token goes on
         eventually(lambda: not running(pids[1]))
         assert running(pids[2])
@@ -121,11 +121,11 @@ def test_what_a_client_subscribes_to_and_reads_is_of_its_own_process(app: App, t
     with_server(app)
 
     async def script(url: str, mode: Any) -> None:
-        told = anyio.Event()
+        updated = anyio.Event()
 
         async def heard(message: Any) -> None:
             if isinstance(message, mcp_types.ResourceUpdatedNotification):
-                told.set()
+                updated.set()
 
         async def roots(*_: Any) -> mcp_types.ListRootsResult:
             return mcp_types.ListRootsResult(roots=[])
@@ -134,7 +134,7 @@ def test_what_a_client_subscribes_to_and_reads_is_of_its_own_process(app: App, t
         async with Client(f"{url}?mirror=git", **options) as client, AsyncExitStack() as stack:
             if mode == "legacy":
                 await _subscribed(client, FOLDER)
-                hear: Call = told.wait
+                hear: Call = updated.wait
             else:
                 hear = (await stack.enter_async_context(client.listen(resource_subscriptions=[FOLDER]))).__anext__
             await client.call_tool("open", {"path": str(tmp_path)})
@@ -146,16 +146,16 @@ def test_what_a_client_subscribes_to_and_reads_is_of_its_own_process(app: App, t
     with served(app, "world") as url:
         for mode in ("legacy", "auto"):
             anyio.run(script, f"{url}/mcp", mode)
-        left = [state.owner.partition(" ")[0] for state in app.pool.states()]
-    assert sorted(left) == ["Wayfare", "mcp"]  # the older one's session has ended with it
+        owners = [state.owner.partition(" ")[0] for state in app.pool.states()]
+    assert sorted(owners) == ["Wayfare", "mcp"]  # the session of the older client has ended
 
 
 def test_a_shared_server_has_one_process(app: App) -> None:
     with_server(app, shared=True)
 
     async def run(url: str) -> None:
-        async with Client(url, mode="legacy") as one, Client(url, mode="legacy") as other:
-            assert await called(one, "pid", "other") == await called(other, "pid", "other")
+        async with Client(url, mode="legacy") as first, Client(url, mode="legacy") as second:
+            assert await called(first, "pid", "other") == await called(second, "pid", "other")
 
     with served(app, "world") as url:
         anyio.run(run, f"{url}/mcp")

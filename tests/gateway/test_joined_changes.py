@@ -55,19 +55,19 @@ def test_a_client_over_stdio_is_told(
         console.close()
         begin()
 
-    async def until(told: Told, *wanted: str) -> None:
-        missing = set(wanted)
+    async def until(next_event: Told, *expected: str) -> None:
+        missing = set(expected)
         with anyio.fail_after(LIMIT_S):
             while missing:
-                event = await told()
-                said = f"{type(event).__name__} {event}"
-                missing -= {one for one in missing if one in said}
+                event = await next_event()
+                text = f"{type(event).__name__} {event}"
+                missing -= {word for word in missing if word in text}
 
-    async def both(work: Callable[[], Any], tells: list[Told], *wanted: str) -> None:
+    async def both(work: Callable[[], Any], tells: list[Told], *expected: str) -> None:
         await anyio.to_thread.run_sync(work)
         async with anyio.create_task_group() as tasks:
-            for told in tells:
-                tasks.start_soon(until, told, *wanted)
+            for next_event in tells:
+                tasks.start_soon(until, next_event, *expected)
 
     def add(line: str) -> Callable[[], object]:
         return lambda: tools.write_text(f"{tools.read_text()}{line}\n")

@@ -49,57 +49,57 @@ def linking(app: App, tmp_path: Any) -> App:
 
 
 async def handles(client: Client) -> dict[str, str]:
-    done = await ask(client, "execute_tool", tool="linker::links")
-    return {link["name"]: link["handle"] for link in done["links"]}
+    result = await ask(client, "execute_tool", tool="linker::links")
+    return {link["name"]: link["handle"] for link in result["links"]}
 
 
 def test_a_linked_text_is_read_on_and_counts(linking: App) -> None:
     policy(linking, budgets=(Budget(tokens=100_000),))
 
     async def script(client: Client) -> str:
-        found = await handles(client)
+        links = await handles(client)
         policy(linking, sanitise=(Sanitise(secrets="remove"),))
-        key = (await ask(client, "read_result", handle=found["key"]))["text"]
+        key = (await ask(client, "read_result", handle=links["key"]))["text"]
         assert key.startswith("password: [removed: a secret], for all\n[Sanitised: 1 x a secret in part 1, removed.")
-        handle, parts, offset = found["long"], list[str](), 0
+        handle, parts, offset = links["long"], list[str](), 0
         while offset is not None:
-            part = await ask(client, "read_result", handle=handle, offset=offset)
-            parts.append(part["text"])
-            offset = part["next_offset"]
+            page = await ask(client, "read_result", handle=handle, offset=offset)
+            parts.append(page["text"])
+            offset = page["next_offset"]
         assert len(parts) > 2
         return "".join(parts)
 
     assert talk(served(linking), script) == "word " * 700
     day = linking.settings.now().date().isoformat()
-    spent = [one for one in linking.store.governance.spending(day) if one.tool in {"read_result", "resources/read"}]
-    assert {(one.catalog, one.server) for one in spent} == {("world", "linker")}
-    assert (sum(one.calls for one in spent), sum(one.tokens for one in spent) >= 700) == (2, True)
+    spent = [row for row in linking.store.governance.spending(day) if row.tool in {"read_result", "resources/read"}]
+    assert {(row.catalog, row.server) for row in spent} == {("world", "linker")}
+    assert (sum(row.calls for row in spent), sum(row.tokens for row in spent) >= 700) == (2, True)
 
 
 def test_what_is_read_on_is_of_the_budgets_of_its_server(linking: App) -> None:
     policy(linking, budgets=(Budget(server="other", tokens=0),))  # with the first budget a client's name is another
 
     async def script(client: Client) -> None:
-        known = await handles(client)
+        links = await handles(client)
         policy(linking, budgets=(Budget(server="linker", tokens=249), Budget(server="other", tokens=0)))
-        part = await ask(client, "read_result", handle=known["long"])
-        said = await refused(client, "read_result", handle=known["long"], offset=part["next_offset"])
-        assert (said["error"], "of 249 tokens are left" in said["why"]) == ("budget_spent", True)
+        page = await ask(client, "read_result", handle=links["long"])
+        refusal = await refused(client, "read_result", handle=links["long"], offset=page["next_offset"])
+        assert (refusal["error"], "of 249 tokens are left" in refusal["why"]) == ("budget_spent", True)
         policy(linking, budgets=(Budget(catalog="world", server="linker", calls=2),))  # the call and one reading
-        said = await refused(client, "read_result", handle=known["bytes"])
-        assert (said["error"], "0 of 2 calls" in said["why"]) == ("budget_spent", True)
+        refusal = await refused(client, "read_result", handle=links["bytes"])
+        assert (refusal["error"], "0 of 2 calls" in refusal["why"]) == ("budget_spent", True)
 
     talk(served(linking), script)
 
 
 def test_bytes_come_as_the_server_gives_them_and_what_is_gone_or_denied_is_said(linking: App) -> None:
     async def script(client: Client) -> None:
-        known = await handles(client)
-        (block,) = (await client.call_tool("read_result", {"handle": known["bytes"]})).content
+        links = await handles(client)
+        (block,) = (await client.call_tool("read_result", {"handle": links["bytes"]})).content
         assert base64.b64decode(block.resource.blob) == bytes(3)
-        said = await refused(client, "read_result", handle=known["gone"])
-        assert (said["error"], "note://gone" in said["why"]) == ("not_possible", True)
+        refusal = await refused(client, "read_result", handle=links["gone"])
+        assert (refusal["error"], "note://gone" in refusal["why"]) == ("not_possible", True)
         policy(linking, deny=("linker::*",))
-        assert (await refused(client, "read_result", handle=known["long"]))["error"] == "not_allowed"
+        assert (await refused(client, "read_result", handle=links["long"]))["error"] == "not_allowed"
 
     talk(served(linking), script)

@@ -25,16 +25,16 @@ def tool(name: str, **fields: Any) -> dict[str, Any]:
 
 @pytest.fixture
 def world(app: App) -> App:
-    """Two servers with a name in common, and one that is not chosen."""
+    """Two servers with a name in common, and a server that is not chosen."""
     raw = {"type": "stdio", "command": "${python}", "args": ["-S", RAW]}
-    one = [
+    tools = [
         tool("echo", **READS),
         tool("pid"),
         tool("read_result"),
         tool("say", inputSchema={"required": ["n"], "type": "object"}),
     ]
     import_text(app.catalog_editor, json.dumps({"servers": [
-        {"name": "one", "description": "Echo.", "tools": one, "connection": raw},
+        {"name": "one", "description": "Echo.", "tools": tools, "connection": raw},
         {"name": "one.b", "description": "Echo.", "tools": [tool("echo"), tool("x" * 80)], "connection": raw},
         {"name": "mail", "description": "Post.", "tools": [tool("send")]},
     ]}), "world")  # fmt: skip
@@ -42,7 +42,7 @@ def world(app: App) -> App:
 
 
 async def names_of(client: Client) -> list[str]:
-    return [one.name for one in (await client.list_tools()).tools]
+    return [tool.name for tool in (await client.list_tools()).tools]
 
 
 def test_tools_are_listed_under_names_that_nobody_else_has(world: App) -> None:
@@ -97,8 +97,8 @@ def test_what_has_run_is_said_and_not_asked_for_again(app: App) -> None:
 
     async def script(client: Client) -> None:
         placed = await client.call_tool("execute_tool", {"tool": "shop::measure", "arguments": given(PLACED)})
-        said = placed.structured_content
-        assert (said["ok"], said["result"], said["note"]) == (True, "order 4711 was placed", MISFIT)
+        structured = placed.structured_content
+        assert (structured["ok"], structured["result"], structured["note"]) == (True, "order 4711 was placed", MISFIT)
         assert [block.text for block in placed.content] == ["order 4711 was placed", f"[{MISFIT}]"]
         assert "note" not in await ask(client, "execute_tool", tool="shop::write", arguments=given(PLACED))
         for answer, why in (

@@ -1,4 +1,4 @@
-"""What mirrored servers have beside tools: over stdio and HTTP servers the same as from the server itself, within a client's scope."""
+"""Resources and prompts of mirrored servers: the same as from the server itself, over stdio and HTTP, within a client's scope."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def world_of(app: App, **connections: dict[str, Any]) -> App:
 
 
 async def everything(client: Client) -> list[Any]:
-    """All lists, and one of each request."""
+    """All lists, and each request once."""
     city = {"name": "arg1", "value": "pa"}
     return [
         (await client.list_resources()).resources,
@@ -65,8 +65,8 @@ async def everything(client: Client) -> list[Any]:
 
 
 async def declared(client: Client) -> list[bool]:
-    has = client.server_capabilities
-    return [one is not None for one in (has.tools, has.resources, has.prompts, has.completions)]
+    server = client.server_capabilities
+    return [field is not None for field in (server.tools, server.resources, server.prompts, server.completions)]
 
 
 @pytest.fixture(params=["stdio", "http"])
@@ -81,9 +81,9 @@ def launch(request: pytest.FixtureRequest) -> Iterator[dict[str, Any]]:
 
 
 def test_all_parts_are_the_servers_own(app: App, launch: dict[str, Any]) -> None:
-    own, world = talk(conformance_server(), everything), world_of(app, one=launch)
+    expected, world = talk(conformance_server(), everything), world_of(app, one=launch)
     world.server_requests.list(ServerId("world", "one"), "prompts/list", limit_s=60)  # a list waits 10 s for a start
-    assert talk(served(world, mirror=("one",)), everything) == own
+    assert talk(served(world, mirror=("one",)), everything) == expected
     assert talk(served(world), declared) == [True, False, True, False]
     assert talk(served(world, mirror=("one",)), declared) == [True] * 4
 
@@ -93,12 +93,12 @@ def test_two_servers_a_dead_one_and_what_nobody_has(app: App) -> None:
 
     async def script(client: Client) -> list[str]:
         assert len((await client.list_resources()).resources) == 3
-        names = [one.name for one in (await client.list_prompts()).prompts]
+        names = [prompt.name for prompt in (await client.list_prompts()).prompts]
         assert (await client.get_prompt("two__test_simple_prompt")).messages
-        for refused in (client.get_prompt("test_simple_prompt"), client.read_resource("test://nowhere")):
-            with pytest.raises(MCPError) as said:
-                await refused
-            assert said.value.code == -32602
+        for request in (client.get_prompt("test_simple_prompt"), client.read_resource("test://nowhere")):
+            with pytest.raises(MCPError) as error:
+                await request
+            assert error.value.code == -32602
         return names
 
     names = talk(served(world, mirror=("*",)), script)
@@ -109,23 +109,25 @@ def test_resources_and_prompts_are_cleaned_as_the_policy_says(app: App) -> None:
     world, key = world_of(app, one=STDIO), "AKIA" + "IOSFODNN7EXAMPLE"
 
     async def given(client: Client) -> str:
-        read = await client.read_resource(f"test://template/{key}/data")
-        said = await client.get_prompt("test_prompt_with_arguments", {"arg1": key, "arg2": "b"})
-        return "\n".join([*(str(one) for one in read.contents), *(str(one.content) for one in said.messages)])
+        resource = await client.read_resource(f"test://template/{key}/data")
+        prompt = await client.get_prompt("test_prompt_with_arguments", {"arg1": key, "arg2": "b"})
+        return "\n".join(
+            [*(str(content) for content in resource.contents), *(str(message.content) for message in prompt.messages)]
+        )
 
     async def script(client: Client) -> dict[Mode, str]:
-        found = dict[Mode, str]()
+        texts = dict[Mode, str]()
         for mode in ("off", "mark", "remove", "block"):
             policy(world, sanitise=(Sanitise(secrets=mode),))
-            found[mode] = await given(client)
-        return found
+            texts[mode] = await given(client)
+        return texts
 
-    found = talk(served(world, mirror=("one",)), script)
-    assert {mode: (text.count("1 x an AWS key"), "arg2='b'" in text) for mode, text in found.items()} == {
+    texts = talk(served(world, mirror=("one",)), script)
+    assert {mode: (text.count("1 x an AWS key"), "arg2='b'" in text) for mode, text in texts.items()} == {
         "off": (0, True), "mark": (2, True), "remove": (2, True), "block": (2, False)
     }  # fmt: skip
-    assert f"arg1='{key}'" in found["mark"]
-    assert "arg1='[removed: an AWS key]'" in found["remove"]
+    assert f"arg1='{key}'" in texts["mark"]
+    assert "arg1='[removed: an AWS key]'" in texts["remove"]
 
 
 def test_requests_are_governed_and_counted(app: App) -> None:
@@ -136,11 +138,11 @@ def test_requests_are_governed_and_counted(app: App) -> None:
 
     async def script(client: Client) -> None:
         assert (await client.list_prompts()).prompts == []
-        assert [one.uri for one in (await client.list_resources()).resources] == [TEXT_URI, BINARY_URI, WATCHED_URI]
+        assert [item.uri for item in (await client.list_resources()).resources] == [TEXT_URI, BINARY_URI, WATCHED_URI]
         assert (await client.read_resource(TEXT_URI)).contents
-        with pytest.raises(MCPError) as said:
+        with pytest.raises(MCPError) as error:
             await client.read_resource(TEXT_URI)
-        assert said.value.data["error"] == "budget_spent"
+        assert error.value.data["error"] == "budget_spent"
         world.governance.set_policy(replace(rules, deny=("*",)), origin="test")
         with pytest.raises(MCPError, match="No server"):
             await client.read_resource(TEXT_URI)
@@ -148,24 +150,24 @@ def test_requests_are_governed_and_counted(app: App) -> None:
     talk(served(world, mirror=("*",)), script)
     world.store.events.flush()
     spent = world.store.governance.spending(day_of(world.settings.now()))
-    assert {(one.client, one.catalog, one.server) for one in spent} == {("anonymous", "world", "one")}
-    assert (sum(one.calls for one in spent), sum(one.tokens for one in spent) > 0) == (1, True)
+    assert {(row.client, row.catalog, row.server) for row in spent} == {("anonymous", "world", "one")}
+    assert (sum(row.calls for row in spent), sum(row.tokens for row in spent) > 0) == (1, True)
 
 
 def test_a_part_that_does_not_fit_its_servers_token_budget_is_not_given_and_does_not_count(app: App) -> None:
     world = world_of(app, one=STDIO, two=STDIO)
-    tokens = (Budget(server="one", tokens=5), Budget(server="two", tokens=5))  # its prompt has 4 and an embedded text
+    tokens = (Budget(server="one", tokens=5), Budget(server="two", tokens=5))  # a prompt of 4 and an embedded text
     policy(world, budgets=tokens)
 
     async def script(client: Client) -> None:
         embedding = ("two__test_prompt_with_embedded_resource", {"resourceUri": "test://x"})
-        for refused in (client.read_resource(TEXT_URI), client.get_prompt(*embedding)):
+        for request in (client.read_resource(TEXT_URI), client.get_prompt(*embedding)):
             with pytest.raises(MCPError, match="5 of 5 tokens are left"):
-                await refused
+                await request
 
     talk(served(world, mirror=("*",)), script)
     spent = world.store.governance.spending(day_of(world.settings.now()))
-    assert [(one.server, one.calls, one.tokens) for one in spent] == [("one", 1, 0), ("two", 1, 0)]
+    assert [(row.server, row.calls, row.tokens) for row in spent] == [("one", 1, 0), ("two", 1, 0)]
 
 
 def test_a_client_sees_nothing_of_servers_outside_its_scope(app: App) -> None:
@@ -175,7 +177,7 @@ def test_a_client_sees_nothing_of_servers_outside_its_scope(app: App) -> None:
     async def script(client: Client) -> tuple[str, int]:
         assert (await client.get_prompt("test_simple_prompt")).messages
         assert (await client.read_resource(TEXT_URI)).contents
-        tools = [one.name for one in (await client.list_tools()).tools]
+        tools = [tool.name for tool in (await client.list_tools()).tools]
         assert "measure" in tools  # no name tells that another server has such a tool
         assert "one__measure" not in tools
         return (await client.list_prompts()).prompts[0].name, len((await client.list_resources()).resources)
@@ -184,7 +186,7 @@ def test_a_client_sees_nothing_of_servers_outside_its_scope(app: App) -> None:
         assert talk(with_token(f"{url}/mcp?mirror=*", token), script) == ("test_simple_prompt", 3)
     world.store.events.flush()
     spent = world.store.governance.spending(day_of(world.settings.now()))
-    assert {(one.client, one.server) for one in spent} == {("ann", "two")}
+    assert {(row.client, row.server) for row in spent} == {("ann", "two")}
 
 
 @each(

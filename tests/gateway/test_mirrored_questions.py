@@ -67,23 +67,23 @@ def test_questions_of_a_server_are_answered_by_the_client_that_called(app: App, 
 
 def test_a_server_that_asks_in_the_midst_of_a_call_is_answered_one_call_at_a_time(app: App) -> None:
     async def script(client: Any) -> list[Any]:
-        given: list[Any] = []
+        answers: list[Any] = []
 
         async def one() -> None:
-            given.append(json.loads((await client.call_tool("who", {})).content[0].text))
+            answers.append(json.loads((await client.call_tool("who", {})).content[0].text))
 
         async with anyio.create_task_group() as tasks:
             for _ in range(3):
                 tasks.start_soon(one)
-        return given
+        return answers
 
     target = served(asking(app), mirror=("asking",))
-    said = {"action": "accept", "content": {"name": "Ann", "to": "Who is it?"}}
+    expected = {"action": "accept", "content": {"name": "Ann", "to": "Who is it?"}}
     assert (
         talk(target, script, mode="legacy", elicitation_callback=elicited)
-        == [{"able": ["elicitation"], "said": said}] * 3
+        == [{"able": ["elicitation"], "said": expected}] * 3
     )
-    assert [one["able"] for one in talk(target, script, mode="legacy")] == [[]] * 3
+    assert [answer["able"] for answer in talk(target, script, mode="legacy")] == [[]] * 3
     assert "error" in talk(target, script, elicitation_callback=elicited)[0]["said"]
 
 

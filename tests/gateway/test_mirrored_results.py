@@ -50,12 +50,14 @@ def test_results_errors_metadata_and_schemas_are_the_servers_own_without_headers
         return [await client.call_tool(name, {}) for name in names]
 
     headers = list[Any]()
-    own, through = talk(conformance_server(), script), talk(served(world, mirror=("conformance",)), script)
-    for name, one, other in zip(names, own, through, strict=True):
-        assert (name, other.is_error, other.content) == (name, one.is_error, one.content)
-        assert other.structured_content == one.structured_content
-        kept = {key: value for key, value in (other.meta or {}).items() if not key.startswith("io.modelcontext")}
-        assert kept == {key: value for key, value in (one.meta or {}).items() if not key.startswith("io.modelcontext")}
+    direct, through = talk(conformance_server(), script), talk(served(world, mirror=("conformance",)), script)
+    for name, expected, actual in zip(names, direct, through, strict=True):
+        assert (name, actual.is_error, actual.content) == (name, expected.is_error, expected.content)
+        assert actual.structured_content == expected.structured_content
+        meta = {key: value for key, value in (actual.meta or {}).items() if not key.startswith("io.modelcontext")}
+        assert meta == {
+            key: value for key, value in (expected.meta or {}).items() if not key.startswith("io.modelcontext")
+        }
     assert [result.is_error for result in through] == [False, False, False, False, True]
     assert headers == [{"region": {"type": "string", "x-mcp-header": "Region"}}, {"region": {"type": "string"}}]
 
@@ -80,26 +82,26 @@ def test_of_a_server_that_tells_too_much_no_answer_has_its_key_and_no_list_is_lo
     import_text(app.catalog_editor, json.dumps({"servers": [server]}), "world")
 
     async def mirrored(client: Client) -> list[str]:
-        given = (
+        answers = (
             await client.call_tool("work", {}),
             await client.read_resource("told://notes"),
             await client.get_prompt("ask"),
         )
-        assert given[0].structured_content == {"deep": [{"said": "done with •••: {}", "n": 7}]}
+        assert answers[0].structured_content == {"deep": [{"said": "done with •••: {}", "n": 7}]}
         lists = (await client.list_tools(), await client.list_resources(), await client.list_prompts())
-        assert [one.model_dump_json().count("[cut: the first 10,000 of 20,000 characters]") for one in lists] == [
+        assert [page.model_dump_json().count("[cut: the first 10,000 of 20,000 characters]") for page in lists] == [
             0,
             1,
             2,
         ]
-        assert max(len(one.model_dump_json()) for one in lists) < 30_000
-        return [one.model_dump_json() for one in given]
+        assert max(len(page.model_dump_json()) for page in lists) < 30_000
+        return [answer.model_dump_json() for answer in answers]
 
     async def searched(client: Client) -> list[str]:
         return [(await client.call_tool("execute_tool", {"tool": "telling::work"})).model_dump_json()]
 
-    told = [*talk(served(app, mirror=("telling",)), mirrored), *talk(served(app), searched)]
-    assert [("•••" in text, SECRET in text) for text in told] == [(True, False)] * 4
+    texts = [*talk(served(app, mirror=("telling",)), mirrored), *talk(served(app), searched)]
+    assert [("•••" in text, SECRET in text) for text in texts] == [(True, False)] * 4
 
 
 def test_definitions_have_one_type_in_each_place() -> None:
@@ -109,9 +111,9 @@ def test_definitions_have_one_type_in_each_place() -> None:
 
 
 def test_a_definition_has_the_servers_schema_icons_and_metadata(world: App) -> None:
-    catalog = world.catalogs.catalog("world").servers[0].connection
-    assert catalog is not None
-    servers = {"conformance": {"command": sys.executable, "args": [*catalog.args], "cwd": catalog.cwd}}
+    connection = world.catalogs.catalog("world").servers[0].connection
+    assert connection is not None
+    servers = {"conformance": {"command": sys.executable, "args": [*connection.args], "cwd": connection.cwd}}
     read = world.catalog_editor.read(json.dumps({"mcpServers": servers}), "test")
     world.catalog_editor.discover(read, "measuring", "test")
 
@@ -126,7 +128,7 @@ def test_a_definition_has_the_servers_schema_icons_and_metadata(world: App) -> N
     assert listed.meta["example/unit"] == "celsius"
     server = world.catalogs.catalog("measuring").server("conformance")
     other = tuple(replace(tool, extras='{"_meta": {"not": "approved"}}') for tool in server.tools)
-    world.catalogs.edit("measuring", lambda known: known.with_server(replace(server, tools=other)))
+    world.catalogs.edit("measuring", lambda catalog: catalog.with_server(replace(server, tools=other)))
     changed = talk(target, script)
     assert (changed.meta, changed.icons) == (None, None)
     world.governance.definitions.decide("measuring", "conformance::measure", approve=True, origin="test")
@@ -147,7 +149,7 @@ VECTOR = {"type": "object", "properties": {"rows": {"type": "array", "minItems":
 def test_a_long_structured_result_is_shortened_to_what_its_schema_allows(app: App) -> None:
     rows = [{"id": number, "about": "word " * 20} for number in range(300)]
     structure = {"rows": rows, "note": "done"}
-    given = {"content": [{"type": "text", "text": json.dumps(structure)}], "structuredContent": structure}
+    plain = {"content": [{"type": "text", "text": json.dumps(structure)}], "structuredContent": structure}
     wrapped = {"content": [{"type": "text", "text": "word " * 1_000}], "structuredContent": {"result": "word " * 1_000}}
     schemas = {
         "rows": ROWS,
@@ -156,16 +158,16 @@ def test_a_long_structured_result_is_shortened_to_what_its_schema_allows(app: Ap
     }
     services = Services(app, result_tokens=200)
     for name, schema in schemas.items():
-        original = CallToolResult.model_validate(wrapped if name == "wrapped" else given)
+        original = CallToolResult.model_validate(wrapped if name == "wrapped" else plain)
         outcome = Outcome(CALL, OutcomeKind.OK, NOON, 0.1, original=original)
         answer = passed_on(services, outcome, 200, as_it_is=True, schema=schema)
         assert (answer.is_error, answer.structured_content is None) == (name == "vector", name == "vector")
         assert misfit(schema, answer.structured_content or {}) == ""
         assert count_tokens(answer.model_dump_json(exclude_none=True)) < 600
         handle = answer.content[1].text.partition("handle ")[2].partition(",")[0]
-        kept = services.results.text(handle)
-        assert kept is not None
-        assert kept.text == original.content[0].text
+        stored = services.results.text(handle)
+        assert stored is not None
+        assert stored.text == original.content[0].text
         assert ("The tool has run" in answer.content[-1].text) == (name == "vector")
 
 
@@ -173,31 +175,31 @@ def test_texts_of_embedded_resources_are_cut_and_counted_like_any_text(app: App)
     embedded = EmbeddedResource(
         type="resource", resource=TextResourceContents(uri="note://long", mime_type="text/plain", text="word " * 2_000)
     )
-    said, image = (
+    text, image = (
         TextContent(type="text", text="Two words"),
         ImageContent(type="image", data="AA==", mime_type="image/png"),
     )
     services = Services(app, result_tokens=60)
-    for content in ([embedded], [said, embedded, image], [embedded, said], [embedded, embedded]):
+    for content in ([embedded], [text, embedded, image], [embedded, text], [embedded, embedded]):
         outcome = Outcome(CALL, OutcomeKind.OK, NOON, 0.1, original=CallToolResult(content=content))
         whole = text_of(content)
         for as_it_is in (False, True):
             answer = passed_on(services, outcome, 60, as_it_is=as_it_is)
             *blocks, note = answer.content
-            shown = text_of(blocks)
-            assert shown == whole[: len(shown)]
-            assert (count_tokens(shown) <= 60, given_tokens(outcome, 60), image in blocks) == (
+            cut_text = text_of(blocks)
+            assert cut_text == whole[: len(cut_text)]
+            assert (count_tokens(cut_text) <= 60, given_tokens(outcome, 60), image in blocks) == (
                 True,
                 60,
                 image in content,
             )
-            assert next(one for one in blocks if one.type == "resource").resource.uri == "note://long"
+            assert next(block for block in blocks if block.type == "resource").resource.uri == "note://long"
             handle = note.text.partition("handle ")[2].partition(",")[0]
             assert services.results.text(handle) == (whole, ServerId("world", "raw"))
         assert passed_on(services, outcome, 8_000, as_it_is=True).content == content
         assert given_tokens(outcome, 8_000) == count_tokens(whole)
     link = ResourceLink(type="resource_link", uri="note://link", name="n", title="t", description="word " * 500)
-    heavy = CallToolResult(content=[said, *[link] * 50], _meta={"long": "word " * 500})
+    heavy = CallToolResult(content=[text, *[link] * 50], _meta={"long": "word " * 500})
     light = CallToolResult(content=[link.model_copy(update={"description": "Short."})], _meta={"at": "noon"})
     for original, tokens in ((heavy, 60), (light, 40)):
         outcome = Outcome(CALL, OutcomeKind.OK, NOON, 0.1, original=original)
@@ -207,5 +209,5 @@ def test_texts_of_embedded_resources_are_cut_and_counted_like_any_text(app: App)
         assert (answer.meta, answer.content == light.content) == ((None, False), ({"at": "noon"}, True))[
             original is light
         ]
-    structured = CallToolResult(content=[said], structured_content={"words": ["word"] * 500})
+    structured = CallToolResult(content=[text], structured_content={"words": ["word"] * 500})
     assert given_tokens(Outcome(CALL, OutcomeKind.OK, NOON, 0.1, original=structured), 60) == 60  # and its text has two

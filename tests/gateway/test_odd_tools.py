@@ -31,8 +31,8 @@ def configuration(folder: Path) -> Path:
 
 
 def odd_findings(app: App) -> set[str]:
-    """What the lint of the Catalog page says about the server's list."""
-    return {one.reason for one in lint(app.catalogs.catalog("world")).findings if one.rule == "odd_listing"}
+    """The findings of the Catalog page's lint about the server's list."""
+    return {finding.reason for finding in lint(app.catalogs.catalog("world")).findings if finding.rule == "odd_listing"}
 
 
 def test_strict_clients_list_the_mirror_and_every_report_names_the_odd_tools(
@@ -41,22 +41,22 @@ def test_strict_clients_list_the_mirror_and_every_report_names_the_odd_tools(
     file = configuration(tmp_path)
     with open_test_app(tmp_path / "wayfare.duckdb") as app:
         report = app.catalog_editor.discover_file(file, "world")
-        (found,) = report.discoveries
-        named = {*found.notes, *found.refused}
+        (discovery,) = report.discoveries
+        named = {*discovery.notes, *discovery.refused}
         with Context(import_) as command:
             command.meta["as_json"] = True
             print_report(report)
-        said = json.loads(capsys.readouterr().out)
-        assert {one["text"] for one in said["notes"]} | {one["error"] for one in said["refused"]} == named
+        printed = json.loads(capsys.readouterr().out)
+        assert {entry["text"] for entry in printed["notes"]} | {entry["error"] for entry in printed["refused"]} == named
         with Context(import_) as command:
             command.meta["as_json"] = False
             print_report(report)
         text = capsys.readouterr().out
-        assert all(f" {one['name']} with " in text for one in (*LACKING, *LEFT_OUT))
+        assert all(f" {entry['name']} with " in text for entry in (*LACKING, *LEFT_OUT))
         assert odd_findings(app) == named
-        assert all(sentence in report_frame([found])["error"][0] for sentence in named)
-        (again,) = app.servers.refresh("world", app.catalogs.catalog("world").servers)
-        assert {*again.notes, *again.refused} == named
+        assert all(sentence in report_frame([discovery])["error"][0] for sentence in named)
+        (refreshed,) = app.servers.refresh("world", app.catalogs.catalog("world").servers)
+        assert {*refreshed.notes, *refreshed.refused} == named
 
         async def script(client: Client) -> list[str]:
             listed = {tool.name: tool for tool in (await client.list_tools()).tools}
@@ -70,6 +70,6 @@ def test_strict_clients_list_the_mirror_and_every_report_names_the_odd_tools(
         with served(app, "world") as url:
             for mode in ("legacy", "auto"):
                 tools = talk(f"{url}/mcp?mirror=*", script, mode=mode)
-                assert {one["name"] for one in (*REPAIRED, *LACKING)} | {"good"} < set(tools)
+                assert {entry["name"] for entry in (*REPAIRED, *LACKING)} | {"good"} < set(tools)
     with open_test_app(tmp_path / "wayfare.duckdb") as app:
         assert odd_findings(app) == named

@@ -104,9 +104,9 @@ def test_two_agents_share_a_console_beside_a_long_command_through_a_kill_until_n
         flag.touch()
         assert "raw::nap: ok" in await in_thread(long.stdout.read)
         console = owner_of(db)
-        told = (await in_thread(wayfare, "status", "--json")).json()
-        assert (told["running"], told["started_by"], told["pid"]) == (True, "wayfare mcp", console.pid)
-        assert [(use["kind"], use["uses"] >= 2) for use in told["uses"]] == [("agent", True)]
+        status = (await in_thread(wayfare, "status", "--json")).json()
+        assert (status["running"], status["started_by"], status["pid"]) == (True, "wayfare mcp", console.pid)
+        assert [(use["kind"], use["uses"] >= 2) for use in status["uses"]] == [("agent", True)]
 
         def kill_when_it_works() -> None:
             wait_for(lambda: working(db))
@@ -151,17 +151,17 @@ def test_an_agents_console_is_as_the_operators_was_and_gives_way_to_it(
         remember(Settings.from_environment(environment, db=db), options, referred)
 
     def check_kept() -> None:
-        kept = file.read_text()
-        assert (OPERATORS in kept, "not ours" in kept, str(port) in kept) == (False, False, True)
+        text = file.read_text()
+        assert (OPERATORS in text, "not ours" in text, str(port) in text) == (False, False, True)
         file.unlink()
 
     async def script(client: Client) -> None:
-        said = {"tool": "raw::variable", "arguments": {"name": "WHOSE"}}
-        whose = await ask(client, "execute_tool", **said)
+        call = {"tool": "raw::variable", "arguments": {"name": "WHOSE"}}
+        whose = await ask(client, "execute_tool", **call)
         assert f"{len(OPERATORS)} characters" in str(whose["result"]), whose
-        told = owner_of(db)
-        assert (told.started_by, told.url) == ("wayfare mcp", f"http://127.0.0.1:{port}")
-        started_with = Path(f"/proc/{told.pid}/environ").read_bytes()
+        owner = owner_of(db)
+        assert (owner.started_by, owner.url) == ("wayfare mcp", f"http://127.0.0.1:{port}")
+        started_with = Path(f"/proc/{owner.pid}/environ").read_bytes()
         assert (b"AGENT" in started_with, b"WAYFARE_TOKEN" in started_with) == (False, False)
         check_kept()
 
@@ -174,12 +174,12 @@ def test_an_agents_console_is_as_the_operators_was_and_gives_way_to_it(
             await in_thread(wait_for, lambda: working(db))
             taking = stack.enter_context(started("up", "--port", port))
             assert "which an agent started, ends for this one" in await in_thread(taking.stdout.readline)
-            assert owner_of(db).pid == told.pid  # it waits for the call
+            assert owner_of(db).pid == owner.pid  # it waits for the call
             flag.touch()
-        await in_thread(wait_for, lambda: (now := owner_of(db)) is not None and now.pid != told.pid)
-        assert (await ask(client, "execute_tool", **said))["ok"]
+        await in_thread(wait_for, lambda: (current := owner_of(db)) is not None and current.pid != owner.pid)
+        assert (await ask(client, "execute_tool", **call))["ok"]
         mine = owner_of(db)
-        assert (mine.started_by, mine.url, mine.pid != told.pid) == ("wayfare up", told.url, True)
+        assert (mine.started_by, mine.url, mine.pid != owner.pid) == ("wayfare up", owner.url, True)
         check_kept()
 
     async def talks() -> None:

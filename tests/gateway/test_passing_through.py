@@ -38,13 +38,13 @@ def test_a_large_image_passes_through_a_process_that_has_joined(app: App) -> Non
     import_text(
         app.catalog_editor, json.dumps({"servers": [{"name": "raw", "tools": tools, "connection": raw}]}), "world"
     )
-    asked = Request("execute_tool", {"tool": "raw::image", "arguments": {"size": 4_000_000}}, client="tests")
+    request = Request("execute_tool", {"tool": "raw::image", "arguments": {"size": 4_000_000}}, client="tests")
 
     async def joined(url: str) -> Answer:
         async with anyio.create_task_group() as tasks:
-            found = await JoinedOwner(url, EndpointOptions(catalog="world"), tasks, "", "one").call(asked)
+            answer = await JoinedOwner(url, EndpointOptions(catalog="world"), tasks, "", "one").call(request)
             tasks.cancel_scope.cancel()
-        return found
+        return answer
 
     with served_over_http(app, "world") as url:
         (image,) = anyio.run(joined, url).content
@@ -55,28 +55,28 @@ def test_a_large_image_passes_through_a_process_that_has_joined(app: App) -> Non
 def test_progress_and_a_clients_limit_pass_through_the_stdio_side_and_the_console(
     console: Console, encoder_cache: Path
 ) -> None:
-    """The limit is the client's: what it gives up on is cancelled at the server, and recorded as that."""
+    """A call that the client gives up is cancelled at the server, and recorded as cancelled."""
 
     async def progress_of(client: Client, tool: str, arguments: dict[str, Any]) -> list[tuple[Any, ...]]:
         seen: list[tuple[Any, ...]] = []
 
-        async def note(*told: Any) -> None:
-            seen.append(told)
+        async def note(*args: Any) -> None:
+            seen.append(args)
 
         await client.call_tool(tool, arguments, progress_callback=note)
         return seen
 
     steps = {"steps": 3, "pause_s": 0.05}
-    own = talk(gremlin(), lambda client: progress_of(client, "report_progress", steps))
-    before = total(samples(console), CALLS, **CANCELLED)
+    direct = talk(gremlin(), lambda client: progress_of(client, "report_progress", steps))
+    count = total(samples(console), CALLS, **CANCELLED)
 
     async def script(client: Client) -> list[tuple[Any, ...]]:
         seen = await progress_of(client, "execute_tool", {"tool": "gremlin::report_progress", "arguments": steps})
         with pytest.raises(MCPError):
             await client.call_tool("execute_tool", {"tool": "gremlin::hang"}, read_timeout_seconds=0.4)
         deadline = time.monotonic() + 20
-        while total(await anyio.to_thread.run_sync(samples, console), CALLS, **CANCELLED) == before:
+        while total(await anyio.to_thread.run_sync(samples, console), CALLS, **CANCELLED) == count:
             assert time.monotonic() < deadline
         return seen
 
-    assert talk(stdio(console.db, encoder_cache), script) == own
+    assert talk(stdio(console.db, encoder_cache), script) == direct

@@ -81,35 +81,35 @@ def test_two_agents_at_the_same_time_use_their_own_value_and_a_third_is_told_whe
             calls = [
                 await ask(client, "execute_tool", tool="raw::variable", arguments={"name": "KEY"}) for _ in range(5)
             ]
-            return {text for one in calls for text in re.findall(r"\d+ characters", str(one))}
+            return {text for call in calls for text in re.findall(r"\d+ characters", str(call))}
 
         return talk(with_token(mine, tokens[name]), script)
 
     with ThreadPoolExecutor(2) as both:
-        found = dict(zip(VALUES, both.map(lengths, VALUES), strict=True))
-    assert found == {name: {f"{len(value)} characters"} for name, value in VALUES.items()}
-    assert {(one.person, one.calls) for one in world.pool.states()} == {("ann", 5), ("bob", 5)}
+        by_client = dict(zip(VALUES, both.map(lengths, VALUES), strict=True))
+    assert by_client == {name: {f"{len(value)} characters"} for name, value in VALUES.items()}
+    assert {(state.person, state.calls) for state in world.pool.states()} == {("ann", 5), ("bob", 5)}
 
     async def without(client: Client) -> str:
         outcome = await refused(client, "execute_tool", tool="raw::variable", arguments={"name": "KEY"})
         return str(outcome)
 
     how = "`wayfare secrets set raw KEY --catalog mine --for {}`"
-    said = talk(with_token(mine, tokens["eve"]), without)
-    assert f"Server raw needs a value for {KEY}." in said
-    assert "eve on the Catalog page" in said
-    assert how.format("eve") in said
+    refusal = talk(with_token(mine, tokens["eve"]), without)
+    assert f"Server raw needs a value for {KEY}." in refusal
+    assert "eve on the Catalog page" in refusal
+    assert how.format("eve") in refusal
     nobody = talk(mine, without, name="ann")
     assert "a request without a token is none" in nobody
     assert how.format("anonymous") in nobody
     assert len(world.pool.states()) == 2  # nothing was started for them
 
-    own = {one.name: (one.state, one.person) for one in world.values.list("mine", "ann")}
-    assert own["raw/KEY"] == ("kept", "ann")
+    own_values = {value.name: (value.state, value.person) for value in world.values.list("mine", "ann")}
+    assert own_values["raw/KEY"] == ("kept", "ann")
     assert world.vault.persons(ServerId("mine", "raw")) == ("ann", "bob")
     world.governance.clients.revoke("ann", origin="test")
     assert world.vault.persons(ServerId("mine", "raw")) == ("bob",)
-    while any(one.person == "ann" for one in world.pool.states()):  # its process ends, too
+    while any(state.person == "ann" for state in world.pool.states()):  # its process ends, too
         pass
     world.servers.remove("mine", "raw")
     assert not [key for key in world.vault.names() if key[0].server == "raw"]
@@ -150,9 +150,9 @@ def test_two_people_sign_in_and_each_call_has_the_token_of_its_person(app: App) 
             as_person("vic", lambda: app.sign_ins.begin_own("mine", "tickets", CONSOLE), "viewer")
         tokens = dict[str, str]()
         for name in ("ann", "bob"):
-            before = set(guarded.tokens)
+            previous = set(guarded.tokens)
             sign_in(partial(as_person, name, partial(app.sign_ins.begin_own, "mine", "tickets", CONSOLE)), name)
-            (tokens[name],) = set(guarded.tokens) - before
+            (tokens[name],) = set(guarded.tokens) - previous
 
         def sent(name: str) -> list[OutcomeKind]:
             return [as_person(name, call).kind for _ in range(5)]
@@ -160,7 +160,7 @@ def test_two_people_sign_in_and_each_call_has_the_token_of_its_person(app: App) 
         seen = len(guarded.seen)
         with ThreadPoolExecutor(2) as both:
             assert [*both.map(sent, tokens)] == [[OutcomeKind.OK] * 5] * 2
-        used = [given.removeprefix("Bearer ") for given in guarded.seen[seen:]]
+        used = [header.removeprefix("Bearer ") for header in guarded.seen[seen:]]
         assert [used.count(token) >= 5 for token in tokens.values()] == [True, True]
         assert not shared & set(used)
         here, seen = threading.get_ident(), len(guarded.seen)
@@ -191,8 +191,8 @@ def test_the_answer_to_a_sign_in_of_ones_own_comes_with_the_browser_of_that_pers
 
         first = browser.get(f"{back.path}?{back.query}")  # a strict cookie does not come from another site
         assert (first.status_code, "wayfare_again=1" in first.text) == (200, True)
-        again = f"{back.path}?{back.query}&wayfare_again=1"
-        assert browser.get(again).status_code == 400
-        assert browser.get(again, headers=cookies["eve"]).status_code == 400
-        assert browser.get(again, headers=cookies["ann"]).status_code == 303
+        retry = f"{back.path}?{back.query}&wayfare_again=1"
+        assert browser.get(retry).status_code == 400
+        assert browser.get(retry, headers=cookies["eve"]).status_code == 400
+        assert browser.get(retry, headers=cookies["ann"]).status_code == 303
         assert app.sign_ins.wait("mine", "tickets", 20, "ann").state == "signed in"

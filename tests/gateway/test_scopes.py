@@ -1,4 +1,4 @@
-"""What a client is told of what it may not use, which is nothing; and who a request without a token is."""
+"""A client is told nothing of tools outside its scope; and which client a request without a token is."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.world import RAW, open_test_app
 
 
 def server(name: str, argument: str) -> dict[str, Any]:
-    """A server that starts; its tools are those of every other, but for the name of their argument."""
+    """A server that starts; only the name of its tools' argument differs between servers."""
     schema = {"type": "object", "properties": {argument: {"type": "number"}}, "required": [argument]}
     tools = [
         {"name": tool, "description": f"{about}.", "price_usd": 0.001, "inputSchema": schema, "annotations": {"readOnlyHint": True}}
@@ -57,79 +57,79 @@ def endpoint_for(app: App) -> Any:
 
 @pytest.mark.parametrize("router", ["ehrr", "react"])
 def test_nothing_is_said_of_tools_outside_a_scope(world: App, router: str) -> None:
-    said: list[Any] = []
+    answers: list[Any] = []
 
     async def script(client: Client) -> None:
-        found = [await ask(client, "search_tools", task="Echo words.", **more) for more in ({}, {"n": 1}, {"n": 20})]
-        assert [len(one["candidates"]) <= most for one, most in zip(found, (3, 1, 20), strict=True)] == [True] * 3
-        route = {"route_id": found[0]["route_id"]}
-        said.extend([*found, await ask(client, "search_tools", task="Zzz.", server_hint="hidden")])
+        pages = [await ask(client, "search_tools", task="Echo words.", **more) for more in ({}, {"n": 1}, {"n": 20})]
+        assert [len(page["candidates"]) <= most for page, most in zip(pages, (3, 1, 20), strict=True)] == [True] * 3
+        route = {"route_id": pages[0]["route_id"]}
+        answers.extend([*pages, await ask(client, "search_tools", task="Zzz.", server_hint="hidden")])
         for outside in ("hidden::echo", "hidden::not_there"):
-            given = {"tool": outside, "arguments": {"wrong": "x"}}
+            call = {"tool": outside, "arguments": {"wrong": "x"}}
             errors = [
-                await refused(client, "execute_tool", **given),
-                await refused(client, "execute_tool", **given, **route),
-                await refused(client, "execute_readonly_tool", **given),
+                await refused(client, "execute_tool", **call),
+                await refused(client, "execute_tool", **call, **route),
+                await refused(client, "execute_readonly_tool", **call),
                 await refused(client, "describe_tool", tools=[outside]),
             ]
-            assert {one["error"] for one in errors} == {"not_allowed"}
-            said.extend(one["why"].replace(outside, "") + one["try"] for one in errors)
+            assert {error["error"] for error in errors} == {"not_allowed"}
+            answers.extend(error["why"].replace(outside, "") + error["try"] for error in errors)
         for tool, more in (("ecko", {}), ("open::mirrors", {}), ("open::echo", {}), ("open::echo", route)):
-            said.append(await refused(client, "execute_tool", tool=tool, arguments={"wrong": 1}, **more))
-        said.append(await refused(client, "execute_tool", tool="open::mirror", arguments={"words": "x"}, **route))
+            answers.append(await refused(client, "execute_tool", tool=tool, arguments={"wrong": 1}, **more))
+        answers.append(await refused(client, "execute_tool", tool="open::mirror", arguments={"words": "x"}, **route))
 
     talk(endpoint_for(world)("ann", router=router, fallback=True), script)
-    assert "open::echo" in json.dumps(said)
-    assert "words: number" in json.dumps(said)
-    assert [one for one in said if "hidden" in json.dumps(one) or "hush" in json.dumps(one)] == []
-    beside = [{**one, "route_id": ""} for one in said[:4]]
+    assert "open::echo" in json.dumps(answers)
+    assert "words: number" in json.dumps(answers)
+    assert [answer for answer in answers if "hidden" in json.dumps(answer) or "hush" in json.dumps(answer)] == []
+    beside = [{**answer, "route_id": ""} for answer in answers[:4]]
     import_text(world.catalog_editor, json.dumps({"servers": [server("open", "words")]}), "world")
-    said.clear()
+    answers.clear()
     talk(endpoint_for(world)("ann", router=router, fallback=True), script)
-    assert [{**one, "route_id": ""} for one in said[:4]] == beside
+    assert [{**answer, "route_id": ""} for answer in answers[:4]] == beside
 
 
 def test_handles_and_routes_are_of_their_client(world: App, path: Path) -> None:
     world.governance.clients.make("bob", origin="test")
-    of, given = endpoint_for(world), dict[str, Any]()
+    target, issued = endpoint_for(world), dict[str, Any]()
 
     async def anns(client: Client) -> None:
-        given["route"] = {"route_id": (await ask(client, "search_tools", task="Echo words."))["route_id"]}
-        long = {"tool": "open::echo", "arguments": {"words": 1, "more": "word " * 200}, **given["route"]}
-        given["handle"] = {"handle": (await ask(client, "execute_tool", **long))["result"]["handle"]}
-        await ask(client, "read_result", **given["handle"])
+        issued["route"] = {"route_id": (await ask(client, "search_tools", task="Echo words."))["route_id"]}
+        long = {"tool": "open::echo", "arguments": {"words": 1, "more": "word " * 200}, **issued["route"]}
+        issued["handle"] = {"handle": (await ask(client, "execute_tool", **long))["result"]["handle"]}
+        await ask(client, "read_result", **issued["handle"])
 
     async def bobs(client: Client) -> None:
-        asked = {"execute_tool": {"tool": "open::echo", "arguments": {"words": 1}}, "report_outcome": {"useful": False}}
-        for name, more in (*asked.items(), ("read_result", {})):
-            key, own = ("handle", given["handle"]) if name == "read_result" else ("route_id", given["route"])
-            anothers = await refused(client, name, **more, **own)
-            nobodys = await refused(client, name, **more, **{key: "not-there"})
-            assert anothers == {**nobodys, "why": nobodys["why"].replace("not-there", own[key])}
+        calls = {"execute_tool": {"tool": "open::echo", "arguments": {"words": 1}}, "report_outcome": {"useful": False}}
+        for name, fields in (*calls.items(), ("read_result", {})):
+            key, own_id = ("handle", issued["handle"]) if name == "read_result" else ("route_id", issued["route"])
+            anothers = await refused(client, name, **fields, **own_id)
+            nobodys = await refused(client, name, **fields, **{key: "not-there"})
+            assert anothers == {**nobodys, "why": nobodys["why"].replace("not-there", own_id[key])}
 
-    talk(of("ann"), anns)
-    talk(of("bob"), bobs)
+    talk(target("ann"), anns)
+    talk(target("bob"), bobs)
     words = {"hush": 1}  # a person tries another tool for the same search
-    call = ToolCall("hidden", "echo", words, catalog="world", decision_id=given["route"]["route_id"])
+    call = ToolCall("hidden", "echo", words, catalog="world", decision_id=issued["route"]["route_id"])
     assert world.governed.by_person(call, mode=CallMode.REAL, origin="console").report().outcome.kind is OutcomeKind.OK
-    told = talk(of("ann"), lambda client: ask(client, "report_outcome", **given["route"], useful=True))
-    assert told["tool"] == "open::echo"
+    report = talk(target("ann"), lambda client: ask(client, "report_outcome", **issued["route"], useful=True))
+    assert report["tool"] == "open::echo"
     assert [label.visitor for label in world.feedback.labels("world") if label.origin == "agent"] == ["ann"]
     world.close()
-    with open_test_app(path) as again:  # the search is known from the store alone
-        talk(endpoint_for(again)("bob"), bobs)
-        talk(endpoint_for(again)("ann"), lambda client: ask(client, "report_outcome", **given["route"], useful=True))
+    with open_test_app(path) as later:  # the search is known from the store alone
+        talk(endpoint_for(later)("bob"), bobs)
+        talk(endpoint_for(later)("ann"), lambda client: ask(client, "report_outcome", **issued["route"], useful=True))
 
 
 async def called(client: Client, server: str = "open") -> str:
-    """How a call of a tool ends."""
+    """The error of a call, or ok."""
     arguments = {"words" if server == "open" else "hush": 1}
     result = await client.call_tool("execute_tool", {"tool": f"{server}::echo", "arguments": arguments})
     return result.structured_content["error"] if result.is_error else "ok"
 
 
 def test_without_a_token_everybody_is_one_client_where_clients_are_told_apart(world: App) -> None:
-    clients, of = world.governance.clients, endpoint_for(world)
+    clients, target = world.governance.clients, endpoint_for(world)
     clients.revoke("ann", origin="test")
 
     def calls(*names: str, server: str = "open", **options: Any) -> list[str]:
@@ -145,14 +145,14 @@ def test_without_a_token_everybody_is_one_client_where_clients_are_told_apart(wo
     token = clients.make("ann", Scope(tools=("open::*",)), origin="test")
     assert token.startswith("wf_")
     assert calls("ann", "whoever") == ["not_authorized"] * 2
-    assert talk(of("ann"), called) == "ok"
+    assert talk(target("ann"), called) == "ok"
 
     async def listed(client: Client) -> list[str]:
         return [tool.name for tool in (await client.list_tools()).tools]
 
-    with pytest.raises(ExceptionGroup) as said:
+    with pytest.raises(ExceptionGroup) as error:
         talk(served(world, mirror=("*",)), listed)
-    assert said.group_contains(MCPError, match="nothing may be used without one")
+    assert error.group_contains(MCPError, match="nothing may be used without one")
     assert clients.make("anonymous", Scope(servers=("hidden",)), origin="test") == ""
     assert [calls("ann", "x"), calls("ann", server="hidden")] == [["not_allowed"] * 2, ["ok"]]
     assert talk(served(world, mirror=("*",)), listed)[-2:] == ["mirror", "read_result"]
@@ -160,8 +160,8 @@ def test_without_a_token_everybody_is_one_client_where_clients_are_told_apart(wo
         clients.revoke(name, origin="test")
     assert calls("crab", server="hidden") == ["ok"]
     world.store.events.flush()
-    made = world.store.activity.calls(ActivityFilter(origin="agent"))
-    assert sorted(made["client"]) == ["ann", *["anonymous"] * 4, *["crab"] * 2]
+    call_rows = world.store.activity.calls(ActivityFilter(origin="agent"))
+    assert sorted(call_rows["client"]) == ["ann", *["anonymous"] * 4, *["crab"] * 2]
     assert {"not_authorized", "not_allowed", "budget_spent"} == set(world.store.activity.refused()["error"])
     assert set(world.store.activity.refused()["client"]) == {"anonymous"}
 

@@ -20,15 +20,15 @@ from tests.world import RAW
 
 @pytest.fixture
 def both(app: App) -> App:
-    """Two catalogs that have a server of the same name, which answers, and one tool each that the other lacks."""
+    """Two catalogs with a server of the same name, which answers, and a tool each that the other lacks."""
     raw = {"name": "raw", "description": "Echo words.", "connection": {"type": "stdio", "command": "${python}", "args": ["-S", RAW]}}  # fmt: skip
-    for name, own in (("home", "water"), ("work", "invoice")):
+    for name, topic in (("home", "water"), ("work", "invoice")):
         figures = {"price_usd": 0.002, "latency_s": 0.5, "success": 0.8}
         tools = [{"name": "echo", "description": "Echo words back.", "annotations": {"readOnlyHint": True}, **figures}]
-        plants = [{"name": own, "description": f"Look after the {own}.", **figures}]
+        plants = [{"name": topic, "description": f"Look after the {topic}.", **figures}]
         servers = [
             {**raw, "tools": tools},
-            {"name": f"{own}-desk", "description": f"All about {own}.", "tools": plants},
+            {"name": f"{topic}-desk", "description": f"All about {topic}.", "tools": plants},
         ]
         import_text(app.catalog_editor, json.dumps({"servers": servers}), name)
     return app
@@ -40,23 +40,23 @@ def both_served(app: App, **options: Any) -> Any:
 
 def test_one_search_asks_all_and_a_call_under_it_is_learnt_in_its_own_catalog(both: App) -> None:
     async def job(client: Client) -> None:
-        found = await ask(client, "search_tools", task="Look after the invoice.", n=3)
-        names = [one["tool"] for one in found["candidates"]]
+        search = await ask(client, "search_tools", task="Look after the invoice.", n=3)
+        names = [candidate["tool"] for candidate in search["candidates"]]
         assert names[0] == "work/invoice-desk::invoice"
         assert {name.partition("/")[0] for name in names} == {"home", "work"}
         assert len(names) == 3
-        assert "Catalog home: " in found["left_out"]
-        assert "Catalog work: " in found["left_out"]
+        assert "Catalog home: " in search["left_out"]
+        assert "Catalog work: " in search["left_out"]
         echo = await ask(client, "search_tools", task="Echo words back.")
         for catalog in ("work", "home"):
             tool, route = f"{catalog}/raw::echo", echo["route_id"]
-            made = await ask(client, "execute_tool", tool=tool, arguments={"text": "hi"}, route_id=route)
-            assert made["tool"] == tool
-            said = await ask(client, "report_outcome", route_id=route, useful=True)
-            assert said["tool"].partition("/")[2] == "raw::echo"
+            call = await ask(client, "execute_tool", tool=tool, arguments={"text": "hi"}, route_id=route)
+            assert call["tool"] == tool
+            report = await ask(client, "report_outcome", route_id=route, useful=True)
+            assert report["tool"].partition("/")[2] == "raw::echo"
         tools = ["home/water-desk::water", "invoice-desk::invoice"]  # without a catalog: only one has it
-        told = await ask(client, "describe_tool", tools=tools)
-        assert [one["tool"] for one in told["tools"]] == ["home/water-desk::water", "work/invoice-desk::invoice"]
+        answer = await ask(client, "describe_tool", tools=tools)
+        assert [row["tool"] for row in answer["tools"]] == ["home/water-desk::water", "work/invoice-desk::invoice"]
         either = await refused(client, "execute_tool", tool="raw::echo")
         assert either["why"] == "More than one catalog has 'raw::echo'."
         nowhere = await refused(client, "execute_tool", tool="work/raw::fly")
@@ -65,17 +65,17 @@ def test_one_search_asks_all_and_a_call_under_it_is_learnt_in_its_own_catalog(bo
     talk(both_served(both, router="rag_mcp"), job)
     both.store.events.flush()
     for catalog in ("home", "work"):
-        made = both.store.activity.calls(ActivityFilter(catalog=catalog))
-        assert list(made["tool"]) == ["echo"]
+        calls = both.store.activity.calls(ActivityFilter(catalog=catalog))
+        assert list(calls["tool"]) == ["echo"]
 
 
 def test_a_catalog_outside_the_scope_is_left_out_and_not_named_otherwise(both: App) -> None:
     both.governance.clients.make("ann", Scope(catalogs=("home",)), origin="test")
 
     async def job(client: Client) -> None:
-        found = await ask(client, "search_tools", task="Look after the invoice.")
-        assert {one["tool"].partition("/")[0] for one in found["candidates"]} == {"home"}
-        assert "invoice-desk" not in json.dumps(found)
+        search = await ask(client, "search_tools", task="Look after the invoice.")
+        assert {candidate["tool"].partition("/")[0] for candidate in search["candidates"]} == {"home"}
+        assert "invoice-desk" not in json.dumps(search)
         assert (await refused(client, "describe_tool", tools=["invoice-desk::invoice"]))["error"] == "unknown_tool"
         assert (await refused(client, "describe_tool", tools=["work/invoice-desk::invoice"]))["error"] == "not_allowed"
 

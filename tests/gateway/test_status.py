@@ -35,21 +35,21 @@ def get(url: str, headers: Mapping[str, str] | None = None) -> tuple[int, str]:
 def samples(console: Console) -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:
     status, text = get(f"{console.url}/metrics")
     assert status == 200
-    found = [sample for family in text_string_to_metric_families(text) for sample in family.samples]
-    return {(one.name, tuple(sorted(one.labels.items()))): one.value for one in found}
+    series = [sample for family in text_string_to_metric_families(text) for sample in family.samples]
+    return {(sample.name, tuple(sorted(sample.labels.items()))): sample.value for sample in series}
 
 
-def total(found: Mapping[tuple[str, tuple[tuple[str, str], ...]], float], name: str, **labels: str) -> float:
-    return sum(value for (one, of), value in found.items() if one == name and set(labels.items()) <= set(of))
+def total(counts: Mapping[tuple[str, tuple[tuple[str, str], ...]], float], name: str, **labels: str) -> float:
+    return sum(value for (metric, tags), value in counts.items() if metric == name and set(labels.items()) <= set(tags))
 
 
 def test_decisions_and_calls_are_counted(console: Console) -> None:
     async def script(client: Client) -> None:
-        found = await ask(client, "search_tools", task="convert 300 miles to kilometres")
-        given = {"tool": "unit-exchange::convert_units", "route_id": found["route_id"]}
-        await ask(client, "execute_tool", arguments={"value": 300, "source": "mi", "target": "km"}, **given)
+        search = await ask(client, "search_tools", task="convert 300 miles to kilometres")
+        call = {"tool": "unit-exchange::convert_units", "route_id": search["route_id"]}
+        await ask(client, "execute_tool", arguments={"value": 300, "source": "mi", "target": "km"}, **call)
         wrong = {"value": 300, "source": "mi", "target": "kg"}
-        await refused(client, "execute_tool", arguments=wrong, **given)
+        await refused(client, "execute_tool", arguments=wrong, **call)
 
     before = samples(console)
     talk(console.mcp, script)
@@ -65,8 +65,8 @@ def test_decisions_and_calls_are_counted(console: Console) -> None:
     )
     for (sample, labels), value in after.items():
         if sample.endswith("_bucket") and ("le", "+Inf") in labels:
-            of = tuple(pair for pair in labels if pair[0] != "le")
-            assert value == after[sample.replace("_bucket", "_count"), of]
+            pairs = tuple(pair for pair in labels if pair[0] != "le")
+            assert value == after[sample.replace("_bucket", "_count"), pairs]
     assert total(after, "wayfare_server_connection", server="unit-exchange", state="ready") == 1
 
 

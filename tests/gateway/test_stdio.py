@@ -1,4 +1,4 @@
-"""`wayfare mcp` as a process: with a store of its own, beside a console, beside another of its kind."""
+"""`wayfare mcp` as a process: with its own store, beside a console, beside another `wayfare mcp`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.gateway.test_mirrored_questions import ANSWERING, ASKING
 
 
 class LineClient:
-    """A client that writes lines and reads lines: whatever is not a protocol message fails."""
+    """A client that writes and reads lines; a line that is no protocol message fails."""
 
     def __init__(self, child: subprocess.Popen[str]) -> None:
         self.child = child
@@ -80,25 +80,25 @@ def test_beside_a_console_a_mirrors_questions_and_messages_reach_the_client(
         heard.append(params.data)
 
     async def script(client: Client) -> list[str]:
-        asked = await client.call_tool(tool["name"], {})
+        result = await client.call_tool(tool["name"], {})
         prompt = await client.get_prompt("test_input_required_result_prompt")
         assert prompt.messages
         (who,) = (await client.call_tool("who", {})).content
         assert ('"name": "Ann"' in who.text) == (mode == "legacy")  # others cannot be asked in the midst of a call
-        return [block.text for block in asked.content]
+        return [block.text for block in result.content]
 
     target = stdio(console.db, encoder_cache, "--catalog", "asking", "--mirror", "*")
     opted_in = {} if mode == "legacy" else {"log_level": "warning"}
-    (said,) = talk(target, script, mode=mode, logging_callback=logged, **ANSWERING, **opted_in)
-    assert said.startswith("state-ok")
-    assert "Paris" in said
+    (text,) = talk(target, script, mode=mode, logging_callback=logged, **ANSWERING, **opted_in)
+    assert text.startswith("state-ok")
+    assert "Paris" in text
     assert "warning of who" in heard
 
 
 def test_standard_output_has_nothing_but_the_protocol(console: Console, encoder_cache: Path) -> None:
     with line_client(console.db, encoder_cache) as client:
-        found = client.ask("tools/call", name="search_tools", arguments={"task": TASK})["structuredContent"]
-        assert found["candidates"][0]["tool"] == TOOL
+        search = client.ask("tools/call", name="search_tools", arguments={"task": TASK})["structuredContent"]
+        assert search["candidates"][0]["tool"] == TOOL
 
 
 def test_a_console_that_cannot_start_ends_it_with_a_sentence(tmp_path: Path) -> None:

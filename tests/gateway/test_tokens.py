@@ -28,9 +28,9 @@ def test_a_token_opens_its_scope_and_nothing_after_it_is_revoked(world: App, url
     token = world.governance.clients.make("ann", scope, origin="test")
 
     async def script(client: Client) -> None:
-        found = await ask(client, "search_tools", task="Read a file.", n=5)
-        assert {one["tool"].partition("::")[0] for one in found["candidates"]} <= {"raw"}
-        assert "of 4 tools" in found["left_out"]  # those of its server alone
+        search = await ask(client, "search_tools", task="Read a file.", n=5)
+        assert {candidate["tool"].partition("::")[0] for candidate in search["candidates"]} <= {"raw"}
+        assert "of 4 tools" in search["left_out"]  # only tools of its server
         assert (await refused(client, "describe_tool", tools=["files::read"]))["error"] == "not_allowed"
         assert (await refused(client, "execute_tool", tool="files::read"))["error"] == "not_allowed"
         await ask(client, "execute_tool", tool="raw::echo")
@@ -59,8 +59,8 @@ def test_where_tokens_are_needed_nothing_is_said_without_one(world: App, url: st
     assert headers["WWW-Authenticate"] == expected
     token = world.governance.clients.make("ann", origin="test")
     assert status(url, Authorization=f"bearer {token}")[0] == 200
-    for given, error in (("Bearer wrong", True), ("bearer ", True), ("Basic eDp5", False), (f"Basic {token}", False)):
-        code, headers = status(url, Authorization=given)
+    for header, error in (("Bearer wrong", True), ("bearer ", True), ("Basic eDp5", False), (f"Basic {token}", False)):
+        code, headers = status(url, Authorization=header)
         assert (code, 'error="invalid_token", error_description="The token' in headers["WWW-Authenticate"]) == (
             401,
             error,
@@ -79,10 +79,10 @@ def test_a_request_under_another_name_needs_a_token(world: App) -> None:
             accept = {"accept": "application/json, text/event-stream"}
             return http.post("/mcp", json=START_MESSAGE, headers={**accept, **headers}).status_code
 
-        own = {"host": "wayfare.example"}
-        assert answered(**own) == 401
-        assert answered(**own, authorization=f"Bearer {token}") == 200
-        assert answered(**own, authorization=f"Basic {token}") == 401
+        host = {"host": "wayfare.example"}
+        assert answered(**host) == 401
+        assert answered(**host, authorization=f"Bearer {token}") == 200
+        assert answered(**host, authorization=f"Basic {token}") == 401
         assert answered(host="127.0.0.1", authorization=f"Bearer {token}") == 403
 
 
@@ -121,8 +121,8 @@ def test_the_command_line_makes_and_revokes_clients_of_a_running_console(
     parameters.env["WAYFARE_TOKEN"] = token
 
     async def script(client: Client) -> None:
-        said = await refused(client, "execute_tool", tool="gremlin::hang")
-        assert "'gremlin' is outside its scope" in said["why"]
+        refusal = await refused(client, "execute_tool", tool="gremlin::hang")
+        assert "'gremlin' is outside its scope" in refusal["why"]
 
     talk(parameters, script)
 

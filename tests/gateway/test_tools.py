@@ -67,7 +67,10 @@ def test_definitions_are_the_same_for_every_client_and_few_tokens(world: App) ->
         return (await client.list_tools()).model_dump_json()
 
     assert talk(served(world), listed) == talk(served(world), listed, name="another")
-    bare = [{"name": one.name, "description": one.description, "inputSchema": one.input_schema} for one in DEFINITIONS]
+    bare = [
+        {"name": definition.name, "description": definition.description, "inputSchema": definition.input_schema}
+        for definition in DEFINITIONS
+    ]
     assert count_tokens(json.dumps(bare)) < 1_200
 
 
@@ -92,9 +95,9 @@ def test_an_operators_knobs_decide_unless_the_address_names_its_own(world: App) 
         return world.routing.decision(route).parameters
 
     addresses = ({}, {"settings": {"k": "9"}}, {"preset": "quick"})
-    found = [talk(served(world, **options), script) for options in addresses]
-    assert [(one["alpha_t"], one["k"]) for one in found] == [(0.08, 7), (0.08, 9), (0.08, 5)]
-    assert found[2]["kappa"] == 10.0  # of the preset alone
+    used_knobs = [talk(served(world, **options), script) for options in addresses]
+    assert [(knobs["alpha_t"], knobs["k"]) for knobs in used_knobs] == [(0.08, 7), (0.08, 9), (0.08, 5)]
+    assert used_knobs[2]["kappa"] == 10.0  # of the preset alone
     world.store.set_setting("agent_knobs:ehrr", {"k": 7, "alpha_t": "very", "gone": 1})
     world.agent_knobs.read_anew()  # as after a restart with another version
     assert world.agent_knobs.of("ehrr") == {"k": 7}
@@ -103,23 +106,23 @@ def test_an_operators_knobs_decide_unless_the_address_names_its_own(world: App) 
 
 def test_texts_of_strangers_are_data(world: App) -> None:
     async def script(client: Client) -> None:
-        (found,) = (await ask(client, "describe_tool", tools=["raw::say"]))["tools"]
-        assert found["description"] == "say\n<b>ignore all</b> ⟨U+202E⟩"
-        shown = await ask(client, "search_tools", task="say ignore all", n=20)
-        (line,) = [one["signature"] for one in shown["candidates"] if one["tool"] == "raw::say"]
+        (described,) = (await ask(client, "describe_tool", tools=["raw::say"]))["tools"]
+        assert described["description"] == "say\n<b>ignore all</b> ⟨U+202E⟩"
+        search = await ask(client, "search_tools", task="say ignore all", n=20)
+        (line,) = [candidate["signature"] for candidate in search["candidates"] if candidate["tool"] == "raw::say"]
         assert line.isprintable()
 
     talk(served(world), script)
 
 
 def test_long_definitions_are_cut_and_say_so(app: App) -> None:
-    said = {f"argument{n}": {"type": "string", "description": "y" * 2_000} for n in range(40)}
+    properties = {f"argument{n}": {"type": "string", "description": "y" * 2_000} for n in range(40)}
     deep: dict[str, Any] = {"const": "z" * 100}
     for _ in range(20):
         deep = {"anyOf": [deep, *({"const": f"{n} {'z' * 100}"} for n in range(6))]}
     every = {"type": "object", "properties": {"one": {"enum": [f"value {n}" for n in range(20_000)]}, "deep": deep}}
     tools = [
-        tool("talk", "x" * 90_000, inputSchema={"type": "object", "properties": said}),
+        tool("talk", "x" * 90_000, inputSchema={"type": "object", "properties": properties}),
         tool("list", "Lists.", inputSchema=every, outputSchema=every),
     ]
     import_text(
@@ -129,21 +132,21 @@ def test_long_definitions_are_cut_and_say_so(app: App) -> None:
     )
 
     async def described(client: Client) -> list[dict[str, Any]]:
-        shown = await ask(client, "search_tools", task="talk or list", n=20)
-        assert max(len(one["signature"]) for one in shown["candidates"]) < 3_000
-        found = (await ask(client, "describe_tool", tools=["long::talk", "long::list"]))["tools"]
-        return [{"description": one["description"], "schema": one["inputSchema"]} for one in found]
+        search = await ask(client, "search_tools", task="talk or list", n=20)
+        assert max(len(candidate["signature"]) for candidate in search["candidates"]) < 3_000
+        definitions = (await ask(client, "describe_tool", tools=["long::talk", "long::list"]))["tools"]
+        return [{"description": tool["description"], "schema": tool["inputSchema"]} for tool in definitions]
 
     async def mirrored(client: Client) -> list[dict[str, Any]]:
-        found = {one.name: one for one in (await client.list_tools()).tools}
-        assert found["list"].output_schema is None
+        tools = {entry.name: entry for entry in (await client.list_tools()).tools}
+        assert tools["list"].output_schema is None
         return [
-            {"description": found[name].description, "schema": found[name].input_schema} for name in ("talk", "list")
+            {"description": tools[name].description, "schema": tools[name].input_schema} for name in ("talk", "list")
         ]
 
     for talks, lists in (talk(served(app), described), talk(served(app, mirror=("*",)), mirrored)):
         assert talks["description"] == f"{'x' * 10_000}… [cut: the first 10,000 of 90,000 characters]"
-        assert list(talks["schema"]["properties"]) == list(said)
+        assert list(talks["schema"]["properties"]) == list(properties)
         assert (
             talks["schema"]["properties"]["argument7"]["description"]
             == f"{'y' * 1_000}… [cut: the first 1,000 of 2,000 characters]"
@@ -184,12 +187,12 @@ BAD: list[tuple[str, str, dict[str, Any], str]] = [
 
 def test_bad_input_is_refused_with_what_to_try(world: App) -> None:
     async def script(client: Client) -> dict[str, str]:
-        return {what: (await refused(client, name, **given))["error"] for what, name, given, _ in BAD}
+        return {case: (await refused(client, name, **arguments))["error"] for case, name, arguments, _ in BAD}
 
-    before = world.store.activity.call_count()
-    assert talk(served(world), script) == {what: error for what, _, _, error in BAD}
+    call_count = world.store.activity.call_count()
+    assert talk(served(world), script) == {case: error for case, _, _, error in BAD}
     world.store.events.flush()
-    assert world.store.activity.call_count() == before + 2  # the two servers that are down
+    assert world.store.activity.call_count() == call_count + 2  # the two servers that are down
 
 
 def test_the_nearest_names_and_the_signature_are_in_the_advice(world: App) -> None:
@@ -230,14 +233,14 @@ def test_each_search_is_a_decision_and_each_call_an_outcome_of_the_client(world:
         await ask(client, "execute_tool", tool="raw::echo", arguments={"a": 1}, route_id=routes[0])
         return routes
 
-    before = world.catalogs.statistics("world").version
+    version = world.catalogs.statistics("world").version
     routes = talk(served(world), script, name="crab\u202e\n")
     world.store.events.flush()
     decisions = world.store.activity.decisions(ActivityFilter(origin="agent"))
     assert sorted(decisions["id"][decisions["client"] == "crab⟨U+202E⟩"]) == sorted(routes)
     (call,) = world.store.activity.decision_outcomes(routes[0])
     assert (call.kind, call.origin, call.client) == ("ok", "agent", "crab⟨U+202E⟩")
-    assert world.catalogs.statistics("world").version == before + 1
+    assert world.catalogs.statistics("world").version == version + 1
 
 
 def test_a_report_is_a_label_of_the_tool_that_was_reached(world: App) -> None:
@@ -251,8 +254,8 @@ def test_a_report_is_a_label_of_the_tool_that_was_reached(world: App) -> None:
         assert (await refused(client, "report_outcome", route_id=down, useful=False))["error"] == "nothing_to_report"
 
     talk(served(world, router="rag_mcp"), script, name="crab")
-    said = {(label.tool, label.right, label.visitor, label.note) for label in world.feedback.labels("world")}
-    assert said == {("raw::echo", False, "crab", ""), ("raw::say", True, "crab", "yes")}
+    labels = {(label.tool, label.right, label.visitor, label.note) for label in world.feedback.labels("world")}
+    assert labels == {("raw::echo", False, "crab", ""), ("raw::say", True, "crab", "yes")}
 
 
 def test_a_search_whose_catalog_is_replaced_meanwhile_offers_what_there_is(
@@ -260,8 +263,8 @@ def test_a_search_whose_catalog_is_replaced_meanwhile_offers_what_there_is(
 ) -> None:
     route = world.routing.route
 
-    def replaced_afterwards(*given: Any, **fields: Any) -> Decision:
-        decision = route(*given, **fields)
+    def replaced_afterwards(*args: Any, **fields: Any) -> Decision:
+        decision = route(*args, **fields)
         less = json.loads(document())
         less["servers"][0]["tools"] = less["servers"][0]["tools"][2:]
         import_text(world.catalog_editor, json.dumps(less), "world")
@@ -270,8 +273,8 @@ def test_a_search_whose_catalog_is_replaced_meanwhile_offers_what_there_is(
     monkeypatch.setattr(world.routing, "route", replaced_afterwards)
 
     async def script(client: Client) -> None:
-        found = await ask(client, "search_tools", task="echo words, tell the number of the process", n=20)
-        offered = {one["tool"] for one in found["candidates"]}
+        search = await ask(client, "search_tools", task="echo words, tell the number of the process", n=20)
+        offered = {candidate["tool"] for candidate in search["candidates"]}
         assert "raw::pid" in offered
         assert "raw::echo" not in offered
 

@@ -41,25 +41,25 @@ def test_a_decision_reaches_the_open_request(world: App, url: str) -> None:
 
     async def script(client: Client) -> None:
         for approve in (True, False):
-            told: list[str | None] = []
+            log: list[str | None] = []
 
-            async def progress(_: float, __: float | None, message: str | None, told: list[str | None] = told) -> None:
-                told.append(message)
+            async def progress(_: float, __: float | None, message: str | None, log: list[str | None] = log) -> None:
+                log.append(message)
 
-            async def decide(approve: bool = approve, told: list[str | None] = told) -> None:
+            async def decide(approve: bool = approve, log: list[str | None] = log) -> None:
                 waiting = await the_waiting(world)
                 with anyio.fail_after(30):
-                    while not told:
+                    while not log:
                         await anyio.sleep(0.01)
                 world.governance.decide(waiting.change.id, approve=approve, origin="test")
 
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(decide)
-                done = await client.call_tool("execute_tool", ECHO, progress_callback=progress)
-            said: Any = done.structured_content
-            assert done.is_error is not approve
-            assert said["ok"] is True if approve else said["error"] == "approval_denied"
-            assert ("waits for a person" in str(told[0]), SECRET in str(told)) == (True, False)
+                answer = await client.call_tool("execute_tool", ECHO, progress_callback=progress)
+            result: Any = answer.structured_content
+            assert answer.is_error is not approve
+            assert result["ok"] is True if approve else result["error"] == "approval_denied"
+            assert ("waits for a person" in str(log[0]), SECRET in str(log)) == (True, False)
 
     talk(url, script)
 
@@ -72,11 +72,11 @@ def test_when_the_time_is_over_the_agent_learns_what_to_do_and_a_retry_goes(
     async def script(client: Client) -> None:
         for hold_s, words in ((0.2, "200 ms"), (300, "300 ms")):
             policy(world, approvals=ApprovalRules(writes=True, hold_s=hold_s))
-            said = await refused(client, "execute_tool", **ECHO)
+            refusal = await refused(client, "execute_tool", **ECHO)
             waiting = await the_waiting(world)
-            assert (said["error"], waiting.change.id in said["try"]) == ("approval_needed", True)
-            assert said["try"].startswith(f"Nobody decided within {words}. Ask the operator")
-            assert "call again with exactly the same arguments" in said["try"]
+            assert (refusal["error"], waiting.change.id in refusal["try"]) == ("approval_needed", True)
+            assert refusal["try"].startswith(f"Nobody decided within {words}. Ask the operator")
+            assert "call again with exactly the same arguments" in refusal["try"]
             world.governance.decide(waiting.change.id, approve=True, origin="test")
             assert SECRET in str(await ask(client, "execute_tool", **ECHO))  # the client gets what the tool gave
 
@@ -99,20 +99,20 @@ def test_a_client_that_leaves_makes_no_call_and_its_approval_stays(world: App, u
             tasks.cancel_scope.cancel()
         await request_is(held=False)
         world.governance.decide(waiting.change.id, approve=True, origin="test")
-        assert [one.state for one in world.governance.approvals.recent()] == ["approved"]
+        assert [approval.state for approval in world.governance.approvals.recent()] == ["approved"]
         await ask(client, "execute_tool", **ECHO)
-        assert [one.state for one in world.governance.approvals.recent()] == ["used"]
+        assert [approval.state for approval in world.governance.approvals.recent()] == ["used"]
 
     talk(url, script)
 
 
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
 def test_the_person_at_the_client_decides_where_the_policy_lets_it(world: App, url: str, mode: str) -> None:
-    asked: list[str] = []
+    messages: list[str] = []
 
     def talk_as(action: str, hold_s: float, **rules: Any) -> dict[str, Any]:
         async def elicited(_: Any, params: Any) -> mcp_types.ElicitResult:
-            asked.append(params.message)
+            messages.append(params.message)
             return mcp_types.ElicitResult(action=action, content={} if action == "accept" else None)  # pyright: ignore[reportArgumentType]
 
         async def script(client: Client) -> Any:
@@ -124,26 +124,26 @@ def test_the_person_at_the_client_decides_where_the_policy_lets_it(world: App, u
         return talk(url, script, name="crab", mode=mode, elicitation_callback=elicited)
 
     assert talk_as("accept", 0.1)["error"] == "approval_needed"
-    assert asked == []  # off by default
+    assert messages == []  # off by default
     assert talk_as("accept", 60, client_may_approve=True)["ok"] is True
     assert talk_as("decline", 60, client_may_approve=True)["error"] == "approval_denied"
     assert talk_as("cancel", 0.1, client_may_approve=True)["error"] == "approval_needed"
-    assert ["raw::echo waits for a person" in message for message in asked] == [True] * 3
+    assert ["raw::echo waits for a person" in message for message in messages] == [True] * 3
     policy(world, budgets=(Budget(calls=0, at_limit="ask"),))  # the limits of the operator are the operator's to lift
     assert talk_as("accept", 0.1, client_may_approve=True)["error"] == "approval_needed"
-    assert len(asked) == 3
-    decided = {one.decided for one in world.governance.approvals.recent() if one.decided}
-    assert decided == {"client:crab"}
+    assert len(messages) == 3
+    deciders = {approval.decided for approval in world.governance.approvals.recent() if approval.decided}
+    assert deciders == {"client:crab"}
 
 
 def test_over_stdio_the_client_is_noted_at_its_list_and_its_person_is_asked(
     world: App, path: Path, url: str, encoder_cache: Path
 ) -> None:
     policy(world, approvals=ApprovalRules(writes=True, hold_s=60, client_may_approve=True))
-    asked: list[str] = []
+    messages: list[str] = []
 
     async def elicited(_: Any, params: Any) -> mcp_types.ElicitResult:
-        asked.append(params.message)
+        messages.append(params.message)
         return mcp_types.ElicitResult(action="accept", content={})
 
     async def script(client: Client) -> None:
@@ -156,9 +156,9 @@ def test_over_stdio_the_client_is_noted_at_its_list_and_its_person_is_asked(
     with announced(path, Owner(url.removesuffix("/mcp"))):
         target = stdio(path, encoder_cache, "--catalog", "world")
         talk(target, script, name="crab", mode="legacy", elicitation_callback=elicited)
-    assert [one.name for one in world.governance.visits.all()] == ["crab"]
-    assert len(asked) == 1
-    assert {one.decided for one in world.governance.approvals.recent()} == {"client:crab"}
+    assert [visit.name for visit in world.governance.visits.all()] == ["crab"]
+    assert len(messages) == 1
+    assert {approval.decided for approval in world.governance.approvals.recent()} == {"client:crab"}
 
 
 @contextmanager

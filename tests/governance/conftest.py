@@ -47,7 +47,7 @@ def open_app(store: Store, folder: Path, clock: Clock) -> App:
 
 @pytest.fixture
 def opened(tmp_path: Path, clock: Clock) -> Iterator[Callable[[], App]]:
-    """Opens the store of this test, again and again. Without this one the store of `app` is in memory."""
+    """Opens the store of this test, again and again. Without this fixture `app` has a store in memory."""
     apps: list[App] = []
 
     def open_again() -> App:
@@ -62,8 +62,8 @@ def opened(tmp_path: Path, clock: Clock) -> Iterator[Callable[[], App]]:
 @pytest.fixture
 def app(request: pytest.FixtureRequest, tmp_path: Path, clock: Clock) -> Iterator[App]:
     """An app with the catalog `world`."""
-    again = "opened" in request.fixturenames
-    with request.getfixturevalue("opened")() if again else open_app(Store(), tmp_path, clock) as app:
+    reopens = "opened" in request.fixturenames
+    with request.getfixturevalue("opened")() if reopens else open_app(Store(), tmp_path, clock) as app:
         import_text(app.catalog_editor, document(), "world")
         yield app
 
@@ -73,15 +73,15 @@ def wanted(
 ) -> Wanted:
     """A call that a client wants to make."""
     server, _, name = tool.partition("::")
-    found = app.catalogs.catalog(catalog).find(server, name)[1]
-    return Wanted(client, ToolCall(server, name, arguments, catalog=catalog), found, tokens)
+    definition = app.catalogs.catalog(catalog).find(server, name)[1]
+    return Wanted(client, ToolCall(server, name, arguments, catalog=catalog), definition, tokens)
 
 
-def refused(app: App, what: Wanted) -> Refusal:
-    """Why a call is not made."""
-    with pytest.raises(Refusal) as said:
-        app.governance.before(what)
-    return said.value
+def refused(app: App, call: Wanted) -> Refusal:
+    """The refusal of a call."""
+    with pytest.raises(Refusal) as error:
+        app.governance.before(call)
+    return error.value
 
 
 def policy(app: App, **rules: Any) -> None:

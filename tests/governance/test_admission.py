@@ -47,16 +47,16 @@ def test_a_lost_server_is_left_alone_then_tried_once(app: App) -> None:
     older = governance.before(wanted(app))
     for _ in range(2):
         governance.after(governance.before(wanted(app)), OutcomeKind.CRASH, 0)
-    with pytest.raises(Refusal, match="is paused") as said:
+    with pytest.raises(Refusal, match="is paused") as error:
         governance.before(wanted(app))
-    assert "12:00:10 UTC" in said.value.advice
+    assert "12:00:10 UTC" in error.value.advice
     governance.before(wanted(app, "files::read"))
-    assert [(one.server, one.state, one.wait_s) for one in servers(governance)] == [("raw", "open", 10.0)]
+    assert [(row.server, row.state, row.wait_s) for row in servers(governance)] == [("raw", "open", 10.0)]
     clock_s[0] = 11.0
     trying = governance.before(wanted(app))
     with pytest.raises(Refusal, match="when the current try has ended"):
         governance.before(wanted(app))
-    governance.after(older, OutcomeKind.CANCELLED, 0)  # begun before all of this: it says nothing of the one that tries
+    governance.after(older, OutcomeKind.CANCELLED, 0)  # begun before the losses: it says nothing of the trying call
     with pytest.raises(Refusal, match="when the current try has ended"):
         governance.before(wanted(app))
     governance.after(trying, OutcomeKind.OK, 0)
@@ -75,8 +75,8 @@ def test_a_server_of_the_same_name_in_another_catalog_is_not_left_alone(app: App
     app.governance.request("ann", "other", Tool("raw", "prompts/get"))
     with pytest.raises(Refusal, match="is paused"):
         app.governance.request("ann", "world", Tool("raw", "prompts/get"))
-    shown = Metrics(app.store, app.governance, tuple, app.settings.now).text().decode()
-    circuits = [line for line in shown.splitlines() if line.startswith("wayfare_server_circuit{")]
+    metrics = Metrics(app.store, app.governance, tuple, app.settings.now).text().decode()
+    circuits = [line for line in metrics.splitlines() if line.startswith("wayfare_server_circuit{")]
     assert circuits == ['wayfare_server_circuit{catalog="world",server="raw",state="open"} 1.0']
 
 
@@ -115,9 +115,9 @@ def test_every_change_is_sealed(app: App) -> None:
     app.governance.decide(app.governance.waiting()[0].change.id, approve=False, origin="test")
     lines: list[str] = []
     assert not app.store.events.audit(lines.append).problem
-    found = [(json.loads(line)[0], json.loads(line)[2].get("action")) for line in lines]
-    assert ("RefusedRequest", None) in found
-    assert [one for one in found if one[0] != "RefusedRequest"][-4:] == [
+    entries = [(json.loads(line)[0], json.loads(line)[2].get("action")) for line in lines]
+    assert ("RefusedRequest", None) in entries
+    assert [entry for entry in entries if entry[0] != "RefusedRequest"][-4:] == [
         ("ClientChange", "made"),
         ("PolicyChange", None),
         ("ApprovalChange", "waiting"),

@@ -58,22 +58,22 @@ def test_a_call_that_waits_for_a_person_stops_the_rules(app: App, start: Start) 
     (waiting,) = app.governance.waiting()
     assert (only.error, waiting.change.client) == ("approval_needed", "wayfare agent")
     app.governance.decide(waiting.change.id, approve=True, origin="test")
-    assert [one.error for one in executed(start())] == [""]
+    assert [step.error for step in executed(start())] == [""]
 
 
 def test_a_persons_action_approves_the_call_that_it_is(app: App, start: Start) -> None:
     policy(app, approvals=ApprovalRules(above_usd=0.0))
     planner = Told(CALL, replace(CALL, approved_by="console:ada"), CALL, Action("stop"))
-    assert [one.error for one in executed(start(planner=planner))] == ["approval_needed", "", "approval_needed"]
-    (made,) = app.governance.approvals.recent()
-    assert (made.state, made.decided) == ("used", "console:ada")
+    assert [step.error for step in executed(start(planner=planner))] == ["approval_needed", "", "approval_needed"]
+    (approval,) = app.governance.approvals.recent()
+    assert (approval.state, approval.decided) == ("used", "console:ada")
 
 
 def test_its_calls_count_and_trip_breakers_like_any_other(app: App, start: Start) -> None:
     policy(app, budgets=(Budget(calls=3),), breaker=BreakerRules(failures=2, open_s=10))
     planner = Told(CALL, CALL, CALL, Action("stop"))
     run = start(OutcomeKind.CRASH, OutcomeKind.TIMEOUT, planner=planner)
-    assert [one.error for one in executed(run)] == ["crash", "timeout", "server_paused"]
+    assert [step.error for step in executed(run)] == ["crash", "timeout", "server_paused"]
     (calls,) = budgets(app.governance, app.settings.now)
     assert (calls.client, calls.used, calls.left) == ("wayfare agent", 2, 1)
 
@@ -81,6 +81,6 @@ def test_its_calls_count_and_trip_breakers_like_any_other(app: App, start: Start
 def test_the_tokens_of_its_results_count(app: App, start: Start) -> None:
     policy(app, budgets=(Budget(tokens=51),))
     planner = Told(CALL, CALL, CALL, Action("stop"))
-    assert [one.error for one in executed(start(planner=planner))] == ["", "", "budget_spent"]
+    assert [step.error for step in executed(start(planner=planner))] == ["", "", "budget_spent"]
     (tokens,) = budgets(app.governance, app.settings.now)
     assert (tokens.used, tokens.reserved) == (2, 0)

@@ -25,7 +25,7 @@ from tests.world import document
 def test_fifty_threads_never_overspend(app: App) -> None:
     policy(app, budgets=(Budget(client="", usd=0.02, calls=30),))  # ten calls at 0.002 USD
     most, lock, errors = [0], threading.Lock(), list[str]()
-    made = list[Permit]()
+    permits = list[Permit]()
     start = threading.Barrier(50)
 
     def work(number: int) -> None:
@@ -37,7 +37,7 @@ def test_fifty_threads_never_overspend(app: App) -> None:
                 errors.append(error.error)
                 continue
             with lock:
-                made.append(permit)
+                permits.append(permit)
                 (status, _) = budgets(app.governance, app.settings.now)
                 most[0] = max(most[0], round((status.used + status.reserved) / 0.002))
             app.governance.after(permit, OutcomeKind.OK, 10)
@@ -47,7 +47,7 @@ def test_fifty_threads_never_overspend(app: App) -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    assert (len(made), most[0], set(errors)) == (10, 10, {"budget_spent"})
+    assert (len(permits), most[0], set(errors)) == (10, 10, {"budget_spent"})
     usd, calls = budgets(app.governance, app.settings.now)
     assert (usd.used, usd.left, usd.reserved) == (pytest.approx(0.02), pytest.approx(0, abs=1e-9), 0)
     assert (calls.used, calls.left) == (10, 20)
@@ -68,26 +68,26 @@ def test_what_a_killed_process_reserved_is_settled_at_the_next_start(opened: Cal
     app.governance.after(app.governance.before(wanted(app)), OutcomeKind.OK, 40)
     app.governance.before(wanted(app))  # never settled: as if the process had been killed
     app.close()
-    again = opened()
-    assert again.governance.settled_at_start == 1
-    calls, tokens = budgets(again.governance, again.settings.now)
+    reopened = opened()
+    assert reopened.governance.settled_at_start == 1
+    calls, tokens = budgets(reopened.governance, reopened.settings.now)
     assert (calls.used, calls.reserved, calls.left, tokens.used) == (2, 0, 1, 140)
 
 
 def test_a_call_is_settled_before_its_report_is_there(app: App) -> None:
-    made = list[GovernedCall]()
+    calls = list[GovernedCall]()
     started = threading.Event()
 
     def counted(_outcome: Outcome, limit: int) -> int:
         started.wait(30)
-        assert not made[0].handle.done
+        assert not calls[0].handle.done
         return limit // 2
 
-    made.append(app.governed.start(wanted(app), origin="agent", counted=counted))
+    calls.append(app.governed.start(wanted(app), origin="agent", counted=counted))
     started.set()
-    assert made[0].handle.report().outcome.kind is OutcomeKind.OK
+    assert calls[0].handle.report().outcome.kind is OutcomeKind.OK
     (row,) = app.store.governance.spending("2026-03-01")
-    assert (row.id, row.tokens) == (made[0].permit.id, 50)
+    assert (row.id, row.tokens) == (calls[0].permit.id, 50)
 
 
 def test_what_is_not_used_is_given_back_and_days_begin_anew(app: App, clock: Clock) -> None:
@@ -96,10 +96,10 @@ def test_what_is_not_used_is_given_back_and_days_begin_anew(app: App, clock: Clo
         app.governance.before(wanted(app)), OutcomeKind.TIMEOUT, 0
     )  # no tool answered: it costs nothing
     app.governance.after(app.governance.before(wanted(app, "mail::send")), OutcomeKind.OK, 30)  # unpriced
-    said = refused(app, wanted(app))
-    assert said.error == "budget_spent"
-    assert "$0 of $0.002" in said.why
-    assert "2026-03-02 00:00 UTC" in said.advice
+    refusal = refused(app, wanted(app))
+    assert refusal.error == "budget_spent"
+    assert "$0 of $0.002" in refusal.why
+    assert "2026-03-02 00:00 UTC" in refusal.advice
     clock.pass_s(12 * 3600)
     assert app.governance.before(wanted(app)).tokens == 100
 
@@ -131,24 +131,24 @@ def test_budgets_go_by_catalog_and_server(app: App) -> None:
     app.governance.before(wanted(app, "files::read", catalog="other"))
     assert "0 of 1 calls" in refused(app, wanted(app, "files::read")).why  # a server's name in all catalogs together
     assert "0 of 2 calls" not in refused(app, wanted(app)).why
-    found = {
-        (one.catalog, one.server, one.unit): (one.used + one.reserved, one.left)
-        for one in budgets(app.governance, app.settings.now)
+    amounts = {
+        (status.catalog, status.server, status.unit): (status.used + status.reserved, status.left)
+        for status in budgets(app.governance, app.settings.now)
     }
-    assert found == {
+    assert amounts == {
         ("world", "", "calls"): (1, 1), ("other", "", "calls"): (1, 1), ("world", "raw", "tokens"): (145, 5), ("", "files", "calls"): (1, 0)
     }  # fmt: skip
     policy(app, budgets=(*limits, Budget(catalog="*", calls=9), Budget(catalog="*", calls=3, at_limit="ask")))
-    shown = Metrics(app.store, app.governance, tuple, app.settings.now).text().decode()
-    lines = [line.partition("} ") for line in shown.splitlines() if line.startswith("wayfare_budget_left{")]
-    assert len({of for of, _, _ in lines}) == len(lines) == 6  # Prometheus takes no value twice
-    assert 'wayfare_budget_left{at_limit="refuse",catalog="world",client="ann",server="",unit="calls"} 1.0' in shown
+    metrics = Metrics(app.store, app.governance, tuple, app.settings.now).text().decode()
+    lines = [line.partition("} ") for line in metrics.splitlines() if line.startswith("wayfare_budget_left{")]
+    assert len({series for series, _, _ in lines}) == len(lines) == 6  # Prometheus takes no value twice
+    assert 'wayfare_budget_left{at_limit="refuse",catalog="world",client="ann",server="",unit="calls"} 1.0' in metrics
 
 
 def test_at_the_limit_cheaper_tools_go_on_or_a_person_decides(app: App) -> None:
     policy(app, budgets=(Budget(usd=0.0015, at_limit="cheaper"),))
-    said = refused(app, replace(wanted(app), others=("raw::echo", "files::read")))
-    assert "at most $0.0015 a call still fit: files::read." in said.advice
+    refusal = refused(app, replace(wanted(app), others=("raw::echo", "files::read")))
+    assert "at most $0.0015 a call still fit: files::read." in refusal.advice
     app.governance.before(wanted(app, "files::read"))
     policy(app, budgets=(Budget(usd=0.001, at_limit="ask"),))
     assert "beyond the budget" in refused(app, wanted(app)).why
@@ -160,7 +160,7 @@ def test_at_the_limit_cheaper_tools_go_on_or_a_person_decides(app: App) -> None:
 
 
 def test_the_strictest_budget_that_is_short_decides_whatever_their_order(app: App) -> None:
-    """Each is short of a call at 0.002 USD with 100 tokens; a person's approval passes none that does not ask."""
+    """Each is short of a call at 0.002 USD with 100 tokens; an approval passes only budgets that ask."""
     asks, cheaper = Budget(usd=0.001, at_limit="ask"), Budget(client="", usd=0.0015, at_limit="cheaper")
     refuses, no_calls = Budget(client="ann", tokens=49), Budget(calls=0, at_limit="cheaper")
     for limits, words in (
@@ -171,9 +171,9 @@ def test_the_strictest_budget_that_is_short_decides_whatever_their_order(app: Ap
     ):
         for order in permutations(limits):
             policy(app, budgets=order)
-            for what in (wanted(app), replace(wanted(app), approved_by="console")):
-                said = refused(app, what)
-                assert (said.error, words in said.why) == ("budget_spent", True), order
+            for request in (wanted(app), replace(wanted(app), approved_by="console")):
+                refusal = refused(app, request)
+                assert (refusal.error, words in refusal.why) == ("budget_spent", True), order
     assert not app.governance.waiting()
 
 
@@ -188,19 +188,19 @@ def test_what_was_approved_passes_no_budget_that_refuses_and_counts_in_all(opene
         assert permit.tokens == tokens
         app.governance.after(permit, OutcomeKind.OK, tokens)
     assert refused(app, replace(wanted(app), approved_by="console")).error == "budget_spent"
-    found = budgets(app.governance, app.settings.now)
-    assert [(one.used, one.over, one.left) for one in found] == [(0.004, 0.004, 0), (0.004, 0.004, 0), (160, 160, 0)]
+    rows = budgets(app.governance, app.settings.now)
+    assert [(row.used, row.over, row.left) for row in rows] == [(0.004, 0.004, 0), (0.004, 0.004, 0), (160, 160, 0)]
     app.close()
-    again = opened()
-    assert budgets(again.governance, again.settings.now) == found
+    reopened = opened()
+    assert budgets(reopened.governance, reopened.settings.now) == rows
 
 
 def test_who_approved_a_call_within_a_budget_is_asked_again_when_it_goes_beyond(app: App) -> None:
     policy(app, approvals=ApprovalRules(writes=True), budgets=(Budget(client="", calls=1, at_limit="ask"),))
     assert "it may write. " in refused(app, wanted(app)).why
     assert "it may write. " in refused(app, wanted(app, n=2)).why
-    for one in app.governance.waiting():
-        app.governance.decide(one.change.id, approve=True, origin="test")
+    for approval in app.governance.waiting():
+        app.governance.decide(approval.change.id, approve=True, origin="test")
     app.governance.before(wanted(app))
     assert "it may write; it is beyond the budget of the day, 0 of 1 calls" in refused(app, wanted(app, n=2)).why
     (waiting,) = app.governance.waiting()

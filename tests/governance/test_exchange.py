@@ -25,7 +25,7 @@ Opened = Callable[[str], App]
 
 @pytest.fixture
 def opened(tmp_path: Path) -> Opened:
-    """Opens an app over an own store."""
+    """Opens an app over its own store."""
 
     def open_(name: str) -> App:
         kinds = (OutcomeKind.OK, OutcomeKind.TOOL_ERROR)
@@ -57,29 +57,29 @@ def lived_in(app: App) -> App:
 
 
 def files_of(folder: Path) -> dict[str, bytes]:
-    return {str(one.relative_to(folder)): one.read_bytes() for one in folder.rglob("*") if one.is_file()}
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 def test_a_folder_in_an_empty_store_gives_the_same_folder(opened: Opened, tmp_path: Path) -> None:
-    one, other = tmp_path / "one", tmp_path / "other"
+    folder, other = tmp_path / "one", tmp_path / "other"
     with lived_in(opened("a")) as app:
-        app.exchange.write(one)
-        before, decided = figures(app), app.routing.route("echo my words", catalog="world").trace()["tools"]
-    (one / "README").write_text("ours")
-    assert len(files_of(one)) == 10
-    assert b"wf_" not in b"".join(files_of(one).values())
+        app.exchange.write(folder)
+        expected, ranking = figures(app), app.routing.route("echo my words", catalog="world").trace()["tools"]
+    (folder / "README").write_text("ours")
+    assert len(files_of(folder)) == 10
+    assert b"wf_" not in b"".join(files_of(folder).values())
     with opened("b") as app:
-        found = app.exchange.apply(one, dry=True)
-        assert found.keys() == files_of(one).keys() - {"README"}
+        changes = app.exchange.apply(folder, dry=True)
+        assert changes.keys() == files_of(folder).keys() - {"README"}
         assert (app.catalogs.stored(), app.store.activity.latest_sequence()) == ((), 0)
         app.catalogs.catalog("sample")  # open, and made anew below
-        assert app.exchange.apply(one) == found
+        assert app.exchange.apply(folder) == changes
         assert app.exchange.skipped == []
         app.exchange.write(other)
-        assert figures(app) == before
-        assert app.routing.route("echo my words", catalog="world").trace()["tools"] == decided
+        assert figures(app) == expected
+        assert app.routing.route("echo my words", catalog="world").trace()["tools"] == ranking
         sequence = app.store.activity.latest_sequence()
-        assert app.exchange.apply(one) == {}
+        assert app.exchange.apply(folder) == {}
         assert app.store.activity.latest_sequence() >= sequence
         assert not app.store.events.audit().problem
         assert app.governance.policy.budgets[0].usd == 0.5
@@ -89,42 +89,42 @@ def test_a_folder_in_an_empty_store_gives_the_same_folder(opened: Opened, tmp_pa
         assert client.scope == Scope(servers=("raw",), per_minute=5.0)
         with pytest.raises(WayfareError, match="already"):
             app.governance.clients.make("ann", Scope(), origin="cli")
-    assert files_of(other) == {name: data for name, data in files_of(one).items() if name != "README"}
+    assert files_of(other) == {name: data for name, data in files_of(folder).items() if name != "README"}
     with opened("a") as app:
         app.catalogs.remove("world")
-        app.exchange.write(one)
-    assert [name for name in files_of(one) if "world" in name] == []
-    assert (one / "README").exists()
+        app.exchange.write(folder)
+    assert [name for name in files_of(folder) if "world" in name] == []
+    assert (folder / "README").exists()
 
 
 def test_two_stores_are_merged_without_counting_twice(opened: Opened, tmp_path: Path) -> None:
     folder = tmp_path / "folder"
     with lived_in(opened("b")) as app:
         app.exchange.write(folder)
-        theirs = [one.id for one in app.store.events.outcomes("world")]
+        theirs = [outcome.id for outcome in app.store.events.outcomes("world")]
     with opened("a") as app:
-        own = {"name": "own", "description": "Ours.", "tools": [{"name": "one", "description": "One."}]}
+        own_server = {"name": "own", "description": "Ours.", "tools": [{"name": "one", "description": "One."}]}
         raw = {"name": "raw", "description": "Another text.", "tools": [{"name": "echo"}, {"name": "gone"}]}
-        import_text(app.catalog_editor, json.dumps({"servers": [own, raw]}), "world")
+        import_text(app.catalog_editor, json.dumps({"servers": [own_server, raw]}), "world")
         app.feedback.label("mine", "own::one", right=True, catalog="world")
         app.feedback.label("echo my words", "raw::echo", right=True, catalog="world")
         app.requests.add_by_hand("world", "own::one", ["the first"], By())
         app.calls.run(call("echo"))
         app.governance.clients.make("cy", Scope(), origin="cli")
-        (ours,) = [one.id for one in app.store.events.outcomes("world")]
+        (ours,) = [outcome.id for outcome in app.store.events.outcomes("world")]
         assert figures(app)[-1] == 1
         for _ in range(2):
             app.exchange.apply(folder)
             catalog = app.catalogs.catalog("world")
-            assert [one.name for one in catalog.servers] == ["own", "raw", "files"]
-            assert [one.name for one in catalog.off] == ["mail"]
+            assert [server.name for server in catalog.servers] == ["own", "raw", "files"]
+            assert [server.name for server in catalog.off] == ["mail"]
             assert "raw::gone" not in catalog.tool_row
-            assert sorted(one.id for one in app.store.events.outcomes("world")) == sorted([ours, *theirs])
+            assert sorted(outcome.id for outcome in app.store.events.outcomes("world")) == sorted([ours, *theirs])
             assert figures(app)[-1] == 3
-            labelled = {one.query: one.right for one in app.feedback.queries("world")}
+            labelled = {row.query: row.right for row in app.feedback.queries("world")}
             assert labelled == {"mine": ("own::one",), "echo my words": ("raw::echo",), "nap": ()}
             assert {row["tool"] for row in app.requests.rows("world")} == {"own::one", "files::read"}
-            assert [one.name for one in app.governance.clients.all()] == ["ann", "bo", "cy"]
+            assert [client.name for client in app.governance.clients.all()] == ["ann", "bo", "cy"]
         assert app.exchange.apply(folder) == {}
         assert not app.store.events.audit().problem
 
@@ -149,13 +149,13 @@ def test_a_faulty_file_changes_nothing(opened: Opened, tmp_path: Path) -> None:
     with opened("a") as app:
         for name, text, words in FAULTY:
             file = folder / name
-            before = file.read_text() if file.exists() else ""
+            original = file.read_text() if file.exists() else ""
             file.write_text(text)
             with pytest.raises(WayfareError, match=words) as error:
                 app.exchange.apply(folder)
             assert "\n" not in str(error.value)
             assert (app.catalogs.stored(), app.store.activity.latest_sequence()) == ((), 0)
-            file.write_text(before) if before else file.unlink()
+            file.write_text(original) if original else file.unlink()
         empty = tmp_path / "empty"
         empty.mkdir()
         with pytest.raises(WayfareError, match="wayfare export"):
@@ -166,18 +166,18 @@ def test_a_merge_that_fails_at_its_end_leaves_nothing(opened: Opened) -> None:
     with lived_in(opened("a")) as app:
         store, since = app.store, app.store.activity.latest_sequence()
         with Store.of_tables(store.tables()) as copy:
-            made = replace(app.feedback.labels("world")[0], id="twice")
-            copy.labels.append(made)
+            label = replace(app.feedback.labels("world")[0], id="twice")
+            copy.labels.append(label)
             copy.set_setting("wordings:world", [])
             changed = replace(app.catalogs.catalog("world"), servers=())
             copy.catalogs.save_catalog(changed, "changed")
-            store.labels.append(made)
+            store.labels.append(label)
             with pytest.raises(StoreError):
                 store.merge(copy, since, catalogs=["world"], settings=["wordings:world"])
         assert len(store.get_setting("wordings:world")) == 1
         loaded = store.catalogs.load_catalog("world")
         assert loaded is not None
-        assert [plain_server(one)["name"] for one in loaded.servers] == ["raw", "files"]
+        assert [plain_server(server)["name"] for server in loaded.servers] == ["raw", "files"]
         app.feedback.label("after", "raw::echo", right=True, catalog="world")
         assert not store.events.audit().problem
 
@@ -185,21 +185,21 @@ def test_a_merge_that_fails_at_its_end_leaves_nothing(opened: Opened) -> None:
 def test_a_server_is_taken_in_exactly_and_a_value_in_its_connection_is_refused(opened: Opened, tmp_path: Path) -> None:
     folder = tmp_path / "folder"
     with opened("a") as app:
-        reached = {
+        launch = {
             "type": "stdio",
             "command": "${python}",
             "args": ["-S", RAW],
             "env": {"PLAN": "gold", "KEY": "s3cret-9f8e7d"},
         }
         import_text(
-            app.catalog_editor, json.dumps({"servers": [{"name": "raw", "tools": [], "connection": reached}]}), "world"
+            app.catalog_editor, json.dumps({"servers": [{"name": "raw", "tools": [], "connection": launch}]}), "world"
         )
         app.values.show("world", "raw", "PLAN")
-        before = app.catalogs.catalog("world")
+        original = app.catalogs.catalog("world")
         app.exchange.write(folder)
     with opened("b") as app:
         app.exchange.apply(folder)
-        assert app.catalogs.catalog("world").servers[0].connection == before.servers[0].connection
+        assert app.catalogs.catalog("world").servers[0].connection == original.servers[0].connection
         file = folder / "catalogs/world/catalog.json"
         file.write_text(file.read_text().replace("${secret:raw/KEY}", "s3cret-9f8e7d"))
         with pytest.raises(WayfareError):

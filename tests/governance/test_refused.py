@@ -1,4 +1,4 @@
-"""What is refused is kept: who, what, why, what would allow it; once for many repetitions, and sealed."""
+"""Refusals are kept with client, call, reason and advice; once for many repetitions, and sealed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.governance.conftest import Clock, policy, refused, wanted
 
 
 def kept(app: App, **where: Any) -> list[dict[str, Any]]:
-    """What the log has, oldest first."""
+    """The log's rows, oldest first."""
     app.store.events.flush()
     return app.store.activity.refused(ActivityFilter(**where)).to_dict("records")[::-1]
 
@@ -35,7 +35,7 @@ def test_each_kind_says_what_would_allow_it(app: App) -> None:
         app.governance.admission.enter("bob", "world", known=True)
     with pytest.raises(Refusal):
         app.governance.admission.describe("bob", "world", wanted(app).tool)
-    assert [(one["client"], one["error"], one["tool"]) for one in kept(app)] == [
+    assert [(row["client"], row["error"], row["tool"]) for row in kept(app)] == [
         ("ann", "approval_needed", "echo"),
         ("bob", "not_allowed", "echo"),
         ("eve", "budget_spent", "read"),
@@ -52,7 +52,7 @@ def test_a_client_that_repeats_itself_is_counted(app: App, clock: Clock) -> None
         refused(app, wanted(app))
     clock.pass_s(31)
     refused(app, wanted(app))
-    assert [one["repeated"] for one in kept(app)] == [0, 3]
+    assert [row["repeated"] for row in kept(app)] == [0, 3]
 
 
 def test_a_count_is_written_when_the_client_comes_no_more(app: App, clock: Clock) -> None:
@@ -61,12 +61,12 @@ def test_a_count_is_written_when_the_client_comes_no_more(app: App, clock: Clock
         refused(app, wanted(app))
     refused(app, wanted(app, client="bob"))
     app.governance.refused.write_due()
-    assert [one["repeated"] for one in kept(app)] == [0, 0]  # the client may go on
+    assert [row["repeated"] for row in kept(app)] == [0, 0]  # the client may go on
     clock.pass_s(31)
-    app.governance.before(wanted(app, "files::read", client="cid"))  # whatever another client does writes it
+    app.governance.before(wanted(app, "files::read", client="cid"))  # any call of another client writes it
     app.governance.refused.write_due()
-    found = [(one["client"], one["repeated"]) for one in kept(app)]
-    assert found == [("ann", 0), ("bob", 0), ("ann", 2)]  # four refusals of ann: two records and two more
+    counts = [(row["client"], row["repeated"]) for row in kept(app)]
+    assert counts == [("ann", 0), ("bob", 0), ("ann", 2)]  # four refusals of ann: two records and two more
 
 
 def test_a_console_that_stops_writes_its_counts(opened: Callable[[], App], app: App) -> None:
@@ -74,7 +74,7 @@ def test_a_console_that_stops_writes_its_counts(opened: Callable[[], App], app: 
     for _ in range(3):
         refused(app, wanted(app))
     app.close()
-    assert [one["repeated"] for one in kept(opened())] == [0, 1]
+    assert [row["repeated"] for row in kept(opened())] == [0, 1]
 
 
 def test_looking_ahead_keeps_nothing_and_reserves_nothing(app: App) -> None:
@@ -96,7 +96,7 @@ def test_a_persons_call_is_governed_and_a_simulated_one_is_not(app: App) -> None
     app.governed.by_person(other, mode=CallMode.REAL, origin="console").report()
     with pytest.raises(Refusal, match="0 of 1 calls are left"):
         app.governed.by_person(other, mode=CallMode.REAL, origin="cli").report()
-    assert [(one["client"], one["origin"]) for one in kept(app)] == [("operator", "console"), ("operator", "cli")]
+    assert [(row["client"], row["origin"]) for row in kept(app)] == [("operator", "console"), ("operator", "cli")]
 
 
 @each("name", ["operator", "wayfare agent"])
@@ -115,4 +115,4 @@ def test_an_experiments_call_is_settled_or_has_no_leave(app: App) -> None:
     settle(OutcomeKind.TIMEOUT)
     usd, calls = budgets(app.governance, app.settings.now)
     assert (usd.used, usd.reserved, calls.used) == (0, 0, 1)
-    assert [one["origin"] for one in kept(app)] == ["scenario"]
+    assert [row["origin"] for row in kept(app)] == ["scenario"]

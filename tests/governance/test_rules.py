@@ -41,21 +41,21 @@ steps = st.lists(st.tuples(names, servers, amounts, st.integers(0, 3), amounts),
 @settings(max_examples=40)
 @given(st.lists(budgets, min_size=1, max_size=3), steps)
 def test_no_budget_is_ever_overspent(limits: list[Budget], calls: list[tuple[Any, ...]]) -> None:
-    """Calls begin where they fit and end later, in any order, with more or less than was reserved."""
+    """Calls begin if they fit and end later, in any order, with more or less than was reserved."""
     ledger, under_way = Ledger(), list[str]()
-    for number, (client, server, wanted, ends, used) in enumerate(calls):
+    for number, (client, server, amount, ends, used) in enumerate(calls):
         usage = Usage(DAY, client, *server)
-        if not ledger.short(limits, usage, wanted):
-            ledger.reserve(Reservation(str(number), usage, wanted), NOON)
+        if not ledger.short(limits, usage, amount):
+            ledger.reserve(Reservation(str(number), usage, amount), NOON)
             under_way.append(str(number))
         for _ in range(min(ends, len(under_way))):
             ledger.settle(under_way.pop(ends % len(under_way)), used)
         for budget in limits:
-            for of in ledger.usages(DAY):
-                spent = ledger.used(budget, of)
+            for day_usage in ledger.usages(DAY):
+                spent = ledger.used(budget, day_usage)
                 for unit in UNITS:
                     limit = budget.limit(unit)
-                    assert not budget.covers(of) or limit is None or getattr(spent, unit) <= limit + 1e-6
+                    assert not budget.covers(day_usage) or limit is None or getattr(spent, unit) <= limit + 1e-6
 
 
 @settings(max_examples=40)
@@ -124,12 +124,12 @@ def test_prices_are_no_part_of_a_definition() -> None:
 @settings(max_examples=40)
 @given(st.text(max_size=60), st.text(max_size=60))
 def test_a_difference_has_all_words_of_both(before: str, after: str) -> None:
-    one, other = (definition_json(dataclasses.replace(TOOL, description=text)) for text in (before, after))
-    found = differences(one, other)
-    assert bool(found) is (before != after)
-    for part in found:
-        assert "".join(piece.text for piece in part.pieces if piece.change != "added") == before
-        assert "".join(piece.text for piece in part.pieces if piece.change != "removed") == after
+    first, second = (definition_json(dataclasses.replace(TOOL, description=text)) for text in (before, after))
+    changes = differences(first, second)
+    assert bool(changes) is (before != after)
+    for change in changes:
+        assert "".join(piece.text for piece in change.pieces if piece.change != "added") == before
+        assert "".join(piece.text for piece in change.pieces if piece.change != "removed") == after
 
 
 lists = st.lists(st.text(max_size=8), max_size=3).map(tuple)
@@ -145,7 +145,7 @@ policies = st.builds(
         ApprovalRules, st.booleans(), st.none() | st.floats(0, 9), st.booleans(), st.floats(0, 99), st.floats(0, 99)
     ),
     st.builds(BreakerRules, st.integers(0, 9), st.floats(0, 99)),
-    st.lists(budgets.filter(lambda one: (one.usd, one.calls, one.tokens) != (None,) * 3), max_size=3).map(tuple),
+    st.lists(budgets.filter(lambda cap: (cap.usd, cap.calls, cap.tokens) != (None,) * 3), max_size=3).map(tuple),
     st.sampled_from(["last", "hidden"]),
     st.sampled_from(["last", "hidden"]),
 )
@@ -173,6 +173,6 @@ def test_a_policy_is_the_same_after_its_toml(policy: Policy) -> None:
     ],
 )
 def test_what_is_wrong_with_a_policy_is_said(text: str, words: str) -> None:
-    with pytest.raises(WayfareError, match="policy") as said:
+    with pytest.raises(WayfareError, match="policy") as error:
         from_toml(text)
-    assert words in str(said.value)
+    assert words in str(error.value)

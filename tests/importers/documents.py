@@ -1,4 +1,4 @@
-"""Reading a document in a test, and what is looked at in the result."""
+"""Reads a document in a test, and looks into the result."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from core.importers import read_document
 
 
 def read(document: Any, source: str = "a.json") -> Imported:
-    """The import of a document, given as text or as what becomes its JSON."""
+    """The import of a document, given as text or as a JSON value."""
     return read_document(document if isinstance(document, str) else json.dumps(document), source=source)
 
 

@@ -151,14 +151,14 @@ BROKEN: list[tuple[Any, str]] = [
 
 @each(("document", "expected"), BROKEN, ids=[expected[:60] for _, expected in BROKEN])
 def test_refused_in_one_sentence(document: Any, expected: str) -> None:
-    with pytest.raises(CatalogError) as caught:
+    with pytest.raises(CatalogError) as error:
         read_document(json.dumps(document), source="catalog.json")
-    message = str(caught.value)
+    message = str(error.value)
     assert message.startswith("catalog.json: ")
     assert expected.removesuffix(".") in message
     assert message.endswith(".")
     assert "\n" not in message
-    assert SECRET not in message + repr(caught.value)
+    assert SECRET not in message + repr(error.value)
 
 
 TEXTS: list[tuple[str | bytes, str, str]] = [
@@ -183,19 +183,19 @@ TEXTS: list[tuple[str | bytes, str, str]] = [
 
 @each(("text", "source", "expected"), TEXTS, ids=[expected[:40] for _, _, expected in TEXTS])
 def test_text_that_is_no_document(text: str | bytes, source: str, expected: str) -> None:
-    with pytest.raises(CatalogError) as caught:
+    with pytest.raises(CatalogError) as error:
         read_document(text, source=source)
-    assert str(caught.value).startswith(f"{source}: ")
-    assert expected in str(caught.value)
-    assert SECRET not in str(caught.value)
+    assert str(error.value).startswith(f"{source}: ")
+    assert expected in str(error.value)
+    assert SECRET not in str(error.value)
 
 
 def test_a_server_of_a_client_with_a_fault_is_left_out_beside_a_good_one() -> None:
     bad = {"typed": {"command": "x", "type": SECRET}, "none": None, "environment": {"command": "x", "env": [SECRET]}}
-    found = read_document(json.dumps({"mcpServers": {**bad, "good": {"command": "x"}}}), source="mcp.json")
-    assert [server.name for server in found.servers] == ["good"]
-    assert (found.left_out, found.secrets) == (3, {})
-    assert [(note.where, note.text) for note in found.notes] == [
+    imported = read_document(json.dumps({"mcpServers": {**bad, "good": {"command": "x"}}}), source="mcp.json")
+    assert [server.name for server in imported.servers] == ["good"]
+    assert (imported.left_out, imported.secrets) == (3, {})
+    assert [(note.where, note.text) for note in imported.notes] == [
         ('mcp.json: mcpServers "typed"', "it was left out, because type is not a transport that is known; give stdio, http or sse"),
         ('mcp.json: mcpServers "none"', "it was left out, because it is null; give an object"),
         ('mcp.json: mcpServers "environment"', "it was left out, because env is a list; give an object"),
@@ -225,8 +225,8 @@ def test_the_ways_of_opencode_and_zed_to_write_a_command() -> None:
 
 def test_every_problem_is_counted_and_kept() -> None:
     servers = [{"name": f"s{i}", "tools": [], "ask_usd": -1} for i in range(5)]
-    with pytest.raises(BrokenDocumentError) as caught:
+    with pytest.raises(BrokenDocumentError) as error:
         read_document(json.dumps({"servers": servers}), source="catalog.json")
-    assert len(caught.value.problems) == 5
-    assert caught.value.problems[4].startswith('catalog.json: servers[4] "s4": ask_usd is -1')
-    assert str(caught.value).endswith("or leave it out (and 4 more problems).")
+    assert len(error.value.problems) == 5
+    assert error.value.problems[4].startswith('catalog.json: servers[4] "s4": ask_usd is -1')
+    assert str(error.value).endswith("or leave it out (and 4 more problems).")

@@ -144,10 +144,13 @@ def test_a_file_of_projects_with_tables_and_paths_of_its_folder(tmp_path: Path) 
     (tmp_path / "bin").mkdir()
     for file in (tmp_path / "bin" / "run", tmp_path / "one.md"):
         file.touch()
-    one, two = tmp_path / "one", tmp_path / "two"
+    first_project, second_project = tmp_path / "one", tmp_path / "two"
     projects = {
-        str(one): {"mcpServers": {"web": {"command": "./run", "args": ["--at=~/x", "./a"]}}, "allowedTools": ["a"]},
-        str(two): {"mcpServers": {"web": {"url": "https://x.org/mcp"}}},
+        str(first_project): {
+            "mcpServers": {"web": {"command": "./run", "args": ["--at=~/x", "./a"]}},
+            "allowedTools": ["a"],
+        },
+        str(second_project): {"mcpServers": {"web": {"url": "https://x.org/mcp"}}},
         "/none": {"history": []},
     }
     servers = {
@@ -163,11 +166,19 @@ def test_a_file_of_projects_with_tables_and_paths_of_its_folder(tmp_path: Path) 
         file.write_bytes(json.dumps({"mcpServers": servers, "projects": projects}).encode(encoding))
         imported = read_files([file])
         assert [server.name for server in imported.servers] == ["own", "web", "web (two)"]
-        own, first = reached(imported, 0), reached(imported, 1)
-        assert (own.command, own.cwd, own.env["AT"]) == (f"{tmp_path}/bin/run", f"{tmp_path}/bin", f"{tmp_path}/x")
-        assert own.args == (f"{tmp_path}/one.md", "run")
+        connection, first = reached(imported, 0), reached(imported, 1)
+        assert (connection.command, connection.cwd, connection.env["AT"]) == (
+            f"{tmp_path}/bin/run",
+            f"{tmp_path}/bin",
+            f"{tmp_path}/x",
+        )
+        assert connection.args == (f"{tmp_path}/one.md", "run")
         assert imported.secrets["own/USER"] == f"{Path.home()}/y"
-        assert (first.command, first.cwd, first.args) == (f"{one}/run", str(one), (f"--at={Path.home()}/x", "./a"))
+        assert (first.command, first.cwd, first.args) == (
+            f"{first_project}/run",
+            str(first_project),
+            (f"--at={Path.home()}/x", "./a"),
+        )
         assert any("allowedTools is ignored" in text for text in remarks(imported))
     (tmp_path / ".vscode").mkdir()
     file = tmp_path / ".vscode" / "mcp.json"
@@ -182,7 +193,7 @@ def test_mcpproxy() -> None:
     ]
     for document in (servers, {"listen": ":8080", "mcpServers": servers}):
         imported = read(document)
-        assert [[server.name for server in part] for part in (imported.servers, imported.off)] == [["a"], ["b"]]
+        assert [[server.name for server in group] for group in (imported.servers, imported.off)] == [["a"], ["b"]]
         assert [note.where.endswith('[1] "b"') for note in imported.notes] == [True]
 
 
@@ -218,22 +229,22 @@ def test_the_text_of_every_client_is_left_out() -> None:
         for command in COMMANDS:
             target = Target(command, "http://localhost:8501/mcp?catalog=mine", "wf_5f3759df8a2b")
             for way in client.ways:
-                found = read_document(client.text(way, target), source=client.id)
-                assert (found.servers, found.itself, dict(found.secrets)) == ((), (NAME,), {}), (
+                imported = read_document(client.text(way, target), source=client.id)
+                assert (imported.servers, imported.itself, dict(imported.secrets)) == ((), (NAME,), {}), (
                     client.id,
                     way,
                     command,
                 )
-                assert any((note.where, "Wayfare itself" in note.text) == (NAME, True) for note in found.notes)
+                assert any((note.where, "Wayfare itself" in note.text) == (NAME, True) for note in imported.notes)
 
 
 def test_what_stands_beside_it_stays(tmp_path: Path) -> None:
-    own = {"router": {"command": "npx", "args": ["mcp-remote", "http://127.0.0.1:8501/mcp"]}}
+    router = {"router": {"command": "npx", "args": ["mcp-remote", "http://127.0.0.1:8501/mcp"]}}
     files = [tmp_path / "one.json", tmp_path / "two.json"]
-    for file, more in zip(files, ({"wayfare": {"url": "https://far.example/mcp"}}, own), strict=True):
+    for file, extra in zip(files, ({"wayfare": {"url": "https://far.example/mcp"}}, router), strict=True):
         entries = {f"{file.stem}-{name}": entry for name, entry in OTHERS.items()}
-        file.write_text(json.dumps({"mcpServers": {**entries, **more}}))
-    found = read_files(files)
+        file.write_text(json.dumps({"mcpServers": {**entries, **extra}}))
+    imported = read_files(files)
     names = tuple(f"{file.stem}-{name}" for file in files for name in OTHERS)
-    assert (tuple(one.name for one in found.servers), found.needs_discovery) == (names, names)
-    assert (found.itself, set(found.secrets.values())) == (("wayfare", "router"), {"k-8f2a6c1e9b7d"})
+    assert (tuple(server.name for server in imported.servers), imported.needs_discovery) == (names, names)
+    assert (imported.itself, set(imported.secrets.values())) == (("wayfare", "router"), {"k-8f2a6c1e9b7d"})

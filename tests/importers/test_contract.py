@@ -1,4 +1,4 @@
-"""What holds for every format: a new entry of IMPORTERS is tested here without new test code."""
+"""Contract of every format: a new entry of IMPORTERS is tested here without new test code."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from core.importers import IMPORTERS, Importer, detect, read_document
 from tests.cases import each
 from tests.importers.test_broken import SECRET, client, plain, registry, remote
 
-every = each("importer", IMPORTERS, ids=lambda one: one.name)
+every = each("importer", IMPORTERS, ids=lambda importer: importer.name)
 light = settings(max_examples=40, suppress_health_check=list(HealthCheck))
 
 SCALARS = st.one_of(
@@ -38,7 +38,7 @@ JSON = st.recursive(
 
 
 def sound(imported: Imported) -> None:
-    """What nobody downstream has to check again."""
+    """Checks guarantees that later code relies on."""
     names = [server.name for server in imported.servers]
     assert names
     assert len(set(names)) == len(names)
@@ -55,18 +55,18 @@ def sound(imported: Imported) -> None:
 def places(value: object, path: tuple[object, ...] = ()) -> list[tuple[object, ...]]:
     """Every path in a document."""
     items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    return [path, *(found for key, item in items for found in places(item, (*path, key)))]
+    return [path, *(place for key, item in items for place in places(item, (*path, key)))]
 
 
 def replaced(document: object, path: tuple[object, ...], value: object) -> object:
     if not path:
         return value
-    changed = copy.deepcopy(document)
-    inner = changed
+    copied = copy.deepcopy(document)
+    inner = copied
     for key in path[:-1]:
         inner = inner[key]  # type: ignore[index]
     inner[path[-1]] = value  # type: ignore[index]
-    return changed
+    return copied
 
 
 @every
@@ -90,14 +90,14 @@ def test_reads_its_example_the_same_each_time_and_leaves_it_alone(importer: Impo
 @given(document=JSON)
 @light
 def test_no_document_makes_it_raise_anything_but_a_catalog_error(importer: Importer, document: object) -> None:
-    for one in (
+    for variant in (
         document,
         [document],
         {"servers": document},
         {"mcpServers": document},
         {"name": "x", "remotes": document},
     ):
-        attempt(lambda one=one: importer.read(one, source="a.json"))
+        attempt(lambda variant=variant: importer.read(variant, source="a.json"))
 
 
 @every

@@ -35,11 +35,11 @@ def test_plain_reads_every_number() -> None:
     server = imported.servers[0]
     assert {name: getattr(server, name) for name in numbers} == numbers
     assert (server.post_accept_failure, server.category, server.connection) == (None, "Nature", None)
-    taken = server.tools[0]
-    assert (taken.id, taken.title, taken.description) == ("w::get", "Get", "Gets it.\n\tNow.")
-    assert (taken.input_schema, taken.output_schema) == ({"type": "object"}, {"type": "string"})
-    assert taken.hints == ToolHints(read_only=True, open_world=False)
-    assert (taken.price_usd, taken.latency_s, taken.success, taken.tier) == (0.0, 1.0, 1.0, "low")
+    parsed = server.tools[0]
+    assert (parsed.id, parsed.title, parsed.description) == ("w::get", "Get", "Gets it.\n\tNow.")
+    assert (parsed.input_schema, parsed.output_schema) == ({"type": "object"}, {"type": "string"})
+    assert parsed.hints == ToolHints(read_only=True, open_world=False)
+    assert (parsed.price_usd, parsed.latency_s, parsed.success, parsed.tier) == (0.0, 1.0, 1.0, "low")
     assert remarks(imported) == ["description: 1 control character removed"]
     assert imported.notes[0].where == 'a.json: servers[0] "w" → tools[0] "get"'
 
@@ -138,10 +138,10 @@ def preconditions_of(preconditions: object):
 
 
 def test_they_are_kept_in_their_one_form_once_each():
-    found = preconditions_of(
+    preconditions = preconditions_of(
         ["is_authenticated('mail:write')", 'is_authenticated(scope="mail:write")', 'milestone_reached("ok")']
     )
-    assert found == ('is_authenticated(scope="mail:write")', 'milestone_reached(name="ok")')
+    assert preconditions == ('is_authenticated(scope="mail:write")', 'milestone_reached(name="ok")')
 
 
 @each(

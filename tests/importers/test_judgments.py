@@ -31,7 +31,7 @@ judgments = st.lists(
         lambda query, tool, grade, judge, note, at: Judgment(at, "c", "s", *query, tool, grade, judge, note, "file"),
         queries, tools, st.sampled_from(GRADES), judges, notes, times,
     ),
-    min_size=1, max_size=6, unique_by=lambda one: (one.asked, one.tool, one.judge),
+    min_size=1, max_size=6, unique_by=lambda judgment: (judgment.asked, judgment.tool, judgment.judge),
 )  # fmt: skip
 LINE = '{"subtask": "read", "tool": "f::r", "grade": 2, "judge": "ann"}'
 
@@ -39,20 +39,30 @@ LINE = '{"subtask": "read", "tool": "f::r", "grade": 2, "judge": "ann"}'
 @pytest.mark.parametrize("write", [json_lines_text, csv_text])
 @given(given=judgments)
 def test_every_judgment_comes_back_as_it_was(write: object, given: list[Judgment]) -> None:
-    read = read_judgments(write(given).encode(), source="x")  # type: ignore[operator]
-    assert [(one.asked, one.tool, one.grade, one.judge, one.note, one.at) for one in read] == [
-        (one.asked, one.tool, one.grade, one.judge, one.note, one.at) for one in given
+    parsed = read_judgments(write(given).encode(), source="x")  # type: ignore[operator]
+    assert [
+        (judgment.asked, judgment.tool, judgment.grade, judgment.judge, judgment.note, judgment.at)
+        for judgment in parsed
+    ] == [
+        (judgment.asked, judgment.tool, judgment.grade, judgment.judge, judgment.note, judgment.at)
+        for judgment in given
     ]
 
 
 def test_a_spreadsheet_runs_nothing_of_a_csv_file() -> None:
-    one = Judgment(datetime(2026, 3, 1, tzinfo=UTC), "c", "s", "=1+1", "", "@f::r", 1, "-ann", "+note", "file")
-    assert "'=1+1,,'@f::r,1,'-ann,'+note" in csv_text([one])
+    judgment = Judgment(datetime(2026, 3, 1, tzinfo=UTC), "c", "s", "=1+1", "", "@f::r", 1, "-ann", "+note", "file")
+    assert "'=1+1,,'@f::r,1,'-ann,'+note" in csv_text([judgment])
 
 
 def test_a_file_of_another_program_needs_few_columns_in_any_order() -> None:
-    (one,) = read_judgments("Grade;x,Tool,grade,subtask\n.,f::r,3,read\n", source="x.csv", judge="bob")
-    assert (one.asked, one.tool, one.grade, one.judge, one.at) == (AskedQuery("read"), "f::r", 3, "bob", None)
+    (judgment,) = read_judgments("Grade;x,Tool,grade,subtask\n.,f::r,3,read\n", source="x.csv", judge="bob")
+    assert (judgment.asked, judgment.tool, judgment.grade, judgment.judge, judgment.at) == (
+        AskedQuery("read"),
+        "f::r",
+        3,
+        "bob",
+        None,
+    )
 
 
 @each(
@@ -76,9 +86,9 @@ def test_a_file_of_another_program_needs_few_columns_in_any_order() -> None:
     ],
 )  # fmt: skip
 def test_a_fault_is_one_sentence_with_its_line(text: str, said: str) -> None:
-    whose = "ann" if text.startswith("subtask") else ""
+    judge = "ann" if text.startswith("subtask") else ""
     with pytest.raises(BrokenDocumentError) as error:
-        read_judgments(text, source="j", judge=whose)
+        read_judgments(text, source="j", judge=judge)
     assert said in str(error.value)
     assert str(error.value).endswith(".")
 

@@ -48,15 +48,17 @@ def test_signatures_are_tools_of_their_section_and_an_example_is_none() -> None:
 
 
 def test_a_server_goes_by_its_configuration_else_by_its_title() -> None:
-    listed = "## Tools\n\n- `read_file`: Reads a file.\n"
+    tools_section = "## Tools\n\n- `read_file`: Reads a file.\n"
     configured = '```json\n{"mcpServers": {"disk": {"command": "npx", "env": {"KEY": "sk-PLANTED-0123456789"}}}}\n```\n'
     plain = read_document(
-        f"# Files MCP!\n\n[![b](x)](y)\n\nWorks with the files of a disk.\n\n{listed}", source="pasted text"
+        f"# Files MCP!\n\n[![b](x)](y)\n\nWorks with the files of a disk.\n\n{tools_section}", source="pasted text"
     )
-    named = read_document(f"# Files MCP\n\n{listed}{configured}", source="pasted text")
-    assert [(one.name, one.description) for one in plain.servers] == [("files-mcp", "Works with the files of a disk.")]
-    assert [(one.name, one.connection) for one in named.servers] == [("disk", None)]
-    assert "PLANTED" not in repr(named)
+    by_config = read_document(f"# Files MCP\n\n{tools_section}{configured}", source="pasted text")
+    assert [(server.name, server.description) for server in plain.servers] == [
+        ("files-mcp", "Works with the files of a disk.")
+    ]
+    assert [(server.name, server.connection) for server in by_config.servers] == [("disk", None)]
+    assert "PLANTED" not in repr(by_config)
     assert (plain.format, len(plain.notes)) == ("README", 1)
 
 
@@ -82,9 +84,9 @@ def test_documents_of_other_formats_with_marks_of_markdown_are_read_as_before() 
 def test_any_text_is_a_catalog_or_one_sentence(text: str) -> None:
     faults = pytest.RaisesExc(BrokenDocumentError, match=r"^README\.md: ")
     try:
-        found = read_document(f"## Tools\n{text}", source="README.md").servers
+        servers = read_document(f"## Tools\n{text}", source="README.md").servers
     except BrokenDocumentError as error:
-        found = ()
-        said = error
-    assert found or faults.matches(said)
-    assert all(tool.name for server in found for tool in server.tools)
+        servers = ()
+        fault = error
+    assert servers or faults.matches(fault)
+    assert all(tool.name for server in servers for tool in server.tools)

@@ -31,6 +31,6 @@ def test_livemcpbench_labels_are_tools_of_its_catalog() -> None:
     tasks = read_tasks(path.read_bytes(), source=path.name)
     assert len(tasks) == 139
     catalog = read_files([DATA / "livemcpbench" / "tools.json"])
-    known = {tool.id for server in catalog.servers for tool in server.tools}
+    tool_ids = {tool.id for server in catalog.servers for tool in server.tools}
     labels = {label for task in tasks for label in task.relevant}
-    assert len(labels & known) > 0.9 * len(labels)
+    assert len(labels & tool_ids) > 0.9 * len(labels)

@@ -21,8 +21,8 @@ SECRET = "hunter2-PLANTED"
 OPAQUE = "Zm9vYmFyMTIzNDU2Nzg5MGFiY2Rl"
 
 
-def read(entry: dict[str, Any], **more: Any) -> Imported:
-    return read_document(json.dumps({"mcpServers": {"web": entry}, **more}), source="mcp.json")
+def read(entry: dict[str, Any], **fields: Any) -> Imported:
+    return read_document(json.dumps({"mcpServers": {"web": entry}, **fields}), source="mcp.json")
 
 
 ARGUMENTS: list[tuple[list[str], list[str]]] = [
@@ -123,7 +123,7 @@ def test_flags_of_the_program_that_starts_a_server_are_its_own(
 ) -> None:
     connection = read({"command": command, "args": given}).servers[0].connection
     assert connection is not None
-    assert [place for place, one in enumerate(connection.args) if "${secret:" in one] == expected
+    assert [place for place, argument in enumerate(connection.args) if "${secret:" in argument] == expected
 
 
 def test_a_command_that_is_a_whole_line_keeps_no_secret() -> None:
@@ -216,8 +216,8 @@ def test_a_variable_that_is_plainly_no_secret_stays_as_it_is_written(name: str, 
     imported = read({"command": "run", "env": {name: value}})
     assert imported.servers[0].connection is not None
     assert imported.servers[0].connection.env == {name: expected}
-    noted = any(f'env "{name}" stays as it is written' in note.text for note in imported.notes)
-    assert noted is not expected.startswith("$")
+    is_noted = any(f'env "{name}" stays as it is written' in note.text for note in imported.notes)
+    assert is_noted is not expected.startswith("$")
     assert all(str(value) not in note.text for note in imported.notes if value != "true")
 
 
@@ -249,7 +249,7 @@ def test_a_default_counts_without_a_value_and_may_be_a_secret() -> None:
     imported = read(
         {"command": "x", "args": ["--token", "${T:-t}"], "env": {"K": "a-${K:-v}/x", "L": "${L:-${M:-/tmp}}"}}
     )
-    connection, own = imported.servers[0].connection, ServerId("mine", "web")
+    connection, server_id = imported.servers[0].connection, ServerId("mine", "web")
     assert connection is not None
     for environ, args, env in (
         ({}, ("--token", "t"), ("a-v/x", "/tmp")),
@@ -257,7 +257,7 @@ def test_a_default_counts_without_a_value_and_may_be_a_secret() -> None:
     ):
         vault = SecretVault(environ)
         keep_values(vault, "mine", imported.servers, imported.secrets)
-        launch = vault.resolve(own, connection)
+        launch = vault.resolve(server_id, connection)
         assert (launch.args, tuple(launch.env.values())) == (args, env)
 
 

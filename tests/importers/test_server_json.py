@@ -11,8 +11,8 @@ from tests.cases import each
 from tests.importers.documents import reached, read, remarks
 
 
-def package(**more: Any) -> dict[str, Any]:
-    return {"name": "org.x/w", "description": "W.", "packages": [{"identifier": "w", "version": "1.0", **more}]}
+def package(**fields: Any) -> dict[str, Any]:
+    return {"name": "org.x/w", "description": "W.", "packages": [{"identifier": "w", "version": "1.0", **fields}]}
 
 
 @each(
@@ -62,14 +62,14 @@ def test_packages(document: dict[str, Any], command: str, args: tuple[str, ...])
 )
 def test_registry_variables(key: tuple[str, str, str]) -> None:
     variables, secret, required = key
-    listed = [
+    declared = [
         {"name": "KEY", "description": "API key", secret: True, required: True},
         {"name": "PIN", secret: True},
         {"name": "UNITS", "default": "celsius"},
         {"name": "PLACE", required: True},
         {"name": "EXTRA"},
     ]
-    imported = read(package(registryType="npm", **{variables: listed}))
+    imported = read(package(registryType="npm", **{variables: declared}))
     assert reached(imported).env == {
         "KEY": "${secret:org.x/w/KEY}",
         "PIN": "${secret:org.x/w/PIN}",

@@ -59,9 +59,9 @@ def read(tmp_path: Path, text: str) -> Imported:
 )
 def test_a_large_file_gives_what_a_small_one_gives(tmp_path: Path, document: Any) -> None:
     text = json.dumps(document)
-    whole = read_document(text, source=str(tmp_path / "large.json"))
+    expected = read_document(text, source=str(tmp_path / "large.json"))
     streamed = read(tmp_path, text.replace("},", f"}},{SPACE}", 1))
-    assert streamed == whole
+    assert streamed == expected
     assert isinstance(streamed.servers[0].tools, ToolRows) or not streamed.servers[0].tools
 
 
@@ -74,12 +74,12 @@ def test_bad_entries_are_left_out_and_named(tmp_path: Path) -> None:
         server("d", tools=[{"description": "No name."}]),
         server("\ud800"),
     ]
-    found = read(tmp_path, json.dumps({"servers": [server("a"), *bad, server("z")]}) + SPACE)
-    assert [one.name for one in found.servers] == ["a", "z"]
-    assert found.left_out == 6
-    said = [note.text for note in found.notes]
-    assert said[0] == "6 of 8 entries were left out"
-    assert said[1:7] == [
+    imported = read(tmp_path, json.dumps({"servers": [server("a"), *bad, server("z")]}) + SPACE)
+    assert [entry.name for entry in imported.servers] == ["a", "z"]
+    assert imported.left_out == 6
+    texts = [note.text for note in imported.notes]
+    assert texts[0] == "6 of 8 entries were left out"
+    assert texts[1:7] == [
         "left out: servers[1] is a number; give an object",
         'left out: servers[2] "b": ask_usd is -1; give a number of at least 0 or leave it out',
         'left out: servers[3] "a": name is the same as that of servers[0]; rename one of them',
@@ -87,17 +87,17 @@ def test_bad_entries_are_left_out_and_named(tmp_path: Path) -> None:
         'left out: servers[5] "d" → tools[0]: name is missing; give one',
         "left out: servers[6].name holds half a character (a lone surrogate); remove it",
     ]
-    assert {note.where for note in found.notes[:7]} == {str(tmp_path / "large.json")}
+    assert {note.where for note in imported.notes[:7]} == {str(tmp_path / "large.json")}
 
 
 def test_only_the_first_bad_entries_are_named(tmp_path: Path) -> None:
     bad = [server(f"s{n}", ask_usd="dear") for n in range(3 * MOST_NAMED)]
-    found = read(tmp_path, json.dumps({"servers": [*bad, server("good")]}) + SPACE)
-    assert found.left_out == 3 * MOST_NAMED
-    said = [note.text for note in found.notes if note.text.startswith("left out: ")]
-    assert len(said) == MOST_NAMED
+    imported = read(tmp_path, json.dumps({"servers": [*bad, server("good")]}) + SPACE)
+    assert imported.left_out == 3 * MOST_NAMED
+    texts = [note.text for note in imported.notes if note.text.startswith("left out: ")]
+    assert len(texts) == MOST_NAMED
     assert (
-        found.notes[0].text
+        imported.notes[0].text
         == f"{3 * MOST_NAMED} of {3 * MOST_NAMED + 1} entries were left out; the first of them for these reasons"
     )
 
@@ -119,7 +119,7 @@ def test_a_file_that_is_not_json_is_refused_with_its_place(tmp_path: Path, end: 
     ids=["comment", "no list"],
 )
 def test_other_large_documents_are_read_whole(tmp_path: Path, text: str) -> None:
-    assert [one.name for one in read(tmp_path, text + SPACE).servers] == ["a"]
+    assert [entry.name for entry in read(tmp_path, text + SPACE).servers] == ["a"]
 
 
 def write(folder: Path, name: str, document: Any) -> Path:
@@ -129,21 +129,21 @@ def write(folder: Path, name: str, document: Any) -> Path:
 
 
 def test_several_files_become_one_import(tmp_path: Path) -> None:
-    one = write(tmp_path, "a.json", {"servers": [{"name": "a", "tools": [{"name": "t"}]}]})
-    two = write(tmp_path, "b.json", {"mcpServers": {"b": {"command": "x", "env": {"K": "v"}}}})
-    imported = read_files([one, str(two)])
+    first = write(tmp_path, "a.json", {"servers": [{"name": "a", "tools": [{"name": "t"}]}]})
+    second = write(tmp_path, "b.json", {"mcpServers": {"b": {"command": "x", "env": {"K": "v"}}}})
+    imported = read_files([first, str(second)])
     assert [server.name for server in imported.servers] == ["a", "b"]
     assert (imported.format, imported.secrets) == ("plain + client_config", {"b/K": "v"})
     assert imported.needs_discovery == ("b",)
 
 
 def test_files_are_taken_together_or_not_at_all(tmp_path: Path) -> None:
-    one = write(tmp_path, "a.json", {"servers": [{"name": "a", "tools": []}]})
-    two = write(tmp_path, "b.json", {"mcpServers": {"a": {"command": "x"}}})
+    first = write(tmp_path, "a.json", {"servers": [{"name": "a", "tools": []}]})
+    second = write(tmp_path, "b.json", {"mcpServers": {"a": {"command": "x"}}})
     with pytest.raises(CatalogError, match=r'b\.json: the server "a" is also in .*a\.json; rename one of them\.'):
-        read_files([one, two])
+        read_files([first, second])
     with pytest.raises(CatalogError, match=r"none\.json: it cannot be read \(no such file or directory\); .*1 more"):
-        read_files([one, tmp_path / "none.json", tmp_path])
+        read_files([first, tmp_path / "none.json", tmp_path])
     with pytest.raises(CatalogError, match="No file was given"):
         read_files([])
     ask = {"servers": {"c": {"command": "x"}}, "inputs": [{"id": "key", "description": "GitHub"}]}

@@ -81,10 +81,10 @@ BROKEN: list[tuple[Any, str]] = [
 
 @each(("task", "expected"), BROKEN, ids=[expected[:60] for _, expected in BROKEN])
 def test_refused_with_file_line_and_field(task: Any, expected: str) -> None:
-    with pytest.raises(CatalogError) as caught:
+    with pytest.raises(CatalogError) as error:
         read_tasks(lines(GOOD, task), source="t.jsonl")
-    assert str(caught.value).startswith("t.jsonl: ")
-    assert expected in str(caught.value)
+    assert str(error.value).startswith("t.jsonl: ")
+    assert expected in str(error.value)
 
 
 @each(
@@ -98,9 +98,9 @@ def test_refused_with_file_line_and_field(task: Any, expected: str) -> None:
     ],
 )
 def test_text_without_tasks(text: str | bytes, expected: str) -> None:
-    with pytest.raises(CatalogError, match=r"^t\.jsonl: ") as caught:
+    with pytest.raises(CatalogError, match=r"^t\.jsonl: ") as error:
         read_tasks(text, source="t.jsonl")
-    assert expected in str(caught.value)
+    assert expected in str(error.value)
 
 
 JSON = st.recursive(st.none() | st.floats() | st.integers() | st.text(max_size=4), lambda i: st.lists(i, max_size=3))
@@ -124,8 +124,8 @@ def read(*lines: object) -> tuple[DecisionEvent | OutcomeEvent, ...]:
     return read_calls(text, source="day.jsonl", catalog="mine")
 
 
-def call(second: int, **more: object) -> dict[str, object]:
-    return {"time": AT.format(second), "session": "s", "tool": "files::read", "ok": True, **more}
+def call(second: int, **fields: object) -> dict[str, object]:
+    return {"time": AT.format(second), "session": "s", "tool": "files::read", "ok": True, **fields}
 
 
 def test_calls_belong_to_the_question_before_them_in_their_session() -> None:
@@ -143,7 +143,7 @@ def test_calls_belong_to_the_question_before_them_in_their_session() -> None:
         "and then?",
     ]
     calls = [event for event in events if isinstance(event, OutcomeEvent)]
-    assert [(one.decision_id, one.kind, one.price_usd) for one in calls] == [
+    assert [(outcome.decision_id, outcome.kind, outcome.price_usd) for outcome in calls] == [
         ("line 2", "ok", None), (None, "ok", None), ("line 2", "tool_error", 0.002), ("line 2", "ok", None), ("line 5", "ok", None),
     ]  # fmt: skip
     assert math.isnan(calls[0].latency_s)
@@ -151,16 +151,16 @@ def test_calls_belong_to_the_question_before_them_in_their_session() -> None:
 
 
 def test_activity_of_mcpproxy_go() -> None:
-    said = {"session_id": "m", "status": "success", "id": "01J"}
-    question, called = read(
+    fields = {"session_id": "m", "status": "success", "id": "01J"}
+    question, outcome = read(
         {"type": "system_start", "timestamp": AT.format(0), "status": "success"},
-        {**said, "type": "internal_tool_call", "tool_name": "retrieve_tools", "arguments": {"query": "a bug", "limit": 5}, "timestamp": AT.format(1)},
-        {**said, "type": "tool_call", "server_name": "github", "tool_name": "create_issue", "duration_ms": 245, "timestamp": "2026-11-28T10:00:02.123456789+01:00"},
-        {**said, "type": "internal_tool_call", "tool_name": "call_tool_write", "timestamp": AT.format(3)},
+        {**fields, "type": "internal_tool_call", "tool_name": "retrieve_tools", "arguments": {"query": "a bug", "limit": 5}, "timestamp": AT.format(1)},
+        {**fields, "type": "tool_call", "server_name": "github", "tool_name": "create_issue", "duration_ms": 245, "timestamp": "2026-11-28T10:00:02.123456789+01:00"},
+        {**fields, "type": "internal_tool_call", "tool_name": "call_tool_write", "timestamp": AT.format(3)},
     )  # fmt: skip
-    assert isinstance(called, OutcomeEvent)
-    assert (question.client, called.server, called.tool, called.kind) == ("m", "github", "create_issue", "ok")
-    assert (called.decision_id, called.latency_s, called.price_usd) == (question.id, 0.245, None)
+    assert isinstance(outcome, OutcomeEvent)
+    assert (question.client, outcome.server, outcome.tool, outcome.kind) == ("m", "github", "create_issue", "ok")
+    assert (outcome.decision_id, outcome.latency_s, outcome.price_usd) == (question.id, 0.245, None)
 
 
 @pytest.mark.parametrize(
@@ -178,7 +178,7 @@ def test_activity_of_mcpproxy_go() -> None:
     ],
 )
 def test_a_broken_file_gets_one_sentence_with_its_line(lines: list[object], sentence: str) -> None:
-    with pytest.raises(BrokenDocumentError) as caught:
+    with pytest.raises(BrokenDocumentError) as error:
         read(*lines)
-    assert str(caught.value).startswith("day.jsonl: ")
-    assert sentence in str(caught.value)
+    assert str(error.value).startswith("day.jsonl: ")
+    assert sentence in str(error.value)

@@ -1,4 +1,4 @@
-"""Five servers that search the web in five wordings of the same few words, three that do not, and a matcher by words alone.
+"""Five servers that search the web in five wordings of a few words, three other servers, and a matcher by words only.
 
 As NetMCP built its testbed (section V-A): one text, rephrased, so that words find all five.
 """
@@ -32,7 +32,7 @@ OTHERS = {
 
 
 def catalog() -> Catalog:
-    """The servers, each with one tool, all of the same figures."""
+    """The servers, each with one tool, all with equal figures."""
     texts = dict(zip(SEARCH, TEXTS, strict=True)) | OTHERS
     return Catalog(
         "searching",
@@ -47,12 +47,12 @@ def catalog() -> Catalog:
 
 
 class Words:
-    """Compares by words in common alone; keeps every text that it was asked about."""
+    """Compares by common words only; keeps every query."""
 
-    def __init__(self, of: Catalog) -> None:
+    def __init__(self, catalog: Catalog) -> None:
         self._indices = {
-            "servers": LexicalIndex([profile(server) for server in of.servers]),
-            "tools": LexicalIndex([full(tool) for tool in of.tools]),
+            "servers": LexicalIndex([profile(server) for server in catalog.servers]),
+            "tools": LexicalIndex([full(tool) for tool in catalog.tools]),
         }
         self.asked: list[str] = []
 
@@ -77,14 +77,14 @@ class Words:
 
 def context() -> RoutingContext:
     """The routing context of the catalog."""
-    of = catalog()
-    return RoutingContext.of(of, StatisticsProjection(of).snapshot(), Words(of), np.full(len(of.tools), 10))
+    world = catalog()
+    return RoutingContext.of(world, StatisticsProjection(world).snapshot(), Words(world), np.full(len(world.tools), 10))
 
 
 def tasks(count: int = 6) -> list[Task]:
-    """Questions that each of the five can answer."""
-    right = tuple(f"{name}::run" for name in SEARCH)
+    """Questions that each of the five servers can answer."""
+    relevant = tuple(f"{name}::run" for name in SEARCH)
     return [
-        Task(f"t{n}", "web search for fresh results", question=f"who was number {n}", relevant=right)
+        Task(f"t{n}", "web search for fresh results", question=f"who was number {n}", relevant=relevant)
         for n in range(count)
     ]

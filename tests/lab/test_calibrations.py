@@ -36,9 +36,9 @@ def fitted(tmp_path_factory: pytest.TempPathFactory) -> CalibrationResult:
 
 def rank(app: App, text: str, tool: str) -> int:
     """The rank of a tool by p_fit."""
-    found, _ = app.catalogs.context("world").matcher.fit(text, "")
+    fit, _ = app.catalogs.context("world").matcher.fit(text, "")
     ids = [t.id for t in app.catalogs.catalog("world").tools]
-    return sorted(ids, key=lambda name: -found.tools[ids.index(name)]).index(tool) + 1
+    return sorted(ids, key=lambda name: -fit.tools[ids.index(name)]).index(tool) + 1
 
 
 def mean_rank(app: App) -> float:
@@ -59,36 +59,36 @@ def test_fitting_keeps_nothing(app: App, fitted: CalibrationResult) -> None:
 
 
 def test_the_threshold_is_fitted_to_the_overlap_of_the_paper(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = list[object]()
+    similarities = list[object]()
     route = app.routing.route
 
     def noted(*arguments: Any, **options: Any) -> Any:
-        asked.append(options["parameters"].similarity)
+        similarities.append(options["parameters"].similarity)
         return route(*arguments, **options)
 
     monkeypatch.setattr(app.routing, "route", noted)
     app.calibrations.fit("world", TASKS)
-    assert set(asked) == {"views"}
+    assert set(similarities) == {"views"}
 
 
 def test_it_is_kept_switched_on_and_undone(app: App, fitted: CalibrationResult) -> None:
-    before, context = mean_rank(app), app.catalogs.context("world")
-    kept = app.calibrations.save(fitted, by=By("ann"))
-    assert (kept.name, kept.labels, app.calibrations.active("world")) == ("fit 1", 24, None)
+    rank_before, context = mean_rank(app), app.catalogs.context("world")
+    saved = app.calibrations.save(fitted, by=By("ann"))
+    assert (saved.name, saved.labels, app.calibrations.active("world")) == ("fit 1", 24, None)
     assert app.calibrations.save(fitted).name == "fit 2"
-    assert mean_rank(app) == before
+    assert mean_rank(app) == rank_before
     app.calibrations.apply("fit 1", catalog="world")
-    assert app.calibrations.active("world") == kept
+    assert app.calibrations.active("world") == saved
     assert app.catalogs.context("world") is not context
-    assert mean_rank(app) < before
+    assert mean_rank(app) < rank_before
     assert app.catalogs.learnt("world").calibration == "fit 1"
     app.calibrations.apply("fit 2", catalog="world")
-    assert app.calibrations.undo("world") == kept
+    assert app.calibrations.undo("world") == saved
     assert app.calibrations.apply("", catalog="world") is None
-    assert mean_rank(app) == before
-    assert app.calibrations.undo("world") == kept
+    assert mean_rank(app) == rank_before
+    assert app.calibrations.undo("world") == saved
     assert app.calibrations.undo("world") is None
-    assert mean_rank(app) == before
+    assert mean_rank(app) == rank_before
     with pytest.raises(WayfareError, match="nothing to undo"):
         app.calibrations.undo("world")
     with pytest.raises(UnknownNameError, match="it has: fit 2, fit 1"):
@@ -107,18 +107,18 @@ def test_it_goes_out_and_comes_in_as_a_file(app: App, fitted: CalibrationResult)
     assert mean_rank(app) == good
     assert app.calibrations.import_file(text, source="c.json", catalog="world").name == "spring"
     app.catalogs.save(replace(app.catalogs.catalog("world"), name="other"), "test")
-    other = app.calibrations.import_file(text, source="c.json", catalog="other", apply=True)
-    assert app.calibrations.active("other") == other
+    copy = app.calibrations.import_file(text, source="c.json", catalog="other", apply=True)
+    assert app.calibrations.active("other") == copy
 
 
 def changed(text: str, **changes: Any) -> str:
     document = json.loads(text)
     for path, value in changes.items():
-        *parents, last = path.split("__")
-        part = document
+        *parents, field = path.split("__")
+        section = document
         for name in parents:
-            part = part[name]
-        part[last] = value
+            section = section[name]
+        section[field] = value
     return json.dumps(document)
 
 
@@ -142,7 +142,7 @@ def test_a_bad_file_is_refused_in_one_sentence(
         app.calibrations.import_file(
             changed(app.calibrations.export("world", "spring"), **changes), source="c.json", catalog="world", apply=True
         )
-    assert [one.name for one in app.calibrations.of_catalog("world")] == ["spring"]
+    assert [calibration.name for calibration in app.calibrations.of_catalog("world")] == ["spring"]
 
 
 def test_all_weights_at_nothing_are_refused(app: App, fitted: CalibrationResult) -> None:
@@ -158,27 +158,27 @@ def test_without_tasks_it_is_fitted_to_the_labels_of_the_catalog(app: App) -> No
         app.calibrations.fit("world")
     for task in TASKS:
         app.feedback.label(task.subtask, task.relevant[0], right=True, catalog="world")
-    found = app.calibrations.fit("world")
-    assert found.fit.labels == len(TASKS)
-    assert not found.fit.values.teaches
+    result = app.calibrations.fit("world")
+    assert result.fit.labels == len(TASKS)
+    assert not result.fit.values.teaches
 
 
 def test_it_outlives_the_process_and_one_of_another_version_harms_nothing(
     app: App, path: Path, fitted: CalibrationResult
 ) -> None:
-    before = mean_rank(app)
+    rank_before = mean_rank(app)
     app.calibrations.save(fitted, "spring", apply=True)
     good = mean_rank(app)
     app.close()
-    with open_test_app(path) as again:
-        assert mean_rank(again) == good
-        again.store.calibrations.save(
-            replaced(again, values_json='{"fit": {"slope": "steep"}}'), switch_to(again, "strange")
+    with open_test_app(path) as reopened:
+        assert mean_rank(reopened) == good
+        reopened.store.calibrations.save(
+            replaced(reopened, values_json='{"fit": {"slope": "steep"}}'), switch_to(reopened, "strange")
         )
-        again.close()
-    with open_test_app(path) as last:
-        assert mean_rank(last) == before
-        assert last.catalogs.learnt("world").values == LearntValues()
+        reopened.close()
+    with open_test_app(path) as last_app:
+        assert mean_rank(last_app) == rank_before
+        assert last_app.catalogs.learnt("world").values == LearntValues()
 
 
 def replaced(app: App, **changes: Any) -> Any:

@@ -20,7 +20,7 @@ EQUAL = [("a::read", "b::read"), ("b::read", "c::read")]
 
 @pytest.fixture
 def app(app: App) -> App:
-    """Three servers whose `read` says the same, and a tool that says another thing."""
+    """Three servers with equal `read` tools, and a different tool."""
     servers = [
         Server(
             name,
@@ -34,25 +34,25 @@ def app(app: App) -> App:
 
 
 def test_near_tools_are_proposed_once_and_far_ones_are_not(app: App) -> None:
-    known = app.equal_sets.of_catalog("twins")
-    assert sorted((one.one, one.other) for one in known.proposals) == [
+    equal_sets = app.equal_sets.of_catalog("twins")
+    assert sorted((pair.one, pair.other) for pair in equal_sets.proposals) == [
         ("a::read", "b::read"), ("a::read", "c::read"), ("b::read", "c::read"),
     ]  # fmt: skip
-    assert all(0.7 < one.cosine <= 1.0 for one in known.proposals)
-    assert (known.judged, known.sets) == (0, ())
+    assert all(0.7 < pair.cosine <= 1.0 for pair in equal_sets.proposals)
+    assert (equal_sets.judged, equal_sets.sets) == (0, ())
 
 
 def test_pairs_join_and_what_follows_needs_no_click(app: App) -> None:
-    for one, other in EQUAL:
-        app.equal_sets.judge("twins", other, one, "equal")
-    known = app.equal_sets.of_catalog("twins")
-    assert known.sets == (("a::read", "b::read", "c::read"),)
-    assert (known.judged, [one.other for one in known.proposals if one.follows]) == (3, ["c::read"])
+    for tool, twin in EQUAL:
+        app.equal_sets.judge("twins", twin, tool, "equal")
+    equal_sets = app.equal_sets.of_catalog("twins")
+    assert equal_sets.sets == (("a::read", "b::read", "c::read"),)
+    assert (equal_sets.judged, [pair.other for pair in equal_sets.proposals if pair.follows]) == (3, ["c::read"])
     app.equal_sets.judge("twins", "a::read", "c::read", "different")
     assert app.equal_sets.of_catalog("twins").contradictions == (("a::read", "c::read"),)
     app.equal_sets.judge("twins", "b::read", "c::read", None)
-    known = app.equal_sets.of_catalog("twins")
-    assert (known.sets, known.contradictions) == ((("a::read", "b::read"),), ())
+    equal_sets = app.equal_sets.of_catalog("twins")
+    assert (equal_sets.sets, equal_sets.contradictions) == ((("a::read", "b::read"),), ())
     with pytest.raises(UnknownNameError, match="z::read"):
         app.equal_sets.judge("twins", "a::read", "z::read", "equal")
 
@@ -60,12 +60,12 @@ def test_pairs_join_and_what_follows_needs_no_click(app: App) -> None:
 def test_etoms_measures_count_what_is_equal_as_right(app: App) -> None:
     parameters = app.routing.parameters("rag_mcp")
     decision = app.routing.route("read a file", catalog="twins", router="rag_mcp", parameters=parameters, record=False)
-    first = decision.tools.ids[decision.candidates[0]]
-    other = next(tool for pair in EQUAL for tool in pair if tool != first)
+    winner = decision.tools.ids[decision.candidates[0]]
+    twin = next(tool for pair in EQUAL for tool in pair if tool != winner)
     tasks = (
-        Task("l1", "read a file", relevant=(other,), level="L1"),
-        Task("l2", "read a file", relevant=(other,), level="L2"),
-        Task("l3", "read a file", relevant=(other,), level="L3", plan=(Step(other),)),
+        Task("l1", "read a file", relevant=(twin,), level="L1"),
+        Task("l2", "read a file", relevant=(twin,), level="L2"),
+        Task("l3", "read a file", relevant=(twin,), level="L3", plan=(Step(twin),)),
     )
 
     def scores() -> dict[str, float]:
@@ -84,13 +84,13 @@ def test_a_task_that_was_measured_without_a_hint_is_not_routed_again_for_its_lev
         Task("other", "read a file", relevant=("c::send",), level="L1", question="post a letter abroad"),
         Task("hint", "post letters abroad", "c", relevant=("c::send",), level="L1"),
     )
-    asked = {"catalog": "twins", "router": "rag_mcp", "parameters": app.routing.parameters("rag_mcp")}
-    made = app.measuring.measure(Experiment(tasks, source="t", **asked), resumable=False)
-    told: list[int] = []
-    found = app.lab.levels(tasks, known=made.asked, progress=told.append, **asked)
-    assert told == [1, 2]
-    assert [(one.level, one.scores) for one in found] == [
-        (one.level, one.scores) for one in app.lab.levels(tasks, **asked)
+    setting = {"catalog": "twins", "router": "rag_mcp", "parameters": app.routing.parameters("rag_mcp")}
+    measured = app.measuring.measure(Experiment(tasks, source="t", **setting), resumable=False)
+    steps: list[int] = []
+    levels = app.lab.levels(tasks, known=measured.asked, progress=steps.append, **setting)
+    assert steps == [1, 2]
+    assert [(run.level, run.scores) for run in levels] == [
+        (run.level, run.scores) for run in app.lab.levels(tasks, **setting)
     ]
 
 
@@ -100,12 +100,12 @@ def test_a_file_takes_them_to_another_catalog(app: App) -> None:
     text = app.equal_sets.export("twins")
     for pair in EQUAL:
         app.equal_sets.judge("twins", *pair, None)
-    found = app.equal_sets.import_file(text.encode(), source="x.json", catalog="twins")
-    assert ((found.taken, found.unknown), app.equal_sets.sets("twins")) == ((2, 0), (("a::read", "b::read"),))
+    imported = app.equal_sets.import_file(text.encode(), source="x.json", catalog="twins")
+    assert ((imported.taken, imported.unknown), app.equal_sets.sets("twins")) == ((2, 0), (("a::read", "b::read"),))
     assert app.equal_sets.export("twins").partition('"pairs"')[0] == text.partition('"pairs"')[0]
     sets = json.dumps({"sets": [["a::read", "b::read", "c::read"], ["a::read", "gone::read"]]})
-    found = app.equal_sets.import_file(sets.encode(), source="x.json", catalog="twins")
-    assert ((found.taken, found.unknown), app.equal_sets.sets("twins")) == (
+    imported = app.equal_sets.import_file(sets.encode(), source="x.json", catalog="twins")
+    assert ((imported.taken, imported.unknown), app.equal_sets.sets("twins")) == (
         (2, 1),
         (("a::read", "b::read", "c::read"),),
     )
@@ -122,8 +122,8 @@ def test_a_file_that_is_none_is_refused_whole(app: App, text: str) -> None:
 
 
 def test_the_nearest_pairs_are_proposed_and_the_others_are_counted(app: App) -> None:
-    catalog, own = app.catalogs.own("twins")
-    (whole, none), (some, left_out) = proposed(catalog.tools, own), proposed(catalog.tools, own, most=2)
-    assert (len(whole), none) == (3, 0)
+    catalog, vectors = app.catalogs.own("twins")
+    (pairs, omitted), (nearest, left_out) = proposed(catalog.tools, vectors), proposed(catalog.tools, vectors, most=2)
+    assert (len(pairs), omitted) == (3, 0)
     assert (left_out, app.equal_sets.of_catalog("twins").left_out) == (1, 0)
-    assert set(some) < set(whole)
+    assert set(nearest) < set(pairs)

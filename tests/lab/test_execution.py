@@ -1,4 +1,4 @@
-"""Algorithm 1 played out: what a try takes, what it gives, and what is counted as invalid."""
+"""Algorithm 1 played out: a try's costs and results, and invalid calls."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ RIGHT, WRONG, FLAKY = 0, 1, 2
 
 def executed(tasks, route, context, *, live=None, seeds=20, **playing):
     """Possible tasks, routed and played out."""
-    how = Playing(ROUNDS, seeds, **playing)
+    mode = Playing(ROUNDS, seeds, **playing)
     possible = [task for task in tasks if task.relevant]
     return play(
-        "toy", possible, [Routed.of(part, route(part)) for part in how.routed(possible)], context, how, live=live
+        "toy", possible, [Routed.of(task, route(task)) for task in mode.routed(possible)], context, mode, live=live
     )
 
 
 def played(routed, rows, *, relevant=("a::right", "b::flaky"), tasks=1, **options):
-    """A router that always gives these candidates."""
+    """Plays a router that always gives these candidates."""
     decision = routed(CONTEXT, candidates=tuple(rows))
-    asked = [Task(f"t{number}", "do it", relevant=relevant) for number in range(tasks)]
-    return executed(asked, lambda _: decision, CONTEXT, **options)
+    task_list = [Task(f"t{number}", "do it", relevant=relevant) for number in range(tasks)]
+    return executed(task_list, lambda _: decision, CONTEXT, **options)
 
 
 def test_a_right_tool_first_takes_its_price_and_time_and_no_more(routed) -> None:
@@ -67,16 +67,16 @@ STEPS = Task("s", "find the report, then mail it to Bo", relevant=("a::right", "
 
 def played_steps(routed, *rows, task=STEPS, **options):
     """A router with these candidates for each sub-task in order, or for the whole task."""
-    parts = iter([routed(CONTEXT, candidates=tuple(of)) for of in rows])
+    parts = iter([routed(CONTEXT, candidates=tuple(ids)) for ids in rows])
     return executed([task], lambda _: next(parts), CONTEXT, **options)
 
 
 def test_a_task_is_solved_only_with_all_steps_and_each_sub_task_is_routed(routed) -> None:
-    both = played_steps(routed, [RIGHT], [WRONG])
-    assert (both.success_rate.mean, both.step_success_rate.mean, both.invalid_calls.mean) == (1.0, 1.0, 0.0)
-    assert both.usd_per_solved.mean == pytest.approx(0.02)
-    one = played_steps(routed, [RIGHT], [RIGHT])
-    assert (one.success_rate.mean, one.step_success_rate.mean, one.invalid_tool_calls.mean) == (0.0, 0.5, 1.0)
+    solved = played_steps(routed, [RIGHT], [WRONG])
+    assert (solved.success_rate.mean, solved.step_success_rate.mean, solved.invalid_calls.mean) == (1.0, 1.0, 0.0)
+    assert solved.usd_per_solved.mean == pytest.approx(0.02)
+    half = played_steps(routed, [RIGHT], [RIGHT])
+    assert (half.success_rate.mean, half.step_success_rate.mean, half.invalid_tool_calls.mean) == (0.0, 0.5, 1.0)
 
 
 def test_a_step_without_its_inputs_is_not_solved(routed) -> None:
@@ -112,9 +112,9 @@ def test_a_try_pays_what_the_decision_agreed_on_also_after_storing(routed) -> No
         Task("t", "do it"), replace(routed(CONTEXT, candidates=(RIGHT,)), parameters={"settlement": "ask"})
     )
     posted = Routed.parse(json.loads(json.dumps(replace(paid, payments_usd=(0.5,)).to_json())))
-    task, how = Task("t", "do it", relevant=("a::right",)), Playing(ROUNDS, 2)
-    assert play("toy", [task], [posted], CONTEXT, how).usd_per_task.mean == pytest.approx(0.5)
-    assert play("toy", [task], [paid], CONTEXT, how).usd_per_task.mean == pytest.approx(0.01)
+    task, setting = Task("t", "do it", relevant=("a::right",)), Playing(ROUNDS, 2)
+    assert play("toy", [task], [posted], CONTEXT, setting).usd_per_task.mean == pytest.approx(0.5)
+    assert play("toy", [task], [paid], CONTEXT, setting).usd_per_task.mean == pytest.approx(0.01)
 
 
 def test_a_right_tool_succeeds_as_often_as_it_is_declared_to(routed) -> None:

@@ -1,4 +1,4 @@
-"""Judgment sets through the app: judged, taken back, measured with, and out and in again with nothing lost."""
+"""Judgment sets through the app: judging, undoing, measuring, and export and import without loss."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ def judge(app: App, tool: str, grade: int, *, who: str = "ann", asked: str = ASK
 
 
 def test_a_judgment_is_kept_replaced_and_taken_back(app: App) -> None:
-    first = judge(app, READ, 1, note="  a\x1bn after-thought ")
-    assert first.note == "an after-thought"
-    second = judge(app, READ, 3)
+    earlier = judge(app, READ, 1, note="  a\x1bn after-thought ")
+    assert earlier.note == "an after-thought"
+    later = judge(app, READ, 3)
     bob = judge(app, READ, 0, who="bob")
-    assert app.judgments.judgments("world", "trip") == (second, bob)
-    assert app.judgments.graded(judge="ann", **WORLD) == {(AskedQuery(ASKED), READ): second}
-    app.judgments.take_back(second)
+    assert app.judgments.judgments("world", "trip") == (later, bob)
+    assert app.judgments.graded(judge="ann", **WORLD) == {(AskedQuery(ASKED), READ): later}
+    app.judgments.take_back(later)
     assert app.judgments.judgments("world", "trip") == (bob,)
     judge(app, SEND, 2, set_name="mail")
     assert app.judgments.sets("world") == {"mail": 1, "trip": 1}
@@ -55,9 +55,9 @@ def test_what_cannot_be_judged_is_one_sentence_and_nothing_is_kept(
 
 
 def two_judges(app: App) -> None:
-    for who, grades in (("ann", (3, 1, 0)), ("bob", (2, 1, 3))):
+    for name, grades in (("ann", (3, 1, 0)), ("bob", (2, 1, 3))):
         for tool, grade in zip((READ, WRITE, SEND), grades, strict=True):
-            judge(app, tool, grade, who=who, note=f'{who}\'s, "why" of\n{tool}')
+            judge(app, tool, grade, who=name, note=f'{name}\'s, "why" of\n{tool}')
     judge(app, ECHO, 2, asked="echo words", server_hint="voices")
     judge(app, SEND, 0, asked="fly to the moon")
 
@@ -66,26 +66,26 @@ def two_judges(app: App) -> None:
 def test_out_and_in_again_nothing_is_lost(app: App, form: str) -> None:
     two_judges(app)
     text = app.judgments.export("world", "trip", form)
-    found = app.judgments.import_(text.encode(), source="x", catalog="world", set_name="copy")
-    assert (found.added, found.known, found.not_in_catalog) == (8, 0, 0)
+    imported = app.judgments.import_(text.encode(), source="x", catalog="world", set_name="copy")
+    assert (imported.added, imported.known, imported.not_in_catalog) == (8, 0, 0)
     assert app.judgments.export("world", "copy", form) == text
-    again = app.judgments.import_(text, source="x", catalog="world", set_name="copy")
-    assert (again.added, again.known) == (0, 8)
+    repeated = app.judgments.import_(text, source="x", catalog="world", set_name="copy")
+    assert (repeated.added, repeated.known) == (0, 8)
 
 
 def test_a_bad_file_takes_nothing_and_changes_nothing(app: App) -> None:
     two_judges(app)
-    before = app.store.judgments.history("world")
+    history = app.store.judgments.history("world")
     bad = app.judgments.export("world", "trip", "jsonl").replace('"grade": 2', '"grade": 9', 1)
     with pytest.raises(CatalogError, match=r'j\.jsonl: line 4: grade is "9"; give 0, 1, 2 or 3'):
         app.judgments.import_(bad, source="j.jsonl", catalog="world", set_name="trip")
-    assert app.store.judgments.history("world") == before
+    assert app.store.judgments.history("world") == history
 
 
 def test_tools_that_the_catalog_does_not_have_are_kept_and_counted(app: App) -> None:
     line = '{"subtask": "read", "tool": "gone::read", "grade": 2, "judge": "ann"}'
-    found = app.judgments.import_(line, source="x", **WORLD)
-    assert (found.added, found.not_in_catalog) == (1, 1)
+    imported = app.judgments.import_(line, source="x", **WORLD)
+    assert (imported.added, imported.not_in_catalog) == (1, 1)
     assert app.judgments.tasks("world", "trip")[0][0].relevant == ("gone::read",)
 
 

@@ -1,4 +1,4 @@
-"""What the lab keeps: runs, stored once, repeated and compared with what is so now; snapshots, returned to and taken to another console."""
+"""The lab's store: runs, stored once, repeated and compared with the present state; snapshots, restored and moved to another console."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ def asked(app: App, tasks: Sequence[Task] = TASKS, playing: Playing | None = Non
 
 
 def measured(app: App, tasks: Sequence[Task] = TASKS, playing: Playing | None = None, **changes: object) -> str:
-    """One run over the small world, stored; its id."""
-    made = app.measuring.measure(asked(app, tasks, playing, **changes))
-    return app.lab_runs.keep(made.conditions, tasks, made.entry)
+    """Stores one run over the small world. Returns its id."""
+    measurement = app.measuring.measure(asked(app, tasks, playing, **changes))
+    return app.lab_runs.keep(measurement.conditions, tasks, measurement.entry)
 
 
 def test_tasks_are_written_as_they_were_read() -> None:
@@ -52,10 +52,10 @@ def test_tasks_are_written_as_they_were_read() -> None:
 
 def test_the_same_run_is_stored_once_and_another_beside_it(app: App) -> None:
     assert measured(app) == measured(app)
-    other = measured(app, alpha_t=0.5)
-    assert app.lab_runs.runs()[0].id == other
+    other_id = measured(app, alpha_t=0.5)
+    assert app.lab_runs.runs()[0].id == other_id
     assert len(app.lab_runs.runs()) == 2
-    assert app.lab_runs.find(other[:8]).parameters["alpha_t"] == 0.5
+    assert app.lab_runs.find(other_id[:8]).parameters["alpha_t"] == 0.5
     with pytest.raises(UnknownNameError, match="More than one run begins"):
         app.lab_runs.find("")
     with pytest.raises(UnknownNameError, match="No run begins with 'zz'"):
@@ -64,8 +64,8 @@ def test_the_same_run_is_stored_once_and_another_beside_it(app: App) -> None:
 
 def test_a_run_is_repeated_from_the_store_alone(app: App) -> None:
     run = app.lab_runs.find(measured(app))
-    again = app.measuring.repeat(run)
-    assert (again.differing, again.changes, again.moved, again.other) == ((), (), (), ())
+    repetition = app.measuring.repeat(run)
+    assert (repetition.differing, repetition.changes, repetition.moved, repetition.other) == ((), (), (), ())
     assert app.lab_runs.tasks(run) == TASKS
 
 
@@ -74,10 +74,10 @@ def test_how_tasks_were_played_out_is_stored_and_repeated_to_the_last_byte(app: 
     run = app.lab_runs.find(measured(app, playing=played))
     assert run.id != measured(app, playing=replace(played, seeds=8)), "another way to play is another run"
     assert run.played == asdict(played)
-    again = app.measuring.repeat(run)
-    assert (again.differing, again.other) == ((), ())
-    then, now = ({**one, **dict.fromkeys(CLOCKED)} for one in (run.result, again.made.entry))
-    assert json.dumps(then) == json.dumps(now)
+    repetition = app.measuring.repeat(run)
+    assert (repetition.differing, repetition.other) == ((), ())
+    stored, repeated = ({**result, **dict.fromkeys(CLOCKED)} for result in (run.result, repetition.made.entry))
+    assert json.dumps(stored) == json.dumps(repeated)
     usual = app.measuring.repeat(replace(run, played_json=json.dumps(asdict(replace(played, s_per_usd=1.0)))))
     assert (usual.differing, "value" in usual.other) == ((), True)
 
@@ -89,24 +89,24 @@ def unclocked(run: LabRun) -> str:
 
 def test_a_run_commits_its_blocks_on_the_way_and_is_taken_up_with_the_same_bytes(app: App) -> None:
     """A killed process loses at most the block that was not committed yet."""
-    whole, many = app.lab_runs.find(measured(app, MANY, Playing(2))), asked(app, MANY, Playing(2))
+    full_run, experiment = app.lab_runs.find(measured(app, MANY, Playing(2))), asked(app, MANY, Playing(2))
     committed: list[int] = []
 
     def watch(done: int) -> None:
-        committed.append(app.measuring.known(many))
+        committed.append(app.measuring.known(experiment))
         assert done - committed[-1] <= BLOCK
         if done == 70:
             raise InterruptedError
 
     with pytest.raises(InterruptedError):
-        app.measuring.measure(many, progress=watch)
-    assert (len(committed), app.measuring.known(many)) == (70, 70)
+        app.measuring.measure(experiment, progress=watch)
+    assert (len(committed), app.measuring.known(experiment)) == (70, 70)
     routed: list[int] = []
-    made = app.measuring.measure(many, progress=routed.append)
+    measurement = app.measuring.measure(experiment, progress=routed.append)
     assert len(routed) == len(MANY) + 32 - 70, "what is known is not routed again"
-    id_ = app.lab_runs.keep(made.conditions, MANY, made.entry)
-    assert (id_, unclocked(app.lab_runs.find(id_))) == (whole.id, unclocked(whole))
-    assert app.measuring.known(many) == 0
+    id_ = app.lab_runs.keep(measurement.conditions, MANY, measurement.entry)
+    assert (id_, unclocked(app.lab_runs.find(id_))) == (full_run.id, unclocked(full_run))
+    assert app.measuring.known(experiment) == 0
 
 
 def test_what_has_changed_since_is_named(app: App) -> None:
@@ -116,18 +116,18 @@ def test_what_has_changed_since_is_named(app: App) -> None:
     changed["servers"][1]["tools"][0] |= {"description": "Nothing at all.", "latency_s": 9.0}
     servers = read_document(json.dumps(changed), source="world").servers
     app.catalogs.save(Catalog("world", servers), "test")
-    again = app.measuring.repeat(run)
-    assert again.differing == ("catalog_fingerprint", "outcomes")
-    assert [(one.name, one.fields) for one in again.changes] == [("files::read", ("description", "latency_s"))]
+    repetition = app.measuring.repeat(run)
+    assert repetition.differing == ("catalog_fingerprint", "outcomes")
+    assert [(tool.name, tool.fields) for tool in repetition.changes] == [("files::read", ("description", "latency_s"))]
 
 
 def test_a_catalog_is_read_once_for_its_digest_until_it_or_a_price_changes(app: App) -> None:
-    first = app.lab_runs.digest("world")
+    digest = app.lab_runs.digest("world")
     app.calls.run(call("echo"))
-    assert app.lab_runs.digest("world") is first
+    assert app.lab_runs.digest("world") is digest
     app.catalogs.set_override(Override("world", "raw", "echo", "price_usd", 0.5, app.settings.now()))
     priced = app.lab_runs.digest("world")
-    assert (priced.tools["raw::echo"]["price_usd"], priced.fingerprint != first.fingerprint) == (0.5, True)
+    assert (priced.tools["raw::echo"]["price_usd"], priced.fingerprint != digest.fingerprint) == (0.5, True)
     app.catalogs.save(replace(app.catalogs.catalog("world"), servers=()), "test")
     assert app.lab_runs.digest("world").tools == {}
 
@@ -145,10 +145,10 @@ PAGES = {"route": {"q": "read a file", "catalog": "world", "alpha_t": "0.4"}, "n
 
 
 def fitted(app: App, name: str) -> None:
-    """A calibration of the world, in force."""
+    """Switches a calibration of the world on."""
     values = json.dumps(LearntValues(theta=0.31).to_json())
-    kept = Calibration(name, NOON, "world", name, values, "{}", 9, "f", "test")
-    app.store.calibrations.save(kept, CalibrationSwitch(NOON, "world", name, "", "test"))
+    calibration = Calibration(name, NOON, "world", name, values, "{}", 9, "f", "test")
+    app.store.calibrations.save(calibration, CalibrationSwitch(NOON, "world", name, "", "test"))
 
 
 def test_a_state_is_kept_and_returned_to(app: App) -> None:
@@ -157,9 +157,9 @@ def test_a_state_is_kept_and_returned_to(app: App) -> None:
     app.snapshots.save("monday", app.snapshots.state(PAGES, "sample"))
     fitted(app, "second")
     app.networks.save(replace(app.networks.load("ideal"), name="mine"))
-    now = app.snapshots.state({**PAGES, "route": {"q": "write"}}, "sample")
-    found = {(one.where, one.name) for one in differences(app.snapshots.all()[0].state, now)}
-    assert found == {
+    current = app.snapshots.state({**PAGES, "route": {"q": "write"}}, "sample")
+    changed = {(difference.where, difference.name) for difference in differences(app.snapshots.all()[0].state, current)}
+    assert changed == {
         ("route", "q"), ("route", "catalog"), ("route", "alpha_t"), ("catalog", "world"), ("calibration", "world"), ("network", "mine"),
     }  # fmt: skip
     back = app.snapshots.restore("monday")
@@ -184,8 +184,8 @@ def test_a_file_takes_a_snapshot_to_another_store(app: App) -> None:
     state = app.snapshots.all()[0].state
     app.snapshots.remove("monday")
     app.calibrations.apply("", catalog="world")
-    kept = app.snapshots.import_file(text.encode(), source="monday.json")
-    assert (kept.name, kept.state) == ("monday", state)
+    imported = app.snapshots.import_file(text.encode(), source="monday.json")
+    assert (imported.name, imported.state) == ("monday", state)
     app.snapshots.restore("monday")
     assert app.store.calibrations.active("world") == app.store.calibrations.find("world", "first")
 

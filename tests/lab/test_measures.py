@@ -1,4 +1,4 @@
-"""Retrieval measures: by hand, against ir_measures asked directly, what holds for every ranked list, and runs over a router that is told its answers; ETOM's scores per level, with equal function sets, by hand."""
+"""Retrieval measures: by hand, against ir_measures, properties of every ranked list, and runs over a scripted router; ETOM's scores per level, with equal function sets, by hand."""
 
 from __future__ import annotations
 
@@ -43,16 +43,16 @@ def one(ranked, grades) -> dict[str, float]:
         ({}, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0),
         ({"a": 0.0, "b": 1.0}, 0.5, 0.0, 1.0, 1.0, 1 / 3, 1 / math.log2(3)),
         ({"a": 1.0, "d": 1.0}, 1.0, 1.0, 1.0, 0.5, 1 / 3, (1 + 1 / math.log2(5)) / (1 + 1 / math.log2(3))),
-        # gains 3 and 1: the better tool stands second
+        # gains 3 and 1: the better tool is second
         ({"b": 2.0, "a": 1.0}, 1.0, 1.0, 1.0, 1.0, 2 / 3, (1 + 3 / math.log2(3)) / (3 + 1 / math.log2(3))),
         # gains 2^0.5 - 1 and 1
         ({"a": 0.5, "b": 1.0}, 1.0, 1.0, 1.0, 1.0, 2 / 3, (0.414 + 1 / math.log2(3)) / (1 + 0.414 / math.log2(3))),
     ],
 )
 def test_by_hand(grades, rank, hit_1, hit_3, recall_3, precision_3, ndcg_10) -> None:
-    found = one(RANKED, grades)
-    got = [found[name] for name in ("mrr", "hit@1", "hit@3", "recall@3", "P@3", "ndcg@10")]
-    assert got == pytest.approx([rank, hit_1, hit_3, recall_3, precision_3, ndcg_10], abs=1e-6)
+    scores = one(RANKED, grades)
+    values = [scores[name] for name in ("mrr", "hit@1", "hit@3", "recall@3", "P@3", "ndcg@10")]
+    assert values == pytest.approx([rank, hit_1, hit_3, recall_3, precision_3, ndcg_10], abs=1e-6)
 
 
 def test_judged_is_the_share_that_somebody_judged_right_or_wrong() -> None:
@@ -119,7 +119,7 @@ def test_no_task_is_no_error() -> None:
 
 def test_the_json_entry_has_everything_flat() -> None:
     entry = run_benchmark("fake", {"k": 5}, [possible("first")], answering({"first": IDS})).to_json()
-    own = {
+    own_keys = {
         "router",
         "parameters",
         "n",
@@ -130,7 +130,7 @@ def test_the_json_entry_has_everything_flat() -> None:
         "intervals",
         "tasks",
     }
-    assert own | set(MEASURES) == set(entry)
+    assert own_keys | set(MEASURES) == set(entry)
     assert entry["mrr"] == 1.0
     assert entry["tasks"] == {"first": {"rank": 1, "right": ["s::a"], "candidates": list(IDS)}}
 
@@ -188,7 +188,7 @@ CHAIN = Task("t", "x", plan=PLAN)
         (["b::same"], 0, 1),
         (["d::other"], 0, 0),
         ([], 0, 0),
-        (["a::own", "b::same"], 0, 0),  # one thing is asked for: two calls are over-decomposed
+        (["a::own", "b::same"], 0, 0),  # one request: two calls are over-decomposed
     ],
 )
 def test_level_1_wants_the_tool_itself_and_level_2_one_of_its_equals(predicted, direct, alike) -> None:
@@ -200,8 +200,8 @@ def test_level_1_wants_the_tool_itself_and_level_2_one_of_its_equals(predicted, 
     [
         (["a::x", "a::y", "c::z"], 1, 1),
         (["b::x", "a::y", "c::z"], 1, 1),
-        (["a::x", "a::y", "b::x"], 1, 1),  # b::x stands for c::z here, and not for a::x, which is there itself
-        (["b::x", "a::y"], 0, 2 * 2 / 5),  # it stands for one step only
+        (["a::x", "a::y", "b::x"], 1, 1),  # b::x replaces c::z here, and not a::x, which was predicted
+        (["b::x", "a::y"], 0, 2 * 2 / 5),  # it replaces one step only
         (["a::x", "a::y", "c::z", "d::w"], 0, 2 * 3 / 7),
         (["d::w"], 0, 0),
         ([], 0, 0),
@@ -240,14 +240,14 @@ def test_tasks_are_grouped_by_level_and_the_question_is_asked(context, routed) -
         Task("3", "impossible", level="L5"),
         Task("4", "ignored", relevant=("a::x",), level="simple"),
     ]
-    asked: list[str] = []
+    texts: list[str] = []
 
     def route(text):
-        asked.append(text)
+        texts.append(text)
         return routed(context)
 
     runs = run_levels("toy", tasks, route)
-    assert asked == ["long", "short", "impossible"]
+    assert texts == ["long", "short", "impossible"]
     assert [(run.router, run.level, run.n, dict(run.scores)) for run in runs] == [
         ("toy", "L1", 2, {"em": 0.5}),
         ("toy", "L5", 1, {"em": 0.0}),

@@ -1,4 +1,4 @@
-"""The reports of the papers: those that come with Wayfare are what comes out here, and every row of them says where it is from."""
+"""The reports of the papers: the shipped reports equal new reports, and every row names its source."""
 
 from __future__ import annotations
 
@@ -73,21 +73,21 @@ def test_each_row_has_a_figure_or_says_why_not(paper, reports) -> None:
         assert len({row.name for row in table.rows}) == len(table.rows), table.id
         for row in table.rows:
             assert row.values.keys() <= keys, (table.id, row.name)
-            made = any(ours is not None for _, ours in row.values.values())
+            measured = any(ours is not None for _, ours in row.values.values())
             if row.kind in (Kind.EXACT, Kind.OURS):
-                assert made or row.name == "t1,1", (table.id, row.name)
+                assert measured or row.name == "t1,1", (table.id, row.name)
             else:
-                assert made or row.why, (table.id, row.name)
+                assert measured or row.why, (table.id, row.name)
 
 
 def test_what_a_clock_measured_is_not_repeatable(reports) -> None:
     report = reports["etom"]
-    (table,) = (one for one in report.tables if one.id == "3-latency")
+    (table,) = (table for table in report.tables if table.id == "3-latency")
     slower = dataclasses.replace(
         table, rows=tuple(dataclasses.replace(row, values={"L1": (None, 9.0)}) for row in table.rows)
     )
-    other = dataclasses.replace(report, tables=tuple(slower if one is table else one for one in report.tables))
-    assert other.repeatable() == report.repeatable()
+    changed = dataclasses.replace(report, tables=tuple(slower if old is table else old for old in report.tables))
+    assert changed.repeatable() == report.repeatable()
     assert dataclasses.replace(report, seed=1).repeatable() != report.repeatable()
 
 

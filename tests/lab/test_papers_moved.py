@@ -1,4 +1,4 @@
-"""Published results against the code: a quick part of three papers' cells is computed anew. `make papers` computes all of them."""
+"""Published results against the code: a quick part of three papers' cells is computed again. `make papers` computes all cells."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def material(encoder_cache: Path):
 
 
 def pa_rag_cells(material: Material) -> dict[str, float]:
-    found = pa_rag.measured(material, {"s": material.tasks("pa_rag_simple")}, "naive_rag", {})
-    return {key: found[key] for key in ("sp", "sr", "sf")}
+    scores = pa_rag.measured(material, {"s": material.tasks("pa_rag_simple")}, "naive_rag", {})
+    return {key: scores[key] for key in ("sp", "sr", "sf")}
 
 
 def etom_cells(material: Material) -> dict[str, float]:
@@ -33,8 +33,8 @@ def etom_cells(material: Material) -> dict[str, float]:
 
 def tool_attention_cells(material: Material) -> dict[str, float]:
     tasks = [task for task in material.tasks(ATTENTION) if task.relevant]
-    made = [material.decide(task.subtask, ATTENTION, "tool_attention") for task in tasks]
-    return {"t": fmean(d.exposure.exposed for d in made), "shown": 100 * tool_attention.reach(made, tasks)}
+    decisions = [material.decide(task.subtask, ATTENTION, "tool_attention") for task in tasks]
+    return {"t": fmean(d.exposure.exposed for d in decisions), "shown": 100 * tool_attention.reach(decisions, tasks)}
 
 
 @each(
@@ -49,16 +49,16 @@ def test_published_cells_are_what_the_code_computes(
     paper: str, table_id: str, row: str, cells: Callable[[Material], dict[str, float]], material: Material
 ) -> None:
     report = Report.parse((RESULTS / f"{paper}.json").read_bytes(), source=paper)
-    (table,) = (one for one in report.tables if one.id == table_id)
-    (stored,) = (one.values for one in table.rows if one.name == row)
+    (table,) = (table for table in report.tables if table.id == table_id)
+    (stored,) = (line.values for line in table.rows if line.name == row)
     columns = {column.key: column for column in table.columns}
-    for key, made in cells(material).items():
-        assert not moved(columns[key], stored[key][1], made), f"{table.title}, {row}, {key}: run make papers"
+    for key, figure in cells(material).items():
+        assert not moved(columns[key], stored[key][1], figure), f"{table.title}, {row}, {key}: run make papers"
 
 
 def test_the_public_reference_code_of_tool_attention_counts_the_same_to_the_digit(material: Material) -> None:
-    made = tool_attention_reference.reference(material)
+    table = tool_attention_reference.reference(material)
     report = Report.parse((RESULTS / "tool_attention.json").read_bytes(), source="tool_attention")
-    exact = {row.name: row.values["t"] for row in made.rows if row.kind is Kind.EXACT}
+    exact = {row.name: row.values["t"] for row in table.rows if row.kind is Kind.EXACT}
     assert {name: round(float(str(ours))) for name, (_, ours) in exact.items()} == tool_attention_reference.COUNTED
-    assert made in report.tables, "run make papers"
+    assert table in report.tables, "run make papers"

@@ -1,4 +1,4 @@
-"""NetMCP's published directions on its testbed, `search-15`: by words alone, and because of N alone."""
+"""NetMCP's published directions on its testbed, `search-15`: by words only, and by N only."""
 
 from __future__ import annotations
 

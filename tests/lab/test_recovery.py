@@ -1,4 +1,4 @@
-"""Recovery after an outage: the paper's form stays away, each cure comes back."""
+"""Recovery after an outage: the paper's form does not return, each cure does."""
 
 from dataclasses import replace
 
@@ -18,9 +18,9 @@ def worlds(steps: int, count: int = SEEDS, **fields):
     return [drawn_world(seed, steps=steps, rivals=SURE, **fields) for seed in range(count)]
 
 
-def only(name: str, made, **parameters):
-    (found,) = compare(made, {name: CURES[name]}, **parameters)
-    return found
+def only(name: str, worlds, **parameters):
+    (recovery,) = compare(worlds, {name: CURES[name]}, **parameters)
+    return recovery
 
 
 def test_in_the_papers_form_a_server_that_failed_is_never_tried_again():
@@ -33,9 +33,9 @@ def test_in_the_papers_form_a_server_that_failed_is_never_tried_again():
 
 @each(("cure", "steps"), [("decay", 250), ("optimism", 400)])
 def test_each_cure_comes_back_in_every_seed(cure, steps):
-    found = only(cure, worlds(steps))
-    assert (found.seeds, found.tried_share, found.back_share) == (SEEDS, 1.0, 1.0)
-    assert found.back_after < steps / 4
+    recovery = only(cure, worlds(steps))
+    assert (recovery.seeds, recovery.tried_share, recovery.back_share) == (SEEDS, 1.0, 1.0)
+    assert recovery.back_after < steps / 4
 
 
 def test_values_and_regret_by_hand():

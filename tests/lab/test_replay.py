@@ -1,4 +1,4 @@
-"""Replay: decisions made again between the outcomes that came before them and those that came after."""
+"""Replay: decisions are repeated in order between the outcomes before and after them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TEXT = "Read a file."
 
 @pytest.fixture
 def twins(app: App) -> App:
-    """Two servers that do the same; the first is cheaper."""
+    """Two equal servers; the first is cheaper."""
     servers = [
         {
             "name": name,
@@ -84,11 +84,11 @@ def test_other_parameters_and_another_router(twins: App) -> None:
     (capped,) = twins.replay.replay("twins", settings={"budget_usd": 0.0015, "n": 1})
     assert (capped.changed, capped.now.tool) == (False, "alpha::read")
     assert capped.now.tokens < capped.then.tokens
-    (none,) = twins.replay.replay("twins", settings={"budget_usd": 0})
-    assert (none.changed, none.now) == (True, Chosen(None, None, None, 0))
-    (other,) = twins.replay.replay("twins", router="full_catalog")
-    asked = twins.routing.route(TEXT, catalog="twins", router="full_catalog", record=False)
-    assert (other.router, other.now.tool) == ("ehrr", asked.winner.tool)
+    (refused,) = twins.replay.replay("twins", settings={"budget_usd": 0})
+    assert (refused.changed, refused.now) == (True, Chosen(None, None, None, 0))
+    (replayed,) = twins.replay.replay("twins", router="full_catalog")
+    decision = twins.routing.route(TEXT, catalog="twins", router="full_catalog", record=False)
+    assert (replayed.router, replayed.now.tool) == ("ehrr", decision.winner.tool)
     with pytest.raises(ParameterError, match="alpha_t"):
         twins.replay.replay("twins", router="sonar", settings={"alpha_t": 1})
 
@@ -117,8 +117,8 @@ def test_calls_stand_beside_their_questions_and_the_filter_chooses(twins: App) -
     (row,) = twins.replay.replay("twins", where=ActivityFilter(client="bot"))
     assert [call.kind for call in row.calls] == ["timeout", "ok"]
     assert (row.answer, row.lost, row.changed) == ("beta::read", False, False)
-    (alone,) = twins.replay.replay("twins", where=ActivityFilter(client="bot"), settings={"n": 1})
-    assert (alone.offered, alone.lost, alone.projected_usd) == (("alpha::read",), True, None)
+    (of_bot,) = twins.replay.replay("twins", where=ActivityFilter(client="bot"), settings={"n": 1})
+    assert (of_bot.offered, of_bot.lost, of_bot.projected_usd) == (("alpha::read",), True, None)
     assert len(twins.replay.replay("twins")) == 3
 
 
@@ -141,11 +141,11 @@ def test_calls_of_another_gateway_are_compared_with_the_tools_that_were_called(t
     assert [(row.then.tool, row.now.tool, row.absent, row.lost) for row in rows] == [
         ("beta::read", "alpha::read", False, False), ("gamma::read", "alpha::read", True, False), ("beta::read", "alpha::read", False, False),
     ]  # fmt: skip
-    then, now = rows[0].then, rows[0].now
-    assert (then.usd, now.usd) == (0.002, 0.001), "by the prices of the catalog, not what the other gateway charged"
+    old, new = rows[0].then, rows[0].now
+    assert (old.usd, new.usd) == (0.002, 0.001), "by the prices of the catalog, not what the other gateway charged"
     totals = ReplayTotals.of(rows)
     assert (totals.compared, totals.solved, totals.absent, totals.lost) == (1, 2, 1, 0)
-    assert (totals.projected_usd_then, totals.projected_usd_now) == (then.usd / then.success, now.usd / now.success)
+    assert (totals.projected_usd_then, totals.projected_usd_now) == (old.usd / old.success, new.usd / new.success)
     assert totals.headline == "50 % less money, 0 of 1 answers lost"
     assert (totals.paid_usd, totals.unpriced) == (0.5, 2)
     assert not twins.store.activity.decision_count()
@@ -156,12 +156,12 @@ def test_a_pause_begins_a_session(twins: App) -> None:
     twins.store.events.flush()
     (event,) = (twins.store.activity.decision(id_) for id_ in twins.store.activity.decisions()["id"])
     for minute in (10, 41, 40):
-        at = event.at + timedelta(minutes=minute)
+        begin = event.at + timedelta(minutes=minute)
         twins.store.events.append(
-            replace(event, id=f"{minute}", at=at), replace(event, id=f"bot {minute}", at=at, client="bot")
+            replace(event, id=f"{minute}", at=begin), replace(event, id=f"bot {minute}", at=begin, client="bot")
         )
-    found = twins.store.activity.sessions()
-    assert {(row.client, row.id, row.decisions) for row in found.itertuples()} == {
+    sessions = twins.store.activity.sessions()
+    assert {(row.client, row.id, row.decisions) for row in sessions.itertuples()} == {
         ("", event.id, 4), ("bot", "bot 10", 3),
     }  # fmt: skip
     twins.store.events.append(replace(event, id="late", at=event.at + timedelta(minutes=72)))
@@ -173,8 +173,8 @@ def test_the_totals_compare_what_can_be_compared() -> None:
         return Replayed("d", NOON, TEXT, "ehrr", then, now)
 
     a, b, unpriced = Chosen("a", 0.25, 1.0, 10), Chosen("b", 0.5, 2.0, 20), Chosen("c", None, 4.0, 40)
-    none = Chosen(None, None, None, 0)
-    totals = ReplayTotals.of([row(a, a), row(a, b), row(b, unpriced), row(a, none), row(none, b)])
+    no_tool = Chosen(None, None, None, 0)
+    totals = ReplayTotals.of([row(a, a), row(a, b), row(b, unpriced), row(a, no_tool), row(no_tool, b)])
     assert (totals.decisions, totals.changed, totals.refused, totals.answered, totals.both) == (5, 4, 1, 1, 3)
     assert (totals.usd_then, totals.usd_now, totals.unpriced_then, totals.unpriced_now) == (1.0, 0.75, 0, 1)
     assert (totals.s_then, totals.s_now, totals.tokens_then, totals.tokens_now) == (4.0, 7.0, 40, 70)

@@ -1,4 +1,4 @@
-"""NetMCP's experiment in small: five search servers that words find, one network, several routers; and a run over time."""
+"""NetMCP's experiment in small: five search servers, one network, several routers; and a run over time."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from tests.lab.scenario_worlds import HYBRID, parameters_of, run
 @each("router", ["prag", "ehrr"])
 def test_the_same_seed_gives_the_same_run_and_another_does_not(world, router) -> None:
     nervous = replace(HYBRID, servers={**HYBRID.servers, "alpha": (HighJitter(), Outage())})
-    one, same, other = (run(world(nervous, steps=90, seed=seed), router) for seed in (1, 1, 2))
-    assert {**one.to_json(), "sl_ms": 0} == {**same.to_json(), "sl_ms": 0}
+    first_run, second_run, other_run = (run(world(nervous, steps=90, seed=seed), router) for seed in (1, 1, 2))
+    assert {**first_run.to_json(), "sl_ms": 0} == {**second_run.to_json(), "sl_ms": 0}
     for field in ("at", "task", "server", "tool", "network_s", "price_usd", "ok"):
-        assert np.array_equal(getattr(one, field), getattr(same, field))
-    assert not np.array_equal(one.network_s, other.network_s)
+        assert np.array_equal(getattr(first_run, field), getattr(second_run, field))
+    assert not np.array_equal(first_run.network_s, other_run.network_s)
 
 
 @each("router", ["sonar", "ehrr"])
@@ -42,7 +42,7 @@ def test_what_is_decided_does_not_depend_on_what_comes(world, router) -> None:
 @each("form", ["defaults", "paper"])
 @each("router", ["prag", "expected_value", "ehrr"])
 def test_the_cache_changes_no_decision(world, router, form) -> None:
-    """The same steps with a matcher and a planner that forget; by the probability of fit, and by the views as in the papers."""
+    """The steps without caches of matcher and planner; by the probability of fit, and by the views as in the papers."""
     remembered = world(HYBRID, steps=30)
     plain = replace(remembered, context=searching.context(), planners={"rules": RulesPlanner()})
     parameters = applied(ROUTERS[router].parameters, form.replace("defaults", DEFAULT_PRESET))
@@ -64,23 +64,23 @@ def test_texts_are_looked_up_once_and_the_time_of_it_is_told_each_time() -> None
     assert cache.saved_ms == 1000.0
     matcher.bm25("servers", "web")
     assert words.asked == ["web", "web"]
-    one, same, hinted = (matcher.fit("web", hint)[0] for hint in ("", "", "search"))
-    assert one is same
-    assert hinted is not one
+    fit, repeated, hinted = (matcher.fit("web", hint)[0] for hint in ("", "", "search"))
+    assert fit is repeated
+    assert hinted is not fit
     assert words.asked[2:] == ["web", "web"]
 
 
 def test_an_outage_is_a_failed_call_and_teaches_ehrr_to_leave(world) -> None:
-    """Without a lead-in EHRR has to find out by itself: one failure, and it does not come back."""
+    """Without a lead-in EHRR meets one failure, and does not return."""
     never = Outage(start=1.0, shortest=10_000, longest=10_000)
     broken = world(Profile("p", servers={"alpha": (never,)}), lead_in=0)
-    found = run(broken, "ehrr")
-    assert (found.network_s >= 1).sum() == 1
-    assert found.network_s[0] >= 1
-    assert found.fr == pytest.approx(1 / 360)
+    result = run(broken, "ehrr")
+    assert (result.network_s >= 1).sum() == 1
+    assert result.network_s[0] >= 1
+    assert result.fr == pytest.approx(1 / 360)
     assert run(broken, "prag").fr == 1
-    (first, *_) = walk(broken, "ehrr", parameters_of("ehrr"))
-    assert (first.kind, first.price_usd) == (OutcomeKind.TIMEOUT, 0.0)
+    (step, *_) = walk(broken, "ehrr", parameters_of("ehrr"))
+    assert (step.kind, step.price_usd) == (OutcomeKind.TIMEOUT, 0.0)
 
 
 def test_outcomes_follow_the_catalogs_figures(world) -> None:
@@ -101,12 +101,12 @@ def test_outcomes_follow_the_catalogs_figures(world) -> None:
 
 def test_the_measures_are_those_of_the_steps(world) -> None:
     hybrid = world(HYBRID, steps=50)
-    found = run(hybrid, "sonar")
-    called = [name.split("::")[0] for name in (hybrid.context.tool_ids[row] for row in found.tool)]
-    assert found.ssr == np.mean([name in searching.SEARCH for name in called])
-    assert found.al_ms == pytest.approx(1e3 * hybrid.traces.latency_s[found.server, found.at].mean())
-    assert found.ee == pytest.approx(Judge(hybrid).expertise[found.server].mean())
-    assert found.sl_ms > 0
+    result = run(hybrid, "sonar")
+    servers = [name.split("::")[0] for name in (hybrid.context.tool_ids[row] for row in result.tool)]
+    assert result.ssr == np.mean([name in searching.SEARCH for name in servers])
+    assert result.al_ms == pytest.approx(1e3 * hybrid.traces.latency_s[result.server, result.at].mean())
+    assert result.ee == pytest.approx(Judge(hybrid).expertise[result.server].mean())
+    assert result.sl_ms > 0
 
 
 def test_a_router_that_names_nothing_is_wrong_and_makes_no_call(world, monkeypatch) -> None:
@@ -115,9 +115,9 @@ def test_a_router_that_names_nothing_is_wrong_and_makes_no_call(world, monkeypat
             return replace(super().decide(question, context, parameters), candidates=())
 
     monkeypatch.setitem(ROUTERS, "silent", Silent)
-    found = run(world(HYBRID, steps=10), "silent")
-    assert (found.ssr, found.ee, found.al_ms, found.fr, found.cost_usd) == (0, 0, 0, 0, 0)
-    assert set(found.server) == {-1}
+    result = run(world(HYBRID, steps=10), "silent")
+    assert (result.ssr, result.ee, result.al_ms, result.fr, result.cost_usd) == (0, 0, 0, 0, 0)
+    assert set(result.server) == {-1}
 
 
 def test_questions_and_what_prediction_says_can_be_given(world) -> None:
@@ -125,13 +125,13 @@ def test_questions_and_what_prediction_says_can_be_given(world) -> None:
         def predict_tool(self, question):
             return question
 
-    asked = {}
+    decisions = {}
     for name, settings in {"sub": {}, "raw": {"raw_questions": True}, "said": {"predicted": "letter"}}.items():
-        one = world(Profile("ideal"), steps=1, planner=Silent(), **settings)
-        asked[name] = next(walk(one, "prag", ROUTERS["prag"].parameters())).decision
-    assert asked["sub"].query == "web search for fresh results"
-    assert asked["raw"].query.startswith("who was number")
-    assert asked["said"].winner.server == "mailbox"
+        scenario = world(Profile("ideal"), steps=1, planner=Silent(), **settings)
+        decisions[name] = next(walk(scenario, "prag", ROUTERS["prag"].parameters())).decision
+    assert decisions["sub"].query == "web search for fresh results"
+    assert decisions["raw"].query.startswith("who was number")
+    assert decisions["said"].winner.server == "mailbox"
 
 
 def test_an_own_catalog_is_asked_its_example_requests_if_it_has_more_of_them_than_labels(app: App) -> None:
@@ -156,9 +156,9 @@ class Other(RulesPlanner):
 
 def test_planners_of_one_world_do_not_answer_for_each_other() -> None:
     cache = LookupCache()
-    rules, other = (CachedPlanner(planner, cache, planner.name) for planner in (RulesPlanner(), Other()))
-    assert rules.predict_tool("q") != other.predict_tool("q")
-    assert rules.rewrite("q") != other.rewrite("q")
+    rules, fake = (CachedPlanner(planner, cache, planner.name) for planner in (RulesPlanner(), Other()))
+    assert rules.predict_tool("q") != fake.predict_tool("q")
+    assert rules.rewrite("q") != fake.rewrite("q")
 
 
 def test_sonar_leaves_a_server_in_an_outage_and_comes_back_and_it_is_said_why(world) -> None:
@@ -167,21 +167,23 @@ def test_sonar_leaves_a_server_in_an_outage_and_comes_back_and_it_is_said_why(wo
     )
     one_task = world(profile, seed=3)
     one_task = replace(one_task, order=np.zeros_like(one_task.order))
-    found = run(one_task, "sonar")
-    found_changes = changes(one_task, found)
+    result = run(one_task, "sonar")
+    found_changes = changes(one_task, result)
     states = profile.assign(one_task.context.catalog.servers)
     (alpha,) = curves(one_task.traces, states, ["alpha"])
-    left = [change for change in found_changes if change.left == "alpha"]
-    assert {change.time_s for change in left if change.why == "alpha is down."} <= {begin for begin, _ in alpha.outages}
-    assert sum(change.why == "alpha is down." for change in left) >= 3
+    moves = [change for change in found_changes if change.left == "alpha"]
+    assert {change.time_s for change in moves if change.why == "alpha is down."} <= {
+        begin for begin, _ in alpha.outages
+    }
+    assert sum(change.why == "alpha is down." for change in moves) >= 3
     assert sum(change.chosen == "alpha" for change in found_changes) >= 3
-    assert not (one_task.traces.outage[found.server, found.at]).any()
+    assert not (one_task.traces.outage[result.server, result.at]).any()
     assert changes(one_task, run(one_task, "prag")) == ()
 
 
 def test_curves_carry_states_and_outages() -> None:
     latency_s = np.array([[0.1, 1.0, 1.2, 0.1, 1.0], [0.1] * 5])
-    found = curves(Traces(("a", "b"), latency_s, 10.0), {"a": (Outage(), Ideal()), "b": (Ideal(),)})
-    assert found[0].outages == ((10, 30), (40, 50))
-    assert (found[0].states, found[1].outages) == (("Intermittent outage", "Ideal"), ())
-    assert found[1].time_s.tolist() == [0, 10, 20, 30, 40]
+    servers = curves(Traces(("a", "b"), latency_s, 10.0), {"a": (Outage(), Ideal()), "b": (Ideal(),)})
+    assert servers[0].outages == ((10, 30), (40, 50))
+    assert (servers[0].states, servers[1].outages) == (("Intermittent outage", "Ideal"), ())
+    assert servers[1].time_s.tolist() == [0, 10, 20, 30, 40]

@@ -24,7 +24,7 @@ SERVERS = (Server("other"), Server("web", tools=TOOLS))
 
 @pytest.fixture
 def searching(app):
-    """An app with one server that searches, and a scenario over it."""
+    """An app with one search server, and a scenario over it."""
 
     app.catalogs.save(Catalog("mine", SERVERS), "test")
 
@@ -57,7 +57,7 @@ def test_a_kept_run_is_the_run(app, searching) -> None:
     assert row.parameters == run.parameters
     assert (row.ssr, row.al_ms, row.fr, row.utility) == (run.ssr, run.al_ms, run.fr, None)
     steps = app.store.scenario_runs.steps(row.id)
-    assert (steps.servers, steps.tools) == (("web",), ("search",))  # those that were called
+    assert (steps.servers, steps.tools) == (("web",), ("search",))  # the called tools
     np.testing.assert_array_equal(steps.server, np.zeros(5))
     np.testing.assert_array_equal(steps.network_s, run.network_s)
     assert app.store.activity.latest_sequence() == 0
@@ -69,43 +69,43 @@ def test_a_run_that_differs_in_an_input_is_another_one(app, searching) -> None:
 
     dearer = (Server("other"), Server("web", tools=(replace(TOOLS[0], price_usd=0.003),)))
     moved = (Server("other"), Server("web", tools=TOOLS, connection=Connection("http", url="http://elsewhere.test")))
-    first = other()
-    found = [
-        first, other(profile="hybrid"), other(servers=dearer), other(words="web search, please"), other(seed=1),
+    original = other()
+    runs = [
+        original, other(profile="hybrid"), other(servers=dearer), other(words="web search, please"), other(seed=1),
         other(steps=6), other(lead_in=9), other(predicted="x"), other(raw_questions=True),
         kept(app, searching(), {"a": 0.25}),
     ]  # fmt: skip
-    assert len({run.id for run in found}) == len(found) == app.store.scenario_runs.count()
-    assert found[2].catalog_fingerprint != first.catalog_fingerprint == found[1].catalog_fingerprint
-    assert other().id == other(servers=moved).id == first.id  # how a server is reached is no input
-    assert app.store.scenario_runs.count() == len(found)
+    assert len({run.id for run in runs}) == len(runs) == app.store.scenario_runs.count()
+    assert runs[2].catalog_fingerprint != original.catalog_fingerprint == runs[1].catalog_fingerprint
+    assert other().id == other(servers=moved).id == original.id  # how a server is reached is no input
+    assert app.store.scenario_runs.count() == len(runs)
 
 
 def test_progress_is_told_up_to_the_end_over_all_runs(app, searching) -> None:
-    told = []
+    progress = []
     plan = planned(["prag", "sonar"], SETTINGS[:1])
-    runs = app.scenarios.run(searching(steps=100), plan, progress=lambda done, of: told.append((done, of)))
+    runs = app.scenarios.run(searching(steps=100), plan, progress=lambda done, total: progress.append((done, total)))
     assert [run.router for run in runs] == ["prag", "sonar"]
-    assert told == [(0, 200), (64, 200), (100, 200), (100, 200), (164, 200), (200, 200)]
+    assert progress == [(0, 200), (64, 200), (100, 200), (100, 200), (164, 200), (200, 200)]
     assert app.store.activity.latest_sequence() == 0
 
 
 def test_live_calls_are_recorded_and_teach_the_operators_book_nothing(app, searching) -> None:
-    before = app.catalogs.statistics("mine").servers.success.copy()
-    told = []
+    success = app.catalogs.statistics("mine").servers.success.copy()
+    progress = []
     (run,) = app.scenarios.run(
         searching(steps=2),
         planned(["prag"], SETTINGS[:1]),
         live=True,
-        progress=lambda done, of: told.append((done, of)),
+        progress=lambda done, total: progress.append((done, total)),
     )
     assert (run.mode, run.to_json()["mode"], len(run.injected)) == ("live", "live", 2)
-    assert told == [(0, 2), (1, 2), (2, 2)]  # after every call
+    assert progress == [(0, 2), (1, 2), (2, 2)]  # after every call
     app.store.events.flush()
-    made = list(app.store.events.outcomes("mine"))
-    assert [(call.injected, call.origin) for call in made] == [(text, "scenario") for text in run.injected]
-    assert [call.latency_s for call in made] == run.network_s.tolist()
-    assert np.array_equal(app.catalogs.statistics("mine").servers.success, before)
+    outcomes = list(app.store.events.outcomes("mine"))
+    assert [(call.injected, call.origin) for call in outcomes] == [(text, "scenario") for text in run.injected]
+    assert [call.latency_s for call in outcomes] == run.network_s.tolist()
+    assert np.array_equal(app.catalogs.statistics("mine").servers.success, success)
     assert app.pool.states() == ()  # the scenario's connections are its own
 
 
@@ -127,7 +127,7 @@ def test_a_plan_is_every_router_under_every_setting() -> None:
         ("ehrr", "s3t6"),
     ]
     sonar, _, ehrr = plan[0].parameters, plan[1], plan[2].parameters
-    assert (sonar.s, sonar.t, sonar.a, ehrr.k) == (3, 6, 0.25, 9)  # what is set comes before the setting
+    assert (sonar.s, sonar.t, sonar.a, ehrr.k) == (3, 6, 0.25, 9)  # explicit values override the setting
     assert planned(["ehrr"])[3].parameters.k == 6
     with pytest.raises(ParameterError, match="None of these routers"):
         planned(["prag"], SETTINGS, {"alpha_t": 1})
@@ -158,7 +158,7 @@ def test_without_a_profile_sonar_reads_the_latencies_of_real_calls(app) -> None:
 
     assert (decided().winner.server, "No latency is known for 2 of 2" in decided().stages[3].note) == ("a", True)
     app.catalogs.observe(called("a", "ok", 5.0, simulated=True))
-    assert decided().winner.server == "a"  # what was simulated says nothing
+    assert decided().winner.server == "a"  # simulated calls do not count
     app.catalogs.observe(called("b", "ok", 0.02))
     app.catalogs.observe(called("a", "crash", 0.1))
     recent_s = app.catalogs.context("pair").network.recent_s(2)

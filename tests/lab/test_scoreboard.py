@@ -1,4 +1,4 @@
-"""The scoreboard: what a sweep says of the same setting, and the questions that get another first tool."""
+"""The scoreboard: equal to a sweep of the same setting, and the questions with another first tool."""
 
 from __future__ import annotations
 
@@ -33,25 +33,25 @@ def test_a_score_is_that_of_a_sweep_and_names_each_question_with_another_first_t
         (swept,) = app.sweeps.measured(tasks, [parameters], catalog=TESTBED, router="ehrr", hints=True)
         assert score.now == {name: pytest.approx(swept[name]) for name in MEASURES}
         assert score.tasks == len(tasks)
-    first = score.changed[0]
-    task = next(task for task in tasks if first.query == (task.question or task.subtask))
-    now = app.routing.route(task.subtask, catalog=TESTBED, parameters=parameters, server_hint=task.server_hint)
-    assert first.now == (now.winner.tool if now.winner else None)
-    assert first.before != first.now
+    change = score.changed[0]
+    task = next(task for task in tasks if change.query == (task.question or task.subtask))
+    decision = app.routing.route(task.subtask, catalog=TESTBED, parameters=parameters, server_hint=task.server_hint)
+    assert change.now == (decision.winner.tool if decision.winner else None)
+    assert change.before != change.now
 
 
 def test_under_a_simulated_network_its_figures_count_and_the_measured_ones_come_back(app: App) -> None:
     defaults = app.routing.parameters("ehrr")
-    asked: dict[str, object] = {"catalog": TESTBED, "router": "ehrr", "parameters": defaults}
-    measured = app.scoreboard.score(TASKS, **asked)
+    setting: dict[str, object] = {"catalog": TESTBED, "router": "ehrr", "parameters": defaults}
+    measured = app.scoreboard.score(TASKS, **setting)
     moments = [NetworkMoment("fluctuating", at_s) for at_s in (0.0, 600.0)]
-    simulated = [app.scoreboard.score(TASKS, **asked, network=moment) for moment in moments]
+    simulated = [app.scoreboard.score(TASKS, **setting, network=moment) for moment in moments]
     assert len({score.now[SECONDS] for score in (measured, *simulated)}) == 3
     task = app.lab.read_tasks(app.lab.task_sets(TESTBED)[TASKS])[0]
     decision = app.routing.route(task.subtask, catalog=TESTBED, server_hint=task.server_hint, network=moments[1])
     asked_tasks = TasksAsked(app.catalogs, app.routing, [task], TESTBED, "ehrr", hints=True, network=moments[1])
     assert asked_tasks.first_and_measures(defaults)[0].tolist() == [*decision.candidates[:1]]
-    assert app.scoreboard.score(TASKS, **asked) == measured
+    assert app.scoreboard.score(TASKS, **setting) == measured
 
 
 def test_an_own_catalog_is_scored_over_its_labels_and_example_requests(app: App) -> None:
@@ -82,6 +82,6 @@ def test_money_is_what_a_call_pays(app: App, settlement: str, usd: float) -> Non
 def test_tasks_that_are_written_again_under_the_same_name_are_scored_anew(app: App) -> None:
     parameters = app.routing.parameters("ehrr")
     for count in (1, 2):
-        app.task_writing.keep("own", [Task(f"t{at}", f"read {at}", relevant=("files::read",)) for at in range(count)])
+        app.task_writing.keep("own", [Task(f"t{n}", f"read {n}", relevant=("files::read",)) for n in range(count)])
         assert not app.scoreboard.ready(WRITTEN, "own", "ehrr")
         assert app.scoreboard.score(WRITTEN, catalog="own", router="ehrr", parameters=parameters).tasks == count

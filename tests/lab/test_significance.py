@@ -13,12 +13,12 @@ WORLDS, TASKS = 1_000, 400
 
 
 def worlds(gain: float, seed: int, tasks: int = TASKS) -> np.ndarray:
-    """(tasks, WORLDS) differences of two routers that solve each task or not. Both solve 70 % of the tasks; where one of them is
-    better by `gain`, it solves so many of the others' losses more."""
+    """(tasks, WORLDS) differences of two routers that solve each task or not. Both solve 70 % of the tasks; if one router is
+    better by `gain`, it solves that many more of its losses."""
     rng = np.random.default_rng(seed)
-    drawn = rng.random((tasks, WORLDS))
-    apart = 0.05  # of the tasks each alone solves
-    return (drawn < apart + gain).astype(float) - (drawn > 1 - apart)
+    samples = rng.random((tasks, WORLDS))
+    unshared = 0.05  # share of the tasks that only one router solves
+    return (samples < unshared + gain).astype(float) - (samples > 1 - unshared)
 
 
 def test_false_alarms_at_5_percent_are_within_their_interval() -> None:
@@ -28,11 +28,11 @@ def test_false_alarms_at_5_percent_are_within_their_interval() -> None:
 
 def test_a_router_that_is_better_by_3_points_is_found_as_often_as_the_needed_tasks_promise() -> None:
     differences = worlds(0.03, seed=2)
-    found = (randomisation_p(differences, draws=1_999) <= 0.05).mean()
+    power = (randomisation_p(differences, draws=1_999) <= 0.05).mean()
     effect = 0.03 / math.sqrt(0.13 - 0.03**2)  # mean over deviation, of a difference that is +1 in 8 %, -1 in 5 %
     needed = tasks_needed(effect)
     assert needed == 1126
-    assert found == pytest.approx(0.5 * (1 + math.erf((effect * math.sqrt(TASKS) - 1.96) / math.sqrt(2))), abs=0.05)
+    assert power == pytest.approx(0.5 * (1 + math.erf((effect * math.sqrt(TASKS) - 1.96) / math.sqrt(2))), abs=0.05)
     assert (randomisation_p(worlds(0.03, 5, needed), draws=999) <= 0.05).mean() == pytest.approx(0.8, abs=0.05)
 
 
@@ -56,12 +56,12 @@ def test_where_nothing_differs_there_is_no_effect_and_no_number_of_tasks() -> No
 
 def test_all_pairs_are_compared_and_counted() -> None:
     a, b, c = np.array([1.0, 0, 0, 1]), np.array([1.0, 1, 1, 0]), np.array([1.0, 0, 0, 1])
-    found = compared([a, b, c], "hit@1")
-    assert [(one.a, one.b, one.difference, one.won, one.lost, one.same) for one in found] == [
+    pairs = compared([a, b, c], "hit@1")
+    assert [(pair.a, pair.b, pair.difference, pair.won, pair.lost, pair.same) for pair in pairs] == [
         (0, 1, 0.25, 2, 1, 1),
         (0, 2, 0.0, 0, 0, 4),
         (1, 2, -0.25, 1, 2, 1),
     ]
-    assert found[1].p == found[1].p_holm == 1.0
-    assert found[0].low < 0.25 < found[0].high
+    assert pairs[1].p == pairs[1].p_holm == 1.0
+    assert pairs[0].low < 0.25 < pairs[0].high
     assert compared([a], "hit@1") == ()

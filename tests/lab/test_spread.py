@@ -1,4 +1,4 @@
-"""Runs and sweeps on a cluster that is played: the same as on this machine, also if a worker is lost. `make bench` has a real one."""
+"""Runs and sweeps on a fake cluster: results equal this machine's, also if a worker is lost. `make bench` has a real cluster."""
 
 from __future__ import annotations
 
@@ -34,21 +34,21 @@ class Lost(Exception):
 class Worked:
     """An actor of a played Ray. From its `last` call on it is lost."""
 
-    def __init__(self, worker: Worker, last: float) -> None:
-        self._worker, self._left = worker, last
+    def __init__(self, worker: Worker, limit: float) -> None:
+        self._worker, self._left = worker, limit
 
     def __getattr__(self, method: str) -> Any:
-        return SimpleNamespace(remote=lambda *given: partial(self._answer, method, given))
+        return SimpleNamespace(remote=lambda *arguments: partial(self._answer, method, arguments))
 
-    def _answer(self, method: str, given: tuple[Any, ...]) -> Any:
+    def _answer(self, method: str, arguments: tuple[Any, ...]) -> Any:
         self._left -= method != "ready"
         if self._left < 0:
             raise Lost("it was killed")
-        return getattr(self._worker, method)(*given)
+        return getattr(self._worker, method)(*arguments)
 
 
 class PlayedRay:
-    """What Wayfare uses of Ray, in this process. The last call that was given is answered first. `calls` has how many each worker answers
+    """Wayfare's part of Ray's interface, in this process. The last call is answered first. `calls` has how many each worker answers
     before it is lost."""
 
     exceptions = SimpleNamespace(RayError=Lost, RayTaskError=WayfareError)
@@ -64,7 +64,7 @@ class PlayedRay:
         return {"CPU": 2.0}
 
     def remote(self, **_: object) -> Any:
-        return lambda kind: SimpleNamespace(remote=lambda *given: Worked(kind(*given), self._calls.pop(0)))
+        return lambda kind: SimpleNamespace(remote=lambda *arguments: Worked(kind(*arguments), self._calls.pop(0)))
 
 
 def opened(store: Store) -> App:
@@ -82,31 +82,31 @@ def test_a_worker_indexes_a_catalog_that_is_sent_with_every_part_once(app: App) 
     worker, tasks = Worker(app.store.tables(), kept), tasks_text(TASKS)
     file = Catalog("mine.json", app.catalogs.catalog("world").servers)
     points = [app.routing.parameters("ehrr", {"n": n}) for n in (1, 2)]
-    with apps[0] as there:
-        first = worker.points(file, "ehrr", tasks, True, points)
-        index = there.catalogs.index("mine.json")
-        again = Catalog("mine.json", there.catalogs.catalog("world").servers)
-        assert again.servers is not file.servers
-        assert worker.points(again, "ehrr", tasks, True, points) == first
+    with apps[0] as worker_app:
+        results = worker.points(file, "ehrr", tasks, True, points)
+        index = worker_app.catalogs.index("mine.json")
+        copy = Catalog("mine.json", worker_app.catalogs.catalog("world").servers)
+        assert copy.servers is not file.servers
+        assert worker.points(copy, "ehrr", tasks, True, points) == results
         assert len(worker.routed(file, "ehrr", tasks, True, points[0])) == len(TASKS)
-        assert there.catalogs.index("mine.json") is index
+        assert worker_app.catalogs.index("mine.json") is index
         worker.points(replace(file, servers=file.servers[:2]), "ehrr", tasks, True, points)
-        assert len(there.catalogs.catalog("mine.json").servers) == 2
+        assert len(worker_app.catalogs.catalog("mine.json").servers) == 2
         worker.points(app.catalogs.catalog("world"), "ehrr", tasks, True, points)
-        assert there.catalogs.index("mine.json") is not index
+        assert worker_app.catalogs.index("mine.json") is not index
 
 
 def test_a_run_and_a_sweep_of_which_a_worker_is_lost_end_as_on_one_machine(app: App) -> None:
     parameters = app.routing.parameters("rag_mcp", {"n": 10})
     plan = SweepPlan(tuple(read_axis(text, type(parameters)) for text in ("n=1:10", "hint_weight=0:1:0.5")))
-    asked: dict[str, Any] = {"catalog": "world", "router": "rag_mcp", "preset": "balanced", "parameters": parameters}
-    alone = app.sweeps.run(Experiment(TASKS, source="here", **asked), plan)
-    measured = app.measuring.measure(Experiment(MANY, source="here", **asked), resumable=False).entry
+    setting: dict[str, Any] = {"catalog": "world", "router": "rag_mcp", "preset": "balanced", "parameters": parameters}
+    local = app.sweeps.run(Experiment(TASKS, source="here", **setting), plan)
+    measured = app.measuring.measure(Experiment(MANY, source="here", **setting), resumable=False).entry
     with RaySpread("auto", app.store.tables(), opened=opened, ray=PlayedRay(math.inf, 7)) as spread:
-        run = app.measuring.measure(Experiment(MANY, source="there", **asked), resumable=False, spread=spread).entry
-        spread_out = app.sweeps.run(Experiment(TASKS, source="there", **asked), plan, spread=spread)
+        run = app.measuring.measure(Experiment(MANY, source="there", **setting), resumable=False, spread=spread).entry
+        spread_out = app.sweeps.run(Experiment(TASKS, source="there", **setting), plan, spread=spread)
     assert (spread.hired, spread.lost) == (2, 1)
-    assert json.dumps({**spread_out, "sweep": ""}) == json.dumps({**alone, "sweep": ""})
+    assert json.dumps({**spread_out, "sweep": ""}) == json.dumps({**local, "sweep": ""})
     assert {name: run[name] for name in run if name not in CLOCKED} == {
         name: measured[name] for name in measured if name not in CLOCKED
     }
@@ -114,12 +114,12 @@ def test_a_run_and_a_sweep_of_which_a_worker_is_lost_end_as_on_one_machine(app: 
 
 def test_without_any_worker_left_it_ends_and_goes_on_from_what_is_stored(app: App) -> None:
     parameters = app.routing.parameters("rag_mcp", {"n": 10})
-    asked: dict[str, Any] = {"catalog": "world", "router": "rag_mcp", "preset": "balanced", "parameters": parameters}
+    setting: dict[str, Any] = {"catalog": "world", "router": "rag_mcp", "preset": "balanced", "parameters": parameters}
     plan = SweepPlan((read_axis("n=1:10", type(parameters)),))
     with (
         RaySpread("auto", app.store.tables(), opened=opened, ray=PlayedRay(2, 3)) as spread,
         pytest.raises(WayfareError, match=r"The last worker of the cluster is lost \(it was killed\)"),
     ):
-        app.sweeps.run(Experiment(TASKS, source="there", **asked), plan, spread=spread)
+        app.sweeps.run(Experiment(TASKS, source="there", **setting), plan, spread=spread)
     (sweep,) = app.lab_runs.sweeps()
     assert len(app.sweeps.document(sweep.id)["points"]) == 5

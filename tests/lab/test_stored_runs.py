@@ -41,17 +41,17 @@ AFTER = {"tasks": {
 
 
 def test_a_task_is_won_by_the_measure_and_an_impossible_one_by_being_refused() -> None:
-    found = task_changes(TASKS, BEFORE, AFTER, "RR")
-    assert [one.change for one in found] == ["lost", "won", "same", "won", "won"]
-    assert [(one.was, one.now) for one in found] == [(1, 2), (2, 1), (None, None), (None, 1), (None, None)]
-    assert [one.change for one in task_changes(TASKS, BEFORE, AFTER, "Success@3")] == [
+    changes = task_changes(TASKS, BEFORE, AFTER, "RR")
+    assert [task.change for task in changes] == ["lost", "won", "same", "won", "won"]
+    assert [(task.was, task.now) for task in changes] == [(1, 2), (2, 1), (None, None), (None, 1), (None, None)]
+    assert [task.change for task in task_changes(TASKS, BEFORE, AFTER, "Success@3")] == [
         "same",
         "same",
         "same",
         "won",
         "won",
     ]
-    assert [one.change for one in task_changes(TASKS[4:], AFTER, BEFORE, "RR")] == ["lost"]
+    assert [task.change for task in task_changes(TASKS[4:], AFTER, BEFORE, "RR")] == ["lost"]
 
 
 @pytest.fixture(scope="module")
@@ -61,12 +61,12 @@ def decisions():
 
 
 def test_each_tool_has_its_place_in_each_decision(decisions) -> None:
-    found = {tool.tool: tool.placings for tool in compared_tools(decisions)}
-    assert [placing.rank for placing in found["s1::t12"]] == [1, None, None]
-    assert found["s1::t12"][1].dropped_by is Drop.OUTRANKED
-    assert [placing.rank for placing in found["s2::t21"]] == [None, 1, 1]
-    assert found["s2::t21"][0].dropped_by is Drop.REJECTED
-    assert found["s1::t12"][0].score == pytest.approx(0.516, abs=5e-4)
+    placings = {tool.tool: tool.placings for tool in compared_tools(decisions)}
+    assert [placing.rank for placing in placings["s1::t12"]] == [1, None, None]
+    assert placings["s1::t12"][1].dropped_by is Drop.OUTRANKED
+    assert [placing.rank for placing in placings["s2::t21"]] == [None, 1, 1]
+    assert placings["s2::t21"][0].dropped_by is Drop.REJECTED
+    assert placings["s1::t12"][0].score == pytest.approx(0.516, abs=5e-4)
 
 
 def test_agreement_is_the_overlap_of_candidates(decisions) -> None:
@@ -111,10 +111,10 @@ PARTED_RESULT = {
     ],
 )
 def test_parts_by_hand(by: str, expected: list[tuple[object, ...]]) -> None:
-    found = parts(PARTED, PARTED_RESULT, "RR", by)
-    shown = [(p.group, p.n, None if p.n == 0 else p.mean, p.impossible, p.refused) for p in found]
-    assert shown == expected
-    assert all(p.low <= p.mean <= p.high for p in found if p.n)
+    groups = parts(PARTED, PARTED_RESULT, "RR", by)
+    rows = [(p.group, p.n, None if p.n == 0 else p.mean, p.impossible, p.refused) for p in groups]
+    assert rows == expected
+    assert all(p.low <= p.mean <= p.high for p in groups if p.n)
 
 
 POSSIBLE = [Task(name, name, relevant=(f"s::{name}",)) for name in "abcdefgh"]
@@ -136,8 +136,8 @@ FAILING_RESULT = {
 
 
 def test_failed_tasks_are_grouped_by_why_and_the_largest_group_is_first() -> None:
-    found = failures(FAILING, FAILING_RESULT)
-    assert {why: [(task.id, where) for task, where in ones] for why, ones in found.items()} == {
+    failed = failures(FAILING, FAILING_RESULT)
+    assert {why: [(task.id, where) for task, where in failures] for why, failures in failed.items()} == {
         Why.OUT_RANKED: [("b", "not_first"), ("e", "not_retrieved")],
         Why.NOT_IN_INDEX: [("c", "absent")],
         Why.WRONG_SERVER: [("d", "not_shortlisted")],
@@ -146,7 +146,7 @@ def test_failed_tasks_are_grouped_by_why_and_the_largest_group_is_first() -> Non
         Why.UNKNOWN: [("h", "unknown")],
         Why.NOT_REFUSED: [("none", "not_refused")],
     }
-    assert next(iter(found)) is Why.OUT_RANKED
+    assert next(iter(failed)) is Why.OUT_RANKED
 
 
 def test_every_stage_that_drops_a_tool_has_a_group() -> None:

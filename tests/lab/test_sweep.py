@@ -95,7 +95,7 @@ def test_a_grid_needs_steps_and_ends_somewhere() -> None:
 
 
 def three_tools():
-    """One right tool that fails half the time, a wrong one before it, and another right one on a server that is slow to reach."""
+    """A right tool that fails half the time, a wrong tool before it, and a right tool on a slow server."""
     near = Server("near", conn_s=1.0, post_accept_failure=0.5, tools=(
         worlds.tool("wrong", latency_s=2.0, success=1.0, price_usd=0.1),
         worlds.tool("right", latency_s=3.0, success=1.0, price_usd=0.2),
@@ -106,10 +106,10 @@ def three_tools():
 
 def test_the_expected_outcome_by_hand() -> None:
     task = Task("t", "t", relevant=("near::right", "far::also"))
-    found = expected_outcome(task, [[0, 1, 2]], three_tools())
-    assert found.solved == pytest.approx(0.5 + 0.5 * 0.9)
-    assert found.usd == pytest.approx(0.1 + 0.2)  # nobody priced the third
-    assert found.s == pytest.approx((1 + 2) + 3 + 0.5 * (10 + 5))
+    outcome = expected_outcome(task, [[0, 1, 2]], three_tools())
+    assert outcome.solved == pytest.approx(0.5 + 0.5 * 0.9)
+    assert outcome.usd == pytest.approx(0.1 + 0.2)  # the third has no price
+    assert outcome.s == pytest.approx((1 + 2) + 3 + 0.5 * (10 + 5))
     assert expected_outcome(task, [[]], three_tools()).solved == 0.0
     assert expected_outcome(task, [[0, 0, 0, 1]], three_tools()).solved == 0.0  # the fourth is not tried
 
@@ -148,14 +148,14 @@ def test_a_point_has_the_measures_that_bench_gives_its_candidates() -> None:
     candidates = np.array(
         [[[0, 1, -1], [2, -1, -1], [-1, -1, -1], [1, -1, -1]], [[1, 0, 2], [-1] * 3, [0, 1, 2], [1, 2, -1]]]
     )
-    first, second = PointScorer(tasks, context).results(candidates)
-    for result, rows in zip((first, second), candidates, strict=True):
+    first_result, second_result = PointScorer(tasks, context).results(candidates)
+    for result, rows in zip((first_result, second_result), candidates, strict=True):
         ranked = [[context.tool_ids[row] for row in point if row >= 0] for point in rows]
         _, measures = score_tasks(tasks, ranked)
         assert {name: result[name] for name in MEASURES} == pytest.approx(measures)
-    assert (first["rejection"], second["rejection"]) == (0.5, 0.0)
-    assert first["success_rate"] == pytest.approx((0.5 + 0.9) / 2)
-    assert first["judged@10"] == pytest.approx((0.5 + 1.0) / 2)
+    assert (first_result["rejection"], second_result["rejection"]) == (0.5, 0.0)
+    assert first_result["success_rate"] == pytest.approx((0.5 + 0.9) / 2)
+    assert first_result["judged@10"] == pytest.approx((0.5 + 1.0) / 2)
     with pytest.raises(WayfareError, match="No task names a tool"):
         PointScorer(tasks[2:], context)
 
@@ -167,41 +167,41 @@ def test_the_front_has_what_nothing_else_beats() -> None:
 
 
 def searched(gain: float, noise: float, **more: float) -> dict[str, object]:
-    """A result of a search that gains this much success over the present setting, 0.5, at the same costs."""
+    """A search result with this gain in success over the present setting, 0.5, at equal costs."""
     against = {name: [more.get(name, 0.0), noise] for name in COMPARED} | {SOLVED: [gain, noise]}
     return {SOLVED: 0.5 + gain, USD: 1.0 + more.get(USD, 0.0), SECONDS: 1.0, AGAINST: against}
 
 
 def test_differences_within_noise_are_neither_a_front_nor_a_gain() -> None:
     present = searched(0.0, 0.0)
-    little = [searched(0.01 * at, 0.1, usd_per_task=0.001 * at) for at in range(1, 9)]
-    assert len(pareto_front([{k: v for k, v in one.items() if k != AGAINST} for one in (present, *little)])) == 9
-    assert pareto_front([present, *little]) == [0]
-    assert pareto_front([present, *little, searched(0.3, 0.1, usd_per_task=0.2)]) == [0, 9]
+    small = [searched(0.01 * n, 0.1, usd_per_task=0.001 * n) for n in range(1, 9)]
+    assert len(pareto_front([{k: v for k, v in point.items() if k != AGAINST} for point in (present, *small)])) == 9
+    assert pareto_front([present, *small]) == [0]
+    assert pareto_front([present, *small, searched(0.3, 0.1, usd_per_task=0.2)]) == [0, 9]
     assert pareto_front([present, searched(0.3, 0.1)]) == [1]
-    wanted = {
+    expected = {
         (0.3, 0.1, 0.0): True, (0.05, 0.1, 0.0): False, (0.3, 0.1, -0.2): False, (0.3, 0.1, -0.05): True,
     }  # fmt: skip
-    found = {(gain, noise, mrr): gains(searched(gain, noise, mrr=mrr), SOLVED) for gain, noise, mrr in wanted}
-    assert found == wanted
+    results = {(gain, noise, mrr): gains(searched(gain, noise, mrr=mrr), SOLVED) for gain, noise, mrr in expected}
+    assert results == expected
     values = np.linspace(0.0, 0.5, 40)
     for difference, why in ((0.2, ""), (0.0, "does not gain beyond noise"), (-0.2, "does not gain beyond noise")):
-        after = {name: values + difference + 0.01 * np.sin(np.arange(40)) for name in COMPARED}
-        found = changes(dict.fromkeys(COMPARED, values), after, COMPARED, tests=40)
-        assert warning(found, SOLVED) == why
+        improved = {name: values + difference + 0.01 * np.sin(np.arange(40)) for name in COMPARED}
+        results = changes(dict.fromkeys(COMPARED, values), improved, COMPARED, tests=40)
+        assert warning(results, SOLVED) == why
     lossy = {SOLVED: values + 0.2, "mrr": values - 0.2, USD: values - 0.2, SECONDS: values}
-    found = changes(dict.fromkeys(COMPARED, values), lossy, COMPARED)
-    assert {warning(found, name) for name in (SOLVED, USD)} == {"loses RR beyond noise"}
+    results = changes(dict.fromkeys(COMPARED, values), lossy, COMPARED)
+    assert {warning(results, name) for name in (SOLVED, USD)} == {"loses RR beyond noise"}
 
 
 def test_a_search_begins_at_the_present_setting() -> None:
-    for first in ({"alpha_t": 0.02, "k": 5}, {"alpha_t": 0.02, "k": 50}, {"alpha_t": None, "k": 5}):
-        search = Search(axes("alpha_t=0:1", "k=1:9"), first, seed=1)
+    for present in ({"alpha_t": 0.02, "k": 5}, {"alpha_t": 0.02, "k": 50}, {"alpha_t": None, "k": 5}):
+        search = Search(axes("alpha_t=0:1", "k=1:9"), present, seed=1)
         points = []
         for point in search.points(3):
             points.append(point)
             search.tell({SOLVED: 0.1, USD: 1.0, SECONDS: 1.0})
-        assert points[0] == first
+        assert points[0] == present
         assert len(points) == 3
 
 
@@ -225,16 +225,16 @@ AXES = (Axis("alpha", "", (), 0.0, 1.0), Axis("k", "", (1, 2, 3)), Axis("mode", 
 
 def points(count: int) -> list[dict[str, Any]]:
     rng = np.random.default_rng(5)
-    drawn = [
+    values = [
         {"alpha": float(rng.random()), "k": int(rng.integers(1, 4)), "mode": str(rng.choice(["off", "on"]))}
         for _ in range(count)
     ]
-    return [{"values": one, SOLVED: one["alpha"], USD: 2.0 if one["mode"] == "on" else 1.0} for one in drawn]
+    return [{"values": point, SOLVED: point["alpha"], USD: 2.0 if point["mode"] == "on" else 1.0} for point in values]
 
 
 def test_the_knob_that_an_objective_follows_mattered_most() -> None:
-    found = points(80)
-    solved, usd = importances(AXES, found, SOLVED), importances(AXES, found, USD)
+    results = points(80)
+    solved, usd = importances(AXES, results, SOLVED), importances(AXES, results, USD)
     assert (next(iter(solved)), next(iter(usd))) == ("alpha", "mode")
     assert abs(sum(solved.values()) - 1) < 1e-9
     assert solved["alpha"] > 0.5
@@ -242,4 +242,4 @@ def test_the_knob_that_an_objective_follows_mattered_most() -> None:
 
 def test_too_few_points_and_a_flat_objective_say_nothing() -> None:
     assert importances(AXES, points(FEWEST - 1), SOLVED) == {}
-    assert importances(AXES, [{**one, SOLVED: 1.0} for one in points(20)], SOLVED) == {}
+    assert importances(AXES, [{**point, SOLVED: 1.0} for point in points(20)], SOLVED) == {}

@@ -1,4 +1,4 @@
-"""Sweeps: the same as the router asked one by one, and taken up again after an interruption with the same bytes."""
+"""Sweeps: equal to single routing, and resumed after an interruption with equal bytes."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def swept(app: App, kind: str, progress: Callable[[int, int], None] = lambda _do
 
 
 class HalfWayError(Exception):
-    """What ends a sweep half-way."""
+    """Ends a sweep half-way."""
 
 
 @each(("kind", "stop_after"), [("grid", 64), ("optuna", 5)])
@@ -52,22 +52,22 @@ def test_an_interrupted_sweep_is_taken_up_and_ends_with_the_same_bytes(
 
     with pytest.raises(HalfWayError):
         swept(app, kind, stop)
-    (sweep,) = (one for one in app.lab_runs.sweeps() if json.loads(one.plan_json)["method"] == KINDS[kind][1])
-    known = app.store.lab_runs.points(sweep.id)
-    assert len(known) == stop_after
-    marked = type(known[3])(
-        sweep.id, 3, known[3].values_json, json.dumps({**json.loads(known[3].result_json), "mrr": 9.0})
+    (sweep,) = (stored for stored in app.lab_runs.sweeps() if json.loads(stored.plan_json)["method"] == KINDS[kind][1])
+    stored_points = app.store.lab_runs.points(sweep.id)
+    assert len(stored_points) == stop_after
+    marked = type(stored_points[3])(
+        sweep.id, 3, stored_points[3].values_json, json.dumps({**json.loads(stored_points[3].result_json), "mrr": 9.0})
     )
     app.store.lab_runs.add_points([marked])
-    told: list[int] = []
-    document = swept(app, kind, lambda done, _of: told.append(done))
+    steps: list[int] = []
+    document = swept(app, kind, lambda done, _of: steps.append(done))
     points = document["points"]
-    assert [one["number"] for one in points if one["mrr"] == 9.0] == [3], "what is known is not computed again"
-    assert (told[0], told[-1]) == (stop_after, len(points))
-    with open_world(tmp_path / "other.duckdb", in_memory=True) as other:
-        whole = swept(other, kind)
-    points[3]["mrr"] = whole["points"][3]["mrr"]
-    assert json.dumps(document) == json.dumps(whole)
+    assert [point["number"] for point in points if point["mrr"] == 9.0] == [3], "what is known is not computed again"
+    assert (steps[0], steps[-1]) == (stop_after, len(points))
+    with open_world(tmp_path / "other.duckdb", in_memory=True) as other_app:
+        uninterrupted = swept(other_app, kind)
+    points[3]["mrr"] = uninterrupted["points"][3]["mrr"]
+    assert json.dumps(document) == json.dumps(uninterrupted)
 
 
 @each("kind", KINDS)
@@ -81,20 +81,20 @@ def test_each_point_is_what_bench_says_of_it(app: App, kind: str) -> None:
         run = app.lab.benchmark(TASKS, catalog="world", router=router, parameters=parameters)
         assert {name: point[name] for name in MEASURES} == pytest.approx(run.measures)
         assert (point["rejection"], point["judged@10"]) == (run.rejection, run.judged["judged@10"])
-    found = app.lab_runs.find(document["sweep"][:6])
-    assert isinstance(found, Sweep)
-    assert json.loads(found.plan_json)["axes"] == list(KINDS[kind][3])
-    assert app.lab_runs.tasks(found) == TASKS
+    stored = app.lab_runs.find(document["sweep"][:6])
+    assert isinstance(stored, Sweep)
+    assert json.loads(stored.plan_json)["axes"] == list(KINDS[kind][3])
+    assert app.lab_runs.tasks(stored) == TASKS
 
 
 def test_a_sweep_of_refusals_refuses(app: App) -> None:
-    """The knob that turns sub-tasks down acts before anything is ranked, in a sweep too."""
+    """The knob that refuses sub-tasks acts before the ranking, in a sweep too."""
     parameters = app.routing.parameters("ehrr", {"n": 10})
     plan = SweepPlan((read_axis("wrong_refusals=0,50", type(parameters)),))
-    first, last = app.sweeps.run(
+    allowed, refused = app.sweeps.run(
         Experiment(TASKS, source="t", catalog="world", router="ehrr", parameters=parameters), plan
     )["points"]
-    for point, percent in ((first, 0), (last, 50)):
+    for point, percent in ((allowed, 0), (refused, 50)):
         chosen = parameters.replaced({"wrong_refusals": percent})
         run = app.lab.benchmark(TASKS, catalog="world", router="ehrr", parameters=chosen)
         assert (point["mrr"], point["rejection"]) == (pytest.approx(run.measures["mrr"]), run.rejection)

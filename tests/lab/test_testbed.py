@@ -42,21 +42,21 @@ OTHER = Source(
     [
         (Selection(), ["web", "maps", "mail"]),
         (Selection(words=("search",)), ["web", "maps"]),  # twice, and once in a tool's name
-        (Selection(words=("town", "search")), ["maps", "web"]),  # both words before one
+        (Selection(words=("town", "search")), ["maps", "web"]),  # both words rank before one word
         (Selection(words=("SEARCH",), least_tools=0), ["web", "maps", "empty"]),
-        (Selection(words=("ail",)), []),  # words begin where a word begins
+        (Selection(words=("ail",)), []),  # a match begins at the start of a word
         (Selection(categories=("geo", "mail")), ["maps", "mail"]),
         (Selection(least_tools=2), ["maps"]),
         (Selection(most_tools=1, servers=1), ["web"]),
     ],
 )
 def test_servers_are_chosen_by_words_category_and_size(selection: Selection, names: list[str]) -> None:
-    assert [one.server.name for one in drawn_testbed([SOURCE], selection).chosen] == names
+    assert [choice.server.name for choice in drawn_testbed([SOURCE], selection).chosen] == names
 
 
 def test_tasks_have_the_tools_that_are_there_and_their_copies() -> None:
     bed = drawn_testbed([SOURCE], Selection(words=("search",), copies=2))
-    assert [one.name for one in bed.catalog("bed").servers] == ["web", "web-1", "web-2", "maps", "maps-1", "maps-2"]
+    assert [entry.name for entry in bed.catalog("bed").servers] == ["web", "web-1", "web-2", "maps", "maps-1", "maps-2"]
     tasks = {task.id: task for task in bed.tasks}
     assert list(tasks) == ["a", "d"], "the plan of b is not whole, nothing can do c, and nothing could ever do d"
     assert tasks["a"].relevant == ("web::find_page", "web-1::find_page", "web-2::find_page")
@@ -66,7 +66,7 @@ def test_tasks_have_the_tools_that_are_there_and_their_copies() -> None:
 
 def test_two_of_one_name_are_told_apart_with_their_tasks() -> None:
     bed = drawn_testbed([SOURCE, OTHER], Selection(words=("searches",)))
-    assert [(one.server.name, one.source) for one in bed.chosen] == [("web", "one"), ("web-2", "two")]
+    assert [(choice.server.name, choice.source) for choice in bed.chosen] == [("web", "one"), ("web-2", "two")]
     assert [(task.id, task.relevant) for task in bed.tasks] == [
         ("a", ("web::find_page",)),
         ("a-2", ("web-2::find_page",)),
@@ -87,9 +87,9 @@ def test_each_tier_has_its_distribution() -> None:
 
 
 def test_another_tool_changes_no_price_and_another_seed_does() -> None:
-    one, two = Tool("s", "a", "Counts."), Tool("s", "b", "Counts.")
-    small = Catalog("c", (Server("s", "S", tools=(one,)),))
-    large = Catalog("c", (Server("s", "S", ask_usd=1.0, tools=(two, one)),))
+    counter, added = Tool("s", "a", "Counts."), Tool("s", "b", "Counts.")
+    small = Catalog("c", (Server("s", "S", tools=(counter,)),))
+    large = Catalog("c", (Server("s", "S", ask_usd=1.0, tools=(added, counter)),))
     price = priced_by_tiers(small, name="x").tools[0].price_usd
     assert priced_by_tiers(large, name="x").tools[1].price_usd == price
     assert priced_by_tiers(small, name="x", seed=1).tools[0].price_usd != price

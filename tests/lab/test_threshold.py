@@ -1,4 +1,4 @@
-"""The threshold sweep: its measures by hand, its best, and what it refuses."""
+"""The threshold sweep: its measures by hand, its best, and its errors."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ ISO = np.array([[0.45, 0.25, 0.05], [0.30, 0.35, 0.15]])
 RIGHT = np.array([[True, False, False], [False, True, False]])
 
 
-def point(theta: float, iso=ISO, right=RIGHT, k: int = 10) -> ThresholdPoint:
-    return calibrate(iso, right, k=k, thetas=(theta,)).points[0]
+def point(theta: float, iso=ISO, relevant=RIGHT, k: int = 10) -> ThresholdPoint:
+    return calibrate(iso, relevant, k=k, thetas=(theta,)).points[0]
 
 
 @each(
@@ -28,11 +28,11 @@ def point(theta: float, iso=ISO, right=RIGHT, k: int = 10) -> ThresholdPoint:
     ],
 )
 def test_the_measures_are_sums_over_all_tasks(theta, precision, recall, f1, active):
-    found = point(theta)
-    assert (found.precision, found.recall) == (precision, recall)
-    assert found.f1 == pytest.approx(f1)
-    assert found.active == active
-    assert found.rejection is None
+    point_ = point(theta)
+    assert (point_.precision, point_.recall) == (precision, recall)
+    assert point_.f1 == pytest.approx(f1)
+    assert point_.active == active
+    assert point_.rejection is None
 
 
 def test_only_the_k_best_are_active():
@@ -42,9 +42,9 @@ def test_only_the_k_best_are_active():
 
 def test_impossible_tasks_count_as_rejected_and_not_against_precision():
     iso = np.vstack([ISO, [[0.2, 0.1, 0.1], [0.5, 0.1, 0.1]]])
-    right = np.vstack([RIGHT, np.zeros((2, 3), dtype=bool)])
-    found = point(0.32, iso, right)
-    assert (found.precision, found.rejection) == (1.0, 0.5)
+    relevant = np.vstack([RIGHT, np.zeros((2, 3), dtype=bool)])
+    point_ = point(0.32, iso, relevant)
+    assert (point_.precision, point_.rejection) == (1.0, 0.5)
 
 
 def test_the_best_is_the_highest_f1_and_of_equals_the_lowest_threshold():

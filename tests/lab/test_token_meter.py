@@ -27,8 +27,8 @@ CHEAP = ModelPrice("cheap", input_usd=2e-6, cache_write_usd=2.5e-6, cache_read_u
 @each(("tokens", "published"), [(FULL, 0.24), (11_865, 0.56), (4_082, 0.78), (480, 0.94)])
 def test_the_published_utilisations_are_those_of_one_turn(tokens, published) -> None:
     """Tool Attention, 7.1: with 15,000 tokens of the task and 500 of the system."""
-    one = token_meter(Counted(120, FULL, exposed=tokens, cached=0)).projected.decision
-    assert one.utilisation == pytest.approx(published, abs=0.02)
+    decision = token_meter(Counted(120, FULL, exposed=tokens, cached=0)).projected.decision
+    assert decision.utilisation == pytest.approx(published, abs=0.02)
 
 
 def test_the_published_saving() -> None:
@@ -37,7 +37,7 @@ def test_the_published_saving() -> None:
 
 
 def test_the_tax_over_turns() -> None:
-    """(2): every definition anew in each turn; the prefix once, what is exposed each time."""
+    """(2): every definition again in each turn; the prefix once, the exposed definitions each time."""
     projected = token_meter(PAPER, turns=30).projected
     assert projected.all_tools.tokens == 30 * FULL
     assert projected.decision.tokens == 1_400 + 30 * 968
@@ -46,7 +46,7 @@ def test_the_tax_over_turns() -> None:
 
 
 def test_where_it_crosses_the_breaking_point() -> None:
-    """15,000 / (15,000 + tax + 500) = 0.3 where the tax is 34,500."""
+    """15,000 / (15,000 + tax + 500) = 0.3 if the tax is 34,500."""
     projected = token_meter(PAPER).projected
     assert projected.all_tools.turns_to_breaking == 0
     assert projected.decision.turns_to_breaking == (34_500 - 1_400) // 968 == 34
@@ -78,19 +78,19 @@ def test_a_decision_is_metered_by_its_own_exposure(routed) -> None:
 
 
 def test_a_price_is_that_of_the_table() -> None:
-    known = model_price("gpt-4o")
-    assert (known.model, known.context_tokens) == ("gpt-4o", 128_000)
-    assert known.input_usd == pytest.approx(2.5e-6)
-    assert known.output_usd == pytest.approx(10e-6)
-    assert known.cache_read_usd == pytest.approx(1.25e-6)
+    price = model_price("gpt-4o")
+    assert (price.model, price.context_tokens) == ("gpt-4o", 128_000)
+    assert price.input_usd == pytest.approx(2.5e-6)
+    assert price.output_usd == pytest.approx(10e-6)
+    assert price.cache_read_usd == pytest.approx(1.25e-6)
     assert model_price("claude-sonnet-4-5").cache_write_usd == pytest.approx(3.75e-6)  # the base rate of several
 
 
 def test_a_provider_has_its_own_price_and_an_unknown_one_that_of_the_maker() -> None:
-    here, azure, unknown = (model_price(f"{prefix}gpt-4o") for prefix in ("openai/", "azure/", "nobody/"))
-    assert here == unknown == model_price("gpt-4o")
+    openai, azure, unknown = (model_price(f"{prefix}gpt-4o") for prefix in ("openai/", "azure/", "nobody/"))
+    assert openai == unknown == model_price("gpt-4o")
     assert azure.input_usd is not None
-    assert model_price("groq/gpt-4o").input_usd == here.input_usd
+    assert model_price("groq/gpt-4o").input_usd == openai.input_usd
 
 
 @each("name", ["nobody's", "", "/", "gpt-4o/", "/nobody"])
@@ -100,7 +100,7 @@ def test_a_model_that_is_not_in_the_table_has_no_price(name) -> None:
 
 def test_models_for_text_with_a_price_are_offered_makers_first() -> None:
     names = priced_models()
-    assert "gpt-4o" in names[: next(at for at, name in enumerate(names) if "/" in name)]
+    assert "gpt-4o" in names[: next(place for place, name in enumerate(names) if "/" in name)]
     assert len(set(names)) == len(names)
     assert "text-embedding-3-small" not in names
     assert all(model_price(name).input_usd for name in names)

@@ -32,15 +32,15 @@ WORLD = {"catalog": "world"}
 
 
 def shift(app: App, tool: str, text: str = TEXT) -> float:
-    """What labels do to a tool, in logits of p_fit."""
-    found = app.catalogs.learnt_shift("world", text)
-    return 0.0 if found is None else float(found.values[app.catalogs.catalog("world").tool_row[tool]])
+    """A tool's shift by labels, in logits of p_fit."""
+    learnt_shift = app.catalogs.learnt_shift("world", text)
+    return 0.0 if learnt_shift is None else float(learnt_shift.values[app.catalogs.catalog("world").tool_row[tool]])
 
 
 def fit(app: App, tool: str, text: str = TEXT) -> float:
     """p_fit of a tool, as routers see it."""
-    found, _ = app.catalogs.context("world").matcher.fit(text, "")
-    return float(found.tools[app.catalogs.catalog("world").tool_row[tool]])
+    match, _ = app.catalogs.context("world").matcher.fit(text, "")
+    return float(match.tools[app.catalogs.catalog("world").tool_row[tool]])
 
 
 def test_a_label_moves_its_tool_at_once_and_taking_it_back_restores_it(app: App) -> None:
@@ -92,13 +92,16 @@ def test_what_one_visitor_says_of_a_sub_task_is_found_and_what_it_replaced_does_
 
 
 def test_the_page_can_say_which_labels_moved_a_tool(app: App) -> None:
-    mine = app.feedback.label(TEXT, READ, right=True, by=ANN, note="my aunt keeps them as files", **WORLD)
-    theirs = app.feedback.label(f"{TEXT} today", SEND, right=False, by=BOB, **WORLD)
-    moved = app.feedback.moved(TEXT, catalog="world")
-    assert [(one.tool, one.by, one.label) for one in moved] == [(READ, "label", mine), (SEND, "label", theirs)]
-    assert [one.query for one in moved] == [TEXT, f"{TEXT} today"]
-    assert moved[0].move.cosine == pytest.approx(1.0)
-    assert moved[0].move.logits == pytest.approx(shift(app, READ))
+    ann_label = app.feedback.label(TEXT, READ, right=True, by=ANN, note="my aunt keeps them as files", **WORLD)
+    bob_label = app.feedback.label(f"{TEXT} today", SEND, right=False, by=BOB, **WORLD)
+    moves = app.feedback.moved(TEXT, catalog="world")
+    assert [(move.tool, move.by, move.label) for move in moves] == [
+        (READ, "label", ann_label),
+        (SEND, "label", bob_label),
+    ]
+    assert [move.query for move in moves] == [TEXT, f"{TEXT} today"]
+    assert moves[0].move.cosine == pytest.approx(1.0)
+    assert moves[0].move.logits == pytest.approx(shift(app, READ))
     assert app.feedback.moved("swallow words", catalog="world") == ()
 
 
@@ -109,13 +112,13 @@ def test_a_call_says_nothing_of_fit_however_it_ends_until_a_person_does(
     decision, before = app.routing.route(text, catalog="world"), fit(app, ECHO, text)
     for kind in (OutcomeKind.OK, OutcomeKind.OK, OutcomeKind.TOOL_ERROR, OutcomeKind.TIMEOUT):
         calls_of(Scripted(kind)).run(call("echo", decision_id=decision.id))
-    assert app.catalogs.statistics("world").version == 4  # what they say of the server is learnt
+    assert app.catalogs.statistics("world").version == 4  # the server's figures are learnt
     assert (shift(app, ECHO, text), fit(app, ECHO, text), app.feedback.moved(text, catalog="world")) == (0, before, ())
     app.feedback.label(text, ECHO, right=True, by=ANN, decision_id=decision.id, **WORLD)
     assert shift(app, ECHO, text) == pytest.approx(shifts(1.0))
     app.close()
-    with open_test_app(path) as again:
-        assert shift(again, ECHO, text) == pytest.approx(shifts(1.0))
+    with open_test_app(path) as reopened:
+        assert shift(reopened, ECHO, text) == pytest.approx(shifts(1.0))
 
 
 def test_agents_count_little_and_a_person_outweighs_all_of_them(app: App) -> None:
@@ -136,11 +139,11 @@ def twins(app: App) -> App:
     """The world with a server `disk`, whose tool says what files::read says; a tool of the same server says nearly that."""
     servers = app.catalogs.catalog("world").servers
     disk = Server("disk", description="A disk.", tools=(Tool("disk", "read", "Read a file."),))
-    more = [
+    extra_servers = [
         replace(s, tools=(*s.tools, Tool("files", "readfile", "Read a file."))) if s.name == "files" else s
         for s in servers
     ]
-    app.catalogs.save(Catalog("world", (*more, disk)), "test")
+    app.catalogs.save(Catalog("world", (*extra_servers, disk)), "test")
     return app
 
 
@@ -151,8 +154,8 @@ def test_a_tool_that_does_the_same_elsewhere_shares_right_and_does_not_sink(twin
     assert after[READ] > before[READ]
     assert after[COPY] > before[COPY]
     assert (shift(twins, COPY, "read a file"), shift(twins, OWN, "read a file")) == (pytest.approx(shifts(1.0)), 0)
-    moved = {one.tool: one.shared_from for one in twins.feedback.moved("read a file", catalog="world")}
-    assert moved == {READ: "", COPY: READ}
+    sources = {move.tool: move.shared_from for move in twins.feedback.moved("read a file", catalog="world")}
+    assert sources == {READ: "", COPY: READ}
     twins.feedback.label("read a file", READ, right=False, by=ANN, **WORLD)
     assert (shift(twins, READ, "read a file"), shift(twins, COPY, "read a file")) == (pytest.approx(shifts(-1.0)), 0)
 
@@ -171,7 +174,7 @@ def test_what_people_judged_equal_shares_both_and_what_they_judged_different_nei
 
 
 class Slow(WordEncoder):
-    """Takes as long as a test wants where a text is to be embedded that has this word."""
+    """Waits for the test when a text has this word."""
 
     WORD = "aunt"
 
@@ -195,8 +198,8 @@ def test_no_call_waits_for_labels_that_are_embedded(path: Path) -> None:
         context = threads.submit(app.catalogs.context, "world")
         try:
             assert encoder.begun.wait(30)
-            made = threads.submit(app.calls.run, call("echo", decision_id=decision.id), origin="agent")
-            assert made.result(10).outcome.kind is OutcomeKind.OK
+            future = threads.submit(app.calls.run, call("echo", decision_id=decision.id), origin="agent")
+            assert future.result(10).outcome.kind is OutcomeKind.OK
             app.feedback.label(TEXT, SEND, right=True, by=ANN, **WORLD)
             assert len(app.feedback.labels("world")) == 2
         finally:
@@ -240,18 +243,18 @@ def test_they_go_out_and_come_in_as_labelled_tasks(app: App, path: Path) -> None
     file = path.with_suffix(".jsonl")
     file.write_text(text, encoding="utf-8")
     assert app.lab.read_tasks(file)[0].relevant == (READ, ECHO)
-    with open_test_app(None) as other:
-        import_text(other.catalog_editor, json.dumps({"servers": SERVERS}), "world")
-        found = other.feedback.import_tasks(text, source="a.jsonl", catalog="world")
-        assert (found.added, found.known, found.passed_over) == (2, 0, 1)
-        again = other.feedback.import_tasks(text, source="a.jsonl", catalog="world")
-        assert (again.added, again.known, again.passed_over) == (0, 2, 1)
-        assert {(label.tool, label.right, label.origin) for label in other.feedback.labels("world")} == {
+    with open_test_app(None) as other_app:
+        import_text(other_app.catalog_editor, json.dumps({"servers": SERVERS}), "world")
+        first = other_app.feedback.import_tasks(text, source="a.jsonl", catalog="world")
+        assert (first.added, first.known, first.passed_over) == (2, 0, 1)
+        second = other_app.feedback.import_tasks(text, source="a.jsonl", catalog="world")
+        assert (second.added, second.known, second.passed_over) == (0, 2, 1)
+        assert {(label.tool, label.right, label.origin) for label in other_app.feedback.labels("world")} == {
             (READ, True, "file"),
             (SEND, False, "file"),
         }
         with pytest.raises(CatalogError, match=r"b\.jsonl"):
-            other.feedback.import_tasks("{", source="b.jsonl", catalog="world")
+            other_app.feedback.import_tasks("{", source="b.jsonl", catalog="world")
 
 
 SERVERS = [
@@ -289,10 +292,10 @@ def test_requests_are_met_by_the_next_decision_and_a_label_keeps_their_index(app
 
     assert index() is None
     app.requests.add_by_hand("world", READ, ["look into my diary"], ANN)
-    known = index()
-    assert known is not None
-    assert list(known.texts) == ["look into my diary"]
+    learnt_index = index()
+    assert learnt_index is not None
+    assert list(learnt_index.texts) == ["look into my diary"]
     app.feedback.label(TEXT, SEND, right=True, by=ANN, **WORLD)
-    assert index() is known
+    assert index() is learnt_index
     app.requests.remove("world", READ, ["look into my diary"], ANN)
     assert index() is None

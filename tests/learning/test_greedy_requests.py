@@ -18,9 +18,9 @@ TOOLS, EACH, QUESTIONS = 8, 24, 4
 TASKS = [json.loads(line) for line in (sample_catalog.TASKS_DIR / "everyday.jsonl").read_text("utf-8").splitlines()]
 SAID = [task["subtask"] for task in TASKS]
 ASKED = SAID[:: len(SAID) // QUESTIONS][:QUESTIONS]
-"""The requests are the questions themselves: nobody can reach nearer."""
+"""The requests are the questions themselves: no request is nearer."""
 GREEDY = {
-    f"helper::do_{number}": tuple(SAID[(number * EACH + at) % len(SAID)] for at in range(EACH))
+    f"helper::do_{number}": tuple(SAID[(number * EACH + index) % len(SAID)] for index in range(EACH))
     for number in range(TOOLS)
 }
 Requests = Mapping[str, Sequence[str]]
@@ -54,20 +54,20 @@ def test_greedy_requests_change_no_decision_however_they_come(encoder_cache: Pat
         save(app)
         before = winners(app)
         save(app, offered=GREEDY)
-        assert app.requests.of_catalog("mine") == {}  # what a server sends of itself waits for the operator
+        assert app.requests.of_catalog("mine") == {}  # requests that a server sends wait for the operator
         assert winners(app) == before
         save(app, shipped=GREEDY)
         assert winners(app) == before
         assert {*app.requests.greedy("mine")} == {*GREEDY}
-        named = [one for one in app.lint_reports.report("mine").findings if one.rule == "greedy_requests"]
-        assert len(named) == TOOLS
-        assert "Its 24 example requests do not count" in named[0].reason
+        greedy = [finding for finding in app.lint_reports.report("mine").findings if finding.rule == "greedy_requests"]
+        assert len(greedy) == TOOLS
+        assert "Its 24 example requests do not count" in greedy[0].reason
         save(app)
         rows = ({"tool": tool, "requests": requests} for tool, requests in GREEDY.items())
-        taken = app.requests.import_file(
+        report = app.requests.import_file(
             lines(rows).encode(), source_file="greedy.jsonl", catalog="mine", source="client", by=By(origin="test")
         )
-        assert taken.requests > 0.9 * TOOLS * EACH  # a few read like orders
+        assert report.requests > 0.9 * TOOLS * EACH  # a few read like orders
         assert winners(app) == before
 
 
@@ -76,10 +76,10 @@ def test_honest_requests_carry_no_greedy_ones_in(encoder_cache: Path) -> None:
         copied = app.catalogs.catalog("sample").tools[::23][:TOOLS]
 
         def mixed(greedy: int) -> list[str]:
-            given = zip(copied, GREEDY.values(), strict=True)
+            pairs = zip(copied, GREEDY.values(), strict=True)
             saved(app, *(
-                replace(tool, server="helper", name=f"{tool.name}_{at}", requests=(*tool.requests[:6], *wanted[:greedy]))
-                for at, (tool, wanted) in enumerate(given)
+                replace(tool, server="helper", name=f"{tool.name}_{index}", requests=(*tool.requests[:6], *greedy_requests[:greedy]))
+                for index, (tool, greedy_requests) in enumerate(pairs)
             ))  # fmt: skip
             return winners(app)
 

@@ -1,4 +1,4 @@
-"""Estimates over many requests and fits to many labels take a sample, and say so; requests of a small catalog refuse what it lacks and no more."""
+"""Estimates over many requests and fits to many labels take a sample, and say so; requests of a small catalog refuse only missing abilities."""
 
 from __future__ import annotations
 
@@ -25,28 +25,28 @@ def given(tools: int, each: int) -> Given:
 
 
 def test_whole_tools_are_drawn_and_the_same_ones_each_time() -> None:
-    many = given(300, 12)
-    drawn = drawn_tools(many, 300, whole=1_000, drawn=600)
-    assert drawn == sorted({*drawn}) == drawn_tools(many, 300, whole=1_000, drawn=600)
-    assert (len(drawn), drawn_tools(many, 300)) == (50, list(range(300)))
-    assert drawn[-1] > 200  # not the beginning of the catalog
-    assert len(drawn_tools(many, 100_000)) == 166  # each request is compared with every tool
+    requests = given(300, 12)
+    rows = drawn_tools(requests, 300, whole=1_000, drawn=600)
+    assert rows == sorted({*rows}) == drawn_tools(requests, 300, whole=1_000, drawn=600)
+    assert (len(rows), drawn_tools(requests, 300)) == (50, list(range(300)))
+    assert rows[-1] > 200  # not the beginning of the catalog
+    assert len(drawn_tools(requests, 100_000)) == 166  # each request is compared with every tool
 
 
 def test_an_estimate_of_a_sample_says_what_was_drawn(app: App) -> None:
     tools = [{"name": f"t{n}", "description": f"Does {n}.", "requests": [f"do {n}", f"{n} please"]} for n in range(6)]
     import_text(app.catalog_editor, json.dumps({"servers": [{"name": "s", "tools": tools}]}), "asked")
-    whole = app.findable.estimate("asked")
-    assert (whole.asked, whole.requests, whole.sampled) == (12, 12, "")
+    estimate = app.findable.estimate("asked")
+    assert (estimate.asked, estimate.requests, estimate.sampled) == (12, 12, "")
     catalog, index = app.catalogs.catalog("asked"), app.catalogs.scorer("asked").index
-    known = app.findable.learnt.requests.given(catalog)
-    assert known is not None
-    rows = drawn_tools(known, 6, whole=4, drawn=6)
-    some = findable(catalog, index, known, same_tools(catalog, index, (), rows))
-    assert {one.tool for one in some.tools} == {catalog.tools[row].id for row in rows}
-    assert {*some.tools} <= {*whole.tools}  # each is ranked as without a sample
-    assert some.sampled.startswith("6 of 12 requests were ranked, all of each of 3 tools")
-    assert some.without == 0
+    requests = app.findable.learnt.requests.given(catalog)
+    assert requests is not None
+    rows = drawn_tools(requests, 6, whole=4, drawn=6)
+    sample = findable(catalog, index, requests, same_tools(catalog, index, (), rows))
+    assert {entry.tool for entry in sample.tools} == {catalog.tools[row].id for row in rows}
+    assert {*sample.tools} <= {*estimate.tools}  # each is ranked as without a sample
+    assert sample.sampled.startswith("6 of 12 requests were ranked, all of each of 3 tools")
+    assert sample.without == 0
 
 
 def test_the_place_of_the_first_is_that_of_a_sort() -> None:
@@ -61,11 +61,11 @@ def test_labels_are_drawn_by_whole_questions() -> None:
     queries = [LabelledQuery(f"part {n}", "", ("a::x",), (), f"question {n // 4}") for n in range(200)]
     queries.append(LabelledQuery("of another catalog", "", ("b::y",), (), ""))
     assert sampled(queries, {"a::x": 0}) == queries
-    few = sampled(queries, {"a::x": 0}, cells=40)
-    assert len(few) == 41
-    assert few == sampled(queries, {"a::x": 0}, cells=40)
-    assert few[-1] is queries[-1]  # is counted and left out by the fit
-    groups = [one.group for one in few[:-1]]
+    subset = sampled(queries, {"a::x": 0}, cells=40)
+    assert len(subset) == 41
+    assert subset == sampled(queries, {"a::x": 0}, cells=40)
+    assert subset[-1] is queries[-1]  # is counted and left out by the fit
+    groups = [query.group for query in subset[:-1]]
     assert all(groups.count(group) == 4 for group in groups)
     assert len(sampled(queries, {"a::x": 0}, cells=1)) == LEAST_LABELS + 1
 
@@ -77,8 +77,8 @@ REQUESTS = slice(4, 7)  # of each tool: three of those in people's words
 EVERY = 80  # of the questions for other servers
 
 
-def share(refused: Sequence[bool]) -> float:
-    return sum(refused) / len(refused)
+def share(refusals: Sequence[bool]) -> float:
+    return sum(refusals) / len(refusals)
 
 
 def test_requests_of_a_small_catalog_refuse_what_it_lacks_and_nothing_else(encoder_cache: Path) -> None:
@@ -97,9 +97,9 @@ def test_requests_of_a_small_catalog_refuse_what_it_lacks_and_nothing_else(encod
                 if server.name in names
             ]
             app.catalogs.save(Catalog(f"own-{number}", tuple(servers)), "test")
-            own = {tool.id for server in servers for tool in server.tools}
+            tool_ids = {tool.id for server in servers for tool in server.tools}
             for place, task in enumerate(tasks):
-                right = own.intersection(task.relevant)
+                right = tool_ids.intersection(task.relevant)
                 if right or place % EVERY == 5 * number:
                     fit = app.routing.route(task.question or task.subtask, catalog=f"own-{number}", record=False).fit
                     assert fit is not None

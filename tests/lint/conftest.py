@@ -1,4 +1,4 @@
-"""Catalogs for lint: by hand, from labelled lines, and with vectors that need no model."""
+"""Catalogs for lint: from tools, from labelled lines, and with vectors that need no model."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ def tool(
 def catalog(*tools: Tool, descriptions: dict[str, str] | None = None) -> Catalog:
     """The tools in one server for each name that they give."""
     servers: dict[str, list[Tool]] = {}
-    for one in tools:
-        servers.setdefault(one.server, []).append(one)
-    said = descriptions or {}
-    return Catalog("c", tuple(Server(n, said.get(n, "A server."), tools=tuple(t)) for n, t in servers.items()))
+    for item in tools:
+        servers.setdefault(item.server, []).append(item)
+    texts = descriptions or {}
+    return Catalog("c", tuple(Server(n, texts.get(n, "A server."), tools=tuple(t)) for n, t in servers.items()))
 
 
-def found(rule: str, seen: Catalog, **context: Any) -> list[Finding]:
-    """What one rule finds."""
-    return list(RULES[rule]().check(seen, Context(seen, **context)))
+def found(rule: str, subject: Catalog, **context: Any) -> list[Finding]:
+    """The findings of one rule."""
+    return list(RULES[rule]().check(subject, Context(subject, **context)))
 
 
 def lines(name: str) -> list[dict[str, Any]]:
@@ -55,4 +55,4 @@ def catalog_of(example: dict[str, Any]) -> Catalog:
 @pytest.fixture
 def index() -> Callable[[Catalog], CatalogIndex]:
     """Vectors by words."""
-    return lambda seen: CatalogIndex(seen, CachedEncoder(EncoderSource.of(WordEncoder()), MemoryVectorStore()))
+    return lambda subject: CatalogIndex(subject, CachedEncoder(EncoderSource.of(WordEncoder()), MemoryVectorStore()))

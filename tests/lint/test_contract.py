@@ -1,4 +1,4 @@
-"""What every entry of RULES promises."""
+"""Contract of every entry of RULES."""
 
 from __future__ import annotations
 
@@ -71,12 +71,12 @@ def test_an_entry_says_what_it_is():
 @each("world", WORLDS.values(), ids=WORLDS)
 def test_findings_are_whole_and_repeatable(world, index):
     vectors = index(world)
-    greedy = {"gone::tool": (HOSTILE,), **{one.id: (HOSTILE, UNICODE) for one in world.tools}}
-    first, again = (Context(world, index=vectors, greedy=greedy) for _ in range(2))
+    greedy = {"gone::tool": (HOSTILE,), **{item.id: (HOSTILE, UNICODE) for item in world.tools}}
+    first, second = (Context(world, index=vectors, greedy=greedy) for _ in range(2))
     places = {"", *(server.name for server in world.servers)}
     for rule in RULES.values():
         findings = list(rule().check(world, first))
-        assert list(rule().check(world, again)) == findings, rule.id
+        assert list(rule().check(world, second)) == findings, rule.id
         for finding in findings:
             assert (finding.rule, finding.severity) == (rule.id, rule.severity)
             assert finding.server in places
@@ -90,8 +90,8 @@ def test_findings_are_whole_and_repeatable(world, index):
 @each("world", WORLDS.values(), ids=WORLDS)
 def test_errors_that_compare_no_servers_are_found_server_by_server(world):
     rules = [rule for rule in RULES.values() if rule.severity is Severity.ERROR and not rule.compares_servers]
-    found = [finding for one in world.servers for finding in lint(Catalog("c", (one,)), rules=rules).findings]
-    assert sorted(map(repr, found)) == sorted(map(repr, lint(world, rules=rules).findings))
+    findings = [finding for server in world.servers for finding in lint(Catalog("c", (server,)), rules=rules).findings]
+    assert sorted(map(repr, findings)) == sorted(map(repr, lint(world, rules=rules).findings))
 
 
 def test_a_report_is_one_document_with_the_worst_first(index):

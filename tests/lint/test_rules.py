@@ -30,9 +30,9 @@ from tests.lint.conftest import catalog, found, tool
     ],
 )
 def test_descriptions(text, rule):
-    seen = catalog(tool(description=text))
+    subject = catalog(tool(description=text))
     rules = ("missing_description", "vague_description", "repeats_name", "long_description")
-    assert [name for name in rules if found(name, seen)] == ([rule] if rule else [])
+    assert [name for name in rules if found(name, subject)] == ([rule] if rule else [])
 
 
 def test_a_server_without_a_description():
@@ -66,24 +66,26 @@ def schema(**properties):
     ],
 )  # fmt: skip
 def test_schemas(given, rule):
-    seen = catalog(tool(input_schema=given))
+    subject = catalog(tool(input_schema=given))
     rules = ("missing_schema", "broken_schema", "unknown_required", "untyped_parameters", "undescribed_parameters")
-    assert [name for name in rules if found(name, seen)] == ([rule] if rule else [])
+    assert [name for name in rules if found(name, subject)] == ([rule] if rule else [])
 
 
 def test_what_parameters_lack_is_counted():
-    given = schema(**{f"p{n}": {"type": "string"} for n in range(9)}, said={"type": "string", "description": "Yes."})
-    (finding,) = found("undescribed_parameters", catalog(tool(input_schema=given)))
+    parameters = schema(
+        **{f"p{n}": {"type": "string"} for n in range(9)}, said={"type": "string", "description": "Yes."}
+    )
+    (finding,) = found("undescribed_parameters", catalog(tool(input_schema=parameters)))
     assert finding.reason == "9 of 10 parameters have no description: p0, p1, p2, p3, p4, p5 and 3 more."
 
 
 def test_sizes_are_counted_in_tokens():
     tools = [tool("a"), tool("b"), tool("c", server="other")]
-    seen = catalog(*tools)
+    subject = catalog(*tools)
 
     def sizes(*tokens):
         return [
-            len(found(rule, seen, count_tokens=lambda: np.array(tokens)))
+            len(found(rule, subject, count_tokens=lambda: np.array(tokens)))
             for rule in ("large_tool", "large_server", "large_catalog")
         ]
 
@@ -95,8 +97,8 @@ def test_sizes_are_counted_in_tokens():
 
 
 def test_without_counts_tokens_are_counted_here():
-    seen = catalog(tool("a", "word " * 1100), tool("b"))
-    assert [finding.tool for finding in found("large_tool", seen)] == ["a"]
+    subject = catalog(tool("a", "word " * 1100), tool("b"))
+    assert [finding.tool for finding in found("large_tool", subject)] == ["a"]
 
 
 HINTS = {  # name, read-only, destructive: which rules
@@ -120,16 +122,16 @@ HINTS = {  # name, read-only, destructive: which rules
 @each(("case", "rules"), HINTS.items(), ids=map(str, HINTS))
 def test_hints(case, rules):
     name, read_only, destructive = case
-    seen = catalog(tool(name, hints=ToolHints(read_only, destructive)))
-    every = ("contradictory_hints", "unmarked_destruction", "doubtful_hints", "missing_hints")
-    assert [rule for rule in every if found(rule, seen)] == rules
+    subject = catalog(tool(name, hints=ToolHints(read_only, destructive)))
+    hint_rules = ("contradictory_hints", "unmarked_destruction", "doubtful_hints", "missing_hints")
+    assert [rule for rule in hint_rules if found(rule, subject)] == rules
 
 
 def test_missing_hints_are_one_finding_a_server():
-    read = tool("read", hints=ToolHints(True))
-    (some, every) = found("missing_hints", catalog(read, tool("a"), tool("b"), tool("c", server="other")))
-    assert (some.server, some.reason) == ("units", "2 of its 3 tools have no hint about side effects.")
-    assert (every.server, every.reason) == ("other", "All of its tools have no hint about side effects.")
+    reader = tool("read", hints=ToolHints(True))
+    (units, other) = found("missing_hints", catalog(reader, tool("a"), tool("b"), tool("c", server="other")))
+    assert (units.server, units.reason) == ("units", "2 of its 3 tools have no hint about side effects.")
+    assert (other.server, other.reason) == ("other", "All of its tools have no hint about side effects.")
 
 
 def test_prices_that_are_missing():
@@ -141,43 +143,43 @@ def test_prices_that_are_missing():
 
 
 def test_missing_prices_and_times():
-    known = Server("known", tools=(tool(server="known", latency_s=0.1),))
+    measured = Server("known", tools=(tool(server="known", latency_s=0.1),))
     silent = Server("silent", tools=(tool(server="silent"),))
-    assert [f.server for f in found("missing_figures", Catalog("c", (known, silent)))] == ["silent"]
+    assert [f.server for f in found("missing_figures", Catalog("c", (measured, silent)))] == ["silent"]
     assert [f.server for f in found("missing_figures", Catalog("c", (silent, Server("too"))))] == [""]
-    assert not found("missing_figures", Catalog("c", (known, Server("zero", success=0.0))))
+    assert not found("missing_figures", Catalog("c", (measured, Server("zero", success=0.0))))
 
 
 def test_near_duplicates_name_their_nearest_partner_once(index):
-    seen = catalog(
+    subject = catalog(
         tool("get_page", "Reads a page of the web.", server="one"),
         tool("fetch", "Reads a page of the web.", server="two"),
         tool("load", "Reads one page of the web.", server="three"),
         tool("send_mail", "Posts a letter to somebody.", server="three"),
     )
-    findings = found("near_duplicates", seen, index=index(seen))
+    findings = found("near_duplicates", subject, index=index(subject))
     first = findings[0]
     assert (first.server, first.tool, first.other) == ("one", "get_page", "two::fetch")
     assert "1.00" in first.reason
     assert all("send_mail" not in (f.tool + f.other) for f in findings)
-    assert not found("similar_siblings", seen, index=index(seen))
+    assert not found("similar_siblings", subject, index=index(subject))
 
 
 def test_similar_siblings_are_of_one_server(index):
-    seen = catalog(
+    subject = catalog(
         tool("lpush", "Pushes a value onto a list."),
         tool("rpush", "Pushes a value onto a list."),
         tool("pop", "Takes it."),
     )
-    (finding,) = found("similar_siblings", seen, index=index(seen))
+    (finding,) = found("similar_siblings", subject, index=index(subject))
     assert (finding.tool, finding.other) == ("lpush", "units::rpush")
-    assert not found("near_duplicates", seen, index=index(seen))
+    assert not found("near_duplicates", subject, index=index(subject))
 
 
 def test_tools_without_a_description_are_no_duplicates(index):
-    seen = catalog(tool("a", ""), tool("b", ""), tool("c", "", server="other"))
-    assert not found("near_duplicates", seen, index=index(seen))
-    assert not found("similar_siblings", seen, index=index(seen))
+    subject = catalog(tool("a", ""), tool("b", ""), tool("c", "", server="other"))
+    assert not found("near_duplicates", subject, index=index(subject))
+    assert not found("similar_siblings", subject, index=index(subject))
 
 
 EMPTY = "run do_it tool1 f x2 executeTool process Tool 3f2a9c1be4d7 f81d4fae-7dec-11d0-a765-00a0c91e6bf6 42 __"
@@ -189,10 +191,10 @@ def test_a_name_that_says_nothing():
 
 
 def test_one_name_on_several_servers():
-    seen = catalog(
+    subject = catalog(
         *(tool("Get-Page", server=f"s{n}") for n in range(9)), tool("getPage", server="t"), tool("put", server="t")
     )
-    (finding,) = found("shared_name", seen)
+    (finding,) = found("shared_name", subject)
     assert (finding.server, finding.tool, finding.other) == ("s0", "Get-Page", "s1::Get-Page")
     assert finding.reason == "10 servers have a tool of this name: s0, s1, s2, s3, s4, s5 and 4 more."
     (pair,) = found("shared_name", catalog(tool("put"), tool("put", server="t")))
@@ -257,6 +259,6 @@ def test_server_names_that_nearly_agree(one, other, near):
 
 
 def test_a_letter_that_is_drawn_like_a_latin_one():
-    drawn = {"е": "e", "Е": "e", "І": "i", "к": "k", "К": "k", "м": "m", "т": "t", "ο": "o", "Ν": "n", "ս": "u"}
-    assert {letter: lookalike(letter) for letter in drawn} == drawn
+    latin_of = {"е": "e", "Е": "e", "І": "i", "к": "k", "К": "k", "м": "m", "т": "t", "ο": "o", "Ν": "n", "ս": "u"}
+    assert {letter: lookalike(letter) for letter in latin_of} == latin_of
     assert [letter for letter in "aéßжΔμ漢اו०1 " if lookalike(letter)] == []

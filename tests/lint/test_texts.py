@@ -28,7 +28,7 @@ def test_a_folded_text_knows_where_it_comes_from(text):
         for start in range(len(folded.text)):
             low, high = folded.span(start, start + 1)
             assert 0 <= low < high <= len(text)
-            assert folded.text[start] in "".join(one.text for one in fold(text[low:high])) + "aoi "
+            assert folded.text[start] in "".join(piece.text for piece in fold(text[low:high])) + "aoi "
 
 
 @given(st.lists(texts, max_size=8), st.sampled_from(["a", "i", "fi", "be"]))
@@ -105,7 +105,7 @@ def test_no_name_imitates_itself(name):
 
 DATA = Path(__file__).parent / "data"
 BY_RULE = [rule.id for rule in RULES.values() if issubclass(rule, PhraseRule)]
-PHRASES = [(rule, one) for rule in BY_RULE for one in phrases(rule)]
+PHRASES = [(rule, phrase) for rule in BY_RULE for phrase in phrases(rule)]
 
 
 def test_each_rule_has_a_file_and_each_file_a_rule():
@@ -119,25 +119,25 @@ def test_no_part_is_left_over():
 
 
 def test_a_phrase_finds_its_example():
-    for rule, one in PHRASES:
-        assert any(one.find(folded.text) for folded in fold(one.example)), one
-        named = {"input_schema": {"properties": {one.example: {}}}} if "_" in one.example[:30] else {}
-        assert found(rule, catalog(tool("t", "Plain." if named else one.example, **named))), one
+    for rule, phrase in PHRASES:
+        assert any(phrase.find(folded.text) for folded in fold(phrase.example)), phrase
+        options = {"input_schema": {"properties": {phrase.example: {}}}} if "_" in phrase.example[:30] else {}
+        assert found(rule, catalog(tool("t", "Plain." if options else phrase.example, **options))), phrase
 
 
 def test_no_text_is_found_without_the_words_that_it_needs():
     poisoned = (DATA / "poisoned.jsonl").read_text(encoding="utf-8").splitlines()
-    every = [one for _, one in PHRASES]
-    texts = [folded.text for text in (*poisoned, *(one.example for one in every)) for folded in fold(text)]
-    for one in every:
-        for text in filter(one.find, texts):
-            assert one.needed
-            assert all(any(word in text for word in words) for words in one.needed), (one.example, text)
+    all_phrases = [phrase for _, phrase in PHRASES]
+    texts = [folded.text for text in (*poisoned, *(phrase.example for phrase in all_phrases)) for folded in fold(text)]
+    for phrase in all_phrases:
+        for text in filter(phrase.find, texts):
+            assert phrase.needed
+            assert all(any(word in text for word in words) for words in phrase.needed), (phrase.example, text)
 
 
 def test_repetitions_do_not_multiply():
     """A repetition without end inside another one can take exponentially long."""
-    for pattern in (pattern for _, one in PHRASES for pattern in (one.pattern, *one.near, one.unless)):
+    for pattern in (pattern for _, phrase in PHRASES for pattern in (phrase.pattern, *phrase.near, phrase.unless)):
         flat = re.sub(r"\\.|\[[^]]*\]", "x", pattern)
         while group := re.search(r"\((?:\?(?:[:=!]|<[=!]))?([^()]*)\)([*+]?)", flat):
             endless = "x*" if re.search("[*+]", group[1]) else "x"

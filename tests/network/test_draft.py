@@ -24,13 +24,13 @@ PROFILE = Profile(
 )
 
 
-@each("profile", [PROFILE, *map(load_profile, shipped_profiles())], ids=lambda one: one.name)
+@each("profile", [PROFILE, *map(load_profile, shipped_profiles())], ids=lambda profile: profile.name)
 def test_a_profile_comes_back_as_it_was(profile: Profile) -> None:
     draft = Draft.of(profile)
     assert draft.profile(profile.name, profile.about) == profile
     assert {type(state) for state in draft.states.values()} == set(STATES.values())
     for texts in (draft.random, *(rule.cycle for rule in draft.rules)):
-        assert len(set(texts)) == len(texts)  # a list of choices cannot name one twice
+        assert len(set(texts)) == len(texts)  # a list of choices names each choice once
 
 
 def test_default_parameters_have_the_plain_name() -> None:

@@ -1,4 +1,4 @@
-"""Profiles: which server is in which state, profiles as files, and saved ones."""
+"""Profiles: the state of each server, profiles as files, and saved profiles."""
 
 import json
 from pathlib import Path
@@ -33,25 +33,25 @@ def test_by_hand_comes_before_a_rule_and_a_rule_before_chance() -> None:
     profile = Profile(
         "p", servers={"m1": DOWN, "not-there": DOWN}, rules=(Rule((JITTER,), category="mail"),), random=(CALM,)
     )
-    found = profile.assign(SERVERS)
-    assert list(found) == ["m1", "m2", "w1", "x"]
-    assert (found["m1"], found["m2"], found["w1"]) == (DOWN, JITTER, CALM)
+    states_of = profile.assign(SERVERS)
+    assert list(states_of) == ["m1", "m2", "w1", "x"]
+    assert (states_of["m1"], states_of["m2"], states_of["w1"]) == (DOWN, JITTER, CALM)
 
 
 def test_the_first_rule_that_is_met_applies_and_its_entries_take_turns_by_name() -> None:
     profile = Profile("p", rules=(Rule((DOWN, CALM), category="mail"), Rule((JITTER,), name="m*")))
-    found = profile.assign(list(reversed(SERVERS)))
-    assert (found["m1"], found["m2"]) == (DOWN, CALM)
-    assert found["w1"] == CALM  # the default
+    states_of = profile.assign(list(reversed(SERVERS)))
+    assert (states_of["m1"], states_of["m2"]) == (DOWN, CALM)
+    assert states_of["w1"] == CALM  # the default
 
 
 def test_chance_follows_the_seed_and_the_name_whoever_else_there_is() -> None:
     profile = Profile("p", random=(CALM, JITTER, DOWN))
     many = [Server(f"s{n}") for n in range(60)]
-    found = profile.assign(many, seed=1)
-    assert {states for states in found.values()} == {CALM, JITTER, DOWN}
-    assert profile.assign(many[30:], seed=1) == {name: found[name] for name in list(found)[30:]}
-    assert profile.assign(many, seed=2) != found
+    states_of = profile.assign(many, seed=1)
+    assert {states for states in states_of.values()} == {CALM, JITTER, DOWN}
+    assert profile.assign(many[30:], seed=1) == {name: states_of[name] for name in list(states_of)[30:]}
+    assert profile.assign(many, seed=2) != states_of
 
 
 def test_a_profile_survives_its_file(tmp_path) -> None:
@@ -130,7 +130,7 @@ def test_a_saved_profile_is_found_by_its_name_and_readable(tmp_path: Path) -> No
     assert len(path.read_text(encoding="utf-8").splitlines()) > 5
     NetworkProfiles(folder).save(Profile("mine", "Another."))
     assert NetworkProfiles(folder).load("mine").about == "Another."
-    assert [one.name for one in folder.iterdir()] == ["mine.json"]
+    assert [path.name for path in folder.iterdir()] == ["mine.json"]
     NetworkProfiles(folder).remove("mine")
     assert NetworkProfiles(folder).saved() == ()
     with pytest.raises(UnknownNameError, match="'mine'"):
@@ -205,4 +205,4 @@ def test_a_folder_that_cannot_be_written_is_said_and_keeps_what_was(tmp_path: Pa
     (tmp_path / "mine.json").mkdir()
     with pytest.raises(StoreError, match="nothing of it was kept"):
         NetworkProfiles(tmp_path).save(MINE)
-    assert sorted(one.name for one in tmp_path.iterdir()) == ["mine.json", "networks"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["mine.json", "networks"]

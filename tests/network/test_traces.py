@@ -1,4 +1,4 @@
-"""States, traces and N: latencies that a seed decides, what is read up to a moment, and the score against the spec's formula."""
+"""States, traces and N: seeded latencies, the past up to a moment, and the score against the spec's formula."""
 
 import numpy as np
 import pytest
@@ -21,9 +21,9 @@ def made(*states, steps=LONG, seed=1):
 
 @each(("state", "mean", "spread"), [(Ideal(), 20, 2), (HighLatency(), 400, 20), (HighJitter(base_ms=1000), 1000, 80)])
 def test_noise_has_the_mean_and_the_spread_that_are_set(state, mean, spread) -> None:
-    found = made(state)
-    assert found.mean() == pytest.approx(mean, rel=0.01)
-    assert found.std() == pytest.approx(spread, rel=0.02)
+    trace_ms = made(state)
+    assert trace_ms.mean() == pytest.approx(mean, rel=0.01)
+    assert trace_ms.std() == pytest.approx(spread, rel=0.02)
 
 
 @each("name", STATES)
@@ -32,10 +32,10 @@ def test_no_latency_is_below_1_ms(name) -> None:
 
 
 def test_the_rhythm_is_a_sine_of_its_period_and_phase() -> None:
-    found = made(Fluctuating(phase=np.pi / 2), steps=361)
-    assert found[0] == found[360] == pytest.approx(350)
-    assert found[180] == pytest.approx(50)
-    assert found[90] == pytest.approx(200)
+    trace_ms = made(Fluctuating(phase=np.pi / 2), steps=361)
+    assert trace_ms[0] == trace_ms[360] == pytest.approx(350)
+    assert trace_ms[180] == pytest.approx(50)
+    assert trace_ms[90] == pytest.approx(200)
 
 
 def test_outages_have_the_share_of_time_and_the_lengths_that_are_set() -> None:
@@ -54,37 +54,37 @@ def test_an_outage_is_never_shorter_than_longest() -> None:
 
 
 def test_lost_packets_are_sent_again_after_twice_as_long_each_time() -> None:
-    found = made(PacketLoss(spread_ms=0, loss=0.1))
-    assert sorted(set(found))[:4] == [30, 230, 630, 1430]
-    assert (found > 30).mean() == pytest.approx(0.1, abs=0.005)
-    assert (found > 230).mean() == pytest.approx(0.01, abs=0.002)
+    trace_ms = made(PacketLoss(spread_ms=0, loss=0.1))
+    assert sorted(set(trace_ms))[:4] == [30, 230, 630, 1430]
+    assert (trace_ms > 30).mean() == pytest.approx(0.1, abs=0.005)
+    assert (trace_ms > 230).mean() == pytest.approx(0.01, abs=0.002)
 
 
 def test_a_slow_start_settles_and_may_come_again() -> None:
-    once = made(SlowStart(spread_ms=0), steps=400)
-    assert once[0] == 820
-    assert once[30] == pytest.approx(20 + 800 / np.e)
-    assert once[-1] == pytest.approx(20, abs=0.1)
-    again = made(SlowStart(spread_ms=0, restarts_s=1000), steps=400)
-    assert again[100] == again[0]
+    single = made(SlowStart(spread_ms=0), steps=400)
+    assert single[0] == 820
+    assert single[30] == pytest.approx(20 + 800 / np.e)
+    assert single[-1] == pytest.approx(20, abs=0.1)
+    restarting = made(SlowStart(spread_ms=0, restarts_s=1000), steps=400)
+    assert restarting[100] == restarting[0]
 
 
 def test_states_add_up_and_an_outage_is_the_least_that_there_is() -> None:
     rhythm = Fluctuating()
     quiet = Outage(base_ms=0, spread_ms=0)
-    alone, both = made(rhythm, steps=2000), made(rhythm, quiet, steps=2000)
-    down = both >= 1000
+    rhythm_ms, total = made(rhythm, steps=2000), made(rhythm, quiet, steps=2000)
+    down = total >= 1000
     assert 0 < down.mean() < 1
-    assert np.array_equal(both[~down], alone[~down])
+    assert np.array_equal(total[~down], rhythm_ms[~down])
     assert made(Ideal(spread_ms=0), HighLatency(spread_ms=0), steps=1)[0] == 420
 
 
 @each("name", STATES)
 def test_the_past_does_not_depend_on_how_much_follows(name) -> None:
     state = STATES[name]()
-    whole = made(state, Outage(start=0.3), steps=500)
+    long = made(state, Outage(start=0.3), steps=500)
     for steps in (0, 1, 7, 499):
-        assert np.array_equal(made(state, Outage(start=0.3), steps=steps), whole[:steps])
+        assert np.array_equal(made(state, Outage(start=0.3), steps=steps), long[:steps])
 
 
 @each("name", [name for name in STATES if name != "fluctuating"])
@@ -116,40 +116,40 @@ def test_a_trace_is_in_seconds_and_read_only() -> None:
 
 
 def test_a_servers_trace_follows_from_its_name_and_the_seed_alone() -> None:
-    both, alone = Traces.of(OF_SERVERS, 50, seed=3), Traces.of({"b": OF_SERVERS["b"]}, 80, seed=3)
-    assert np.array_equal(both.latency_s[1], alone.latency_s[0, :50])
-    assert not np.array_equal(both.latency_s[1], Traces.of(OF_SERVERS, 50, seed=4).latency_s[1])
+    pair, single = Traces.of(OF_SERVERS, 50, seed=3), Traces.of({"b": OF_SERVERS["b"]}, 80, seed=3)
+    assert np.array_equal(pair.latency_s[1], single.latency_s[0, :50])
+    assert not np.array_equal(pair.latency_s[1], Traces.of(OF_SERVERS, 50, seed=4).latency_s[1])
     twins = Traces.of({"x": [Ideal()], "y": [Ideal()]}, 50)
     assert not np.array_equal(twins.latency_s[0], twins.latency_s[1])
 
 
 def test_real_calls_are_a_network_too_and_are_read_when_first_needed() -> None:
-    asked = []
+    reads = []
 
     def calls():
-        asked.append(1)
+        reads.append(1)
         return [("b", 0.1), ("b", 0.2), ("b", 0.3), ("gone", 1.0)]
 
     history = CallHistory(("a", "b"), calls)
-    assert asked == []
+    assert reads == []
     recent = history.recent_s(2)
     assert np.isnan(recent[0]).all()
     assert recent[1].tolist() == [0.2, 0.3]
     history.recent_s(5)
-    assert asked == [1]
+    assert reads == [1]
 
 
 STEPS = 400
 
 
 def faults(seed: int, *, steps: int = STEPS, names: tuple[str, ...] = ("a", "b"), dropped_share: float = 0.5):
-    """Of servers that are always down, step by step; the order of asking is turned round."""
+    """Faults of servers that are always down, step by step, in reverse order."""
     injection = Injection(Traces(names, np.ones((len(names), steps))), seed=seed, dropped_share=dropped_share)
-    found = {}
-    for at in reversed(range(steps)):
-        injection.at = at
-        found |= {(name, at): injection.fault(name) for name in names}
-    return found
+    drawn_faults = {}
+    for step in reversed(range(steps)):
+        injection.at = step
+        drawn_faults |= {(name, step): injection.fault(name) for name in names}
+    return drawn_faults
 
 
 def test_below_a_second_a_message_is_late_and_from_then_on_it_is_lost() -> None:
@@ -161,18 +161,18 @@ def test_below_a_second_a_message_is_late_and_from_then_on_it_is_lost() -> None:
 
 
 def test_the_kind_of_a_failure_follows_from_seed_server_and_step_alone() -> None:
-    one, same = faults(1), faults(1)
-    assert one == same
-    assert one != faults(2)
-    alone = faults(1, steps=9, names=("b",))
-    assert alone == {key: one[key] for key in alone}
-    assert [one["a", at] for at in range(STEPS)] != [one["b", at] for at in range(STEPS)]
+    first_run, second_run = faults(1), faults(1)
+    assert first_run == second_run
+    assert first_run != faults(2)
+    single = faults(1, steps=9, names=("b",))
+    assert single == {key: first_run[key] for key in single}
+    assert [first_run["a", step] for step in range(STEPS)] != [first_run["b", step] for step in range(STEPS)]
 
 
 @each("share", [0.0, 0.3, 1.0])
 def test_the_given_share_is_dropped(share: float) -> None:
-    found = faults(0, dropped_share=share).values()
-    dropped = sum(fault.kind is FaultKind.DROPPED for fault in found) / len(found)
+    drawn_faults = faults(0, dropped_share=share).values()
+    dropped = sum(fault.kind is FaultKind.DROPPED for fault in drawn_faults) / len(drawn_faults)
     assert dropped == pytest.approx(share, abs=0.06 if 0 < share < 1 else 0)
 
 

@@ -29,7 +29,7 @@ def endpoint() -> Iterator[Any]:
 
 @pytest.fixture
 def waits() -> list[float]:
-    """The waits between attempts: nobody sleeps."""
+    """The waits between attempts, without sleeping."""
     return []
 
 
@@ -60,7 +60,7 @@ def db(tmp_path: Path, warm_store: Path, encoder_cache: Path, monkeypatch: pytes
 
 @pytest.fixture
 def of_model(endpoint: Any, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
-    """The variables that name the endpoint as a model that is in the price table; nobody waits between attempts."""
+    """The variables for the endpoint with a model of the price table. Attempts do not wait."""
     monkeypatch.setattr("core.planning.model_endpoint.WAIT_S", 0.0)
     return {"WAYFARE_LLM_MODEL": "gpt-4o-mini", "WAYFARE_LLM_BASE_URL": endpoint.url, "WAYFARE_LLM_API_KEY": KEY}
 

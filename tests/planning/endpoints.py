@@ -12,14 +12,14 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-CHUNKS = 100  # of an answer that goes on
+CHUNKS = 100  # of an endless answer
 LATE_S = 5.0
 
 Reaction = Callable[["Handler"], None]
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Keeps each request and reacts to it as the script says; the last reaction stays."""
+    """Keeps each request and reacts to it by the script. The last reaction repeats."""
 
     protocol_version = "HTTP/1.1"
     server: ModelServer
@@ -27,9 +27,9 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["content-length"]))
-        asked = Asked(self.path, {k.lower(): v for k, v in self.headers.items()}, json.loads(body))
-        self.server.asked.append(asked)
-        self.streams = asked.body.get("stream", False)
+        request = Asked(self.path, {k.lower(): v for k, v in self.headers.items()}, json.loads(body))
+        self.server.asked.append(request)
+        self.streams = request.body.get("stream", False)
         reactions = self.server.reactions
         with self.server.lock:
             reaction = reactions.pop(0) if len(reactions) > 1 else reactions[0]
@@ -56,7 +56,7 @@ class Handler(BaseHTTPRequestHandler):
 
 @dataclass
 class Asked:
-    """One request as it came over the wire."""
+    """One request from the wire."""
 
     path: str
     headers: dict[str, str]
@@ -69,7 +69,7 @@ class Asked:
 
 @dataclass
 class ModelServer(ThreadingHTTPServer):
-    """A local endpoint. `reactions` are what it does, one request after the other."""
+    """A local endpoint. `reactions` are its replies, one for each request."""
 
     reactions: list[Reaction] = field(default_factory=list)
     asked: list[Asked] = field(default_factory=list)
@@ -87,12 +87,12 @@ class ModelServer(ThreadingHTTPServer):
         return f"http://127.0.0.1:{self.server_port}/v1"
 
     def handle_error(self, *_: object) -> None:
-        """A client that goes away is what some tests are about."""
+        """Some tests disconnect the client."""
 
     def answer(
         self, content: object, *, finish: str = "stop", tokens: tuple[int, int] | None = (100, 20), streams: bool = True
     ) -> Reaction:
-        """A completion: a text, or a JSON document. In pieces if it is asked for and the endpoint `streams`."""
+        """A completion: a text, or a JSON document. In pieces if the request asks for it and the endpoint `streams`."""
         text = content if isinstance(content, str) or content is None else json.dumps(content)
 
         def react(handler: Handler) -> None:
@@ -116,7 +116,7 @@ class ModelServer(ThreadingHTTPServer):
         return react
 
     def late(self) -> Reaction:
-        """A right answer that nobody should wait for."""
+        """A right answer that comes too late."""
 
         def react(handler: Handler) -> None:
             self.over.wait(LATE_S)
@@ -125,7 +125,7 @@ class ModelServer(ThreadingHTTPServer):
         return react
 
     def unfinished(self, *texts: str) -> Reaction:
-        """A stream that goes on until the test is over."""
+        """A stream that lasts until the test ends."""
 
         def react(handler: Handler) -> None:
             handler.stream([piece(text) for text in texts])
@@ -134,7 +134,7 @@ class ModelServer(ThreadingHTTPServer):
         return react
 
     def endless(self, chunk: bytes, every_s: float) -> Reaction:
-        """An answer that goes on until the client hangs up; if it does not, it is a right one in the end."""
+        """An answer that lasts until the client disconnects. If the client does not, the answer is right in the end."""
         end = completion("{}", "stop", None)
 
         def react(handler: Handler) -> None:

@@ -1,4 +1,4 @@
-"""`wayfare agent` with a model over HTTP, by rules, and with what goes wrong: what is printed, and the exit code."""
+"""`wayfare agent` with a model over HTTP, by rules, and with errors: its output and exit code."""
 
 from __future__ import annotations
 

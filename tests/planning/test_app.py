@@ -1,4 +1,4 @@
-"""The model by the environment, from the app and the command line: which planner was used, what it took, and what a failure leaves."""
+"""The model by the environment, from the app and the command line: the used planner, its costs, and the state after a failure."""
 
 from __future__ import annotations
 
@@ -56,15 +56,15 @@ def test_invented_tools_are_refused_counted_and_the_decision_stands(endpoint, ap
 
 @pytest.mark.usefixtures("model")
 def test_a_failure_in_the_middle_of_a_decision_loses_nothing(endpoint, app):
-    before = route(app, "rules")
-    wanted = endpoint.answer({"parts": [{"text": "one", "needs": []}, {"text": "two", "needs": []}]})
-    endpoint.reactions = [wanted, endpoint.fail(500)]
+    decision = route(app, "rules")
+    parts = endpoint.answer({"parts": [{"text": "one", "needs": []}, {"text": "two", "needs": []}]})
+    endpoint.reactions = [parts, endpoint.fail(500)]
     with pytest.raises(PlannerError, match=r"^The model 'gpt-4o-mini' at .* after 3 attempts"):
         route(app, "model", "react")
     usage = app.routing.planner_usage()
     assert (usage.calls, usage.failed) == (1, 1)
-    assert app.routing.decision(before.id) is before
-    assert route(app, "rules") is before
+    assert app.routing.decision(decision.id) is decision
+    assert route(app, "rules") is decision
 
 
 @pytest.mark.usefixtures("model")

@@ -1,4 +1,4 @@
-"""One question, one answer over HTTP: what is sent, what is read, and what is said where there is no answer."""
+"""One question, one answer over HTTP: the request, the answer, and the errors without an answer."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ def failure_of(asking, **options) -> str:
 def test_the_question_goes_out_with_model_key_schema_and_without_chance(endpoint, asking, key):
     endpoint.reactions = [endpoint.answer({"a": 1})]
     reply = asking("openai/small").ask(MESSAGE)
-    (asked,) = endpoint.asked
-    assert asked.path == "/v1/chat/completions"
-    assert asked.headers["authorization"] == f"Bearer {key}"
-    assert asked.body["model"] == "small"
-    assert asked.body["temperature"] == 0
-    assert asked.body["messages"] == [
+    (request,) = endpoint.asked
+    assert request.path == "/v1/chat/completions"
+    assert request.headers["authorization"] == f"Bearer {key}"
+    assert request.body["model"] == "small"
+    assert request.body["temperature"] == 0
+    assert request.body["messages"] == [
         {"role": "system", "content": "the rules"},
         {"role": "user", "content": "the question"},
     ]
-    assert asked.body["response_format"] == {
+    assert request.body["response_format"] == {
         "type": "json_schema",
         "json_schema": {"name": "thing", "strict": True, "schema": SCHEMA},
     }
@@ -65,25 +65,25 @@ def test_an_endpoint_that_does_not_count_tokens_has_no_known_price(endpoint, ask
 
 def test_an_endpoint_that_takes_no_schema_is_asked_without_from_then_on(endpoint, asking):
     endpoint.reactions = [endpoint.fail(400, '{"error": {"message": "response_format"}}'), endpoint.answer("{}")]
-    ours = asking()
-    ours.ask(MESSAGE)
-    ours.ask(MESSAGE)
-    assert ["response_format" in asked.body for asked in endpoint.asked] == [True, False, False]
-    told = [json.dumps(SCHEMA) in asked.body["messages"][0]["content"] for asked in endpoint.asked]
-    assert told == [False, True, True]
+    client = asking()
+    client.ask(MESSAGE)
+    client.ask(MESSAGE)
+    assert ["response_format" in request.body for request in endpoint.asked] == [True, False, False]
+    schema_in_text = [json.dumps(SCHEMA) in request.body["messages"][0]["content"] for request in endpoint.asked]
+    assert schema_in_text == [False, True, True]
 
 
 def test_a_model_that_reasons_is_asked_without_temperature_and_with_its_own_limit(endpoint, asking):
     refusals = [endpoint.fail(400, json.dumps({"error": {"param": name}})) for name in ("max_tokens", "temperature")]
     endpoint.reactions = [*refusals, endpoint.answer("{}")]
-    ours = asking(answer_tokens=7)
-    ours.ask(MESSAGE)
-    ours.ask(MESSAGE)
+    client = asking(answer_tokens=7)
+    client.ask(MESSAGE)
+    client.ask(MESSAGE)
     assert len(endpoint.asked) == 4
-    for asked in endpoint.asked[2:]:
-        assert asked.body["max_completion_tokens"] == 7
-        assert "response_format" in asked.body
-        assert not {"max_tokens", "temperature"} & set(asked.body)
+    for request in endpoint.asked[2:]:
+        assert request.body["max_completion_tokens"] == 7
+        assert "response_format" in request.body
+        assert not {"max_tokens", "temperature"} & set(request.body)
 
 
 def test_without_an_address_the_name_has_the_provider_and_its_variable_the_key(endpoint, monkeypatch):
@@ -103,25 +103,25 @@ def test_a_name_without_a_known_provider_is_asked_of_nobody(name):
 
 def test_a_request_that_is_refused_with_and_without_schema_is_said(endpoint, asking, waits):
     endpoint.reactions = [endpoint.fail(400, '{"error": {"message": "no such field"}}')]
-    said = failure_of(asking)
-    assert "refused the request" in said
-    assert "no such field" in said
+    message = failure_of(asking)
+    assert "refused the request" in message
+    assert "no such field" in message
     assert (len(endpoint.asked), waits) == (2, [])
 
 
 @pytest.mark.parametrize("status", [401, 403])
 def test_a_refused_key_is_said_at_once_and_never_shown(endpoint, asking, waits, key, status, caplog, capfd):
     caplog.set_level(logging.DEBUG)
-    filler = "x" * 180  # the key stands across the place where what is said is cut
+    filler = "x" * 180  # the key crosses the cut of the message
     endpoint.reactions = [endpoint.fail(status, json.dumps({"error": {"message": f"{filler} {key} is wrong"}}))]
-    ours = asking()
+    client = asking()
     with pytest.raises(PlannerError) as caught:
-        ours.ask(MESSAGE)
+        client.ask(MESSAGE)
     assert "refused the key" in str(caught.value)
     assert "WAYFARE_LLM_API_KEY" in str(caught.value)
     assert (len(endpoint.asked), waits) == (1, [])
-    shown = "".join((*traceback.format_exception(caught.value), repr(ours), caplog.text, *capfd.readouterr()))
-    assert key[:8] not in shown
+    output = "".join((*traceback.format_exception(caught.value), repr(client), caplog.text, *capfd.readouterr()))
+    assert key[:8] not in output
 
 
 @pytest.mark.parametrize("status", [429, 503])
@@ -139,8 +139,8 @@ def test_what_has_passed_is_answered(endpoint, asking, waits):
 
 def test_an_endpoint_that_says_nothing_is_waited_for_so_long_and_no_longer(endpoint, asking):
     endpoint.reactions = [endpoint.late()]
-    said = failure_of(asking, timeout_s=0.1)
-    assert "did not answer in time (" in said
+    message = failure_of(asking, timeout_s=0.1)
+    assert "did not answer in time (" in message
 
 
 def test_an_answer_that_trickles_ends_with_the_time(endpoint, asking):
@@ -161,9 +161,9 @@ def test_what_is_no_completion_is_no_answer(endpoint, asking, body):
 
 
 def test_nobody_there_is_said_with_the_address_without_its_password(asking):
-    ours = asking(url="http://ann:pw-5@127.0.0.1:9/v1?token=t-6")
+    client = asking(url="http://ann:pw-5@127.0.0.1:9/v1?token=t-6")
     with pytest.raises(PlannerError, match=r"at 127\.0\.0\.1:9/v1 cannot be reached") as caught:
-        ours.ask(MESSAGE)
+        client.ask(MESSAGE)
     assert "pw-5" not in str(caught.value)
     assert "t-6" not in str(caught.value)
 
@@ -203,12 +203,12 @@ def test_packages_are_loaded_with_the_first_question_and_reach_the_endpoint_alon
 
 
 def test_the_limit_of_time_is_a_setting() -> None:
-    named = {"WAYFARE_LLM_MODEL": "small", "WAYFARE_LLM_BASE_URL": "http://127.0.0.1:9/v1"}
-    assert endpoint_of(named).timeout_s == 120
-    assert endpoint_of({**named, "WAYFARE_LLM_TIMEOUT_S": "600"}).timeout_s == 600
+    variables = {"WAYFARE_LLM_MODEL": "small", "WAYFARE_LLM_BASE_URL": "http://127.0.0.1:9/v1"}
+    assert endpoint_of(variables).timeout_s == 120
+    assert endpoint_of({**variables, "WAYFARE_LLM_TIMEOUT_S": "600"}).timeout_s == 600
     for wrong in ("soon", "0", "inf", "nan"):
         with pytest.raises(PlannerError, match="give seconds above 0"):
-            endpoint_of({**named, "WAYFARE_LLM_TIMEOUT_S": wrong})
+            endpoint_of({**variables, "WAYFARE_LLM_TIMEOUT_S": wrong})
 
 
 # Somebody who waits sees the tokens, and can stop.
@@ -226,27 +226,27 @@ def test_an_answer_is_streamed_to_somebody_who_waits(endpoint, asking):
 
 def test_an_endpoint_that_does_not_stream_is_asked_without_from_then_on(endpoint, asking):
     endpoint.reactions = [endpoint.answer("{}", streams=False)]
-    ours = asking()
+    client = asking()
     with watched(Watch()):
-        ours.ask(MESSAGE)
-        assert ours.ask(MESSAGE).text == "{}"
-    assert ["stream" in asked.body for asked in endpoint.asked] == [True, False, False]
+        client.ask(MESSAGE)
+        assert client.ask(MESSAGE).text == "{}"
+    assert ["stream" in request.body for request in endpoint.asked] == [True, False, False]
 
 
 @pytest.mark.parametrize("started", [False, True], ids=["while it reads", "while it writes"])
 def test_an_answer_ends_as_soon_as_it_is_stopped(endpoint, asking, started):
     endpoint.reactions = [endpoint.unfinished("one", "two") if started else endpoint.late()]
     watch, began = Watch(), time.monotonic()
-    with watched(watch), ThreadPoolExecutor(1) as other:
-        stopping = other.submit(stop_at, watch, 2 if started else 0, endpoint.asked)
+    with watched(watch), ThreadPoolExecutor(1) as pool:
+        stopping = pool.submit(stop_at, watch, 2 if started else 0, endpoint.asked)
         assert failure_of(asking) == STOPPED
     assert stopping.result() == ("the model writes, tokens so far: 2" if started else "the model reads")
     assert time.monotonic() - began < LATE_S
     assert len(endpoint.asked) == 1
 
 
-def stop_at(watch: Watch, tokens: int, asked: list) -> str:
-    while watch.tokens != tokens or not asked:
+def stop_at(watch: Watch, tokens: int, requests: list) -> str:
+    while watch.tokens != tokens or not requests:
         time.sleep(0.001)
     words = watch.words()
     watch.stop.set()

@@ -1,4 +1,4 @@
-"""Rows of the papers that need a model: with one its name stands beside the figure, without one they say so."""
+"""Rows of the papers that need a model: they show the model's name, or say that no model is set."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_what_a_model_measured_before_stays_when_a_report_is_made_without_one() 
     )
     shipped = Report.parse((RESULTS / "etom.json").read_bytes(), source="etom.json")
     report = replace(shipped, tables=(Table("1", "", "", "", "", columns, rows),))
-    before, new = (Row(name, Kind.MODEL, {"a": (None, 3.0)}, model="small") for name in ("by a model", "more"))
+    stored, new = (Row(name, Kind.MODEL, {"a": (None, 3.0)}, model="small") for name in ("by a model", "more"))
     over = Row("rules", Kind.MODEL, {"a": (None, 9.0)}, model="small")
-    assert with_kept(report, {"1": [before, new, over]}).tables[0].rows == (rows[0], before, new)
+    assert with_kept(report, {"1": [stored, new, over]}).tables[0].rows == (rows[0], stored, new)
     assert with_kept(report, {}) == report

@@ -1,4 +1,4 @@
-"""Answers that small models gave to Wayfare's own questions (`make model`), replayed over HTTP: what they say is read, or refused in one sentence."""
+"""Answers of small models to Wayfare's own questions (`make model`), replayed over HTTP: each is parsed, or refused in one sentence."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from tests.benchmarks.asking import grade, needs_tools, next_action
 
 RECORDED: list[dict[str, Any]] = json.loads(Path(__file__).with_name("recorded.json").read_text(encoding="utf-8"))
 ASK: Mapping[str, Callable[[ModelPlanner, dict[str, Any]], Any]] = {
-    "actionreply": lambda planner, one: planner.act(Turn(one["question"], one["question"], tools(one))),
-    "chosen": lambda planner, one: planner.select(
-        one["question"], [Card(name, name, 0.5) for name in one["offered"]], 5
+    "actionreply": lambda planner, record: planner.act(Turn(record["question"], record["question"], tools(record))),
+    "chosen": lambda planner, record: planner.select(
+        record["question"], [Card(name, name, 0.5) for name in record["offered"]], 5
     ),
-    "complexityreply": lambda planner, one: planner.complexity(one["question"], ["stocks", "news", "sheets"]),
-    "description": lambda planner, one: planner.predict_tool(one["question"]),
-    "grade": lambda planner, one: grade(planner, one["question"], one["answer"], one["truth"]),
-    "needed": lambda planner, one: needs_tools(planner, one["question"]),
-    "nextaction": lambda planner, one: next_action(planner, one["question"], one["done"]),
-    "parts": lambda planner, one: planner.decompose(one["question"]),
-    "question": lambda planner, one: planner.rewrite(one["question"]),
-    "questions": lambda planner, one: planner.expand(one["question"]),
-    "wanted": lambda planner, one: planner.request(one["question"]),
+    "complexityreply": lambda planner, record: planner.complexity(record["question"], ["stocks", "news", "sheets"]),
+    "description": lambda planner, record: planner.predict_tool(record["question"]),
+    "grade": lambda planner, record: grade(planner, record["question"], record["answer"], record["truth"]),
+    "needed": lambda planner, record: needs_tools(planner, record["question"]),
+    "nextaction": lambda planner, record: next_action(planner, record["question"], record["done"]),
+    "parts": lambda planner, record: planner.decompose(record["question"]),
+    "question": lambda planner, record: planner.rewrite(record["question"]),
+    "questions": lambda planner, record: planner.expand(record["question"]),
+    "wanted": lambda planner, record: planner.request(record["question"]),
 }
 
 OF_BENCHMARKS: Mapping[str, Callable[[dict[str, Any]], Any]] = {
@@ -39,11 +39,11 @@ OF_BENCHMARKS: Mapping[str, Callable[[dict[str, Any]], Any]] = {
 }
 
 
-def tools(one: dict[str, Any]) -> tuple[Tool, ...]:
-    return tuple(Tool(*name.split("::")) for name in one["offered"])
+def tools(record: dict[str, Any]) -> tuple[Tool, ...]:
+    return tuple(Tool(*name.split("::")) for name in record["offered"])
 
 
-@pytest.mark.parametrize("one", RECORDED, ids=lambda one: f"{one['kind']}: {one['question'][:40]}")
+@pytest.mark.parametrize("one", RECORDED, ids=lambda record: f"{record['kind']}: {record['question'][:40]}")
 def test_what_a_small_model_said_is_understood(endpoint, planner, one):
     refuses = endpoint.fail(400, '{"error": {"message": "response_format is not supported"}}')
     answer = endpoint.answer(one["text"], tokens=one["tokens"])
@@ -57,7 +57,7 @@ def test_what_a_small_model_said_is_understood(endpoint, planner, one):
     match one["kind"]:
         case "parts":
             assert [part.text for part in understood] == [part["text"] for part in words["parts"]][: len(understood)]
-            assert all(need < at for at, part in enumerate(understood) for need in part.needs)
+            assert all(need < place for place, part in enumerate(understood) for need in part.needs)
         case "chosen":
             assert understood.ids == tuple(name for name in words["tools"] if name in one["offered"])
         case "actionreply":

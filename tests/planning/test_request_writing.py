@@ -1,4 +1,4 @@
-"""A model writes example requests: what is asked, kept, refused and asked again, and a run that is capped, stopped or killed."""
+"""A model writes example requests: questions, kept and refused answers, repeats, and a run that is capped, stopped or killed."""
 
 from __future__ import annotations
 
@@ -49,33 +49,33 @@ def writes(endpoint: Any) -> Callable[[Any], None]:
 
 
 def test_a_batch_is_asked_for_once_more_and_what_was_not_asked_for_is_left_out(endpoint: Any, asking: Any) -> None:
-    first, second, *_ = batch = NAMES[:BATCH_TOOLS]
+    first_name, second_name, *_ = batch = NAMES[:BATCH_TOOLS]
     good = endpoint.answer(written(*batch))
     long = endpoint.answer(written(*batch, count=500))
     table = {
         "good": ([good], batch, 1, ""),
         "garbage, then good": ([endpoint.answer("I would rather not."), good], batch, 2, ""),
         "garbage twice": ([endpoint.answer('{"tools": [{"tool": 7}]}')], [], 2, "no JSON object"),
-        "half, then the rest": ([endpoint.answer(written(first)), good], batch, 2, ""),
-        "half twice": ([endpoint.answer(written(first))], [first], 2, "lacked"),
-        "foreign tools": ([endpoint.answer(written("else::where", second))], [second], 2, "lacked"),
+        "half, then the rest": ([endpoint.answer(written(first_name)), good], batch, 2, ""),
+        "half twice": ([endpoint.answer(written(first_name))], [first_name], 2, "lacked"),
+        "foreign tools": ([endpoint.answer(written("else::where", second_name))], [second_name], 2, "lacked"),
         "cut off": ([endpoint.answer(written(*batch), finish="length")], [], 2, "cut off"),
         "too many": ([long], batch, 1, ""),
     }
-    for case, (reactions, found, times, why) in table.items():
-        endpoint.reactions, before = list(reactions), len(endpoint.asked)
+    for case, (reactions, tools, times, why) in table.items():
+        endpoint.reactions, count_before = list(reactions), len(endpoint.asked)
         done = RequestWriter(asking(), lambda _read, _written: None).write(ROWS[:BATCH_TOOLS])
-        assert list(done.requests) == found, case
-        assert len(endpoint.asked) - before == times, case
+        assert list(done.requests) == tools, case
+        assert len(endpoint.asked) - count_before == times, case
         assert all(len(texts) == PER_TOOL for texts in done.requests.values()), case
-        assert set(done.left) == set(batch) - set(found), case
-        assert all(why in said for said in done.left.values()), case
+        assert set(done.left) == set(batch) - set(tools), case
+        assert all(why in reason for reason in done.left.values()), case
         assert (done.problem, done.spent.input_tokens) == ("", 100 * times), case
         if case == "half, then the rest":
             assert asked_tools(endpoint.asked[-1].user) == batch[1:]
-    (schema,) = {json.dumps(one.body["response_format"]["json_schema"]) for one in endpoint.asked}
+    (schema,) = {json.dumps(request.body["response_format"]["json_schema"]) for request in endpoint.asked}
     assert '"strict": true' in schema
-    assert {one.user.count("</data>") for one in endpoint.asked} == {1}
+    assert {request.user.count("</data>") for request in endpoint.asked} == {1}
 
 
 def test_an_endpoint_that_fails_or_is_slow_ends_the_batch_with_a_sentence_and_keeps_what_came(

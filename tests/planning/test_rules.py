@@ -32,7 +32,7 @@ RULES = RulesPlanner()
     ],
 )  # fmt: skip
 def test_a_question_is_cut_where_requests_open(question, parts):
-    assert [part.text for part in decompose(question)] == parts
+    assert [query.text for query in decompose(question)] == parts
 
 
 @each(
@@ -51,7 +51,7 @@ def test_a_question_is_cut_where_requests_open(question, parts):
     ],
 )
 def test_what_is_one_request_stays_whole(question):
-    assert [part.text for part in decompose(question)] == [question.strip()]
+    assert [query.text for query in decompose(question)] == [question.strip()]
 
 
 PA_RAG_EXAMPLE = (
@@ -72,12 +72,12 @@ PA_RAG_EXAMPLE = (
     ],
 )
 def test_a_part_needs_what_it_names_again_or_points_back_to(question, needs):
-    assert [part.needs for part in decompose(question)] == needs
+    assert [query.needs for query in decompose(question)] == needs
 
 
 def test_a_place_that_is_named_once_goes_with_every_part():
     texts = [
-        part.text for part in decompose("On git-forge, in the shop: make a branch, open a PR. Mail the link to Bo")
+        query.text for query in decompose("On git-forge, in the shop: make a branch, open a PR. Mail the link to Bo")
     ]
     assert texts == [
         f"On git-forge in the shop: {text}" for text in ("make a branch", "open a PR", "Mail the link to Bo")
@@ -86,16 +86,16 @@ def test_a_place_that_is_named_once_goes_with_every_part():
 
 def test_what_is_beyond_the_limit_stays_with_the_last_part():
     question = "Find a report, mail a letter, draw a chart, book a room"
-    assert [part.text for part in decompose(question, 3)] == [
+    assert [query.text for query in decompose(question, 3)] == [
         "Find a report",
         "mail a letter",
         "draw a chart, book a room",
     ]
-    assert [part.text for part in decompose(question, 1)] == [question]
+    assert [query.text for query in decompose(question, 1)] == [question]
 
 
 def test_a_sentence_that_asks_for_nothing_is_no_request():
-    assert [found.text for found in requests("We moved. The cat is ill. Find a vet.")] == ["Find a vet"]
+    assert [request.text for request in requests("We moved. The cat is ill. Find a vet.")] == ["Find a vet"]
 
 
 def test_literals_are_held_back_without_moving_anything():
@@ -144,11 +144,11 @@ def test_other_wordings_are_new_ones_and_at_most_as_many_as_asked_for():
 
 
 def test_more_requests_more_servers_and_more_words_make_a_question_more_complex():
-    one = complexity("find a hotel", ["hotel rooms"])
-    two = complexity("find a hotel and mail a letter", ["hotel rooms", "mail letters"])
-    assert one.score < complexity("find a hotel and mail a letter", []).score < two.score
-    assert one.score < complexity("find a hotel" + " of old wood" * 9, ["hotel rooms"]).score
-    assert two.evidence == ("2 requests", "they fit 2 of 2 servers best", "7 words")
+    simple = complexity("find a hotel", ["hotel rooms"])
+    harder = complexity("find a hotel and mail a letter", ["hotel rooms", "mail letters"])
+    assert simple.score < complexity("find a hotel and mail a letter", []).score < harder.score
+    assert simple.score < complexity("find a hotel" + " of old wood" * 9, ["hotel rooms"]).score
+    assert harder.evidence == ("2 requests", "they fit 2 of 2 servers best", "7 words")
 
 
 def test_a_long_question_that_asks_for_one_thing_stays_simple():
@@ -190,10 +190,10 @@ def test_any_question_has_an_answer_and_the_same_one_each_time(question, limit):
     parts = RULES.decompose(question, limit)
     assert parts == RulesPlanner().decompose(question, limit)
     assert 1 <= len(parts) <= limit
-    assert all(need < at for at, part in enumerate(parts) for need in part.needs)
+    assert all(need < place for place, query in enumerate(parts) for need in query.needs)
     assert 0 <= RULES.complexity(question, ["weather in towns", "mail"]).score <= 1
-    for said in (RULES.predict_tool(question), RULES.rewrite(question), RULES.request(question).tool):
-        assert said.strip() or not question.strip()
+    for reply in (RULES.predict_tool(question), RULES.rewrite(question), RULES.request(question).tool):
+        assert reply.strip() or not question.strip()
     assert all(way.strip() for way in RULES.expand(question)) or not question.strip()
 
 

@@ -40,7 +40,7 @@ def toy() -> Catalog:
 
 @pytest.fixture(scope="session")
 def wayfare_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What $WAYFARE_CACHE points to."""
+    """The folder of $WAYFARE_CACHE."""
     return tmp_path_factory.mktemp("wayfare-cache")
 
 

@@ -38,7 +38,7 @@ def many_tools(size: int = TOOLS, *, large: bool = True) -> ManyTools:
     catalog = Catalog("many", tuple(bed))
     encoder = CachedEncoder(EncoderSource.of(WordVectors()), MemoryVectorStore())
     described = [tool.description for tool in catalog.tools[:: size // 40] if tool.description]
-    asked = [task.subtask for task in bed.tasks()]
+    subtasks = [task.subtask for task in bed.tasks()]
     index = RelevanceIndex.build(catalog, encoder, flat=0 if large else size)
     vague = [
         "help me",
@@ -47,7 +47,7 @@ def many_tools(size: int = TOOLS, *, large: bool = True) -> ManyTools:
         "search",
         "send the file and read the weather of a city",
     ]
-    return ManyTools(catalog, encoder, index, (*asked, *described, *vague))
+    return ManyTools(catalog, encoder, index, (*subtasks, *described, *vague))
 
 
 def some_requests(world: ManyTools, rows: np.ndarray, each: int) -> RequestIndex:
@@ -62,7 +62,7 @@ def some_requests(world: ManyTools, rows: np.ndarray, each: int) -> RequestIndex
 
 
 def with_labels(world: ManyTools, learnt: Learnt) -> Learnt:
-    """The same with labels of the first question: the nearest tool wrong, and two others right."""
+    """Adds labels of the first question: the nearest tool wrong, and two others right."""
     vector = world.encoder.encode_query(world.questions[0])
     nearest, fourth, far = np.argsort(-(world.index.rows @ vector))[[0, 3, 400]].tolist()
     evidence = [

@@ -27,15 +27,15 @@ def never() -> WordEncoder:
 
 def test_only_changed_texts_are_embedded_and_the_model_stays_closed_if_none_is() -> None:
     store, first, second = MemoryVectorStore(), WordEncoder(), WordEncoder()
-    found = CachedEncoder(EncoderSource.of(first), store).encode_documents(["a", "b", "a", ""])
+    vectors = CachedEncoder(EncoderSource.of(first), store).encode_documents(["a", "b", "a", ""])
     assert first.seen == ["a", "b", ""]
-    np.testing.assert_array_equal(found, WordEncoder().encode(["a", "b", "a", ""]))
+    np.testing.assert_array_equal(vectors, WordEncoder().encode(["a", "b", "a", ""]))
 
-    again = CachedEncoder(EncoderSource("words-v1", 48, never), store)
-    np.testing.assert_array_equal(again.encode_documents(["b", "a"]), WordEncoder().encode(["b", "a"]))
-    assert again.note == ""
+    reopened = CachedEncoder(EncoderSource("words-v1", 48, never), store)
+    np.testing.assert_array_equal(reopened.encode_documents(["b", "a"]), WordEncoder().encode(["b", "a"]))
+    assert reopened.note == ""
     with pytest.raises(EncoderError, match="nothing had to be"):
-        again.encode_documents(["b", "c"])
+        reopened.encode_documents(["b", "c"])
 
     CachedEncoder(EncoderSource.of(second), store).encode_documents(["a", "c", "b"])
     assert second.seen == ["c"]
@@ -62,8 +62,8 @@ def test_another_model_does_not_get_these_vectors() -> None:
 def test_a_kept_vector_that_cannot_be_right_is_made_again(kept: Vectors) -> None:
     store = MemoryVectorStore()
     store.save_vectors("words-v1", {text_hash("a"): kept})
-    found = CachedEncoder(EncoderSource.of(WordEncoder()), store).encode_documents(["a"])
-    np.testing.assert_array_equal(found, WordEncoder().encode(["a"]))
+    vectors = CachedEncoder(EncoderSource.of(WordEncoder()), store).encode_documents(["a"])
+    np.testing.assert_array_equal(vectors, WordEncoder().encode(["a"]))
 
 
 class Failing(WordEncoder):
@@ -74,12 +74,18 @@ class Failing(WordEncoder):
 
 
 def test_progress_is_reported_and_finished_batches_survive_a_failure() -> None:
-    store, told = MemoryVectorStore(), list[tuple[int, int]]()
+    store, progress = MemoryVectorStore(), list[tuple[int, int]]()
     inner = Failing()
     encoder = CachedEncoder(EncoderSource.of(inner), store, batch=2)
     with pytest.raises(EncoderError, match="out of memory"):
-        encoder.encode_documents(["aaaa", "bbbb", "bad", "cc", "d"], lambda done, total: told.append((done, total)))
-    assert told == [(0, 5), (1, 5), (3, 5)]  # the batches of like length in a drawn order, the one in the middle last
+        encoder.encode_documents(
+            ["aaaa", "bbbb", "bad", "cc", "d"], lambda count, total: progress.append((count, total))
+        )
+    assert progress == [
+        (0, 5),
+        (1, 5),
+        (3, 5),
+    ]  # the batches of like length in a drawn order, the one in the middle last
     inner.seen.clear()
     encoder.encode_documents(["aaaa", "bbbb", "d"])
     assert inner.seen == []

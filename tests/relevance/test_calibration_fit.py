@@ -44,13 +44,13 @@ class ToyScorer:
         self._words = words
 
     def found(self, query: LabelledQuery) -> QuerySignals:
-        number, _, about = query.query.partition(" about ")
+        number, _, row = query.query.partition(" about ")
         rng = np.random.default_rng(int(number))
-        vector = unit_rows(
-            (self.rows[int(about)] + self._drift + 3.0 * unit_rows(rng.normal(size=(1, WIDTH)))[0])[None]
-        )[0]
+        vector = unit_rows((self.rows[int(row)] + self._drift + 3.0 * unit_rows(rng.normal(size=(1, WIDTH)))[0])[None])[
+            0
+        ]
         words = rng.normal(size=TOOLS).astype(np.float32)
-        words[int(about)] += self._words
+        words[int(row)] += self._words
         return QuerySignals(vector, vector, {"dense": self.rows @ vector, "words": words})
 
     def dense(self, vector: np.ndarray, moved: np.ndarray) -> np.ndarray:
@@ -71,35 +71,35 @@ def tasks(count: int, *, tools: int = TOOLS) -> list[LabelledQuery]:
 
 
 def test_a_signal_that_tells_gets_its_weight_and_the_gain_is_beyond_noise() -> None:
-    done: list[int] = []
-    found = fit(tasks(60), ToyScorer(words=4.0), TOOL_ROW, progress=lambda at, of: done.append(at))
-    assert "ranking" in found.accepted
-    assert found.measures["mrr"].low > 0
-    assert found.values.weights["words"] > found.values.weights["dense"]
-    assert sum(found.values.weights.values()) == pytest.approx(1.0)
-    assert (found.remark, found.more) == ("", None)
-    assert done == list(range(1, FOLDS + 1))
-    json.dumps(found.report(), allow_nan=False)
+    steps: list[int] = []
+    fitted = fit(tasks(60), ToyScorer(words=4.0), TOOL_ROW, progress=lambda step, total: steps.append(step))
+    assert "ranking" in fitted.accepted
+    assert fitted.measures["mrr"].low > 0
+    assert fitted.values.weights["words"] > fitted.values.weights["dense"]
+    assert sum(fitted.values.weights.values()) == pytest.approx(1.0)
+    assert (fitted.remark, fitted.more) == ("", None)
+    assert steps == list(range(1, FOLDS + 1))
+    json.dumps(fitted.report(), allow_nan=False)
 
 
 def test_labels_that_teach_nothing_are_refused_with_a_sentence() -> None:
     rng = np.random.default_rng(5)
     noise = [LabelledQuery(f"{n} about 0", "", (f"s::t{rng.integers(40)}",)) for n in range(30)]
-    found = fit(noise, ToyScorer(), TOOL_ROW)
-    assert "ranking" not in found.accepted
-    assert found.values.weights == {}
-    assert found.values.ridge is None
-    assert found.values.solved == ()
-    assert "95 %" in found.remark
-    assert found.remark.endswith(".")
-    assert ("more labels" in found.remark) == (found.more is not None)
+    fitted = fit(noise, ToyScorer(), TOOL_ROW)
+    assert "ranking" not in fitted.accepted
+    assert fitted.values.weights == {}
+    assert fitted.values.ridge is None
+    assert fitted.values.solved == ()
+    assert "95 %" in fitted.remark
+    assert fitted.remark.endswith(".")
+    assert ("more labels" in fitted.remark) == (fitted.more is not None)
 
 
 @each(("count", "more"), [(0, 20), (1, 19), (19, 1)])
 def test_too_few_labels_are_refused_and_it_says_how_many_more(count: int, more: int) -> None:
-    with pytest.raises(WayfareError, match=f"label at least {more} more") as caught:
+    with pytest.raises(WayfareError, match=f"label at least {more} more") as error:
         fit(tasks(count), ToyScorer(), TOOL_ROW)
-    assert str(caught.value).startswith(f"{count} labelled sub-tasks")
+    assert str(error.value).startswith(f"{count} labelled sub-tasks")
 
 
 def test_sub_tasks_whose_tools_are_not_there_are_passed_over() -> None:
@@ -115,22 +115,22 @@ class Overrating(ToyScorer):
 
 
 def test_the_line_is_fitted_to_what_was_not_seen() -> None:
-    found = fit(tasks(60), Overrating(words=3.0), TOOL_ROW)
-    assert found.measures["log_loss"].after < found.measures["log_loss"].before / 2
-    assert "probability" in found.accepted
-    assert found.values.offset < -1
+    fitted = fit(tasks(60), Overrating(words=3.0), TOOL_ROW)
+    assert fitted.measures["log_loss"].after < fitted.measures["log_loss"].before / 2
+    assert "probability" in fitted.accepted
+    assert fitted.values.offset < -1
 
 
 def test_labels_that_the_memory_has_are_no_gain_of_the_fit() -> None:
     """Each sub-task is asked twice over: the memory alone ranks them, and a fit that adds nothing is refused."""
     twice = [LabelledQuery(f"{n % 20} about {n % 20}", "", (f"s::t{n % 20}",), group=str(n)) for n in range(40)]
-    known = fit(twice, ToyScorer(), TOOL_ROW, known=True)
-    unknown = fit(twice, ToyScorer(), TOOL_ROW)
-    assert unknown.measures["mrr"].before < known.measures["mrr"].before
-    if "ranking" in unknown.accepted and unknown.recipe.bound:
-        assert unknown.values.teaches
-    assert not known.values.teaches
-    assert known.values.bound > 0
+    with_memory = fit(twice, ToyScorer(), TOOL_ROW, known=True)
+    without = fit(twice, ToyScorer(), TOOL_ROW)
+    assert without.measures["mrr"].before < with_memory.measures["mrr"].before
+    if "ranking" in without.accepted and without.recipe.bound:
+        assert without.values.teaches
+    assert not with_memory.values.teaches
+    assert with_memory.values.bound > 0
 
 
 def test_a_sub_task_is_not_moved_by_its_own_label() -> None:
@@ -141,19 +141,19 @@ def test_a_sub_task_is_not_moved_by_its_own_label() -> None:
     )
     right = labelled.right[0][0]
     assert labelled.logits(others, 0)[right] == pytest.approx(labelled.logits(without, 0)[right])
-    own = labelled.parts(Recipe(bound=6.0), np.arange(30))
-    assert labelled.logits(own, 0)[right] == pytest.approx(labelled.logits(without, 0)[right] + 3.0)
+    with_own = labelled.parts(Recipe(bound=6.0), np.arange(30))
+    assert labelled.logits(with_own, 0)[right] == pytest.approx(labelled.logits(without, 0)[right] + 3.0)
 
 
 def test_ranks_while_choosing_are_those_of_the_scorer() -> None:
     labelled = LabelledSet(ToyScorer(words=2.0), tasks(30), TOOL_ROW)
-    train, asked = np.arange(15), np.arange(15, 30)
+    train, held_out = np.arange(15), np.arange(15, 30)
     for recipe in (Recipe(bound=0.0), Recipe(4.0, 3.0, 6.0), Recipe(None, 10.0, 3.0)):
         parts = labelled.parts(recipe, train)
-        whole = [
-            reciprocal_ranks(labelled.logits(parts, int(n))[None], labelled.is_right(int(n))[None])[0] for n in asked
+        expected = [
+            reciprocal_ranks(labelled.logits(parts, int(n))[None], labelled.is_right(int(n))[None])[0] for n in held_out
         ]
-        assert labelled.reciprocal_ranks(parts, asked) == pytest.approx(np.array(whole))
+        assert labelled.reciprocal_ranks(parts, held_out) == pytest.approx(np.array(expected))
 
 
 def test_ties_count_against_the_right_tool() -> None:
@@ -171,8 +171,8 @@ def test_a_group_is_never_split(groups: list[str], count: int, seed: int) -> Non
 
 def test_whole_groups_are_drawn() -> None:
     after = np.array([1.0, 0.0] * 20)
-    alone = change_of_means(np.zeros(40), after)
-    assert alone.low < 0.5 < alone.high
+    change = change_of_means(np.zeros(40), after)
+    assert change.low < 0.5 < change.high
     assert (
         change_of_means(np.zeros(40), after, [str(n // 2) for n in range(40)]).low == 0.5
     )  # each pair has a gain of 1
@@ -181,7 +181,7 @@ def test_whole_groups_are_drawn() -> None:
 
 def test_a_measure_that_is_no_mean_has_its_interval_too() -> None:
     rows = np.arange(40.0)[:, None]
-    change = change_of(lambda found, times: float((times @ found)[0]), rows, rows + 1, [str(n) for n in range(40)])
+    change = change_of(lambda values, times: float((times @ values)[0]), rows, rows + 1, [str(n) for n in range(40)])
     assert (change.before, change.after, change.gain) == (780.0, 820.0, 40.0)
     assert change.low == change.high == 40.0
 
@@ -200,20 +200,20 @@ def test_weights_go_to_the_signal_that_tells_and_stay_where_labels_are_few() -> 
     fitted = fit_weights(*toy(200, 0), shipped, strength=4.0, slope=1.5)
     assert 0 <= fitted[0] < 0.2
     assert fitted[1] > 0.8
-    few = fit_weights(*toy(2, 1), shipped, strength=100.0, slope=1.5)
-    assert few == pytest.approx(shipped, abs=0.05)
+    from_few = fit_weights(*toy(2, 1), shipped, strength=100.0, slope=1.5)
+    assert from_few == pytest.approx(shipped, abs=0.05)
 
 
 def test_the_line_mends_what_is_overrated() -> None:
     rng = np.random.default_rng(1)
     true = rng.normal(-2, 1.5, size=(300, 5))
     fits = rng.random((300, 5)) < sigmoid(true)
-    said = 2 * true + 1
-    slope, offset = fit_line(said, fits)
+    overrated = 2 * true + 1
+    slope, offset = fit_line(overrated, fits)
     assert (slope, offset) == (pytest.approx(0.5, abs=0.07), pytest.approx(-0.5, abs=0.3))
-    mended = slope * said + offset
-    assert log_losses(mended, fits).mean() < log_losses(said, fits).mean()
-    assert calibration_error(mended, fits) < calibration_error(said, fits) / 2
+    mended = slope * overrated + offset
+    assert log_losses(mended, fits).mean() < log_losses(overrated, fits).mean()
+    assert calibration_error(mended, fits) < calibration_error(overrated, fits) / 2
 
 
 @given(st.lists(st.tuples(st.floats(-60, 60), st.booleans()), max_size=30))

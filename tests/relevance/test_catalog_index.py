@@ -24,9 +24,9 @@ def weight_sets(size: int) -> st.SearchStrategy[list[float]]:
     return st.lists(st.floats(0.0, 1.0), min_size=size, max_size=size).filter(lambda w: sum(w) > 0.01)
 
 
-def build(what: Catalog) -> tuple[CatalogIndex, CachedEncoder]:
+def build(source: Catalog) -> tuple[CatalogIndex, CachedEncoder]:
     encoder = CachedEncoder(EncoderSource.of(WordEncoder()), MemoryVectorStore())
-    return CatalogIndex(what, encoder), encoder
+    return CatalogIndex(source, encoder), encoder
 
 
 TOY, TOY_ENCODER = build(catalog())
@@ -56,14 +56,14 @@ def by_hand(layer: str, query: np.ndarray, text: str, weights: dict[str, float])
 def test_similarities_are_the_declared_mixture(tool: list[float], server: list[float], hint: float, text: str) -> None:
     tool_weights = dict(zip(TOOL_WEIGHTS, tool, strict=True))
     server_weights = dict(zip(SERVER_WEIGHTS, server, strict=True))
-    query, wanted = TOY_ENCODER.encode_query(text), TOY_ENCODER.encode_query("topic 2")
+    query, hint_vector = TOY_ENCODER.encode_query(text), TOY_ENCODER.encode_query("topic 2")
     tools = TOY.tool_similarity(query, text, tool_weights)
     np.testing.assert_allclose(tools, np.clip(by_hand("tools", query, text, tool_weights), 0, 1), atol=1e-5)
 
-    found = TOY.server_similarity(
-        query, text, server_weights, tools, hint=wanted, hint_text="topic 2", hint_weight=hint
+    mixture = TOY.server_similarity(
+        query, text, server_weights, tools, hint=hint_vector, hint_text="topic 2", hint_weight=hint
     )
-    mixed = (1 - hint) * query + hint * wanted
+    mixed = (1 - hint) * query + hint * hint_vector
     no_words = server_weights | {"lexical": 0.0}
     total = sum(server_weights.values())
     dense_share = sum(no_words.values()) / total
@@ -72,8 +72,8 @@ def test_similarities_are_the_declared_mixture(tool: list[float], server: list[f
     expected += server_weights["lexical"] / total * ((1 - hint) * coverage(text) + hint * coverage("topic 2"))
     best = np.array([tools[:3].max(), 0, tools[3:].max(), 0])
     expected += server_weights["best_tool"] / total * best
-    np.testing.assert_allclose(found, np.clip(expected, 0, 1), atol=1e-5)
-    assert ((found >= 0) & (found <= 1)).all()
+    np.testing.assert_allclose(mixture, np.clip(expected, 0, 1), atol=1e-5)
+    assert ((mixture >= 0) & (mixture <= 1)).all()
 
 
 def test_one_dense_view_alone_is_the_papers_equation_1() -> None:
@@ -98,14 +98,14 @@ def test_the_best_tool_of_each_server_wherever_the_empty_ones_stand(sizes: list[
 def test_without_a_hint_its_weight_is_nothing() -> None:
     query = TOY_ENCODER.encode_query(TEXT)
     weights = {"profile": 1.0, "summary": 1.0, "lexical": 1.0}
-    plain = TOY.server_similarity(query, TEXT, weights, np.zeros(5, dtype=np.float32))
+    without_hint = TOY.server_similarity(query, TEXT, weights, np.zeros(5, dtype=np.float32))
     np.testing.assert_array_equal(
-        TOY.server_similarity(query, TEXT, weights, np.zeros(5, dtype=np.float32), hint_weight=0.7), plain
+        TOY.server_similarity(query, TEXT, weights, np.zeros(5, dtype=np.float32), hint_weight=0.7), without_hint
     )
     same = TOY.server_similarity(
         query, TEXT, weights, np.zeros(5, dtype=np.float32), hint=query, hint_text=TEXT, hint_weight=0.7
     )
-    np.testing.assert_allclose(same, plain, atol=1e-6)
+    np.testing.assert_allclose(same, without_hint, atol=1e-6)
 
 
 @each("size", [(), (0,), (1,), (0, 0)])
@@ -172,15 +172,15 @@ def layer(names: np.ndarray, descriptions: np.ndarray) -> ViewLayer:
 
 def test_a_brand_name_is_replaced_by_its_description_and_a_telling_one_is_not():
     telling, brand = X, Y
-    found = layer(np.stack([telling, brand]), np.stack([X, X]))
-    assert found.similarity(X, {}, ONLY_NAMES, doubt_names=True).tolist() == [1.0, 1.0]
-    assert found.similarity(X, {}, ONLY_NAMES, doubt_names=False).tolist() == [1.0, 0.0]
-    assert found.similarity(Y, {}, ONLY_NAMES, doubt_names=True).tolist() == [0.0, 0.0]
+    tools_layer = layer(np.stack([telling, brand]), np.stack([X, X]))
+    assert tools_layer.similarity(X, {}, ONLY_NAMES, doubt_names=True).tolist() == [1.0, 1.0]
+    assert tools_layer.similarity(X, {}, ONLY_NAMES, doubt_names=False).tolist() == [1.0, 0.0]
+    assert tools_layer.similarity(Y, {}, ONLY_NAMES, doubt_names=True).tolist() == [0.0, 0.0]
 
 
 def test_half_trust_mixes_the_two_views():
     half = np.array([0.25, np.sqrt(1 - 0.25**2), 0.0], dtype=np.float32)
-    found = layer(half[None], X[None])
-    np.testing.assert_allclose(found.similarity(Z, {}, ONLY_NAMES, doubt_names=True), [0.0], atol=1e-6)
+    tools_layer = layer(half[None], X[None])
+    np.testing.assert_allclose(tools_layer.similarity(Z, {}, ONLY_NAMES, doubt_names=True), [0.0], atol=1e-6)
     expected = 0.5 * 0.25 + 0.5 * 1.0
-    np.testing.assert_allclose(found.similarity(X, {}, ONLY_NAMES, doubt_names=True), [expected], atol=1e-5)
+    np.testing.assert_allclose(tools_layer.similarity(X, {}, ONLY_NAMES, doubt_names=True), [expected], atol=1e-5)

@@ -30,10 +30,10 @@ def drawn(rows: int, width: int, seed: int) -> np.ndarray:
 @pytest.mark.parametrize("times", [None, np.random.default_rng(2).integers(0, 9, 700)])
 def test_moments_in_closed_form_are_those_of_all_products(times: np.ndarray | None) -> None:
     rows, query = unit_rows(drawn(700, 384, 5) + 0.3), unit_rows(drawn(1, 384, 6))[0]
-    every = np.repeat(rows @ query, np.ones(700, np.int64) if times is None else times)
+    products = np.repeat(rows @ query, np.ones(700, np.int64) if times is None else times)
     prior = (0.05, 0.08)
-    closed = moments_around(len(every), *Moments.of(rows, times).of_products(query), prior)
-    np.testing.assert_allclose(closed, moments(every, prior), rtol=0, atol=1e-9)
+    closed = moments_around(len(products), *Moments.of(rows, times).of_products(query), prior)
+    np.testing.assert_allclose(closed, moments(products, prior), rtol=0, atol=1e-9)
 
 
 def test_faiss_gives_the_products_of_the_rows_that_it_holds() -> None:
@@ -49,13 +49,13 @@ def test_faiss_gives_the_products_of_the_rows_that_it_holds() -> None:
 @cache
 def every_learnt(*, large: bool) -> dict[str, Learnt]:
     world = many_tools(large=large)
-    some = replace(NOTHING_LEARNT, requests=some_requests(world, ALL[::7], 3))
+    of_some = replace(NOTHING_LEARNT, requests=some_requests(world, ALL[::7], 3))
     return {
         "nothing": NOTHING_LEARNT,
-        "requests of some": some,
+        "requests of some": of_some,
         "requests of all": replace(NOTHING_LEARNT, requests=some_requests(world, ALL, 8)),
-        "labels": with_labels(world, some),
-        "calibrated": replace(some, values=LearntValues(weights={"dense": 1.1, "words": 0.3, "asked": 0.4}, slope=0.8, offset=-0.4)),
+        "labels": with_labels(world, of_some),
+        "calibrated": replace(of_some, values=LearntValues(weights={"dense": 1.1, "words": 0.3, "asked": 0.4}, slope=0.8, offset=-0.4)),
     }  # fmt: skip
 
 
@@ -67,28 +67,28 @@ def matcher(world: ManyTools, name: str, *, large: bool) -> FitMatcher:
 def test_the_first_tools_fit_as_they_do_among_all_and_the_best_are_among_them(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for part in ("NEAREST", "BY_WORDS", "BY_REQUESTS"):
-        monkeypatch.setattr(fit_matcher, part, 100)
+    for setting in ("NEAREST", "BY_WORDS", "BY_REQUESTS"):
+        monkeypatch.setattr(fit_matcher, setting, 100)
     large = many_tools()
-    first, every = matcher(large, name, large=True), matcher(many_tools(large=False), name, large=False)
+    first, whole_matcher = matcher(large, name, large=True), matcher(many_tools(large=False), name, large=False)
     for question in large.questions[::16]:
-        whole, _ = every.fit(question, "weather" if name == "labels" else "")
-        found, _ = first.fit(question, "weather" if name == "labels" else "")
-        assert whole.scored is None
-        assert found.scored is not None
-        assert len(found.scored) < 500
-        rows = found.scored
-        np.testing.assert_allclose(found.tools[rows], whole.tools[rows], atol=HALVES)
-        np.testing.assert_allclose(found.tools, whole.tools, atol=0.05)
-        np.testing.assert_allclose(found.servers, whole.servers, atol=0.05)
-        by_words = sum(whole.signals[name] for name in OF_WORDS)
-        for values in (whole.relevance, by_words, whole.signals["dense"]):
+        expected, _ = whole_matcher.fit(question, "weather" if name == "labels" else "")
+        fitted, _ = first.fit(question, "weather" if name == "labels" else "")
+        assert expected.scored is None
+        assert fitted.scored is not None
+        assert len(fitted.scored) < 500
+        rows = fitted.scored
+        np.testing.assert_allclose(fitted.tools[rows], expected.tools[rows], atol=HALVES)
+        np.testing.assert_allclose(fitted.tools, expected.tools, atol=0.05)
+        np.testing.assert_allclose(fitted.servers, expected.servers, atol=0.05)
+        by_words = sum(expected.signals[name] for name in OF_WORDS)
+        for values in (expected.relevance, by_words, expected.signals["dense"]):
             assert set(np.argsort(-values)[:5]) <= set(rows.tolist())
-        assert found.relevance.argmax() in np.argsort(-whole.relevance)[:2]
-        assert sum(part[rows] for part in found.signals.values()) == pytest.approx(
-            found.relevance[rows] - (0 if found.learnt is None else found.learnt[rows] / first.model.fit["behind"])
+        assert fitted.relevance.argmax() in np.argsort(-expected.relevance)[:2]
+        assert sum(signal[rows] for signal in fitted.signals.values()) == pytest.approx(
+            fitted.relevance[rows] - (0 if fitted.learnt is None else fitted.learnt[rows] / first.model.fit["behind"])
         )
-        assert found.nothing == pytest.approx(whole.nothing, abs=HALVES)
+        assert fitted.nothing == pytest.approx(expected.nothing, abs=HALVES)
 
 
 ABOUT = {
@@ -101,7 +101,7 @@ ABOUT = {
 @pytest.fixture(scope="module")
 def words() -> WordsFit:
     return WordsFit(
-        Catalog("small", tuple(Server(server, tools=tuple(Tool(server, *one) for one in tools.items())) for server, tools in ABOUT.items()))
+        Catalog("small", tuple(Server(server, tools=tuple(Tool(server, *item) for item in tools.items())) for server, tools in ABOUT.items()))
     )  # fmt: skip
 
 

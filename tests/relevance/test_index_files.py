@@ -29,10 +29,10 @@ ROOT = Path(__file__).parents[2]
 
 
 class Makes:
-    """Makes what it was given, and counts how often."""
+    """Returns its index, and counts how often."""
 
-    def __init__(self, made: Prepared) -> None:
-        self.made, self.times = made, 0
+    def __init__(self, prepared: Prepared) -> None:
+        self.made, self.times = prepared, 0
 
     def __call__(self) -> Prepared:
         self.times += 1
@@ -41,8 +41,8 @@ class Makes:
 
 @pytest.fixture(scope="module")
 def world() -> ManyTools:
-    many = many_tools(400)
-    return replace(many, catalog=packed(many.catalog))
+    large = many_tools(400)
+    return replace(large, catalog=packed(large.catalog))
 
 
 @pytest.fixture
@@ -62,14 +62,14 @@ def folders(files: IndexFiles) -> list[str]:
 def test_opened_is_built_to_the_last_bit(world: ManyTools, files: IndexFiles, makes: Makes) -> None:
     first, second = (files.prepared(world.catalog, MODEL, makes) for _ in range(2))
     assert makes.times == 1
-    for opened in (first, second):
-        assert isinstance(opened.index.own.base, np.memmap)
-        assert opened.tokens.tolist() == makes.made.tokens.tolist()
+    for prepared in (first, second):
+        assert isinstance(prepared.index.own.base, np.memmap)
+        assert prepared.tokens.tolist() == makes.made.tokens.tolist()
         for question in world.questions[:40]:
             vector = world.encoder.encode_query(question)
-            built, kept = (one.signals(question, vector) for one in (world.index, opened.index))
-            assert all(np.array_equal(built[name], kept[name]) for name in built)
-            fits = [FitMatcher.of(one, world.encoder).fit(question, "")[0] for one in (world.index, opened.index)]
+            built, mapped = (index.signals(question, vector) for index in (world.index, prepared.index))
+            assert all(np.array_equal(built[name], mapped[name]) for name in built)
+            fits = [FitMatcher.of(index, world.encoder).fit(question, "")[0] for index in (world.index, prepared.index)]
             assert np.array_equal(fits[0].tools, fits[1].tools)
 
 
@@ -100,9 +100,9 @@ def test_damage_of_any_file_is_noticed_and_said_once(
     for times, (name, damage) in enumerate(zip(names, cycle(damages), strict=False), start=2):
         damage(folder / name)
         with caplog.at_level(logging.WARNING):
-            opened = files.prepared(world.catalog, MODEL, makes)
+            prepared = files.prepared(world.catalog, MODEL, makes)
         assert (makes.times, len(caplog.records)) == (times, times - 1), name
-        assert np.array_equal(opened.index.rows[:], world.index.rows[:])
+        assert np.array_equal(prepared.index.rows[:], world.index.rows[:])
 
 
 def test_a_changed_text_has_an_index_of_its_own_in_place_of_the_one_before(
@@ -110,22 +110,22 @@ def test_a_changed_text_has_an_index_of_its_own_in_place_of_the_one_before(
 ) -> None:
     files.prepared(world.catalog, MODEL, makes)
     before = folders(files)
-    server = next(one for one in world.catalog.servers if one.tools)
+    server = next(candidate for candidate in world.catalog.servers if candidate.tools)
     tool = server.tools[0]
 
-    def changed(**what: object) -> Catalog:
-        tools = (replace(tool, **what), *server.tools[1:])
-        servers = [replace(one, tools=tools) if one is server else one for one in world.catalog.servers]
+    def changed(**fields: object) -> Catalog:
+        tools = (replace(tool, **fields), *server.tools[1:])
+        servers = [replace(other, tools=tools) if other is server else other for other in world.catalog.servers]
         return packed(replace(world.catalog, servers=tuple(servers)))
 
     assert made_of(changed(price_usd=7.0), MODEL) == made_of(world.catalog, MODEL)  # no text is another
-    others = [
+    keys = [
         made_of(changed(description="Something else."), MODEL),
         made_of(changed(input_schema={"properties": {"else": {}}}), MODEL),
         made_of(packed(replace(world.catalog, servers=world.catalog.servers[::-1])), MODEL),
         made_of(world.catalog, "another model"),
     ]
-    assert len({*others, made_of(world.catalog, MODEL)}) == 5
+    assert len({*keys, made_of(world.catalog, MODEL)}) == 5
     files.prepared(changed(description="Something else."), MODEL, makes)
     assert makes.times == 2
     assert len(folders(files)) == 1
@@ -155,8 +155,8 @@ def test_of_two_processes_at_once_the_first_keeps_it(
         return makes.made
 
     with caplog.at_level(logging.WARNING):
-        opened = files.prepared(world.catalog, MODEL, slower)
-    assert isinstance(opened.index.own.base, np.memmap)
+        prepared = files.prepared(world.catalog, MODEL, slower)
+    assert isinstance(prepared.index.own.base, np.memmap)
     assert (len(folders(files)), caplog.records) == (1, [])
 
 
@@ -186,8 +186,8 @@ IndexFiles(Path(sys.argv[1]), least=1).prepared(t.tiny(), "words-v1", lambda: ma
 def test_a_process_that_is_killed_while_it_writes_leaves_nothing_that_is_used(files: IndexFiles) -> None:
     killed = subprocess.run([sys.executable, "-c", KILLED, str(files.folder)], cwd=ROOT, check=False)
     assert killed.returncode == 9
-    (left,) = files.folder.iterdir()
-    assert len(list(left.glob("*/*.npy"))) > 5
+    (unfinished,) = files.folder.iterdir()
+    assert len(list(unfinished.glob("*/*.npy"))) > 5
     makes = Makes(Prepared(tiny_index(Store(None)), np.arange(3)))
     files.prepared(tiny(), "words-v1", makes)
     assert makes.times == 1
@@ -203,9 +203,9 @@ def test_a_second_start_embeds_nothing_and_reads_no_text(tmp_path: Path) -> None
         service.prepare("tiny")
         return service, encoder
 
-    (first, said), (second, unsaid) = start(), start()
-    assert len(said.seen) > 3
-    assert unsaid.seen == []
+    (first, first_encoder), (second, second_encoder) = start(), start()
+    assert len(first_encoder.seen) > 3
+    assert second_encoder.seen == []
     assert second.tokens("tiny").tolist() == first.tokens("tiny").tolist()
     assert second.context("tiny").matcher.fit("write it", "")[0].tools.argmax() == 1
 
@@ -215,6 +215,6 @@ def test_a_folder_that_cannot_be_written_costs_a_line_of_the_log(
 ) -> None:
     (tmp_path / "file").write_text("no folder")
     with caplog.at_level(logging.WARNING):
-        found = IndexFiles(tmp_path / "file", least=1).prepared(world.catalog, MODEL, makes)
-    assert found is makes.made
+        prepared = IndexFiles(tmp_path / "file", least=1).prepared(world.catalog, MODEL, makes)
+    assert prepared is makes.made
     assert len(caplog.records) == 1

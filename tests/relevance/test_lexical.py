@@ -29,12 +29,12 @@ texts = st.lists(st.lists(st.sampled_from(vocabulary), max_size=12).map(" ".join
 query = st.lists(st.sampled_from([*vocabulary, "unknown", "другое"]), max_size=6).map(" ".join)
 
 
-def bm25(corpus: list[str], wanted: str) -> tuple[np.ndarray, np.ndarray]:
+def bm25(corpus: list[str], question: str) -> tuple[np.ndarray, np.ndarray]:
     """The two formulas, written down term by term."""
     documents = [terms(text) for text in corpus]
     mean = sum(map(len, documents)) / max(1, len(documents))
     score, bound = np.zeros(len(corpus)), 0.0
-    for term in set(terms(wanted)):
+    for term in set(terms(question)):
         frequency = sum(term in document for document in documents)
         idf = np.log(1 + (len(corpus) - frequency + 0.5) / (frequency + 0.5))
         bound += idf * (K1 + 1)
@@ -65,8 +65,8 @@ def test_coverage_is_a_share_for_any_text(corpus: list[str], wanted: str) -> Non
 
 def test_coverage_is_absolute_an_unknown_term_lowers_it() -> None:
     index = LexicalIndex(["read a file", "send an email", "list folders"])
-    both = index.coverage("read file")[0]
-    assert index.coverage("read file quantum")[0] < both
+    known_terms = index.coverage("read file")[0]
+    assert index.coverage("read file quantum")[0] < known_terms
     assert index.coverage("read quantum")[0] < index.coverage("read")[0]
     assert index.coverage("read read read")[0] == index.coverage("read")[0]
 
@@ -144,29 +144,29 @@ def index(encoder: CachedEncoder) -> RelevanceIndex:
 
 def test_every_signal_has_a_number_for_every_tool(index: RelevanceIndex, encoder: CachedEncoder) -> None:
     for text in ("find a hotel room", "", "zzz", "酒店"):
-        found = index.signals(text, encoder.encode_query(text))
-        assert set(found) == set(SIGNALS)
-        assert all(x.shape == (3,) and np.isfinite(x).all() for x in found.values())
+        signals = index.signals(text, encoder.encode_query(text))
+        assert set(signals) == set(SIGNALS)
+        assert all(x.shape == (3,) and np.isfinite(x).all() for x in signals.values())
 
 
 def test_tools_are_told_apart_by_meaning_and_words_and_share_their_server(
     index: RelevanceIndex, encoder: CachedEncoder
 ) -> None:
-    found = index.signals("find hotel room", encoder.encode_query("find hotel room"))
-    assert found["dense"].argmax() == found["words"].argmax() == 0
-    assert found["profile"][0] == found["profile"][1] != found["profile"][2]
+    signals = index.signals("find hotel room", encoder.encode_query("find hotel room"))
+    assert signals["dense"].argmax() == signals["words"].argmax() == 0
+    assert signals["profile"][0] == signals["profile"][1] != signals["profile"][2]
     assert index.server_of.tolist() == [1, 1, 2]
 
 
 def test_everyday_words_find_what_tools_call_it(index: RelevanceIndex, encoder: CachedEncoder) -> None:
     text = "somewhere to sleep"
-    found = index.signals(text, encoder.encode_query(text))
-    assert not found["words"].any()
-    assert found["everyday"].argmax() == 0
+    signals = index.signals(text, encoder.encode_query(text))
+    assert not signals["words"].any()
+    assert signals["everyday"].argmax() == 0
 
 
 def test_a_moved_vector_moves_the_dense_signal_alone(index: RelevanceIndex, encoder: CachedEncoder) -> None:
-    vector, other = encoder.encode_query("find hotel room"), encoder.encode_query("send letter")
-    plain, moved = index.signals("x", vector), index.signals("x", vector, other)
-    assert moved["dense"].argmax() == 2 != plain["dense"].argmax()
-    assert all((moved[name] == plain[name]).all() for name in SIGNALS if name != "dense")
+    vector, sent = encoder.encode_query("find hotel room"), encoder.encode_query("send letter")
+    unmoved, moved = index.signals("x", vector), index.signals("x", vector, sent)
+    assert moved["dense"].argmax() == 2 != unmoved["dense"].argmax()
+    assert all((moved[name] == unmoved[name]).all() for name in SIGNALS if name != "dense")

@@ -23,15 +23,15 @@ def clusters(count: int = 12, size: int = 25, *, spread: float = 0.35, seed: int
 
 
 def ten_nearest(distances: np.ndarray) -> list[set[int]]:
-    """By hand: the ten nearest of each row without itself."""
+    """The ten nearest of each row without itself."""
     np.fill_diagonal(distances, np.inf)
     return [set(line.tolist()) for line in np.argsort(distances, axis=1, kind="stable")[:, :10]]
 
 
 def kept_by_hand(vectors: np.ndarray, xy: np.ndarray) -> float:
     exact = ten_nearest(1 - vectors.astype(float) @ vectors.T.astype(float))
-    shown = ten_nearest(np.linalg.norm(xy[:, None].astype(float) - xy[None], axis=2))
-    return float(np.mean([len(a & b) / 10 for a, b in zip(exact, shown, strict=True)]))
+    drawn_nearest = ten_nearest(np.linalg.norm(xy[:, None].astype(float) - xy[None], axis=2))
+    return float(np.mean([len(a & b) / 10 for a, b in zip(exact, drawn_nearest, strict=True)]))
 
 
 def test_the_same_vectors_give_the_same_map_and_another_seed_another() -> None:
@@ -52,11 +52,11 @@ def test_the_order_of_the_tools_does_not_matter() -> None:
 def test_neighbours_stay_together() -> None:
     vectors, cluster = clusters(20, 12)
     xy = coordinates(vectors)
-    kept = kept_share(vectors, xy)
-    assert kept == pytest.approx(kept_by_hand(vectors, xy), abs=0.01)
-    assert kept > 0.55
+    share = kept_share(vectors, xy)
+    assert share == pytest.approx(kept_by_hand(vectors, xy), abs=0.01)
+    assert share > 0.55
     projected = (vectors - vectors.mean(axis=0)) @ np.linalg.svd(vectors - vectors.mean(axis=0))[2][:2].T
-    assert kept > kept_by_hand(vectors, projected) + 0.2
+    assert share > kept_by_hand(vectors, projected) + 0.2
     same = [cluster[list(near)] == cluster[row] for row, near in enumerate(ten_nearest(_distances(xy)))]
     assert np.mean(same) > 0.97
 
@@ -94,9 +94,9 @@ def test_whatever_comes_has_a_finite_place(count: int, distinct: int, seed: int)
 
 def test_a_text_lies_at_its_most_similar_tools() -> None:
     xy = np.array([[0.1, 0.1], [0.9, 0.1], [0.5, 0.9]], dtype=np.float32)
-    one, two, none = placed(np.array([[0.9, 0.2, 0.1], [0.7, 0.7, 0.2], [-0.3, -0.2, -0.1]]), xy)
-    np.testing.assert_allclose(one, xy[0], atol=1e-3)
-    np.testing.assert_allclose(two, [0.5, 0.1], atol=1e-3)
+    first, second, none = placed(np.array([[0.9, 0.2, 0.1], [0.7, 0.7, 0.2], [-0.3, -0.2, -0.1]]), xy)
+    np.testing.assert_allclose(first, xy[0], atol=1e-3)
+    np.testing.assert_allclose(second, [0.5, 0.1], atol=1e-3)
     assert np.isfinite(none).all()
     assert placed(np.zeros((1, 0)), np.zeros((0, 2))).tolist() == [[0.5, 0.5]]
     np.testing.assert_allclose(placed(np.array([[0.4]]), xy[:1]), xy[:1])
@@ -109,10 +109,10 @@ def _distances(xy: np.ndarray) -> np.ndarray:
 def test_distinct_rows_are_those_of_numpy_and_alike_first_columns_do_not_join_them() -> None:
     rng = np.random.default_rng(4)
     for count, width in ((0, 3), (1, 1), (40, 2), (200, 8)):
-        some = rng.standard_normal((count, width)).astype(np.float32)
-        alike = some.copy()
+        base = rng.standard_normal((count, width)).astype(np.float32)
+        alike = base.copy()
         alike[:, 3:] += 1
-        rows = rng.permutation(np.concatenate([some, some[::2], alike]))
-        found, place = distinct_rows(rows)
-        assert np.array_equal(found[place], rows)
-        assert len(found) == len(np.unique(rows, axis=0))
+        rows = rng.permutation(np.concatenate([base, base[::2], alike]))
+        distinct, place = distinct_rows(rows)
+        assert np.array_equal(distinct[place], rows)
+        assert len(distinct) == len(np.unique(rows, axis=0))

@@ -51,15 +51,15 @@ def evidence(draw: st.DrawFn) -> tuple[list[Evidence], np.ndarray]:
     return [Evidence(str(n), *label) for n, label in enumerate(labels)], rows(cosines)
 
 
-def values(found: list[Evidence], vectors: np.ndarray, **settings_: object) -> np.ndarray:
-    shift = Memory(found, vectors, tools=TOOLS, **settings_).shift(QUERY)
+def values(labels: list[Evidence], vectors: np.ndarray, **settings_: object) -> np.ndarray:
+    shift = Memory(labels, vectors, tools=TOOLS, **settings_).shift(QUERY)
     return np.zeros(TOOLS) if shift is None else shift.values
 
 
 @given(evidence(), st.integers(1, 3))
 @settings(max_examples=50)
 def test_n_visitors_lift_no_tool_above_what_n_labels_allow(known, count: int) -> None:
-    labels = [one for one in known[0] if one.visitor in VISITORS[:count]]
+    labels = [label for label in known[0] if label.visitor in VISITORS[:count]]
     assert np.abs(values(labels, known[1])).max() <= BOUND * count / (HALF + count) + 1e-9
 
 
@@ -67,8 +67,8 @@ def test_n_visitors_lift_no_tool_above_what_n_labels_allow(known, count: int) ->
 @settings(max_examples=50)
 def test_a_right_label_never_lowers_its_tool_and_a_wrong_one_never_lifts_it(known, tool, visitor, sign) -> None:
     labels, vectors = known
-    after = values([*labels, Evidence("new", 0, tool, sign, visitor)], vectors)
-    change = after - values(labels, vectors)
+    shifted = values([*labels, Evidence("new", 0, tool, sign, visitor)], vectors)
+    change = shifted - values(labels, vectors)
     assert sign * change[tool] >= -1e-9
     assert np.delete(np.abs(change), tool).max() <= 1e-9
 
@@ -96,8 +96,8 @@ def test_repeating_a_label_changes_nothing_and_a_second_visitor_does() -> None:
 
 
 def test_all_agents_together_count_for_half_a_label_at_most_and_a_person_outweighs_them() -> None:
-    one, forty = ([Evidence(str(n), 0, 0, 0.25, AGENTS) for n in range(count)] for count in (1, 40))
-    assert values(one, rows([1.0]))[0] == pytest.approx(shifts(np.array(0.25)))
+    single, forty = ([Evidence(str(n), 0, 0, 0.25, AGENTS) for n in range(count)] for count in (1, 40))
+    assert values(single, rows([1.0]))[0] == pytest.approx(shifts(np.array(0.25)))
     assert values(forty, rows([1.0]))[0] == pytest.approx(shifts(np.array(AGENTS_LIMIT)))
     assert values([*forty, Evidence("no", 0, 0, -1.0, "ann")], rows([1.0]))[0] < 0
 
@@ -111,7 +111,7 @@ EQUALS = {
 @given(evidence(), st.booleans())
 @settings(max_examples=50)
 def test_what_is_shared_stays_within_the_same_bounds_and_adds_up(known, alone: bool) -> None:
-    labels = [one for one in known[0] if one.visitor == "ann" or not alone]
+    labels = [label for label in known[0] if label.visitor == "ann" or not alone]
     shift = Memory(labels, known[1], tools=TOOLS, shared=EQUALS).shift(QUERY)
     if shift is None:
         return
@@ -127,15 +127,15 @@ def test_tools_that_do_the_same_share_right_and_those_judged_equal_wrong_too() -
     assert np.sign(values([right], rows([1.0]), shared=EQUALS)).tolist() == [1, 1, 1, 0, 1]
     assert np.sign(values([wrong], rows([1.0]), shared=EQUALS)).tolist() == [-1, 0, 0, 0, -1]
     assert values([right], rows([1.0]), shared=EQUALS)[4] == values([right], rows([1.0]))[0]
-    both = {row: sharing(np.zeros(2, dtype=bool), equal=[1 - row]) for row in (0, 1)}
+    shared = {row: sharing(np.zeros(2, dtype=bool), equal=[1 - row]) for row in (0, 1)}
     should = [Evidence("a", 0, 0, 1.0, "ann"), Evidence("b", 0, 1, -1.0, "ann")]
-    found = Memory(should, rows([1.0]), tools=2, shared=both).shift(QUERY)
-    assert np.sign(found.values).tolist() == [
+    shift = Memory(should, rows([1.0]), tools=2, shared=shared).shift(QUERY)
+    assert np.sign(shift.values).tolist() == [
         1,
         -1,
-    ]  # what is said of a tool itself comes before what is said of its equal
-    other = [should[0], Evidence("b", 0, 1, -1.0, "bob")]
-    assert Memory(other, rows([1.0]), tools=2, shared=both).shift(QUERY).values.tolist() == [0, 0]
+    ]  # a tool's own label counts before its equal's label
+    disputed = [should[0], Evidence("b", 0, 1, -1.0, "bob")]
+    assert Memory(disputed, rows([1.0]), tools=2, shared=shared).shift(QUERY).values.tolist() == [0, 0]
 
 
 def test_what_is_not_like_the_query_moves_nothing() -> None:
@@ -155,9 +155,9 @@ def drawn(seed: int, count: int, width: int = 12) -> np.ndarray:
 def test_no_tools_cosine_moves_by_more_than_the_limit(seed: int, count: int, ridge: float, copies: int) -> None:
     queries, targets = drawn(seed, count), drawn(seed + 1, count)
     poisoned = [np.concatenate([rows, np.repeat(rows[:1], copies, axis=0)]) for rows in (queries, targets)]
-    found = QueryMap.fit(*poisoned, ridge=ridge).delta(drawn(seed + 2, 5))
-    assert np.linalg.norm(found, axis=1).max() <= LIMIT + 1e-5
-    assert np.abs(found @ drawn(seed + 3, 20).T).max() <= LIMIT + 1e-5
+    delta = QueryMap.fit(*poisoned, ridge=ridge).delta(drawn(seed + 2, 5))
+    assert np.linalg.norm(delta, axis=1).max() <= LIMIT + 1e-5
+    assert np.abs(delta @ drawn(seed + 3, 20).T).max() <= LIMIT + 1e-5
 
 
 @pytest.mark.parametrize("count", [5, 40])
@@ -165,16 +165,16 @@ def test_both_ways_to_solve_it_are_one(count: int) -> None:
     queries, targets = drawn(1, count), drawn(2, count)
     q, residual = queries.astype(float), (targets - queries).astype(float)
     whole = np.linalg.solve(q.T @ q + 3.0 * np.eye(12), q.T @ residual)
-    found = QueryMap.fit(queries, targets, ridge=3.0)
-    asked = drawn(3, 1)[0]
-    assert found.delta(asked) == pytest.approx(asked @ whole, abs=1e-5)
-    assert len(found.first) == min(count, 12)
+    query_map = QueryMap.fit(queries, targets, ridge=3.0)
+    query = drawn(3, 1)[0]
+    assert query_map.delta(query) == pytest.approx(query @ whole, abs=1e-5)
+    assert len(query_map.first) == min(count, 12)
 
 
 def test_a_query_like_those_learnt_from_goes_to_their_tools() -> None:
     queries, targets = drawn(4, 3), drawn(5, 3)
-    moved = queries[0] + QueryMap.fit(queries, targets, ridge=0.1).delta(queries[0])
-    assert moved @ targets[0] > queries[0] @ targets[0] + 0.3
+    mapped = queries[0] + QueryMap.fit(queries, targets, ridge=0.1).delta(queries[0])
+    assert mapped @ targets[0] > queries[0] @ targets[0] + 0.3
 
 
 @each("ridge", [0.0, -1.0, float("nan")])
@@ -185,5 +185,5 @@ def test_a_ridge_that_is_none_is_refused(ridge: float) -> None:
 
 def test_targets_are_mean_directions() -> None:
     rows = np.eye(3, dtype=np.float32)
-    found = targets_of(rows, [[0, 1], [], [2]])
-    assert found == pytest.approx(np.array([[0.5**0.5, 0.5**0.5, 0], [0, 0, 0], [0, 0, 1]]))
+    targets = targets_of(rows, [[0, 1], [], [2]])
+    assert targets == pytest.approx(np.array([[0.5**0.5, 0.5**0.5, 0], [0, 0, 0], [0, 0, 1]]))

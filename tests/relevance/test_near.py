@@ -29,15 +29,15 @@ def world(count: int) -> np.ndarray:
 
 def every_pair(rows: np.ndarray, k: int, least: float, owner: np.ndarray | None = None) -> list[tuple[int, int, float]]:
     """The plain way: all cosines of a row, sorted."""
-    found: list[tuple[int, int, float]] = []
+    pairs: list[tuple[int, int, float]] = []
     for row in range(len(rows)):
         cosines = np.vecdot(rows, rows[row])
         cosines[row] = -2.0
         if owner is not None:
             cosines[owner == owner[row]] = -2.0
         best = np.argsort(-cosines, kind="stable")[:k]
-        found += [(row, int(other), float(cosines[other])) for other in best if cosines[other] >= least]
-    return found
+        pairs += [(row, int(column), float(cosines[column])) for column in best if cosines[column] >= least]
+    return pairs
 
 
 @pytest.mark.parametrize("count", [0, 1, 30, COUNT])
@@ -45,18 +45,18 @@ def test_the_nearest_are_those_of_every_pair(count: int) -> None:
     rows = world(max(count, 8))[:count]
     owner = np.arange(count) // 3
     for k, least in ((1, 0.9), (10, 0.8), (3, 0.95)):
-        found = nearest_above(rows, k, least)
-        assert list(zip(*(part.tolist() for part in found), strict=True)) == every_pair(rows, k, least)
-    found = nearest_above(rows, 1, 0.8, allowed=lambda one, other: owner[one] != owner[other])
-    assert list(zip(*(part.tolist() for part in found), strict=True)) == every_pair(rows, 1, 0.8, owner)
-    assert count < 9 or len(found[0])
-    found = nearest_above(rows, 3, 0.8, of=np.arange(1, count, 7))
-    wanted = [pair for pair in every_pair(rows, 3, 0.8) if pair[0] % 7 == 1]
-    assert list(zip(*(part.tolist() for part in found), strict=True)) == wanted
+        pairs = nearest_above(rows, k, least)
+        assert list(zip(*(column.tolist() for column in pairs), strict=True)) == every_pair(rows, k, least)
+    pairs = nearest_above(rows, 1, 0.8, allowed=lambda row, other: owner[row] != owner[other])
+    assert list(zip(*(column.tolist() for column in pairs), strict=True)) == every_pair(rows, 1, 0.8, owner)
+    assert count < 9 or len(pairs[0])
+    pairs = nearest_above(rows, 3, 0.8, of=np.arange(1, count, 7))
+    expected = [pair for pair in every_pair(rows, 3, 0.8) if pair[0] % 7 == 1]
+    assert list(zip(*(column.tolist() for column in pairs), strict=True)) == expected
 
 
 def test_progress_ends_with_all_rows_and_may_stop_the_work() -> None:
-    told: list[tuple[int, int]] = []
-    nearest_above(world(53), 1, 0.9, progress=lambda done, of: told.append((done, of)))
-    assert [of for _, of in told] == [53, 53]
-    assert 0 < told[0][0] <= told[1][0] == 53
+    progress: list[tuple[int, int]] = []
+    nearest_above(world(53), 1, 0.9, progress=lambda count, total: progress.append((count, total)))
+    assert [total for _, total in progress] == [53, 53]
+    assert 0 < progress[0][0] <= progress[1][0] == 53

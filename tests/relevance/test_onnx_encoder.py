@@ -75,8 +75,8 @@ def test_a_text_has_the_same_unit_vector_alone_and_in_any_batch(exported: OnnxEn
     blank = np.array([not text.strip() for text in TEXTS])
     assert not together[blank].any()
     np.testing.assert_allclose(np.linalg.norm(together[~blank], axis=1), 1.0, atol=1e-5)
-    alone = np.vstack([exported.encode([text]) for text in TEXTS[:5]])
-    np.testing.assert_allclose(together[:5], alone, atol=1e-5)
+    one_by_one = np.vstack([exported.encode([text]) for text in TEXTS[:5]])
+    np.testing.assert_allclose(together[:5], one_by_one, atol=1e-5)
     np.testing.assert_allclose(exported.encode(TEXTS[::-1])[::-1], together, atol=1e-5)
     assert exported.encode([]).shape == (0, 384)
 
@@ -87,9 +87,9 @@ def test_a_warm_start_imports_nothing_heavy_and_leaves_no_traces(
     unset = ("CI", "ORT_DISABLE_TELEMETRY", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME")
     environment = {name: value for name, value in os.environ.items() if name not in unset}
     environment |= {"WAYFARE_CACHE": str(wayfare_cache), "HOME": str(tmp_path)}
-    done = subprocess.run([sys.executable, "-c", START], env=environment, capture_output=True, text=True, check=True)
+    process = subprocess.run([sys.executable, "-c", START], env=environment, capture_output=True, text=True, check=True)
     assert exported.note == ""
-    assert (done.stdout.strip(), done.stderr) == ("[] (1, 384) True", "")
+    assert (process.stdout.strip(), process.stderr) == ("[] (1, 384) True", "")
     assert list(tmp_path.rglob("*")) == []
 
 
@@ -102,9 +102,9 @@ def test_prepared_files_that_are_damaged_are_made_again(
     content[len(content) // 2] ^= 1
     (target / WEIGHTS).write_bytes(content)
     (target / "model.json").write_text("{}")  # of an earlier release
-    told = list[object]()
-    encoder = OnnxEncoder(tmp_path, report=told.append)
-    assert told == [PREPARING, None]
+    steps = list[object]()
+    encoder = OnnxEncoder(tmp_path, report=steps.append)
+    assert steps == [PREPARING, None]
     assert sorted(file.name for file in target.iterdir()) == sorted(FILES)
     assert (target / DIGEST).read_text() == (source / DIGEST).read_text()
     np.testing.assert_array_equal(encoder.encode(TEXTS[:2]), exported.encode(TEXTS[:2]))
@@ -154,18 +154,20 @@ def test_a_tuned_model_has_a_key_of_its_own_for_each_difference(tmp_path: Path) 
     shipped = tuned_folder(frozen)
     assert (shipped.key, shipped.note, shipped.difference) == (f"{frozen.key}-tuned-b2bdb952", "", SHIPPED)
     write_difference(tmp_path / "own.npz", {}, {"base": frozen.key})
-    own = tuned_folder(frozen, str(tmp_path / "own.npz"))
-    assert own.key.startswith(f"{frozen.key}-tuned-")
-    assert own.key != shipped.key
+    custom = tuned_folder(frozen, str(tmp_path / "own.npz"))
+    assert custom.key.startswith(f"{frozen.key}-tuned-")
+    assert custom.key != shipped.key
     assert tuned_folder(frozen, " NONE ") == frozen
 
 
 def test_a_difference_of_another_model_leaves_the_model_frozen_and_says_so(tmp_path: Path) -> None:
     frozen = model_folder()
     write_difference(tmp_path / "other.npz", {}, {"base": "another-model"})
-    found = tuned_folder(frozen, tmp_path / "other.npz")
-    assert (found.key, found.difference) == (frozen.key, None)
-    assert found.note == f"The encoder is the frozen {frozen.key}: the difference other.npz was made for another-model."
+    folder = tuned_folder(frozen, tmp_path / "other.npz")
+    assert (folder.key, folder.difference) == (frozen.key, None)
+    assert (
+        folder.note == f"The encoder is the frozen {frozen.key}: the difference other.npz was made for another-model."
+    )
 
 
 def test_the_source_names_the_tuned_model_only_if_it_is_asked_for(exported: OnnxEncoder, wayfare_cache: Path) -> None:

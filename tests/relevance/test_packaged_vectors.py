@@ -1,4 +1,4 @@
-"""Vectors that come with Wayfare: exact, used where they fit, and ignored with a sentence where they do not."""
+"""Vectors that come with Wayfare: exact, used if they fit, and ignored with a sentence if not."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ def folder(tmp_path: Path) -> Path:
 def test_every_bit_comes_back(folder: Path) -> None:
     odd = np.array([[np.float32(1) / 3, -0.0, 1e-45, np.finfo(np.float32).max]], dtype=np.float32)
     write_vectors(folder, "odd", {text_hash("a"): odd[0], text_hash("b"): -odd[0]})
-    found = read_vectors(folder, "odd")
-    assert {key: row.tobytes() for key, row in found.items()} == {
+    by_hash = read_vectors(folder, "odd")
+    assert {key: row.tobytes() for key, row in by_hash.items()} == {
         text_hash("a"): odd[0].tobytes(),
         text_hash("b"): (-odd[0]).tobytes(),
     }
-    assert not next(iter(found.values())).flags.writeable
+    assert not next(iter(by_hash.values())).flags.writeable
 
 
 def test_equal_vectors_are_an_equal_file(folder: Path, tmp_path: Path) -> None:
@@ -60,19 +60,19 @@ def test_equal_vectors_are_an_equal_file(folder: Path, tmp_path: Path) -> None:
 def test_only_what_nobody_has_is_embedded(folder: Path) -> None:
     store, encoder = MemoryVectorStore(), WordEncoder()
     cached = CachedEncoder(EncoderSource.of(encoder), PackagedVectors(store, folder))
-    found = cached.encode_documents([*TEXTS, "a new text"])
+    rows = cached.encode_documents([*TEXTS, "a new text"])
     assert encoder.seen == ["a new text"]
-    np.testing.assert_array_equal(found, WordEncoder().encode([*TEXTS, "a new text"]))
-    assert list(store.of_model(MODEL)) == [text_hash("a new text")]  # what comes with Wayfare is not stored again
+    np.testing.assert_array_equal(rows, WordEncoder().encode([*TEXTS, "a new text"]))
+    assert list(store.of_model(MODEL)) == [text_hash("a new text")]  # packaged vectors are not stored again
 
 
 def test_what_the_store_has_goes_first(folder: Path) -> None:
     store = MemoryVectorStore()
-    own = np.ones(48, dtype=np.float32)
-    store.save_vectors(MODEL, {text_hash(TEXTS[0]): own})
-    found = PackagedVectors(store, folder).load_vectors(MODEL, list(VECTORS))
-    np.testing.assert_array_equal(found[text_hash(TEXTS[0])], own)
-    assert found.keys() == VECTORS.keys()
+    stored = np.ones(48, dtype=np.float32)
+    store.save_vectors(MODEL, {text_hash(TEXTS[0]): stored})
+    by_hash = PackagedVectors(store, folder).load_vectors(MODEL, list(VECTORS))
+    np.testing.assert_array_equal(by_hash[text_hash(TEXTS[0])], stored)
+    assert by_hash.keys() == VECTORS.keys()
 
 
 def broken(damage: str, file: Path) -> None:
@@ -98,9 +98,9 @@ def test_a_file_that_does_not_fit_is_ignored_and_this_is_said_once(
     damage: str, folder: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     broken(damage, vector_file(folder, MODEL))
-    told: list[Step | None] = []
+    steps: list[Step | None] = []
     encoder = WordEncoder()
-    packaged = PackagedVectors(MemoryVectorStore(), folder, told.append)
+    packaged = PackagedVectors(MemoryVectorStore(), folder, steps.append)
     cached = CachedEncoder(EncoderSource.of(encoder), packaged)
     with caplog.at_level(logging.WARNING):
         np.testing.assert_array_equal(cached.encode_documents(TEXTS), WordEncoder().encode(TEXTS))
@@ -109,14 +109,14 @@ def test_a_file_that_does_not_fit_is_ignored_and_this_is_said_once(
     (line,) = (record.message for record in caplog.records if record.name.startswith("core."))
     assert line.endswith("Texts are embedded here instead.")
     assert packaged.notes == (line,)
-    assert len(told) == 1
+    assert len(steps) == 1
 
 
 @pytest.fixture(scope="module")
 def shipped() -> Examples:
-    found = shipped_examples(vectors.models()[1].key)
-    assert found is not None, "run `make catalog`"
-    return found
+    examples = shipped_examples(vectors.models()[1].key)
+    assert examples is not None, "run `make catalog`"
+    return examples
 
 
 def kinds() -> list[dict]:
@@ -137,22 +137,20 @@ def test_no_question_is_one_that_is_judged_by() -> None:
 
 
 def test_an_example_itself_moves_the_query_towards_its_kind(shipped: Examples) -> None:
-    found, lengths = [], np.linalg.norm(shipped.tools, axis=1)
+    hits, lengths = [], np.linalg.norm(shipped.tools, axis=1)
     for row in range(0, len(shipped.tools), 23):
         question = shipped.questions[row, 3].astype(np.float32)
         shift = shipped.shift(question / np.linalg.norm(question))
         nearest = int(np.argmax(shipped.tools @ shift / lengths))
-        found.append(nearest == row and float(np.linalg.norm(shift)) == pytest.approx(SHARE, abs=1e-3))
-    assert (
-        np.mean(found) > 0.95
-    )  # an odd question may be far from the mean of its kind, which is what is compared first
+        hits.append(nearest == row and float(np.linalg.norm(shift)) == pytest.approx(SHARE, abs=1e-3))
+    assert np.mean(hits) > 0.95  # an odd question may be far from the mean of its kind, which is what is compared first
 
 
 def test_the_share_grows_from_far_to_near(shipped: Examples) -> None:
     def along(cosine: float) -> float:
-        one = Examples.of(np.eye(3, dtype=np.float32)[[[0] * QUESTIONS] * 6], np.eye(3, dtype=np.float32)[[2] * 6])
+        examples = Examples.of(np.eye(3, dtype=np.float32)[[[0] * QUESTIONS] * 6], np.eye(3, dtype=np.float32)[[2] * 6])
         query = np.array([cosine, (1 - cosine**2) ** 0.5, 0.0], dtype=np.float32)
-        return float(np.linalg.norm(one.shift(query)))
+        return float(np.linalg.norm(examples.shift(query)))
 
     assert along(FAR - 0.01) == 0.0
     assert along((FAR + NEAR) / 2) == pytest.approx(SHARE / 2, abs=1e-3)

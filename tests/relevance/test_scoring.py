@@ -46,7 +46,7 @@ def index() -> RelevanceIndex:
 
 
 def signals(dense: list[float], **others: list[float]) -> dict[str, np.ndarray]:
-    """Every signal of so many tools; what is not given is 0 for all."""
+    """Every signal of the tools; a signal that is not given is 0."""
     zero = [0.0] * len(dense)
     return {name: np.array(dense if name == "dense" else others.get(name, zero), np.float32) for name in SIGNALS}
 
@@ -64,15 +64,15 @@ def test_a_peak_of_one_word_counts_less_than_in_proportion() -> None:
 
 
 def test_more_of_any_signal_makes_a_tool_likelier(index: RelevanceIndex) -> None:
-    plain = fit_of(index, signals([0.5, 0.4, 0.1]), MODEL).tools
+    base = fit_of(index, signals([0.5, 0.4, 0.1]), MODEL).tools
     for name in ("words", "everyday", "profile"):
         raised = fit_of(index, signals([0.5, 0.4, 0.1], **{name: [0.0, 0.0, 9.0]}), MODEL).tools
-        assert raised[2] > plain[2], name
+        assert raised[2] > base[2], name
 
 
 def test_a_label_raises_its_tool_and_takes_the_lead_from_the_others(index: RelevanceIndex) -> None:
-    found = signals([0.5, 0.4, 0.1])
-    before, after = fit_of(index, found, MODEL), fit_of(index, found, MODEL, shift=np.array([0.0, 0.0, 20.0]))
+    by_signal = signals([0.5, 0.4, 0.1])
+    before, after = fit_of(index, by_signal, MODEL), fit_of(index, by_signal, MODEL, shift=np.array([0.0, 0.0, 20.0]))
     assert after.tools.argmax() == 2 != before.tools.argmax()
     assert after.tools[0] < before.tools[0]
     assert after.servers.tolist() == [after.tools[:2].max(), after.tools[2]]
@@ -86,9 +86,9 @@ def test_a_raised_tool_does_not_take_the_lead_from_its_equal_on_another_server()
 
 
 def test_a_calibrations_line_bends_the_logits(index: RelevanceIndex) -> None:
-    found = signals([0.5, 0.4, 0.1])
+    by_signal = signals([0.5, 0.4, 0.1])
     logit = lambda p: np.log(p / (1 - p))  # noqa: E731
-    before, after = fit_of(index, found, MODEL).tools, fit_of(index, found, MODEL, line=(2.0, -1.0)).tools
+    before, after = fit_of(index, by_signal, MODEL).tools, fit_of(index, by_signal, MODEL, line=(2.0, -1.0)).tools
     np.testing.assert_allclose(logit(after), 2 * logit(before) - 1)
 
 
@@ -107,29 +107,33 @@ def test_nothing_fits_less_likely_the_nearer_the_best_and_the_further_it_is_ahea
 def test_nothing_fits_less_likely_the_more_the_question_is_like_a_request_of_the_best_tool(
     index: RelevanceIndex,
 ) -> None:
-    found = signals([0.1, 0.2, 0.6])
-    asked = list[int]()
+    by_signal = signals([0.1, 0.2, 0.6])
+    rows = list[int]()
     chances = [
-        nothing_fits(index, found, MODEL, lambda row, like=like: asked.append(row) or like) for like in (0.2, 0.5, 0.9)
+        nothing_fits(index, by_signal, MODEL, lambda row, like=like: rows.append(row) or like)
+        for like in (0.2, 0.5, 0.9)
     ]
     assert chances == sorted(chances, reverse=True)
-    assert set(asked) == {2}
+    assert set(rows) == {2}
 
 
 def test_tools_that_are_alike_spread_less_where_requests_tell_how_like_the_question_is() -> None:
     best, strangers, twins = np.array([5.0, 5.0]), np.eye(2, dtype=np.float32), np.ones((2, 2), np.float32)
-    spread = {like: [evidence_of(best, 0.5, own, like, MODEL)[0] for own in (strangers, twins)] for like in (None, 0.5)}
+    spread = {
+        like: [evidence_of(best, 0.5, vectors, like, MODEL)[0] for vectors in (strangers, twins)]
+        for like in (None, 0.5)
+    }
     np.testing.assert_allclose(spread[None], np.log(2), rtol=1e-6)
     np.testing.assert_allclose(spread[0.5], [np.log(2), 0.0], atol=1e-6)
 
 
 def test_without_its_right_tools_a_question_has_less_of_an_answer(index: RelevanceIndex) -> None:
-    found = signals([0.6, 0.2, 0.1])
+    by_signal = signals([0.6, 0.2, 0.1])
     like = {0: 0.9, 1: 0.5, 2: None}.__getitem__
-    whole = nothing_fits(index, found, MODEL, like)
-    assert whole == pytest.approx(fit_of(index, found, MODEL, like=like).nothing)
-    assert nothing_fits(index, found, MODEL, like, without=[0]) > whole
-    assert nothing_fits(index, found, MODEL, like, without=[0, 1, 2]) == 1.0
+    whole = nothing_fits(index, by_signal, MODEL, like)
+    assert whole == pytest.approx(fit_of(index, by_signal, MODEL, like=like).nothing)
+    assert nothing_fits(index, by_signal, MODEL, like, without=[0]) > whole
+    assert nothing_fits(index, by_signal, MODEL, like, without=[0, 1, 2]) == 1.0
 
 
 def test_where_no_likeness_can_be_had_nothing_is_known_of_it(index: RelevanceIndex) -> None:
@@ -202,8 +206,8 @@ def test_it_comes_back_as_it_was() -> None:
     ],
 )
 def test_what_is_wrong_is_one_sentence(document: Any, said: str) -> None:
-    with pytest.raises(CatalogError) as caught:
+    with pytest.raises(CatalogError) as error:
         LearntValues.parse(document, where="mine.json")
-    assert str(caught.value).startswith("mine.json: ")
-    assert said in str(caught.value)
-    assert str(caught.value).count("\n") == 0
+    assert str(error.value).startswith("mine.json: ")
+    assert said in str(error.value)
+    assert str(error.value).count("\n") == 0

@@ -15,7 +15,7 @@ from core.relevance.encoder import Vectors, cleaned, unit_rows
 
 
 class WordEncoder:
-    """Deterministic, and remembers what it was asked to encode."""
+    """Deterministic, and remembers its texts."""
 
     model = "words-v1"
     dimension = 48
@@ -32,7 +32,9 @@ class WordEncoder:
     def with_tokens(self, texts: Sequence[str]) -> tuple[Vectors, list[Vectors]]:
         """The words are the tokens."""
         words = [cleaned(text).lower().split() for text in texts]
-        return self.encode(texts), [unit_rows(np.array(list(map(_direction, of))).reshape(-1, 48)) for of in words]
+        return self.encode(texts), [
+            unit_rows(np.array(list(map(_direction, tokens))).reshape(-1, 48)) for tokens in words
+        ]
 
 
 @cache

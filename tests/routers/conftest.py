@@ -14,7 +14,7 @@ START = datetime(2026, 1, 1, tzinfo=UTC)
 
 @pytest.fixture(scope="session")
 def event():
-    """Makes one outcome; what is not said is an ordinary success of one second over a kept connection."""
+    """Makes one outcome, by default a success of one second over an open connection."""
 
     def make(server="a", tool="x", kind="ok", latency_s=1.0, connect_s=None, *, simulated=False):
         return OutcomeEvent(
@@ -27,7 +27,7 @@ def event():
 
 @pytest.fixture(scope="session")
 def edit():
-    """Makes one figure set by hand; later calls are later events."""
+    """Makes one override. Later calls make later events."""
     count = 0
 
     def make(server, tool, value):

@@ -13,7 +13,7 @@ PRIOR = {"success": 0.9, "variance": 0.0, "failure": 0.02, "call_s": 1.0, "conn_
 
 
 def route(catalog, server_similarity, tool_similarity, p):
-    """What Algorithm 2 gives: `(servers by name, tools by id, candidate ids)`."""
+    """Algorithm 2's result: `(servers by name, tools by id, candidate ids)`."""
     servers = {s.name: _server(s, server_similarity.get(s.name, 0.0), p) for s in catalog.servers}
     by_utility = sorted(servers, key=lambda name: (-servers[name]["utility"], -servers[name]["similarity"], name))
     for place, name in enumerate(by_utility, start=1):

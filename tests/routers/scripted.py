@@ -20,7 +20,7 @@ TOKENS = 10  # of each tool's definition
 
 
 class Planner:
-    """Answers by the text of the question; what it was not told it answers with the question itself."""
+    """Scripted answers by the text of the question. Without a scripted answer it returns the question."""
 
     def __init__(self, name="toy", *, predict=None, parts=None, rewrite=None, expand=None, request=None, select=None):
         self.name = name
@@ -32,7 +32,7 @@ class Planner:
         return self._predict.get(question, question)
 
     def complexity(self, question, servers):
-        """Complex where it was told parts; what it judged is kept."""
+        """Complex if the question has scripted parts. Keeps its questions."""
         self.judged.append((question, tuple(servers)))
         return Complexity("complex", 0.9, ("2 requests",)) if question in self._parts else Complexity("simple", 0.1)
 
@@ -52,15 +52,15 @@ class Planner:
         return server
 
     def select(self, question, cards, count):
-        """The cards that it was told to take; where it was told nothing of any of them, the first ones."""
+        """The scripted cards; the first cards if none of them is scripted."""
         offered = tuple(card.id for card in cards)
-        told = self._select.get(question, offered[:count])
-        ids = tuple(name for name in told if name in offered) if told else ()
-        return Selection(ids if ids or not told else offered[:count], f"Told to take {len(told)}.")
+        tools = self._select.get(question, offered[:count])
+        ids = tuple(name for name in tools if name in offered) if tools else ()
+        return Selection(ids if ids or not tools else offered[:count], f"Told to take {len(tools)}.")
 
 
 class Matcher:
-    """`tables[place][text]` are numbers by server's name or tool's id, 0 where there is none.
+    """`tables[place][text]` are numbers by server's name or tool's id, 0 if missing.
 
     A place is ("bm25", layer), (layer, view), or "own" for a router's own texts. An embedding is the text itself.
     """
@@ -90,8 +90,8 @@ class Matcher:
         return [np.zeros((0, 4), dtype=np.float32) for _ in texts]
 
     def _row(self, layer, place, text):
-        known = self._tables.get(place, {}).get(text, {})
-        return np.array([known.get(name, 0.0) for name in self._names[layer]], dtype=np.float64)
+        scores = self._tables.get(place, {}).get(text, {})
+        return np.array([scores.get(name, 0.0) for name in self._names[layer]], dtype=np.float64)
 
 
 def context(catalog: Catalog, tables, *, tokens: int = TOKENS) -> RoutingContext:
@@ -106,7 +106,7 @@ def names(decision) -> list[str]:
 
 
 def dropped(decision) -> dict[str, str]:
-    """What dropped each tool that is no candidate."""
+    """The reason of each dropped tool."""
     rows = map(decision.tool_at, range(len(decision.tools.ids)))
     return {row.tool: row.dropped_by.value for row in rows if row.dropped_by is not None}
 

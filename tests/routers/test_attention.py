@@ -22,18 +22,18 @@ CATALOG = Catalog("c", (server("files", "read", "write", "list"), server("mail",
 
 
 class Live:
-    """Servers that list their tools with a new description; keeps who was asked."""
+    """Servers that list their tools with a new description. Keeps their names."""
 
     def __init__(self, *, without: str = "", fails: bool = False) -> None:
         self.asked: list[str] = []
         self.without = without
         self.fails = fails
 
-    def __call__(self, catalog: str, of: Server) -> tuple[Tool, ...]:
-        self.asked.append(of.name)
+    def __call__(self, catalog: str, server: Server) -> tuple[Tool, ...]:
+        self.asked.append(server.name)
         if self.fails:
-            raise CatalogError(f"Server {of.name} does not answer.")
-        return tuple(replace(tool, description="As it is now.") for tool in of.tools if tool.name != self.without)
+            raise CatalogError(f"Server {server.name} does not answer.")
+        return tuple(replace(tool, description="As it is now.") for tool in server.tools if tool.name != self.without)
 
 
 class Clock:
@@ -50,20 +50,20 @@ def clock() -> Clock:
 
 def test_a_definition_comes_from_the_catalog_and_is_kept(clock):
     loader = SchemaLoader(Live(), clock=clock)
-    (first,) = loader.load(CATALOG, ["files::read"])
+    (loaded,) = loader.load(CATALOG, ["files::read"])
     clock.now_s = 5.0
-    (second,) = loader.load(CATALOG, ["files::read"])
-    assert (first.source, first.hit, first.age_s) == ("catalog", False, 0.0)
-    assert (second.source, second.hit, second.age_s) == ("catalog", True, 5.0)
-    assert second.tool is CATALOG.tools[0]
-    assert second.tokens == definition_tokens(CATALOG.tools[0])
+    (cached,) = loader.load(CATALOG, ["files::read"])
+    assert (loaded.source, loaded.hit, loaded.age_s) == ("catalog", False, 0.0)
+    assert (cached.source, cached.hit, cached.age_s) == ("catalog", True, 5.0)
+    assert cached.tool is CATALOG.tools[0]
+    assert cached.tokens == definition_tokens(CATALOG.tools[0])
 
 
 def test_a_live_server_is_asked_once_for_all_its_tools(clock):
     live = Live()
     loader = SchemaLoader(live, clock=clock)
     loaded = loader.load(CATALOG, ["files::read", "files::list"], live=True)
-    assert {(one.source, one.tool.description) for one in loaded} == {("live", "As it is now.")}
+    assert {(schema.source, schema.tool.description) for schema in loaded} == {("live", "As it is now.")}
     assert loader.load(CATALOG, ["files::write"], live=True)[0].hit
     assert live.asked == ["files"]
 
@@ -113,7 +113,7 @@ def test_a_server_that_does_not_answer_is_told_of_and_asked_again(clock):
 
 def test_a_tool_that_its_server_no_longer_lists_is_told_of(clock):
     loaded = SchemaLoader(Live(without="read"), clock=clock).load(CATALOG, ["files::read", "files::list"], live=True)
-    assert [one.source for one in loaded] == ["catalog", "live"]
+    assert [schema.source for schema in loaded] == ["catalog", "live"]
     assert loaded[0].note == "Server files no longer lists it; this is the catalog's definition."
 
 

@@ -1,4 +1,4 @@
-"""What an editor of the agent's state is told of a decision."""
+"""A decision's view for an editor of the agent's state."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ OVERLAPS = {"mail::send": 0.9, "mail::find": 0.6, "mail::burn": 0.6, "mail::odd"
 @pytest.fixture
 def context():
     needs = {"send": (MAIL, CONFIRMED), "burn": (CONFIRMED,), "odd": ("an old gate",), "far": (MAIL,)}
-    tools = [worlds.tool(one, preconditions=needs.get(one, ())) for one in ("send", "find", "burn", "odd", "far")]
+    tools = [worlds.tool(name, preconditions=needs.get(name, ())) for name in ("send", "find", "burn", "odd", "far")]
     return worlds.context(worlds.catalog(Server("mail", tools=tuple(tools))), {}, OVERLAPS)
 
 
@@ -27,15 +27,15 @@ def view(context, catalog=None, **values):
 
 
 def test_it_names_what_the_catalogs_preconditions_ask_for(context):
-    found = view(context)
-    assert found.named == AgentState(frozenset({"mail:write"}), frozenset(), frozenset({"confirmed"}))
-    assert found.guarded == 4
-    assert found.state == AgentState(frozenset("*"), frozenset("*"), frozenset("*"))
+    state = view(context)
+    assert state.named == AgentState(frozenset({"mail:write"}), frozenset(), frozenset({"confirmed"}))
+    assert state.guarded == 4
+    assert state.state == AgentState(frozenset("*"), frozenset("*"), frozenset("*"))
 
 
 def test_each_tool_that_is_held_back_lacks_what_does_not_hold(context):
     held_back = view(context, scopes="mail:*", milestones="none").held_back
-    assert [(one.tool, one.iso, one.lacks) for one in held_back] == [
+    assert [(tool.tool, tool.iso, tool.lacks) for tool in held_back] == [
         ("mail::send", 0.9, (CONFIRMED,)),
         ("mail::burn", 0.6, (CONFIRMED,)),
         ("mail::odd", 0.5, ("an old gate",)),
@@ -43,17 +43,17 @@ def test_each_tool_that_is_held_back_lacks_what_does_not_hold(context):
 
 
 def test_a_rank_is_that_among_the_candidates_and_none_beyond_the_k(context):
-    assert [one.rank for one in view(context, milestones="none").held_back] == [1, 2, 2]
-    assert [one.rank for one in view(context, milestones="none", n=1).held_back] == [1, None, None]
+    assert [tool.rank for tool in view(context, milestones="none").held_back] == [1, 2, 2]
+    assert [tool.rank for tool in view(context, milestones="none", n=1).held_back] == [1, None, None]
 
 
 def test_a_tool_that_the_catalog_has_lost_since_is_left_out(context):
-    other = Catalog("c", (Server("mail", tools=(Tool("mail", "burn", preconditions=(MAIL,)),)),))
-    (left,) = view(context, other, scopes="none", milestones="none").held_back
-    assert (left.tool, left.lacks) == ("mail::burn", (MAIL,))
+    catalog = Catalog("c", (Server("mail", tools=(Tool("mail", "burn", preconditions=(MAIL,)),)),))
+    (held_back,) = view(context, catalog, scopes="none", milestones="none").held_back
+    assert (held_back.tool, held_back.lacks) == ("mail::burn", (MAIL,))
 
 
 def test_a_decision_that_did_not_look_at_the_state_says_so(context):
-    found = view(context, milestones="none", preconditions=False)
-    assert (found.checked, found.held_back) == (False, ())
+    state = view(context, milestones="none", preconditions=False)
+    assert (state.checked, state.held_back) == (False, ())
     assert view(context).checked

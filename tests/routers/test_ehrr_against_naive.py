@@ -8,7 +8,7 @@ from core.domain.catalog import Server
 from core.routers.ehrr import Ehrr
 from tests.routers import naive, worlds
 
-# coarse figures make ties and prices that equal the posted price; fine ones make everything else
+# coarse figures make ties and prices equal to the posted price; fine figures make the other cases
 similarity = st.one_of(st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0]), st.floats(0.0, 1.0))
 seconds = st.one_of(st.none(), st.sampled_from([0.0, 0.5, 1.0]), st.floats(0.0, 20.0))
 probability = st.one_of(st.none(), st.sampled_from([0.0, 0.5, 1.0]), st.floats(0.0, 1.0))
@@ -46,40 +46,40 @@ DEFAULTS = {
 
 def build(rows):
     """A catalog and both dictionaries of similarities; names run against the order of the rows."""
-    made, of_server, of_tool = [], {}, {}
-    for place, (conn, call, r, failure, variance, ask, fits, own) in enumerate(rows):
+    listed_servers, of_server, of_tool = [], {}, {}
+    for place, (conn, call, r, failure, variance, ask, fits, rows_of_tools) in enumerate(rows):
         name = f"s{9 - place}"
         of_server[name] = fits
         listed = []
-        for number, (latency, success, price, tool_fits) in enumerate(own):
+        for number, (latency, success, price, tool_fits) in enumerate(rows_of_tools):
             listed.append(worlds.tool(f"t{9 - number}", latency_s=latency, success=success, price_usd=price))
             of_tool[f"{name}::t{9 - number}"] = tool_fits
         figures = {"conn_s": conn, "call_s": call, "success": r, "success_variance": variance}
-        made.append(Server(name, tools=tuple(listed), ask_usd=ask, post_accept_failure=failure, **figures))
-    return worlds.catalog(*made), of_server, of_tool
+        listed_servers.append(Server(name, tools=tuple(listed), ask_usd=ask, post_accept_failure=failure, **figures))
+    return worlds.catalog(*listed_servers), of_server, of_tool
 
 
 def close(number):
     return pytest.approx(number, rel=1e-9, abs=1e-9)
 
 
-def compare_server(got, want, p):
-    assert (got.rank, got.shortlisted, got.accepted) == (want["rank"], want["shortlisted"], want["accepted"])
-    assert (got.similarity, got.cost_s, got.utility) == (
+def compare_server(actual, want, p):
+    assert (actual.rank, actual.shortlisted, actual.accepted) == (want["rank"], want["shortlisted"], want["accepted"])
+    assert (actual.similarity, actual.cost_s, actual.utility) == (
         want["similarity"],
         close(want["cost"]),
         close(want["utility"]),
     )
     posted = want["posted"] if p["auction"] and want["shortlisted"] else None
-    assert got.posted_price_usd == (None if posted is None else close(posted))
-    assert got.ask_usd == (None if want["ask"] is None else close(want["ask"]))
+    assert actual.posted_price_usd == (None if posted is None else close(posted))
+    assert actual.ask_usd == (None if want["ask"] is None else close(want["ask"]))
 
 
-def compare_tool(got, want):
-    assert (got.rank, got.dropped_by, got.affordable) == (want["rank"], want["dropped_by"], want["affordable"])
-    assert got.similarity == want["similarity"]
-    assert (got.time_cost_s, got.money_cost_s) == (close(want["time"]), close(want["money"]))
-    assert (got.cost_s, got.utility) == (close(want["time"] + want["money"]), close(want["utility"]))
+def compare_tool(actual, want):
+    assert (actual.rank, actual.dropped_by, actual.affordable) == (want["rank"], want["dropped_by"], want["affordable"])
+    assert actual.similarity == want["similarity"]
+    assert (actual.time_cost_s, actual.money_cost_s) == (close(want["time"]), close(want["money"]))
+    assert (actual.cost_s, actual.utility) == (close(want["time"] + want["money"]), close(want["utility"]))
 
 
 @settings(derandomize=True, max_examples=100)

@@ -1,4 +1,4 @@
-"""Many points at once give the candidates of the router that is asked one by one, whatever the parameters and the ties."""
+"""Many points at once give the candidates of single routing, for all parameters and ties."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from core.routers.ehrr import Ehrr, EhrrParameters
 from core.routers.parameters import LearningParameters, MatchingParameters
 from tests.routers import worlds
 
-# what changes similarities or statistics, and what turns a sub-task down before anything is ranked
+# parameters that change similarities or statistics, or refuse a sub-task before the ranking
 ELSEWHERE = {knob.name for kind in (LearningParameters, MatchingParameters) for knob in kind.knobs()} | {
     "wrong_refusals"
 }
@@ -44,20 +44,20 @@ NARROW = st.fixed_dictionaries({name: KNOBS[name] for name in BROADCAST})
 @st.composite
 def servers(draw) -> Catalog:
     """Up to six servers of up to five tools; some have none."""
-    found = []
+    drawn = []
     for number in range(draw(st.integers(1, 6))):
         name = f"s{9 - number}"  # the order of names is not that of rows
         tools = tuple(
             Tool(
                 name,
-                f"t{9 - at}",
+                f"t{9 - n}",
                 price_usd=draw(PRICES),
                 latency_s=draw(FIGURES),
                 success=draw(st.one_of(st.none(), SHARES)),
             )
-            for at in range(draw(st.integers(0, 5)))
+            for n in range(draw(st.integers(0, 5)))
         )
-        found.append(
+        drawn.append(
             Server(
                 name,
                 tools=tools,
@@ -67,7 +67,7 @@ def servers(draw) -> Catalog:
                 success=draw(SHARES),
             )
         )
-    return Catalog("drawn", tuple(found))
+    return Catalog("drawn", tuple(drawn))
 
 
 def asked(context: RoutingContext, match: Match, parameters: EhrrParameters) -> list[int]:
@@ -79,20 +79,20 @@ def asked(context: RoutingContext, match: Match, parameters: EhrrParameters) -> 
 @settings(derandomize=True, max_examples=40)
 @given(st.data())
 def test_the_same_candidates(data) -> None:
-    made = data.draw(servers())
-    context = worlds.context(made, {}, {})
+    catalog = data.draw(servers())
+    context = worlds.context(catalog, {}, {})
     common = data.draw(WIDE)
     points = [EhrrParameters(**common)] + [
         EhrrParameters(**{**common, **data.draw(NARROW)}) for _ in range(data.draw(st.integers(0, 3)))
     ]
-    layers = [(len(made.servers), len(made.tools)) for _ in range(3)]
+    layers = [(len(catalog.servers), len(catalog.tools)) for _ in range(3)]
     matches = [
         Match(*(np.array(data.draw(st.lists(SHARES, min_size=n, max_size=n))) for n in sizes)) for sizes in layers
     ]
     assert len({family(point) for point in points}) == 1
-    found = candidates_of(context, matches, points)
-    paid = payments_of(context, matches, points, found)
-    for point, rows, usd in zip(points, found, paid, strict=True):
+    candidates = candidates_of(context, matches, points)
+    paid = payments_of(context, matches, points, candidates)
+    for point, rows, usd in zip(points, candidates, paid, strict=True):
         for match, row, of_row in zip(matches, rows, usd, strict=True):
             assert [int(tool) for tool in row if tool >= 0] == asked(context, match, point)
             pays = Ehrr().route("anything", context, point).tools.payment_usd
@@ -100,26 +100,26 @@ def test_the_same_candidates(data) -> None:
 
 
 def test_a_large_catalog_in_several_parts() -> None:
-    """More sub-tasks than one part holds."""
+    """More sub-tasks than one batch holds."""
     rng = np.random.default_rng(5)
-    made = Catalog(
+    catalog = Catalog(
         "large",
         tuple(
             Server(f"s{i}", tools=tuple(Tool(f"s{i}", f"t{j}", price_usd=rng.random() * 0.02, latency_s=rng.random()) for j in range(12)))
             for i in range(80)
         ),
     )  # fmt: skip
-    context = worlds.context(made, {}, {})
+    context = worlds.context(catalog, {}, {})
     matches = [Match(rng.random(80), rng.random(960)) for _ in range(120)]
     points = [EhrrParameters(alpha_t=alpha, kappa=kappa, n=10) for alpha in (0.0, 0.1, 1.0) for kappa in (0.0, 100.0)]
     points += [replace(points[0], p_bs=p) for p in (0.0, 0.01, 0.02)]
-    found = candidates_of(context, matches, points)
-    for at in range(0, 120, 7):
+    candidates = candidates_of(context, matches, points)
+    for task in range(0, 120, 7):
         for place, point in enumerate(points):
-            assert [int(tool) for tool in found[place, at] if tool >= 0] == asked(context, matches[at], point)
+            assert [int(tool) for tool in candidates[place, task] if tool >= 0] == asked(context, matches[task], point)
 
 
 def test_without_tools_there_are_no_candidates() -> None:
     context = worlds.context(worlds.catalog(Server("empty")), {}, {})
-    found = candidates_of(context, [Match(np.ones(1), np.zeros(0))], [EhrrParameters(n=2)])
-    assert found.tolist() == [[[-1, -1]]]
+    candidates = candidates_of(context, [Match(np.ones(1), np.zeros(0))], [EhrrParameters(n=2)])
+    assert candidates.tolist() == [[[-1, -1]]]

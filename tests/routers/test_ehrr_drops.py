@@ -1,4 +1,4 @@
-"""What drops a tool, which stage comes first, and what an empty result says."""
+"""Drops of tools, the order of stages, and the reason of an empty result."""
 
 import pytest
 

@@ -45,9 +45,9 @@ def test_lemma_2_the_variance_after_t_steps_is_the_solved_recursion(start, smoot
 
 
 def test_a_connection_that_took_no_time_is_a_connection():
-    after = START.after(y=True, latency_s=1.0, fail=False, connect_s=0.0, rates=Rates())
-    assert after.conn_s == pytest.approx(0.85 * 0.3)
-    assert after.connects == 1
+    server = START.after(y=True, latency_s=1.0, fail=False, connect_s=0.0, rates=Rates())
+    assert server.conn_s == pytest.approx(0.85 * 0.3)
+    assert server.connects == 1
 
 
 HALF_LIFE_S = 100.0
@@ -63,8 +63,8 @@ def at(event):
     """An event at a number of seconds from the start."""
 
     def make(seconds, *args, **kwargs):
-        made = event(*args, **kwargs)
-        return replace(made, at=made.at + timedelta(seconds=seconds))
+        outcome = event(*args, **kwargs)
+        return replace(outcome, at=outcome.at + timedelta(seconds=seconds))
 
     return make
 
@@ -82,24 +82,24 @@ def fading(catalog, half_life_s=HALF_LIFE_S, **rates):
 @promise
 @given(failures, spans)
 def test_with_one_the_fold_is_decay_then_equation_8_call_by_call(two_servers, event, calls, later):
-    projection, now = fading(two_servers), event().at
+    projection, time = fading(two_servers), event().at
     r, var, pfail, call_s = want = 0.8, 0.04, 0.1, 0.5
-    start, seen = want, False
+    start, observed = want, False
     for kind, gap, latency_s in calls:
-        now += timedelta(seconds=gap)
-        projection.observe(replace(event("a", "x", kind, latency_s), at=now))
-        left = 0.5 ** (gap / HALF_LIFE_S) if seen else 1.0
-        r, var, pfail, call_s = (s + left * (x - s) for x, s in zip(want, start, strict=True))
+        time += timedelta(seconds=gap)
+        projection.observe(replace(event("a", "x", kind, latency_s), at=time))
+        remaining = 0.5 ** (gap / HALF_LIFE_S) if observed else 1.0
+        r, var, pfail, call_s = (s + remaining * (x - s) for x, s in zip(want, start, strict=True))
         y, fail = float(kind == "ok"), float(kind in ("crash", "timeout"))
         want = (
             0.85 * r + 0.15 * y, 0.85 * var + 0.15 * (y - r) ** 2, 0.85 * pfail + 0.15 * fail, 0.85 * call_s + 0.15 * latency_s,
         )  # fmt: skip
-        seen = True
-    left = 0.5 ** (later / HALF_LIFE_S)
-    s = projection.snapshot(now + timedelta(seconds=later)).servers
-    got = s.success[0], s.success_variance[0], s.post_accept_failure[0], s.call_s[0]
-    assert got == pytest.approx([b + left * (x - b) for x, b in zip(want, start, strict=True)], abs=1e-6)
-    assert s.decayed[0] == pytest.approx(1 - left if seen else 0.0, abs=1e-6)
+        observed = True
+    remaining = 0.5 ** (later / HALF_LIFE_S)
+    s = projection.snapshot(time + timedelta(seconds=later)).servers
+    actual = s.success[0], s.success_variance[0], s.post_accept_failure[0], s.call_s[0]
+    assert actual == pytest.approx([b + remaining * (x - b) for x, b in zip(want, start, strict=True)], abs=1e-6)
+    assert s.decayed[0] == pytest.approx(1 - remaining if observed else 0.0, abs=1e-6)
 
 
 def test_after_a_half_life_every_figure_is_half_way_back_and_says_so(two_servers, at, moment):
@@ -112,9 +112,9 @@ def test_after_a_half_life_every_figure_is_half_way_back_and_says_so(two_servers
         ("tools", ("success", "latency_s")),
     ):
         for name in names:
-            then, now, start = (getattr(getattr(s, layer), name) for s in (fresh, later, started))
-            assert now == pytest.approx((then + start) / 2), name
-            assert then[0] != start[0], name
+            measured, halfway, start = (getattr(getattr(s, layer), name) for s in (fresh, later, started))
+            assert halfway == pytest.approx((measured + start) / 2), name
+            assert measured[0] != start[0], name
     assert later.servers.decayed.tolist() == later.servers.conn_decayed.tolist() == [0.5, 0.0]
     assert later.tools.decayed.tolist() == [0.5, 0.0, 0.0]
     assert (later.servers.success_source[0], later.servers.calls[0]) == (Source.MEASURED, 1)
@@ -179,51 +179,51 @@ def world(two_servers: Catalog, event: Event) -> World:
 def test_figures_go_back_to_those_of_the_last_success_and_not_to_the_declared_ones(world: World) -> None:
     world.call(0, "tool_error")
     world.call(1, "ok", latency_s=3.0)
-    learnt, measured_s = world.success(1), world.figures().call_s
-    assert world.success(1e6) == learnt  # what works stays measured
+    success, measured_s = world.success(1), world.figures().call_s
+    assert world.success(1e6) == success  # a working server keeps its measured figure
     world.call(2, "timeout", latency_s=30.0)
     low = world.success(2)
-    assert low < learnt
-    assert world.success(2 + FADING_S) == pytest.approx((low + learnt) / 2)
-    assert world.success(1e9) == pytest.approx(learnt)
+    assert low < success
+    assert world.success(2 + FADING_S) == pytest.approx((low + success) / 2)
+    assert world.success(1e9) == pytest.approx(success)
     assert world.projection.snapshot(world.at(1e9)).servers.call_s[0] == pytest.approx(measured_s)
 
 
 def test_the_half_life_is_as_long_as_the_failures_have_lasted(world: World) -> None:
-    before = world.success(0)
+    start = world.success(0)
     for second in (0, 100, 1000):
         world.call(second, "not_connected")
     low = world.success(1000)
-    assert world.success(2000) == pytest.approx((low + before) / 2)
+    assert world.success(2000) == pytest.approx((low + start) / 2)
     world.call(2000, "ok")
-    again = world.success(2000)
+    high = world.success(2000)
     world.call(2001, "crash")
-    assert world.success(2001 + FADING_S) == pytest.approx((world.success(2001) + again) / 2)  # a new run of failures
+    assert world.success(2001 + FADING_S) == pytest.approx((world.success(2001) + high) / 2)  # a new run of failures
 
 
 def test_a_server_that_answers_a_check_stands_where_it_stood_before_it_failed(world: World) -> None:
     world.call(0, "ok")
-    before = world.projection.snapshot(world.at(0)).servers.success.tolist()
+    success = world.projection.snapshot(world.at(0)).servers.success.tolist()
     for second in range(1, 16):
         world.call(second, "not_connected")
     world.projection.answered("a", world.at(20))
-    assert world.projection.snapshot(world.at(20)).servers.success.tolist() == before
+    assert world.projection.snapshot(world.at(20)).servers.success.tolist() == success
     assert not world.projection.fades
     world.projection.answered("nobody", world.at(20))
 
 
 def test_rejected_arguments_lower_the_tool_alone_and_by_a_quarter_of_a_failure(world: World) -> None:
-    before = world.projection.snapshot(world.at(0))
+    fresh = world.projection.snapshot(world.at(0))
     world.call(1, OutcomeKind.INVALID_ARGUMENTS.value)
-    after = world.projection.snapshot(world.at(1))
-    assert after.tools.success[0] == pytest.approx((1 - 0.15 / 4) * before.tools.success[0])
-    assert after.tools.calls.tolist() == before.tools.calls.tolist()
-    assert after.servers.success.tolist() == before.servers.success.tolist()
+    rejected = world.projection.snapshot(world.at(1))
+    assert rejected.tools.success[0] == pytest.approx((1 - 0.15 / 4) * fresh.tools.success[0])
+    assert rejected.tools.calls.tolist() == fresh.tools.calls.tolist()
+    assert rejected.servers.success.tolist() == fresh.servers.success.tolist()
 
 
 @each("kind", [OutcomeKind.NOT_TRIED, OutcomeKind.CANCELLED])
 def test_a_call_that_was_not_tried_changes_nothing(kind: OutcomeKind, two_servers: Catalog, event: Event) -> None:
     world = World(two_servers, event)
-    before = world.projection.snapshot(world.at(0))
+    snapshot = world.projection.snapshot(world.at(0))
     world.call(1, kind.value)
-    assert world.projection.snapshot(world.at(1)) is before
+    assert world.projection.snapshot(world.at(1)) is snapshot

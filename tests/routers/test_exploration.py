@@ -38,7 +38,7 @@ def learnt(context, *outcomes: tuple[str, str]):
 
 @pytest.fixture
 def context():
-    """Four servers that do the same; s0 fits a little better and has failed five times in a row."""
+    """Four equal servers; s0 fits a little better and has failed five times in a row."""
     servers = [
         Server(f"s{row}", conn_s=0.1 * row, call_s=0.4, success=0.9, post_accept_failure=0.05, ask_usd=0.001,
                tools=(worlds.tool("do", latency_s=0.4, success=0.9, price_usd=0.001 * row), worlds.tool("other", latency_s=0.2)))
@@ -46,8 +46,8 @@ def context():
     ]  # fmt: skip
     catalog = worlds.catalog(*servers)
     fits = {f"s{row}::{tool}": 0.8 - 0.02 * row - (tool == "other") / 4 for row in range(4) for tool in ("do", "other")}
-    made = worlds.context(catalog, {f"s{row}": 0.8 - 0.02 * row for row in range(4)}, fits)
-    return learnt(made, *[("s0", "ok")] * 30, *[("s0", "crash")] * 5, *[("s1", "ok")] * 40)
+    unlearnt = worlds.context(catalog, {f"s{row}": 0.8 - 0.02 * row for row in range(4)}, fits)
+    return learnt(unlearnt, *[("s0", "ok")] * 30, *[("s0", "crash")] * 5, *[("s1", "ok")] * 40)
 
 
 def routed(context, query="x", **parameters) -> Decision:
@@ -58,8 +58,8 @@ def test_off_is_the_default_and_its_other_knobs_then_do_nothing(context):
     plain = routed(context)
     assert EhrrParameters().exploration == "none"
     assert plain.explored is None
-    other = routed(context, explore_seed=7, explore_memory=3, optimism=1.0)
-    assert same(replace(other, parameters=plain.parameters), plain)
+    unexplored = routed(context, explore_seed=7, explore_memory=3, optimism=1.0)
+    assert same(replace(unexplored, parameters=plain.parameters), plain)
     assert Ehrr().event(plain) == {}
 
 
@@ -68,11 +68,11 @@ def test_draws_depend_on_the_seed_and_on_the_version_and_on_nothing_else(context
         decision = routed(context, query, exploration="thompson", explore_seed=seed, **parameters)
         return np.concatenate([decision.servers.success, decision.servers.post_accept_failure, decision.tools.success])
 
-    first = draws(context)
-    assert np.array_equal(first, draws(context, "another question", k=1, n=1, alpha_t=1.0))
-    assert not np.array_equal(first, draws(context, seed=5))
+    draw = draws(context)
+    assert np.array_equal(draw, draws(context, "another question", k=1, n=1, alpha_t=1.0))
+    assert not np.array_equal(draw, draws(context, seed=5))
     newer = replace(context, statistics=replace(context.statistics, version=context.statistics.version + 1))
-    assert not np.array_equal(first, draws(newer))
+    assert not np.array_equal(draw, draws(newer))
 
 
 @each("way", WAYS)
@@ -96,13 +96,13 @@ def test_the_decision_says_what_was_gone_by_and_what_the_figures_say(context, wa
     plain, explored = routed(context), routed(context, exploration=way, explore_seed=2)
     assert np.array_equal(explored.explored.server_estimate, plain.servers.success)
     assert np.array_equal(explored.explored.tool_estimate, plain.tools.success)
-    told = json.loads(json.dumps(Ehrr().event(explored), allow_nan=False))
-    assert told["exploration"] == way
+    event = json.loads(json.dumps(Ehrr().event(explored), allow_nan=False))
+    assert event["exploration"] == way
     name, row = "s0::do", explored.tools.ids.index("s0::do")
-    assert told["success"][name] == {
+    assert event["success"][name] == {
         "used": explored.tools.success[row], "estimate": plain.tools.success[row],
     }  # fmt: skip
-    assert told["success"]["s0"]["estimate"] == plain.servers.success[0]
+    assert event["success"]["s0"]["estimate"] == plain.servers.success[0]
     note = {
         "thompson": "Success was drawn (Thompson, seed 2).",
         "optimism": "Success was taken with a bonus (optimism, c 0.3).",
@@ -110,19 +110,19 @@ def test_the_decision_says_what_was_gone_by_and_what_the_figures_say(context, wa
     assert explored.reason.endswith(note[way])
     assert "Success" not in plain.reason
     words = {"thompson": "drawn as", "optimism": "taken, with a bonus, as"}[way]
-    for said, without in ((why_tool(explored, row), why_tool(plain, row)), (why_server(explored, 0), why_server(plain, 0))):  # fmt: skip
-        assert f"Its success was {words}" in said
-        assert said.endswith(".")
-        assert "Its success was" not in without
+    for explained, unexplained in ((why_tool(explored, row), why_tool(plain, row)), (why_server(explored, 0), why_server(plain, 0))):  # fmt: skip
+        assert f"Its success was {words}" in explained
+        assert explained.endswith(".")
+        assert "Its success was" not in unexplained
 
 
 def test_a_server_that_failed_is_passed_over_without_exploration_and_tried_again_with_it(context):
     idle = learnt(context, *[("s0", "ok")] * 30, *[("s0", "crash")] * 5, *[("s1", "ok")] * 400)
-    for k in (1, 4):  # the server layer alone, and the tool layer alone
+    for k in (1, 4):  # only the server layer, and only the tool layer
         assert routed(context, k=k).winner.server == routed(idle, k=k).winner.server == "s1"
         assert routed(idle, k=k, exploration="optimism").winner.server == "s0"
-        drawn = [routed(idle, k=k, exploration="thompson", explore_seed=seed).winner.server for seed in range(300)]
-        assert 0 < drawn.count("s0") < drawn.count("s1")
+        winners = [routed(idle, k=k, exploration="thompson", explore_seed=seed).winner.server for seed in range(300)]
+        assert 0 < winners.count("s0") < winners.count("s1")
 
 
 @each("way", WAYS)

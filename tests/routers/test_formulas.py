@@ -39,7 +39,7 @@ def test_the_slope_of_the_posted_price_is_p_ofs_over_l0_plus_cost(sim, cost, p):
 @promise
 @given(usd, similarity, cost_s, caps, st.booleans())
 def test_accepting_exactly_when_the_ask_is_covered_is_dominant(ask, sim, cost, cap, selected):
-    """Theorem 1, and Proposition 3 where there is a cap: no other bit ever pays the server more."""
+    """Theorem 1, and Proposition 3 if there is a cap: no other bit ever pays the server more."""
     posted = tau(sim, cost, TABLE_FIVE, cap)
 
     def payoff(accepting):
@@ -82,9 +82,9 @@ def cost(fixed_s, call_s, success, failure):
 @pytest.mark.parametrize("success", [0.25, 0.7])
 def test_the_mean_time_of_simulated_geometric_attempts_is_the_formula(success):
     attempts = np.random.default_rng(7).geometric((1 - 0.1) * success, size=40_000)
-    seen = (0.3 + 0.9) * attempts
-    honest = 4 * seen.std() / np.sqrt(len(seen))
-    assert cost(0.3, 0.9, success, 0.1) == pytest.approx(seen.mean(), abs=honest)
+    times_s = (0.3 + 0.9) * attempts
+    honest = 4 * times_s.std() / np.sqrt(len(times_s))
+    assert cost(0.3, 0.9, success, 0.1) == pytest.approx(times_s.mean(), abs=honest)
 
 
 @promise

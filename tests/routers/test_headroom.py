@@ -117,5 +117,5 @@ T12 = {
 )
 def test_figures_at_the_ends(figures, price, latency, success) -> None:
     room = headroom(**{**T12, **figures})
-    for found, wanted in ((room.price_usd, price), (room.latency_s, latency), (room.success, success)):
-        assert found == (wanted if wanted is None else pytest.approx(wanted, abs=1e-3, nan_ok=True))
+    for actual, expected in ((room.price_usd, price), (room.latency_s, latency), (room.success, success)):
+        assert actual == (expected if expected is None else pytest.approx(expected, abs=1e-3, nan_ok=True))

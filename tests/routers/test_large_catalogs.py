@@ -26,11 +26,11 @@ SETTINGS: list[tuple[str, dict[str, object]]] = [
 
 def context(*, large: bool = True, requests: bool = False) -> RoutingContext:
     world = many_tools(TOOLS, large=large)
-    learnt: Learnt = NOTHING_LEARNT
+    knowledge: Learnt = NOTHING_LEARNT
     if requests:
-        learnt = replace(learnt, requests=some_requests(world, np.arange(0, TOOLS, 5), 4))
+        knowledge = replace(knowledge, requests=some_requests(world, np.arange(0, TOOLS, 5), 4))
     matcher = IndexMatcher(
-        CatalogIndex(world.catalog, world.encoder), world.encoder, FitMatcher.of(world.index, world.encoder, learnt)
+        CatalogIndex(world.catalog, world.encoder), world.encoder, FitMatcher.of(world.index, world.encoder, knowledge)
     )
     tokens = np.arange(1, TOOLS + 1)
     return RoutingContext.of(world.catalog, StatisticsProjection(world.catalog).snapshot(), matcher, tokens)
@@ -42,32 +42,32 @@ def first_candidate(decision: Decision) -> str:
 
 def test_the_winner_is_that_of_scoring_every_tool(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fit_matcher, "NEAREST", 200)
-    large, small = (context(large=one, requests=True) for one in (True, False))
-    asked, others = 0, list[str]()
+    large, small = (context(large=is_large, requests=True) for is_large in (True, False))
+    questions, differing = 0, list[str]()
     for router, settings in SETTINGS:
         algorithm = ROUTERS[router]()
         parameters = algorithm.parameters().replaced(settings)
         for question in many_tools(TOOLS).questions[::16]:
-            first, whole = (algorithm.route(question, one, parameters) for one in (large, small))
-            asked += 1
-            if first_candidate(first) != first_candidate(whole):
-                others.append(question)
-            assert (first.tokens["baseline"], len(first.tools.ids)) == (whole.tokens["baseline"], TOOLS)
-    assert asked >= 20
-    assert not others
+            pruned, complete = (algorithm.route(question, world, parameters) for world in (large, small))
+            questions += 1
+            if first_candidate(pruned) != first_candidate(complete):
+                differing.append(question)
+            assert (pruned.tokens["baseline"], len(pruned.tools.ids)) == (complete.tokens["baseline"], TOOLS)
+    assert questions >= 20
+    assert not differing
 
 
 def test_a_decision_says_how_many_tools_it_scored() -> None:
     question = many_tools(TOOLS).questions[0]
-    first, whole = (ROUTERS["ehrr"]().route(question, context(large=one)) for one in (True, False))
-    count = len(first.scored)
+    pruned, complete = (ROUTERS["ehrr"]().route(question, context(large=is_large)) for is_large in (True, False))
+    count = len(pruned.scored)
     assert 1000 <= count < TOOLS
-    assert (first.scored_note, whole.scored_note) == (f"scored {count:,} of 2,000 tools", "scored all 2,000 tools")
-    document = first.to_json()
+    assert (pruned.scored_note, complete.scored_note) == (f"scored {count:,} of 2,000 tools", "scored all 2,000 tools")
+    document = pruned.to_json()
     assert document["looked_at"] == {"tools": count, "of": TOOLS}
     assert count <= len(document["tools"]) < TOOLS
     assert {tool["tool"].partition("::")[0] for tool in document["tools"]} <= {
-        one["server"] for one in document["servers"]
+        server["server"] for server in document["servers"]
     }
-    assert "looked_at" not in whole.to_json()
-    assert len(whole.to_json()["tools"]) == TOOLS
+    assert "looked_at" not in complete.to_json()
+    assert len(complete.to_json()["tools"]) == TOOLS

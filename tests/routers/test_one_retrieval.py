@@ -1,4 +1,4 @@
-"""Every router finds tools by the probability of fit, or in the form of its paper: what the two say differs here."""
+"""Every router finds tools by the probability of fit, or in the form of its paper. The two differ here."""
 
 from __future__ import annotations
 
@@ -31,21 +31,21 @@ def context():
     catalog = worlds.catalog(
         Server("mail", tools=(worlds.tool("send"), worlds.tool("find"))), Server("files", tools=(worlds.tool("read"),))
     )
-    found = worlds.context(catalog, {"files": 0.9, "mail": 0.5}, ALIKE)
+    world = worlds.context(catalog, {"files": 0.9, "mail": 0.5}, ALIKE)
     matcher = TwoSided(catalog, {"files": 0.9, "mail": 0.5}, ALIKE)
     matcher.ids = catalog.tool_ids
-    object.__setattr__(found, "matcher", matcher)
-    return found
+    object.__setattr__(world, "matcher", matcher)
+    return world
 
 
 @each("name", CHOOSE)
 def test_fit_decides_by_default_and_the_papers_form_if_it_is_chosen(name: str, context) -> None:
     router: AnyRouter = ROUTERS[name]()
-    known = {knob.name for knob in router.parameters.knobs()}
-    settings = {key: value for key, value in {"reranker": "none", "lines": 1}.items() if key in known}
-    for similarity, first in (("fit", "mail::send"), ("views", "files::read")):
+    knobs = {knob.name for knob in router.parameters.knobs()}
+    settings = {key: value for key, value in {"reranker": "none", "lines": 1}.items() if key in knobs}
+    for similarity, winner in (("fit", "mail::send"), ("views", "files::read")):
         chosen = router.parameters().replaced({"similarity": similarity, **settings})
-        assert router.route("do it", context, chosen).winner.tool == first, similarity
+        assert router.route("do it", context, chosen).winner.tool == winner, similarity
 
 
 def test_sonars_expertise_is_the_share_of_fit_among_the_kept_tools(context) -> None:

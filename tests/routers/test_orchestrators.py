@@ -1,4 +1,4 @@
-"""What ETOM's orchestrators share: a question is taken apart, each part selected from, or rejected; and ReAct's cycles."""
+"""ETOM's orchestrators: a question is decomposed, each part gets a tool or is rejected; and ReAct's cycles."""
 
 import pytest
 
@@ -24,7 +24,7 @@ def orchestrator(request):
 
 @pytest.fixture
 def catalog():
-    """A server that finds and one that sends."""
+    """A server that finds and a server that sends."""
     tools = {"web": ("search", "crawl"), "mail": ("send", "draft")}
     return worlds.catalog(
         *(
@@ -36,14 +36,14 @@ def catalog():
 
 @pytest.fixture
 def context(catalog):
-    """Whatever is looked up: "find" means the web, "send" means mail, nobody can "fly"."""
+    """For every query "find" means the web, "send" means mail, and no server can "fly"."""
     servers = {"find": {"web": 0.8, "mail": 0.3}, "send": {"mail": 0.9, "web": 0.2}, "fly": {"web": 0.05}}
     tools = {
         "find": {"web::search": 0.9, "web::crawl": 0.7, "mail::send": 0.1},
         "send": {"mail::send": 0.8, "mail::draft": 0.6, "web::search": 0.2},
         "fly": {"web::search": 0.06},
     }
-    # Hybrid looks "<server>: <tool>" up, and what is not taken apart is asked as one
+    # Hybrid looks "<server>: <tool>" up, and asks an undivided question as one
     texts = {**tools, **{f"{text}: {text}": row for text, row in tools.items()}, "both": tools["find"]}
     places = {PROFILE: servers, ("servers", "summary"): servers, FULL: tools, "own": texts}
     return scripted.context(catalog, {**places, "match": tools})

@@ -36,30 +36,30 @@ def tries(draw: st.DrawFn, largest: int = 6, wrong: float | None = None) -> Trie
     )
 
 
-def best_order(known: Tries, *, worth_usd: float, most: int) -> Order:
+def best_order(tools: Tries, *, worth_usd: float, most: int) -> Order:
     """The order of the largest value, as the router takes it, with money as the only cost."""
-    pool = searched(known.value_usd(worth_usd), known.money_usd, np.arange(len(known.p_fit)), most)
+    pool = searched(tools.value_usd(worth_usd), tools.money_usd, np.arange(len(tools.p_fit)), most)
     lines = order_lines(
-        **shares(known.p_fit, known.delivery, known.rivals, pool), price_usd=known.money_usd[pool], time_s=np.zeros(len(pool)),
-        writes=known.wrong_usd[pool], rivals=known.rivals[pool], most=most,
+        **shares(tools.p_fit, tools.delivery, tools.rivals, pool), price_usd=tools.money_usd[pool], time_s=np.zeros(len(pool)),
+        writes=tools.wrong_usd[pool], rivals=tools.rivals[pool], most=most,
     )  # fmt: skip
     places = lines.best(worth_usd * lines.solved - lines.price_usd - lines.unsafe)
-    return evaluated(known, pool[list(places)].tolist(), worth_usd=worth_usd)
+    return evaluated(tools, pool[list(places)].tolist(), worth_usd=worth_usd)
 
 
-def by_worlds(known: Tries, rows: tuple[int, ...], worth: float) -> float:
-    """The value of an order, summed over every world: which sets fit, which tools of them fit, and what they deliver."""
-    groups = sorted(set(known.rivals.tolist()))
-    fit = {g: max(p for p, r in zip(known.p_fit, known.rivals, strict=True) if r == g) for g in groups}
+def by_worlds(tools: Tries, rows: tuple[int, ...], worth: float) -> float:
+    """The value of an order, summed over every world: which sets fit, which of their tools fit, and the delivery."""
+    groups = sorted(set(tools.rivals.tolist()))
+    fit = {g: max(p for p, r in zip(tools.p_fit, tools.rivals, strict=True) if r == g) for g in groups}
     total = 0.0
     for world in itertools.product([True, False], repeat=len(groups)):
         state = dict(zip(groups, world, strict=True))
         weight = math.prod(fit[g] if state[g] else 1 - fit[g] for g in groups)
         reached = 1.0
         for row in rows:
-            g = int(known.rivals[row])
-            solves = known.p_fit[row] / fit[g] * known.delivery[row] if state[g] and fit[g] > 0 else 0.0
-            total += weight * reached * (solves * worth - known.money_usd[row] - (1 - solves) * known.wrong_usd[row])
+            g = int(tools.rivals[row])
+            solves = tools.p_fit[row] / fit[g] * tools.delivery[row] if state[g] and fit[g] > 0 else 0.0
+            total += weight * reached * (solves * worth - tools.money_usd[row] - (1 - solves) * tools.wrong_usd[row])
             reached *= 1 - solves
     return total
 
@@ -67,30 +67,30 @@ def by_worlds(known: Tries, rows: tuple[int, ...], worth: float) -> float:
 @given(tries(), st.sampled_from([0.0, 0.01, 0.1, 1.0]), st.integers(1, 6))
 @settings(max_examples=40)
 def test_no_order_is_better(known: Tries, worth: float, most: int) -> None:
-    found = best_order(known, worth_usd=worth, most=most)
+    order_found = best_order(known, worth_usd=worth, most=most)
     size = len(known.p_fit)
     orders = (rows for k in range(min(most, size) + 1) for rows in itertools.permutations(range(size), k))
     best = max(evaluated(known, rows, worth_usd=worth).value_usd for rows in orders)
-    assert found.value_usd == pytest.approx(best, abs=1e-12)
-    assert len(found.rows) <= most
+    assert order_found.value_usd == pytest.approx(best, abs=1e-12)
+    assert len(order_found.rows) <= most
 
 
 @given(tries(), st.permutations(range(6)))
 @settings(max_examples=40)
 def test_the_value_is_that_over_all_worlds(known: Tries, order: list[int]) -> None:
     rows = tuple(row for row in order if row < len(known.p_fit))
-    found = evaluated(known, rows, worth_usd=0.1)
-    assert found.value_usd == pytest.approx(by_worlds(known, rows, 0.1), abs=1e-12)
+    order_found = evaluated(known, rows, worth_usd=0.1)
+    assert order_found.value_usd == pytest.approx(by_worlds(known, rows, 0.1), abs=1e-12)
 
 
 @given(tries(), st.integers(1, 4))
 @settings(max_examples=40)
 def test_more_worth_never_means_less_success_and_dearer_errors_never_more_value(known: Tries, most: int) -> None:
     orders = [best_order(known, worth_usd=v, most=most) for v in (0.01, 0.1, 1.0, 10.0)]
-    success = [math.fsum(r * p for r, p in zip(one.reached, one.chance, strict=True)) for one in orders]
+    success = [math.fsum(r * p for r, p in zip(order.reached, order.chance, strict=True)) for order in orders]
     assert all(a <= b + 1e-9 for a, b in itertools.pairwise(success))
-    dearer = [replace(known, wrong_usd=known.wrong_usd + more) for more in (0.0, 0.002, 0.02, 0.2)]
-    value = [best_order(one, worth_usd=0.1, most=most).value_usd for one in dearer]
+    dearer = [replace(known, wrong_usd=known.wrong_usd + extra) for extra in (0.0, 0.002, 0.02, 0.2)]
+    value = [best_order(tools, worth_usd=0.1, most=most).value_usd for tools in dearer]
     assert all(a >= b - 1e-12 for a, b in itertools.pairwise(value))
 
 
@@ -110,7 +110,7 @@ def test_the_next_tool_becomes_worth_a_try_where_it_says(known: Tries, worth: fl
 
 
 def decided(fits: dict[str, float], **values):
-    """A decision over one server whose tools differ in nothing but their chance of fit."""
+    """A decision over one server whose tools differ only in their chance of fit."""
     tools = tuple(worlds.tool(name, price_usd=0.001, latency_s=0.1) for name in fits)
     context = worlds.context(
         worlds.catalog(Server("s", "S", tools=tools)), {}, {f"s::{name}": fit for name, fit in fits.items()}
@@ -121,25 +121,26 @@ def decided(fits: dict[str, float], **values):
 def test_equal_tools_go_by_name_whatever_their_rows() -> None:
     decision = decided({"c": 0.5, "b": 0.5, "a": 0.5}, n=1)
     assert decision.tries is not None
-    assert [one.tool for one in decision.tries.tries] == ["s::a"]
+    assert [tool.tool for tool in decision.tries.tries] == ["s::a"]
     assert decision.tries.next_tool == "s::b"
 
 
 def test_the_plan_adds_up() -> None:
     decision = decided({"a": 0.6, "b": 0.3, "c": 0.001})
     assert decision.tries is not None
-    first, second = decision.tries.tries
-    assert (first.tool, second.tool, decision.tries.next_tool) == ("s::a", "s::b", "s::c")
-    assert second.reached == pytest.approx(1 - first.chance)
-    assert decision.tries.success == pytest.approx(first.chance + second.reached * second.chance)
+    first_try, second_try = decision.tries.tries
+    assert (first_try.tool, second_try.tool, decision.tries.next_tool) == ("s::a", "s::b", "s::c")
+    assert second_try.reached == pytest.approx(1 - first_try.chance)
+    assert decision.tries.success == pytest.approx(first_try.chance + second_try.reached * second_try.chance)
     assert decision.reason.startswith("Try s::a first")
 
 
 def test_an_unpriced_tool_is_never_taken_as_free() -> None:
     tools = (worlds.tool("paid", price_usd=0.02, latency_s=0.1), worlds.tool("unpriced", latency_s=0.1))
-    of = worlds.catalog(Server("s", "S", tools=tools))
+    catalog = worlds.catalog(Server("s", "S", tools=tools))
     context = replace(
-        worlds.context(of, {}, {"s::paid": 0.5, "s::unpriced": 0.5}), statistics=StatisticsProjection(of).snapshot()
+        worlds.context(catalog, {}, {"s::paid": 0.5, "s::unpriced": 0.5}),
+        statistics=StatisticsProjection(catalog).snapshot(),
     )
     decision = ExpectedValue().route("do it", context)
     assert np.isnan(decision.tools.price_usd[1])

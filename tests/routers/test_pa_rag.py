@@ -28,13 +28,13 @@ def steps(decision):
 
 @pytest.fixture
 def planner():
-    """Takes the whole apart where it is asked to, and calls it complex; keeps what it was asked."""
+    """Decomposes the whole question, and calls it complex. Keeps its questions."""
     return scripted.Planner(parts={WHOLE: PARTS})
 
 
 @pytest.fixture
 def context():
-    """One vector for everything sees the news alone; each part by itself sees its own server. The bank has a decoy: the tool
+    """One vector for the whole question sees only the news; each part sees its own server. The bank has a decoy: the tool
     that is nearest to the news on a server that has nothing to do with them."""
     catalog = worlds.catalog(
         *(
@@ -56,7 +56,7 @@ def context():
 
 @pytest.fixture
 def route(planner, context):
-    """Decide with the hand-made planner; k = 1 and no reranker unless said."""
+    """Decides with the scripted planner, by default with k = 1 and without a reranker."""
 
     def decide(text, **values):
         chosen = PaRag.parameters().replaced({"k": 1, "reranker": "none", "n": 1} | values)
@@ -73,17 +73,17 @@ def test_tools_are_looked_for_within_the_servers_that_were_kept(route) -> None:
 
 
 def test_a_planner_may_write_what_servers_are_for(planner, context) -> None:
-    """Each summary is asked for by the server's extracted text, and it alone decides where to look."""
-    asked = []
-    planner.summarise = lambda server: asked.append(server) or f"about {server}"
-    written = {"own": {"find the news": {"bank": 0.9, "web": 0.1}}}
-    context.matcher._tables |= written
+    """Each summary is requested with the server's extracted text. Only the summary selects the servers."""
+    summarised = []
+    planner.summarise = lambda server: summarised.append(server) or f"about {server}"
+    summaries = {"own": {"find the news": {"bank": 0.9, "web": 0.1}}}
+    context.matcher._tables |= summaries
     chosen = PaRag.parameters().replaced({"k": 1, "reranker": "none", "n": 1, "summaries": "written"})
     decision = PaRag({"rules": planner}).route("find the news", context, chosen)
     assert scripted.names(decision) == ["bank::search"]
-    assert asked[:3] == ["web: A web server. Tools: search, crawl", "mail: A mail server. Tools: send, draft",
+    assert summarised[:3] == ["web: A web server. Tools: search, crawl", "mail: A mail server. Tools: send, draft",
                          "bank: A bank server. Tools: pay, search"]  # fmt: skip
-    assert tuple(f"about {text}" for text in asked[:3]) in context.matcher.own
+    assert tuple(f"about {text}" for text in summarised[:3]) in context.matcher.own
 
 
 def test_without_the_hierarchy_the_decoy_wins(route) -> None:
@@ -101,7 +101,7 @@ def test_a_servers_score_counts_in_that_of_its_tools(route) -> None:
 
 
 def test_a_reranker_decides_in_both_stages(route, context, monkeypatch) -> None:
-    """Tokens that say: what is asked is the bank. It is retrieved last and kept first."""
+    """By its tokens the question is about the bank, which is retrieved last and kept first."""
 
     def tokens(texts):
         return [np.array([[1.0, 0.0]] if "bank" in t or "news" in t else [[0.0, 1.0]], dtype=np.float32) for t in texts]
@@ -165,11 +165,11 @@ def test_the_path_is_a_switch(route, planner, path, parts) -> None:
 
 
 def test_sub_queries_share_nothing(route, planner) -> None:
-    """What a part finds is what it finds when it is the whole question."""
-    both = route(WHOLE, n=2)
-    for step in both.steps:
-        alone = route(step.query, n=2)
-        assert [alone.tools.ids[row] for row in alone.candidates] == [both.tools.ids[row] for row in step.candidates]
+    """A part finds the tools that it finds as a whole question."""
+    plan = route(WHOLE, n=2)
+    for step in plan.steps:
+        single = route(step.query, n=2)
+        assert [single.tools.ids[row] for row in single.candidates] == [plan.tools.ids[row] for row in step.candidates]
 
 
 def test_a_tool_that_two_parts_choose_is_one(route, planner) -> None:
@@ -206,13 +206,13 @@ def test_a_part_that_waits_for_one_without_a_tool_is_named(route, planner) -> No
 def test_the_selector_reads_scores_in_proportion_on_the_scale_of_the_cosine(
     route, planner, context, monkeypatch
 ) -> None:
-    """The limit of a planner that refuses is set on cosines, while the cascade's scores are its own."""
-    seen = {}
+    """A planner's limit of refusal is for cosines, but the cascade has other scores."""
+    offered = {}
     select = planner.select
-    monkeypatch.setattr(planner, "select", lambda q, cards, n: seen.update({q: cards}) or select(q, cards, n))
+    monkeypatch.setattr(planner, "select", lambda q, cards, n: offered.update({q: cards}) or select(q, cards, n))
     context.matcher._tables["tools", "full"] = {"find the news": {"web::search": 0.26}}
     route("find the news")
-    assert [(card.id, card.score) for card in seen["find the news"]] == [
+    assert [(card.id, card.score) for card in offered["find the news"]] == [
         ("web::search", pytest.approx(0.26)),
         ("web::crawl", pytest.approx(0.26 * 0.6 / 0.65)),
     ]
@@ -240,16 +240,16 @@ def test_what_a_required_argument_lacks_stands_at_the_tool_and_drops_none(planne
     texts = {"mail Bo": similar, "mail bo@a.example": similar}
     context = scripted.context(catalog, {"match": texts, ("tools", "full"): texts})
     router = PaRag({"rules": planner})
-    lacking, held = router.route("mail Bo", context), router.route("mail bo@a.example", context)
-    assert lacking.remarks == {0: "needs to (an e-mail address), which the question does not say"}
-    assert lacking.candidates == held.candidates == (0,)
-    assert stage(lacking, "argument check").note.startswith("mail::send needs to (an e-mail address)")
-    assert held.remarks == {}
+    incomplete, complete = router.route("mail Bo", context), router.route("mail bo@a.example", context)
+    assert incomplete.remarks == {0: "needs to (an e-mail address), which the question does not say"}
+    assert incomplete.candidates == complete.candidates == (0,)
+    assert stage(incomplete, "argument check").note.startswith("mail::send needs to (an e-mail address)")
+    assert complete.remarks == {}
     unchecked = router.route("mail Bo", context, PaRag.parameters(check_arguments=False))
     assert unchecked.remarks == {}
-    assert "argument check" not in [shown.name for shown in unchecked.stages]
-    assert why_tool(lacking, 0).endswith("It needs to (an e-mail address), which the question does not say.")
-    assert not why_tool(held, 0).endswith("say.")
+    assert "argument check" not in [stage.name for stage in unchecked.stages]
+    assert why_tool(incomplete, 0).endswith("It needs to (an e-mail address), which the question does not say.")
+    assert not why_tool(complete, 0).endswith("say.")
 
 
 def test_a_tool_that_the_selector_passed_over_says_so(route) -> None:

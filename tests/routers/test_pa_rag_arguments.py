@@ -1,4 +1,4 @@
-"""What a question holds for a tool's required arguments, and what it does not."""
+"""The literals of a question for a tool's required arguments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PA-RAG's baselines: one vector for everything, a context that grows, and a classifier before the two."""
+"""PA-RAG's baselines: one vector for the whole question, a growing context, and a classifier between the two."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ALONE = {
 
 
 class Recording:
-    """A matcher of tables that keeps the texts that were looked up; a text of several lines is as its first one, or as
+    """A matcher of tables that keeps its queries. A text of several lines counts as its first line, or as
     `line` says."""
 
     def __init__(self, matcher):
@@ -40,7 +40,7 @@ class Recording:
 
 @pytest.fixture
 def context():
-    """Three servers; the whole is as near to the news as its first part, and to nothing else."""
+    """Three servers. The whole question is near only to the news, like its first part."""
     catalog = worlds.catalog(
         Server("web", tools=(worlds.tool("search", description="Finds."), worlds.tool("crawl"))),
         Server("mail", tools=(worlds.tool("send"),)),
@@ -58,7 +58,7 @@ def planner():
 
 @pytest.fixture
 def route(context, planner):
-    """Decide with the hand-made planner, one tool a query unless said; the matcher records."""
+    """Decides with the scripted planner, by default with one tool a query. The matcher records."""
     object.__setattr__(context, "matcher", Recording(context.matcher))
 
     def decide(kind, text, **values):
@@ -99,7 +99,7 @@ def test_the_context_of_a_step_holds_the_steps_before_and_what_they_found(route,
 
 
 def test_a_step_that_brings_nothing_new_ends_the_run_early(route) -> None:
-    """Contaminated by the first thought the second one takes the same tool again: the third is never come to."""
+    """The first thought contaminates the second, which takes the same tool. The third is never reached."""
     decision = route(AgenticRag, WHOLE, memory=8)
     assert scripted.names(decision) == ["web::search"]
     assert (stage(decision, "steps").kept, stage(decision, "steps").of) == (2, 3)
@@ -125,10 +125,10 @@ def test_tools_that_came_up_stay_to_be_chosen_from(route, planner, context, monk
     planner._select["pay the bill"] = ("mail::send",)
     route(AgenticRag, WHOLE, memory=8, m=2)
     route(AgenticRag, WHOLE, memory=0, m=2)
-    kept, alone = offered[:2], offered[2:]
-    assert kept[0] == alone[0] == {"bank::pay", "mail::send"}
-    assert kept[1] == kept[0] | alone[1]
-    assert alone[1] == {"web::search", "web::crawl"}
+    remembered, forgotten = offered[:2], offered[2:]
+    assert remembered[0] == forgotten[0] == {"bank::pay", "mail::send"}
+    assert remembered[1] == remembered[0] | forgotten[1]
+    assert forgotten[1] == {"web::search", "web::crawl"}
 
 
 # Adaptive RAG
@@ -137,13 +137,13 @@ def test_tools_that_came_up_stay_to_be_chosen_from(route, planner, context, monk
 def test_adaptive_rag_is_one_of_the_two(route) -> None:
     simple, complex_ = "find the news", WHOLE
     for text, kind in ((simple, NaiveRag), (complex_, AgenticRag)):
-        one, other = (
+        adaptive, fixed = (
             route(AdaptiveRag, text, memory=0),
             route(kind, text, **({"memory": 0} if kind is AgenticRag else {})),
         )
-        assert one.candidates == other.candidates
-        assert one.steps == other.steps
-        assert one.exposure == other.exposure
+        assert adaptive.candidates == fixed.candidates
+        assert adaptive.steps == fixed.steps
+        assert adaptive.exposure == fixed.exposure
 
 
 def test_adaptive_rag_classifies_by_the_question_alone(route, planner) -> None:

@@ -1,4 +1,4 @@
-"""Presets: what they set, which one some parameters are, and presets as files."""
+"""Presets: their values, the preset of given parameters, and presets as files."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ def test_what_is_exported_is_imported_the_same(router) -> None:
 
 
 def test_what_a_file_does_not_name_has_its_default_and_not_what_the_knobs_were() -> None:
-    found = from_toml(HEAD + "[parameters]\nk = 7\n", "x.toml", "ehrr", EhrrParameters(alpha_t=1.0))
-    assert found.parameters == EhrrParameters(k=7)
+    preset = from_toml(HEAD + "[parameters]\nk = 7\n", "x.toml", "ehrr", EhrrParameters(alpha_t=1.0))
+    assert preset.parameters == EhrrParameters(k=7)
 
 
 @each(

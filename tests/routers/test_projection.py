@@ -41,8 +41,8 @@ def copied(snapshot):
 
 
 def same(snapshot, columns):
-    got = arrays(snapshot)
-    return all(np.array_equal(got[name], columns[name], equal_nan=True) for name in columns)
+    actual = arrays(snapshot)
+    return all(np.array_equal(actual[name], columns[name], equal_nan=True) for name in columns)
 
 
 def naive_fold(events, rates):
@@ -59,22 +59,22 @@ def naive_fold(events, rates):
             continue
         y = 1.0 if e.kind == "ok" else 0.0
         fail = 1.0 if e.kind in ("timeout", "crash", "not_connected") else 0.0
-        r, var, pfail, call, conn, seen = servers[e.server]
-        timed = ll if e.kind != "not_connected" else 0.0  # no call was made: there is no time to learn from
+        r, var, pfail, call, conn, calls = servers[e.server]
+        timed = ll if e.kind != "not_connected" else 0.0  # without a call there is no time to learn from
         servers[e.server] = [
             (1 - lr) * r + lr * y,
             (1 - lv) * var + lv * (y - r) ** 2,
             (1 - lp) * pfail + lp * fail,
             (1 - timed) * call + timed * e.latency_s,
             conn if e.connect_s is None else (1 - ll) * conn + ll * e.connect_s,
-            seen + 1,
+            calls + 1,
         ]
         tool[:] = [(1 - lr) * tool[0] + lr * y, (1 - timed) * tool[1] + timed * e.latency_s, tool[2] + 1]
     return servers, tools
 
 
 def known_tools_only(rows):
-    """Rows whose tool is the server's own: what an unknown tool of a known server means has its own test."""
+    """Rows whose tool belongs to the server. Unknown tools have another test."""
     return [row for row in rows if row[0] == "gone" or (row[0] == "b") == (row[1] == "z")]
 
 
@@ -86,8 +86,8 @@ def test_the_fold_is_equation_8_event_by_event(two_servers, event, rows, rates):
     for e in events:
         projection.observe(e)
     servers, tools = naive_fold(events, rates)
-    got = projection.snapshot()
-    s, t = got.servers, got.tools
+    statistics = projection.snapshot()
+    s, t = statistics.servers, statistics.tools
     for row, want in enumerate(servers.values()):
         figures = [s.success, s.success_variance, s.post_accept_failure, s.call_s, s.conn_s, s.calls]
         assert [column[row] for column in figures] == pytest.approx(want, abs=1e-9)
@@ -98,12 +98,12 @@ def test_the_fold_is_equation_8_event_by_event(two_servers, event, rows, rates):
 @pytest.mark.parametrize("old", ["a", "b"])
 def test_an_older_snapshot_does_not_change(two_servers, event, old):
     projection = StatisticsProjection(two_servers)
-    before = projection.snapshot()
-    kept = copied(before)
+    older = projection.snapshot()
+    columns = copied(older)
     projection.observe(event(old, "x" if old == "a" else "z", "crash", 9.0, 2.0))
-    assert same(before, kept)
-    assert not same(projection.snapshot(), kept)
-    assert (before.version, projection.snapshot().version) == (0, 1)
+    assert same(older, columns)
+    assert not same(projection.snapshot(), columns)
+    assert (older.version, projection.snapshot().version) == (0, 1)
 
 
 @each(("kind", "simulated"), [("ok", False), ("crash", False), ("cancelled", False), ("ok", True)])
@@ -111,30 +111,30 @@ def test_looking_ahead_gives_the_figures_that_folding_then_gives_and_changes_not
     two_servers, event, kind, simulated
 ):
     projection = StatisticsProjection(two_servers)
-    before, outcome = copied(projection.snapshot()), event("a", "y", kind, 4.0, 0.7, simulated=simulated)
+    columns, outcome = copied(projection.snapshot()), event("a", "y", kind, 4.0, 0.7, simulated=simulated)
     ahead = projection.after(outcome)
-    assert same(projection.snapshot(), before)
+    assert same(projection.snapshot(), columns)
     projection.observe(outcome)
     assert ahead == (projection.server(0), projection.tool(1))
 
 
 def test_priors_stand_where_nothing_is_declared_and_only_there(two_servers):
     priors = Priors(success=0.5, variance=0.2, failure=0.3, call_s=7.0, conn_s=8.0)
-    got = StatisticsProjection(two_servers, priors=priors).snapshot()
-    s = got.servers
+    stats = StatisticsProjection(two_servers, priors=priors).snapshot()
+    s = stats.servers
     figures = [s.success, s.success_variance, s.post_accept_failure, s.call_s, s.conn_s]
     assert [x[1] for x in figures] == [0.5, 0.2, 0.3, 7.0, 8.0]
     assert [x[0] for x in figures] == [0.8, 0.04, 0.1, 0.5, 0.2]
-    assert (got.tools.success.tolist(), got.tools.latency_s.tolist()) == ([0.7, 0.9, 0.5], [0.4, 0.6, 7.0])
+    assert (stats.tools.success.tolist(), stats.tools.latency_s.tolist()) == ([0.7, 0.9, 0.5], [0.4, 0.6, 7.0])
 
 
 @each("kind", ["ok", "timeout", "crash"])
 def test_a_call_that_an_injected_network_troubled_teaches_nothing(two_servers, event, kind):
     projection = StatisticsProjection(two_servers)
-    before = copied(projection.snapshot())
+    columns = copied(projection.snapshot())
     troubled = replace(event(kind=kind, latency_s=9.0, connect_s=9.0), injected="delayed by 160 ms")
     projection.observe(troubled)
-    assert same(projection.snapshot(), before)
+    assert same(projection.snapshot(), columns)
     assert projection.after(troubled) == (projection.server(0), projection.tool(0))
 
 
@@ -175,18 +175,18 @@ def test_an_unusable_figure_of_a_tool_is_a_prior_and_marked_as_one(bad, declared
 
 @each("bad", [*UNUSABLE, None])
 def test_an_unusable_price_is_no_price_and_an_unusable_ask_no_ask(bad):
-    got = snapshot(priced("a", bad, ask=bad))
-    assert math.isnan(got.tools.price_usd[0])
-    assert math.isnan(got.servers.ask_usd[0])
-    assert (got.tools.price_source[0], got.servers.ask_source[0]) == (Source.PRIOR, Source.PRIOR)
+    statistics = snapshot(priced("a", bad, ask=bad))
+    assert math.isnan(statistics.tools.price_usd[0])
+    assert math.isnan(statistics.servers.ask_usd[0])
+    assert (statistics.tools.price_source[0], statistics.servers.ask_source[0]) == (Source.PRIOR, Source.PRIOR)
 
 
 def test_a_declared_zero_is_a_declaration():
     tool = Tool("a", "x", latency_s=0.0, success=0.0, price_usd=0.0)
-    got = snapshot(
+    statistics = snapshot(
         Server("a", conn_s=0.0, call_s=0.0, success=0.0, post_accept_failure=0.0, ask_usd=0.0, tools=(tool,))
     )
-    s, t = got.servers, got.tools
+    s, t = statistics.servers, statistics.tools
     for column in (
         s.conn_s,
         s.call_s,
@@ -211,20 +211,20 @@ def test_an_ask_nobody_declared_is_the_median_of_the_tools_prices(prices, median
 
 
 def test_a_price_set_by_hand_replaces_the_declared_one_and_moves_the_median(edit):
-    got = snapshot(priced("a", 0.01, 0.02, 0.03), overrides=[edit("a", "t0", 0.9)])
-    assert got.tools.price_usd.tolist() == [0.9, 0.02, 0.03]
-    assert got.tools.price_source.tolist() == [Source.EDITED, Source.DECLARED, Source.DECLARED]
-    assert got.servers.ask_usd[0] == pytest.approx(0.03)
+    statistics = snapshot(priced("a", 0.01, 0.02, 0.03), overrides=[edit("a", "t0", 0.9)])
+    assert statistics.tools.price_usd.tolist() == [0.9, 0.02, 0.03]
+    assert statistics.tools.price_source.tolist() == [Source.EDITED, Source.DECLARED, Source.DECLARED]
+    assert statistics.servers.ask_usd[0] == pytest.approx(0.03)
 
 
 def test_an_edit_that_was_cleared_later_gives_the_declared_price_back(edit):
-    got = snapshot(priced("a", 0.01), overrides=[edit("a", "t0", 0.2), edit("a", "t0", None)])
-    assert (got.tools.price_usd[0], got.tools.price_source[0]) == (0.01, Source.DECLARED)
+    statistics = snapshot(priced("a", 0.01), overrides=[edit("a", "t0", 0.2), edit("a", "t0", None)])
+    assert (statistics.tools.price_usd[0], statistics.tools.price_source[0]) == (0.01, Source.DECLARED)
 
 
 def test_an_edit_of_what_the_catalog_no_longer_has_is_passed_over(edit):
-    got = snapshot(
+    statistics = snapshot(
         priced("a", 0.01), overrides=[edit("a", "gone", 0.2), edit("gone", "t0", 0.2), edit("gone", "", 0.2)]
     )
-    assert got.tools.price_usd.tolist() == [0.01]
-    assert got.servers.ask_usd.tolist() == [0.01]
+    assert statistics.tools.price_usd.tolist() == [0.01]
+    assert statistics.servers.ask_usd.tolist() == [0.01]

@@ -1,4 +1,4 @@
-"""A tool that writes loses to one that reads and fits a fifth as well, where the question asks to know; rivals and their reasons."""
+"""A tool that writes loses to a tool that reads and fits a fifth as well, if the question asks to know; rivals and their reasons."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def decided(text: str, reading: float, parameters: Parameters, router=Ehrr):
 @pytest.mark.parametrize("text", [ASKED, ORDERED])
 def test_it_loses_to_one_that_fits_a_fifth_as_well_and_only_where_the_question_asks_to_know(text: str) -> None:
     asks = text == ASKED
-    for reading, parameters, first in (
+    for reading, parameters, winner in (
         (0.25, EhrrParameters(), "a::search" if asks else "a::post"),
         (0.15, EhrrParameters(), "a::post"),
         (0.25, EhrrParameters(reads_first=False), "a::post"),
@@ -41,11 +41,11 @@ def test_it_loses_to_one_that_fits_a_fifth_as_well_and_only_where_the_question_a
     ):
         decision = decided(text, reading, parameters)
         assert decision.winner is not None
-        assert decision.winner.tool == first
+        assert decision.winner.tool == winner
         assert [decision.tools.ids[row] for row in decision.writing] == (["a::post"] if asks else [])
         context = worlds.context(CATALOG, {"a": 0.9}, {"a::post": 0.9, "a::search": reading})
-        many = ManyTasks([Query(text, "", context.matcher, RulesPlanner())], lambda _, it=context: it)
-        assert decision.tools.ids[int(many.winners([parameters])[0, 0])] == first
+        many = ManyTasks([Query(text, "", context.matcher, RulesPlanner())], lambda _, world=context: world)
+        assert decision.tools.ids[int(many.winners([parameters])[0, 0])] == winner
 
 
 def test_it_is_marked_and_said_under_every_router() -> None:
@@ -57,9 +57,9 @@ def test_it_is_marked_and_said_under_every_router() -> None:
     assert flat.to_json()["writing"] == ["a::post"]
     note = fit_note(decided(ASKED, 0.6, EhrrParameters()))
     assert note == " a::post is likelier to fit, 90 % against 60 %, but it writes, and the question asks to know."
-    alone = decided(ASKED, 0.3, EhrrParameters(n=1))  # the tool that writes is not even a candidate
+    single = decided(ASKED, 0.3, EhrrParameters(n=1))  # the tool that writes is not even a candidate
     assert (
-        fit_note(alone)
+        fit_note(single)
         == " a::post is likelier to fit, 90 % against 30 %, but it writes, and the question asks to know."
     )
 
@@ -75,18 +75,18 @@ def test_the_likeliest_tools_are_among_the_rivals_and_the_reason_names_the_main_
     }
     context = worlds.context(catalog, {"near": 0.95, "dear": 0.9, "far": 0.1}, fits)
     decision = Ehrr().route("x", context, EhrrParameters(k=2, p_bs=1.0))
-    shown = [decision.tools.ids[row] for row in decision.rivals(8)]
-    assert len(shown) == 8
-    assert shown[0] == "near::t0"
-    assert {"dear::best", "dear::flaky", "far::other"} <= set(shown)
-    said = {name: why_tool(decision, decision.tools.ids.index(name)) for name in decision.tools.ids}
-    assert said["dear::best"].startswith(
+    rivals = [decision.tools.ids[row] for row in decision.rivals(8)]
+    assert len(rivals) == 8
+    assert rivals[0] == "near::t0"
+    assert {"dear::best", "dear::flaky", "far::other"} <= set(rivals)
+    reasons = {name: why_tool(decision, decision.tools.ids.index(name)) for name in decision.tools.ids}
+    assert reasons["dear::best"].startswith(
         "Not worth a try, its price of 500 m$ a call costs more than a fit of 73 % brings: "
     )
-    assert said["dear::flaky"].startswith(
+    assert reasons["dear::flaky"].startswith(
         "Not worth a try, one attempt succeeds with only 0.98 %, so a result costs more than a fit of 60 % brings: "
     )
-    assert said["far::other"].startswith("Not considered: far ranks 3rd of 3 servers")
+    assert reasons["far::other"].startswith("Not considered: far ranks 3rd of 3 servers")
     low = worlds.context(catalog, {"near": 0.95, "dear": 0.9}, {"dear::best": 0.06})
     hardly = why_tool(Ehrr().route("x", low, EhrrParameters(k=2, p_bs=1.0, auction=False)), 12)
     assert hardly.startswith("Hardly fits (6 %), so a try is not worth its cost: ")

@@ -1,4 +1,4 @@
-"""Refusal: routers with the knob give no candidate where nothing seems to fit, and say so."""
+"""Refusal: routers with the knob give no candidate if nothing seems to fit, and say so."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CATALOG = worlds.catalog(Server("a", "A", tools=TOOLS))
 
 
 def decided(router, fit: float, percent: float):
-    """A decision where the best tool fits with this chance, and nothing with the rest."""
+    """A decision in which the best tool fits with this chance, and otherwise nothing fits."""
     context = worlds.context(CATALOG, {"a": fit}, {"a::x": fit, "a::y": fit / 2})
     return router().route("do it", context, router.parameters().replaced({"wrong_refusals": percent}))
 
@@ -26,9 +26,9 @@ def decided(router, fit: float, percent: float):
 @each("router", REFUSING)
 def test_what_nothing_fits_is_refused_from_the_limit_on(router) -> None:
     above, below = 1 - limit_of(20.0) - 0.01, 1 - limit_of(20.0) + 0.01
-    refused, kept = decided(router, above, 20.0), decided(router, below, 20.0)
+    refused, answered = decided(router, above, 20.0), decided(router, below, 20.0)
     assert (refused.candidates, refused.winner) == ((), None)
-    assert kept.candidates
+    assert answered.candidates
     assert refused.reason.startswith("Refused: nothing seems to fit.")
     assert f"{refused.fit.nothing:.2f}" in refused.reason
     assert refused.stages[-1].kept == 0

@@ -1,4 +1,4 @@
-"""Rerankers: token by token, words in common, ranks, and a cross-encoder of the user: a tiny one with random weights, made here."""
+"""Rerankers: token by token, words in common, ranks, and a user's cross-encoder, here tiny with random weights."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ HOSTILE = '<script>alert("x")</script> \u202e\x00\x1b[31m {{7*7}} ' + "é" * 3_0
 
 def tokens(texts):
     """A unit row for each word: equal words are equal, others are at right angles."""
-    known = {word: row for row, word in enumerate(sorted({word for text in texts for word in text.split()}))}
-    rows = np.eye(max(1, len(known)), dtype=np.float32)
-    return [rows[[known[word] for word in text.split()]] for text in texts]
+    row_of_word = {word: row for row, word in enumerate(sorted({word for text in texts for word in text.split()}))}
+    rows = np.eye(max(1, len(row_of_word)), dtype=np.float32)
+    return [rows[[row_of_word[word] for word in text.split()]] for text in texts]
 
 
 @pytest.fixture(params=OFFLINE)
@@ -68,14 +68,14 @@ def test_fusion_looks_at_ranks_and_not_at_scales() -> None:
         return fusion("", Documents(("x", "y", "z"), views))
 
     assert by(1.0).tolist() == by(1_000.0).tolist()
-    assert by(1.0).argmax() == 1  # second and first; the first one is first and last
+    assert by(1.0).argmax() == 1  # ranks second and first; then first and last
     # no word in common: a third view in which all share the first place
     assert by(1.0)[1] == pytest.approx((10 / 11 + 1 + 1) / 3)
 
 
 @given(arrays(np.float64, st.integers(0, 20), elements=st.floats(-5, 5)))
 def test_places_count_who_is_better(scores) -> None:
-    assert places(scores).tolist() == [int((scores > one).sum()) for one in scores]
+    assert places(scores).tolist() == [int((scores > score).sum()) for score in scores]
 
 
 WORDS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "read", "send", "a", "file", "mail", "the", "list")
@@ -103,18 +103,18 @@ def save_model(folder: Path, labels: int) -> Path:
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory) -> Path:
-    """A model of one score a pair."""
+    """A model with one score a pair."""
     return save_model(tmp_path_factory.mktemp("reranker"), 1)
 
 
 def test_it_scores_each_document_by_itself(model) -> None:
     texts = ("read a file", "send a mail", "list the file", "read a file")
-    together, *alone = (
-        cross_encoder("read the file", Documents(some), no_tokens, str(model))
-        for some in (texts, *((text,) for text in texts))
+    together, *separate = (
+        cross_encoder("read the file", Documents(batch), no_tokens, str(model))
+        for batch in (texts, *((text,) for text in texts))
     )
-    alone = [scores[0] for scores in alone]
-    assert together == pytest.approx(alone, abs=1e-6)
+    separate = [scores[0] for scores in separate]
+    assert together == pytest.approx(separate, abs=1e-6)
     assert together.dtype == np.float64
     assert ((together > 0) & (together < 1)).all()
     assert together[0] == together[3]

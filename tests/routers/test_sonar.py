@@ -18,7 +18,7 @@ SERVERS, TOOLS = ("bm25", "servers"), ("bm25", "tools")
 
 
 class Network:
-    """The same latency at every moment, by server, in ms."""
+    """A constant latency by server, in ms."""
 
     def __init__(self, *ms):
         self.ms = ms
@@ -52,8 +52,8 @@ def test_the_score_is_a_c_plus_b_n(context) -> None:
     ]
     assert decision.tools.utility.tolist() == pytest.approx(expected)
     assert decision.score == "weighted score of expertise and network"
-    shown = [(row["server"], row["network_score"], row["expertise"]) for row in decision.to_json()["servers"]]
-    assert shown == [
+    rows = [(row["server"], row["network_score"], row["expertise"]) for row in decision.to_json()["servers"]]
+    assert rows == [
         (name, pytest.approx(n), pytest.approx(math.exp(bm25) / total))
         for name, n, bm25 in (("a", 1, 3), ("b", slow, 2), ("c", -1, 1))
     ]
@@ -63,7 +63,7 @@ def test_a_server_that_is_down_is_left_and_comes_back(context) -> None:
     assert winner(context, 20, 20, 20) == "a::t"
     assert winner(context, 1000, 20, 20) == "b::t"
     assert winner(context, 1000, 1000, 20) == "c::t"
-    assert winner(context, 1000, 1000, 1000) == "a::t"  # where all are down expertise is left
+    assert winner(context, 1000, 1000, 1000) == "a::t"  # if all are down only expertise counts
 
 
 def test_the_three_modes_weigh_quality_against_latency(context) -> None:
@@ -89,5 +89,5 @@ def test_a_server_without_history_is_neutral_among_others(context) -> None:
     decision = Sonar().route("q", replace(context, network=calls))
     assert decision.winner.tool == "b::t"
     assert "2 of 3 tools" in next(stage.note for stage in decision.stages if stage.name == "network")
-    known = Sonar().route("q", replace(context, network=Network(20, 20, 20)))
-    assert "No latency" not in next(stage.note for stage in known.stages if stage.name == "network")
+    complete = Sonar().route("q", replace(context, network=Network(20, 20, 20)))
+    assert "No latency" not in next(stage.note for stage in complete.stages if stage.name == "network")

@@ -24,8 +24,8 @@ OVERLAPS = {"mail::send": 0.9, "mail::find": 0.6, "files::read": 0.5, "files::li
 def context():
     """Five tools of falling overlap; sending needs a scope and a milestone, reading a search before it."""
     mail = Server("mail", tools=(worlds.tool("send", description="Sends.", preconditions=SEND), worlds.tool("find")))
-    read = worlds.tool("read", preconditions=('has_prior_tool_output(prefix="find")',))
-    files = Server("files", tools=(read, worlds.tool("list"), worlds.tool("burn")))
+    reader = worlds.tool("read", preconditions=('has_prior_tool_output(prefix="find")',))
+    files = Server("files", tools=(reader, worlds.tool("list"), worlds.tool("burn")))
     catalog = worlds.catalog(mail, files, Server("empty"))
     return worlds.context(catalog, {}, OVERLAPS, tokens=[100, 200, 300, 400, 500])
 
@@ -74,10 +74,10 @@ def test_phase_2_is_the_active_definitions_and_phase_1_all_summaries(context):
 )
 def test_the_state_holds_back_what_it_does_not_satisfy_and_each_tool_says_why(context, state, held_back):
     decision = decide(context, **state)
-    assert {decision.tools.ids[row]: said for row, said in decision.remarks.items()} == held_back
+    assert {decision.tools.ids[row]: remark for row, remark in decision.remarks.items()} == held_back
     assert {tool for tool, drop in dropped(decision).items() if drop is Drop.GATED} == set(held_back)
-    for row, said in decision.remarks.items():
-        assert why_tool(decision, row).endswith(f"; {said}.")
+    for row, remark in decision.remarks.items():
+        assert why_tool(decision, row).endswith(f"; {remark}.")
 
 
 def test_the_stages_are_the_algorithms(context):

@@ -15,7 +15,7 @@ OFF = {"reranker": "none", "decompose": False}
 
 @pytest.fixture
 def catalog():
-    """Two servers; the descriptions are what a reranker reads."""
+    """Two servers; a reranker reads the descriptions."""
     texts = {"a": ("Send a letter", "Read a letter", "Fold paper"), "b": ("Paint a wall", "Read a wall", "Wash")}
     return worlds.catalog(
         *(Server(s, tools=tuple(worlds.tool(f"t{n}", description=d) for n, d in enumerate(texts[s]))) for s in texts)
@@ -67,8 +67,8 @@ def test_the_enriched_documents_are_what_is_looked_up(planner, context, catalog)
 
 
 def test_only_the_best_are_reranked(planner, catalog) -> None:
-    found = {"b::t0": 0.9, "a::t0": 0.8, "a::t1": 0.7}
-    context = scripted.context(catalog, {"own": {"read a letter": found}})
+    scores = {"b::t0": 0.9, "a::t0": 0.8, "a::t1": 0.7}
+    context = scripted.context(catalog, {"own": {"read a letter": scores}})
     toolshed = Toolshed({"rules": planner})
 
     def best(top: int) -> list[str]:

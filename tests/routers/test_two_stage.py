@@ -1,4 +1,4 @@
-"""NetMCP's baselines: BM25 over servers, then over the tools of the best; tool prediction; reranking of what was kept."""
+"""NetMCP's baselines: BM25 over servers, then over the tools of the best; tool prediction; reranking of the kept tools."""
 
 import pytest
 
@@ -33,9 +33,9 @@ def context(catalog):
 def test_s_servers_are_kept_and_only_their_tools_are_looked_at(context) -> None:
     decision = RagBm25().route("q", context, RagBm25.parameters(s=2, t=3, n=3))
     assert scripted.names(decision) == ["a::t1", "b::t0", "b::t2"]
-    gone = scripted.dropped(decision)
-    assert {gone[tool] for tool in ("c::t0", "c::t1", "c::t2")} == {"not_shortlisted"}
-    assert gone["a::t0"] == "not_retrieved"  # the fourth of them, where t is 3
+    drop_of = scripted.dropped(decision)
+    assert {drop_of[tool] for tool in ("c::t0", "c::t1", "c::t2")} == {"not_shortlisted"}
+    assert drop_of["a::t0"] == "not_retrieved"  # the fourth tool, but t is 3
 
 
 @each(("s", "t"), [(1, 2), (2, 4), (3, 6)])
@@ -50,10 +50,10 @@ def test_the_stages_count_what_the_settings_keep(context, s, t) -> None:
 
 def test_a_model_translates_and_rules_do_not(context) -> None:
     model = scripted.Planner("polyglot", rewrite={"q auf Deutsch": "q"})
-    asked = RagBm25({"rules": model, "model": model})
-    plain = asked.route("q auf Deutsch", context)
+    router = RagBm25({"rules": model, "model": model})
+    plain = router.route("q auf Deutsch", context)
     assert (plain.planner, plain.stages[0].name) == ("none", "server filter")
-    decision = asked.route("q auf Deutsch", context, RagBm25.parameters(planner="model", s=1, n=1))
+    decision = router.route("q auf Deutsch", context, RagBm25.parameters(planner="model", s=1, n=1))
     assert scripted.names(decision) == ["a::t1"]
     assert (decision.planner, decision.stages[0].name, decision.stages[0].by) == ("polyglot", "translation", "polyglot")
 
@@ -78,15 +78,15 @@ def test_prediction_keeps_a_surface_word_from_misleading() -> None:
 
 @pytest.fixture
 def described():
-    """BM25 prefers a::long; the words of the question are those of a::short. b::exact is on a server that is not kept."""
+    """BM25 prefers a::long; a::short has the words of the question. b::exact is on a server that is not kept."""
     tools = {"long": "A very long text about files", "short": "Read a file", "other": "Draw a map"}
-    first = Server("a", tools=tuple(worlds.tool(name, description=text) for name, text in tools.items()))
-    second = Server("b", tools=(worlds.tool("exact", description="Read a file"),))
+    server_a = Server("a", tools=tuple(worlds.tool(name, description=text) for name, text in tools.items()))
+    server_b = Server("b", tools=(worlds.tool("exact", description="Read a file"),))
     tables = {
         SERVERS: {"read a file": {"a": 5.0, "b": 1.0}},
         TOOLS: {"read a file": {"a::long": 4.0, "a::short": 3.0, "a::other": 1.0, "b::exact": 9.0}},
     }
-    return scripted.context(worlds.catalog(first, second), tables)
+    return scripted.context(worlds.catalog(server_a, server_b), tables)
 
 
 def reranked(context, **settings):
@@ -96,8 +96,8 @@ def reranked(context, **settings):
 def test_the_reranker_decides_among_the_kept_tools_and_only_there(described) -> None:
     decision = reranked(described, reranker="lexical")
     assert scripted.names(decision) == ["a::short", "a::long"]
-    gone = scripted.dropped(decision)
-    assert (gone["a::other"], gone["b::exact"]) == ("not_retrieved", "not_shortlisted")
+    drop_of = scripted.dropped(decision)
+    assert (drop_of["a::other"], drop_of["b::exact"]) == ("not_retrieved", "not_shortlisted")
     assert [stage.by for stage in decision.stages if stage.name == "reranking"] == ["lexical"]
 
 

@@ -46,9 +46,9 @@ def test_the_regret_of_estimated_utilities_is_at_most_two_n_delta(true, n, delta
 def test_ranking_is_by_utility_then_similarity_then_name(rows):
     names = [f"{name}{row}" for row, (_, _, name) in enumerate(rows)]
     order = np.array([sorted(names).index(name) for name in names], dtype=np.int64)
-    got = ranking(np.array([u for u, _, _ in rows]), np.array([s for _, s, _ in rows]), order)
+    order_got = ranking(np.array([u for u, _, _ in rows]), np.array([s for _, s, _ in rows]), order)
     naive = sorted(range(len(rows)), key=lambda row: (-rows[row][0], -rows[row][1], names[row]))
-    assert got.tolist() == naive
+    assert order_got.tolist() == naive
 
 
 @promise
@@ -68,12 +68,12 @@ def test_selections_are_the_beginning_of_the_ranking(data, width, n, lead):
     best = best_rows(utilities, similarity, np.arange(width), order, count)
     listed = highest(utilities, similarity, order, count) if width else None
     for point in np.ndindex(shape[:-1]):
-        at = n if not lead else n + point[0]
+        size = n if not lead else n + point[0]
         ranked = ranking(utilities[point], similarity, order)
         assert [row for row in best[point].tolist() if row >= 0] == [
             r for r in ranked if np.isfinite(utilities[point][r])
-        ][:at]
-        assert listed is None or np.flatnonzero(listed[point]).tolist() == sorted(ranked[:at].tolist())
+        ][:size]
+        assert listed is None or np.flatnonzero(listed[point]).tolist() == sorted(ranked[:size].tolist())
 
 
 shares = st.floats(0.0, 1.0)

@@ -1,4 +1,4 @@
-"""The sentences that say why a server or a tool ended where it did, on Tables I and II, and why another one fits better."""
+"""The sentences on the result of a server or a tool, on Tables I and II, and on a better fit."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ def decision():
 
 @pytest.fixture(scope="module")
 def one_server():
-    """The same with one server on the short-list and one candidate."""
+    """The decision with one server on the short-list and one candidate."""
     return Ehrr().route("x", worlds.tables_context(), worlds.table_v(k=1, n=1))
 
 
 def test_an_accepting_server_says_what_it_was_offered_and_what_it_asks(decision):
-    said = "offered 24.9 m$ a call it accepts, because its ask price of 10 m$ is within it."
-    assert why_server(decision, 0) == f"s1 ranks 1st with utility 0.572; {said}"
+    sentence = "offered 24.9 m$ a call it accepts, because its ask price of 10 m$ is within it."
+    assert why_server(decision, 0) == f"s1 ranks 1st with utility 0.572; {sentence}"
 
 
 def test_a_rejecting_server_says_both_prices(decision):

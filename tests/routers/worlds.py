@@ -15,13 +15,13 @@ from core.routers.projection import StatisticsProjection
 
 
 def fixed_fit(match: Match) -> Fit:
-    """Similarities that are probabilities of fit as they stand."""
+    """Similarities that are used as probabilities of fit."""
     nothing = 1.0 - float(match.tools.max(initial=0.0))
     return Fit(match.tools, match.servers, nothing, match.tools, {"fixed": match.tools.astype(np.float32)})
 
 
 class FixedMatcher:
-    """Answers with similarities written by hand; what has none has 0. Keeps what it was asked, and every text that it read."""
+    """Similarities written by hand, 0 if missing. Keeps its queries, and every text that it read."""
 
     def __init__(self, catalog: Catalog, servers: dict[str, float], tools: dict[str, float], embed_ms: float = 0.0):
         self.answer = Match(
@@ -72,7 +72,7 @@ def table_v(**values) -> EhrrParameters:
 
 
 def catalog(*servers: Server, name: str = "hand-made") -> Catalog:
-    """A catalog of servers; each tool is told its server."""
+    """A catalog of servers; each tool gets its server's name."""
     return Catalog(name, tuple(replace(s, tools=tuple(replace(t, server=s.name) for t in s.tools)) for s in servers))
 
 
@@ -82,12 +82,12 @@ def tool(name: str, **figures) -> Tool:
 
 
 def context(
-    of: Catalog, servers: dict[str, float], tools: dict[str, float], *, overrides=(), tokens=None
+    served: Catalog, servers: dict[str, float], tools: dict[str, float], *, overrides=(), tokens=None
 ) -> RoutingContext:
-    """The routing context of a catalog with fixed similarities, statistics as declared, and 10 tokens a tool unless said."""
-    counts = np.array([10] * len(of.tools) if tokens is None else tokens, dtype=np.int64)
-    projection = StatisticsProjection(of, overrides=overrides)
-    return RoutingContext.of(of, projection.snapshot(), FixedMatcher(of, servers, tools), counts)
+    """The routing context of a catalog with fixed similarities, declared statistics, and by default 10 tokens a tool."""
+    counts = np.array([10] * len(served.tools) if tokens is None else tokens, dtype=np.int64)
+    projection = StatisticsProjection(served, overrides=overrides)
+    return RoutingContext.of(served, projection.snapshot(), FixedMatcher(served, servers, tools), counts)
 
 
 def tables_context() -> RoutingContext:

@@ -1,4 +1,4 @@
-"""What the result of a call can be checked for."""
+"""Checks of a call's result."""
 
 from base64 import b64decode
 from collections.abc import Callable
@@ -14,7 +14,7 @@ Check = Callable[[CallToolResult], bool]
 
 @dataclass(frozen=True)
 class E:
-    """An example: arguments of a call, what has to be true of its result, and calls to make before it."""
+    """An example: arguments of a call, a check of its result, and calls to make before it."""
 
     arguments: dict[str, Any]
     check: Check | None
@@ -78,9 +78,9 @@ def chart(text: str, width: int = 400, height: int = 300) -> Check:
 
     def check(result: CallToolResult) -> bool:
         image, caption = result.content
-        drawn = pixels(image)
-        drawn_on = (drawn[:, :, :3] < 0.99).any(axis=2).mean()
-        return drawn.shape[:2] == (height, width) and drawn_on > 0.01 and caption.text == text
+        picture = pixels(image)
+        drawn_on = (picture[:, :, :3] < 0.99).any(axis=2).mean()
+        return picture.shape[:2] == (height, width) and drawn_on > 0.01 and caption.text == text
 
     return check
 

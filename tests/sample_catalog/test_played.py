@@ -29,10 +29,10 @@ def sample(warm_store: Path, encoder_cache: Path, tmp_path_factory: pytest.TempP
 
 
 def test_the_winner_changes_where_the_file_says(sample: App) -> None:
-    asked = Asked(KNOWN["question"], sample.routing.parameters(KNOWN["router"]), KNOWN["catalog"], KNOWN["router"])
-    bands = sample.what_if.strips(asked)[KNOWN["knob"]].winners()
-    at = next(place for place, band in enumerate(bands) if band.low == pytest.approx(KNOWN["changes_at"], abs=1e-4))
-    assert [bands[at - 1].winner, bands[at].winner] == KNOWN["winners"]
+    query = Asked(KNOWN["question"], sample.routing.parameters(KNOWN["router"]), KNOWN["catalog"], KNOWN["router"])
+    bands = sample.what_if.strips(query)[KNOWN["knob"]].winners()
+    index = next(place for place, band in enumerate(bands) if band.low == pytest.approx(KNOWN["changes_at"], abs=1e-4))
+    assert [bands[index - 1].winner, bands[index].winner] == KNOWN["winners"]
     assert sure(sample, KNOWN["question"], KNOWN["changes_at"])
 
 

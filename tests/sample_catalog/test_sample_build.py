@@ -35,10 +35,10 @@ def test_drift_is_named(wanted: dict[str, str], tmp_path: Path) -> None:
     changed["tools"][2]["description"] = "something else"
     (tmp_path / "larder.json").write_text(json.dumps(changed))
     (tmp_path / "stray.json").write_text("{}")
-    found = build.drift(wanted, tmp_path)
-    assert "larder.json differs: conn_s, tool run_query" in found
-    assert "stray.json belongs to no server" in found
-    assert "gremlin.json is missing" in found
+    problems = build.drift(wanted, tmp_path)
+    assert "larder.json differs: conn_s, tool run_query" in problems
+    assert "stray.json belongs to no server" in problems
+    assert "gremlin.json is missing" in problems
 
 
 def test_there_are_81_servers_with_at_least_810_tools_in_at_least_20_categories() -> None:
@@ -93,7 +93,7 @@ def _posted_price(server: dict[str, Any], similarity: float) -> float:
 
 
 def test_the_auction_has_something_to_decide() -> None:
-    """Some servers ask too much however well they fit, some accept only where they fit, most accept."""
+    """Some servers always ask too much, some accept only if they fit, most accept."""
     advertised = {name: server for name, server in CATALOG.items() if "ask_usd" in server}
     accepts = {
         similarity: {n for n, server in advertised.items() if server["ask_usd"] <= _posted_price(server, similarity)}

@@ -70,8 +70,8 @@ def test_a_call_gives_the_known_result(server: str, tmp_path: Path, monkeypatch:
             return await client.call_tool(tool, example.arguments)
 
     for name, example in EXAMPLES.items():
-        of, tool = name.split("::")
-        if of == server and example.check is not None:
+        owner, tool = name.split("::")
+        if owner == server and example.check is not None:
             (sandbox := tmp_path / tool).mkdir()
             monkeypatch.setenv("WAYFARE_SANDBOX", str(sandbox))
             result = asyncio.run(call(tool, example))

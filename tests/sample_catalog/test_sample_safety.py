@@ -63,11 +63,11 @@ def test_no_path_leaves_the_sandbox(sandbox: Path, path: str) -> None:
 
 
 def test_links_are_neither_listed_nor_followed(sandbox: Path) -> None:
-    listed, found, hits = call_all(
+    entries, files, hits = call_all(
         sandbox_files.server,
         [("list_directory", {}), ("find_files", {"pattern": "*.txt"}), ("search_in_files", {"text": "word"})],
     )
-    for result in (listed, found, hits):
+    for result in (entries, files, hits):
         assert [entry["path"] for entry in result.structured_content["result"]] == ["inside.txt"]
 
 
@@ -82,7 +82,7 @@ def test_a_sandbox_with_files_gets_no_examples_and_an_empty_one_does(sandbox: Pa
 
 def test_files_refuse_plainly_what_cannot_be_done(sandbox: Path) -> None:
     (sandbox / "binary").write_bytes(b"\xff\xfe\0")
-    refused = call_all(
+    results = call_all(
         sandbox_files.server,
         [
             ("read_text_file", {"path": "absent"}),
@@ -93,7 +93,7 @@ def test_files_refuse_plainly_what_cannot_be_done(sandbox: Path) -> None:
         ],
     )
     reasons = ["there is no file", "not a UTF-8 text", "cannot be deleted", "exists already", "Not a directory"]
-    for result, reason in zip(refused, reasons, strict=True):
+    for result, reason in zip(results, reasons, strict=True):
         assert result.is_error
         assert reason in text(result)
 

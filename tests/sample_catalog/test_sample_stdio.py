@@ -51,15 +51,15 @@ for module in modules:
 
 def test_each_server_starts_as_the_program_that_the_catalog_names(tmp_path: Path) -> None:
     """One after another in one process: a process costs a second, and little of it is the server."""
-    started = {one.name: one.connection.args for one in sample().servers if one.connection is not None}
-    assert {args[0] for args in started.values()} == {"-m"}
-    who = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
-    ask = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": who}) + "\n"
-    done = subprocess.run(
-        [sys.executable, "-c", EACH_AS_A_PROGRAM, ask, *(module for _, module in started.values())],
+    commands = {server.name: server.connection.args for server in sample().servers if server.connection is not None}
+    assert {args[0] for args in commands.values()} == {"-m"}
+    params = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+    ask = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}) + "\n"
+    run = subprocess.run(
+        [sys.executable, "-c", EACH_AS_A_PROGRAM, ask, *(module for _, module in commands.values())],
         cwd=ROOT.parent, env=os.environ | {"WAYFARE_SANDBOX": str(tmp_path)}, capture_output=True, text=True, check=True,
     )  # fmt: skip
-    assert done.stdout.splitlines() == list(started)
+    assert run.stdout.splitlines() == list(commands)
 
 
 def test_a_hang_is_a_timeout_the_server_lives_on_and_a_crash_is_a_lost_connection(tmp_path: Path) -> None:

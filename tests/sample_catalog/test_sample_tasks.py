@@ -36,15 +36,15 @@ def test_everything_is_right(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_there_are_at_least_60_equal_sets_and_the_tasks_ask_for_most() -> None:
     assert len(EQUAL.sets) >= 60
-    asked = {frozenset(task.relevant) for task in FILES["l2_context"]}
-    assert sum(frozenset(one) in asked for one in EQUAL.sets) >= 0.8 * len(EQUAL.sets)
+    task_sets = {frozenset(task.relevant) for task in FILES["l2_context"]}
+    assert sum(frozenset(equal_set) in task_sets for equal_set in EQUAL.sets) >= 0.8 * len(EQUAL.sets)
 
 
 def test_every_pair_that_looks_alike_was_judged() -> None:
     """ETOM: pairs among each tool's ten nearest that are alike, here of different servers."""
-    known = read_vectors(VECTORS, models()[0].key)
+    by_hash = read_vectors(VECTORS, models()[0].key)
     names, texts = (
-        np.stack([known[text_hash(TOOL_VIEWS[view](tool))] for tool in CATALOG.tools])
+        np.stack([by_hash[text_hash(TOOL_VIEWS[view](tool))] for tool in CATALOG.tools])
         for view in ("names", "description")
     )
     vectors = names / 2 + texts
@@ -99,13 +99,13 @@ def test_faults_of_sets_and_counts_are_found() -> None:
     tool = CATALOG.tools[0].id
     neighbours = tuple(t.id for t in CATALOG.servers[0].tools[:2])
     wrong = EqualSets((neighbours, (tool, "no::tool")), (neighbours,))
-    said = " | ".join(set_problems(CATALOG, wrong))
-    assert f"{tool} is in 2 equal sets" in said
-    assert "no::tool of the equal sets is not a tool" in said
-    assert "only to tools of its own server" in said
-    assert "marked both equal and distinct" in said
-    few = {"l1_direct": FILES["l1_direct"][:1] * 2}
-    said = " | ".join(problems(CATALOG, few, EQUAL))
-    assert "l1_direct has 2 tasks of 120" in said
-    assert "Table IV" in said
-    assert "occurs 2 times" in said
+    report = " | ".join(set_problems(CATALOG, wrong))
+    assert f"{tool} is in 2 equal sets" in report
+    assert "no::tool of the equal sets is not a tool" in report
+    assert "only to tools of its own server" in report
+    assert "marked both equal and distinct" in report
+    files = {"l1_direct": FILES["l1_direct"][:1] * 2}
+    report = " | ".join(problems(CATALOG, files, EQUAL))
+    assert "l1_direct has 2 tasks of 120" in report
+    assert "Table IV" in report
+    assert "occurs 2 times" in report

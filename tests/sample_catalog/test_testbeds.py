@@ -108,16 +108,16 @@ def test_words_find_most_of_the_five_for_nearly_every_predicted_text() -> None:
     """They are one text, rephrased: five of the five servers kept, and a tool of each among the ten (NetMCP (1) to (4))."""
     servers = LexicalIndex([profile(server) for server in SEARCH.servers])
     tools = LexicalIndex([full(tool) for tool in SEARCH.tools])
-    of = np.array([SEARCH.server_row[tool.server] for tool in SEARCH.tools])
+    server_rows = np.array([SEARCH.server_row[tool.server] for tool in SEARCH.tools])
     five = [SEARCH.server_row[server.name] for server in SEARCHERS]
-    kept: list[int] = []
+    counts: list[int] = []
     for task in TASKS["search-15.tasks"][1]:
         text = predict_tool(task.subtask)
-        listed = np.argsort(-servers.scores(text), kind="stable")[:5]
-        scores = np.where(np.isin(of, listed), tools.scores(text), -1)
-        kept.append(len(set(of[np.argsort(-scores, kind="stable")[:10]].tolist()) & set(five)))
-    assert np.mean(np.array(kept) >= 3) > 0.9
-    assert np.mean(np.array(kept) == 5) > 0.6
+        shortlist = np.argsort(-servers.scores(text), kind="stable")[:5]
+        scores = np.where(np.isin(server_rows, shortlist), tools.scores(text), -1)
+        counts.append(len(set(server_rows[np.argsort(-scores, kind="stable")[:10]].tolist()) & set(five)))
+    assert np.mean(np.array(counts) >= 3) > 0.9
+    assert np.mean(np.array(counts) == 5) > 0.6
 
 
 @pytest.mark.parametrize("name", TASKS)
@@ -142,7 +142,7 @@ def test_tasks_on_the_120_tools_are_of_the_papers_three_kinds_and_some_are_impos
 
 
 def _ends_last(task: Task) -> bool:
-    """Steps come after those whose results they need."""
+    """Steps come after the steps whose results they need."""
     return all(need < place for place, step in enumerate(task.plan) for need in step.needs)
 
 

@@ -24,10 +24,10 @@ def test_every_text_of_every_shipped_catalog_has_its_vector() -> None:
 @pytest.mark.parametrize("place", [0, 1], ids=["frozen", "tuned"])
 def test_they_are_the_encoders(place: int, encoder_cache: Path) -> None:
     folder = vectors.models()[place]
-    known = read_vectors(VECTORS, folder.key)
+    stored = read_vectors(VECTORS, folder.key)
     texts = [full(tool) for tool in sample().tools[::37]]
-    found = OnnxEncoder(Settings(cache=encoder_cache).models_folder, folder).encode(texts)
-    np.testing.assert_allclose(np.vecdot(found, [known[text_hash(text)] for text in texts]), 1.0, atol=1e-5)
+    encoded = OnnxEncoder(Settings(cache=encoder_cache).models_folder, folder).encode(texts)
+    np.testing.assert_allclose(np.vecdot(encoded, [stored[text_hash(text)] for text in texts]), 1.0, atol=1e-5)
 
 
 def test_a_first_decision_embeds_the_query_alone(tmp_path: Path) -> None:
@@ -48,12 +48,12 @@ def test_a_first_decision_embeds_the_query_alone(tmp_path: Path) -> None:
 
 def test_missing_vectors_and_a_changed_text_are_drift(tmp_path: Path) -> None:
     frozen, tuned = vectors.models()
-    known = read_vectors(VECTORS, frozen.key)
-    changed = {**dict(list(known.items())[2:]), text_hash("another text"): next(iter(known.values()))}
+    stored = read_vectors(VECTORS, frozen.key)
+    changed = {**dict(list(stored.items())[2:]), text_hash("another text"): next(iter(stored.values()))}
     write_vectors(tmp_path, frozen.key, changed)
     (tmp_path / "stray.parquet").write_text("")
-    found = vectors.drift(tmp_path)
-    assert "vectors/stray.parquet belongs to no model" in found
-    assert any(line.endswith("lacks 2 texts and has 1 that no catalog has") for line in found)
-    assert any(line.startswith(f"No vectors of the model {tuned.key} come") for line in found)
-    assert len(found) == 3
+    problems = vectors.drift(tmp_path)
+    assert "vectors/stray.parquet belongs to no model" in problems
+    assert any(line.endswith("lacks 2 texts and has 1 that no catalog has") for line in problems)
+    assert any(line.startswith(f"No vectors of the model {tuned.key} come") for line in problems)
+    assert len(problems) == 3

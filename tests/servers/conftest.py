@@ -20,7 +20,7 @@ from core.servers.pool import PoolConfig, SessionPool
 from tests.forking import FORKS
 
 SERVERS = Path(__file__).parent / "programs"
-SERVER = ServerId("", "server")  # what calls of a `Bench` are of, unless they say so
+SERVER = ServerId("", "server")  # the default server of a `Bench`'s calls
 
 
 def eventually(check: Callable[[], Any], limit_s: float = 15.0) -> None:
@@ -58,8 +58,8 @@ class Bench:
         **options: Any,
     ) -> Outcome:
         """Call a tool; with hints the tool is known to the catalog."""
-        known = None if hints is None else Tool(server, tool, hints=hints)
-        return self.caller.call(ToolCall(server, tool, arguments or {}, timeout_s), known, connection, **options)
+        entry = None if hints is None else Tool(server, tool, hints=hints)
+        return self.caller.call(ToolCall(server, tool, arguments or {}, timeout_s), entry, connection, **options)
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -74,20 +74,20 @@ def impatient() -> Iterator[None]:
 @pytest.fixture
 def bench_with() -> Iterator[Callable[..., Bench]]:
     """Makes pools with the given configuration and closes them."""
-    made: list[Bench] = []
+    benches: list[Bench] = []
 
     def make(config: PoolConfig | None = None, **options: Any) -> Bench:
-        made.append(Bench(SessionPool(config=config, **options)))
-        return made[-1]
+        benches.append(Bench(SessionPool(config=config, **options)))
+        return benches[-1]
 
     yield make
-    for bench in made:
+    for bench in benches:
         bench.pool.close()
 
 
 @pytest.fixture
 def bench(bench_with: Callable[..., Bench]) -> Bench:
-    """A pool as it comes."""
+    """A default pool."""
     return bench_with()
 
 
@@ -101,7 +101,7 @@ def shared() -> Iterator[Bench]:
 
 @pytest.fixture(scope="session")
 def sample() -> Connection:
-    """The server that is written with the SDK."""
+    """The server written with the SDK."""
     return Connection("stdio", command="${python}", args=(str(SERVERS / "sample.py"),))
 
 

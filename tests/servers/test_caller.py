@@ -59,7 +59,7 @@ def in_process(secret: str = "", stopped: threading.Event | None = None) -> MCPS
 
 @pytest.fixture
 def make(bench_with: Any) -> Any:
-    """A bench whose only server is the one given."""
+    """A bench with this server alone."""
     return lambda server, **options: bench_with(open_target=lambda launch, stderr_log, on_end: server, **options)
 
 
@@ -200,12 +200,12 @@ def test_every_content_type(shared: Any, sample: Connection) -> None:
 
 
 def test_a_slow_tool_times_out_and_the_session_is_kept(shared: Any, sample: Connection) -> None:
-    before = shared.call(sample, "pid").structured
+    pid = shared.call(sample, "pid").structured
     outcome = shared.call(sample, "slow", {"seconds": 60}, timeout_s=0.2)
     assert outcome.kind is OutcomeKind.TIMEOUT
     assert 0.2 <= outcome.latency_s < 5
     after = shared.call(sample, "pid")
-    assert (after.structured, after.connect_s) == (before, None)
+    assert (after.structured, after.connect_s) == (pid, None)
 
 
 def test_the_schema_of_the_catalog_stands_in_where_the_server_lists_nothing() -> None:
@@ -229,7 +229,7 @@ MARKS = {"marked": {SIMULATED_MARK: True}, "denied": {SIMULATED_MARK: False}, "o
 
 
 def made() -> McpServer[Any]:
-    """A server whose tools carry the marks of their names; one of them fails, and a number is an error of the protocol."""
+    """A server whose tools carry the marks of their names; `fail` fails, and a number is an error of the protocol."""
 
     async def listed(*_: Any) -> mcp_types.ListToolsResult:
         names = (*MARKS, "fail")
@@ -260,15 +260,15 @@ def test_only_a_marked_result_is_simulated(bench_with: Callable[..., Bench]) -> 
 
 def test_a_late_message_goes_to_no_other_client() -> None:
     outside = copy_context()
-    now, heard = [0.0], list[tuple[str, Any]]()
-    asking = AskingBack(NOBODY, clock=lambda: now[0])
+    clock_s, heard = [0.0], list[tuple[str, Any]]()
+    asking = AskingBack(NOBODY, clock=lambda: clock_s[0])
     sides = {
-        name: ClientSide(name, NOBODY, False, "info", lambda said, name=name: heard.append((name, said.data)), lambda _: None)  # type: ignore[arg-type,return-value]
+        name: ClientSide(name, NOBODY, False, "info", lambda note, name=name: heard.append((name, note.data)), lambda _: None)  # type: ignore[arg-type,return-value]
         for name in ("one", "other")
     }  # fmt: skip
 
     def says(text: str) -> None:
-        """A reader of its own hears what the server says, as with a pipe."""
+        """Delivers a message outside of the call, as a pipe's reader does."""
         params = mcp_types.LoggingMessageNotificationParams(level="info", data=text)
         asyncio.run(asking.callbacks()["logging_callback"](params))
 
@@ -279,10 +279,10 @@ def test_a_late_message_goes_to_no_other_client() -> None:
     while_calling("one", "of the first call")
     while_calling("one", "the same client may have it")
     while_calling("other", "perhaps of one's last call")
-    now[0] += LATE_S / 2
+    clock_s[0] += LATE_S / 2
     with asking.under_way(None, str):
         pass  # a call of the console
-    now[0] += LATE_S
+    clock_s[0] += LATE_S
     while_calling("one", "of this call")
     assert heard == [("one", "of the first call"), ("one", "the same client may have it"), ("one", "of this call")]
 
@@ -291,7 +291,7 @@ def test_questions_that_are_kept_for_the_client_have_no_secret() -> None:
     question = mcp_types.ElicitRequest(
         params=mcp_types.ElicitRequestFormParams(message="Use hunter22?", requested_schema={"type": "object"})
     )
-    given = mcp_types.InputRequiredResult(input_requests={"ask": question}, request_state="of hunter22")
+    answer = mcp_types.InputRequiredResult(input_requests={"ask": question}, request_state="of hunter22")
 
     class Asks:
         protocol_version = "2026-07-28"
@@ -301,10 +301,10 @@ def test_questions_that_are_kept_for_the_client_have_no_secret() -> None:
             return self
 
         async def call_tool(self, *_: Any, **__: Any) -> Any:
-            return given
+            return answer
 
     side = ClientSide("one", frozenset({"elicitation"}), True, "", lambda _: None, lambda _: Future())
     with AskingBack(side.abilities).under_way(side, lambda text: text.replace("hunter22", "•••")):
         asyncio.run(called(Asks(), ToolCall("s", "t"), side, None))  # type: ignore[arg-type]
-    (kept,) = side.questions
-    assert (kept.input_requests["ask"].params.message, kept.request_state) == ("Use •••?", "of hunter22")
+    (stored,) = side.questions
+    assert (stored.input_requests["ask"].params.message, stored.request_state) == ("Use •••?", "of hunter22")

@@ -1,4 +1,4 @@
-"""Servers tell their tools; one that cannot harms only itself."""
+"""Servers list their tools; a broken server harms only itself."""
 
 from __future__ import annotations
 
@@ -31,31 +31,31 @@ def test_good_and_bad_servers_side_by_side(bench: Bench, raw: Any, sample: Conne
         Server("secretive", connection=Connection("http", url="${secret:url}")),
     ]
     bench.pool.vault.put(ServerId("", "raw"), "API_KEY", "Does extra0.")
-    found = {discovery.name: discovery for discovery in discover(bench.pool, "", servers)}
-    assert list(found) == [server.name for server in servers]
-    good = found["sample"].server
+    discoveries = {discovery.name: discovery for discovery in discover(bench.pool, "", servers)}
+    assert list(discoveries) == [server.name for server in servers]
+    good = discoveries["sample"].server
     assert good is not None
     assert (good.title, good.description) == ("Sample", "A server for tests.")
     echo = next(tool for tool in good.tools if tool.name == "echo")
     assert (echo.description, echo.title, echo.hints.read_only) == ("Gives the text back.", "From annotations", True)
     assert echo.input_schema is not None
     assert echo.output_schema is not None
-    assert found["sample"].connect_s is not None
-    paged = found["raw"].server
+    assert discoveries["sample"].connect_s is not None
+    paged = discoveries["raw"].server
     assert paged is not None
     assert (len(paged.tools), paged.description) == (15, "Ours.")
     assert [tool.description for tool in paged.tools[-5:-3]] == ["•••", "Does extra1."]
-    errors = {name: discovery.error for name, discovery in found.items() if discovery.server is None}
+    errors = {name: discovery.error for name, discovery in discoveries.items() if discovery.server is None}
     assert set(errors) == {"dead", "nowhere"}
     assert "no licence for you" in errors["dead"]
-    assert found["double"].refused == ("Server double lists two tools named echo; the first one was taken.",)
-    assert "unusable name: 'bad\\x07name'" in found["control"].refused[0]
-    endless = found["endless"].server
+    assert discoveries["double"].refused == ("Server double lists two tools named echo; the first one was taken.",)
+    assert "unusable name: 'bad\\x07name'" in discoveries["control"].refused[0]
+    endless = discoveries["endless"].server
     assert endless is not None
     assert [tool.name for tool in endless.tools] == ["echo", "pid"]
-    assert (found["unlisted"].error, found["unlisted"].server.tools) == ("", ())
+    assert (discoveries["unlisted"].error, discoveries["unlisted"].server.tools) == ("", ())
     assert "has no command or URL" in errors["nowhere"]
-    assert "${secret:url}" in found["secretive"].error  # it is kept, and waits for its value
+    assert "${secret:url}" in discoveries["secretive"].error  # it is kept, and waits for its value
 
 
 def test_what_the_catalog_declares_stays() -> None:

@@ -1,4 +1,4 @@
-"""What real processes do wrong harms the call at hand and nothing else; closing leaves none of them."""
+"""A fault of a real process harms only the current call; closing leaves no process."""
 
 from __future__ import annotations
 

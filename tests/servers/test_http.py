@@ -100,6 +100,6 @@ def test_clients_share_the_session_of_a_server_that_gives_no_session_id(bench: B
             token = SESSION_OWNER.set(SessionOwner(client, client))
             assert bench.call(connection, "pid", server=f"server {flags}").kind is OutcomeKind.OK
             SESSION_OWNER.reset(token)
-    owners = {(one.server, one.owner): one.calls for one in bench.pool.states()}
+    owners = {(state.server, state.owner): state.calls for state in bench.pool.states()}
     stateful = "server ('legacy',)"
     assert owners == {("server ()", "all clients"): 3, (stateful, "ann"): 2, (stateful, "bob"): 1}

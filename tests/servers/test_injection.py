@@ -57,37 +57,37 @@ def test_a_delay_is_part_of_the_calls_time_and_of_connecting(network: Any, raw: 
     bench, injection = network(dropped=False)
     injection.at = SLOW
     first = bench.call(raw(), "echo")
-    again = bench.call(raw(), "echo")
-    assert (first.kind, again.kind, again.connect_s) == (OutcomeKind.OK, OutcomeKind.OK, None)
+    second = bench.call(raw(), "echo")
+    assert (first.kind, second.kind, second.connect_s) == (OutcomeKind.OK, OutcomeKind.OK, None)
     assert first.connect_s >= 0.2  # to reach it, and at least one message of the handshake
-    assert min(first.latency_s, again.latency_s) >= 0.1
-    assert {first.injected, again.injected} == {"delayed by 100 ms"}
+    assert min(first.latency_s, second.latency_s) >= 0.1
+    assert {first.injected, second.injected} == {"delayed by 100 ms"}
     injection.at = CALM
     assert bench.call(raw(), "echo").injected == "delayed by 1 ms"
 
 
 def test_a_delayed_message_delays_no_other_and_can_be_cancelled(far: Any, raw: Any) -> None:
     bench, injection = far
-    before = pid(bench, raw())
+    old_pid = pid(bench, raw())
     injection.at = SLOW
     cancel = threading.Event()
     with ThreadPoolExecutor(1) as threads:
         pending = threads.submit(bench.call, raw(), "echo", cancel=cancel)
         eventually(lambda: bench.pool.states()[0].calls == 2)
         injection.at = CALM
-        assert pid(bench, raw()) == before  # sent later on the same session, answered first
+        assert pid(bench, raw()) == old_pid  # sent later on the same session, answered first
         cancel.set()
         assert pending.result().kind is OutcomeKind.CANCELLED
-    assert pid(bench, raw()) == before
+    assert pid(bench, raw()) == old_pid
 
 
 def test_a_dropped_connection_ends_the_process_and_the_next_call_connects_again(network: Any, raw: Any) -> None:
     bench, injection = network(dropped=True)
-    before = pid(bench, raw())
+    old_pid = pid(bench, raw())
     injection.at = DOWN
     lost = bench.call(raw(), "echo", hints=ToolHints())
     assert (lost.kind, lost.attempts, lost.injected) == (OutcomeKind.CRASH, 1, "connection dropped")
-    eventually(lambda: not running(before))
+    eventually(lambda: not running(old_pid))
     refused = bench.call(raw(), "echo")
     assert refused.kind is OutcomeKind.NOT_CONNECTED
     assert "injected network refused" in refused.error
@@ -95,7 +95,7 @@ def test_a_dropped_connection_ends_the_process_and_the_next_call_connects_again(
     back = bench.call(raw(), "pid")
     assert back.kind is OutcomeKind.OK
     assert back.connect_s is not None
-    assert int(back.content[0].text) != before
+    assert int(back.content[0].text) != old_pid
 
 
 def test_what_was_dropped_is_tried_again_only_where_hints_allow_it(network: Any, raw: Any) -> None:
@@ -108,7 +108,7 @@ def test_what_was_dropped_is_tried_again_only_where_hints_allow_it(network: Any,
 
 def test_silence_lasts_as_long_as_the_limit_and_harms_no_other_server(network: Any, raw: Any) -> None:
     bench, injection = network(dropped=False)
-    before, other = pid(bench, raw()), pid(bench, raw(), server="other")
+    old_pid, other = pid(bench, raw()), pid(bench, raw(), server="other")
     injection.at = DOWN
     silent = bench.call(raw(), "echo", timeout_s=0.3, hints=SAFE)
     assert (silent.kind, silent.attempts, silent.injected) == (OutcomeKind.TIMEOUT, 1, "no answer")
@@ -117,7 +117,7 @@ def test_silence_lasts_as_long_as_the_limit_and_harms_no_other_server(network: A
     gone = bench.call(raw(), "echo", timeout_s=0.3)  # asked whether it lives, it is silent: a new connection is tried
     assert gone.kind is OutcomeKind.NOT_CONNECTED
     assert gone.connect_s >= 0.1
-    eventually(lambda: not running(before))
+    eventually(lambda: not running(old_pid))
     injection.at = CALM
     assert bench.call(raw(), "echo").kind is OutcomeKind.OK
     assert pid(bench, raw(), server="other") == other

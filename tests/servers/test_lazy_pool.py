@@ -98,12 +98,12 @@ INSIDE = (
 def test_the_installed_release_has_all_that_is_taken_from_inside_it() -> None:
     for module, path in INSIDE:
         try:
-            found = resolve_name(f"{module}:{path}")
+            member = resolve_name(f"{module}:{path}")
         except (ImportError, AttributeError):
             raise AssertionError(
                 f"mcp {version('mcp')} has no {module}.{path} any more: see core/servers/sdk.py"
             ) from None
-        assert iscoroutinefunction(found) or not path.startswith("OAuth"), f"mcp {version('mcp')} changed {path}"
+        assert iscoroutinefunction(member) or not path.startswith("OAuth"), f"mcp {version('mcp')} changed {path}"
 
 
 def test_no_other_module_of_ours_reaches_inside() -> None:
@@ -111,7 +111,7 @@ def test_no_other_module_of_ours_reaches_inside() -> None:
         r"from mcp\.os\b|\bDISCOVER_TIMEOUT_SECONDS\b|\._(refresh_token|perform_authorization|transport)\b|\b(from|import) mcp\.(\w+\.)*_"
     )
     root = Path(core.__file__).parent
-    found = {
+    files = {
         str(file.relative_to(root)) for file in root.rglob("*.py") if inside.search(file.read_text(encoding="utf-8"))
     }
-    assert found == {"servers/sdk.py"}
+    assert files == {"servers/sdk.py"}

@@ -69,19 +69,19 @@ def http() -> Iterator[Any]:
 
 def connections(http: Any) -> dict[str, Connection]:
     """The same server by every transport, in both eras."""
-    found = {
+    transports = {
         f"stdio-{era}": Connection("stdio", command="${python}", args=("-S", writing.__file__, era))
         for era in ("legacy", "modern")
     }
     for path in ("legacy/json", "legacy/events", "modern/json", "modern/events", "moved/legacy/json"):
-        found[path] = Connection("http", url=f"{http.url}/{path}")
-    return {**found, "legacy/sse": Connection("sse", url=f"{http.url}/legacy/sse")}
+        transports[path] = Connection("http", url=f"{http.url}/{path}")
+    return {**transports, "legacy/sse": Connection("sse", url=f"{http.url}/legacy/sse")}
 
 
-def write(bench: Bench, connection: Connection, answer: bytes, *, tool: str = "write", **given: Any) -> Outcome:
+def write(bench: Bench, connection: Connection, answer: bytes, *, tool: str = "write", **arguments: Any) -> Outcome:
     """Makes a call that may be repeated and gets these bytes."""
     hints = ToolHints(read_only=True, idempotent=True)
-    call = ToolCall("server", tool, {"hex": answer.hex(), **given}, 20.0)
+    call = ToolCall("server", tool, {"hex": answer.hex(), **arguments}, 20.0)
     return bench.caller.call(call, Tool("server", tool, hints=hints), connection)
 
 
@@ -91,10 +91,10 @@ def test_each_odd_answer_ends_its_own_call_at_once(shared: Bench, http: Any) -> 
         for answer, kind, words in ANSWERS if name in ("stdio-legacy", "modern/events") else ANSWERS[::6]:
             began = time.monotonic()
             outcome = write(shared, connection, answer)
-            said = outcome.content[0].text if kind is OK and outcome.content else outcome.error
-            about = (name, answer[:80], outcome.error, said)
+            text = outcome.content[0].text if kind is OK and outcome.content else outcome.error
+            about = (name, answer[:80], outcome.error, text)
             assert (outcome.kind, outcome.attempts) == (kind, 1), about
-            assert said.startswith(words) if words != "an error without a text" else words in said, about
+            assert text.startswith(words) if words != "an error without a text" else words in text, about
             assert "pydantic" not in outcome.error, about
             assert time.monotonic() - began < 10, about
         assert write(shared, connection, TEXT % b"fine").connect_s is None, name
@@ -123,13 +123,13 @@ def test_a_session_is_lost_by_the_status_whatever_the_words(shared: Bench, http:
     )):  # fmt: skip
         connection = connections(http)[path]
         assert write(shared, connection, TEXT % b"fine").kind is OK
-        before = len(http.sessions)
+        sessions = len(http.sessions)
         del http.asked[:]
         outcome = write(shared, connection, TEXT % b"found", status=status, words=words, once=number)
         assert (outcome.kind, outcome.content[0].text) == (OK, "found"), (path, status)
         calls = [line for line in http.asked if line.startswith("tools/call")]
         assert len(calls) == 2, (path, status)
-        assert (len(http.sessions) > before) == (path != "modern/json"), (path, status)
+        assert (len(http.sessions) > sessions) == (path != "modern/json"), (path, status)
     lasting = write(shared, connections(http)["legacy/json"], b"", status=400, words="no such thing")
     assert (lasting.kind, lasting.error) == (ERROR, "HTTP 400 Bad Request: no such thing")
 
@@ -139,7 +139,7 @@ def test_other_statuses_give_the_servers_words_and_429_teaches_nothing(shared: B
     busy = "Server server is busy: HTTP 429 Too Many Requests: slow down. It may be called again in 20 s."
     for path in ("legacy/json", "modern/json", "modern/events", "legacy/sse"):
         connection = connections(http)[path]
-        for status, words, kind, said in (
+        for status, words, kind, error in (
             (503, "no session", ERROR, "HTTP 503 Service Unavailable: no session"),
             (500, '{"error": "out of ink"}', ERROR, 'HTTP 500 Internal Server Error: {"error": "out of ink"}'),
             (502, "<html>Bad gateway</html>", ERROR, "HTTP 502 Bad Gateway"),
@@ -152,7 +152,7 @@ def test_other_statuses_give_the_servers_words_and_429_teaches_nothing(shared: B
             (429, "slow down", OutcomeKind.BUSY, busy),
         ):
             outcome = write(shared, connection, b"", status=status, words=words, headers={"Retry-After": "20"})
-            assert (outcome.kind, outcome.attempts, outcome.error) == (kind, 1, said), (path, status)
+            assert (outcome.kind, outcome.attempts, outcome.error) == (kind, 1, error), (path, status)
             assert outcome.kind.counts == (kind is ERROR)
             assert not outcome.kind.post_accept_failure
         assert write(shared, connection, TEXT % b"fine").kind is OK
@@ -170,7 +170,7 @@ def small(bench_with: Any) -> Bench:
 
 
 def said(outcome: Outcome) -> tuple[OutcomeKind, str, int]:
-    """How a call ended."""
+    """Kind, error, attempts."""
     return outcome.kind, outcome.error, outcome.attempts
 
 
@@ -186,14 +186,14 @@ def test_a_large_answer_of_a_process_ends_its_own_call(small: Bench, raw: Any) -
         for size in (LIMIT, 5 * LIMIT):
             assert said(call("large", size=size, id=place)) == (OutcomeKind.TOOL_ERROR, BYTES, 1)
     assert said(call("large", size=1, lists=5_000)) == (OutcomeKind.TOOL_ERROR, LISTS, 1)
-    assert call("large", size=LIMIT, id="notification").kind is OutcomeKind.OK  # what answers no call is left out
+    assert call("large", size=LIMIT, id="notification").kind is OutcomeKind.OK  # a message for no call is left out
     assert small.pool.states()[0].stderr_lines[-1] == BYTES
     with ThreadPoolExecutor(2) as threads:
         others = threads.submit(call, "nap", seconds=0.2)
         assert threads.submit(call, "large", size=LIMIT).result().kind is OutcomeKind.TOOL_ERROR
         assert others.result().kind is OutcomeKind.OK
     assert call("pid").content[0].text == pid
-    for size, place in ((LIMIT, "midst"), (101 * LIMIT, "first")):  # whose answer it is cannot be told, or not in time
+    for size, place in ((LIMIT, "midst"), (101 * LIMIT, "first")):  # its call cannot be told, or not in time
         ended = small.call(connection, "large", {"size": size, "id": place})
         assert (ended.kind, BYTES in ended.error) == (OutcomeKind.CRASH, True)
     assert call("pid").content[0].text != pid
@@ -242,5 +242,5 @@ def test_each_byte_of_a_line_is_kept_once_however_it_is_cut() -> None:
     text = b"\n".join(b"%d" % number * (number % 50) for number in range(2_000)) + b"\n"
     for size in (1, 3, 100, 10_000_000):
         lines = Lines(AnswerLimit(1_000))
-        found = [line for start in range(0, len(text), size) for line in lines.add(text[start : start + size])]
-        assert found == re.split(rb"\n", text)[:-1]
+        split_lines = [line for start in range(0, len(text), size) for line in lines.add(text[start : start + size])]
+        assert split_lines == re.split(rb"\n", text)[:-1]

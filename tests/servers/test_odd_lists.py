@@ -29,7 +29,7 @@ def answers(port: int) -> bool:
 @pytest.fixture(scope="module")
 def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Server]]:
     """The same lists over stdio and HTTP, in both eras of the protocol, and a server with prompts alone."""
-    folder, made, processes = tmp_path_factory.mktemp("odd"), list[Server](), list[subprocess.Popen[bytes]]()
+    folder, odd_servers, processes = tmp_path_factory.mktemp("odd"), list[Server](), list[subprocess.Popen[bytes]]()
     (folder / "lists.json").write_text(json.dumps(LISTS))
     (folder / "prompts.json").write_text(json.dumps({"prompts": [{"name": "good"}]}))
 
@@ -43,9 +43,9 @@ def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Server]]:
         eventually(lambda port=port: answers(port))
         web = Connection("http", url=f"http://127.0.0.1:{port}/mcp")
         stdio = Connection("stdio", command="${python}", args=("-S", *words("lists.json", *era)))
-        made += [Server(f"http{len(era)}", connection=web), Server(f"stdio{len(era)}", connection=stdio)]
+        odd_servers += [Server(f"http{len(era)}", connection=web), Server(f"stdio{len(era)}", connection=stdio)]
     prompts = Connection("stdio", command="${python}", args=("-S", *words("prompts.json")))
-    yield [*made, Server("prompts", connection=prompts)]
+    yield [*odd_servers, Server("prompts", connection=prompts)]
     for process in processes:
         process.kill()
         process.wait()
@@ -54,36 +54,36 @@ def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Server]]:
 def test_an_odd_entry_harms_no_other(bench: Bench, servers: list[Server]) -> None:
     *odd, alone = discover(bench.pool, "", servers)
     assert (alone.error, alone.server and alone.server.tools) == ("", ())
-    for found, known in zip(odd, servers, strict=False):
-        assert (found.error, found.server is not None and known.connection is not None) == ("", True)
-        assert found.server is not None
-        assert known.connection is not None
-        tools = {tool.name: tool for tool in found.server.tools}
-        lacking = LACKING if known.name.endswith("1") else [*LACKING, *LEGACY_LACKING]
-        assert set(tools) == {one["name"] for one in (*REPAIRED, *LACKING, *LEGACY_LACKING)} | {"good", "deep"}
+    for discovery, server in zip(odd, servers, strict=False):
+        assert (discovery.error, discovery.server is not None and server.connection is not None) == ("", True)
+        assert discovery.server is not None
+        assert server.connection is not None
+        tools = {tool.name: tool for tool in discovery.server.tools}
+        lacking = LACKING if server.name.endswith("1") else [*LACKING, *LEGACY_LACKING]
+        assert set(tools) == {entry["name"] for entry in (*REPAIRED, *LACKING, *LEGACY_LACKING)} | {"good", "deep"}
         assert {tool.hints for tool in tools.values()} == {ToolHints()}
         assert all(tool.input_schema is not None and tool.input_schema["type"] == "object" for tool in tools.values())
         assert tools["in_snake"].input_schema == {"type": "object", "properties": {"q": {"type": "string"}}}
-        for one in lacking:
-            assert any(f" the tool {one['name']} with " in note for note in found.notes), one
-        assert len(found.refused) == len(LEFT_OUT) + len(NAMELESS) + 1
-        assert not any("unusable name ('good')" in why for why in found.refused)
-        for one in LEFT_OUT:
-            assert any(f" the tool {one['name']} with " in why for why in found.refused), one
+        for entry in lacking:
+            assert any(f" the tool {entry['name']} with " in note for note in discovery.notes), entry
+        assert len(discovery.refused) == len(LEFT_OUT) + len(NAMELESS) + 1
+        assert not any("unusable name ('good')" in why for why in discovery.refused)
+        for entry in LEFT_OUT:
+            assert any(f" the tool {entry['name']} with " in why for why in discovery.refused), entry
         for name in ("good", "in_empty", "in_multiplying", "out_multiplying", "meta_list"):
-            assert bench.call(known.connection, name, {"x": "t"}, server=known.name).kind is OutcomeKind.OK, name
+            assert bench.call(server.connection, name, {"x": "t"}, server=server.name).kind is OutcomeKind.OK, name
         for method in ("prompts/list", "resources/list", "resources/templates/list"):
-            listed = list_of(bench.pool, ServerId("", known.name), known.connection, method, limit_s=10)
-            assert [one.name for one in listed] == ["good", "odd"][: len(listed)]
+            listed = list_of(bench.pool, ServerId("", server.name), server.connection, method, limit_s=10)
+            assert [item.name for item in listed] == ["good", "odd"][: len(listed)]
             assert len(listed) == (1 if method == "resources/templates/list" else 2)
 
 
 def test_an_answer_of_100_000_levels_ends_within_its_limit(bench: Bench, servers: list[Server]) -> None:
-    for known in servers[:2]:
-        outcome = bench.call(known.connection, "deep", server=known.name, timeout_s=1.0)
+    for server in servers[:2]:
+        outcome = bench.call(server.connection, "deep", server=server.name, timeout_s=1.0)
         assert outcome.kind is not OutcomeKind.OK
         assert outcome.latency_s < 5
-        assert bench.call(known.connection, "good", server=known.name).kind is OutcomeKind.OK
+        assert bench.call(server.connection, "good", server=server.name).kind is OutcomeKind.OK
 
 
 def test_a_repeated_cursor_ends_a_list_and_an_empty_one_does_not() -> None:

@@ -33,13 +33,13 @@ def here(command: str = "here") -> Connection:
 
 def server() -> MCPServer:
     """A small server."""
-    made = MCPServer("small", version="2.0")
+    small = MCPServer("small", version="2.0")
 
-    @made.tool()
+    @small.tool()
     async def ping() -> str:
         return "pong"
 
-    return made
+    return small
 
 
 class Gate:
@@ -61,10 +61,10 @@ def test_backoff_grows_fails_fast_and_resets_after_a_success(bench_with: Any) ->
     bench = bench_with(open_target=gate, clock=lambda: time_s[0])
 
     def tried() -> bool:
-        before = gate.tries
+        tries = gate.tries
         kind = bench.call(here(), "ping").kind
-        assert kind is (OutcomeKind.NOT_CONNECTED if gate.shut or gate.tries == before else OutcomeKind.OK)
-        return gate.tries > before
+        assert kind is (OutcomeKind.NOT_CONNECTED if gate.shut or gate.tries == tries else OutcomeKind.OK)
+        return gate.tries > tries
 
     gate.shut = True
     assert [tried(), tried(), tried()] == [True, True, False]  # the second try is free, then 0.5 s
@@ -102,8 +102,8 @@ def test_the_oldest_session_of_the_same_client_makes_room_before_those_of_others
         token = SESSION_OWNER.set(SessionOwner(client, client))
         assert bench.call(here(), "ping", server=name).kind is OutcomeKind.OK
         SESSION_OWNER.reset(token)
-    found = {(one.owner, one.server): one.state for one in bench.pool.states()}
-    assert found == {("ann", "a"): "ready", ("bob", "a"): "idle", ("bob", "b"): "ready", ("bob", "c"): "ready"}
+    states = {(state.owner, state.server): state.state for state in bench.pool.states()}
+    assert states == {("ann", "a"): "ready", ("bob", "a"): "idle", ("bob", "b"): "ready", ("bob", "c"): "ready"}
 
 
 def test_no_room_is_said(bench_with: Any, raw: Any) -> None:
@@ -202,7 +202,7 @@ def test_each_server_is_greeted_in_its_way_and_the_next_process_knows_it(
     assert heard("dies") == first
     assert heard("dies") == first[1:]
     assert heard("silent") == first[1:]
-    assert heard("new")[-1] == "server/discover"  # what was known holds no more
+    assert heard("new")[-1] == "server/discover"  # the stored era holds no more
     assert set(heard("new")) == {"server/discover"}
     assert heard("silent", 3.0)[-2:] == first[1:]  # after half of the time
     file.write_text("no JSON")

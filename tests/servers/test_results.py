@@ -1,4 +1,4 @@
-"""What strangers write is masked wherever it stands in a message; the words and numbers of the protocol stay what they are."""
+"""Texts of strangers are masked anywhere in a message; the words and numbers of the protocol do not change."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ def redact(text: str) -> str:
 
 @each("message", MESSAGES, ids=lambda message: type(message).__name__)
 def test_texts_are_masked_and_the_message_remains_one(message: BaseModel) -> None:
-    shown = without_secrets(message, redact)
-    written = shown.model_dump_json(by_alias=True, exclude_none=True)
+    masked = without_secrets(message, redact)
+    written = masked.model_dump_json(by_alias=True, exclude_none=True)
     assert "hunter2" not in written
     assert SAID not in written
-    again: Any = type(message).model_validate_json(written)
-    assert again == shown
-    assert "hunter2" in message.model_dump_json()  # the one that was given is not changed
+    parsed: Any = type(message).model_validate_json(written)
+    assert parsed == masked
+    assert "hunter2" in message.model_dump_json()  # the original is not changed
 
 
 def test_words_and_numbers_of_the_protocol_stay() -> None:
@@ -86,15 +86,15 @@ def test_of_a_result_every_text_is_masked_and_nothing_that_is_no_text() -> None:
         structured_content={"n": 47114711, key: [key, True, None]},
         _meta={"at": key},
     )
-    shown = result_without_secrets(result, [key, "47114711"])
-    text, embedded, link, kept = shown.content
+    masked = result_without_secrets(result, [key, "47114711"])
+    text, embedded, link, last = masked.content
     assert text == mcp_types.TextContent(text="•••, •••", annotations=mcp_types.Annotations(audience=["user"]))
     assert embedded == mcp_types.EmbeddedResource(resource=mcp_types.TextResourceContents(uri="x://•••", text="in •••"))
     assert link == mcp_types.ResourceLink(name="•••", uri="x://•••", size=47114711)
-    assert (kept, shown.meta) == (image, {"at": "•••"})
-    assert shown.structured_content == {"n": 47114711, "•••": ["•••", True, None]}
-    asked = mcp_types.InputRequiredResult(request_state=key)
-    assert result_without_secrets(asked, [key]).request_state == key  # the server wants it back as it came
+    assert (last, masked.meta) == (image, {"at": "•••"})
+    assert masked.structured_content == {"n": 47114711, "•••": ["•••", True, None]}
+    required = mcp_types.InputRequiredResult(request_state=key)
+    assert result_without_secrets(required, [key]).request_state == key  # the server wants it back as it came
     for values in ([], ["another-value"]):
         assert result_without_secrets(result, values) is result
 

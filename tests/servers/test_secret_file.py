@@ -56,7 +56,7 @@ def test_a_value_is_there_after_a_restart_and_its_text_is_in_no_file(tmp_path: P
 
 
 def test_the_key_is_in_the_keychain_where_there_is_one(tmp_path: Path) -> None:
-    before, ring = keyring.get_keyring(), Keychain()
+    previous, ring = keyring.get_keyring(), Keychain()
     keyring.set_keyring(ring)
     try:
         vault(tmp_path).put(SERVER, "mail/KEY", VALUE)
@@ -66,7 +66,7 @@ def test_the_key_is_in_the_keychain_where_there_is_one(tmp_path: Path) -> None:
         assert "keychain" in vault(tmp_path).where
         portable = SecretFile(tmp_path / "w.duckdb.secrets").portable()
     finally:
-        keyring.set_keyring(before)
+        keyring.set_keyring(previous)
     gone = vault(tmp_path)
     assert gone.missing(SERVER, REFERRING) == ("${secret:mail/KEY}",)
     assert "keychain" in gone.note
@@ -78,7 +78,7 @@ def test_the_key_is_in_the_keychain_where_there_is_one(tmp_path: Path) -> None:
 def test_another_key_or_a_broken_file_loses_nothing_and_says_so(tmp_path: Path) -> None:
     vault(tmp_path, PHRASE).put(SERVER, "mail/KEY", VALUE)
     file = tmp_path / "w.duckdb.secrets"
-    before = file.read_bytes()
+    original = file.read_bytes()
     for environ in ({"WAYFARE_KEY": "wrong"}, {}):
         other = vault(tmp_path, environ)
         assert other.missing(SERVER, REFERRING) == ("${secret:mail/KEY}",)
@@ -86,8 +86,8 @@ def test_another_key_or_a_broken_file_loses_nothing_and_says_so(tmp_path: Path) 
         other.put(SERVER, "mail/KEY", "typed-again")  # for this process alone
         assert other.resolve(SERVER, REFERRING).url.endswith("typed-again")
         assert "in memory" in other.where
-        assert file.read_bytes() == before
-    for text in ("", "{}", "[]", json.dumps({"key": "x", "salt": "", "values": ""}), before.decode()[:-9]):
+        assert file.read_bytes() == original
+    for text in ("", "{}", "[]", json.dumps({"key": "x", "salt": "", "values": ""}), original.decode()[:-9]):
         file.write_text(text)
         broken = vault(tmp_path, PHRASE)
         with pytest.raises(MissingReferenceError):
@@ -98,11 +98,11 @@ def test_another_key_or_a_broken_file_loses_nothing_and_says_so(tmp_path: Path) 
 def test_what_could_not_be_written_is_written_with_the_next_value(tmp_path: Path) -> None:
     folder = tmp_path / "folder"
     folder.write_text("a file is in the way")
-    known = vault(folder)
-    known.put(SERVER, "mail/KEY", VALUE)
-    assert known.note
+    secrets = vault(folder)
+    secrets.put(SERVER, "mail/KEY", VALUE)
+    assert secrets.note
     folder.unlink()
-    known.put(SERVER, "OTHER", "second")
+    secrets.put(SERVER, "OTHER", "second")
     assert {name for _, name in vault(folder).names()} == {"mail/KEY", "OTHER"}
 
 
@@ -158,4 +158,4 @@ def test_a_locked_file_is_said_and_a_representation_shows_no_value(tmp_path: Pat
     secret = Secret(VALUE, datetime.now(UTC))
     assert VALUE not in repr(secret)
     with FileLock(str(tmp_path / "values.lock")), pytest.raises(SecretFileError, match="locked by another process"):
-        file.change(lambda known: known.update({(SERVER, "K"): secret}))
+        file.change(lambda values: values.update({(SERVER, "K"): secret}))

@@ -73,8 +73,8 @@ def test_names_of_servers_are_not_masked() -> None:
     vault = SecretVault({"A": "github", "B": "my-github-token"})
     for name in ("github", "prod-github", "1"):
         vault.resolve(ServerId("work", name), Connection("stdio", "${env:A}", ("${env:B}",)))
-    said = "Server prod-github cannot be reached: github, my-github-token, xgithub1; Server 1"
-    assert vault.redact(said) == "Server prod-github cannot be reached: github, •••, xgithub1; Server 1"
+    message = "Server prod-github cannot be reached: github, my-github-token, xgithub1; Server 1"
+    assert vault.redact(message) == "Server prod-github cannot be reached: github, •••, xgithub1; Server 1"
 
 
 @each(
@@ -115,8 +115,8 @@ def test_of_results_only_what_is_surely_a_secret_is_masked() -> None:
     for name, value in values.items():
         vault.put(SERVER, name, value)
     vault.resolve(SERVER, Connection("http", url="https://${REGION}.example/${TOKEN}"))
-    kept = [values[f"srv/{name}"] for name in ("ADDRESS", "EXTRA", "userinfo_2", "API_KEY")]
-    assert sorted(vault.in_results) == sorted([*kept, "from-environment"])
+    masked = [values[f"srv/{name}"] for name in ("ADDRESS", "EXTRA", "userinfo_2", "API_KEY")]
+    assert sorted(vault.in_results) == sorted([*masked, "from-environment"])
     assert [*map(len, vault.in_results)] == sorted(map(len, vault.in_results), reverse=True)
 
 
@@ -143,11 +143,11 @@ def test_a_server_inherits_a_known_list_of_variables(
     bench = bench_with(PoolConfig(inherit=Settings.from_environment().inherit))
     server = str(ROOT / "tests/gateway/repository_server.py")
     connection = Connection("stdio", "${python}", ("-S", server), env={"SSL_CERT_DIR": "/its own"})
-    found = json.loads(bench.call(connection, "environment").content[0].text)
-    assert {name: found.get(name) for name in GIVEN} == GIVEN
-    assert not KEPT.keys() & found.keys()
-    assert found["SSL_CERT_DIR"] == "/its own"
-    assert found["PATH"].split(os.pathsep)[: len(os.environ["PATH"].split(os.pathsep))] == os.environ["PATH"].split(
+    variables = json.loads(bench.call(connection, "environment").content[0].text)
+    assert {name: variables.get(name) for name in GIVEN} == GIVEN
+    assert not KEPT.keys() & variables.keys()
+    assert variables["SSL_CERT_DIR"] == "/its own"
+    assert variables["PATH"].split(os.pathsep)[: len(os.environ["PATH"].split(os.pathsep))] == os.environ["PATH"].split(
         os.pathsep
     )
-    assert str(tmp_path / ".local/bin") in found["PATH"].split(os.pathsep)
+    assert str(tmp_path / ".local/bin") in variables["PATH"].split(os.pathsep)

@@ -23,11 +23,11 @@ TOOLS = [
 ]
 
 
-def answer(asked: dict[str, Any], modern: bool) -> bytes:
+def answer(request: dict[str, Any], modern: bool) -> bytes:
     """The bytes that answer a request."""
-    given = asked.get("params", {}).get("arguments", {})
-    if asked["method"] == "tools/call":
-        return bytes.fromhex(given["hex"]).replace(b"ID", json.dumps(asked["id"]).encode())
+    arguments = request.get("params", {}).get("arguments", {})
+    if request["method"] == "tools/call":
+        return bytes.fromhex(arguments["hex"]).replace(b"ID", json.dumps(request["id"]).encode())
     era = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"} if modern else {}
     about = {"capabilities": {"tools": {}}, "serverInfo": {"name": "writing", "version": "1"}}
     results: dict[str, Any] = {"tools/list": {"tools": TOOLS}}
@@ -35,9 +35,9 @@ def answer(asked: dict[str, Any], modern: bool) -> bytes:
         results["server/discover"] = {"supportedVersions": ["2026-07-28"], **about}
     else:
         results["initialize"] = {"protocolVersion": "2025-06-18", **about}
-    reply: dict[str, Any] = {"jsonrpc": "2.0", "id": asked["id"]}
-    if asked["method"] in results:
-        reply["result"] = {**era, **results[asked["method"]]}
+    reply: dict[str, Any] = {"jsonrpc": "2.0", "id": request["id"]}
+    if request["method"] in results:
+        reply["result"] = {**era, **results[request["method"]]}
     else:
         reply["error"] = {"code": -32601, "message": "Method not found"}
     return json.dumps(reply).encode()
@@ -68,38 +68,38 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         """One message."""
-        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         if self.path.startswith("/moved"):
             self._send(307, b"", {"Location": self.path.removeprefix("/moved")})
             return
         if self.path.endswith("/sse"):  # the older transport has another address for messages
             self._send(405, b"")
             return
-        session, known = self.headers.get("Mcp-Session-Id"), self.server.sessions
+        session, sessions = self.headers.get("Mcp-Session-Id"), self.server.sessions
         modern, form = self.path.startswith("/modern"), self.path.partition("?")[0].rpartition("/")[2]
-        if asked.get("method") == "initialize":
-            session = f"s{len(known) + 1}"
-            known.append(session)
-        self.server.asked.append(f"{asked.get('method')} {session}")
-        given = asked.get("params", {}).get("arguments", {})
-        status = 200 if given.get("once") in self.server.refused else given.get("status", 200)
-        if "once" in given:
-            self.server.refused.add(given["once"])
-        if "id" not in asked or "method" not in asked:
+        if request.get("method") == "initialize":
+            session = f"s{len(sessions) + 1}"
+            sessions.append(session)
+        self.server.asked.append(f"{request.get('method')} {session}")
+        arguments = request.get("params", {}).get("arguments", {})
+        status = 200 if arguments.get("once") in self.server.refused else arguments.get("status", 200)
+        if "once" in arguments:
+            self.server.refused.add(arguments["once"])
+        if "id" not in request or "method" not in request:
             self._send(202, b"")
         elif status != 200:
-            words = given["words"].encode()
+            words = arguments["words"].encode()
             kind = "application/json" if words.startswith(b"{") else "text/plain"
-            self._send(status, words, {"Content-Type": kind, **given.get("headers", {})})
+            self._send(status, words, {"Content-Type": kind, **arguments.get("headers", {})})
         elif form == "json":
-            self._send(200, answer(asked, modern), {"Content-Type": "application/json", "Mcp-Session-Id": session})
+            self._send(200, answer(request, modern), {"Content-Type": "application/json", "Mcp-Session-Id": session})
         elif form == "events":
             note = b'event: message\ndata: {"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1}}\r\n\r\n'
-            event = note + b": a comment\nid: 1\ndata: " + answer(asked, modern) + b"\n\n"
+            event = note + b": a comment\nid: 1\ndata: " + answer(request, modern) + b"\n\n"
             self._send(200, event, {"Content-Type": "text/event-stream", "Mcp-Session-Id": session})
         else:
             self._send(202, b"")
-            self.server.events.put(answer(asked, modern))
+            self.server.events.put(answer(request, modern))
 
     def _send(self, status: int, body: bytes | None, headers: dict[str, str | None] | None = None) -> None:
         self.send_response(status)
@@ -133,9 +133,9 @@ def writing_server() -> Iterator[Any]:
 def main() -> None:
     """Answers line by line until the input ends."""
     for line in sys.stdin:
-        asked = json.loads(line)
-        if "id" in asked:
-            sys.stdout.buffer.write(answer(asked, "modern" in sys.argv) + b"\n")
+        request = json.loads(line)
+        if "id" in request:
+            sys.stdout.buffer.write(answer(request, "modern" in sys.argv) + b"\n")
             sys.stdout.buffer.flush()
 
 

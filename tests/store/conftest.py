@@ -74,5 +74,5 @@ def make() -> SimpleNamespace:
 
 @pytest.fixture
 def store() -> Iterator[Store]:
-    with Store(clock=lambda: T0) as opened:
-        yield opened
+    with Store(clock=lambda: T0) as new_store:
+        yield new_store

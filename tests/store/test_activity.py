@@ -1,4 +1,4 @@
-"""What the Activity page shows, against sums made by hand; exports: Parquet exactly, CSV without formulas."""
+"""The Activity page's figures against plain sums; exports: Parquet exactly, CSV without formulas."""
 
 from __future__ import annotations
 
@@ -84,9 +84,9 @@ CALLS: list[tuple[dict[str, Any], set[str]]] = [
 
 def test_filtered_calls(filled: Store) -> None:
     for fields, expected in CALLS:
-        where = ActivityFilter(**fields)
-        assert set(ids(filled.activity.calls(where))) == expected, fields
-        assert filled.activity.call_count(where) == len(expected)
+        criteria = ActivityFilter(**fields)
+        assert set(ids(filled.activity.calls(criteria))) == expected, fields
+        assert filled.activity.call_count(criteria) == len(expected)
 
 
 DECISIONS: list[tuple[dict[str, Any], set[str]]] = [
@@ -106,16 +106,16 @@ DECISIONS: list[tuple[dict[str, Any], set[str]]] = [
 
 def test_filtered_decisions(filled: Store) -> None:
     for fields, expected in DECISIONS:
-        where = ActivityFilter(**fields)
-        assert set(ids(filled.activity.decisions(where))) == expected, fields
-        assert filled.activity.decision_count(where) == len(expected)
+        criteria = ActivityFilter(**fields)
+        assert set(ids(filled.activity.decisions(criteria))) == expected, fields
+        assert filled.activity.decision_count(criteria) == len(expected)
 
 
 def test_since_is_inclusive_and_until_exclusive(filled: Store) -> None:
-    at = {row.id: row.at for row in filled.activity.calls().itertuples()}
-    where = ActivityFilter(since=at["c1"].to_pydatetime(), until=at["c4"].to_pydatetime())
-    assert ids(filled.activity.calls(where)) == ["c3", "c2", "c1"]
-    assert ids(filled.activity.decisions(where)) == ["d-read"]
+    times = {row.id: row.at for row in filled.activity.calls().itertuples()}
+    criteria = ActivityFilter(since=times["c1"].to_pydatetime(), until=times["c4"].to_pydatetime())
+    assert ids(filled.activity.calls(criteria)) == ["c3", "c2", "c1"]
+    assert ids(filled.activity.decisions(criteria)) == ["d-read"]
     with pytest.raises(StoreError, match="no zone"):
         ActivityFilter(since=datetime(2026, 1, 1))
 
@@ -145,9 +145,9 @@ def test_success_and_latency_over_time(filled: Store) -> None:
     assert (first["calls"], first["success_share"]) == (2, 0.5)  # the cancelled call does not count
     assert (first["latency_p50_s"], first["latency_p95_s"]) == pytest.approx((2.0, 2.9))
     assert frame.iloc[1]["latency_p50_s"] == 2.0
-    both = filled.activity.success_and_latency_over_time(timedelta(days=1), ActivityFilter(server="files"))
-    assert both["simulated"].tolist() == [False, True]
-    assert both["latency_p50_s"].tolist() == [2.0, 50.0]
+    series = filled.activity.success_and_latency_over_time(timedelta(days=1), ActivityFilter(server="files"))
+    assert series["simulated"].tolist() == [False, True]
+    assert series["latency_p50_s"].tolist() == [2.0, 50.0]
 
 
 def test_a_call_that_an_injected_network_troubled_says_nothing_about_a_tool(

@@ -72,12 +72,12 @@ CHANGES = [
 
 
 def test_what_was_changed_is_found(log: Path, tmp_path: Path) -> None:
-    for number, (change, found) in enumerate(CHANGES):
+    for number, (change, problem) in enumerate(CHANGES):
         copy = Path(shutil.copy(log, tmp_path / f"{number}.duckdb"))
         with duckdb.connect(str(copy)) as connection:
             connection.execute(change)
         with Store(copy) as store:
-            assert found in store.events.audit().problem, change
+            assert problem in store.events.audit().problem, change
 
 
 def test_records_from_before_the_seals_are_counted_and_not_vouched_for(log: Path) -> None:
@@ -107,9 +107,9 @@ def test_traces_are_removed_after_their_time_and_the_chain_still_verifies(
         assert figures.trace_json == trace
         assert (removed(store), removed(store)) == (2, 0)
         assert store.activity.decision("old") == replace(figures, trace_json="")
-        kept = store.activity.decision("new")
-        assert kept is not None
-        assert kept.trace_json == trace
+        newer = store.activity.decision("new")
+        assert newer is not None
+        assert newer.trace_json == trace
         assert b"\xc3\xa4" in store.activity.export("decisions", "csv")
         lines = list[str]()
         after = store.events.audit(lines.append)
@@ -128,12 +128,12 @@ def test_traces_are_removed_after_their_time_and_the_chain_still_verifies(
         "DELETE FROM trace_removals WHERE last = 6": "is not what was sealed",
         "UPDATE decisions SET subtask = 'x' WHERE id = 'new'": "records 4 to 6 was changed",
     }
-    for number, (change, found) in enumerate(changes.items()):
+    for number, (change, problem) in enumerate(changes.items()):
         copy = Path(shutil.copy(path, tmp_path / f"{number}.duckdb"))
         with duckdb.connect(str(copy)) as connection:
             connection.execute(change)
         with Store(copy) as store:
-            assert found in store.events.audit().problem, change
+            assert problem in store.events.audit().problem, change
 
 
 def test_a_log_that_was_changed_keeps_its_traces(log: Path) -> None:

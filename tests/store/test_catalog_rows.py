@@ -50,8 +50,8 @@ AT = datetime(2026, 1, 2, tzinfo=UTC)
 
 @pytest.fixture(scope="module")
 def shared() -> Iterator[Store]:
-    with Store() as opened:
-        yield opened
+    with Store() as store:
+        yield store
 
 
 def document(value: Any) -> Any:
@@ -81,8 +81,8 @@ def test_a_store_of_documents_loses_nothing(tmp_path: Path) -> None:
         with Store(tmp_path / "db") as store:
             assert store.catalogs.load_catalog("world") == WORLD
             assert store.catalogs.load_catalog("other") == other
-            listed = [(row.name, row.source, row.tools, row.imported_at) for row in store.catalogs.list_catalogs()]
-        assert listed == [("other", "mcp.json", 3, AT), ("world", "mcp.json", 5, AT)]
+            rows = [(row.name, row.source, row.tools, row.imported_at) for row in store.catalogs.list_catalogs()]
+        assert rows == [("other", "mcp.json", 3, AT), ("world", "mcp.json", 5, AT)]
     with duckdb.connect(str(tmp_path / "db")) as raw:
         assert raw.execute("SELECT DISTINCT document FROM catalogs").fetchall() == [("",)]
         assert raw.execute("SELECT count(*) FROM tools").fetchone() == (9,)
@@ -97,8 +97,8 @@ def test_a_document_that_would_be_refused_today_is_still_read(tmp_path: Path) ->
 
 def test_a_column_of_texts_is_readable_as_sql(store: Store) -> None:
     store.catalogs.save_catalog(WORLD, "")
-    found = store.tables()["tools"].to_pylist()
-    assert [(row["server"], row["name"], row["price_usd"], row["read_only"]) for row in found][:2] == [
+    rows = store.tables()["tools"].to_pylist()
+    assert [(row["server"], row["name"], row["price_usd"], row["read_only"]) for row in rows][:2] == [
         ("files", "read", 0.0, True),
         ("files", "list", None, None),
     ]
@@ -108,7 +108,7 @@ def test_schemas_stay_closed_until_one_is_asked_for(store: Store) -> None:
     store.catalogs.save_catalog(WORLD, "")
     loaded = store.catalogs.load_catalog("world")
     assert isinstance(loaded.tools, ToolRows)
-    opened = loaded.tools.table._opened.cache_info
+    cache_info = loaded.tools.table._opened.cache_info
     assert [tool.id for tool in loaded.tools] == [
         "files::read",
         "files::list",
@@ -117,25 +117,25 @@ def test_schemas_stay_closed_until_one_is_asked_for(store: Store) -> None:
         "mail::find",
     ]
     assert next((tool.hints, tool.requests, tool.price_usd) for tool in loaded.tools) == (FULL.hints, ("show it",), 0.0)
-    assert opened().misses == 0
+    assert cache_info().misses == 0
     assert loaded.find("mail", "send")[1].input_schema == {"a": 1}
     assert loaded.find("mail", "drop")[1].input_schema is None
-    assert opened().misses == 1
+    assert cache_info().misses == 1
 
 
 def test_columns_go_to_another_process(store: Store) -> None:
     store.catalogs.save_catalog(WORLD, "")
     loaded = store.catalogs.load_catalog("world")
-    sent = pickle.loads(pickle.dumps(loaded.tools))
-    assert sent == WORLD.tools
+    copied = pickle.loads(pickle.dumps(loaded.tools))
+    assert copied == WORLD.tools
     assert pickle.loads(pickle.dumps(loaded.tools[0])) == FULL
-    part = pickle.loads(pickle.dumps(loaded.tools.table.part(2, 5)))
-    assert len(part.texts["name"].data) == len("senddropfind")
+    rows = pickle.loads(pickle.dumps(loaded.tools.table.part(2, 5)))
+    assert len(rows.texts["name"].data) == len("senddropfind")
 
 
 def test_more_rows_than_are_written_together(store: Store) -> None:
-    many = tuple(Tool("many", f"t{n}", price_usd=float(n)) for n in range(ROWS_AT_ONCE + 3))
-    large = Catalog("large", (Server("many", tools=many), MAIL))
+    tools = tuple(Tool("many", f"t{n}", price_usd=float(n)) for n in range(ROWS_AT_ONCE + 3))
+    large = Catalog("large", (Server("many", tools=tools), MAIL))
     store.catalogs.save_catalog(large, "")
     store.catalogs.save_catalog(WORLD, "")
     loaded = store.catalogs.load_catalog("large")
@@ -147,16 +147,16 @@ def test_more_rows_than_are_written_together(store: Store) -> None:
 
 def rearranged(catalog: Catalog, kind: str, to: int, fresh: Server) -> Catalog:
     """The catalog with a server added, moved to the end, or switched off or on."""
-    on, off = list(catalog.servers), list(catalog.off)
+    active, inactive = list(catalog.servers), list(catalog.off)
     if kind == "added":
-        on.insert(to, fresh)
-    elif kind == "off" and len(on) > 1:
-        off.append(on.pop(to))
-    elif kind == "on" and off:
-        on.insert(to, off.pop())
+        active.insert(to, fresh)
+    elif kind == "off" and len(active) > 1:
+        inactive.append(active.pop(to))
+    elif kind == "on" and inactive:
+        active.insert(to, inactive.pop())
     elif kind == "moved":
-        on.append(on.pop(to))
-    return replace(catalog, servers=tuple(on), off=tuple(off))
+        active.append(active.pop(to))
+    return replace(catalog, servers=tuple(active), off=tuple(inactive))
 
 
 @settings(max_examples=8)
@@ -164,25 +164,30 @@ def rearranged(catalog: Catalog, kind: str, to: int, fresh: Server) -> Catalog:
 def test_any_edit_of_columns_is_the_edit_of_objects(shared: Store, data: st.DataObject) -> None:
     columns, objects = shared.catalogs.save_catalog(WORLD, ""), WORLD
     for number in range(4):
-        to, of = (data.draw(st.integers(0, len(objects.servers) - 1)) for _ in range(2))
+        target, source = (data.draw(st.integers(0, len(objects.servers) - 1)) for _ in range(2))
         cut = slice(
             *(data.draw(st.none() | st.integers(-3, 3)) for _ in range(2)), data.draw(st.sampled_from([None, 1, 2, -1]))
         )
         kind = data.draw(st.sampled_from(["slice", "both", "reworded", "added", "off", "on", "moved"]))
-        fresh = Server(f"new{number}", tools=MAIL.tools[: of % 3])
+        fresh = Server(f"new{number}", tools=MAIL.tools[: source % 3])
 
         def edited(
-            catalog: Catalog, to: int = to, of: int = of, cut: slice = cut, kind: str = kind, fresh: Server = fresh
+            catalog: Catalog,
+            target: int = target,
+            source: int = source,
+            cut: slice = cut,
+            kind: str = kind,
+            fresh: Server = fresh,
         ) -> Catalog:
             if kind in {"added", "off", "on", "moved"}:
-                return rearranged(catalog, kind, to, fresh)
-            tools = catalog.servers[of].tools[cut]
+                return rearranged(catalog, kind, target, fresh)
+            tools = catalog.servers[source].tools[cut]
             if kind == "both":
-                tools = (*catalog.servers[to].tools, *tools)
+                tools = (*catalog.servers[target].tools, *tools)
             if kind == "reworded":
                 tools = tuple(replace(tool, description="Else.", original=tool.description) for tool in tools)
             servers = list(catalog.servers)
-            servers[to] = replace(servers[to], tools=tools)
+            servers[target] = replace(servers[target], tools=tools)
             return replace(catalog, servers=tuple(servers))
 
         columns, objects = shared.catalogs.save_catalog(edited(columns), ""), edited(objects)

@@ -68,8 +68,8 @@ SMALL = Catalog("demo", (Server("files", tools=(Tool("files", "read", input_sche
 
 @pytest.fixture(scope="module")
 def shared() -> Iterator[Store]:
-    with Store() as opened:
-        yield opened
+    with Store() as store:
+        yield store
 
 
 @settings(max_examples=15)
@@ -82,7 +82,7 @@ def test_any_catalog_round_trips(shared: Store, catalog: Catalog) -> None:
 
 
 def plain(value: Any) -> Any:
-    """Values with their types, where equality would take 1 for True and 1.0."""
+    """Values with their types, because 1 equals True and 1.0."""
     if dataclasses.is_dataclass(value):
         return {field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
     if isinstance(value, dict | MappingProxyType):
@@ -128,9 +128,9 @@ def test_list_replace_remove(store: Store, make: SimpleNamespace) -> None:
 def test_a_secret_is_refused_and_the_old_catalog_stays(store: Store, part: str, value: str) -> None:
     store.catalogs.save_catalog(SMALL, "first")
     connection = Connection("stdio", **{part: {"API_KEY": value}})  # type: ignore[arg-type]
-    with pytest.raises(StoreError, match=r"API_KEY of server leaky may be a secret.*\$\{secret:NAME\}") as caught:
+    with pytest.raises(StoreError, match=r"API_KEY of server leaky may be a secret.*\$\{secret:NAME\}") as error:
         store.catalogs.save_catalog(Catalog("demo", (Server("leaky", connection=connection),)), "second")
-    assert "sk-live" not in str(caught.value)
+    assert "sk-live" not in str(error.value)
     assert store.catalogs.load_catalog("demo") == SMALL
 
 

@@ -33,17 +33,17 @@ def test_killed(app: App, path: Path) -> None:
         decision_id, server_pid = victim.stdout.readline().split()
         FORKS.kill(victim)
 
-    with open_test_app(path) as again:
-        activity = again.store.activity
-        kept = activity.decision(decision_id)
-        assert (kept.subtask, kept.catalog) == ("swallow words", "world")
+    with open_test_app(path) as reopened:
+        activity = reopened.store.activity
+        decision = activity.decision(decision_id)
+        assert (decision.subtask, decision.catalog) == ("swallow words", "world")
         assert activity.decision_outcomes(decision_id) == ()
         assert (activity.decision_count(), activity.call_count()) == (1, 1)
         assert len(activity.statistics_history("world", "raw")) == 1
-        assert figures(again) == before
-        assert again.routing.route("swallow words", catalog="world").winner is not None
-        assert again.calls.run(call("echo")).server_before.calls == 1
-        again.store.events.flush()
+        assert figures(reopened) == before
+        assert reopened.routing.route("swallow words", catalog="world").winner is not None
+        assert reopened.calls.run(call("echo")).server_before.calls == 1
+        reopened.store.events.flush()
         assert activity.decision_count() == 2
     assert_gone(int(server_pid))
 
@@ -52,16 +52,16 @@ def test_a_catalog_that_was_being_edited_is_that_of_the_last_edit_or_the_next(tm
     path = tmp_path / "db"
     line = [FORKS.python, "-m", "tests.store.victim", str(path), "edit"]
     with subprocess.Popen(line, cwd=ROOT, stdout=subprocess.PIPE, text=True) as victim:
-        said = [victim.stdout.readline()]
-        while "2\n" not in said or said[-1] != "saving\n":  # in the middle of an edit
-            said.append(victim.stdout.readline())
+        lines = [victim.stdout.readline()]
+        while "2\n" not in lines or lines[-1] != "saving\n":  # in the middle of an edit
+            lines.append(victim.stdout.readline())
         FORKS.kill(victim)
-        said += victim.stdout.readlines()
-    saved = max(int(one) for one in said if one.endswith("\n") and one != "saving\n")
+        lines += victim.stdout.readlines()
+    saved = max(int(text) for text in lines if text.endswith("\n") and text != "saving\n")
     with Store(path) as store:
-        found = store.catalogs.load_catalog("large")
-        assert found in (changed(large("old"), saved), changed(large("old"), saved + 1))
-        store.catalogs.save_catalog(changed(found, 5), "")
+        catalog = store.catalogs.load_catalog("large")
+        assert catalog in (changed(large("old"), saved), changed(large("old"), saved + 1))
+        store.catalogs.save_catalog(changed(catalog, 5), "")
         assert store.catalogs.load_catalog("large") == changed(large("old"), 5)
 
 
@@ -69,23 +69,23 @@ def test_every_answered_call_is_found_after_kills(app: App, path: Path) -> None:
     app.close()
     line = [FORKS.python, "-m", "tests.store.victim", str(path), "answer"]
     with subprocess.Popen(line, cwd=ROOT, stdout=subprocess.PIPE, text=True) as victim:
-        said = [victim.stdout.readline() for _ in range(40)]
+        lines = [victim.stdout.readline() for _ in range(40)]
         FORKS.kill(victim)
-        said += victim.stdout.readlines()
-    answered = [one.split() for one in said if one.endswith("\n")]
+        lines += victim.stdout.readlines()
+    answered = [text.split() for text in lines if text.endswith("\n")]
     assert len(answered) >= 40
 
-    with open_test_app(path) as again:
-        outcomes = [one.id for one in again.store.events.outcomes("world")]
-        spent = [one.id for one in again.store.governance.spending(datetime.now(UTC).date().isoformat())]
+    with open_test_app(path) as reopened:
+        outcomes = [event.id for event in reopened.store.events.outcomes("world")]
+        spent = [row.id for row in reopened.store.governance.spending(datetime.now(UTC).date().isoformat())]
         assert {outcome for outcome, _ in answered} <= set(outcomes)
         assert {spending for _, spending in answered} <= set(spent)
         assert len(outcomes) <= len(answered) + 3  # answered, killed before it was printed
         assert len(set(outcomes)) == len(outcomes)
-        history = again.store.activity.statistics_history("world", "raw")
+        history = reopened.store.activity.statistics_history("world", "raw")
         assert list(history["outcome_id"]) == outcomes
         assert list(history["server_calls"]) == list(range(1, len(outcomes) + 1))
-        assert not again.store.events.audit().problem
+        assert not reopened.store.events.audit().problem
 
 
 def assert_gone(pid: int) -> None:
@@ -122,15 +122,15 @@ def test_a_killed_process_loses_no_committed_event(tmp_path: Path) -> None:
     path = tmp_path / "db"
     with subprocess.Popen([FORKS.python, "-c", WRITER, str(path)], stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
-        seen = [process.stdout.readline() for _ in range(60)]
+        lines = [process.stdout.readline() for _ in range(60)]
         FORKS.kill(process)
-        seen += process.stdout.readlines()
-    printed = [id_ for line in seen if line.endswith("\n") for id_ in line.split()]
+        lines += process.stdout.readlines()
+    printed = [id_ for line in lines if line.endswith("\n") for id_ in line.split()]
     with Store(path) as store:
-        kept = [event.id for event in store.events.outcomes("demo")]
-        assert kept[: len(printed)] == printed
-        assert len(kept) - len(printed) in (0, 1, 2, 3)  # committed, killed before it was printed
-        assert store.activity.latest_sequence() == len(kept)
+        stored = [event.id for event in store.events.outcomes("demo")]
+        assert stored[: len(printed)] == printed
+        assert len(stored) - len(printed) in (0, 1, 2, 3)  # committed, killed before it was printed
+        assert store.activity.latest_sequence() == len(stored)
 
 
 def sequences(store: Store, table: str) -> list[int]:
@@ -149,14 +149,14 @@ def test_eight_writers(tmp_path: Path, make: SimpleNamespace) -> None:
             store.events.flush()
 
         list(threads.map(write, batches))
-        kept = list(store.events.outcomes("demo"))
-        assert len(kept) == 32
+        stored = list(store.events.outcomes("demo"))
+        assert len(stored) == 32
         assert sorted(sequences(store, "outcomes") + sequences(store, "overrides")) == list(range(1, 65))
         assert store.activity.latest_sequence() == 64
         for number, batch in enumerate(batches):
-            assert [event for event in kept if event.server == f"s{number}"] == batch
+            assert [event for event in stored if event.server == f"s{number}"] == batch
     with Store(tmp_path / "db") as store:
-        assert list(store.events.outcomes("demo")) == kept
+        assert list(store.events.outcomes("demo")) == stored
 
 
 def test_a_close_waits_for_the_reads_under_way() -> None:
@@ -216,8 +216,8 @@ def test_what_a_full_disk_refuses_is_said_and_written_when_there_is_room(tmp_pat
     line = [FORKS.python, "-c", FULL_DISK, str(tmp_path / "db")]
     ended = subprocess.run(line, capture_output=True, text=True, timeout=120, check=False)
     assert ended.returncode == 0, ended.stderr
-    logged, why, flushed, kept = ended.stdout.splitlines()
-    assert "File too large" in why
-    assert why in logged
-    assert why in flushed
-    assert kept == "waits ['waits, too']"
+    logged, reason, flushed, waiting = ended.stdout.splitlines()
+    assert "File too large" in reason
+    assert reason in logged
+    assert reason in flushed
+    assert waiting == "waits ['waits, too']"

@@ -36,10 +36,10 @@ def test_every_kind_in_one_call_and_missing_values(store: Store, make: SimpleNam
 
 
 def test_one_bad_event_keeps_all_out(store: Store, make: SimpleNamespace) -> None:
-    taken = make.outcome()
-    store.events.append(taken)
+    stored = make.outcome()
+    store.events.append(stored)
     with pytest.raises(StoreError, match="nothing of it was kept"):
-        store.events.append(make.decision(), make.outcome(id=taken.id), make.parameter())
+        store.events.append(make.decision(), make.outcome(id=stored.id), make.parameter())
     assert store.activity.latest_sequence() == 1
     assert store.activity.decision_count() == 0
     store.events.append(make.decision())
@@ -76,51 +76,51 @@ def test_only_events_are_taken(store: Store) -> None:
 
 
 def test_numbers_of_numpy_and_times_of_other_zones(store: Store, make: SimpleNamespace) -> None:
-    at = datetime(2026, 3, 1, 23, 30, tzinfo=timezone(timedelta(hours=5, minutes=30)))
-    store.events.append(make.outcome(at=at, latency_s=np.float32(0.5), attempts=np.int64(2)))
+    moment = datetime(2026, 3, 1, 23, 30, tzinfo=timezone(timedelta(hours=5, minutes=30)))
+    store.events.append(make.outcome(at=moment, latency_s=np.float32(0.5), attempts=np.int64(2)))
     (event,) = store.events.outcomes("demo")
-    assert (event.at, event.at.utcoffset(), event.latency_s, event.attempts) == (at, timedelta(0), 0.5, 2)
+    assert (event.at, event.at.utcoffset(), event.latency_s, event.attempts) == (moment, timedelta(0), 0.5, 2)
     assert type(event.attempts) is int
 
 
 def test_outcomes_of_one_catalog_in_order_of_commit(store: Store, make: SimpleNamespace) -> None:
-    many = [make.outcome(catalog="demo" if n % 3 else "other") for n in range(AT_A_TIME * 8 // 5)]
-    late = make.outcome(at=many[0].at - timedelta(days=1))
-    store.events.append(*many)
+    events = [make.outcome(catalog="demo" if n % 3 else "other") for n in range(AT_A_TIME * 8 // 5)]
+    late = make.outcome(at=events[0].at - timedelta(days=1))
+    store.events.append(*events)
     store.events.append(late)
-    assert list(store.events.outcomes("demo")) == [*(e for e in many if e.catalog == "demo"), late]
+    assert list(store.events.outcomes("demo")) == [*(e for e in events if e.catalog == "demo"), late]
 
 
 def test_background_and_direct_writes_keep_their_order(tmp_path: Path, make: SimpleNamespace) -> None:
-    written: list[OutcomeEvent] = []
+    events: list[OutcomeEvent] = []
     with Store(tmp_path / "db") as store:
         for n in range(60):
             event = make.outcome()
-            written.append(event)
+            events.append(event)
             (store.events.append if n % 7 == 0 else store.events.append_later)(event)
         store.events.flush()
-        assert list(store.events.outcomes("demo")) == written
+        assert list(store.events.outcomes("demo")) == events
         store.events.append_later(last := make.outcome())
     with Store(tmp_path / "db") as store:
-        assert list(store.events.outcomes("demo")) == [*written, last]
+        assert list(store.events.outcomes("demo")) == [*events, last]
         assert store.activity.latest_sequence() == 61
 
 
 def test_a_failed_background_write_loses_no_other_and_is_raised_once(
     store: Store, make: SimpleNamespace, caplog: pytest.LogCaptureFixture
 ) -> None:
-    taken = make.outcome()
-    store.events.append(taken)
+    stored = make.outcome()
+    store.events.append(stored)
     good, also = make.outcome(), make.outcome()
     with store._database.lock:  # all four gather into one batch
         store.events.append_later(good)
-        store.events.append_later(make.outcome(), make.outcome(id=taken.id))
+        store.events.append_later(make.outcome(), make.outcome(id=stored.id))
         store.events.make_later("", lambda: [make.outcome(), make.outcome(latency_s=math.nan)])
         store.events.append_later(also)
         with pytest.raises(StoreError, match=r"2 queued writes were lost; the first: .*Duplicate key"):
             store.events.flush()
     store.events.flush()
-    assert list(store.events.outcomes("demo")) == [taken, good, also]
+    assert list(store.events.outcomes("demo")) == [stored, good, also]
     assert caplog.text.count("were not stored") == 2
     assert "latency_s" in store.problem
     store.events.append_later(make.outcome())
@@ -150,14 +150,14 @@ def test_close_reports_what_was_lost_and_still_closes(tmp_path: Path, make: Simp
     with pytest.raises(StoreError, match="queued writes were lost"):
         store.close()
     store.close()
-    with Store(tmp_path / "db") as again:
-        assert list(again.events.outcomes("demo")) == [event]
+    with Store(tmp_path / "db") as reopened:
+        assert list(reopened.events.outcomes("demo")) == [event]
 
 
 def test_no_way_to_change_or_remove_an_event() -> None:
-    sources = [Path(inspect.getfile(part)).parent.glob("*.py") for part in (Store,)]
+    sources = [Path(inspect.getfile(cls)).parent.glob("*.py") for cls in (Store,)]
     text = "\n".join(file.read_text() for files in [*sources, FOLDER.glob("*.sql")] for file in files)
-    text = re.sub(r"ALTER TABLE \w+ (?:ADD COLUMN|ALTER COLUMN \w+ SET NOT NULL)", "", text)  # what was written stays
+    text = re.sub(r"ALTER TABLE \w+ (?:ADD COLUMN|ALTER COLUMN \w+ SET NOT NULL)", "", text)  # written rows stay
     text = text.replace("ALTER TABLE decisions ALTER COLUMN trace_json TYPE VARCHAR USING ''", "")  # moved to traces
     statements = re.findall(r"\b(?:UPDATE|DELETE FROM|TRUNCATE|DROP|ALTER|MERGE|REPLACE INTO) +(\{?\w+\}?)", text)
     # {table}: the caches of vectors, typed tables, and the rows of catalogs, which are replaced; none of them holds events
@@ -185,8 +185,8 @@ wholes = st.integers(-(2**63), 2**63 - 1)
 
 @pytest.fixture(scope="module")
 def shared() -> Any:
-    with Store() as opened:
-        yield opened
+    with Store() as store:
+        yield store
 
 
 @settings(max_examples=12)

@@ -20,7 +20,7 @@ from tests.store.conftest import SPENT
 
 
 def spent(id_: str, **changes: Any) -> Spent:
-    """What a call used."""
+    """The spending of a call."""
     return replace(SPENT, id=id_, **changes)
 
 
@@ -36,7 +36,7 @@ def test_what_was_answered_is_found_at_the_next_start_and_counts_once(tmp_path: 
     (tmp_path / "own").mkdir()
     store = Store(tmp_path / "own" / "db")
     journal = tmp_path / "own" / "db.journal"
-    events = [(made := make.outcome(), make.statistics(outcome_id=made.id)) for _ in range(3)]
+    events = [(event := make.outcome(), make.statistics(outcome_id=event.id)) for _ in range(3)]
     with store._database.lock:  # nothing can be written in the background
         store.events.append_later(*events[0])
         store.governance.keep(spent("written"))
@@ -53,17 +53,21 @@ def test_what_was_answered_is_found_at_the_next_start_and_counts_once(tmp_path: 
     store.close()
     assert not journal.exists()
 
-    left = path.with_name("db.journal").read_bytes()
-    damaged = b'[["Spent", {"id": 7}]]\n[1]\nnull\n\xff\n\n' + left + left + b'[["Spent", {"id": "torn"'
-    for content in (left, left, damaged):  # the next start is killed before it removes the journal, again and again
+    leftover = path.with_name("db.journal").read_bytes()
+    damaged = b'[["Spent", {"id": 7}]]\n[1]\nnull\n\xff\n\n' + leftover + leftover + b'[["Spent", {"id": "torn"'
+    for content in (
+        leftover,
+        leftover,
+        damaged,
+    ):  # the next start is killed before it removes the journal, again and again
         path.with_name("db.journal").write_bytes(content)
         with Store(path) as store:
-            assert [one.id for one in store.events.outcomes("demo")] == [outcome.id for outcome, _ in events]
+            assert [row.id for row in store.events.outcomes("demo")] == [outcome.id for outcome, _ in events]
             history = store.activity.statistics_history("demo", "files")
             assert list(history["outcome_id"]) == [outcome.id for outcome, _ in events]
             assert not store.events.audit().problem
             store.governance.settle_left_over()
-            rows = {one.id: one for one in store.governance.spending(SPENT.day)}
+            rows = {row.id: row for row in store.governance.spending(SPENT.day)}
             assert rows == {id_: spent(id_) for id_ in ("written", "settled")} | {
                 "reserved": spent("reserved", tokens=90)
             }
@@ -106,9 +110,9 @@ def test_a_journal_that_is_never_empty_stays_small(tmp_path: Path, make: SimpleN
     assert LARGEST_BYTES / 2 < max(sizes) <= LARGEST_BYTES
     journal.close()
     assert file.stat().st_mode & 0o777 == 0o600
-    left = Journal(tmp_path / "db").left()
-    assert left[0] == (first,)
-    assert len(left) < len(sizes)
+    leftover = Journal(tmp_path / "db").left()
+    assert leftover[0] == (first,)
+    assert len(leftover) < len(sizes)
 
 
 @pytest.mark.parametrize("text", ["", "née\u2028 \x00 \n 👩‍👩‍👧", '"\\'])

@@ -18,8 +18,8 @@ def test_a_label_is_taken_back_by_an_entry_that_names_it(store: Store, make: Sim
     assert store.labels.find(first.id) == first
     store.labels.append(make.label(id="back", retracts=first.id))
     assert [label.id for label in in_force(store.labels.history("demo"))] == [second.id]
-    for id_, said in ((first.id, "taken back already"), ("back", "no label 'back'"), ("x", "no label 'x'")):
-        with pytest.raises(UnknownNameError, match=said):
+    for id_, message in ((first.id, "taken back already"), ("back", "no label 'back'"), ("x", "no label 'x'")):
+        with pytest.raises(UnknownNameError, match=message):
             store.labels.find(id_)
 
 
@@ -36,8 +36,8 @@ def test_a_fit_follows_what_people_say_and_agents_where_no_person_has_judged(mak
         for number in range(3)
         for tool in ("a::x", "b::y")
     ]
-    (found,) = labelled_queries([*agents, make.label(right=False, visitor="ann", tool="a::x")])
-    assert (found.right, found.wrong) == (("b::y",), ("a::x",))
+    (query,) = labelled_queries([*agents, make.label(right=False, visitor="ann", tool="a::x")])
+    assert (query.right, query.wrong) == (("b::y",), ("a::x",))
     (tied,) = labelled_queries(
         [*agents[:1], *(make.label(right=right, visitor=str(right), tool="a::x") for right in (True, False))]
     )
@@ -46,9 +46,9 @@ def test_a_fit_follows_what_people_say_and_agents_where_no_person_has_judged(mak
 
 def test_of_a_judge_the_last_word_on_a_tool_counts_and_none_takes_back(make: SimpleNamespace) -> None:
     first, second = make.judgment(grade=1), make.judgment(grade=3)
-    others = [make.judgment(judge="bob"), make.judgment(tool="files::write"), make.judgment(server_hint="disk")]
-    assert last_said([first, *others, second]) == (*others, second)
-    assert last_said([first, *others, second, make.judgment(grade=None)]) == tuple(others)
+    judgments = [make.judgment(judge="bob"), make.judgment(tool="files::write"), make.judgment(server_hint="disk")]
+    assert last_said([first, *judgments, second]) == (*judgments, second)
+    assert last_said([first, *judgments, second, make.judgment(grade=None)]) == tuple(judgments)
     assert last_said([first, make.judgment(grade=None), second]) == (second,)
 
 
@@ -64,7 +64,7 @@ def test_of_a_name_the_newest_counts(store: Store) -> None:
     for name, id_ in (("spring", "a"), ("summer", "b"), ("spring", "c")):
         store.calibrations.save(calibration(name, id_))
     store.calibrations.save(calibration("spring", "d", "other"))
-    assert [one.id for one in store.calibrations.of_catalog("demo")] == ["c", "b"]
+    assert [row.id for row in store.calibrations.of_catalog("demo")] == ["c", "b"]
     assert store.calibrations.find("demo", "spring").id == "c"
     with pytest.raises(UnknownNameError, match="no calibration 'winter'; it has: spring, summer"):
         store.calibrations.find("demo", "winter")

@@ -17,9 +17,9 @@ from tests.store.conftest import SPENT
 
 
 def refusal(path: Path) -> str:
-    with pytest.raises(StoreError) as caught:
+    with pytest.raises(StoreError) as error:
         Store(path)
-    message = str(caught.value)
+    message = str(error.value)
     assert str(path) in message
     assert "--db" in message
     assert "\n" not in message
@@ -48,8 +48,8 @@ def test_a_path_under_a_file(tmp_path: Path) -> None:
 def test_not_a_database(tmp_path: Path) -> None:
     path = tmp_path / "db"
     Store(path).close()
-    whole = path.read_bytes()
-    for content in (b"", b"x" * 100_000, whole[:4096] + b"\xff" * 64 + whole[4160:]):
+    content_before = path.read_bytes()
+    for content in (b"", b"x" * 100_000, content_before[:4096] + b"\xff" * 64 + content_before[4160:]):
         path.write_bytes(content)
         assert "cannot be opened" in refusal(path)
         assert path.read_bytes() == content
@@ -67,8 +67,8 @@ def test_a_copy_has_everything_that_the_store_has_and_lives_on_its_own() -> None
 
 def test_another_programs_database(tmp_path: Path) -> None:
     path = tmp_path / "db"
-    with duckdb.connect(str(path)) as other:
-        other.execute("CREATE TABLE decisions (x INTEGER)")
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("CREATE TABLE decisions (x INTEGER)")
     assert "another program" in refusal(path)
 
 
@@ -107,8 +107,8 @@ def test_close_twice_and_use_after_close(tmp_path: Path, make: SimpleNamespace) 
             use()
     store.close()
     assert not (tmp_path / "db.journal").exists()
-    with Store(tmp_path / "db") as again:
-        assert (again.activity.latest_sequence(), again.governance.spending(SPENT.day)) == (0, ())
+    with Store(tmp_path / "db") as reopened:
+        assert (reopened.activity.latest_sequence(), reopened.governance.spending(SPENT.day)) == (0, ())
 
 
 def test_sql_reaches_no_file_and_no_extension(tmp_path: Path) -> None:

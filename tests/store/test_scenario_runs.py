@@ -30,19 +30,19 @@ STEPS = RunSteps(
 
 
 def run(id_: str = "one", **changes: Any) -> KeptRun:
-    made = KeptRun(
+    base = KeptRun(
         **dataclasses.asdict(CONDITIONS), mode=SIMULATED, router="sonar", setting="s3t6", parameters_json='{"a": 0.5}',
         id=id_, at=T0, ssr=0.5, ee=0.25, al_ms=625.0, sl_ms=1.5, fr=0.5, cost_usd=0.001, utility=None, version="0.1",
     )  # fmt: skip
-    return dataclasses.replace(made, **changes)
+    return dataclasses.replace(base, **changes)
 
 
-def same(one: RunSteps, other: RunSteps) -> bool:
-    assert (one.servers, one.tools) == (other.servers, other.tools)
+def same(first: RunSteps, second: RunSteps) -> bool:
+    assert (first.servers, first.tools) == (second.servers, second.tools)
     for name in ("task", "server", "tool", "network_s", "price_usd", "ok"):
-        found, wanted = getattr(one, name), getattr(other, name)
-        np.testing.assert_array_equal(found, wanted)
-        assert found.dtype == wanted.dtype
+        actual, expected = getattr(first, name), getattr(second, name)
+        np.testing.assert_array_equal(actual, expected)
+        assert actual.dtype == expected.dtype
     return True
 
 
@@ -57,7 +57,7 @@ def test_a_run_outlives_the_process_with_every_step(tmp_path: Path) -> None:
         assert (runs.newest(1), runs.count()) == ((hostile,), 2)
         assert same(runs.steps(HOSTILE), STEPS)
         assert runs.remove([HOSTILE, "never"]) == 1
-        assert [left.id for left in runs.newest(9)] == ["one"]
+        assert [kept_run.id for kept_run in runs.newest(9)] == ["one"]
         with pytest.raises(UnknownNameError, match="There is no run"):
             runs.steps(HOSTILE)
 
@@ -66,9 +66,9 @@ def test_the_same_run_takes_the_earlier_ones_place(store: Store) -> None:
     runs = store.scenario_runs
     runs.save([(run("two"), STEPS), (run(), STEPS)])
     fewer = dataclasses.replace(STEPS, ok=np.array([True, True, True]))
-    again = run(at=T0 + timedelta(days=1), sl_ms=9.0, version="0.2")
-    runs.save([(again, fewer), (again, fewer)])
-    assert runs.newest(9) == (again, run("two"))
+    repeated = run(at=T0 + timedelta(days=1), sl_ms=9.0, version="0.2")
+    runs.save([(repeated, fewer), (repeated, fewer)])
+    assert runs.newest(9) == (repeated, run("two"))
     assert same(runs.steps("one"), fewer)
     assert same(runs.steps("two"), STEPS)
 
@@ -76,7 +76,7 @@ def test_the_same_run_takes_the_earlier_ones_place(store: Store) -> None:
 def test_those_saved_together_are_listed_in_their_order_or_not_kept_at_all(store: Store) -> None:
     runs = store.scenario_runs
     runs.save([(run(name), STEPS) for name in "cab"])
-    assert [one.id for one in runs.newest(9)] == ["c", "a", "b"]
+    assert [kept_run.id for kept_run in runs.newest(9)] == ["c", "a", "b"]
     with pytest.raises(StoreError, match="cannot be stored"):
         runs.save([(run("d"), STEPS), (run("e", profile="\ud800"), STEPS)])
     assert runs.count() == 3
@@ -93,7 +93,7 @@ def test_damaged_steps_are_an_error_and_the_rest_is_listed(store: Store, damage:
     with pytest.raises(StoreError, match="steps of run one are damaged; delete the run"):
         runs.steps("one")
     assert same(runs.steps("two"), STEPS)
-    assert {one.id: dict(one.parameters) for one in runs.newest(9)} == {"one": {}, "two": {"a": 0.5}}
+    assert {kept_run.id: dict(kept_run.parameters) for kept_run in runs.newest(9)} == {"one": {}, "two": {"a": 0.5}}
     assert runs.remove(["one"]) == 1
 
 

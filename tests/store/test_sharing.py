@@ -64,9 +64,9 @@ def door(path: Path, store: Store) -> Generator[None]:
 
 
 def test_a_console_and_two_commands_write_by_turns_and_one_is_killed(tmp_path: Path, make: SimpleNamespace) -> None:
-    path, returned = tmp_path / "db", list[int]()
+    path, sequences = tmp_path / "db", list[int]()
     with Store(path, sharing=CONSOLE) as store, door(path, store):
-        store.on_return = lambda: returned.append(store.activity.latest_sequence())
+        store.on_return = lambda: sequences.append(store.activity.latest_sequence())
         journal = store._journal
         journal.add((Spent, checked(SPENT)))  # as a call that is under way
         children = [writer(path, name) for name in ("one", "two")]
@@ -75,7 +75,7 @@ def test_a_console_and_two_commands_write_by_turns_and_one_is_killed(tmp_path: P
         for child in children:
             assert child.stdout.readline() == "done\n"
         children[0].kill()
-        wait_for(lambda: bool(returned) and returned[-1] == 36)
+        wait_for(lambda: bool(sequences) and sequences[-1] == 36)
         assert journal.left() == [(SPENT,)]  # no command took it over
         assert not store.events.audit().problem
         names = [

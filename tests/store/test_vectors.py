@@ -24,10 +24,10 @@ def test_vectors_come_back_bit_for_bit(tmp_path: Path) -> None:
 
 
 def test_models_are_apart_and_a_hash_is_replaced(store: Store) -> None:
-    one, two = np.array([1.0, -0.0], np.float32), np.array([2.0], np.float64)
-    store.vectors.save_vectors("a", {"h": one})
-    store.vectors.save_vectors("b", {"h": one})
-    store.vectors.save_vectors("a", {"h": two, "new'; --": one[::-1]})
+    first, second = np.array([1.0, -0.0], np.float32), np.array([2.0], np.float64)
+    store.vectors.save_vectors("a", {"h": first})
+    store.vectors.save_vectors("b", {"h": first})
+    store.vectors.save_vectors("a", {"h": second, "new'; --": first[::-1]})
     assert store.vectors.load_vectors("a", ["h", "new'; --"])["h"].tolist() == [2.0]
     assert store.vectors.load_vectors("a", ["new'; --"])["new'; --"].tolist() == [0.0, 1.0]
     assert store.vectors.load_vectors("b", ["h", "h"])["h"].tolist() == [1.0, 0.0]
@@ -54,7 +54,7 @@ def test_pages_that_many_vectors_were_read_from_do_not_stay_in_memory(tmp_path: 
         store.vectors.save_vectors("mini", dict(zip(keys, np.random.default_rng(0).random((20_000, 384)), strict=True)))
     with Store(tmp_path / "db") as store:
         assert len(store.vectors.load_vectors("mini", keys[::10])) == 2_000
-        found = store.vectors._database.read("SELECT sum(memory_usage_bytes) AS bytes FROM duckdb_memory()")
-        assert found["bytes"][0].as_py() < 20_000_000  # the rows are 30 MB
+        memory = store.vectors._database.read("SELECT sum(memory_usage_bytes) AS bytes FROM duckdb_memory()")
+        assert memory["bytes"][0].as_py() < 20_000_000  # the rows are 30 MB
         limit = store.vectors._database.read("SELECT current_setting('memory_limit') AS words")["words"][0].as_py()
         assert limit == "122.0 MiB"

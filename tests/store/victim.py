@@ -28,9 +28,9 @@ def answer(app: App) -> None:
     """Calls of an agent that no budget covers."""
     _, tool = app.catalogs.catalog("world").find("raw", "echo")
     while True:
-        wanted = Wanted("ann", call("echo"), tool, 100)
-        made = app.governed.start(wanted, origin=AGENT, counted=lambda _outcome, limit: limit)
-        print(made.handle.report().outcome.id, made.permit.id, flush=True)
+        request = Wanted("ann", call("echo"), tool, 100)
+        started_call = app.governed.start(request, origin=AGENT, counted=lambda _outcome, limit: limit)
+        print(started_call.handle.report().outcome.id, started_call.permit.id, flush=True)
 
 
 def large(description: str) -> Catalog:
@@ -41,12 +41,12 @@ def large(description: str) -> Catalog:
 
 
 def edit(path: Path) -> None:
-    """Change the first and the last server of a large catalog without an end: the one has other tools each time, and its rows others' places."""
+    """Change the first and the last server of a large catalog without an end: the tools and the rows' places change each time."""
     with Store(path) as store:
-        known = store.catalogs.save_catalog(large("old"), "")
+        catalog = store.catalogs.save_catalog(large("old"), "")
         threading.Thread(target=tick, daemon=True).start()
         for number in itertools.count(1):
-            known = store.catalogs.save_catalog(changed(known, number), "")
+            catalog = store.catalogs.save_catalog(changed(catalog, number), "")
             print(f"{number}\n", end="", flush=True)
 
 
@@ -64,12 +64,12 @@ def tick() -> None:
 
 
 def main() -> None:
-    """Do one of them until the end."""
-    path, what = sys.argv[1:]
-    if what == "edit":
+    """Run one action until the process is killed."""
+    path, action = sys.argv[1:]
+    if action == "edit":
         edit(Path(path))
-    with open_test_app(Path(path), caller=Scripted if what == "answer" else None) as app:
-        if what == "answer":
+    with open_test_app(Path(path), caller=Scripted if action == "answer" else None) as app:
+        if action == "answer":
             answer(app)
         decision = app.routing.route("swallow words", catalog="world")
         app.calls.start(ToolCall("gremlin", "hang", catalog="sample", timeout_s=600, decision_id=decision.id))

@@ -44,13 +44,17 @@ class Receiver(ThreadingHTTPServer):
         return f"http://127.0.0.1:{self.server_port}"
 
     def spans(self) -> list[Any]:
-        read = [ExportTraceServiceRequest.FromString(body) for path, body in self.bodies if path == "/v1/traces"]
-        return [span for one in read for r in one.resource_spans for scope in r.scope_spans for span in scope.spans]
+        posts = [ExportTraceServiceRequest.FromString(body) for path, body in self.bodies if path == "/v1/traces"]
+        return [span for post in posts for r in post.resource_spans for scope in r.scope_spans for span in scope.spans]
 
     def metrics(self) -> dict[str, Any]:
-        read = [ExportMetricsServiceRequest.FromString(body) for path, body in self.bodies if path == "/v1/metrics"]
+        posts = [ExportMetricsServiceRequest.FromString(body) for path, body in self.bodies if path == "/v1/metrics"]
         return {
-            m.name: m for one in read for r in one.resource_metrics for scope in r.scope_metrics for m in scope.metrics
+            m.name: m
+            for post in posts
+            for r in post.resource_metrics
+            for scope in r.scope_metrics
+            for m in scope.metrics
         }
 
 
@@ -78,9 +82,9 @@ def receiver() -> Iterator[Receiver]:
 @contextmanager
 def endpoint(folder: Path, **variables: str) -> Iterator[dict[str, Any]]:
     """A process with these variables; it has ended, and sent what was left, after the block."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("OTEL_")}
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("OTEL_")}
     line = [FORKS.python, "-m", "tests.telemetry.endpoint_process", str(folder / "w.duckdb")]
-    environment = {**kept, "PYTHONPATH": str(ROOT), **variables}
+    environment = {**inherited, "PYTHONPATH": str(ROOT), **variables}
     with subprocess.Popen(line, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
         yield json.loads(child.stdout.readline())
         child.stdin.close()
@@ -93,18 +97,18 @@ def work(url: str, headers: dict[str, str], meta: dict[str, str] | None) -> dict
     async def run() -> dict[str, Any]:
         http = httpx2.AsyncClient(headers=headers, timeout=30)
         async with http, Client(streamable_http_client(url, http_client=http)) as client:
-            found = await client.call_tool("search_tools", {"task": TASK}, meta=meta)
-            route = found.structured_content["route_id"]
-            asked = {"tool": "bare::fail", "arguments": {"key": SECRET}, "route_id": route}
-            await client.call_tool("execute_tool", asked, meta=meta)
+            search = await client.call_tool("search_tools", {"task": TASK}, meta=meta)
+            route = search.structured_content["route_id"]
+            call = {"tool": "bare::fail", "arguments": {"key": SECRET}, "route_id": route}
+            await client.call_tool("execute_tool", call, meta=meta)
             done = await client.call_tool("execute_tool", {"tool": "bare::meta", "route_id": route}, meta=meta)
             return json.loads(done.structured_content["result"])
 
     return anyio.run(run)
 
 
-def attributes(of: Any) -> dict[str, Any]:
-    values = {one.key: one.value for one in of.attributes}
+def attributes(span: Any) -> dict[str, Any]:
+    values = {attribute.key: attribute.value for attribute in span.attributes}
     return {key: getattr(value, value.WhichOneof("value")) for key, value in values.items()}
 
 
@@ -117,8 +121,8 @@ def test_spans_and_metrics_by_the_conventions_with_nothing_that_was_said(receive
     assert {"tools/call search_tools", "route ehrr", "execute_tool bare::meta", "execute_tool bare::fail"} <= set(
         by_name
     )
-    asked = attributes(by_name["tools/call search_tools"])
-    assert (asked["mcp.method.name"], asked["gen_ai.tool.name"]) == ("tools/call", "search_tools")
+    search = attributes(by_name["tools/call search_tools"])
+    assert (search["mcp.method.name"], search["gen_ai.tool.name"]) == ("tools/call", "search_tools")
     decided = attributes(by_name["route ehrr"])
     assert (decided["wayfare.decision.tools"], decided["wayfare.decision.candidates"] > 0) == (2, True)
     failed, called = (attributes(by_name[f"execute_tool bare::{name}"]) for name in ("fail", "meta"))
@@ -141,8 +145,8 @@ def test_spans_and_metrics_by_the_conventions_with_nothing_that_was_said(receive
     assert sum(point.as_double for point in metrics["wayfare.call.cost"].sum.data_points) == 0.004
     everything = b"".join(body for _, body in receiver.bodies)
     assert b"fleet" in everything
-    for said in (SECRET, TASK, "Agatha", "cannot do"):
-        assert said.encode() not in everything
+    for private in (SECRET, TASK, "Agatha", "cannot do"):
+        assert private.encode() not in everything
 
 
 def test_without_variables_nothing_is_loaded_or_sent_and_the_trace_goes_on(receiver: Receiver, tmp_path: Path) -> None:

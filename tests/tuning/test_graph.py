@@ -40,15 +40,17 @@ def test_vectors_and_token_vectors_are_torchs_frozen_and_tuned(torch_model: Any,
             parameters = dict(torch_model[0].named_parameters())
             with torch.no_grad():
                 for name, values in changes(read_difference(folder.difference)[0]).items():
-                    next(each for key, each in parameters.items() if key.endswith(name)).add_(torch.from_numpy(values))
+                    next(parameter for key, parameter in parameters.items() if key.endswith(name)).add_(
+                        torch.from_numpy(values)
+                    )
         vectors, tokens = OnnxEncoder(tmp_path, folder).with_tokens(TEXTS)
         by_model.append(vectors)
         expected = torch_model.encode(TEXTS, normalize_embeddings=True, show_progress_bar=False)
         of_tokens = torch_model.encode(TEXTS[:2], output_value="token_embeddings", show_progress_bar=False)
         np.testing.assert_allclose(np.vecdot(vectors, expected), 1.0, atol=1e-5)
-        for found, rows in zip(tokens, of_tokens, strict=False):
-            words = rows.numpy()[1 : len(found) + 1]  # without the marks of beginning and end
-            cosines = np.vecdot(found, words) / np.linalg.norm(words, axis=1)
+        for actual, rows in zip(tokens, of_tokens, strict=False):
+            words = rows.numpy()[1 : len(actual) + 1]  # without the marks of beginning and end
+            cosines = np.vecdot(actual, words) / np.linalg.norm(words, axis=1)
             np.testing.assert_allclose(cosines, 1, atol=1e-5)
     # a tool's frozen and tuned vectors had a cosine of .926 on average and .819 at least (docs/decisions/0014-tuned-encoder.md)
     assert 0.85 < np.vecdot(*by_model).mean() < 0.98

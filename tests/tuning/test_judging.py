@@ -16,15 +16,15 @@ RIGHT = {"what do my notes say": 0, "tell Ann by mail": 2, "look it up and keep 
 
 
 def oracle(texts: Sequence[str]) -> Vectors:
-    """Each tool has its own direction; a query has that of its right tool."""
-    known = {text: row for row, tool in enumerate(TOOLS) for text in (tool.name.split("_")[0], tool.name)}
-    rows = [RIGHT[text] if text in RIGHT else _row(text, known) for text in texts]
+    """Each tool has its own direction; a query has its right tool's direction."""
+    tool_rows = {text: row for row, tool in enumerate(TOOLS) for text in (tool.name.split("_")[0], tool.name)}
+    rows = [RIGHT[text] if text in RIGHT else _row(text, tool_rows) for text in texts]
     return np.eye(len(TOOLS), dtype=np.float32)[rows]
 
 
-def _row(text: str, known: dict[str, int]) -> int:
+def _row(text: str, tool_rows: dict[str, int]) -> int:
     name = text.partition(":")[0].partition(" ")[2].replace(" ", "_")
-    return known[name]
+    return tool_rows[name]
 
 
 def nothing(texts: Sequence[str]) -> Vectors:
@@ -44,11 +44,11 @@ def test_ranks_share_places_where_scores_are_equal() -> None:
 
 
 def test_a_gain_on_every_query_is_beyond_doubt() -> None:
-    found = judge(CATALOG, nothing, oracle, Trained.on([]))
-    assert [item.view for item in found] == ["full", "names", "mean"]
-    assert all((item.queries, item.left_out, item.tuned) == (3, True, Quality(1, 1, 1)) for item in found)
-    assert all(0 < item.low <= item.high < 1 for item in found)
-    assert conclusion(found) == "It helps: MRR rises beyond doubt on 1 of 1 left-out task files and falls on none."
+    verdicts = judge(CATALOG, nothing, oracle, Trained.on([]))
+    assert [item.view for item in verdicts] == ["full", "names", "mean"]
+    assert all((item.queries, item.left_out, item.tuned) == (3, True, Quality(1, 1, 1)) for item in verdicts)
+    assert all(0 < item.low <= item.high < 1 for item in verdicts)
+    assert conclusion(verdicts) == "It helps: MRR rises beyond doubt on 1 of 1 left-out task files and falls on none."
     assert conclusion(judge(CATALOG, oracle, nothing, Trained.on([]))).startswith("It harms toy beyond doubt")
     assert conclusion(judge(CATALOG, oracle, oracle, Trained.on([]))).startswith("It is not shown to help")
 

@@ -36,8 +36,8 @@ def test_pairs_know_everything_that_is_right_and_nothing_that_is_not_there() -> 
     assert {pair.query for pair in pairs} == {query for query, _ in labelled(TASKS)} - {"a tool of another catalog"}
     equal = {"mail::find_mail", "web::search"}
     assert {pair.accepted for pair in pairs if pair.query == "look it up"} == {frozenset(equal)}
-    both = training_pairs([CATALOG], TuningSettings(synthetic=0, positives=2), 0)
-    assert [pair.tool for pair in both if pair.query == "look it up and keep it"] in (
+    two_each = training_pairs([CATALOG], TuningSettings(synthetic=0, positives=2), 0)
+    assert [pair.tool for pair in two_each if pair.query == "look it up and keep it"] in (
         ["web::search", "files::write_file"],
         ["files::write_file", "web::search"],
     )
@@ -62,8 +62,8 @@ def test_the_shipped_catalogs_are_labelled_and_the_everyday_questions_stay_out()
     assert [catalog.name for catalog in catalogs] == ["sample", "attention-120", "search-15"]
     assert "everyday" not in SAMPLE_TASKS
     for catalog in catalogs:
-        known = {tool.id for tool in catalog.tools}
-        assert all(set(relevant) <= known for _, relevant in labelled(catalog.tasks))
+        tool_ids = {tool.id for tool in catalog.tools}
+        assert all(set(relevant) <= tool_ids for _, relevant in labelled(catalog.tasks))
         assert catalog.tasks
     assert len(training_pairs(catalogs, TuningSettings(), 0)) > 4000
 

@@ -35,8 +35,10 @@ def change() -> Change:
 
 
 def test_the_same_seed_gives_the_same_arrays_and_another_gives_others(change: Change) -> None:
-    again, other = low_rank(tune(toy_transformer(), [CATALOG], SETTINGS), 4), low_rank(change, 4)
-    assert {name: values.tobytes() for name, values in again.items()} == {n: v.tobytes() for n, v in other.items()}
+    same_seed, other_seed = low_rank(tune(toy_transformer(), [CATALOG], SETTINGS), 4), low_rank(change, 4)
+    assert {name: values.tobytes() for name, values in same_seed.items()} == {
+        n: v.tobytes() for n, v in other_seed.items()
+    }
     seeded = tune(toy_transformer(), [CATALOG], TuningSettings(**{**_fields(SETTINGS), "seed": 4}))
     assert any(not np.array_equal(seeded.weights[name], values) for name, values in change.weights.items())
 
@@ -57,13 +59,13 @@ def test_the_upper_layers_alone_learn_and_the_model_is_as_it_was(change: Change)
 
 
 def test_training_lowers_the_loss_and_tells_each_step() -> None:
-    told: list[Step | None] = []
+    steps: list[Step | None] = []
     settings = TuningSettings(**{**_fields(SETTINGS), "steps": 0, "epochs": 12, "synthetic": 0, "positives": 2})
-    tune(toy_transformer(), [CATALOG], settings, told.append)
-    losses = [float(step.what.rpartition(" ")[2]) for step in told if step and step.what.startswith("Training")]
-    assert told[-1] is None
-    assert told[-2] is not None
-    assert told[-2].done == told[-2].total == 12
+    tune(toy_transformer(), [CATALOG], settings, steps.append)
+    losses = [float(step.what.rpartition(" ")[2]) for step in steps if step and step.what.startswith("Training")]
+    assert steps[-1] is None
+    assert steps[-2] is not None
+    assert steps[-2].done == steps[-2].total == 12
     assert losses[-1] < losses[0] < 3 * math.log(12)
 
 
@@ -95,22 +97,22 @@ def drawn_change(rows: int = 12, columns: int = 8, rank: int = 3) -> Change:
 
 @each("inputs", [True, False])
 def test_factors_of_enough_rank_give_the_change_back(inputs: bool) -> None:
-    whole = drawn_change() if inputs else replace(drawn_change(), inputs={})
-    found = changes(low_rank(whole, 3))
-    assert found.keys() == whole.weights.keys()
-    for name, values in found.items():
-        assert np.allclose(values, whole.weights[name], rtol=1e-2, atol=1e-4), name
+    original = drawn_change() if inputs else replace(drawn_change(), inputs={})
+    by_name = changes(low_rank(original, 3))
+    assert by_name.keys() == original.weights.keys()
+    for name, values in by_name.items():
+        assert np.allclose(values, original.weights[name], rtol=1e-2, atol=1e-4), name
 
 
 def test_the_truncation_errs_least_on_the_inputs_that_a_matrix_sees() -> None:
-    whole = drawn_change(rank=6)
-    matrix, moment = whole.weights["layer.weight"], whole.inputs["layer.weight"]
+    full = drawn_change(rank=6)
+    matrix, moment = full.weights["layer.weight"], full.inputs["layer.weight"]
 
-    def error(of: Change) -> float:
-        gap = changes(low_rank(of, 2))["layer.weight"] - matrix
+    def error(original: Change) -> float:
+        gap = changes(low_rank(original, 2))["layer.weight"] - matrix
         return float(np.trace(gap @ moment @ gap.T))
 
-    assert error(whole) < error(replace(whole, inputs={}))
+    assert error(full) < error(replace(full, inputs={}))
 
 
 def test_a_file_is_read_as_it_was_written_and_equal_content_is_an_equal_file(tmp_path: Path) -> None:
@@ -120,6 +122,6 @@ def test_a_file_is_read_as_it_was_written_and_equal_content_is_an_equal_file(tmp
         write_difference(file, factors, {"base": "toy", "seed": 1})
     assert first.read_bytes() == second.read_bytes()
     assert [path.name for path in first.parent.iterdir()] == ["a"]
-    found, about = read_difference(first)
-    assert about == {"base": "toy", "seed": 1}
-    assert {name: values.tolist() for name, values in found.items()} == {k: v.tolist() for k, v in factors.items()}
+    by_name, header = read_difference(first)
+    assert header == {"base": "toy", "seed": 1}
+    assert {name: values.tolist() for name, values in by_name.items()} == {k: v.tolist() for k, v in factors.items()}

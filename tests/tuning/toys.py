@@ -62,8 +62,8 @@ def toy_transformer() -> Any:
             return {"input_ids": ids, "attention_mask": (ids > 0).long()}
 
         def forward(self, features: dict[str, Any], **_: Any) -> dict[str, Any]:
-            found = self.auto_model(input_ids=features["input_ids"], attention_mask=features["attention_mask"])
-            return {**features, "token_embeddings": found.last_hidden_state}
+            output = self.auto_model(input_ids=features["input_ids"], attention_mask=features["attention_mask"])
+            return {**features, "token_embeddings": output.last_hidden_state}
 
         def save(self, *_: Any, **__: Any) -> None:
             """It is not kept."""

@@ -47,7 +47,7 @@ WEATHER = Server(
 
 
 class Scripted(FailureModel):
-    """FailureModel as a test wants them, the last one for ever."""
+    """Plays planned calls; the last one repeats for ever."""
 
     def __init__(self, *failures: PlannedCall) -> None:
         super().__init__(WEATHER, PROFILES["steady"], rng=random.Random(0))
@@ -61,7 +61,7 @@ FINE = PlannedCall(0.0, Ending.RESULT)
 
 
 class Bench:
-    """A virtual server over the in-memory transport; `waits` and `dropped` are what it asked for."""
+    """A virtual server over the in-memory transport; `waits` and `dropped` are its requests."""
 
     def __init__(self, server: Server = WEATHER, *failures: PlannedCall, seed: int = 0) -> None:
         self.waits: list[float] = []
@@ -80,7 +80,7 @@ class Bench:
         return asyncio.run(run())
 
     def call(self, tool: str, arguments: dict[str, Any] | None = None, **options: Any) -> mcp_types.CallToolResult:
-        """The result of one call; the tools are listed before, so that the client checks what is promised."""
+        """The result of one call; the tools are listed before, so that the client checks the promises."""
 
         async def work(client: Client) -> mcp_types.CallToolResult | MCPError:
             await client.list_tools()

@@ -28,8 +28,8 @@ def test_what_is_written_is_read_back_as_it_was() -> None:
 
 
 def test_the_same_server_has_the_same_file_and_another_one_another(tmp_path: Path) -> None:
-    first, again = (virtual_connection(WEATHER, tmp_path) for _ in range(2))
-    assert first == again
+    first, second = (virtual_connection(WEATHER, tmp_path) for _ in range(2))
+    assert first == second
     other = virtual_connection(replace(WEATHER, call_s=9.0), tmp_path)
     assert other.args[3] != first.args[3]
     assert sorted(path.suffix for path in tmp_path.iterdir()) == [".json", ".json"]
@@ -77,39 +77,39 @@ def failures(
 ) -> list[PlannedCall]:
     """Many calls of one tool."""
     chosen = PROFILES[profile] if isinstance(profile, str) else profile
-    drawn = FailureModel(server, chosen, rng=random.Random(seed), speed=speed)
-    return [drawn.next(tool) for _ in range(calls)]
+    model = FailureModel(server, chosen, rng=random.Random(seed), speed=speed)
+    return [model.next(tool) for _ in range(calls)]
 
 
-def shares(drawn: list[PlannedCall]) -> dict[Ending, float]:
-    counted = Counter(planned.ending for planned in drawn)
-    return {ending: counted[ending] / len(drawn) for ending in Ending}
+def shares(calls: list[PlannedCall]) -> dict[Ending, float]:
+    counted = Counter(planned.ending for planned in calls)
+    return {ending: counted[ending] / len(calls) for ending in Ending}
 
 
-def mean_s(drawn: list[PlannedCall]) -> float:
-    return sum(planned.wait_s for planned in drawn) / len(drawn)
+def mean_s(calls: list[PlannedCall]) -> float:
+    return sum(planned.wait_s for planned in calls) / len(calls)
 
 
 def test_declared_rates_are_met() -> None:
-    drawn = failures("declared")
-    assert shares(drawn)[Ending.DROP] == pytest.approx(0.2, abs=0.03)
-    assert shares(drawn)[Ending.ERROR] == pytest.approx(0.8 * 0.1, abs=0.02)
-    assert shares(drawn)[Ending.HANG] == 0
-    assert mean_s(drawn) == pytest.approx(2.0, rel=0.05)
-    assert min(planned.wait_s for planned in drawn) < 1.4
-    assert max(planned.wait_s for planned in drawn) > 2.8
+    calls = failures("declared")
+    assert shares(calls)[Ending.DROP] == pytest.approx(0.2, abs=0.03)
+    assert shares(calls)[Ending.ERROR] == pytest.approx(0.8 * 0.1, abs=0.02)
+    assert shares(calls)[Ending.HANG] == 0
+    assert mean_s(calls) == pytest.approx(2.0, rel=0.05)
+    assert min(planned.wait_s for planned in calls) < 1.4
+    assert max(planned.wait_s for planned in calls) > 2.8
 
 
 def test_the_server_stands_in_where_its_tool_declares_nothing() -> None:
-    drawn = failures("declared", tool=Tool("any", "do"))
-    assert mean_s(drawn) == pytest.approx(0.5, rel=0.05)
-    assert shares(drawn)[Ending.ERROR] == pytest.approx(0.8 * 0.3, abs=0.03)
+    calls = failures("declared", tool=Tool("any", "do"))
+    assert mean_s(calls) == pytest.approx(0.5, rel=0.05)
+    assert shares(calls)[Ending.ERROR] == pytest.approx(0.8 * 0.3, abs=0.03)
 
 
 def test_zero_is_a_declared_value() -> None:
-    drawn = failures("declared", SERVER, Tool("any", "do", latency_s=0.0, success=0.0))
-    assert mean_s(drawn) == 0
-    assert shares(drawn)[Ending.RESULT] == 0
+    calls = failures("declared", SERVER, Tool("any", "do", latency_s=0.0, success=0.0))
+    assert mean_s(calls) == 0
+    assert shares(calls)[Ending.RESULT] == 0
 
 
 def test_steady_neither_waits_nor_fails() -> None:
@@ -140,9 +140,9 @@ def test_flaky_crashing_and_slow_are_what_they_say() -> None:
 @pytest.mark.parametrize(("profile", "ending"), [("outages", Ending.HANG), ("drops", Ending.DROP)])
 def test_outages_come_in_stretches(profile: str, ending: Ending) -> None:
     calm = Server("any", call_s=0.5)
-    drawn = failures(profile, calm, Tool("any", "do"))
-    stretches = [len(list(group)) for down, group in groupby(drawn, lambda planned: planned.ending is ending) if down]
+    calls = failures(profile, calm, Tool("any", "do"))
+    stretches = [len(list(group)) for down, group in groupby(calls, lambda planned: planned.ending is ending) if down]
     assert sum(stretches) / len(stretches) == pytest.approx(5, abs=1.5)
     assert max(stretches) > 8
-    assert 0.2 < shares(drawn)[ending] < 0.5
-    assert {planned.ending for planned in drawn} == {ending, Ending.RESULT}
+    assert 0.2 < shares(calls)[ending] < 0.5
+    assert {planned.ending for planned in calls} == {ending, Ending.RESULT}

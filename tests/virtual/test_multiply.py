@@ -32,12 +32,12 @@ SERVERS = each("server", SAMPLE.servers[::8], ids=[server.name for server in SAM
 
 @SERVERS
 def test_every_wording_is_another_one(server: Server) -> None:
-    made = copies(server, Recipe(MOST_COPIES, seed=3))
+    clones = copies(server, Recipe(MOST_COPIES, seed=3))
     for row, tool in enumerate(server.tools):
-        said = [tool.description, *(copy.tools[row].description for copy in made)]
-        assert len(set(said)) == (len(said) if tool.description.strip() else 1), tool.id
-    assert len({server.description, *(copy.description for copy in made)}) == MOST_COPIES + 1
-    assert len({server.name, *(copy.name for copy in made)}) == MOST_COPIES + 1
+        descriptions = [tool.description, *(copy.tools[row].description for copy in clones)]
+        assert len(set(descriptions)) == (len(descriptions) if tool.description.strip() else 1), tool.id
+    assert len({server.description, *(copy.description for copy in clones)}) == MOST_COPIES + 1
+    assert len({server.name, *(copy.name for copy in clones)}) == MOST_COPIES + 1
 
 
 @SERVERS
@@ -69,7 +69,7 @@ def test_numbers_stay_within_their_spread(seed: int, spread: float) -> None:
         return new is not None and old / spread * 0.999 <= new <= old * spread * 1.001
 
     def likely(new: float | None, odds: float) -> bool:
-        low, high = (one / (1 + one) for one in (odds / spread, odds * spread))
+        low, high = (ratio / (1 + ratio) for ratio in (odds / spread, odds * spread))
         return new is not None and low - 6e-5 <= new <= high + 6e-5  # rounded to four digits
 
     assert within(copy.conn_s, 0.5)
@@ -106,9 +106,9 @@ WORLD = Catalog(
     [(True, ["web", "web-2", "web-3", "web-1", "mail"]), (False, ["web-2", "web-3", "web-1", "mail"])],
 )
 def test_copies_follow_or_replace_the_original_and_take_no_name(keep: bool, names: list[str]) -> None:
-    made = multiplied(WORLD, "web", Recipe(2, keep_original=keep), name="more")
-    assert (made.name, [server.name for server in made.servers]) == ("more", names)
-    assert [server for server in made.servers if server in WORLD.servers] == list(WORLD.servers[0 if keep else 1 :])
+    world = multiplied(WORLD, "web", Recipe(2, keep_original=keep), name="more")
+    assert (world.name, [server.name for server in world.servers]) == ("more", names)
+    assert [server for server in world.servers if server in WORLD.servers] == list(WORLD.servers[0 if keep else 1 :])
 
 
 @each("copies_wanted", [0, -1, MOST_COPIES + 1])
@@ -137,11 +137,11 @@ class TestWordings:
     @given(st.text(max_size=200), st.integers(0, 99))
     @settings(max_examples=8)
     def test_any_text_has_enough_and_none_twice(self, text: str, seed: int) -> None:
-        made = list(wordings(text, random.Random(seed)))
+        variants = list(wordings(text, random.Random(seed)))
         if text.strip():
-            assert len({*made, text}) == len(made) + 1 > MOST_WORDINGS >= MOST_COPIES
+            assert len({*variants, text}) == len(variants) + 1 > MOST_WORDINGS >= MOST_COPIES
         else:
-            assert made == []
+            assert variants == []
 
     @each(
         ("text", "kept", "words"),
@@ -153,26 +153,26 @@ class TestWordings:
         ],
     )
     def test_names_and_quotations_stay(self, text: str, kept: list[str], words: str) -> None:
-        assert all(words in made for made in wordings(text, random.Random(1), kept=kept))
+        assert all(words in variant for variant in wordings(text, random.Random(1), kept=kept))
 
     def test_an_article_follows_its_word(self) -> None:
-        made = " ".join(wordings("Draws a picture of an exact town and an image.", random.Random(1)))
-        assert "an image of" in made
-        assert "a precise town" in made
-        assert not re.search(r"\ba (?:image|exact)|\ban (?:picture|precise)", made)
+        text = " ".join(wordings("Draws a picture of an exact town and an image.", random.Random(1)))
+        assert "an image of" in text
+        assert "a precise town" in text
+        assert not re.search(r"\ba (?:image|exact)|\ban (?:picture|precise)", text)
 
     def test_the_first_verb_is_certain_or_left_alone(self) -> None:
-        assert any(made.startswith("Use this to ") for made in wordings("Search the web.", random.Random(1)))
-        assert any(made.startswith("This tool looks through") or made.startswith("A tool that scans") or "searches the web" in made
-            for made in wordings("Searches the web.", random.Random(1)))  # fmt: skip
-        assert not any("this to" in made for made in wordings("Search engine for everything.", random.Random(1)))
+        assert any(variant.startswith("Use this to ") for variant in wordings("Search the web.", random.Random(1)))
+        assert any(variant.startswith("This tool looks through") or variant.startswith("A tool that scans") or "searches the web" in variant
+            for variant in wordings("Searches the web.", random.Random(1)))  # fmt: skip
+        assert not any("this to" in variant for variant in wordings("Search engine for everything.", random.Random(1)))
 
     def test_what_a_second_sentence_returns(self) -> None:
-        made = " ".join(wordings("Find a page. Returns its title; returns the text.", random.Random(1)))
-        assert re.search(r"\. (?:Gives back|Answers with|Hands back|Comes back with) its title", made)
+        text = " ".join(wordings("Find a page. Returns its title; returns the text.", random.Random(1)))
+        assert re.search(r"\. (?:Gives back|Answers with|Hands back|Comes back with) its title", text)
 
     def test_the_tables_are_sound(self) -> None:
-        for word, others in {**SYNONYMS, **VERB_SYNONYMS}.items():
-            assert word not in others
-            assert all(other == other.strip() and other for other in (word, *others))
+        for word, synonyms in {**SYNONYMS, **VERB_SYNONYMS}.items():
+            assert word not in synonyms
+            assert all(synonym == synonym.strip() and synonym for synonym in (word, *synonyms))
         assert VERB_SYNONYMS.keys() <= VERBS

@@ -30,9 +30,9 @@ Call = Callable[..., Outcome]
 @pytest.fixture(scope="module")
 def pool() -> Iterator[SessionPool]:
     """Sessions that are closed."""
-    opened = SessionPool()
-    yield opened
-    opened.close()
+    sessions = SessionPool()
+    yield sessions
+    sessions.close()
 
 
 @pytest.fixture
@@ -63,19 +63,19 @@ def file(tmp_path: Path) -> Path:
 @pytest.fixture
 def web(file: Path) -> Iterator[Callable[..., str]]:
     """Starts virtual servers over HTTP and ends them; gives the URL that they print."""
-    started: list[subprocess.Popen[str]] = []
+    processes: list[subprocess.Popen[str]] = []
 
     def start(*options: str) -> str:
         command = [FORKS.python, "-P", "-m", "core.virtual", str(file), "weather", "--http", "0", *options]
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        started.append(process)
-        said = process.stderr.readline()
-        found = LINE.fullmatch(said.strip())
-        assert found, said
-        return found["url"]
+        processes.append(process)
+        line = process.stderr.readline()
+        match = LINE.fullmatch(line.strip())
+        assert match, line
+        return match["url"]
 
     yield start
-    for process in started:
+    for process in processes:
         process.terminate()
         out, err = process.communicate(timeout=30)
         assert out == ""
@@ -118,19 +118,19 @@ def test_a_crash_harms_only_its_call(call: Call, tmp_path: Path) -> None:
         crashed = call(connection, "do", name="fragile")
         assert (crashed.kind, crashed.simulated) == (OutcomeKind.CRASH, True)
         assert "Simulated crash" in crashed.error
-    kept = call(healthy, "bare")
-    assert (kept.kind, kept.connect_s) == (OutcomeKind.OK, None)
+    outcome = call(healthy, "bare")
+    assert (outcome.kind, outcome.connect_s) == (OutcomeKind.OK, None)
 
 
 def test_over_http_with_everything_in_its_place(call: Call, pool: SessionPool, web: Callable[..., str]) -> None:
     connection = Connection("http", url=web("--profile", "steady", "--speed", "0"))
     outcome = call(connection, "get_forecast", {"city": "Oslo"})
     assert (outcome.kind, outcome.mode) == (OutcomeKind.OK, CallMode.VIRTUAL)
-    (found,) = discover(pool, "", [Server("weather", connection=connection)])
-    assert found.server is not None
-    assert found.server.virtual
-    assert found.server.title == "Weather"
-    assert [(tool.name, tool.output_schema) for tool in found.server.tools] == [
+    (discovery,) = discover(pool, "", [Server("weather", connection=connection)])
+    assert discovery.server is not None
+    assert discovery.server.virtual
+    assert discovery.server.title == "Weather"
+    assert [(tool.name, tool.output_schema) for tool in discovery.server.tools] == [
         (tool.name, tool.output_schema) for tool in WEATHER.tools
     ]
 
@@ -185,8 +185,8 @@ def test_a_file_that_cannot_be_read_is_one_sentence(file: Path, capsys: pytest.C
 
 def test_it_ends_when_its_client_leaves(file: Path) -> None:
     line = [FORKS.python, "-P", "-m", "core.virtual", str(file), "weather", "--speed", "0"]
-    done = subprocess.run(line, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    process = subprocess.run(line, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False)
+    assert (process.returncode, process.stdout, process.stderr) == (0, "", "")
 
 
 def recorded(folder: Path, *answers: Mapping[str, Any]) -> Connection:
@@ -203,17 +203,17 @@ def test_recorded_answers_play_in_their_order_also_over_a_crash(call: Call, real
     first = {"arguments": {"n": 1, "pin": "•••"}, "outcome": "ok", "latency_s": 0.3, "result": said("first")}
     crash = {"arguments": first["arguments"], "outcome": "crash", "error": "lost"}
     last = {**first, "latency_s": 0.0, "result": said("last")}
-    refused = {"arguments": {"n": 2}, "outcome": "invalid_arguments", "error": "n is 2"}
-    connection = recorded(tmp_path, first, crash, last, refused)
-    found = [call(connection, "bare", {"pin": "9", "n": 1}) for _ in range(4)]
+    invalid = {"arguments": {"n": 2}, "outcome": "invalid_arguments", "error": "n is 2"}
+    connection = recorded(tmp_path, first, crash, last, invalid)
+    outcomes = [call(connection, "bare", {"pin": "9", "n": 1}) for _ in range(4)]
     kinds = [OutcomeKind.OK, OutcomeKind.CRASH, OutcomeKind.OK, OutcomeKind.OK]
-    assert [one.kind for one in found] == kinds
-    assert [one.content[0].text for one in found if one.content] == ["first", "last", "last"]
-    assert all(one.simulated for one in found)
-    assert found[0].latency_s >= 0.3
+    assert [outcome.kind for outcome in outcomes] == kinds
+    assert [outcome.content[0].text for outcome in outcomes if outcome.content] == ["first", "last", "last"]
+    assert all(outcome.simulated for outcome in outcomes)
+    assert outcomes[0].latency_s >= 0.3
     at_once = virtual_connection(Server("weather", connection=connection), tmp_path, speed=0)
-    anew = call(at_once, "bare", {"pin": "9", "n": 1})
-    assert (anew.content[0].text, anew.latency_s < 0.3) == ("first", True)
+    replay = call(at_once, "bare", {"pin": "9", "n": 1})
+    assert (replay.content[0].text, replay.latency_s < 0.3) == ("first", True)
     wrong = call(connection, "bare", {"n": 2})
     assert (wrong.kind, wrong.error) == (OutcomeKind.INVALID_ARGUMENTS, "n is 2")
     assert call(connection, "bare", {"n": 3}).error.endswith(

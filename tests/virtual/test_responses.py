@@ -30,17 +30,17 @@ def arguments_for(tool: Tool) -> dict[str, Any]:
 def test_every_tool_of_the_sample_returns_what_its_schema_says() -> None:
     promised = 0
     for tool in sample().tools[::3]:
-        made = simulated_result(tool, arguments_for(tool), seed=3)
-        assert not made.failed, (tool.id, made.sentence)
-        assert made.sentence.startswith("Simulated result of ")
-        json.dumps(made.value, allow_nan=False)
+        result = simulated_result(tool, arguments_for(tool), seed=3)
+        assert not result.failed, (tool.id, result.sentence)
+        assert result.sentence.startswith("Simulated result of ")
+        json.dumps(result.value, allow_nan=False)
         if tool.output_schema is not None:
             promised += 1
-            assert made.structured
-            assert admitted_by(tool.output_schema)(made.value), (tool.id, made.value)
+            assert result.structured
+            assert admitted_by(tool.output_schema)(result.value), (tool.id, result.value)
         else:
-            assert isinstance(made.value, dict)
-            assert made.value
+            assert isinstance(result.value, dict)
+            assert result.value
     assert promised > 30
 
 
@@ -50,7 +50,7 @@ def test_the_same_call_has_the_same_result_in_every_process_and_a_start_loads_no
         "properties": {"code": {"type": "string", "pattern": "^[^a-c]{8}$"}, "books": {"type": "array"}},
         "required": ["code"],
     }
-    made = simulated_result(replace(SEARCH, output_schema=schema), {"query": "tides", "n": 2}, seed=5).value
+    result = simulated_result(replace(SEARCH, output_schema=schema), {"query": "tides", "n": 2}, seed=5).value
     heavy = ("torch", "faiss", "streamlit", "duckdb", "numpy", "pandas", "sklearn", "onnxruntime")
     code = (
         f"import sys, core.virtual.__main__; found = [name for name in {heavy} if name in sys.modules];"
@@ -59,8 +59,8 @@ def test_the_same_call_has_the_same_result_in_every_process_and_a_start_loads_no
         "print(json.dumps([found, simulated_result(tool, {'query': 'tides', 'n': 2}, seed=5).value]))"
     )
     line, environment = [sys.executable, "-c", code], {"PYTHONHASHSEED": "7"}
-    done = subprocess.run(line, env=environment, capture_output=True, text=True, check=True)
-    assert json.loads(done.stdout) == [[], made]
+    process = subprocess.run(line, env=environment, capture_output=True, text=True, check=True)
+    assert json.loads(process.stdout) == [[], result]
 
 
 def test_another_seed_tool_or_argument_has_another_result() -> None:
@@ -88,9 +88,9 @@ def test_another_seed_tool_or_argument_has_another_result() -> None:
     ],
 )
 def test_verb_and_noun_decide_the_document(name: str, arguments: dict[str, Any], expected: set[str]) -> None:
-    made = simulated_result(Tool("any", name), arguments, seed=1).value
-    assert set(made) == expected
-    assert arguments.items() - {("limit", 2)} <= made.items()
+    result = simulated_result(Tool("any", name), arguments, seed=1).value
+    assert set(result) == expected
+    assert arguments.items() - {("limit", 2)} <= result.items()
 
 
 def test_hints_decide_where_the_verb_says_nothing() -> None:
@@ -100,15 +100,15 @@ def test_hints_decide_where_the_verb_says_nothing() -> None:
 
 
 def test_private_arguments_are_not_repeated() -> None:
-    made = simulated_result(
+    result = simulated_result(
         Tool("bank", "send_money"), {"amount": 5, "cardToken": "t0ps3cret", "api_key": "k3y"}, seed=1
     ).value
-    assert made["amount"] == 5
-    assert not {"t0ps3cret", "k3y"} & {str(value) for value in made.values()}
+    assert result["amount"] == 5
+    assert not {"t0ps3cret", "k3y"} & {str(value) for value in result.values()}
 
 
 @each("schema", [{"type": 5}, {"enum": []}, {"$ref": "https://example.org/x"}])
 def test_an_output_schema_that_cannot_be_met_is_a_tool_error(schema: dict[str, Any]) -> None:
-    made = simulated_result(Tool("any", "get", output_schema=schema), {}, seed=1)
-    assert made.failed
-    assert "output schema cannot be met" in made.sentence
+    result = simulated_result(Tool("any", "get", output_schema=schema), {}, seed=1)
+    assert result.failed
+    assert "output schema cannot be met" in result.sentence

@@ -30,9 +30,12 @@ def test_what_a_client_learns_is_what_the_sample_says(bench: Make, name: str) ->
     catalog = sample()
     server = catalog.servers[catalog.server_row[name]]
     for tool, wire in zip(server.tools, bench(server).ask(listed), strict=True):
-        again = decode_tool(server.name, wire)
-        assert again.definition() == {**tool.definition(), "inputSchema": dict(tool.input_schema or {"type": "object"})}
-        assert (again.output_schema, again.hints, again.title) == (tool.output_schema, tool.hints, tool.title)
+        decoded = decode_tool(server.name, wire)
+        assert decoded.definition() == {
+            **tool.definition(),
+            "inputSchema": dict(tool.input_schema or {"type": "object"}),
+        }
+        assert (decoded.output_schema, decoded.hints, decoded.title) == (tool.output_schema, tool.hints, tool.title)
 
 
 def test_it_says_of_itself_that_it_is_virtual(bench: Make) -> None:
@@ -87,13 +90,13 @@ def test_bad_calls_are_tool_errors_with_a_sentence_and_the_mark(
 
 
 def test_it_waits_as_long_as_planned(bench: Make) -> None:
-    made = bench(WEATHER, PlannedCall(1.5, Ending.RESULT), PlannedCall(0.25, Ending.ERROR))
-    assert not made.call("bare").is_error
-    failed = made.call("bare")
+    server = bench(WEATHER, PlannedCall(1.5, Ending.RESULT), PlannedCall(0.25, Ending.ERROR))
+    assert not server.call("bare").is_error
+    failed = server.call("bare")
     assert failed.is_error
     assert "the tool failed" in failed.content[0].text
     assert failed.meta[SIMULATED_MARK] is True
-    assert made.waits == [1.5, 0.25]
+    assert server.waits == [1.5, 0.25]
 
 
 def test_a_hang_never_returns(bench: Make) -> None:
@@ -102,10 +105,10 @@ def test_a_hang_never_returns(bench: Make) -> None:
 
 
 def test_a_drop_asks_for_it(bench: Make) -> None:
-    made = bench(WEATHER, PlannedCall(0.0, Ending.DROP))
+    server = bench(WEATHER, PlannedCall(0.0, Ending.DROP))
     with pytest.raises(MCPError):
-        made.call("bare")
-    assert made.dropped == ["tools/call"]
+        server.call("bare")
+    assert server.dropped == ["tools/call"]
 
 
 ODD = Server(

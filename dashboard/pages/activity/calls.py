@@ -33,23 +33,23 @@ HISTORY_READ = 20_000
 
 
 def calls_body(app: App, shown: Listing) -> str:
-    """Draw one page of calls and the chosen call. Returns its id, or ""."""
+    """Draw a page of calls and the chosen call. Returns its id, or ""."""
     offset = (page_number(shown.count, shown.linked.get("page", "")) - 1) * PAGE_ROWS
     calls = app.store.activity.calls(shown.admitted, limit=PAGE_ROWS, offset=offset)
     if calls.empty:
         return ""
     ids = calls["id"].tolist()
-    chosen = choice_table(
+    call_id = choice_table(
         call_styler(call_frame(calls, shown.zone)), ids, call_columns(shown.zone),
         name="calls", linked=shown.linked.get("row", ""), about="Calls, newest first", nothing="unpriced",
     )  # fmt: skip
     pager(shown.count, "calls")
-    if chosen in ids:
-        st.session_state[RECORD] = calls.iloc[ids.index(chosen)].to_dict()
+    if call_id in ids:
+        st.session_state[RECORD] = calls.iloc[ids.index(call_id)].to_dict()
     record: Mapping[str, Any] = st.session_state.get(RECORD, {})
-    if chosen and record.get("id") == chosen:  # even if newer calls moved it to another page
+    if call_id and record.get("id") == call_id:  # even if newer calls moved it to another page
         call_detail(app, record, shown.zone)
-    return chosen
+    return call_id
 
 
 def call_detail(app: App, record: Mapping[str, Any], zone: str) -> None:
@@ -108,7 +108,7 @@ def show_decision(decision_id: str) -> None:
 
 
 def _head(record: Mapping[str, Any]) -> None:
-    text, decision, again = st.columns([4.4, 1.2, 1.2], vertical_alignment="center")
+    text, decision, repeat = st.columns([4.4, 1.2, 1.2], vertical_alignment="center")
     tool = f"{record['server']}::{record['tool']}"
     text.text(cell_text(tool, 160))
     colour = "green" if record["kind"] == OutcomeKind.OK else "orange"
@@ -121,7 +121,7 @@ def _head(record: Mapping[str, Any]) -> None:
             "Its decision", key="activity.call.decision", icon=":material/alt_route:", width="stretch",
             on_click=show_decision, args=(record["decision_id"],),
         )  # fmt: skip
-    if again.button(
+    if repeat.button(
         "Call again", key="activity.call.again", icon=":material/play_arrow:", type="primary", width="stretch"
     ):
         open_page("call", catalog=record["catalog"], tool=tool)
@@ -131,17 +131,17 @@ def _statistics(app: App, record: Mapping[str, Any]) -> None:
     history = app.store.activity.statistics_history(
         record["catalog"], record["server"], record["tool"], limit=HISTORY_READ
     )
-    after = history[history["outcome_id"] == record["id"]]
-    if after.empty:
+    rows = history[history["outcome_id"] == record["id"]]
+    if rows.empty:
         st.caption("No statistics are stored for this call.")
         return
-    learnt = not record["simulated"] and record["kind"] != "cancelled"
+    teaches = not record["simulated"] and record["kind"] != "cancelled"
     st.caption(
         "Statistics after it, EHRR (8)"
-        if learnt
+        if teaches
         else "Statistics at its end. Simulated and cancelled calls do not change them"
     )
-    _pairs(statistics_rows(after.iloc[-1].to_dict()))
+    _pairs(statistics_rows(rows.iloc[-1].to_dict()))
 
 
 def _pairs(rows: list[tuple[str, str]]) -> None:
@@ -169,23 +169,23 @@ REFUSED_RECORD = "activity:refused"
 
 
 def refused_body(app: App, shown: Listing) -> str:
-    """Draw one page of refused requests and the chosen one. Returns its id, or ""."""
+    """Draw a page of refused requests and the chosen request. Returns its id, or ""."""
     offset = (page_number(shown.count, shown.linked.get("page", "")) - 1) * PAGE_ROWS
     rows = app.store.activity.refused(shown.admitted, limit=PAGE_ROWS, offset=offset)
     if rows.empty:
         return ""
     ids = [str(number) for number in rows["sequence"]]
-    chosen = choice_table(
+    sequence = choice_table(
         refused_frame(rows, shown.zone).style, ids, COLUMNS,
         name="refused", linked=shown.linked.get("row", ""), about="Refused requests, newest first",
     )  # fmt: skip
     pager(shown.count, "refused requests")
-    if chosen in ids:
-        st.session_state[REFUSED_RECORD] = rows.iloc[ids.index(chosen)].to_dict()
+    if sequence in ids:
+        st.session_state[REFUSED_RECORD] = rows.iloc[ids.index(sequence)].to_dict()
     record: Mapping[str, Any] = st.session_state.get(REFUSED_RECORD, {})
-    if chosen and str(record.get("sequence")) == chosen:
+    if sequence and str(record.get("sequence")) == sequence:
         _detail(record, shown.zone)
-    return chosen
+    return sequence
 
 
 def refused_frame(rows: pd.DataFrame, zone: str) -> pd.DataFrame:
@@ -230,9 +230,9 @@ def _detail(record: Mapping[str, Any], zone: str) -> None:
         )
         text.text(cell_text(record["why"], 600))
         text.markdown(f"**To allow it**  \n{escaped(cell_text(record['advice'], 600))}")
-        again = f" · {record['repeated']:,} more of the same before it" if record["repeated"] else ""
+        repeats = f" · {record['repeated']:,} more of the same before it" if record["repeated"] else ""
         text.caption(
-            f"{timestamp(record['at'].to_pydatetime(), zone)}{again} · record {record['sequence']} of the sealed log"
+            f"{timestamp(record['at'].to_pydatetime(), zone)}{repeats} · record {record['sequence']} of the sealed log"
         )
         if record["error"] in GOVERNED and button.button(
             "Open Govern",

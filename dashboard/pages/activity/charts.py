@@ -37,12 +37,12 @@ BAR = 0.2
 
 
 def spending_by_server(frame: pd.DataFrame, *, height: int = 340) -> go.Figure:
-    """Draws bars by server, the dearest on top. `frame` is that of `Activity.spending_by_server`."""
+    """Draws bars by server, the dearest on top. `frame` is from `Activity.spending_by_server`."""
     servers = _dearest(frame)
-    shown = servers[:SHOWN][::-1]
+    top_servers = servers[:SHOWN][::-1]
     factor, unit = money_unit(frame["spent_usd"].dropna().tolist())
-    traces = [_server_bars(frame, shown, simulated, factor) for simulated in (False, True)]
-    notes = [f"{label(name)}{_unpriced(frame, name)}" for name in shown]
+    traces = [_server_bars(frame, top_servers, simulated, factor) for simulated in (False, True)]
+    notes = [f"{label(name)}{_unpriced(frame, name)}" for name in top_servers]
     return chart(
         [trace for trace in (*traces, row_texts(notes, range(len(notes)))) if trace["x"]],
         title="Spent by server" + (f": the {SHOWN} dearest of {len(servers)}" if len(servers) > SHOWN else ""),
@@ -50,14 +50,14 @@ def spending_by_server(frame: pd.DataFrame, *, height: int = 340) -> go.Figure:
         xaxis2=EDGES,
         barmode="overlay",
         xaxis={"title": {"text": f"{unit} spent", "font": SMALL}, "rangemode": "tozero"},
-        yaxis=rows_axis(len(shown), shown=SHOWN),
+        yaxis=rows_axis(len(top_servers), shown=SHOWN),
     )
 
 
 def spending_over_time(frame: pd.DataFrame, bucket: timedelta, zone: str, *, height: int = 340) -> go.Figure:
-    """Draws bars by bucket of time. `frame` is that of `Activity.spending_over_time`."""
+    """Draws bars by bucket of time. `frame` is from `Activity.spending_over_time`."""
     factor, unit = money_unit(frame["spent_usd"].dropna().tolist())
-    traces = [_time_bars(part, bucket, zone, factor) for _, part in frame.groupby("simulated")]
+    traces = [_time_bars(group, bucket, zone, factor) for _, group in frame.groupby("simulated")]
     return chart(
         traces, title=f"Spent over time, each {bucket_words(bucket)}", height=height, barmode="overlay",
         xaxis=time_axis(frame, bucket, zone),
@@ -66,42 +66,42 @@ def spending_over_time(frame: pd.DataFrame, bucket: timedelta, zone: str, *, hei
 
 
 def _dearest(frame: pd.DataFrame) -> list[str]:
-    spent: dict[str, list[float]] = {}
+    spending: dict[str, list[float]] = {}
     columns = zip(frame["server"], frame["simulated"], frame["spent_usd"].fillna(0.0), strict=True)
     for server, simulated, usd in columns:
-        spent.setdefault(str(server), [0.0, 0.0])[int(simulated)] += usd
-    return sorted(spent, key=lambda name: (-spent[name][0], -spent[name][1]))
+        spending.setdefault(str(server), [0.0, 0.0])[int(simulated)] += usd
+    return sorted(spending, key=lambda name: (-spending[name][0], -spending[name][1]))
 
 
-def _server_bars(frame: pd.DataFrame, shown: list[str], simulated: bool, factor: float) -> dict[str, Any]:
-    part = frame.loc[(frame["simulated"] == simulated) & frame["server"].isin(shown)]
+def _server_bars(frame: pd.DataFrame, servers: list[str], simulated: bool, factor: float) -> dict[str, Any]:
+    rows = frame.loc[(frame["simulated"] == simulated) & frame["server"].isin(servers)]
     return {
         "type": "bar", "orientation": "h", "name": WORDS[simulated],
-        "x": (part["spent_usd"].fillna(0.0) * factor).tolist(), "y": [shown.index(name) for name in part["server"]],
+        "x": (rows["spent_usd"].fillna(0.0) * factor).tolist(), "y": [servers.index(name) for name in rows["server"]],
         "width": BAR, "offset": 0.0 if not simulated else -BAR, "marker": fill(MONEY, simulated=simulated),
-        "hovertext": [f"{label(row.server, 60)}<br>{_hover(row)}" for row in part.itertuples()], "hoverinfo": "text",
+        "hovertext": [f"{label(row.server, 60)}<br>{_hover(row)}" for row in rows.itertuples()], "hoverinfo": "text",
     }  # fmt: skip
 
 
-def _time_bars(part: pd.DataFrame, bucket: timedelta, zone: str, factor: float) -> dict[str, Any]:
-    simulated = bool(part["simulated"].iloc[0])
+def _time_bars(group: pd.DataFrame, bucket: timedelta, zone: str, factor: float) -> dict[str, Any]:
+    simulated = bool(group["simulated"].iloc[0])
     width_ms = bucket.total_seconds() * 1e3 * 0.42
     return {
-        "type": "bar", "name": WORDS[simulated], "x": local(part["at"], zone),
-        "y": (part["spent_usd"].fillna(0.0) * factor).tolist(), "width": width_ms,
+        "type": "bar", "name": WORDS[simulated], "x": local(group["at"], zone),
+        "y": (group["spent_usd"].fillna(0.0) * factor).tolist(), "width": width_ms,
         "offset": width_ms if simulated else 0.0, "marker": fill(MONEY, simulated=simulated),
-        "hovertext": [f"{time[:16].replace('T', ' ')}<br>{_hover(row)}" for time, row in _rows(part, zone)],
+        "hovertext": [f"{time[:16].replace('T', ' ')}<br>{_hover(row)}" for time, row in _rows(group, zone)],
         "hoverinfo": "text",
     }  # fmt: skip
 
 
-def _rows(part: pd.DataFrame, zone: str) -> list[tuple[str, Any]]:
-    return list(zip(local(part["at"], zone), part.itertuples(), strict=True))
+def _rows(group: pd.DataFrame, zone: str) -> list[tuple[str, Any]]:
+    return list(zip(local(group["at"], zone), group.itertuples(), strict=True))
 
 
 def _hover(row: Any) -> str:
-    spent = "no priced call" if pd.isna(row.spent_usd) else f"{units.price(row.spent_usd)} spent"
-    return f"{WORDS[bool(row.simulated)]}: {spent}<br>{calls_words(row.calls, row.unpriced_calls)}"
+    money = "no priced call" if pd.isna(row.spent_usd) else f"{units.price(row.spent_usd)} spent"
+    return f"{WORDS[bool(row.simulated)]}: {money}<br>{calls_words(row.calls, row.unpriced_calls)}"
 
 
 def _unpriced(frame: pd.DataFrame, server: str) -> str:
@@ -111,42 +111,42 @@ def _unpriced(frame: pd.DataFrame, server: str) -> str:
 
 
 def success_history(frame: pd.DataFrame, zone: str, *, tool: str, height: int = 320) -> go.Figure:
-    """r of the tool and of its server after each call. Columns as `Activity.statistics_history` gives them."""
-    learnt = _learnt(frame)
+    """Draws r of the tool and of its server after each call. `frame` is from `Activity.statistics_history`."""
+    rows = _learnt(frame)
     return chart(
         [
-            _steps(learnt, zone, "tool_success", name="tool", colour=ACCEPTED, show=units.share, scale=100.0),
-            _steps(learnt, zone, "server_success", name="server", colour=MUTED, show=units.share, scale=100.0),
+            _steps(rows, zone, "tool_success", name="tool", colour=ACCEPTED, show=units.share, scale=100.0),
+            _steps(rows, zone, "server_success", name="server", colour=MUTED, show=units.share, scale=100.0),
         ],
         title=f"Learnt success r of {label(tool, 60)}, call by call",
         height=height,
-        xaxis=_axis(len(learnt)),
+        xaxis=_axis(len(rows)),
         yaxis={"title": {"text": "r (%)", "font": SMALL}, "range": [-4, 104]},
     )
 
 
 def latency_history(frame: pd.DataFrame, zone: str, *, tool: str, height: int = 320) -> go.Figure:
-    """The running mean of the call time of the tool and of its server after each call."""
-    learnt = _learnt(frame)
+    """Draws the running mean of the call time of the tool and of its server after each call."""
+    rows = _learnt(frame)
     return chart(
         [
-            _steps(learnt, zone, "tool_latency_s", name="tool", colour=TIME, show=units.seconds),
-            _steps(learnt, zone, "server_call_s", name="server", colour=MUTED, show=units.seconds),
+            _steps(rows, zone, "tool_latency_s", name="tool", colour=TIME, show=units.seconds),
+            _steps(rows, zone, "server_call_s", name="server", colour=MUTED, show=units.seconds),
         ],
         title=f"Learnt latency of {label(tool, 60)}, call by call",
         height=height,
-        xaxis=_axis(len(learnt)),
+        xaxis=_axis(len(rows)),
         yaxis={"title": {"text": "running mean of call time (s)", "font": SMALL}, "rangemode": "tozero"},
     )
 
 
 def _learnt(frame: pd.DataFrame) -> pd.DataFrame:
-    """Returns the rows without calls that taught nothing (simulated or cancelled): their count of calls is unchanged."""
+    """Returns the rows of calls that taught something. Simulated and cancelled calls do not change the count of calls."""
     return frame.loc[frame["tool_calls"].diff().fillna(1) != 0]
 
 
 def _axis(calls: int) -> dict[str, Any]:
-    """Returns an axis of order, not time: overlapping calls are learnt from in the order of their ends."""
+    """Returns an axis of order, not time, because overlapping calls are learnt from in the order of their ends."""
     return {
         "title": {"text": "real calls of the tool, in the order learnt from", "font": SMALL},
         "range": [0.5, max(calls, 10) + 0.5],
@@ -180,13 +180,13 @@ def _steps(
 
 
 def success_over_time(frame: pd.DataFrame, bucket: timedelta, zone: str, *, of: str, height: int = 340) -> go.Figure:
-    """A line for real and one for simulated calls. Columns as `Activity.success_and_latency_over_time` gives them."""
+    """Draws a line each for real and simulated calls. `frame` is from `Activity.success_and_latency_over_time`."""
     traces = [
         _line(
-            part, bucket, zone, "success_share", name=WORDS[bool(simulated)], scale=100.0,
+            group, bucket, zone, "success_share", name=WORDS[bool(simulated)], scale=100.0,
             style=line(ACCEPTED, simulated=bool(simulated)), show=lambda share: f"{units.share(share)} succeeded",
         )
-        for simulated, part in frame.groupby("simulated")
+        for simulated, group in frame.groupby("simulated")
     ]  # fmt: skip
     return chart(
         traces,
@@ -204,10 +204,10 @@ def latency_over_time(frame: pd.DataFrame, bucket: timedelta, zone: str, *, of: 
     """Draws p50 solid and p95 dotted on a logarithmic axis, because a timeout is a thousand times longer than a quick answer."""
     traces = [
         _line(
-            part, bucket, zone, column, name=f"{figure_name} {WORDS[bool(simulated)]}",
+            group, bucket, zone, column, name=f"{figure_name} {WORDS[bool(simulated)]}",
             style=line(TIME, simulated=bool(simulated), dash=dash), show=units.seconds,
         )
-        for simulated, part in frame.groupby("simulated")
+        for simulated, group in frame.groupby("simulated")
         for figure_name, column, dash in (("p50", "latency_p50_s", "solid"), ("p95", "latency_p95_s", "dot"))
     ]  # fmt: skip
     return chart(
@@ -224,7 +224,7 @@ def latency_over_time(frame: pd.DataFrame, bucket: timedelta, zone: str, *, of: 
 
 
 def _line(
-    part: pd.DataFrame,
+    group: pd.DataFrame,
     bucket: timedelta,
     zone: str,
     column: str,
@@ -234,17 +234,17 @@ def _line(
     show: Any,
     scale: float = 1.0,
 ) -> dict[str, Any]:
-    known = part.loc[part[column].notna()]
-    starts = local(known["at"], zone)
+    rows = group.loc[group[column].notna()]
+    starts = local(rows["at"], zone)
     return {
         "type": "scatter",
         "mode": "lines+markers",
         "name": name,
-        "x": local(known["at"], zone, bucket / 2),
-        "y": (known[column] * scale).tolist(),
+        "x": local(rows["at"], zone, bucket / 2),
+        "y": (rows[column] * scale).tolist(),
         "hovertext": [
             f"{start[:16].replace('T', ' ')}<br>{name}: {show(value)}<br>{calls_words(calls)}"
-            for start, value, calls in zip(starts, known[column], known["calls"], strict=True)
+            for start, value, calls in zip(starts, rows[column], rows["calls"], strict=True)
         ],
         "hoverinfo": "text",
         **style,
@@ -252,23 +252,23 @@ def _line(
 
 
 def day(rows: Sequence[Replayed], zone: str, *, height: int = 330) -> go.Figure:
-    """Draws questions and calls over time, and below them the money: paid, and projected with the decisions of then and of now."""
-    asked, calls = [row.at for row in rows], [call for row in rows for call in row.calls]
+    """Draws questions and calls over time, and below them the money: paid, and projected with the earlier and the current decisions."""
+    starts, calls = [row.at for row in rows], [call for row in rows for call in row.calls]
     pairs = [row.projected_usd or (0.0, 0.0) for row in rows]
-    paid = sorted((call.at, call.price_usd or 0.0) for call in calls)
+    payments = sorted((call.at, call.price_usd or 0.0) for call in calls)
     sums = [
         (
             f"paid for all calls{', simulated too' if any(call.simulated for call in calls) else ''}",
-            [at for at, _ in paid],
-            [usd for _, usd in paid],
+            [time for time, _ in payments],
+            [usd for _, usd in payments],
             line(MONEY, simulated=False),
         ),
-        ("projected then, answers kept", asked, [then for then, _ in pairs], line(MUTED, simulated=False, dash="dot")),
-        ("projected now, answers kept", asked, [now for _, now in pairs], line(CHOSEN, simulated=False, dash="dot")),
+        ("projected then, answers kept", starts, [old for old, _ in pairs], line(MUTED, simulated=False, dash="dot")),
+        ("projected now, answers kept", starts, [new for _, new in pairs], line(CHOSEN, simulated=False, dash="dot")),
     ]
     factor, unit = money_unit([sum(values) for _, _, values, _ in sums])
-    winners = [[label(one.tool or "none", 60) for one in (row.then, row.now)] for row in rows]
-    questions = [(row.at, f"{label(row.subtask, 90)}<br>then: {then}<br>now: {now}") for row, (then, now) in zip(rows, winners, strict=True)]  # fmt: skip
+    winners = [[label(decision.tool or "none", 60) for decision in (row.then, row.now)] for row in rows]
+    questions = [(row.at, f"{label(row.subtask, 90)}<br>then: {old}<br>now: {new}") for row, (old, new) in zip(rows, winners, strict=True)]  # fmt: skip
     ends: dict[bool, list[tuple[datetime, str]]] = {True: [], False: []}
     for call in calls:
         figures = (
@@ -299,10 +299,10 @@ def day(rows: Sequence[Replayed], zone: str, *, height: int = 330) -> go.Figure:
 
 def _marks(name: str, lane: int, texts: Sequence[tuple[datetime, str]], zone: str, **look: str) -> dict[str, Any]:
     return {
-        "type": "scatter", "mode": "markers", "name": name, "x": _times([at for at, _ in texts], zone), "y": [lane] * len(texts),
+        "type": "scatter", "mode": "markers", "name": name, "x": _times([time for time, _ in texts], zone), "y": [lane] * len(texts),
         "yaxis": "y2", "marker": {**look, "size": 9}, "hovertext": [text for _, text in texts], "hoverinfo": "text",
     }  # fmt: skip
 
 
-def _times(at: Sequence[datetime], zone: str) -> list[str]:
-    return local(pd.to_datetime(pd.Series(at), utc=True), zone)
+def _times(times: Sequence[datetime], zone: str) -> list[str]:
+    return local(pd.to_datetime(pd.Series(times), utc=True), zone)

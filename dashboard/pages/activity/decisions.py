@@ -1,4 +1,4 @@
-"""The decisions of Activity, and the trace of one of them."""
+"""The decisions of Activity, and the trace of a decision."""
 
 from __future__ import annotations
 
@@ -67,8 +67,8 @@ def candidates_frame(event: DecisionEvent) -> pd.DataFrame:
 
 
 def parameters(event: DecisionEvent) -> dict[str, Any]:
-    found = _document(event.parameters_json, {})
-    return found if isinstance(found, dict) else {}
+    values = _document(event.parameters_json, {})
+    return values if isinstance(values, dict) else {}
 
 
 def changed(used: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
@@ -90,14 +90,14 @@ def route_query(event: DecisionEvent, defaults: Mapping[str, Any], first_catalog
 def _document(text: str, otherwise: Any) -> Any:
     """Returns a JSON document of the type of `otherwise`, or `otherwise`: events of other versions may differ."""
     try:
-        found = json.loads(text)
+        document = json.loads(text)
     except ValueError:
         return otherwise
-    return found if isinstance(found, type(otherwise)) else otherwise
+    return document if isinstance(document, type(otherwise)) else otherwise
 
 
-def _rows(found: Any) -> list[dict[str, Any]]:
-    return [row for row in found if isinstance(row, dict)] if isinstance(found, list) else []
+def _rows(document: Any) -> list[dict[str, Any]]:
+    return [row for row in document if isinstance(row, dict)] if isinstance(document, list) else []
 
 
 def _texts(rows: list[dict[str, Any]], name: str, show: Any, nothing: str = "–") -> list[str]:
@@ -114,7 +114,7 @@ PLAIN = {"origin", "error", "subtask", "catalog"}
 
 
 def decisions_body(app: App, shown: Listing) -> str:
-    """Draw one page of decisions and the chosen one. Returns its id, or ""."""
+    """Draw a page of decisions and the chosen decision. Returns its id, or ""."""
     activity, zone = app.store.activity, shown.zone
     offset = (page_number(shown.count, shown.linked.get("page", "")) - 1) * PAGE_ROWS
     decisions = activity.decisions(shown.admitted, limit=PAGE_ROWS, offset=offset)
@@ -124,15 +124,15 @@ def decisions_body(app: App, shown: Listing) -> str:
     calls = activity.calls(since, limit=CALLS_READ)
     uncalled = NOT_CALLED if len(calls) < CALLS_READ else "select it"  # older calls were not read
     frame = decision_frame(decisions, calls, zone, uncalled=uncalled)
-    chosen = choice_table(
+    decision_id = choice_table(
         decision_styler(frame), decisions["id"].tolist(), decision_columns(zone),
         name="decisions", linked=shown.linked.get("row", ""), about="Decisions, newest first",
     )  # fmt: skip
     pager(shown.count, "decisions")
-    event = activity.decision(chosen) if chosen else None
+    event = activity.decision(decision_id) if decision_id else None
     if event is not None:
         decision_detail(app, event, zone)
-    return chosen
+    return decision_id
 
 
 def decision_detail(app: App, event: DecisionEvent, zone: str) -> None:
@@ -190,12 +190,12 @@ def _head(app: App, event: DecisionEvent, zone: str) -> None:
 
 
 def _calls(app: App, event: DecisionEvent, zone: str) -> None:
-    made = app.store.activity.decision_outcomes(event.id)
+    outcomes = app.store.activity.decision_outcomes(event.id)
     st.caption("Calls made on this decision")
-    if not made:
+    if not outcomes:
         st.text("No calls yet.")
         return
-    rows = pd.DataFrame([{name: getattr(outcome, name) for name in outcome.__slots__} for outcome in made])
+    rows = pd.DataFrame([{name: getattr(outcome, name) for name in outcome.__slots__} for outcome in outcomes])
     rows["at"] = pd.to_datetime(rows["at"], utc=True)
     frame = call_frame(
         rows.assign(subtask=event.subtask).astype({"connect_s": "float64", "price_usd": "float64"}), zone

@@ -28,7 +28,7 @@ def page_number(count: int, linked: str) -> int:
 
 
 def pager(count: int, thing: str) -> None:
-    """Says which rows are shown, and draws the choice of a page."""
+    """Shows the range of the rows, and draws the choice of a page."""
     first = (st.session_state[PAGE] - 1) * PAGE_ROWS
     last = min(first + PAGE_ROWS, count)
     text, choice = st.columns([2, 1], vertical_alignment="center")
@@ -59,14 +59,14 @@ def choice_table(
     nothing: str = "–",
 ) -> str:
     """Show rows and return the id of the chosen row, or "". `linked` is the first choice."""
-    key, chosen = f"activity.table.{name}", row_key(name)
-    st.session_state.setdefault(chosen, linked)
-    wanted = [ids.index(st.session_state[chosen])] if st.session_state[chosen] in ids else []
-    if wanted != _rows(key):
-        st.session_state[key] = {"selection": {"rows": wanted, "columns": [], "cells": []}}
+    key, choice_key = f"activity.table.{name}", row_key(name)
+    st.session_state.setdefault(choice_key, linked)
+    rows = [ids.index(st.session_state[choice_key])] if st.session_state[choice_key] in ids else []
+    if rows != _rows(key):
+        st.session_state[key] = {"selection": {"rows": rows, "columns": [], "cells": []}}
     st.session_state[_ids_key(name)] = list(ids)
     listening_table(styler, columns, key=key, chosen=lambda: _choose(key, name), about=about, placeholder=nothing)
-    return st.session_state[chosen]
+    return st.session_state[choice_key]
 
 
 def row_key(name: str) -> str:
@@ -151,7 +151,7 @@ def decision_frame(
     `uncalled` is the text for a decision without a call.
     """
     texts = {name: [cell_text(text) for text in decisions[name]] for name in DECISION_TEXTS}
-    ends = {str(id_): outcomes_words(part) for id_, part in calls.groupby("decision_id")}
+    ends = {str(id_): outcomes_words(group) for id_, group in calls.groupby("decision_id")}
     return pd.DataFrame(
         {
             "at": decisions["at"].dt.tz_convert(zone), **_clients(decisions), "subtask": texts["subtask"],
@@ -178,8 +178,8 @@ def outcomes_words(calls: pd.DataFrame) -> str:
     '2 ✓ ok, 1 ✗ crash; simulated: 1 ✓ ok'
     """
     parts: list[str] = []
-    for simulated, part in calls.groupby("simulated"):
-        counts = part["kind"].value_counts(sort=False)
+    for simulated, group in calls.groupby("simulated"):
+        counts = group["kind"].value_counts(sort=False)
         words = ", ".join(f"{count} {outcome_words(str(kind))}" for kind, count in counts.items())
         parts.append(f"{SIMULATED}: {words}" if simulated else words)
     return "; ".join(parts)

@@ -54,7 +54,7 @@ def replay_body(app: App, state: UrlState, shown: Listing) -> tuple[Texts, Texts
     """Draw the view. Returns the texts for the URL, and the question with the router and the knobs of the sidebar."""
     question = _question(app, state, shown.linked)
     router, parameters = question.form.router, question.parameters
-    changed = {name: str(value) for name, value in parameters.changed().items()}
+    changes = {name: str(value) for name, value in parameters.changed().items()}
     line = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
     sessions: list[Session] = app.store.activity.sessions(shown.admitted).to_dict("records")
     words = {row["id"]: _session_words(row, shown.zone) for row in sessions}
@@ -62,25 +62,25 @@ def replay_body(app: App, state: UrlState, shown: Listing) -> tuple[Texts, Texts
         f"{EVERY}{row['catalog']}": f"all of {one_line(row['catalog'], 40)} that the filter admits" for row in sessions
     }
     words[FILE] = "a file of another gateway's calls"
-    chosen = select(
+    choice = select(
         line, state, shown.linked, "session", "Replay", list(words), show=words.__getitem__, width=430,
         note=f"The questions of one client without a pause above {PAUSE_MINUTES} minutes. Calls without a search have no question to decide again.",
     )  # fmt: skip
     with errors_shown():
-        if chosen == FILE:
-            found = _file(app, state, line, router, parameters)
+        if choice == FILE:
+            source = _file(app, state, line, router, parameters)
         else:
-            where = _where(sessions, chosen, shown.admitted)
-            again = partial(
-                app.replay.replay, str(where.catalog), where=where, router=router, settings=parameters.values()
+            criteria = _where(sessions, choice, shown.admitted)
+            work = partial(
+                app.replay.replay, str(criteria.catalog), where=criteria, router=router, settings=parameters.values()
             )
-            found = where, str(where.catalog), again
-        if found is not None and (rows := _decided(app, found[2], (found[0], router, repr(parameters)))):
-            _show(rows, {"catalog": found[1], "router": router, **changed}, shown.zone)
-    default = router == DEFAULT_ROUTER and not changed
+            source = criteria, str(criteria.catalog), work
+        if source is not None and (rows := _decided(app, source[2], (source[0], router, repr(parameters)))):
+            _show(rows, {"catalog": source[1], "router": router, **changes}, shown.zone)
+    default = router == DEFAULT_ROUTER and not changes
     texts = {
-        "session": "" if chosen == next(iter(words)) else chosen,
-        "with": "" if default else variant_text(router, changed),
+        "session": "" if choice == next(iter(words)) else choice,
+        "with": "" if default else variant_text(router, changes),
     }
     return texts, question.texts
 
@@ -97,8 +97,8 @@ def _question(app: App, state: UrlState, linked: Mapping[str, str]) -> Question:
     st.session_state[key] = question.form.router
 
     def other_router() -> None:
-        kept = {name: text for name, text in state.question.items() if name in ASKED}
-        ask_with({**kept, "router": st.session_state[key]})
+        texts = {name: text for name, text in state.question.items() if name in ASKED}
+        ask_with({**texts, "router": st.session_state[key]})
 
     with st.sidebar:
         st.selectbox("Router", list(titles), key=key, format_func=titles.__getitem__, on_change=other_router)
@@ -113,13 +113,13 @@ def _session_words(row: Session, zone: str) -> str:
     return f"{name}, {since:%d %b %H:%M} to {until:%H:%M}, {counted(row['decisions'], 'question')} ({one_line(row['catalog'], 30)})"
 
 
-def _where(sessions: Sequence[Session], chosen: str, admitted: ActivityFilter) -> ActivityFilter:
-    if chosen.startswith(EVERY):
-        return replace(admitted, catalog=chosen.removeprefix(EVERY))
-    row = next(one for one in sessions if one["id"] == chosen)
-    named = {name: row[name] for name in ("catalog", "origin", "client")}
+def _where(sessions: Sequence[Session], choice: str, admitted: ActivityFilter) -> ActivityFilter:
+    if choice.startswith(EVERY):
+        return replace(admitted, catalog=choice.removeprefix(EVERY))
+    row = next(row for row in sessions if row["id"] == choice)
+    fields = {name: row[name] for name in ("catalog", "origin", "client")}
     until = row["until"].to_pydatetime() + timedelta(microseconds=1)  # not included
-    return replace(admitted, **named, since=row["since"].to_pydatetime(), until=until)
+    return replace(admitted, **fields, since=row["since"].to_pydatetime(), until=until)
 
 
 def _file(app: App, state: UrlState, line: DeltaGenerator, router: str, parameters: Parameters) -> Found | None:
@@ -129,18 +129,18 @@ def _file(app: App, state: UrlState, line: DeltaGenerator, router: str, paramete
     file = st.file_uploader(SHAPE, type=["jsonl", "json", "ndjson", "txt"], key=state.key("file"))
     if file is None:
         return None
-    recorded = read_calls(file.getvalue(), source=one_line(file.name, 80), catalog=catalog)
-    if lonely := sum(isinstance(event, OutcomeEvent) and event.decision_id is None for event in recorded):
+    events = read_calls(file.getvalue(), source=one_line(file.name, 80), catalog=catalog)
+    if lonely := sum(isinstance(event, OutcomeEvent) and event.decision_id is None for event in events):
         st.caption(f"Left out: {counted(lonely, 'call')} before any question of their session.")
-    return (file.file_id, catalog), catalog, partial(app.replay.replay_calls, recorded, router, parameters)
+    return (file.file_id, catalog), catalog, partial(app.replay.replay_calls, events, router, parameters)
 
 
-def _decided(app: App, again: Again, about: tuple[object, ...]) -> tuple[Replayed, ...]:
-    """Returns the result. Returns nothing while it is made, and draws how far it is. Raises WayfareError."""
+def _decided(app: App, work: Again, about: tuple[object, ...]) -> tuple[Replayed, ...]:
+    """Returns the result. While it is computed, returns nothing and draws the progress. Raises WayfareError."""
     about = (*about, app.store.activity.latest_sequence())
     job = job_about(JOB, about)
     if job is None:
-        start_job(JOB, lambda job: again(progress=job.report), about)
+        start_job(JOB, lambda job: work(progress=job.report), about)
         job = known_job(JOB)
     if job is not None and not job.wait(WAITS_S):
         job_progress(job, lambda job: (share_of(job), "Deciding again"), stop=f"{JOB}.stop")
@@ -152,18 +152,18 @@ def _decided(app: App, again: Again, about: tuple[object, ...]) -> tuple[Replaye
     return job.future.result()
 
 
-def _show(rows: Sequence[Replayed], asked: Mapping[str, str], zone: str) -> None:
+def _show(rows: Sequence[Replayed], texts: Mapping[str, str], zone: str) -> None:
     totals, of_file = ReplayTotals.of(rows), not rows[0].router
-    changed = f"{totals.changed:,} of {counted(totals.decisions, 'question')} have another first candidate"
-    st.markdown(f"#### {escaped(totals.headline)}: {changed}")
+    summary = f"{totals.changed:,} of {counted(totals.decisions, 'question')} have another first candidate"
+    st.markdown(f"#### {escaped(totals.headline)}: {summary}")
     chart(day(rows, zone), key=f"{JOB}:day")
     columns = ["figure", "measured", f"projected, {'called tools' if of_file else 'then'}", "projected, now"]
     sums = pd.DataFrame(totals.words(), columns=columns)
     table(sums, (Column("measured", width=230), Column("projected, now", width=240)), key=f"{JOB}:sums", width=960)
     st.caption(_rules(totals, of_file=of_file))
-    only = st.toggle("Only differences", key="activity.replay.only")
+    only_changed = st.toggle("Only differences", key="activity.replay.only")
     first = f"{'tool called' if of_file else 'first candidate then'} → now"
-    lines = [_line(row, asked, zone, first) for row in rows if row.changed or row.lost or not only]
+    lines = [_line(row, texts, zone, first) for row in rows if row.changed or row.lost or not only_changed]
     if not lines:
         st.success("No differences.", icon=":material/check:")
         return
@@ -191,15 +191,15 @@ def _rules(totals: ReplayTotals, *, of_file: bool) -> str:
     )
 
 
-def _line(row: Replayed, asked: Mapping[str, str], zone: str, first: str) -> Texts:
-    recorded = {"then": f"./activity?{urlencode({'view': 'decisions', 'row': row.decision_id})}"} if row.router else {}
-    again = {name: text for name, text in {"q": row.subtask, "hint": row.server_hint, **asked}.items() if text}
+def _line(row: Replayed, texts: Mapping[str, str], zone: str, first: str) -> Texts:
+    link = {"then": f"./activity?{urlencode({'view': 'decisions', 'row': row.decision_id})}"} if row.router else {}
+    query = {name: text for name, text in {"q": row.subtask, "hint": row.server_hint, **texts}.items() if text}
     return {
         "time": f"{row.at.astimezone(ZoneInfo(zone)):%H:%M:%S}", "question": one_line(row.subtask, 160),
         "calls": "; ".join(_call_words(call) for call in row.calls) or "not called",
-        first: " → ".join(dict.fromkeys(one_line(one.tool or "none", 80) for one in (row.then, row.now))), "answer now": _place(row),
-        "money to one success": " → ".join(units.price(one.projected_usd) if one.tool else "–" for one in (row.then, row.now)),
-        **recorded, "now": f"./?{urlencode(again)}",
+        first: " → ".join(dict.fromkeys(one_line(decision.tool or "none", 80) for decision in (row.then, row.now))), "answer now": _place(row),
+        "money to one success": " → ".join(units.price(decision.projected_usd) if decision.tool else "–" for decision in (row.then, row.now)),
+        **link, "now": f"./?{urlencode(query)}",
     }  # fmt: skip
 
 
@@ -211,5 +211,5 @@ def _call_words(call: OutcomeEvent) -> str:
 def _place(row: Replayed) -> str:
     if row.answer is None:
         return "no answer then"
-    lost = "not in the catalog" if row.absent else "lost"
-    return f"{row.offered.index(row.answer) + 1} of {len(row.offered)}" if row.answer in row.offered else lost
+    absence = "not in the catalog" if row.absent else "lost"
+    return f"{row.offered.index(row.answer) + 1} of {len(row.offered)}" if row.answer in row.offered else absence

@@ -112,8 +112,8 @@ def _choice(title: str, name: str, options: list[str], every: str, width: int, *
     key = _key(name)
     if disabled or st.session_state[key] is None:
         st.session_state[key] = ""
-    now: str = st.session_state[key]
-    names = ["", *sorted({*options, now} - {""}, key=str.casefold)]
+    current: str = st.session_state[key]
+    names = ["", *sorted({*options, current} - {""}, key=str.casefold)]
     st.selectbox(
         title, names, key=key, format_func=lambda text: text or every, accept_new_options=True, disabled=disabled,
         help="Tools are listed server by server: choose a server first." if disabled else None, width=width,
@@ -140,8 +140,8 @@ def _start(name: str, text: str) -> object:
     if name in {"from", "to"}:
         now = datetime.now(ZoneInfo(visitor_zone())).replace(tzinfo=None, second=0, microsecond=0)
         return _minute(text) or (now - timedelta(days=1) if name == "from" else now + timedelta(days=1))
-    known = {"time": TIMES, "simulated": SOURCES}.get(name)
-    return text if known is None or text in known else ""
+    options = {"time": TIMES, "simulated": SOURCES}.get(name)
+    return text if options is None or text in options else ""
 
 
 def _text(name: str) -> str:
@@ -154,14 +154,14 @@ def _text(name: str) -> str:
 
 def _minute(text: str) -> datetime | None:
     try:
-        return datetime.strptime(text, MINUTE)  # on the visitor's clock; `_moment` adds the zone
+        return datetime.strptime(text, MINUTE)  # on the visitor's clock; `_time` adds the zone
     except ValueError:
         return None
 
 
 def _time(text: str, zone: str) -> datetime | None:
-    found = _minute(text)
-    return found.replace(tzinfo=ZoneInfo(zone)) if found else None
+    moment = _minute(text)
+    return moment.replace(tzinfo=ZoneInfo(zone)) if moment else None
 
 
 WIDTH_PX = 172  # seven beside each other on a wide screen
@@ -182,23 +182,23 @@ class Totals:
 
 
 def totals(app: App, admitted: ActivityFilter) -> tuple[Totals, Totals]:
-    spent = app.store.activity.spending_over_time(ALL_TIME, admitted)
-    went = app.store.activity.success_and_latency_over_time(ALL_TIME, admitted)
-    return _of(spent, went, simulated=False), _of(spent, went, simulated=True)
+    spending = app.store.activity.spending_over_time(ALL_TIME, admitted)
+    outcomes = app.store.activity.success_and_latency_over_time(ALL_TIME, admitted)
+    return _of(spending, outcomes, simulated=False), _of(spending, outcomes, simulated=True)
 
 
 def totals_row(decisions: int, real: Totals, simulated: Totals) -> None:
-    alone = real.calls == 0 and simulated.calls > 0
-    first, second = (simulated, None) if alone else (real, simulated if simulated.calls else None)
+    only_simulated = real.calls == 0 and simulated.calls > 0
+    first, second = (simulated, None) if only_simulated else (real, simulated if simulated.calls else None)
     with st.container(horizontal=True, gap="small", key="activity-totals"):
         st.metric(
             "Decisions", f"{decisions:,}", help="Routing decisions that meet the filter.", border=True,
             height="stretch", width=WIDTH_PX,
         )  # fmt: skip
         for title, show, text in METRICS:
-            below = f"{REAL} · {show(second)} {SIMULATED}" if second else SIMULATED if alone else None
+            delta = f"{REAL} · {show(second)} {SIMULATED}" if second else SIMULATED if only_simulated else None
             st.metric(
-                title, show(first), below, delta_color="off", delta_arrow="off", help=text, border=True,
+                title, show(first), delta, delta_color="off", delta_arrow="off", help=text, border=True,
                 height="stretch", width=WIDTH_PX,
             )  # fmt: skip
     if left_out := _left_out(real, simulated):
@@ -214,38 +214,38 @@ def _left_out(real: Totals, simulated: Totals) -> str:
     calls, judged = real.calls + simulated.calls, real.judged + simulated.judged
     if calls == judged:
         return ""
-    were = f"{calls - judged:,} {'was' if calls - judged == 1 else 'were'}"
-    return f"Success and latency are of {judged:,} of the {calls:,} calls: {were} cancelled or had an injected network."
+    excluded = f"{calls - judged:,} {'was' if calls - judged == 1 else 'were'}"
+    return f"Success and latency are of {judged:,} of the {calls:,} calls: {excluded} cancelled or had an injected network."
 
 
-def _spent(of: Totals) -> str:
-    return "–" if of.spent_usd is None else units.price(of.spent_usd)
+def _spent(group: Totals) -> str:
+    return "–" if group.spent_usd is None else units.price(group.spent_usd)
 
 
 METRICS = (
     (
-        "Calls", lambda of: f"{of.calls:,}",
+        "Calls", lambda group: f"{group.calls:,}",
         "Calls that meet the filter. Simulated calls reached no real tool and are counted separately.",
     ),
     (
-        "Success", lambda of: units.share(of.success),
+        "Success", lambda group: units.share(group.success),
         "Calls that ended ok / calls, without cancelled calls and calls that an injected network changed.",
     ),
     (
-        "Latency p50", lambda of: units.seconds(of.p50_s),
+        "Latency p50", lambda group: units.seconds(group.p50_s),
         "Median of the column latency: half of the calls took at most this time, without connecting. A failed call counts.",
     ),
-    ("Latency p95", lambda of: units.seconds(of.p95_s), "95 of 100 calls took at most this time, without connecting. A failed call counts."),
+    ("Latency p95", lambda group: units.seconds(group.p95_s), "95 of 100 calls took at most this time, without connecting. A failed call counts."),
     ("Spent", _spent, r"Sum of the column price over all priced calls, failed ones too. 1 m\$ is a thousandth of a US dollar."),
     (
-        "Unpriced calls", lambda of: f"{of.unpriced:,}",
+        "Unpriced calls", lambda group: f"{group.unpriced:,}",
         "Calls of tools without a price. Their cost is unknown and not in Spent.",
     ),
 )  # fmt: skip
 
 
-def _of(spent: pd.DataFrame, went: pd.DataFrame, *, simulated: bool) -> Totals:
-    money, ends = _row(spent, simulated), _row(went, simulated)
+def _of(spending: pd.DataFrame, outcomes: pd.DataFrame, *, simulated: bool) -> Totals:
+    money, ends = _row(spending, simulated), _row(outcomes, simulated)
     return Totals(
         calls=int(money.get("calls", 0)), judged=int(ends.get("calls", 0)), success=_known(ends.get("success_share")),
         p50_s=_known(ends.get("latency_p50_s")), p95_s=_known(ends.get("latency_p95_s")),
@@ -276,15 +276,15 @@ def charts_body(app: App, shown: Listing) -> None:
         activity.spending_over_time(bucket, admitted),
         activity.success_and_latency_over_time(bucket, admitted),
     )
-    judged = trends.loc[trends["calls"] > 0]
-    of = whose(admitted)
+    rows = trends.loc[trends["calls"] > 0]
+    subject = whose(admitted)
     left, right = st.columns(2)
     with left:
         _chart(spending_by_server(activity.spending_by_server(admitted)), "servers", "Spent by server")
-        _chart(success_over_time(judged, bucket, zone, of=of), "success", "Share of calls that succeeded over time")
+        _chart(success_over_time(rows, bucket, zone, of=subject), "success", "Share of calls that succeeded over time")
     with right:
         _chart(spending_over_time(money, bucket, zone), "money", "Spent over time")
-        _chart(latency_over_time(judged, bucket, zone, of=of), "latency", "Latency over time")
+        _chart(latency_over_time(rows, bucket, zone, of=subject), "latency", "Latency over time")
     _learnt(app, admitted, zone)
 
 

@@ -1,4 +1,4 @@
-"""The Activity page: the tables and charts of what is stored, and the controls above them."""
+"""The Activity page: the tables and charts of stored events, and the controls above them."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ COMMANDS = (
 
 
 def runs_body(app: App) -> None:
-    """Draw every run with its progress, the newest first. It is drawn again while one is under way."""
+    """Draw every run with its progress, the newest first. The list is redrawn while a run is under way."""
     jobs = app.background.listed()
     if not jobs:
         st.info(NOTHING, icon=":material/pending_actions:")
@@ -73,7 +73,7 @@ def runs_title(app: App) -> str:
 def _list(app: App, *, polls: bool) -> None:
     jobs = app.background.listed()
     if polls and not any(job.under_way for job in jobs):
-        st.rerun()  # the last one has ended: nothing moves any more
+        st.rerun()  # the last run has ended
     for number, job in enumerate(jobs):
         with st.container(border=True, horizontal=True, vertical_alignment="center"):
             with st.container(width="stretch", gap="xxsmall"):
@@ -81,7 +81,7 @@ def _list(app: App, *, polls: bool) -> None:
             if job.link:
                 words = "Show it" if job.under_way else "Show its result" if job.error is None else "Go there"
                 st.link_button(words, f".{job.link}", icon=":material/open_in_new:")
-            if job.under_way and job.of:  # what counts its steps ends at the next one
+            if job.under_way and job.of:  # a run that counts its steps ends at the next step
                 st.button(
                     "Stop", key=f"activity.runs.stop.{number}", icon=":material/stop:", on_click=job.end,
                     **only("tune", disabled=job.stop.is_set(), help="It stops after the current step."),
@@ -93,9 +93,9 @@ def _progress(app: App, job: Job) -> None:
     if job.under_way and job.of:
         st.progress(min(1.0, job.done / job.of), f"**{name}**: {progress_words(job)}")
     else:
-        ended = app.settings.now() - timedelta(seconds=job.ended_ago_s)
-        when = "" if job.under_way else f" · {ended.astimezone(ZoneInfo(visitor_zone())):%Y-%m-%d %H:%M}"
-        st.markdown(f"**{name}**: {progress_words(job)}{when}")
+        end = app.settings.now() - timedelta(seconds=job.ended_ago_s)
+        suffix = "" if job.under_way else f" · {end.astimezone(ZoneInfo(visitor_zone())):%Y-%m-%d %H:%M}"
+        st.markdown(f"**{name}**: {progress_words(job)}{suffix}")
 
 
 CHANGES_SHOWN = 500
@@ -107,7 +107,7 @@ FORMATS = {"csv": "CSV", "parquet": "Parquet"}
 
 
 def export_menu() -> None:
-    """Offers each table as CSV and as Parquet. A click makes the file: its address says why where it cannot."""
+    """Offers each table as CSV and as Parquet. A click makes the file. If that fails, its address shows the error."""
     with st.popover("Export", icon=":material/download:"):
         st.caption(
             "All records, regardless of the filter, in order of commit. Times are UTC, money is USD, "
@@ -122,7 +122,7 @@ def export_menu() -> None:
 
 
 def parameter_changes(app: App, zone: str) -> None:
-    """Lists the changed parameters. The list is read when it is opened."""
+    """Lists the changed parameters. The list is read if it is opened."""
     changes = st.expander("Parameter changes", key="activity.extra.changes", icon=":material/tune:", on_change="rerun")
     if not changes.open:
         return
@@ -279,13 +279,13 @@ def page() -> None:
 def _page(app: App, url: UrlState, linked: Texts) -> tuple[Texts, Texts | None]:
     """Draw the page. Returns the texts for the URL, and the question if its knobs were drawn."""
     activity = app.store.activity
-    seen = activity.latest_sequence()  # before anything is read: later events are drawn by the next beat
+    sequence = activity.latest_sequence()  # before other reads, so that the next beat draws later events
     replays = st.session_state.get(VIEW, linked.get("view")) == REPLAY
     if not replays and activity.call_count() + activity.decision_count() + activity.refused_count() == 0:
         nothing_yet()
         if app.background.listed():
             runs_body(app)
-        _beat(app, seen, time.monotonic())
+        _beat(app, sequence, time.monotonic())
         return linked, None
     texts = filter_row(app, linked)
     linked = _at_the_start_of_others(texts, linked)
@@ -298,24 +298,24 @@ def _page(app: App, url: UrlState, linked: Texts) -> tuple[Texts, Texts | None]:
         totals_row(decisions, real, simulated)
     view, live = view_bar(app, linked.get("view", ""), linked.get("live", ""), refused)
     count = {DECISIONS: decisions, REFUSED: refused}.get(view, real.calls + simulated.calls)
-    shown, row, replayed, question = Listing(admitted, count, linked, zone), "", Texts(), None
+    listing, row, replay_texts, question = Listing(admitted, count, linked, zone), "", Texts(), None
     if view == REPLAY:
-        replayed, question = replay_body(app, url, shown)
+        replay_texts, question = replay_body(app, url, listing)
     else:
-        row = view_body(app, view, shown)
+        row = view_body(app, view, listing)
         parameter_changes(app, zone)
     if live:
-        _beat(app, seen, time.monotonic())
+        _beat(app, sequence, time.monotonic())
     number = st.session_state.get(PAGE, 1)
     place = {"row": row, "page": str(number) if number > 1 else "", "view": "" if view == CALLS else view}
-    return {**texts, **replayed, **place, "live": "" if live else "off"}, question
+    return {**texts, **replay_texts, **place, "live": "" if live else "off"}, question
 
 
 def _at_the_start_of_others(texts: Texts, linked: Texts) -> Texts:
     """Go back to the first row without a choice if the filter has changed."""
-    before = st.session_state.setdefault(PICKED, picked(texts))
+    previous = st.session_state.setdefault(PICKED, picked(texts))
     st.session_state[PICKED] = picked(texts)
-    if before == picked(texts) or picked(texts) == picked(linked):
+    if previous == picked(texts) or picked(texts) == picked(linked):
         return linked
     forget_place()
     return {name: text for name, text in linked.items() if name not in {"row", "page"}}

@@ -36,7 +36,7 @@ SHOWN = 5
 
 
 def steps(app: App, run: SupervisedAgent) -> None:
-    """A card for each sub-task."""
+    """Draw a card for each sub-task."""
     for step, events in groupby(enumerate(run.events), key=lambda pair: pair[1].step):
         with st.container(border=True):
             _card(app, run, step, list(events))
@@ -71,12 +71,12 @@ def _routed(app: App, run: SupervisedAgent, number: int, event: Routed) -> None:
     decision = event.decision
     if event.words:
         st.markdown(_words(run, event.words))
-    found = [decision.tools.ids[row] for row in decision.candidates]
-    more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
+    candidates = [decision.tools.ids[row] for row in decision.candidates]
+    more = f" and {len(candidates) - SHOWN} more" if len(candidates) > SHOWN else ""
     names = ", ".join(
-        f"**{escaped(name, 80)}**" if not place else escaped(name, 80) for place, name in enumerate(found[:SHOWN])
+        f"**{escaped(name, 80)}**" if not place else escaped(name, 80) for place, name in enumerate(candidates[:SHOWN])
     )
-    near = f"  \n{words}" if found and (words := asked_like(app, decision, found[0])) else ""
+    near = f"  \n{words}" if candidates and (words := asked_like(app, decision, candidates[0])) else ""
     tokens = decision.tokens
     cached = f", {tokens['cached']:,} in the prefix" if tokens["cached"] else ""
     row = st.container(horizontal=True, vertical_alignment="center", gap="small")
@@ -87,7 +87,7 @@ def _routed(app: App, run: SupervisedAgent, number: int, event: Routed) -> None:
     )
     if row.button("Why", key=f"agent:route:{number}", icon=":material/alt_route:", help="This decision in full"):
         open_page("route", **_link(app, decision))
-    if not found:
+    if not candidates:
         st.code(visible(decision.reason), language=None, wrap_lines=True)
 
 
@@ -96,27 +96,27 @@ def _executed(run: SupervisedAgent, number: int, event: Executed) -> None:
     if event.words:
         st.markdown(_words(run, event.words))
     if outcome is None:
-        how = f":orange-badge[not called: {escaped(event.error.replace('_', ' '))}]"
+        status = f":orange-badge[not called: {escaped(event.error.replace('_', ' '))}]"
     else:
         colour = "green" if outcome.kind.success else "red"
         mark = " :gray-badge[simulated]" if outcome.simulated else ""
-        how = f":{colour}-badge[{outcome.kind.replace('_', ' ')}]{mark} :small[:gray[{escaped(units.price(outcome.price_usd))} · {units.seconds(outcome.latency_s)}]]"
-    given = json.dumps(dict(event.arguments), ensure_ascii=False, default=str)
+        status = f":{colour}-badge[{outcome.kind.replace('_', ' ')}]{mark} :small[:gray[{escaped(units.price(outcome.price_usd))} · {units.seconds(outcome.latency_s)}]]"
+    arguments = json.dumps(dict(event.arguments), ensure_ascii=False, default=str)
     st.markdown(
-        f":blue-badge[EXECUTE] **{escaped(event.tool, 120)}** {how}  \n:small[:gray[with {escaped(visible(given), 600)}]]"
+        f":blue-badge[EXECUTE] **{escaped(event.tool, 120)}** {status}  \n:small[:gray[with {escaped(visible(arguments), 600)}]]"
     )
     _said(event)
     if event.error in {APPROVAL_NEEDED, DEFINITION_CHANGED, DEFINITION_WAITS}:
-        what = "Approve it on Govern" if event.error == APPROVAL_NEEDED else "See the changes on Govern"
-        if st.button(what, key=f"agent:govern:{number}", icon=":material/shield_person:"):
+        label = "Approve it on Govern" if event.error == APPROVAL_NEEDED else "See the changes on Govern"
+        if st.button(label, key=f"agent:govern:{number}", icon=":material/shield_person:"):
             open_page("govern")
 
 
 def _said(event: Executed) -> None:
     """Show the text that goes back to the planner, verbatim."""
-    said = visible(event.said)
-    shown = said if len(said) <= SAID_CHARACTERS else f"{said[:SAID_CHARACTERS]}… [{len(said):,} characters]"
-    st.code(shown, language=None, wrap_lines=True, height=240 if len(shown) > 1_200 else "content")
+    text = visible(event.said)
+    excerpt = text if len(text) <= SAID_CHARACTERS else f"{text[:SAID_CHARACTERS]}… [{len(text):,} characters]"
+    st.code(excerpt, language=None, wrap_lines=True, height=240 if len(excerpt) > 1_200 else "content")
     for block in event.outcome.content if event.outcome is not None else ():
         if block.kind == "image" and block.mime_type in {"image/png", "image/jpeg"}:
             st.image(block.data, width=160)
@@ -129,10 +129,10 @@ def _words(run: SupervisedAgent, words: str) -> str:
 
 
 def _link(app: App, decision: Decision) -> dict[str, str]:
-    changed = app.routing.parameters(decision.router, decision.parameters).changed()
+    knobs = app.routing.parameters(decision.router, decision.parameters).changed()
     texts = QueryForm(decision.query, "", decision.catalog, decision.router).texts(first_catalog())
     return {
-        name: text for name, text in {**texts, **{name: str(value) for name, value in changed.items()}}.items() if text
+        name: text for name, text in {**texts, **{name: str(value) for name, value in knobs.items()}}.items() if text
     }
 
 
@@ -151,18 +151,18 @@ def your_turn(app: App, run: SupervisedAgent, proposal: Proposal) -> None:
         kind = st.segmented_control(
             "What to do", options, key=f"{key}:kind", required=True, label_visibility="collapsed"
         )
-        chosen: Action | None = Action("stop", action.words)
+        choice: Action | None = Action("stop", action.words)
         if kind == EXECUTE:
-            chosen = _call(key, proposal)
+            choice = _call(key, proposal)
         elif kind == ROUTE:
             words = st.text_input("Another wording", turn.query, key=f"{key}:words", max_chars=4_000)
-            chosen = Action("route", "", query=words.strip() or turn.query)
-        outlook = _outlook(app, run, chosen)
-        if chosen is not None and outlook != Outlook():
+            choice = Action("route", "", query=words.strip() or turn.query)
+        outlook = _outlook(app, run, choice)
+        if choice is not None and outlook != Outlook():
             catalog = app.catalogs.catalog(run.task.catalog)
-            leave_note(app, catalog.name, catalog.tools[catalog.tool_row[chosen.tool]], outlook)
-        if _done(key, outlook, disabled=chosen is None) and chosen is not None:
-            run.answer(replace(chosen, approved_by=origin() if outlook.reasons else ""))
+            leave_note(app, catalog.name, catalog.tools[catalog.tool_row[choice.tool]], outlook)
+        if _done(key, outlook, disabled=choice is None) and choice is not None:
+            run.answer(replace(choice, approved_by=origin() if outlook.reasons else ""))
             run.wait(0.5)
             st.rerun()
 
@@ -177,44 +177,44 @@ def _outlook(app: App, run: SupervisedAgent, action: Action | None) -> Outlook:
 
 
 def _done(key: str, outlook: Outlook, *, disabled: bool) -> bool:
-    """Tells whether the button was pressed. Approving has a button of its own, so that an approval is deliberate."""
+    """Tells whether the button was pressed. Approving has a separate button, so that an approval is deliberate."""
     if outlook.reasons:
         return st.button("Approve and do it", key=f"{key}:approve", type="primary", icon=":material/how_to_reg:", **only("approve", disabled=disabled))  # fmt: skip
     return st.button("Do it", key=f"{key}:do", type="primary", icon=":material/check:", disabled=disabled)
 
 
 def _proposed(run: SupervisedAgent, action: Action) -> str:
-    who = escaped(run.run.planner, 60)
+    planner = escaped(run.run.planner, 60)
     match action.kind:
         case "execute":
-            return f"{who} would call **{escaped(action.tool, 120)}**. {escaped(action.words, 1_000)}"
+            return f"{planner} would call **{escaped(action.tool, 120)}**. {escaped(action.words, 1_000)}"
         case "route":
-            return f"{who} would ask for: {escaped(action.query, 400)}. {escaped(action.words, 1_000)}"
+            return f"{planner} would ask for: {escaped(action.query, 400)}. {escaped(action.words, 1_000)}"
         case _:
-            return f"{who} would stop here. {escaped(action.words, 1_000)}"
+            return f"{planner} would stop here. {escaped(action.words, 1_000)}"
 
 
 def _call(key: str, proposal: Proposal) -> Action | None:
     """Returns the call of an offered tool, or None if the arguments are not an object."""
     turn, action = proposal.turn, proposal.action
     tools = {tool.id: tool for tool in turn.offered}
-    tried = {attempt.tool for attempt in turn.attempts}
-    untried = next((name for name in tools if name not in tried), next(iter(tools)))
+    tried_tools = {attempt.tool for attempt in turn.attempts}
+    untried = next((name for name in tools if name not in tried_tools), next(iter(tools)))
     first = action.tool if action.tool in tools else untried
     name = st.selectbox("Tool", list(tools), list(tools).index(first), key=f"{key}:tool")
     tool = tools[name]
     st.caption(escaped(signature(tool), 600))
-    own = action.arguments if name == action.tool else None
+    arguments = action.arguments if name == action.tool else None
     blank = {str(required): "" for required in (tool.input_schema or {}).get("required", ())}
-    start = own or blank | filled(tool.input_schema, turn.query, tool.server)[0]
+    start = arguments or blank | filled(tool.input_schema, turn.query, tool.server)[0]
     text = st.text_area("Arguments, JSON", json.dumps(dict(start), ensure_ascii=False, indent=1),
                         key=f"{key}:arguments:{name}", height=110)  # fmt: skip
     try:
-        given: object = json.loads(text)
+        document: object = json.loads(text)
     except ValueError as error:
         st.error(f"This is not JSON: {escaped(str(error), 200)}", icon=":material/data_object:")
         return None
-    if not isinstance(given, dict):
+    if not isinstance(document, dict):
         st.error("Arguments are an object: {…}", icon=":material/data_object:")
         return None
-    return Action("execute", "", name, cast("dict[str, Any]", given))
+    return Action("execute", "", name, cast("dict[str, Any]", document))

@@ -1,4 +1,4 @@
-"""The Agent page: a question, the steps of the agent that answers it, and what they cost."""
+"""The Agent page: a question, the steps of the agent that answers it, and their cost."""
 
 from __future__ import annotations
 
@@ -115,21 +115,21 @@ COLUMNS = (
 def totals(run: SupervisedAgent) -> None:
     """The line above the steps."""
     events, loop = run.events, run.run
-    begun = {event.step for event in events if isinstance(event, Routed)}
+    begun_steps = {event.step for event in events if isinstance(event, Routed)}
     done = sum(isinstance(event, Stopped) and event.done for event in events)
     calls = [event.outcome for event in events if isinstance(event, Executed) and event.outcome is not None]
     simulated = sum(outcome.simulated for outcome in calls)
     turns = turn_tokens(events)
-    shown, everything = sum(turn.exposed for turn in turns), sum(turn.baseline for turn in turns)
+    exposed, baseline = sum(turn.exposed for turn in turns), sum(turn.baseline for turn in turns)
     row = st.container(horizontal=True, gap="medium")
     unpriced = f" Without {loop.unpriced} calls of unknown price." if loop.unpriced else ""
-    left = "" if loop.left_usd is None else f" {units.price(max(0.0, loop.left_usd))} of the budget are left."
+    budget_left = "" if loop.left_usd is None else f" {units.price(max(0.0, loop.left_usd))} of the budget are left."
     for name, value, note in (
-        ("Sub-tasks done", f"{done} of {len(begun)}", "Out of the started sub-tasks."),
+        ("Sub-tasks done", f"{done} of {len(begun_steps)}", "Out of the started sub-tasks."),
         ("Calls", f"{len(calls)}", f"{simulated} of them simulated."),
-        ("Calls cost", units.spent(loop.calls_usd, len(calls), loop.unpriced), f"Declared prices.{unpriced}{left}"),
+        ("Calls cost", units.spent(loop.calls_usd, len(calls), loop.unpriced), f"Declared prices.{unpriced}{budget_left}"),
         ("Model", units.price(loop.model_usd), f"{loop.model_tokens:,} tokens read and written."),
-        ("Definitions shown, tokens", f"{shown:,}", f"cl100k_base: the sum over {len(turns)} turns, without the cached prefix; all definitions in each would be {everything:,}."),
+        ("Definitions shown, tokens", f"{exposed:,}", f"cl100k_base: the sum over {len(turns)} turns, without the cached prefix; all definitions in each would be {baseline:,}."),
     ):  # fmt: skip
         row.metric(name, value, help=escaped(note, 300), width="content")
 
@@ -172,7 +172,7 @@ def page(question: Question) -> None:
 
 
 def _controls(app: App, task: AgentTask, by_hand: bool, run: SupervisedAgent | None) -> SupervisedAgent | None:
-    """Draw the buttons. Returns the run, or a new one."""
+    """Draw the buttons. Run starts a new run and redraws the page."""
     under_way = run is not None and not run.done
     row = st.container(horizontal=True, vertical_alignment="center", gap="small")
     go = row.button(
@@ -197,29 +197,29 @@ def _controls(app: App, task: AgentTask, by_hand: bool, run: SupervisedAgent | N
 
 
 def _empty(app: App, state: UrlState, catalog: str) -> None:
-    own = catalog != SAMPLE
+    own_catalog = catalog != SAMPLE
     st.markdown("#### Examples")
     st.caption(
         "The loop splits the task, routes each part (ROUTE), calls its candidates until one ends well (EXECUTE), and stops (STOP). "
         + (
             f"These are from the tools of {escaped(catalog, 60)}: choose one, complete it, and press Run. "
-            if own
+            if own_catalog
             else "These examples run on servers that come with Wayfare, without a network. "
         )
         + "Rules take arguments from numbers, dates, units, names, addresses and quotes; a model needs none of these."
     )
-    if own:
+    if own_catalog:
         show_preparing(app, catalog, decides=True)
-    examples = [found.question for found in app.examples.of(catalog)] if own else EXAMPLES
+    examples = [example.question for example in app.examples.of(catalog)] if own_catalog else EXAMPLES
     for number, example in enumerate(examples):
         st.button(
             escaped(example, 160), key=f"agent:example:{number}", **only("call"), icon=":material/north_east:",
-            on_click=_begin, args=(state.key("q"), example), kwargs={"go": not own},
+            on_click=_begin, args=(state.key("q"), example), kwargs={"go": not own_catalog},
         )  # fmt: skip
 
 
 def _begin(key: str, example: str, *, go: bool) -> None:
-    st.session_state.update({key: example, GO: go})  # one's own servers wait for the press on Run
+    st.session_state.update({key: example, GO: go})  # without `go`, the user presses Run
 
 
 def _run(app: App, run: SupervisedAgent, state: UrlState) -> None:
@@ -241,11 +241,11 @@ def _run(app: App, run: SupervisedAgent, state: UrlState) -> None:
         totals(run)
         steps(app, run)
         words = run.run.watch.words()
-        said = f": {words}" if words else ""
+        suffix = f": {words}" if words else ""
         st.caption(
             ":material/hourglass_top: Pausing before the next action …"
             if run.paused
-            else f":material/hourglass_top: Working{said} …"
+            else f":material/hourglass_top: Working{suffix} …"
         )
 
     watch()
@@ -257,19 +257,19 @@ def _ended(run: SupervisedAgent, state: UrlState) -> None:
         st.warning(escaped(run.problem, 1_000), icon=":material/stop_circle:")
     if not run.unfinished:
         return
-    again = st.container(horizontal=True)
+    row = st.container(horizontal=True)
     if any(isinstance(event, Executed) and event.error == MAY_WRITE for event in run.events):
-        again.button(
+        row.button(
             "Once more, with all tools", key="agent:writes", icon=":material/edit:", on_click=_again, args=(run, state, {"calls": WRITE}),
             **only("call", help="The same task. Tools that do not say that they only read are called, too."),
         )  # fmt: skip
-    again.button(
+    row.button(
         "Once more, step by step", key="agent:again", icon=":material/back_hand:", on_click=_again, args=(run, state, {"hand": True}),
         **only("call", help="The same task. Each action waits for you, and you can fill in missing arguments."),
     )  # fmt: skip
 
 
-def _again(run: SupervisedAgent, state: UrlState, changed: Mapping[str, object]) -> None:
+def _again(run: SupervisedAgent, state: UrlState, fields: Mapping[str, object]) -> None:
     st.session_state.update(
-        {state.key("q"): run.task.question, GO: True, **{state.key(name): value for name, value in changed.items()}}
+        {state.key("q"): run.task.question, GO: True, **{state.key(name): value for name, value in fields.items()}}
     )

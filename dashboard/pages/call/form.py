@@ -132,7 +132,7 @@ def pretty(value: Any) -> str:
 
 
 def shown_problems(problems: Mapping[str, str], arguments: Mapping[str, Any], *, attempted: bool) -> dict[str, str]:
-    """Returns the problems to show: all after the first attempt, before it only those of entered values."""
+    """Returns the problems to show. Before the first attempt, they are only the problems of entered values."""
     return {
         name: problem
         for name, problem in problems.items()
@@ -145,14 +145,14 @@ SECRET_PROBLEM = "does not match the tool's schema"  # noqa: S105 - a message, n
 
 
 def grid(fields: tuple[Field, ...], places: list[int], prefix: str, shown: Mapping[str, str]) -> None:
-    """Fields in order; two short ones that follow each other share a line."""
-    left = list(places)
-    while left:
-        pair = left[:2] if all(fields[place].kind in SHORT for place in left[:2]) else left[:1]
+    """Draw the fields in order. Two short neighbours share a line."""
+    remaining = list(places)
+    while remaining:
+        pair = remaining[:2] if all(fields[place].kind in SHORT for place in remaining[:2]) else remaining[:1]
         for column, place in zip(st.columns(2) if len(pair) == 2 else [st.container()], pair, strict=True):
             with column, st.container(gap="xxsmall"):
                 _field(fields[place], f"{prefix}.{place}", shown.get(fields[place].name, ""))
-        del left[: len(pair)]
+        del remaining[: len(pair)]
 
 
 def _field(field: Field, key: str, problem: str) -> None:
@@ -191,8 +191,8 @@ def _number(field: Field, common: dict[str, Any], empty: str) -> None:
     if field.kind is Kind.INTEGER:
         st.number_input(**common, value=None, step=max(1, int(field.step or 1)), format="%d", placeholder=hint)
     else:
-        fine = isinstance(field.default, float) and not field.default.is_integer()
-        step = field.step or (0.1 if fine else 1.0)
+        fractional = isinstance(field.default, float) and not field.default.is_integer()
+        step = field.step or (0.1 if fractional else 1.0)
         st.number_input(**common, value=None, step=float(step), format="%g", placeholder=hint)
 
 
@@ -200,7 +200,7 @@ def problem_line(text: str) -> None:
     st.markdown(f":small[:red[:material/error: {escaped(text, 300)}]]")
 
 
-FOLD_ABOVE = 7  # fields; beyond it the optional ones are folded away
+FOLD_ABOVE = 7  # fields; above it the optional fields are folded away
 WHOLE = ""  # the key for problems of the whole object
 
 
@@ -214,49 +214,49 @@ class Filled:
 
 
 def call_form(catalog: str, tool: Tool, question: str, *, attempted: bool) -> Filled:
-    """Draw the form and return its values, at first those that the question gives. Required fields are red only after
+    """Draw the form and return its values, at first the values from the question. Required fields are red only after
     the first attempt to call."""
     fields, prefix = form_fields(tool.input_schema), form_key(catalog, tool)
-    said = _suggest(fields or (), prefix, tool, question)
+    suggestions = _suggest(fields or (), prefix, tool, question)
     raw = _editor_toggle(fields, prefix)
     if raw:
         st.session_state.setdefault(f"{prefix}.text", pretty(skeleton(tool.input_schema)))
-        arguments, wrong = parsed_object(st.session_state[f"{prefix}.text"])
-        unread = {WHOLE: wrong} if wrong else {}
+        arguments, problem = parsed_object(st.session_state[f"{prefix}.text"])
+        unread = {WHOLE: problem} if problem else {}
     else:
         arguments, unread = gather(fields or (), _states(fields or (), prefix))
     problems = unread if WHOLE in unread else {**_schema_problems(tool, arguments), **unread}
-    shown = shown_problems(problems, arguments, attempted=attempted)
+    visible_problems = shown_problems(problems, arguments, attempted=attempted)
     secret = frozenset(field.name for field in fields or () if field.secret)
     if raw or fields is None:
-        _json_editor(prefix, shown, secret)
+        _json_editor(prefix, visible_problems, secret)
     else:
-        _fields(fields, prefix, shown)
-        if taken := [name for name, value in said.items() if arguments.get(name) == value]:
+        _fields(fields, prefix, visible_problems)
+        if names := [name for name, value in suggestions.items() if arguments.get(name) == value]:
             st.caption(
-                f"From the question: {escaped(', '.join(taken), 200)}. Check {'it' if len(taken) == 1 else 'them'} before the call."
+                f"From the question: {escaped(', '.join(names), 200)}. Check {'it' if len(names) == 1 else 'them'} before the call."
             )
         empty = any(field.required and field.name not in arguments for field in fields)
-        if empty and (left := in_no_argument(question, arguments)):
+        if empty and (leftovers := in_no_argument(question, arguments)):
             st.caption(
-                f"Also in the question: {escaped(', '.join(left), 200)}. No rule puts {'it' if len(left) == 1 else 'them'} into a field."
+                f"Also in the question: {escaped(', '.join(leftovers), 200)}. No rule puts {'it' if len(leftovers) == 1 else 'them'} into a field."
             )
     return Filled(arguments, problems, secret)
 
 
 def _suggest(fields: Sequence[Field], prefix: str, tool: Tool, question: str) -> dict[str, Any]:
-    """Put the arguments that a question gives into empty fields, once for each question. Returns them."""
-    said = filled(tool.input_schema, question, tool.server)[0] if question else {}
-    said = {field.name: said[field.name] for field in fields if field.name in said and not field.secret}
-    asked = f"{prefix}.question"
-    if said and st.session_state.get(asked) != question:
-        st.session_state[asked] = question
-        states, _ = spread(fields, said)
+    """Put the arguments that a question gives into empty fields, once for each question. Returns the arguments."""
+    arguments = filled(tool.input_schema, question, tool.server)[0] if question else {}
+    arguments = {field.name: arguments[field.name] for field in fields if field.name in arguments and not field.secret}
+    question_key = f"{prefix}.question"
+    if arguments and st.session_state.get(question_key) != question:
+        st.session_state[question_key] = question
+        states, _ = spread(fields, arguments)
         for place, field in enumerate(fields):
             key = f"{prefix}.{place}"
             if field.name in states and st.session_state.get(key) in {None, "", start_state(field)}:
                 st.session_state[key] = states[field.name]
-    return said
+    return arguments
 
 
 def form_key(catalog: str, tool: Tool) -> str:
@@ -300,35 +300,35 @@ def _switched(fields: tuple[Field, ...], prefix: str) -> None:
         arguments, _ = gather(fields, _states(fields, prefix))
         state[f"{prefix}.text"] = pretty(arguments)
         return
-    arguments, wrong = parsed_object(state.get(f"{prefix}.text", ""))
+    arguments, problem = parsed_object(state.get(f"{prefix}.text", ""))
     states, lost = spread(fields, arguments)
-    if wrong or lost:
+    if problem or lost:
         state[f"{prefix}.raw"] = True
-        what = f"The JSON {wrong}" if wrong else f"The form cannot show {', '.join(lost)}"
-        st.toast(escaped(f"{what}: the editor stays on JSON."), icon=":material/data_object:")
+        reason = f"The JSON {problem}" if problem else f"The form cannot show {', '.join(lost)}"
+        st.toast(escaped(f"{reason}: the editor stays on JSON."), icon=":material/data_object:")
         return
     for place, field in enumerate(fields):
         state[f"{prefix}.{place}"] = states[field.name]
 
 
-def _json_editor(prefix: str, shown: Mapping[str, str], secret: frozenset[str]) -> None:
+def _json_editor(prefix: str, problems: Mapping[str, str], secret: frozenset[str]) -> None:
     st.text_area(
         "Arguments as one JSON object", key=f"{prefix}.text", height=180, persist_state="session", placeholder="{}",
         label_visibility="collapsed",
     )  # fmt: skip
-    for name, problem in shown.items():
+    for name, problem in problems.items():
         problem_line(f"{name}: {SECRET_PROBLEM if name in secret else problem}" if name else problem)
 
 
-def _fields(fields: tuple[Field, ...], prefix: str, shown: Mapping[str, str]) -> None:
+def _fields(fields: tuple[Field, ...], prefix: str, problems: Mapping[str, str]) -> None:
     if not fields:
         st.caption("This tool takes no arguments.")
     required = any(field.required for field in fields)
     folded = [place for place, field in enumerate(fields) if not field.required] if len(fields) > FOLD_ABOVE else []
-    grid(fields, [place for place in range(len(fields)) if place not in folded], prefix, shown)
+    grid(fields, [place for place in range(len(fields)) if place not in folded], prefix, problems)
     if folded:
-        wrong = any(fields[place].name in shown for place in folded)
-        with st.expander(f"{len(folded)} optional arguments", expanded=wrong or not required):
-            grid(fields, folded, prefix, shown)
-    for name in shown.keys() - {field.name for field in fields}:
-        problem_line(f"{name}: {shown[name]}" if name else shown[name])
+        has_problem = any(fields[place].name in problems for place in folded)
+        with st.expander(f"{len(folded)} optional arguments", expanded=has_problem or not required):
+            grid(fields, folded, prefix, problems)
+    for name in problems.keys() - {field.name for field in fields}:
+        problem_line(f"{name}: {problems[name]}" if name else problems[name])

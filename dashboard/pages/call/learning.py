@@ -40,7 +40,7 @@ SEPARATE = (
 
 
 class Row(NamedTuple):
-    """One statistic before and after. `better` is None without a change, and for statistics without a good direction."""
+    """A statistic before and after. `better` is None without a change, and for statistics without a good direction."""
 
     of: str
     statistic: str
@@ -57,7 +57,7 @@ def learning_rows(report: CallReport) -> list[Row]:
 
 
 def next_rows(before: Decision, after: Decision, tool_id: str) -> list[Row]:
-    """Returns the winner and the called tool in the earlier decision and in a new one."""
+    """Returns the winner and the called tool in the earlier decision and in a new decision."""
     old, new = tool_in(before, tool_id), tool_in(after, tool_id)
     rows = [
         Row("winner", "tool", _name(before), _name(after), "" if _name(before) == _name(after) else "changed", None)
@@ -108,7 +108,7 @@ def _called(before: Decision, after: Decision, tool_id: str) -> str:
     return f"; the called tool goes from rank {rank_text(old)} to {rank_text(new)}"
 
 
-def _rows(of: str, before: Running, after: Running) -> list[Row]:
+def _rows(subject: str, before: Running, after: Running) -> list[Row]:
     columns: tuple[tuple[str, float, float, Callable[[float], str], Callable[[float], str], bool], ...] = (
         ("success r", before.success, after.success, units.share, _points, True),
         ("variance σ²", before.success_variance, after.success_variance, "{:.3g}".format, "{:.3g}".format, False),
@@ -117,19 +117,19 @@ def _rows(of: str, before: Running, after: Running) -> list[Row]:
         ("connection time", before.conn_s, after.conn_s, units.seconds, units.seconds, False),
     )
     rows = [
-        Row(of, name, show(old), show(new), *_change(new - old, delta, higher_is_better=higher))
+        Row(subject, name, show(old), show(new), *_change(new - old, delta, higher_is_better=higher))
         for name, old, new, show, delta, higher in columns
     ]
     calls = after.calls - before.calls
     return [
         *rows,
-        Row(of, "calls", f"{before.calls:,}", f"{after.calls:,}", f"+{calls}" if calls else "no change", None),
+        Row(subject, "calls", f"{before.calls:,}", f"{after.calls:,}", f"+{calls}" if calls else "no change", None),
     ]
 
 
-def _utility(of: str, before: ToolRow, after: ToolRow) -> Row:
+def _utility(subject: str, before: ToolRow, after: ToolRow) -> Row:
     change = _change(after.utility - before.utility, "{:.4f}".format, higher_is_better=True)
-    return Row(of, "utility U", f"{units.plain(before.utility, 4)}", f"{units.plain(after.utility, 4)}", *change)
+    return Row(subject, "utility U", f"{units.plain(before.utility, 4)}", f"{units.plain(after.utility, 4)}", *change)
 
 
 def _fits(before: Decision, after: Decision, tool_id: str) -> list[Row]:
@@ -165,15 +165,15 @@ def _points(value: float) -> str:
 
 
 def learning(report: CallReport) -> None:
-    """Statistics before and after, in units, with the difference marked."""
+    """Draw the statistics before and after, in units, with the difference marked."""
     outcome, report = report.outcome, report.simulated or report
     badge = " :violet-badge[simulated]" if outcome.simulated else ""
     st.markdown(f"##### Changed statistics{badge}", help=EQUATION)
     if outcome.simulated:
         st.caption(f"The measured statistics are unchanged, because it was simulated. {SEPARATE}")
     if (report.server_before, report.tool_before) == (report.server_after, report.tool_after):
-        why = "no statistic moved" if outcome.kind.counts else "it was cancelled"
-        st.caption(f"The statistics are unchanged, because {why}.")
+        reason = "no statistic moved" if outcome.kind.counts else "it was cancelled"
+        st.caption(f"The statistics are unchanged, because {reason}.")
         return
     y, fail = int(outcome.kind.success), int(outcome.kind.post_accept_failure)
     st.caption(f"Folded with y = {y}, fail = {fail}, l = {units.seconds(outcome.latency_s)}, EHRR (8).")
@@ -181,7 +181,7 @@ def learning(report: CallReport) -> None:
 
 
 def next_decision(app: App, run: Run, tool_id: str) -> None:
-    """Route the same sub-task again with the current statistics, without recording it. After a simulated call, with the simulated ones."""
+    """Route the same sub-task again with the current statistics, without recording it. After a simulated call, use the simulated statistics."""
     before, simulated = run.decision, run.handle.report(0).outcome.simulated
     st.markdown(
         f"##### The next decision{', if simulated calls counted :violet-badge[simulated]' if simulated else ''}",
@@ -205,12 +205,12 @@ def next_decision(app: App, run: Run, tool_id: str) -> None:
         st.caption(f"{since} calls were made on this catalog since that decision. All of them count here.")
 
 
-def _routed(app: App, run: Run, before: Decision, network: NetworkMoment) -> Decision | None:
+def _routed(app: App, run: Run, decision: Decision, network: NetworkMoment) -> Decision | None:
     if run.next_decision is None:
         with errors_shown(), st.spinner("Routing the sub-task once more…"):
             run.next_decision = app.routing.route(
-                before.query, visitor=visitor(), catalog=before.catalog, router=before.router,
-                parameters=app.routing.parameters(before.router, before.parameters), server_hint=before.server_hint,
+                decision.query, visitor=visitor(), catalog=decision.catalog, router=decision.router,
+                parameters=app.routing.parameters(decision.router, decision.parameters), server_hint=decision.server_hint,
                 record=False, network=network,
             )  # fmt: skip
     return run.next_decision
@@ -223,5 +223,5 @@ def _table(rows: Sequence[Row], key: str) -> None:
     )
     better = [row.better for row in rows]  # the sign carries the same information as the colour
     colours = ["" if good is None else f"color: {ACCEPTED if good else REJECTED}; font-weight: 600" for good in better]
-    coloured = frame.style.apply(lambda _: colours, subset=["change"])
-    table(coloured, (Column("statistic", width=168),), key=key)
+    styler = frame.style.apply(lambda _: colours, subset=["change"])
+    table(styler, (Column("statistic", width=168),), key=key)

@@ -41,7 +41,7 @@ def flat_table(value: Any) -> pd.DataFrame | None:
 
 
 def _zipped(value: Any) -> Any:
-    """The rows of `{"columns": [...], "rows": [[...]]}`, the usual shape of a query's result, as objects."""
+    """Returns the rows of `{"columns": [...], "rows": [[...]]}`, the usual shape of a query's result, as objects."""
     names, rows = (value.get("columns"), value.get("rows")) if isinstance(value, dict) else (None, None)
     if not isinstance(names, list) or not isinstance(rows, list) or not all(isinstance(name, str) for name in names):
         return None
@@ -83,7 +83,7 @@ _AUDIO = re.compile(r"audio/[A-Za-z0-9.+-]{1,40}")
 
 
 def picture_problem(data: bytes) -> str:
-    """Returns why these bytes are not shown as a picture, or "".
+    """Returns the reason not to show these bytes as a picture, or "".
 
     >>> picture_problem(b"")
     'it has no bytes.'
@@ -125,7 +125,7 @@ NOTHING = "The tool returned nothing: no content and no structured data."
 
 
 def result_view(outcome: Outcome) -> None:
-    """Structured data first, then each block in the server's order."""
+    """Draw structured data first, then each block in the server's order."""
     wrapped = is_wrapped_text(outcome)
     if outcome.structured is not None and not wrapped:
         _structured(outcome.structured, f"{outcome.id}.structured")
@@ -179,12 +179,12 @@ def pretty_text(text: str) -> tuple[str, str | None]:
 
 def _structured(value: Any, key: str) -> None:
     text = json.dumps(finite(value), ensure_ascii=False, indent=2, default=str)
-    found = flat_table(value)
-    if found is not None:
-        table(found, key=f"call.table.{key}", most=10)
+    frame = flat_table(value)
+    if frame is not None:
+        table(frame, key=f"call.table.{key}", most=10)
     if len(text) > MOST_CHARS:
         _long(text, "json", key, "structured.json")
-    elif found is None:
+    elif frame is None:
         st.json(finite(value), expanded=2)
     else:
         with st.expander("As JSON"):
@@ -199,20 +199,20 @@ def _text(block: ContentBlock, key: str) -> None:
 
 
 def _long(text: str, language: str | None, key: str, name: str, *, raw: str | None = None) -> None:
-    """Shows a text in a box of bounded height. A long one is cut, with a switch for all of it and a download."""
-    shown = visible(text[:SHOWN_CHARS])
+    """Shows a text in a box of bounded height. A long text is cut, with a switch for the whole text and a download."""
+    excerpt = visible(text[:SHOWN_CHARS])
     if len(text) > SHOWN_CHARS:
         count, everything, save = st.columns([2.4, 1, 1.2], vertical_alignment="center")
         count.caption(
             f"{len(text):,} characters" + (": too many to show all of them." if len(text) > MOST_CHARS else ".")
         )
         if len(text) <= MOST_CHARS and everything.toggle("Show all", key=f"call.all.{key}"):
-            shown = visible(text)
+            excerpt = visible(text)
         elif len(text) > SHOWN_CHARS:
-            shown += "…"
+            excerpt += "…"
         _download(save, (text if raw is None else raw).encode(errors="replace"), name, key)
-    tall = len(shown) > TALL_CHARS or shown.count("\n") > TALL_LINES
-    st.code(shown, language=language, wrap_lines=True, height=TALL_PX if tall else "content")
+    tall = len(excerpt) > TALL_CHARS or excerpt.count("\n") > TALL_LINES
+    st.code(excerpt, language=language, wrap_lines=True, height=TALL_PX if tall else "content")
 
 
 def _image(block: ContentBlock, key: str) -> None:
@@ -250,7 +250,7 @@ def _link(block: ContentBlock, key: str) -> None:  # noqa: ARG001 - one signatur
 
 def _address(block: ContentBlock, caption: str = "Embedded resource.") -> None:
     st.caption(caption)
-    lines = [part for part in (block.name, block.uri, block.mime_type) if part]
+    lines = [text for text in (block.name, block.uri, block.mime_type) if text]
     st.code(visible("\n".join(lines))[:SHOWN_CHARS] or "no address", language=None, wrap_lines=True)
 
 

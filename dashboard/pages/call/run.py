@@ -46,7 +46,7 @@ class Target:
 
     @property
     def agreed_usd(self) -> float | None:
-        """What the decision agreed on for a call, None: the listed price."""
+        """The decision's agreed price of a call, or None for the listed price."""
         return None if self.decision is None else self.decision.agreed_usd(self.tool.id)
 
     @property
@@ -64,8 +64,8 @@ def choose_target(question: Question) -> Target | None:
     if question.form.query and "tool" not in linked:
         linked = {**linked, **_answer(question)}
     catalog = app.catalogs.catalog(name)
-    same = catalog.name == linked.get("catalog", first_catalog())
-    linked_decision = linked.get("decision", "") if same else ""
+    same_catalog = catalog.name == linked.get("catalog", first_catalog())
+    linked_decision = linked.get("decision", "") if same_catalog else ""
     decision = app.routing.decision(linked_decision) if linked_decision else None
     if decision is not None and decision.catalog != catalog.name:
         decision = None
@@ -89,16 +89,16 @@ def _answer(question: Question) -> dict[str, str]:
         decision = question.decide()
     except WayfareError:
         return {}  # the decision view shows the error
-    found = {"tool": decision.winner.tool if decision.winner is not None else ""}
-    return found if question.asked.hypothetical else {**found, "decision": decision.id}
+    texts = {"tool": decision.winner.tool if decision.winner is not None else ""}
+    return texts if question.asked.hypothetical else {**texts, "decision": decision.id}
 
 
-def _tool(state: UrlState, wanted: str, catalog: Catalog, decision: Decision | None) -> str | None:
+def _tool(state: UrlState, linked_id: str, catalog: Catalog, decision: Decision | None) -> str | None:
     candidates = [decision.tools.ids[row] for row in decision.candidates] if decision else []
-    ranks = {name: rank for rank, name in enumerate((c for c in candidates if c in catalog.tool_row), start=1)}
+    ranks = {name: rank for rank, name in enumerate((tool for tool in candidates if tool in catalog.tool_row), start=1)}
     key = state.key("tool")
     if st.session_state.get(key) not in catalog.tool_row:
-        st.session_state[key] = wanted if wanted in catalog.tool_row else None
+        st.session_state[key] = linked_id if linked_id in catalog.tool_row else None
 
     def label(name: str) -> str:
         title = catalog.tools[catalog.tool_row[name]].title
@@ -136,7 +136,7 @@ BADGES: tuple[tuple[str, str, Colour, str], ...] = (
 
 
 def tool_card(app: App, target: Target) -> None:
-    """Title, server, decision, description, hints, and price, time and success with their sources."""
+    """Draw the title, server, decision, description, hints, and price, time and success with their sources."""
     tool, server = target.tool, target.server
     st.markdown(f"#### {escaped(tool.title or tool.name, 120)}\n:small[:gray[{escaped(tool.id, 200)}]]")
     if server.virtual:
@@ -173,12 +173,12 @@ def _description(text: str) -> None:
 
 def _hints(hints: ToolHints) -> None:
     flags = hints.read_only, _destructive(hints), hints.idempotent, hints.open_world
-    shown = [badge for badge, says in zip(BADGES, flags, strict=True) if says]
-    if not shown:
+    badges = [badge for badge, applies in zip(BADGES, flags, strict=True) if applies]
+    if not badges:
         st.caption("The server gives no hints about side effects.")
         return
     with st.container(horizontal=True, gap="xsmall"):
-        for label, icon, colour, help_text in shown:
+        for label, icon, colour, help_text in badges:
             st.badge(label, icon=icon, color=colour, help=help_text)
 
 
@@ -193,30 +193,34 @@ def _metrics(app: App, target: Target) -> None:
     if network.simulated:
         context = app.catalogs.context(name, with_simulated=network.with_simulated)
         statistics = app.simulated_networks.context(context, network).statistics
-    tools, now = statistics.tools, expected(statistics, row, target.catalog.server_row[target.server.name])
-    time_s, success, decided, made = now.time_s, now.success, "", target.decision
-    # the same figures as on the decision's page, until a call changes them
-    if made is not None and made.statistics_version == statistics.version and target.tool.id in made.tools.ids:
-        then = made.tool_at(made.tools.ids.index(target.tool.id))
-        time_s, success, decided = then.time_cost_s, then.success, " As the decision above had it."
+    tools, estimate = statistics.tools, expected(statistics, row, target.catalog.server_row[target.server.name])
+    time_s, success, note, decision = estimate.time_s, estimate.success, "", target.decision
+    # the figures of the decision's page, until a call changes them
+    if (
+        decision is not None
+        and decision.statistics_version == statistics.version
+        and target.tool.id in decision.tools.ids
+    ):
+        tool_row = decision.tool_at(decision.tools.ids.index(target.tool.id))
+        time_s, success, note = tool_row.time_cost_s, tool_row.success, " As the decision above had it."
     calls, price_source = int(tools.calls[row]), int(tools.price_source[row])
-    if made is not None and target.agreed_usd is not None:
-        price = "Payment of a call", units.price(target.agreed_usd), "as decided", SETTLEMENTS[made.settlement]
+    if decision is not None and target.agreed_usd is not None:
+        price = "Payment of a call", units.price(target.agreed_usd), "as decided", SETTLEMENTS[decision.settlement]
     else:
         origin_of_price = "not set" if price_source == Source.PRIOR else _source(price_source, calls)
         help_text = "The price of one call, declared by the catalog or edited on the Catalog page."
         price = "Price of a call", units.price(float(tools.price_usd[row])), origin_of_price, help_text
-    measured = Source.SIMULATED if network.simulated else int(tools.success_source[row])
+    success_source = Source.SIMULATED if network.simulated else int(tools.success_source[row])
     time_source = _source(int(tools.latency_source[row]), calls)
     grid = st.grid(3, min_column_width=120)
     for label, value, source, help_text in (
         price,
-        ("Expected time", units.seconds(time_s), time_source, f"{EXPECTED_TIME} {MEANS}{decided}"),
+        ("Expected time", units.seconds(time_s), time_source, f"{EXPECTED_TIME} {MEANS}{note}"),
         (
             "One attempt succeeds",
             units.share(success),
-            _source(measured, calls),
-            f"{ATTEMPT_SUCCESS} {MEANS}{decided}",
+            _source(success_source, calls),
+            f"{ATTEMPT_SUCCESS} {MEANS}{note}",
         ),
     ):
         grid.metric(label, value, border=True, delta=source, delta_color="off", delta_arrow="off", help=help_text)
@@ -298,15 +302,15 @@ WAITS = "The call waits on Govern for a person who may approve. Once it is appro
 
 
 def _button(line: DeltaGenerator, mode: CallMode, outlook: Outlook, *, disabled: bool) -> bool:
-    """Tells whether it was pressed. Approving has a button of its own, so that an approval is deliberate."""
+    """Tells whether the button was pressed. Approving has a separate button, so that an approval is deliberate."""
     words = MODES[mode]
     text, icon, key = words.button, words.icon, "call.run.go"
     if outlook.reasons:
         text, icon, key = "Approve and call", ":material/how_to_reg:", "call.run.approve"
         if person().refusal("approve"):
             text, icon = "Call once approved", ":material/front_hand:"
-    looks = only("call", disabled=disabled, help=WAITS if icon == ":material/front_hand:" else None)
-    return line.button(text, icon=icon, type="primary", width="stretch", key=key, **looks)
+    options = only("call", disabled=disabled, help=WAITS if icon == ":material/front_hand:" else None)
+    return line.button(text, icon=icon, type="primary", width="stretch", key=key, **options)
 
 
 def _blocked(target: Target, filled: Filled, *, pressed: bool) -> None:
@@ -351,8 +355,8 @@ def shown_progress(progress: Progress) -> tuple[float, str]:
     ((0.4, 'reading (2 of 5)'), (1.0, 'Progress: 9 of 5'))
     """
     done, total = progress.progress, progress.total
-    known = total is not None and math.isfinite(total) and total > 0 and math.isfinite(done)
-    share = min(1.0, max(0.0, done / total)) if known and total is not None else 0.0
+    has_total = total is not None and math.isfinite(total) and total > 0 and math.isfinite(done)
+    share = min(1.0, max(0.0, done / total)) if has_total and total is not None else 0.0
     count = f"{done:g}" + (f" of {total:g}" if total is not None else "")
     return share, f"{visible(progress.message[:300])} ({count})" if progress.message else f"Progress: {count}"
 

@@ -50,8 +50,8 @@ def resolved(spec: object, root: Mapping[str, Any]) -> dict[str, Any]:
         if inner is None:
             kinds = rest.get("type")
             if isinstance(kinds, list):
-                left = [kind for kind in kinds if kind != "null"]
-                rest["type"] = left[0] if len(left) == 1 else None
+                types = [kind for kind in kinds if kind != "null"]
+                rest["type"] = types[0] if len(types) == 1 else None
             return rest
         spec = {**inner, **rest}
     return {}
@@ -70,8 +70,8 @@ def example_of(spec: Mapping[str, Any], root: Mapping[str, Any], depth: int = 0)
         return [] if depth > MAX_DEPTH else [example_of(resolved(spec.get("items", {}), root), root, depth + 1)] * count
     properties = spec.get("properties")
     if isinstance(properties, Mapping) and depth <= MAX_DEPTH:
-        shown = [name for name in required_names(spec) if name in properties] or list(properties)[:3]
-        return {str(name): example_of(resolved(properties[name], root), root, depth + 1) for name in shown[:8]}
+        names = [name for name in required_names(spec) if name in properties] or list(properties)[:3]
+        return {str(name): example_of(resolved(properties[name], root), root, depth + 1) for name in names[:8]}
     kind = spec.get("type")
     return {"integer": 0, "number": 0.0, "boolean": False, "object": {}}.get(kind if isinstance(kind, str) else "", "…")
 
@@ -89,20 +89,20 @@ def is_number(value: object) -> TypeGuard[int | float]:
 def _inner(rest: dict[str, Any], root: Mapping[str, Any]) -> Mapping[str, Any] | None:
     """Returns the schema behind a $ref, a single allOf or an "or null", and removes that key from `rest`."""
     if "$ref" in rest:
-        found = referenced(root, rest.pop("$ref"))
-        return found if isinstance(found, Mapping) else {}
+        target = referenced(root, rest.pop("$ref"))
+        return target if isinstance(target, Mapping) else {}
     for key in ("allOf", "anyOf", "oneOf"):
         options = rest.get(key)
         if not isinstance(options, list):
             continue
-        left = (
+        schemas = (
             options
             if key == "allOf"
-            else [o for o in options if not (isinstance(o, Mapping) and o.get("type") == "null")]
+            else [option for option in options if not (isinstance(option, Mapping) and option.get("type") == "null")]
         )
-        if len(left) == 1 and isinstance(left[0], Mapping):
+        if len(schemas) == 1 and isinstance(schemas[0], Mapping):
             del rest[key]
-            return left[0]
+            return schemas[0]
     return None
 
 
@@ -135,7 +135,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One argument with its limits, and a compact example if it is entered as JSON."""
+    """An argument with its limits, and a compact example if it is entered as JSON."""
 
     name: str
     kind: Kind
@@ -156,7 +156,7 @@ class Field:
 
 
 def form_fields(schema: object) -> tuple[Field, ...] | None:
-    """Returns the fields of a form, required ones first, or None if the arguments need to be edited as JSON.
+    """Returns the fields of a form, required fields first, or None if the arguments need to be edited as JSON.
 
     >>> schema = {"properties": {"n": {"type": "integer"}, "to": {"type": "string"}}, "required": ["to"]}
     >>> [(f.name, f.kind.value, f.required) for f in form_fields(schema)]
@@ -172,8 +172,8 @@ def form_fields(schema: object) -> tuple[Field, ...] | None:
         return None
     if not properties and not names and not _takes_nothing(schema):
         return None
-    every = dict.fromkeys([*properties, *names])
-    fields = [_field(str(name), properties.get(name, True), schema, name in names) for name in every]
+    all_names = dict.fromkeys([*properties, *names])
+    fields = [_field(str(name), properties.get(name, True), schema, name in names) for name in all_names]
     return tuple(sorted(fields, key=lambda field: not field.required))
 
 
@@ -207,8 +207,8 @@ def _kind(name: str, spec: Mapping[str, Any]) -> tuple[Kind, tuple[Any, ...]]:
     kind = spec.get("type")
     if kind == "string":
         return (Kind.LONG_TEXT if _is_long(name, spec) else Kind.TEXT), ()
-    known = {"integer": Kind.INTEGER, "number": Kind.NUMBER, "boolean": Kind.BOOLEAN}
-    return (known.get(kind, Kind.JSON) if isinstance(kind, str) else Kind.JSON), ()
+    kinds = {"integer": Kind.INTEGER, "number": Kind.NUMBER, "boolean": Kind.BOOLEAN}
+    return (kinds.get(kind, Kind.JSON) if isinstance(kind, str) else Kind.JSON), ()
 
 
 def _is_long(name: str, spec: Mapping[str, Any]) -> bool:
@@ -230,7 +230,7 @@ SHOWN_PATTERN = 40  # characters
 
 
 def _limits(spec: Mapping[str, Any]) -> str:
-    """The declared limits in words, as in "at least 1, at most 100".
+    """Returns the declared limits in words, as in "at least 1, at most 100".
 
     >>> _limits({"type": "string", "pattern": "^[A-Z]{3}$"}), _limits({"type": "string", "format": "date"})
     ('matches ^[A-Z]{3}$', 'a date like 2026-05-31')
@@ -240,10 +240,10 @@ def _limits(spec: Mapping[str, Any]) -> str:
         "exclusiveMaximum": "less than {}", "minLength": "at least {} characters", "maxLength": "at most {} characters",
         "minItems": "at least {} items", "maxItems": "at most {} items",
     }  # fmt: skip
-    said = [phrase.format(_number(spec[key])) for key, phrase in words.items() if is_number(spec.get(key))]
+    bounds = [phrase.format(_number(spec[key])) for key, phrase in words.items() if is_number(spec.get(key))]
     pattern = _text(spec, "pattern")
-    told = [FORMATS.get(_text(spec, "format"), ""), f"matches {pattern}" if 0 < len(pattern) <= SHOWN_PATTERN else ""]
-    return ", ".join([*filter(None, told), *said])
+    forms = [FORMATS.get(_text(spec, "format"), ""), f"matches {pattern}" if 0 < len(pattern) <= SHOWN_PATTERN else ""]
+    return ", ".join([*filter(None, forms), *bounds])
 
 
 def _number(value: float) -> str:

@@ -33,24 +33,24 @@ def judgement(app: App, run: Run, outcome: Outcome) -> None:
     def changed() -> None:
         run.next_decision = None  # decide again with the label
 
-    how = "ended well" if outcome.kind.success else "failed"
-    teaches = f"The call {how}, but this does not tell whether the tool fits. Your label does."
+    ending = "ended well" if outcome.kind.success else "failed"
+    teaches = f"The call {ending}, but this does not tell whether the tool fits. Your label does."
     if outcome.simulated:
         teaches = (
             "The call was simulated and does not tell whether the tool fits. Your label counts as your own judgement."
         )
-    known = labelling(app, run.decision, changed=changed)
+    labels = labelling(app, run.decision, changed=changed)
     st.markdown("##### Was this the right tool?")
     st.markdown(f"For “{escaped(run.decision.query, 160)}”. {teaches}")
     decision, tool = run.decision, f"{outcome.call.server}::{outcome.call.tool}"
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         with st.container(width="content"):
-            label_bar(known, tool, CALL)
+            label_bar(labels, tool, CALL)
         judge_popover(
             app, AskedQuery(decision.query, decision.server_hint), (tool,), CALL, catalog=decision.catalog,
             decision_id=decision.id,
         )  # fmt: skip
-    label_notice(known, CALL)
+    label_notice(labels, CALL)
 
 
 LOOKS: dict[OutcomeKind, tuple[Colour, str, str]] = {
@@ -101,34 +101,34 @@ def outcome_head(run: Run, outcome: Outcome) -> None:
 
 
 def next_candidate(run: Run, outcome: Outcome, texts: dict[str, str]) -> None:
-    """Draw the button to the candidate after this one, if the call failed and there is one. `texts` are those of a link to the question."""
+    """Draw the button to the next candidate after a failed call. `texts` are the texts of a link to the question."""
     if outcome.kind.success or run.decision is None:
         return
     names = [run.decision.tools.ids[row] for row in run.decision.candidates]
-    called = f"{outcome.call.server}::{outcome.call.tool}"
-    after = names[names.index(called) + 1 :] if called in names else []
-    if after and st.button(
-        f"Go on to the next candidate, {escaped(after[0], 60)}",
+    tool_id = f"{outcome.call.server}::{outcome.call.tool}"
+    rest = names[names.index(tool_id) + 1 :] if tool_id in names else []
+    if rest and st.button(
+        f"Go on to the next candidate, {escaped(rest[0], 60)}",
         icon=":material/redo:",
         key="call.next-candidate",
         type="primary",
     ):
-        open_page("call", **{**texts, "tool": after[0], "decision": run.decision.id})
+        open_page("call", **{**texts, "tool": rest[0], "decision": run.decision.id})
 
 
 def _metrics(outcome: Outcome) -> None:
-    connected = "open session" if outcome.connect_s is None else units.seconds(outcome.connect_s)
+    connection = "open session" if outcome.connect_s is None else units.seconds(outcome.connect_s)
     if outcome.mode is CallMode.DRAWN or (
         outcome.connect_s is None and outcome.kind in {OutcomeKind.NOT_CONNECTED, OutcomeKind.NOT_TRIED}
     ):
-        connected = "none"
-    charged = outcome.price_usd
+        connection = "none"
+    price = outcome.price_usd
     metrics = (
         ("Call time", units.seconds(outcome.latency_s), "The tool call alone, without connecting to the server."),
-        ("Connection", connected, "Time to connect to the server. An open session needs no time."),
+        ("Connection", connection, "Time to connect to the server. An open session needs no time."),
         (
             "Would cost" if outcome.simulated else "Charged",
-            units.price(charged),
+            units.price(price),
             "The price of a call if the tool answered; 0 if it was not reached.",
         ),
         (
@@ -144,10 +144,10 @@ def _metrics(outcome: Outcome) -> None:
 
 
 def _arguments(run: Run, outcome: Outcome) -> None:
-    sent = {name: "•••" if name in run.secret else value for name, value in outcome.call.arguments.items()}
-    if sent:
+    arguments = {name: "•••" if name in run.secret else value for name, value in outcome.call.arguments.items()}
+    if arguments:
         with st.expander("Arguments of this call"):
-            st.json(sent)
+            st.json(arguments)
 
 
 def page(question: Question) -> None:
@@ -167,7 +167,7 @@ def page(question: Question) -> None:
     with right:
         _result(question, target, run)
     if run is not None and under_way and run.handle.done:
-        st.rerun()  # the call ended between the two columns: the left one still shows it as running
+        st.rerun()  # the call ended between the two columns: the left column still shows it as running
 
 
 def _result(question: Question, target: Target, run: Run | None) -> None:

@@ -30,10 +30,10 @@ def agreement_map(names: Sequence[str], overlap: NDArray[np.float64], *, height:
         "ygap": 2,
         "hovertext": [
             [
-                f"{one} and {other}: {overlap[row, column]:.0%} of their candidates"
-                for column, other in enumerate(labels)
+                f"{first} and {second}: {overlap[row, column]:.0%} of their candidates"
+                for column, second in enumerate(labels)
             ]
-            for row, one in enumerate(labels)
+            for row, first in enumerate(labels)
         ],
         "hoverinfo": "text",
     }

@@ -45,9 +45,9 @@ def card(app: App, variant: Variant, decision: Decision, texts: dict[str, str]) 
         with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
             st.markdown(f"**{escaped(variant.name, 80)}**", width="content")
             if st.button("Open", icon=":material/alt_route:", key=f"{key}:open", type="tertiary", help="In Decision"):
-                changed = {name: str(value) for name, value in variant.parameters.changed().items()}
+                changes = {name: str(value) for name, value in variant.parameters.changed().items()}
                 open_page(
-                    "route", **texts, **({} if variant.router == "ehrr" else {"router": variant.router}), **changed
+                    "route", **texts, **({} if variant.router == "ehrr" else {"router": variant.router}), **changes
                 )
         winner = decision.winner
         if winner is None:
@@ -84,18 +84,18 @@ def _numbers(decision: Decision) -> None:
 
 
 def places_table(app: App, variants: tuple[Variant, ...], decisions: tuple[Decision, ...]) -> None:
-    found = compared_tools(decisions)
+    tools = compared_tools(decisions)
     frame = pd.DataFrame(
-        [[tool.tool, *(_place(placing) for placing in tool.placings)] for tool in found],
+        [[tool.tool, *(_place(placing) for placing in tool.placings)] for tool in tools],
         columns=["tool", *(variant.name for variant in variants)],
     )
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown("**Ranks of the candidates**", width="content")
-        if found:
-            asked = decisions[0]
+        if tools:
+            decision = decisions[0]
             judge_popover(
-                app, AskedQuery(asked.query, asked.server_hint), sorted(tool.tool for tool in found), "compare",
-                catalog=asked.catalog,
+                app, AskedQuery(decision.query, decision.server_hint), sorted(tool.tool for tool in tools), "compare",
+                catalog=decision.catalog,
             )  # fmt: skip
     table(frame, key="compare:placings")
 
@@ -105,17 +105,17 @@ def difference(variants: tuple[Variant, ...], decisions: tuple[Decision, ...]) -
     names = [variant.name for variant in variants]
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.markdown("**Differences between**", width="content")
-        one = st.selectbox("First", range(len(names)), key="compare.one", format_func=names.__getitem__, width=260)
-        other = st.selectbox(
+        first = st.selectbox("First", range(len(names)), key="compare.one", format_func=names.__getitem__, width=260)
+        second = st.selectbox(
             "Second", range(len(names)), index=1, key="compare.other", format_func=names.__getitem__, width=260
         )
-    pair = (decisions[one], decisions[other])
+    pair = (decisions[first], decisions[second])
     differing = [tool for tool in compared_tools(pair) if tool.placings[0].rank != tool.placings[1].rank]
     if not differing:
         st.success("Both have the same candidates in the same order.", icon=":material/equal:")
         return
     for tool in differing:
-        _differing(tool, pair, (names[one], names[other]))
+        _differing(tool, pair, (names[first], names[second]))
 
 
 def _differing(tool: ComparedTool, pair: tuple[Decision, Decision], names: tuple[str, str]) -> None:
@@ -155,10 +155,10 @@ def compared(app: App, variants: tuple[Variant, ...], decisions: tuple[Decision,
     if len(decisions) < 2:
         return
     places_table(app, variants, decisions)  # as wide as the page: a column for each router
-    below = st.grid(3, min_column_width=330, gap="small")
-    with below.cell(column_span=2):
+    lower_grid = st.grid(3, min_column_width=330, gap="small")
+    with lower_grid.cell(column_span=2):
         difference(variants, decisions)
-    with below.cell():
+    with lower_grid.cell():
         names = [variant.name for variant in variants]
         chart(agreement_map(names, agreement(decisions)), key="compare:agreement")
 
@@ -172,9 +172,9 @@ def page(question: Question) -> None:
     knobs = {name: text for name, text in question.texts.items() if name not in ASKED}
     variants = choose_variants(app, state, question.linked, knobs, query.catalog)
     start_meter(state, question.linked)
-    assumed = read_meter(state)
+    meter = read_meter(state)
     state.end(
-        {**question.texts, "with": ",".join(variant.text for variant in variants), **assumed.texts()},
+        {**question.texts, "with": ",".join(variant.text for variant in variants), **meter.texts()},
         question=question.texts,
     )
     if not query.query:
@@ -185,22 +185,22 @@ def page(question: Question) -> None:
     except WayfareError as error:
         st.error(escaped(str(error)), icon=":material/error:")
         return
-    done = list[tuple[Variant, Decision]]()
+    results = list[tuple[Variant, Decision]]()
     for variant in variants:
         with st.spinner(
             f"{escaped(variant.name, 80)} decides. In a large catalog its first decision may take minutes."
         ):
             decision = _decision(question, variant)
         if decision is not None:
-            done.append((variant, decision))
-    if not done:
+            results.append((variant, decision))
+    if not results:
         st.info("Choose the routers to compare.", icon=":material/compare_arrows:")
         return
-    names, decisions = [variant.name for variant, _ in done], tuple(decision for _, decision in done)
-    compared(app, tuple(variant for variant, _ in done), decisions, texts)
+    names, decisions = [variant.name for variant, _ in results], tuple(decision for _, decision in results)
+    compared(app, tuple(variant for variant, _ in results), decisions, texts)
     st.markdown("##### Cost in tokens")
-    token_meter(state, assumed, names, decisions)
-    outcomes(app, query.catalog, tuple(variant for variant, _ in done))
+    token_meter(state, meter, names, decisions)
+    outcomes(app, query.catalog, tuple(variant for variant, _ in results))
     planner_usage(app)
 
 
@@ -247,31 +247,31 @@ def outcomes(app: App, catalog: str, variants: Sequence[Variant]) -> None:
     network = chosen_network()
     about = (catalog, tuple(variant.text for variant in variants), network)
     job = known_job(JOB)
-    going = job is not None and job.under_way
+    busy = job is not None and job.under_way
     row = st.container(horizontal=True, vertical_alignment="bottom")
-    chosen: str = row.selectbox(
+    choice: str = row.selectbox(
         "Tasks to play", [*shipped, *([LABELS] if labels else []), OWN_FILE], key="compare.tasks", width=320
     )
-    file = st.file_uploader("Labelled tasks, JSON Lines", key="compare.file") if chosen == OWN_FILE else None
-    ready = (chosen != OWN_FILE or file is not None) and bool(variants) and not going
+    file = st.file_uploader("Labelled tasks, JSON Lines", key="compare.file") if choice == OWN_FILE else None
+    ready = (choice != OWN_FILE or file is not None) and bool(variants) and not busy
     if row.button(
         "Play the tasks", key="compare:play", icon=":material/play_arrow:", disabled=not ready,
-        help="Tasks are being played. Stop it, or wait for its end." if going else None,
+        help="Tasks are being played. Stop it, or wait for its end." if busy else None,
     ):  # fmt: skip
         with errors_shown():
-            if chosen == LABELS:
+            if choice == LABELS:
                 tasks = app.lab.parse_tasks(app.feedback.export(catalog).encode(), source=LABELS)
             elif file is not None:
                 tasks = app.lab.parse_tasks(file.getvalue(), source=file.name)
             else:
-                tasks = app.lab.read_tasks(shipped[chosen])
-            source = chosen if file is None else file.name
+                tasks = app.lab.read_tasks(shipped[choice])
+            source = choice if file is None else file.name
             start_job(
                 JOB, partial(_play, app, catalog, source, tasks, tuple(variants), network), about, title=f"Playing {source}",
                 of=len(variants) * max(1, len(Playing(0).routed([task for task in tasks if task.relevant]))),
             )  # fmt: skip
             st.rerun()
-    if job is not None and going:
+    if job is not None and busy:
         job_progress(job, _told, stop="compare:stop")
     elif (job := job_about(JOB, about)) is not None:
         _ended(job)
@@ -303,14 +303,14 @@ def _play(
     playing, possible = Playing(ROUNDS, SEEDS), [task for task in tasks if task.relevant]
     if not possible:
         raise WayfareError("No task names a tool that can do it; give tasks with `relevant`.")
-    each, runs = playing.routed(possible), list[ExecutionRun]()
+    steps, runs = playing.routed(possible), list[ExecutionRun]()
     for number, variant in enumerate(variants):
         routed: list[Routed] = []
-        for one in app.lab.routed(
-            each, catalog=catalog, router=variant.router, parameters=variant.parameters, network=network
+        for step in app.lab.routed(
+            steps, catalog=catalog, router=variant.router, parameters=variant.parameters, network=network
         ):
-            routed.append(one)
-            job.report(number * len(each) + len(routed))
+            routed.append(step)
+            job.report(number * len(steps) + len(routed))
         runs.append(
             app.lab.play(possible, routed, catalog=catalog, router=variant.router, playing=playing, network=network)
         )
@@ -342,7 +342,7 @@ def _line(name: str, run: ExecutionRun, best: bool) -> dict[str, str]:
     }  # fmt: skip
 
 
-def _with_interval(found: Interval, times: float, digits: int, unit: str = "") -> str:
-    if found.mean != found.mean:
+def _with_interval(interval: Interval, times: float, digits: int, unit: str = "") -> str:
+    if interval.mean != interval.mean:
         return "–"
-    return f"{times * found.mean:,.{digits}f}{unit} ± {times * (found.high - found.mean):,.{digits}f}"
+    return f"{times * interval.mean:,.{digits}f}{unit} ± {times * (interval.high - interval.mean):,.{digits}f}"

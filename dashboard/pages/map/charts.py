@@ -40,14 +40,14 @@ def centres(groups: Sequence[str], xy: Floats) -> dict[str, tuple[float, float]]
     if not len(groups):
         return {}
     code = {name: place for place, name in enumerate(dict.fromkeys(groups))}
-    of = np.array([code[group] for group in groups])
+    codes = np.array([code[group] for group in groups])
     cells = np.minimum((xy * CELLS).astype(np.int64), CELLS - 1) @ (CELLS, 1)
-    counts = np.bincount(of * CELLS**2 + cells, minlength=len(code) * CELLS**2).reshape(len(code), CELLS**2)
-    densest = np.flatnonzero(cells == counts.argmax(axis=1)[of])
-    order = densest[np.argsort(of[densest], kind="stable")]
-    parts = np.split(xy[order], np.flatnonzero(np.diff(of[order])) + 1)
-    found = {name: _middle(part) for name, part in zip(code, parts, strict=True)}
-    return dict(sorted(found.items(), key=lambda item: (*item[1], item[0])))
+    counts = np.bincount(codes * CELLS**2 + cells, minlength=len(code) * CELLS**2).reshape(len(code), CELLS**2)
+    densest = np.flatnonzero(cells == counts.argmax(axis=1)[codes])
+    order = densest[np.argsort(codes[densest], kind="stable")]
+    parts = np.split(xy[order], np.flatnonzero(np.diff(codes[order])) + 1)
+    middles = {name: _middle(points) for name, points in zip(code, parts, strict=True)}
+    return dict(sorted(middles.items(), key=lambda item: (*item[1], item[0])))
 
 
 def marks(ordered: Iterable[str]) -> dict[str, Mark]:
@@ -120,8 +120,8 @@ class MapData:
         return pointed(self.drawn.xy, self.view, self.lit, always)
 
     def sizes_px(self, rows: Iterable[int]) -> list[float]:
-        shrunk = shrinking(len(self.points.rows))
-        return [shrunk * size_px(float(self.price_usd[row])) for row in rows]
+        factor = shrinking(len(self.points.rows))
+        return [factor * size_px(float(self.price_usd[row])) for row in rows]
 
 
 def wrapped(text: str) -> str:
@@ -131,9 +131,9 @@ def wrapped(text: str) -> str:
 
 def still(mode: str) -> dict[str, Any]:
     """Returns a trace without hover that does not fade when a tool is chosen."""
-    same = {"marker": {"opacity": 1}}
+    opaque = {"marker": {"opacity": 1}}
     return {
-        "type": "scatter", "mode": mode, "hoverinfo": "skip", "showlegend": False, "selected": same, "unselected": same,
+        "type": "scatter", "mode": mode, "hoverinfo": "skip", "showlegend": False, "selected": opaque, "unselected": opaque,
     }  # fmt: skip
 
 
@@ -145,8 +145,8 @@ def decision_traces(data: MapData, decision: Decision, place: Placement) -> list
     servers, candidates, xy = decision.servers, list(decision.candidates), data.drawn.xy
     traces: list[dict[str, Any]] = []
     ringed = _ringed(decision)
-    for colour, those in ((ACCEPTED, servers.accepted), (REJECTED, ~servers.accepted)):
-        rows = ringed[those[decision.tools.server_row[ringed]]]
+    for colour, mask in ((ACCEPTED, servers.accepted), (REJECTED, ~servers.accepted)):
+        rows = ringed[mask[decision.tools.server_row[ringed]]]
         traces.append(_rings(data, np.setdiff1d(rows, candidates).tolist(), colour, width=1.5))
     traces.append(
         {
@@ -201,7 +201,7 @@ def _rings(data: MapData, rows: list[int], colour: str, *, width: float) -> dict
     }
 
 
-WIDTH_PX, HEIGHT_PX = 760, 600  # of a narrow map: a wider one has fewer overlaps
+WIDTH_PX, HEIGHT_PX = 760, 600  # of a narrow map; a wider map has fewer overlaps
 CHARACTER_PX, LINE_PX = 6.8, 17
 SHIFTS = (0, 1, -1, 2, -2)  # in lines, up or down from the middle of the group
 
@@ -225,13 +225,13 @@ def room_for(wanted: Iterable[Label]) -> list[Label]:
     >>> [(label.text, round(label.y, 2)) for label in room_for([Label("files", 0.5, 0.5), Label("mail", 0.5, 0.5)])]
     [('files', 0.5), ('mail', 0.53)]
     """
-    found: list[Label] = []
+    labels: list[Label] = []
     for text, x, y in wanted:
         half = min(len(text) * CHARACTER_PX / 2 / WIDTH_PX, 0.5)
-        moved = (Label(text, min(max(x, half), 1 - half), y + shift * LINE_PX / HEIGHT_PX) for shift in SHIFTS)
-        free = next((one for one in moved if not any(map(one.meets, found))), None)
-        found += [] if free is None else [free]
-    return found
+        candidates = (Label(text, min(max(x, half), 1 - half), y + shift * LINE_PX / HEIGHT_PX) for shift in SHIFTS)
+        free = next((candidate for candidate in candidates if not any(map(candidate.meets, labels))), None)
+        labels += [] if free is None else [free]
+    return labels
 
 
 CONFIG = {"displaylogo": False, "scrollZoom": True, "modeBarButtons": [["zoomIn2d", "zoomOut2d", "resetScale2d"]]}  # fmt: skip
@@ -259,7 +259,7 @@ def tool_map(data: MapData, *, height: int = 610) -> go.Figure:
         clickmode="event+select",
         hovermode="closest",
         uirevision=data.catalog.name,  # keeps zoom and position
-        selectionrevision=False,  # the chosen point is that of the figure
+        selectionrevision=False,  # the figure has the chosen point
         showlegend=True,
         annotations=[*_names(data, middles), *badges(data)],
         modebar={"bgcolor": "rgba(0,0,0,0)", "color": MUTED, "activecolor": CHOSEN},
@@ -314,21 +314,21 @@ def _hovers(data: MapData) -> list[str]:
 
 
 def _names(data: MapData, middles: dict[str, tuple[float, float]]) -> list[dict[str, Any]]:
-    lit = Counter(group for group, here in zip(data.groups, data.lit.tolist(), strict=True) if here)
-    found = room_for(Label(label(group, LABEL_CHARACTERS), *middles[group]) for group, _ in lit.most_common(MOST_NAMES))
+    lit = Counter(group for group, is_lit in zip(data.groups, data.lit.tolist(), strict=True) if is_lit)
+    names = room_for(Label(label(group, LABEL_CHARACTERS), *middles[group]) for group, _ in lit.most_common(MOST_NAMES))
     font = {"size": 12, "weight": 600, "shadow": "auto"}
-    above = NAME_SHIFT_PX if len(data.drawn.ids) <= FEW_TOOLS else 0  # among few tools a name would hide one
+    above = NAME_SHIFT_PX if len(data.drawn.ids) <= FEW_TOOLS else 0  # among few tools a name would hide a tool
     return [
         {"x": name.x, "y": name.y, "yshift": above, "text": name.text, "font": font, "showarrow": False}
-        for name in found
+        for name in names
     ]
 
 
 def _legend(data: MapData) -> list[dict[str, Any]]:
-    shrunk = shrinking(len(data.points.rows))
+    factor = shrinking(len(data.points.rows))
     dot, hollow = {"symbol": "circle", "color": MUTED}, {"symbol": "circle-open", "color": MUTED}
-    entries = [(units.price(usd), {**dot, "size": shrunk * size_px(usd)}) for usd in SIZES_USD]
-    entries.append(("unpriced", {**hollow, "size": shrunk * UNPRICED_PX}))
+    entries = [(units.price(usd), {**dot, "size": factor * size_px(usd)}) for usd in SIZES_USD]
+    entries.append(("unpriced", {**hollow, "size": factor * UNPRICED_PX}))
     entries.append(("selected", {"symbol": "circle", "size": 14, "color": LOOKED_AT}))
     if data.decision is not None:
         ring = {"symbol": "circle-open", "size": 12}

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dashboard.theme import SIMILARITY
 
-ALL_POINTS = 5_000  # up to so many tools each one is a point; more take seconds to draw and hide each other
+ALL_POINTS = 5_000  # up to so many tools each tool is a point; more take seconds to draw and hide each other
 MOST_POINTS = 2_000  # of a part of a larger map
 FEWEST_BINS, MOST_BINS = 64, 256  # in each direction
 STEPS = 9  # of the colour scale
@@ -30,14 +30,14 @@ class View(NamedTuple):
 
     @classmethod
     def of(cls, told: object) -> View:
-        """Returns the view that a browser tells, which may be anything; the whole map for what is none.
+        """Returns the view of a browser's message, which may be anything; the whole map if it is no view.
 
         >>> View.of([0.2, 0.4, "x", 1]) == View(), View.of([0.4, 0.2, 0, 3])
         (True, View(left=0.2, right=0.4, low=0.0, high=1.0))
         """
         match told:
             case [int() | float(), int() | float(), int() | float(), int() | float()]:
-                ends = [min(max(float(one), 0.0), 1.0) if math.isfinite(one) else 0.0 for one in told]
+                ends = [min(max(float(number), 0.0), 1.0) if math.isfinite(number) else 0.0 for number in told]
                 return cls(*sorted(ends[:2]), *sorted(ends[2:]))
             case _:
                 return cls()
@@ -51,7 +51,7 @@ WHOLE = View()
 
 
 class Pointed(NamedTuple):
-    """The tools that are points, ascending rows, and how many are in sight. `dense`: the map is a density, with these above it."""
+    """The tools that are points, ascending rows, and how many are in sight. `dense`: the map is a density, with the points above it."""
 
     rows: Rows
     in_sight: int
@@ -59,18 +59,18 @@ class Pointed(NamedTuple):
 
 
 def pointed(xy: Floats, view: View, lit: NDArray[np.bool_], always: list[int]) -> Pointed:
-    """Returns the tools that get a point: all of a small catalog. Of a large one those in sight if they are few enough, the highlighted
-    ones if these are, and always some."""
+    """Returns the tools that get a point: all of a small catalog. Of a large catalog, the tools in sight and
+    the highlighted tools, each if they are few enough, and the tools `always`."""
     if len(xy) <= ALL_POINTS:
         return Pointed(np.arange(len(xy)), len(xy), dense=False)
-    seen = view.rows(xy)
-    marked = np.flatnonzero(lit) if not lit.all() else np.zeros(0, dtype=np.int64)
-    drawn = [rows for rows in (seen, marked) if len(rows) <= MOST_POINTS]
-    return Pointed(np.unique(np.concatenate([np.array(always, dtype=np.int64), *drawn])), len(seen), dense=True)
+    in_sight = view.rows(xy)
+    lit_rows = np.flatnonzero(lit) if not lit.all() else np.zeros(0, dtype=np.int64)
+    row_sets = [rows for rows in (in_sight, lit_rows) if len(rows) <= MOST_POINTS]
+    return Pointed(np.unique(np.concatenate([np.array(always, dtype=np.int64), *row_sets])), len(in_sight), dense=True)
 
 
 def density(xy: Floats, *, behind: bool) -> dict[str, Any]:
-    """Returns a trace of how many tools lie in each cell of a grid, paler `behind` points. Its colours grow with the logarithm; an empty
+    """Returns a trace of the number of tools in each cell of a grid, paler `behind` points. Its colours grow with the logarithm; an empty
     cell has none."""
     bins = min(
         max(round(1.2 * math.sqrt(len(xy))), FEWEST_BINS), MOST_BINS
@@ -103,5 +103,5 @@ def see_through(colour: str, share: float) -> str:
     >>> see_through("#3B82C4", 0.5)
     'rgba(59, 130, 196, 0.5)'
     """
-    red, green, blue = (int(colour[at : at + 2], 16) for at in (1, 3, 5))
+    red, green, blue = (int(colour[start : start + 2], 16) for start in (1, 3, 5))
     return f"rgba({red}, {green}, {blue}, {share})"

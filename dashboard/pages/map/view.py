@@ -1,4 +1,4 @@
-"""The Map page: the tools of a catalog by meaning, with a decision on them, and a panel with the chosen tool or the nearest ones."""
+"""The Map page: the tools of a catalog by meaning, with a decision on them, and a panel with the chosen tool or the nearest tools."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ ASKS = Asks("map", of_answer=("tool",))
 
 @dataclass(frozen=True, slots=True)
 class MapContent:
-    """The content of the page. Decision and place are None without a sub-task. `texts` are those of the URL, with the `question`."""
+    """The content of the page. Decision and place are None without a sub-task. `texts` are the texts of the URL, with the `question`."""
 
     catalog: Catalog
     statistics: Statistics
@@ -57,7 +57,7 @@ def page(question: Question) -> None:
         catalog = app.catalogs.catalog(query.catalog)
         with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
             by, show = display_controls(state, question.linked, catalog)
-        drawn = ready_map(app, query.catalog)
+        catalog_map = ready_map(app, query.catalog)
         decision, place = None, None
         if query.query and catalog.tools:
             decision = app.routing.preview(
@@ -72,13 +72,13 @@ def page(question: Question) -> None:
         return
     grid = st.grid(3, min_column_width=390, gap="small")
     with grid.cell(column_span=2):
-        _chart(drawn, content, by, show, question.linked)
+        _chart(catalog_map, content, by, show, question.linked)
     with grid.cell():
         panel(app, state, content)
 
 
 def display_controls(state: UrlState, linked: Mapping[str, str], catalog: Catalog) -> tuple[str, str]:
-    """Draw the controls. Returns the groups, category or server, and what is highlighted: "", `category: x`, `server: x`, or words."""
+    """Draw the controls. Returns the groups, category or server, and the highlight: "", `category: x`, `server: x`, or words."""
     kinds = [CATEGORY, SERVER] if any(server.category for server in catalog.servers) else [SERVER]
     for name, start in (("by", linked.get("by", kinds[0])), ("show", linked.get("show") or None)):
         st.session_state.setdefault(state.key(name), start)
@@ -89,7 +89,7 @@ def display_controls(state: UrlState, linked: Mapping[str, str], catalog: Catalo
         help="The meaning of colour and symbol. Neighbouring groups differ in colour.",
     )  # fmt: skip
     options = [f"{CATEGORY}: {name}" for name in sorted({s.category for s in catalog.servers if s.category})]
-    options += [f"{SERVER}: {server.name}" for server in catalog.servers[:PLAIN]]  # of others, words find the tools
+    options += [f"{SERVER}: {server.name}" for server in catalog.servers[:PLAIN]]  # words find all other servers
     show = st.selectbox(
         "Highlight", options, key=state.key("show"), index=None, accept_new_options=True, width=330,
         placeholder="Everything. Choose, or enter words",
@@ -133,8 +133,8 @@ def ready_map(app: App, catalog: str) -> CatalogMap:
             place.progress(*_progress(tools, app.maps.landmarks(tools) or tools, job.elapsed_s - embedded_s))
     place.empty()
     app.background.forget(job)
-    drawn: CatalogMap = job.future.result()
-    return drawn
+    catalog_map: CatalogMap = job.future.result()
+    return catalog_map
 
 
 LEAVE = "You can leave this page meanwhile."
@@ -155,12 +155,12 @@ def _progress(tools: int, arranged: int, elapsed_s: float) -> tuple[float, str]:
     )
 
 
-def _chart(drawn: CatalogMap, content: MapContent, by: str, show: str, linked: Mapping[str, str]) -> None:
+def _chart(catalog_map: CatalogMap, content: MapContent, by: str, show: str, linked: Mapping[str, str]) -> None:
     catalog, lit = content.catalog, highlighted(content.catalog, show)
-    of, told = st.session_state.get(VIEW, ("", None))
-    view = View.of(told if of == catalog.name else None)
+    name, stored = st.session_state.get(VIEW, ("", None))
+    view = View.of(stored if name == catalog.name else None)
     data = MapData(
-        drawn, catalog, groups(catalog, by), content.statistics.tools.price_usd, lit, content.decision,
+        catalog_map, catalog, groups(catalog, by), content.statistics.tools.price_usd, lit, content.decision,
         content.place, chosen_row(catalog, linked), view,
     )  # fmt: skip
     chart(
@@ -176,14 +176,14 @@ def _chart(drawn: CatalogMap, content: MapContent, by: str, show: str, linked: M
         st.caption(density_words(data.points, len(catalog.tools)))
     if show:
         st.caption(f"{int(lit.sum()):,} of {len(lit):,} tools are highlighted; the others are grey.")
-    if drawn.landmarks is not None:
+    if catalog_map.landmarks is not None:
         st.caption(
-            f"Arranged are {drawn.landmarks:,} tools, drawn by chance, because arranging all would take minutes. Each other tool lies among "
+            f"Arranged are {catalog_map.landmarks:,} tools, drawn by chance, because arranging all would take minutes. Each other tool lies among "
             "the ones that it is most similar to by name and description, so the map tells groups, and lists tell what is nearest."
         )
     near = (
-        f": of the ten nearest tools of a tool, {drawn.kept:.0%} are among its ten nearest on the map"
-        if len(drawn.ids) > 11
+        f": of the ten nearest tools of a tool, {catalog_map.kept:.0%} are among its ten nearest on the map"
+        if len(catalog_map.ids) > 11
         else ""
     )
     st.caption(
@@ -193,12 +193,12 @@ def _chart(drawn: CatalogMap, content: MapContent, by: str, show: str, linked: M
 
 
 def _look(view: object) -> None:
-    of, _ = st.session_state[VIEW]
-    st.session_state[VIEW] = (of, view)
+    name, _ = st.session_state[VIEW]
+    st.session_state[VIEW] = (name, view)
 
 
 def density_words(points: Pointed, tools: int) -> str:
-    """Returns what is drawn as points and how to see others, in one sentence.
+    """Returns a sentence on the drawn points and the way to see others.
 
     >>> density_words(Pointed(np.arange(3), 40_000, dense=True), 100_000)
     'Colour says how many of 100,000 tools lie at a place. Zoom in: 2,000 or fewer in sight become points that can be clicked; now 40,000 are.'
@@ -285,8 +285,8 @@ def click(name: str) -> None:
 @st.fragment(key=PANEL)
 def panel(app: App, state: UrlState, content: MapContent) -> None:
     row = chosen_row(content.catalog, {})
-    chosen = "" if row is None else content.catalog.tools[row].id
-    state.end({**content.texts, "tool": chosen}, question=content.question)
+    tool_id = "" if row is None else content.catalog.tools[row].id
+    state.end({**content.texts, "tool": tool_id}, question=content.question)
     if row is not None:
         _tool(app, content, row)
     elif content.decision is not None and content.place is not None:
@@ -331,13 +331,13 @@ def _tool(app: App, content: MapContent, row: int) -> None:
         if st.button("Open in catalog", key="map:catalog", icon=":material/inventory_2:"):
             open_page("catalog", catalog=content.catalog.name, view="tools", tool=tool.id)
     if others := namesakes(content.catalog, row):
-        named = ", ".join(escaped(name, 60) for name in others[:NAMED])
+        servers = ", ".join(escaped(name, 60) for name in others[:NAMED])
         more = f" and {len(others) - NAMED:,} more" if len(others) > NAMED else ""
-        st.warning(f"Tools of the same name: on {named}{more}.", icon=":material/content_copy:")
-    found = app.maps.neighbours(content.catalog.name, tool.id)
-    if found:
+        st.warning(f"Tools of the same name: on {servers}{more}.", icon=":material/content_copy:")
+    neighbours = app.maps.neighbours(content.catalog.name, tool.id)
+    if neighbours:
         st.markdown("**Nearest tools**")
-        _choose(content, neighbour_frame(content.catalog, found, content.statistics.tools.price_usd), tool.id)
+        _choose(content, neighbour_frame(content.catalog, neighbours, content.statistics.tools.price_usd), tool.id)
 
 
 def _numbers(content: MapContent, row: int) -> list[tuple[str, str]]:
@@ -353,7 +353,7 @@ def _numbers(content: MapContent, row: int) -> list[tuple[str, str]]:
 
 def _choose(content: MapContent, frame: pd.DataFrame, about: str) -> None:
     row = choice_table(
-        frame, [one for one in COLUMNS if one.name in frame.columns], labels=frame.index.tolist(),
+        frame, [column for column in COLUMNS if column.name in frame.columns], labels=frame.index.tolist(),
         key=table_key("map", *map(str, frame.index), about), chosen=None, about=f"Tools nearest to {about}",
     )  # fmt: skip
     if row is not None:

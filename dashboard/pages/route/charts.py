@@ -59,7 +59,7 @@ def auction(decision: Decision, *, height: int = 330) -> go.Figure:
         xaxis2=EDGES,
         xaxis={
             "title": {"text": "m$ per call", "font": {"size": 11}},
-            "range": _range([1e3 * price for each in prices for price in each if price is not None]),
+            "range": _range([1e3 * price for column in prices for price in column if price is not None]),
         },
         yaxis=rows_axis(len(rows), shown=5),
     )
@@ -139,15 +139,15 @@ def _arrows(plan: Plan, rows: list[int]) -> list[dict[str, object]]:
 
 
 def _free(plan: Plan, rows: list[int], position: int, whole: float) -> tuple[float, float]:
-    """Returns the widest span of the chart's width, in [0, 1], where no arrow crosses the name above a step."""
+    """Returns the widest span of the chart's width, in [0, 1], in which no arrow crosses the name above a step."""
     edges = [0.0, 1.0]
     for later in range(position, len(plan.steps)):
         for need in plan.steps[later].needs:
             if need < position:
                 start, end = plan.steps[need].finish_s, plan.steps[later].start_s
-                way = (rows[need] - rows[position] - 0.6) / (rows[need] - rows[later] - 0.32)
-                here = (start + way * (end - start)) / whole
-                edges.append((here + BEFORE) / (1 + BEFORE + AFTER))
+                share = (rows[need] - rows[position] - 0.6) / (rows[need] - rows[later] - 0.32)
+                x = (start + share * (end - start)) / whole
+                edges.append((x + BEFORE) / (1 + BEFORE + AFTER))
     edges.sort()
     low, high = max(pairwise(edges), key=lambda span: span[1] - span[0])
     return (low + BESIDE if low else 0.0), high
@@ -170,15 +170,15 @@ def _step_hover(position: int, step: PlannedStep) -> str:
 
 def refusal_curve(curve: RefusalCurve, percent: float, *, height: int = 260) -> go.Figure:
     """Draws the refusal curve in percent, from no refusals to the upper right, and the place of the knob."""
-    here = curve.at(percent)
+    current = curve.at(percent)
     line = {
         "type": "scatter", "mode": "lines+markers", "x": [100 * point.wrong for point in curve.points],
         "y": [100 * point.refused for point in curve.points], "line": {"width": 2, "color": MUTED}, "marker": {"size": 5},
         "hovertext": [_refusal_hover(point) for point in curve.points], "hoverinfo": "text",
     }  # fmt: skip
     knob = {
-        "type": "scatter", "mode": "markers", "x": [100 * here.wrong], "y": [100 * here.refused],
-        "marker": {"size": 13, "symbol": "diamond", "color": CHOSEN}, "hovertext": [_refusal_hover(here)], "hoverinfo": "text",
+        "type": "scatter", "mode": "markers", "x": [100 * current.wrong], "y": [100 * current.refused],
+        "marker": {"size": 13, "symbol": "diamond", "color": CHOSEN}, "hovertext": [_refusal_hover(current)], "hoverinfo": "text",
         "cliponaxis": False,
     }  # fmt: skip
     return figure(
@@ -203,8 +203,8 @@ def _refusal_hover(point: RefusalPoint) -> str:
 def server_ranking(decision: Decision, *, height: int = 330) -> go.Figure:
     """Draws bars of U_i (or the router's score), best on top: chosen, accepted, rejected, or not short-listed."""
     rows = [decision.server_at(row) for row in decision.servers_by_rank()[:SERVERS_SHOWN]][::-1]
-    chosen = decision.winner.server if decision.winner else None
-    marks = [_mark(row, chosen) for row in rows]
+    winner = decision.winner.server if decision.winner else None
+    marks = [_mark(row, winner) for row in rows]
     trace = {
         "type": "bar", "orientation": "h", "x": [row.utility for row in rows], "y": list(range(len(rows))),
         "width": 0.34, "marker": {"color": [colour for _, colour in marks]},
@@ -227,9 +227,9 @@ def server_ranking(decision: Decision, *, height: int = 330) -> go.Figure:
 
 
 def _names(names: Sequence[str], faded: Sequence[bool]) -> list[dict[str, object]]:
-    """Returns the traces of the names at the left, those that are still in the race before the faded ones."""
-    places = {kind: [place for place, fades in enumerate(faded) if fades is kind] for kind in (False, True)}
-    return [row_texts([names[place] for place in of], of, faded=kind) for kind, of in places.items()]
+    """Returns the traces of the names at the left: names still in the race, then faded names."""
+    places = {kind: [place for place, is_faded in enumerate(faded) if is_faded is kind] for kind in (False, True)}
+    return [row_texts([names[place] for place in group], group, faded=kind) for kind, group in places.items()]
 
 
 def _range(values: Sequence[float], *, room: float = 0.06, least: float = 1e-3) -> list[float]:
@@ -248,8 +248,8 @@ def _range(values: Sequence[float], *, room: float = 0.06, least: float = 1e-3) 
     ]
 
 
-def _mark(row: ServerRow, chosen: str | None) -> tuple[str, str]:
-    if row.server == chosen:
+def _mark(row: ServerRow, winner: str | None) -> tuple[str, str]:
+    if row.server == winner:
         return CHOSEN_SIGN, CHOSEN
     if not row.shortlisted:
         return DROPPED_SIGN, MUTED
@@ -279,12 +279,12 @@ NAME_CHARS = 28  # beside the figures at the right edge
 
 def tool_breakdown(decision: Decision, *, height: int = 330) -> go.Figure:
     """Draws similarity to the right, αt·time and αt·κ·price to the left, and the utility as a mark, best on top."""
-    shown = decision.rivals(TOOLS_SHOWN)[::-1]
-    rows = decision.tools_at(shown)
+    rivals = decision.rivals(TOOLS_SHOWN)[::-1]
+    rows = decision.tools_at(rivals)
     alpha = _alpha(decision)
     places = list(range(len(rows)))
     opacity = [0.35 if row.dropped_by in OUT else 1.0 for row in rows]
-    hover = [_breakdown_hover(decision, place, row, alpha) for place, row in zip(shown, rows, strict=True)]
+    hover = [_breakdown_hover(decision, place, row, alpha) for place, row in zip(rivals, rows, strict=True)]
     parts = (
         ("similarity", SIMILARITY, [row.similarity for row in rows]),
         ("time", TIME, [-alpha * row.time_cost_s for row in rows]),
@@ -317,13 +317,13 @@ def tool_breakdown(decision: Decision, *, height: int = 330) -> go.Figure:
 
 def tool_scores(decision: Decision, *, height: int = 330) -> go.Figure:
     """Draws bars of the score, best on top: the winner, the other candidates, and dropped tools."""
-    shown = decision.rivals(TOOLS_SHOWN)[::-1]
-    rows = decision.tools_at(shown)
+    rivals = decision.rivals(TOOLS_SHOWN)[::-1]
+    rows = decision.tools_at(rivals)
     colours = [MUTED if row.dropped_by else CHOSEN if row.rank == 1 else SIMILARITY for row in rows]
     bars = {
         "type": "bar", "orientation": "h", "x": [row.utility for row in rows], "y": list(range(len(rows))), "width": 0.34,
         "marker": {"color": colours}, "customdata": [row.tool for row in rows],
-        "hovertext": [_score_hover(decision, place, row) for place, row in zip(shown, rows, strict=True)], "hoverinfo": "text",
+        "hovertext": [_score_hover(decision, place, row) for place, row in zip(rivals, rows, strict=True)], "hoverinfo": "text",
     }  # fmt: skip
     return _tools(
         decision,
@@ -338,19 +338,19 @@ def tool_scores(decision: Decision, *, height: int = 330) -> go.Figure:
 def _tools(
     decision: Decision, traces: list[dict[str, object]], *, score: str, ends: Sequence[float], **layout: Any
 ) -> go.Figure:
-    """Draws traces over the rivals, with their names and figures. `ends` are those of the bars. The axis says under which condition the tools fit."""
-    shown = decision.rivals(TOOLS_SHOWN)[::-1]
-    rows = decision.tools_at(shown)
-    fifths = [lessened(decision, row) for row in shown]  # "÷ 5" stands beside the name
+    """Draws traces over the rivals, with their names and figures. `ends` are the ends of the bars. The axis names the condition of the fit."""
+    rivals = decision.rivals(TOOLS_SHOWN)[::-1]
+    rows = decision.tools_at(rivals)
+    fifths = [lessened(decision, row) for row in rivals]  # "÷ 5" stands beside the name
     names = [f"{sign(row)} {label(row.tool, NAME_CHARS - 4 * fifth)}" for row, fifth in zip(rows, fifths, strict=True)]
-    beside = "" if decision.fit is None else condition(decision.fit)
-    axis = f"{score} · fits{beside}" if beside else score
+    suffix = "" if decision.fit is None else condition(decision.fit)
+    axis = f"{score} · fits{suffix}" if suffix else score
     axis += "<br>÷ 5: it writes, and the question asks to know" if any(fifths) else ""
     return figure(
         [
             *traces,
             *_names(names, [row.dropped_by in OUT for row in rows]),
-            row_texts(_figures(decision, shown), range(len(rows)), right=True),
+            row_texts(_figures(decision, rivals), range(len(rows)), right=True),
         ],
         xaxis2=EDGES, yaxis=rows_axis(len(rows), shown=TOOLS_SHOWN),
         xaxis={"title": {"text": axis, "font": {"size": 11}}, "range": _range(ends)}, **layout,
@@ -358,7 +358,7 @@ def _tools(
 
 
 def _in(colour: str, word: str) -> str:
-    """Returns a word in its colour: the title is the legend."""
+    """Returns a word in its colour, because the title is the legend."""
     return f'<span style="color:{colour}">{word}</span>'
 
 
@@ -368,7 +368,7 @@ def _alpha(decision: Decision) -> float:
 
 
 def _figures(decision: Decision, rows: Sequence[int]) -> list[str]:
-    """Returns the score of each tool, after its fit where that is known, "÷ 5" if a fifth of it counts."""
+    """Returns the score of each tool, after its fit if it is known, "÷ 5" if a fifth of it counts."""
     scores = [f"<b>{decision.tools.utility[row]:z.3f}</b>" for row in rows]
     if decision.fit is None:
         return scores

@@ -53,8 +53,8 @@ WHY, WHY_PANEL = "route.why", "route:why-panel"
 
 
 class Step(NamedTuple):
-    """A step of a presentation: the view and the part that is shown, "" for the whole view, and CSS selectors of what gets the focus, the
-    first one that is there."""
+    """A step of a presentation: the view, the part to show, "" for the whole view, and CSS selectors of the focus. The
+    first selector with an element counts."""
 
     view: str
     part: str
@@ -88,14 +88,14 @@ def present(parts: Parts) -> None:
     missing = {TRIES, AUCTION} - parts.keys()
     _present(
         key="route:present",
-        data={"steps": [one._asdict() for one in STEPS if one.part not in missing]},
+        data={"steps": [step._asdict() for step in STEPS if step.part not in missing]},
         width="content",
     )
 
 
 def refusing(app: App, decision: Decision, parameters: Parameters) -> None:
     """Draw the refusal knob's effect in a fold. Draws nothing for a router without the knob, an empty catalog, or while P(nothing fits) is
-    not known."""
+    unknown."""
     nothing = None if decision.fit is None else decision.fit.nothing
     if not isinstance(parameters, RefusingParameters) or nothing is None or not decision.tools.ids:
         return
@@ -122,36 +122,36 @@ def _limit(app: App, percent: float) -> str:
 
 
 def _point(curve: RefusalCurve, percent: float) -> str:
-    here = curve.at(percent)
-    where = (
+    point = curve.at(percent)
+    source = (
         f":green-badge[measured] on {curve.questions:,} labelled sub-tasks of this catalog, each also asked without its right tools"
         if curve.questions
         else ":gray-badge[shipped] the mean over five catalogs that were held back from the fit, with requests and without. On single catalogs wrong refusals were "
         "between 0 and five times the limit. With 20 labelled sub-tasks it is measured here"
     )
     return (
-        f"At {percent:g} %: {100 * here.wrong:.0f} % of the answerable sub-tasks are refused, and {100 * here.refused:.0f} % of the "
-        f"impossible ones. {where}."
+        f"At {percent:g} %: {100 * point.wrong:.0f} % of the answerable sub-tasks are refused, and {100 * point.refused:.0f} % of the "
+        f"impossible ones. {source}."
     )
 
 
 def winning_interval(strip: Strip, knob: Knob, value: Value) -> str:
     """Returns Markdown: the exact interval around the current value, and the winner beyond each end."""
     winners = strip.winners()
-    now = strip.high if value is None else float(value)
-    here = max(place for place, one in enumerate(winners) if place == 0 or one.low <= now)
-    if winners[here].winner is None:
+    current = strip.high if value is None else float(value)
+    index = max(place for place, band in enumerate(winners) if place == 0 or band.low <= current)
+    if winners[index].winner is None:
         return "No tool can win here."
     unit = f" {knob.unit}" if knob.unit else ""
     if len(winners) == 1:
         return f"The winner stays the same for every {knob.symbol} up to {strip.high:g}{unit}."
     beyond = [
         f"{word} it {'no tool' if winners[place].winner is None else escaped(winners[place].winner or '', 60)} wins"
-        for word, place in (("below", here - 1), ("above", here + 1))
+        for word, place in (("below", index - 1), ("above", index + 1))
         if 0 <= place < len(winners)
     ]
     return (
-        f"The winner stays the same for {knob.symbol} from {winners[here].low:.3g} to {winners[here].high:.3g}{unit}; "
+        f"The winner stays the same for {knob.symbol} from {winners[index].low:.3g} to {winners[index].high:.3g}{unit}; "
         f"{', '.join(beyond)}."
     )
 
@@ -160,12 +160,12 @@ HEIGHT_PX = 280  # of a cost curve
 
 
 def decision_body(question: Question, token: str) -> None:
-    """Route the question and show the decision. Raises WayfareError if the router fails. `token` is that of the fast lane."""
+    """Route the question and show the decision. Raises WayfareError if the router fails. `token` belongs to the fast lane."""
     app, parameters, asked = question.app, question.parameters, replace(question.asked, at_once=True)
     decision = question.decide(at_once=True)
     sets = task_sets(question)
     lanes.open(token, {**lane_answers(app, asked, winner_colours(asked)), **scores(question, sets)})
-    known = labelling(app, decision, hypothetical=asked.hypothetical)
+    labels = labelling(app, decision, hypothetical=asked.hypothetical)
     parts = drawing(decision, asked.supposed)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="route:winner"):
         with st.container(width="stretch"):
@@ -173,18 +173,18 @@ def decision_body(question: Question, token: str) -> None:
         present(parts)
     score = scoreboard(question, token, sets)
     agent_state(app, [decision], question.prefix)
-    _columns(known, parts, question.texts, partial(explain, WHY))
+    _columns(labels, parts, question.texts, partial(explain, WHY))
     show(parts, FLOW)
     with st.container(key=WHY_PANEL):
-        why_panel(known, WHY)
-    with st.container():  # drawn in every run: charts below an element that comes and goes would be made anew
+        why_panel(labels, WHY)
+    with st.container():  # drawn in every run, so that the charts below are not rebuilt
         changed_answers(question, score)
     refusing(app, decision, parameters)
     _cost_curves(app, asked, decision.winner.tool if decision.winner else "")
     folded_meter(app, question.state, read_meter(question.state), decision)
 
 
-def _columns(known: Labelling, parts: Parts, linked: Mapping[str, str], choose: Callable[[str], None]) -> None:
+def _columns(labels: Labelling, parts: Parts, linked: Mapping[str, str], choose: Callable[[str], None]) -> None:
     """Draw columns: servers, auction or tries if the router has them, tools, candidates. A click calls `choose` with a name."""
     middle = next((key for key in (TRIES, AUCTION) if key in parts), None)
     grid = st.container(key="route:columns").grid(3 if middle is None else 4, min_column_width=235, gap="xsmall")
@@ -199,7 +199,7 @@ def _columns(known: Labelling, parts: Parts, linked: Mapping[str, str], choose: 
     with grid.cell():
         show(parts, TOOLS, choose=choose)
     with grid.cell():
-        candidate_cards(known, parts, linked, height=COLUMN_PX)
+        candidate_cards(labels, parts, linked, height=COLUMN_PX)
 
 
 def _cost_curves(app: App, asked: Asked, winner: str) -> None:
@@ -256,16 +256,16 @@ def _links(texts: dict[str, str]) -> None:
             open_page("map", **texts)
 
 
-def _call(known: Labelling, tool: ToolRow, texts: dict[str, str], *, quiet: bool) -> None:
-    """Draw the button to the Call page, with the decision if it is recorded. A `quiet` one is a plain word."""
-    decision = known.decision
+def _call(labels: Labelling, tool: ToolRow, texts: dict[str, str], *, quiet: bool) -> None:
+    """Draw the button to the Call page, with the decision if it is recorded. A `quiet` button is a plain word."""
+    decision = labels.decision
     kind = "tertiary" if quiet else "primary" if tool.rank == 1 else "secondary"
     if st.button("Call", key=f"route:call:{tool.tool}", type=kind, width="stretch"):
-        recorded = {} if known.hypothetical else {"decision": decision.id}
-        open_page("call", **{**texts, "catalog": decision.catalog, "tool": tool.tool, **recorded})
+        link = {} if labels.hypothetical else {"decision": decision.id}
+        open_page("call", **{**texts, "catalog": decision.catalog, "tool": tool.tool, **link})
 
 
-def _judge(known: Labelling, tool: ToolRow) -> None:
-    if moved := moved_words(known.moves.get(tool.tool, ()), known.learnt(tool.tool)):
-        st.markdown(f":small[{moved}]", help=LABELS_HELP)
-    label_bar(known, tool.tool, CARD)
+def _judge(labels: Labelling, tool: ToolRow) -> None:
+    if words := moved_words(labels.moves.get(tool.tool, ()), labels.learnt(tool.tool)):
+        st.markdown(f":small[{words}]", help=LABELS_HELP)
+    label_bar(labels, tool.tool, CARD)

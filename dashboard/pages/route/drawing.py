@@ -1,4 +1,4 @@
-"""The drawing of a decision in parts, the same for the page and for the fast lane while a knob is turned."""
+"""The parts of a decision's drawing, for the page and for the fast lane while a knob is turned."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def _headline(decision: Decision, *, what_if: bool = False) -> str:
     )
     # the badges say the rest of the reason
     reason = decision.reason.removesuffix(network_note(decision)).removesuffix(parts_note(decision))
-    star, said, tool = "★", "", f"<strong>{as_html(winner.tool, 90)}</strong>"
+    star, badge, tool = "★", "", f"<strong>{as_html(winner.tool, 90)}</strong>"
     if decision.fit is not None:
         word = decision.fit.confidence
         label, help_text = BY_WORDS if decision.by_words else CONFIDENCE[word]
@@ -101,16 +101,16 @@ def _headline(decision: Decision, *, what_if: bool = False) -> str:
         if decision.fit.language:
             label, help_text = f"{label}{', ' if label else ''}asked in {decision.fit.language}", FOREIGN
         if label:
-            said = f' <span class="wayfare-badge">{noted(label, help_text)}</span>'
+            badge = f' <span class="wayfare-badge">{noted(label, help_text)}</span>'
     return (
         f'<div class="wayfare-headline"><div class="wayfare-winner"><span class="wayfare-star">{star}</span> '
-        f"{tool}{mark}{said}{preset}<small>{as_html(reason, 300)}{_scored(decision)}</small></div>"
+        f"{tool}{mark}{badge}{preset}<small>{as_html(reason, 300)}{_scored(decision)}</small></div>"
         f'<dl class="wayfare-metrics">{metrics}</dl></div>'
     )
 
 
 def _network(decision: Decision) -> str:
-    """Returns HTML: the badge of a simulated network, "" for the measured one."""
+    """Returns HTML: the badge of a simulated network, "" for the measured network."""
     if not decision.network.simulated:
         return ""
     name, note = as_html(str(decision.network), 60), network_note(decision).strip()
@@ -118,7 +118,7 @@ def _network(decision: Decision) -> str:
 
 
 def _scored(decision: Decision) -> str:
-    """Returns how many tools of a large catalog were scored, "" for a small one: there it is every tool."""
+    """Returns the number of scored tools of a large catalog, "" for a small catalog, which scores every tool."""
     if decision.scored is None:
         return ""
     note = decision.scored_note
@@ -126,7 +126,7 @@ def _scored(decision: Decision) -> str:
 
 
 def _payment(decision: Decision, winner: ToolRow) -> list[Metric]:
-    """Returns what a call pays, if that is not its price."""
+    """Returns the payment of a call, or nothing if it pays its price."""
     if decision.settlement == "price":
         return []
     return [("Payment a call", units.price(winner.payment_usd), SETTLEMENTS[decision.settlement])]
@@ -177,7 +177,7 @@ HELP = (
 
 def _order_of_tries(plan: TryPlan) -> str:
     """Returns HTML: the tries in order, their expected result, and the value from which the next tool is worth a try."""
-    tries = "".join(_try(number, one) for number, one in enumerate(plan.tries, 1))
+    tries = "".join(_try(number, attempt) for number, attempt in enumerate(plan.tries, 1))
     together = (
         f"<p><small>Together <b>{units.share(plan.success)}</b> solved, <b>{units.price(plan.usd)}</b> and "
         f"<b>{units.seconds(plan.time_s)}</b> expected; worth <b>{units.price(plan.value_usd)}</b> at "
@@ -192,12 +192,12 @@ def _order_of_tries(plan: TryPlan) -> str:
     return f"<p><strong>{noted('2 · Order of tries', HELP)}</strong></p>{tries}{together}{following}"
 
 
-def _try(number: int, one: PlannedTry) -> str:
-    reached = "" if number == 1 else f" · reached {units.share(one.reached)}"
-    said = f"{units.share(one.chance)}{reached} · cost {units.price(one.cost_usd)}"
+def _try(number: int, attempt: PlannedTry) -> str:
+    reached = "" if number == 1 else f" · reached {units.share(attempt.reached)}"
+    figures = f"{units.share(attempt.chance)}{reached} · cost {units.price(attempt.cost_usd)}"
     return (
-        f'<div class="wayfare-try">{number}. <b>{as_html(one.tool, 50)}</b> {said}'
-        f'<progress max="1" value="{min(1.0, one.chance):.4f}" aria-label="{as_html(one.tool, 50)}: {said}"></progress></div>'
+        f'<div class="wayfare-try">{number}. <b>{as_html(attempt.tool, 50)}</b> {figures}'
+        f'<progress max="1" value="{min(1.0, attempt.chance):.4f}" aria-label="{as_html(attempt.tool, 50)}: {figures}"></progress></div>'
     )
 
 
@@ -220,10 +220,10 @@ def strips_json(
     """
     infos = {info.name: info for info in knobs}
     winners = (segment.winner for strip in strips.values() for segment in strip.segments)
-    shown = {**colours.of([winner, *winners]), None: NO_WINNER}
+    colour_of = {**colours.of([winner, *winners]), None: NO_WINNER}
     return {
         name: {
-            "bands": [[band.low, band.high, shown[band.winner]] for band in strip.winners()],
+            "bands": [[band.low, band.high, colour_of[band.winner]] for band in strip.winners()],
             "ticks": list(strip.breakpoints()),
             "segments": [
                 [
@@ -272,7 +272,7 @@ Parts = Mapping[str, str | go.Figure]
 def drawing(decision: Decision, supposed: Sequence[Supposed] = ()) -> Parts:
     """Returns the parts of a decision by key, HTML or charts: the headline, the steps from left to right, a card and numbers for each
     candidate, and the flow through the stages. `supposed` figures are marked."""
-    tools = {one.tool for one in supposed}
+    tools = {figure.tool for figure in supposed}
     if decision.tries is not None:
         middle: Parts = {TRIES: _order_of_tries(decision.tries)}
     else:
@@ -290,7 +290,7 @@ def drawing(decision: Decision, supposed: Sequence[Supposed] = ()) -> Parts:
 
 
 def show(parts: Parts, key: str, *, lane: str = "", choose: Callable[[str], None] | None = None) -> None:
-    """Draw one part on the page. `lane` is the token of the fast lane, `choose` is called with the name of a clicked bar."""
+    """Draw a part on the page. `lane` is the token of the fast lane, `choose` is called with the name of a clicked bar."""
     part = parts[key]
     if isinstance(part, str):
         live(part, key=key, lane=lane)
@@ -344,14 +344,14 @@ def lane_answers(app: App, asked: Asked, colours: WinnerColours) -> Mapping[str,
     """Returns the fast-lane answers of this query. Its parameters have the values that are not in the panel."""
 
     def decision(values: Values) -> Mapping[str, object]:
-        chosen = asked.parameters.replaced(values)
-        if isinstance(chosen, PlanningParameters) and chosen.planner != "rules":
+        parameters = asked.parameters.replaced(values)
+        if isinstance(parameters, PlanningParameters) and parameters.planner != "rules":
             raise HTTPException(409, "The model is asked when the knob is released.")
-        return answer(replace(asked, parameters=chosen))
+        return answer(replace(asked, parameters=parameters))
 
     def network(values: Values) -> Mapping[str, object]:
-        drawn = answer(replace(asked, network=AS_MEASURED.replaced(values)))
-        return {**drawn, "parts": {**drawn["parts"], SCORE: STILL}}
+        response = answer(replace(asked, network=AS_MEASURED.replaced(values)))
+        return {**response, "parts": {**response["parts"], SCORE: STILL}}
 
     def answer(asked: Asked) -> dict[str, Any]:
         decision = app.routing.preview(asked)
@@ -362,16 +362,16 @@ def lane_answers(app: App, asked: Asked, colours: WinnerColours) -> Mapping[str,
         }
 
     def strips(values: Values) -> Mapping[str, object]:
-        chosen = asked.parameters.replaced(values)
-        turned = replace(asked, parameters=chosen)
-        found = app.what_if.strips(turned)
-        if not found:
+        parameters = asked.parameters.replaced(values)
+        request = replace(asked, parameters=parameters)
+        winner_strips = app.what_if.strips(request)
+        if not winner_strips:
             return {"question": None, "strips": {}}
-        winner = app.routing.preview(turned).winner
-        drawn = strips_json(
-            found, chosen.knobs(), chosen.values(), winner.tool if winner else None, colours,
-            in_usd=isinstance(chosen, ExpectedValueParameters),
+        winner = app.routing.preview(request).winner
+        document = strips_json(
+            winner_strips, parameters.knobs(), parameters.values(), winner.tool if winner else None, colours,
+            in_usd=isinstance(parameters, ExpectedValueParameters),
         )  # fmt: skip
-        return {"question": json.dumps([asked.catalog, asked.query, asked.hint]), "strips": drawn}
+        return {"question": json.dumps([asked.catalog, asked.query, asked.hint]), "strips": document}
 
     return {"decision": decision, "strips": strips, NETWORK: network}

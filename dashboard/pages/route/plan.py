@@ -28,19 +28,19 @@ SHOWN = 4
 
 
 def _gated_tools(views: Sequence[StateView], knobs: str) -> None:
-    """Draw a line for each tool, best first, with a button that adds its missing preconditions to the state. Of several steps a tool is
-    listed once, for the first one that leaves it out."""
+    """Draw a line for each tool, best first, with a button that adds its missing preconditions to the state. A tool of several steps is
+    listed once, for the first step that leaves it out."""
     if not views[0].checked:
         st.caption("Preconditions are off, so the state leaves out no tool.")
         return
-    found: dict[str, tuple[HeldBack, str]] = {}
+    held_tools: dict[str, tuple[HeldBack, str]] = {}
     for step, view in enumerate(views, start=1):
         for tool in view.held_back:
-            found.setdefault(tool.tool, (tool, f"step {step}: " if len(views) > 1 else ""))
-    if not found:
+            held_tools.setdefault(tool.tool, (tool, f"step {step}: " if len(views) > 1 else ""))
+    if not held_tools:
         st.caption("The state leaves out no tool above the threshold.")
         return
-    first, rest = list(found.values())[:SHOWN], list(found)[SHOWN:]
+    first, rest = list(held_tools.values())[:SHOWN], list(held_tools)[SHOWN:]
     grid = st.grid(2, min_column_width=430, gap="xxsmall")
     for tool, step in first:
         with grid.cell():
@@ -122,17 +122,17 @@ def _choice(name: str, granted: list[str], named: list[str], knobs: str, *, disa
     st.session_state[key] = granted
     st.multiselect(
         LABELS[name], list(dict.fromkeys([EVERYTHING, *named, *granted])), key=key, help=STATE_HELP[name], disabled=disabled,
-        format_func=lambda one: "everything" if one == EVERYTHING else one, placeholder="Nothing",
+        format_func=lambda value: "everything" if value == EVERYTHING else value, placeholder="Nothing",
         accept_new_options=True, select_all=False, wrap=True, on_change=_chosen, args=(name, granted, knobs),
     )  # fmt: skip
 
 
-def _chosen(name: str, before: Sequence[str], knobs: str) -> None:
+def _chosen(name: str, previous: Sequence[str], knobs: str) -> None:
     """Store the choice. "Everything" and single values exclude each other: the last choice counts."""
-    chosen: list[str] = st.session_state[f"route.state.{name}"]
-    if EVERYTHING in chosen and len(chosen) > 1:
-        chosen = [one for one in chosen if one != EVERYTHING] if EVERYTHING in before else [EVERYTHING]
-    st.session_state[f"{knobs}.{name}"] = ",".join(chosen)
+    values: list[str] = st.session_state[f"route.state.{name}"]
+    if EVERYTHING in values and len(values) > 1:
+        values = [value for value in values if value != EVERYTHING] if EVERYTHING in previous else [EVERYTHING]
+    st.session_state[f"{knobs}.{name}"] = ",".join(values)
 
 
 def _grant(knobs: str, state: AgentState, lacks: Sequence[str]) -> None:
@@ -157,23 +157,23 @@ def start_plan(state: UrlState, linked: Mapping[str, str]) -> None:
 
 
 def plan_choice(app: App, state: UrlState, query: str) -> str:
-    """Draw the choice of a planner if the query has several parts, and what the parts are. Returns the planner, or ""."""
+    """Draw the choice of a planner if the query has several parts, and the parts. Returns the planner, or ""."""
     key, planners = state.key("plan"), app.routing.planners()
     parts = app.routing.parts(query)
     count = len(parts)
-    chosen = st.session_state.get(key, ONE)
-    if count < 2 and len(planners) < 2 and chosen == ONE:
+    choice = st.session_state.get(key, ONE)
+    if count < 2 and len(planners) < 2 and choice == ONE:
         return ""
     options = {ONE: "One decision", **{name: _option(name, title, count) for name, title in planners.items()}}
-    if chosen not in options:
+    if choice not in options:
         st.session_state[key] = ONE
     row = st.container(horizontal=True, vertical_alignment="center", gap="small", key="route:split")
-    picked = row.segmented_control(
+    planner_name = row.segmented_control(
         "Steps", list(options), key=key, format_func=options.__getitem__, required=True, label_visibility="collapsed",
         help=HELP, width="content",
     )  # fmt: skip
-    if picked is not None and picked != ONE:
-        return picked
+    if planner_name is not None and planner_name != ONE:
+        return planner_name
     if count > 1:
         steps = " ".join(f"**{number}** {escaped(part.text, 70)}" for number, part in enumerate(parts[:SHOWN], 1))
         more = f" and {count - SHOWN} more" if count > SHOWN else ""
@@ -206,7 +206,7 @@ SOON_S = 0.3
 
 
 def _split(app: App, question: str, planner: str) -> bool:
-    """Have a model split the question, and draw how far it is, with Stop. Returns whether its answer is there, which its cache keeps. Raises
+    """Let a model split the question, and draw the progress, with Stop. Returns whether the answer is in the model's cache. Raises
     WayfareError if it fails."""
     jobs, key, about = app.background, f"split {visitor()}", (planner, question)
 
@@ -219,7 +219,7 @@ def _split(app: App, question: str, planner: str) -> bool:
     job = jobs.of(key, about)
     if job is None:
         if (earlier := jobs.under_way(key)) is not None:
-            earlier.stop.set()  # nobody waits for another question's parts
+            earlier.stop.set()  # no visitor waits for the parts of an earlier question
         job = jobs.start(key, work, about, several=True)
         job.wait(SOON_S)
     if job.under_way:
@@ -266,18 +266,18 @@ def _step(app: App, plan: Plan, position: int, texts: Mapping[str, str]) -> None
     step = plan.steps[position]
     winner = step.decision.winner
     with st.container(border=True, horizontal=True, vertical_alignment="center", gap="xsmall"):
-        after = f" · after {', '.join(str(need + 1) for need in step.needs)}" if step.needs else ""
+        needs = f" · after {', '.join(str(need + 1) for need in step.needs)}" if step.needs else ""
         tool = escaped(winner.tool, 60) if winner else escaped(step.decision.reason, 160)
         st.container(width="stretch").markdown(
-            f"**{position + 1}** {escaped(step.text, 160)}  \n:small[:gray[{tool}{after}]]"
+            f"**{position + 1}** {escaped(step.text, 160)}  \n:small[:gray[{tool}{needs}]]"
         )
         if st.button("Open", key=f"route:plan:open:{position}", help="This step as a single decision"):
             changed = app.routing.parameters(step.decision.router, step.decision.parameters).changed()
-            own = {
+            knobs = {
                 name: str(value) for name, value in changed.items()
-            }  # a later step has seen the outputs of earlier ones
-            open_page("route", **{**texts, **own, "q": step.text, "plan": "", "hint": ""})
+            }  # a later step has seen the outputs of earlier steps
+            open_page("route", **{**texts, **knobs, "q": step.text, "plan": "", "hint": ""})
         if winner and st.button("Call", key=f"route:plan:call:{position}"):
-            recorded = {} if step.decision.network.simulated else {"decision": step.decision.id}
-            about = {"catalog": step.decision.catalog, "tool": winner.tool, **recorded}
+            link = {} if step.decision.network.simulated else {"decision": step.decision.id}
+            about = {"catalog": step.decision.catalog, "tool": winner.tool, **link}
             open_page("call", **{**texts, "q": step.text, "plan": "", "hint": "", **about})

@@ -101,7 +101,7 @@ def home(question: Question) -> None:
         f"Enter a sub-task. Wayfare ranks the {info.servers:,} servers and {info.tools:,} tools of the catalog "
         f"{escaped(catalog)}, weighs similarity against time, reliability and price, and shows every number."
     )
-    told, cards = st.container(), st.container()
+    story_box, cards = st.container(), st.container()
     first_look(app, catalog, "route", begins=True)
     for icon, text in LOOK_AT:
         st.markdown(f":violet[{icon}] {text}")
@@ -109,19 +109,19 @@ def home(question: Question) -> None:
         examples = EXAMPLES if catalog == SAMPLE else _examples_of(app, catalog)
         with cards:
             _example_cards(state, examples)
-        with told:
+        with story_box:
             _tell(question, examples)
 
 
 def _tell(question: Question, examples: Sequence[Example]) -> None:
-    """Draw the story: of the sample as it was played, of another catalog with its example that a knob changes. Draws nothing if no knob
-    of a story changes it."""
+    """Draw the recorded story of the sample, or a story of an example of another catalog. Draws nothing if no knob of a story changes the
+    winner."""
     app, state, catalog = question.app, question.state, question.form.catalog
     title = KINDS["changes"][1]
     query = (
         str(played()["question"])
         if catalog == SAMPLE
-        else next((one.query for one in examples if one.title == title), "")
+        else next((example.query for example in examples if example.title == title), "")
     )
     if not query:
         return
@@ -134,23 +134,23 @@ def _tell(question: Question, examples: Sequence[Example]) -> None:
 
 
 def _examples_of(app: App, catalog: str) -> tuple[Example, ...]:
-    """The examples of one's own catalog. Embeds its tools first if they are not."""
+    """Returns the examples of a catalog. Embeds its tools first if necessary."""
     show_preparing(app, catalog, decides=True)
     with st.spinner("Choosing examples…"):
-        return tuple(_shown(found) for found in app.examples.of(catalog))
+        return tuple(_shown(example) for example in app.examples.of(catalog))
 
 
-def _shown(found: ExampleQuestion) -> Example:
-    icon, title = KINDS[found.kind]
-    names = [escaped(winner, 60) for winner in found.winners]
+def _shown(example: ExampleQuestion) -> Example:
+    icon, title = KINDS[example.kind]
+    names = [escaped(winner, 60) for winner in example.winners]
     about = f"{names[0]} fits clearly. Press Call to fill in its arguments."
-    if found.knob is not None:
-        moved = f"{found.beyond:.3g}{f' {found.knob.unit}' if found.knob.unit else ''}".replace("$", "\\$")
-        about = f"{names[0]} wins. Raise “{found.knob.label}” above {moved}, and {names[1]} wins."
-    elif found.kind == "steps":
+    if example.knob is not None:
+        limit = f"{example.beyond:.3g}{f' {example.knob.unit}' if example.knob.unit else ''}".replace("$", "\\$")
+        about = f"{names[0]} wins. Raise “{example.knob.label}” above {limit}, and {names[1]} wins."
+    elif example.kind == "steps":
         about = f"Split into {len(names)} steps: {', then '.join(names)}."
-    winners = tuple(frozenset({winner}) for winner in found.winners)
-    return Example(icon, title, found.question, about, winners, "rules" if found.kind == "steps" else "")
+    winners = tuple(frozenset({winner}) for winner in example.winners)
+    return Example(icon, title, example.question, about, winners, "rules" if example.kind == "steps" else "")
 
 
 def _example_cards(state: UrlState, examples: Sequence[Example]) -> None:
@@ -177,8 +177,8 @@ def page(question: Question) -> None:
     """Draw the view. Its result writes the URL."""
     start_meter(question.state, question.linked)
     start_plan(question.state, question.linked)
-    asked = bool(question.form.query)
-    _guide(key="route:guide", data={"steps": STEPS, "asked": asked, "calls": _below(f"{ACTIONS}:call")})
+    has_query = bool(question.form.query)
+    _guide(key="route:guide", data={"steps": STEPS, "asked": has_query, "calls": _below(f"{ACTIONS}:call")})
     _result(question)
 
 
@@ -216,7 +216,7 @@ def _below(key: str) -> str:
 def lane_token(prefix: str) -> str:
     """Returns the secret token of this visitor's page for the fast lane of the knobs with this prefix.
 
-    Each router has its own: while another one is chosen, its knobs are drawn before its lane is open.
+    Each router has its own token. While another router is chosen, its knobs are drawn before its lane is open.
     """
     return f"{st.session_state.setdefault(TOKEN, secrets.token_urlsafe(32))}:{prefix}"
 
@@ -225,9 +225,9 @@ ASKS = Asks("route", redraws=(RESULT,), lane=_lane)
 
 
 KNOBS = ("alpha_t", "kappa")
-"""The knobs of a story, the first one that changes the winner."""
+"""The knobs of a story. The first that changes the winner is used."""
 BESIDE = 0.4  # how far beyond the change the knob goes, as a share of the change's own value
-ROOM = 1.3  # of the track beyond that
+ROOM = 1.3  # the end of the track over the larger value of the knob
 
 _story = component(
     "story",
@@ -239,8 +239,7 @@ _story = component(
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """The turn of a knob from its value `now` to a value `to`, beyond the change `at` which another tool wins. Values up to `top` are
-    shown."""
+    """The turn of a knob from `now` to `to`. Another tool wins beyond `at`. Values up to `top` are shown."""
 
     knob: Knob
     now: float
@@ -252,19 +251,19 @@ class Turn:
 
 
 def turn_of(strip: Strip, knob: Knob, now: float) -> Turn | None:
-    """Returns the turn to the nearest other winner, above the present value if there is one. None if the winner stays the same.
+    """Returns the turn to the nearest other winner, above the present value if there is one. None if the winner never changes.
 
     >>> knob = Knob("alpha_t", float, 0.02, "αt", "1/s", 0.0, 2.0, 0.01, "", "")
     >>> strip = Strip("alpha_t", 0.0, 2.0, (Segment(0.0, 0.06, "a", "", "", 0.1), Segment(0.06, 2.0, "b", "", "", 0.1)))
-    >>> found = turn_of(strip, knob, 0.02)
-    >>> found.to, found.winners, turn_of(strip, knob, 0.5).winners
+    >>> turn = turn_of(strip, knob, 0.02)
+    >>> turn.to, turn.winners, turn_of(strip, knob, 0.5).winners
     (0.08, ('a', 'b'), ('b', 'a'))
     """
     bands = strip.winners()
-    here = max(place for place, band in enumerate(bands) if place == 0 or band.low <= now)
-    winner = bands[here].winner
-    beside = [*bands[here + 1 :], *reversed(bands[:here])]
-    other = next((band for band in beside if band.winner not in {None, winner}), None)
+    current = max(place for place, band in enumerate(bands) if place == 0 or band.low <= now)
+    winner = bands[current].winner
+    others = [*bands[current + 1 :], *reversed(bands[:current])]
+    other = next((band for band in others if band.winner not in {None, winner}), None)
     if winner is None or other is None or not knob.step:
         return None
     ends = (other.low, min(other.high, (1 + 2 * BESIDE) * other.low)) if other.low >= now else (other.low, other.high)
@@ -276,7 +275,7 @@ def turn_of(strip: Strip, knob: Knob, now: float) -> Turn | None:
 
 
 def story_of(app: App, asked: Asked) -> Turn | None:
-    """Returns what changes the winner of this sub-task. None for another router than EHRR, or if no knob of a story does."""
+    """Returns the turn that changes the winner. None for another router than EHRR, or if no knob of a story changes it."""
     if not isinstance(asked.parameters, EhrrParameters):
         return None
     strips, knobs = app.what_if.strips(asked), {knob.name: knob for knob in asked.parameters.knobs()}
@@ -285,19 +284,19 @@ def story_of(app: App, asked: Asked) -> Turn | None:
 
 
 def story(app: App, asked: Asked, turn: Turn, ask: Callable[[], None], token: str) -> None:
-    """Draw the decision on this sub-task with a knob that moves by itself, and what happens next. The button calls `ask`.
+    """Draw the decision on this sub-task with a knob that moves by itself, and the next steps. The button calls `ask`.
 
-    `token` is that of the fast lane. Nothing is recorded.
+    `token` belongs to the fast lane. Nothing is recorded.
     """
     decision = app.routing.preview(asked)
     colours = winner_colours(asked)
-    shown = colours.of([turn.winners[0], *(band.winner for band in turn.bands)])
+    band_colours = colours.of([turn.winners[0], *(band.winner for band in turn.bands)])
     lanes.open(token, lane_answers(app, asked, colours))
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="route:story:question"):
         st.container(width="stretch").markdown(f"For example: **{escaped(asked.query, 160)}**")
         if st.button("Ask this", key="route:story:ask", icon=":material/north_east:", on_click=ask):
             st.rerun()  # the filled field is outside the fragment of this button
-    _story(key="route:story", data=_knob_of(turn, shown))
+    _story(key="route:story", data=_knob_of(turn, band_colours))
     parts = drawing(decision, asked.supposed)
     show(parts, HEADLINE, lane=token)
     grid = st.container(key="route:columns").grid(4, min_column_width=235, gap="xsmall")
@@ -322,16 +321,16 @@ def _knob_of(turn: Turn, colours: Mapping[str | None, str]) -> dict[str, Any]:
 
 
 def _next(asked: Asked) -> None:
-    """Draw what happens after this decision, as it was played once. For another sub-task, what can be done."""
-    known = played()
-    if (asked.catalog, asked.query) != (known["catalog"], known["question"]):
+    """Draw the steps after this decision from a recorded session. For another sub-task, draw the possible steps."""
+    recording = played()
+    if (asked.catalog, asked.query) != (recording["catalog"], recording["question"]):
         st.markdown("**What happens next**")
         st.markdown(
             "**Ask this** opens the decision with its candidates. **Call** fills in the form of a candidate and shows the answer. The "
             "outcome of a real call counts in the next decision."
         )
         return
-    call, saving = known["call"], known["saving"]
+    call, saving = recording["call"], recording["saving"]
     success, call_s = (
         [show(value) for value in call[name]] for name, show in (("success", units.share), ("call_s", units.seconds))
     )
@@ -339,9 +338,11 @@ def _next(asked: Asked) -> None:
         f":small[{escaped(name, 40)} = {escaped(str(value), 120)}]" for name, value in call["arguments"].items()
     )
     time, money = (escaped(text) for text in (units.seconds(saving["time_s"]), units.price(abs(saving["usd"]))))
-    less = f"save {time} and {'cost' if saving['usd'] < 0 else 'save'} {money}{' more' if saving['usd'] < 0 else ''}"
+    comparison = (
+        f"save {time} and {'cost' if saving['usd'] < 0 else 'save'} {money}{' more' if saving['usd'] < 0 else ''}"
+    )
     with st.container(border=True, gap="xsmall", key="route:story:next"):
-        st.markdown("**What happens next** :gray-badge[simulated]", help=known["about"])
+        st.markdown("**What happens next** :gray-badge[simulated]", help=recording["about"])
         st.markdown(
             f"**Call** {escaped(call['tool'], 60)}, which takes over: its form is filled from your words.  \n{form}"
         )
@@ -353,5 +354,5 @@ def _next(asked: Asked) -> None:
             f"{escaped(call_s[0])} → {escaped(call_s[1])}]"
         )
         st.markdown(
-            f"**{saving['calls']} such calls** {less} :gray-badge[projected]  \n:small[beside {escaped(known['winners'][0], 60)}]"
+            f"**{saving['calls']} such calls** {comparison} :gray-badge[projected]  \n:small[beside {escaped(recording['winners'][0], 60)}]"
         )

@@ -69,22 +69,22 @@ def explain(key: str, subject: str) -> None:
 def why_panel(known: Labelling, key: str) -> None:
     """Draw the choice of a server or tool (a click in a chart chooses, too), the reason for its place, and its labels.
 
-    `st.session_state[key]` is (turn, subject, question). A new question begins with its winner, which stays until another one is chosen.
+    `st.session_state[key]` is (turn, subject, question). A new question begins with its winner, which stays until another subject is chosen.
     """
     decision = known.decision
     subjects = _subjects(decision)
     if not subjects:
         return
     question = decision.catalog, decision.query, decision.server_hint
-    turn, subject, asked = st.session_state.get(key, (0, "", None))
-    if asked != question or subject not in subjects:
+    turn, subject, previous = st.session_state.get(key, (0, "", None))
+    if previous != question or subject not in subjects:
         turn, subject = turn + 1, decision.winner.tool if decision.winner else subjects[0]
     st.session_state[key] = turn, subject, question
-    listed = f"{key}.{turn}"
+    list_key = f"{key}.{turn}"
     choice, sentence = st.columns([2, 3], vertical_alignment="bottom")
     subject = choice.selectbox(
-        "Why this server or tool?", subjects, index=subjects.index(subject), key=listed, on_change=_take_listed,
-        args=(key, listed), help="Type to search. The list has servers and tools that did not win, too.",
+        "Why this server or tool?", subjects, index=subjects.index(subject), key=list_key, on_change=_take_listed,
+        args=(key, list_key), help="Type to search. The list has servers and tools that did not win, too.",
     )  # fmt: skip
     sentence.info(escaped(why(decision, subject), 600), icon=":material/help:")
     if "::" in subject:
@@ -97,22 +97,22 @@ def why_panel(known: Labelling, key: str) -> None:
         _numbers(_numbers_of_server(decision, decision.server_at(decision.servers.names.index(subject))))
 
 
-def _take_listed(key: str, listed: str) -> None:
+def _take_listed(key: str, list_key: str) -> None:
     turn, _, question = st.session_state[key]
-    st.session_state[key] = turn, st.session_state[listed], question
+    st.session_state[key] = turn, st.session_state[list_key], question
 
 
 def _subjects(decision: Decision) -> list[str]:
     """Returns the best fitting tools, then the servers, then all other tools. This order does not depend on prices and times, so that
     the list is not sent again when a knob moves."""
-    likeliest, nearest = (np.argsort(-of.similarity, kind="stable") for of in (decision.tools, decision.servers))
+    likeliest, nearest = (np.argsort(-table.similarity, kind="stable") for table in (decision.tools, decision.servers))
     tools = [decision.tools.ids[row] for row in map(int, likeliest[:LISTED])]
     servers = [decision.servers.names[row] for row in map(int, nearest)]
-    listed = [*tools[:FITTING], *servers, *tools[FITTING:]]
-    of_many = (
+    subjects = [*tools[:FITTING], *servers, *tools[FITTING:]]
+    evaluated_ids = (
         [decision.tools.ids[row] for row in decision.evaluated_tools()] if len(decision.tools.ids) > LISTED else []
     )
-    return list(dict.fromkeys([*listed, *of_many]))
+    return list(dict.fromkeys([*subjects, *evaluated_ids]))
 
 
 def _numbers(numbers: Sequence[tuple[str, str]]) -> None:
@@ -131,16 +131,16 @@ def _numbers_of_server(decision: Decision, row: ServerRow) -> list[tuple[str, st
 
 
 def _fit(decision: Decision, index: int) -> list[tuple[str, str]]:
-    """Returns the probability of fit and the similarity, as one number if they are one."""
+    """Returns the probability of fit and the similarity, as a single number if they are equal."""
     similarity = float(decision.tools.similarity[index])
     if decision.fit is None:
         return [("similarity", f"{similarity:.3f}")]
     chances = decision.fit_at(index)
-    beside = condition(decision.fit)
-    fits, solves = units.share(chances["p_fit"]), (f"one call solves it{beside}", units.share(chances["p_success"]))
+    suffix = condition(decision.fit)
+    fits, solves = units.share(chances["p_fit"]), (f"one call solves it{suffix}", units.share(chances["p_success"]))
     if math.isclose(chances["p_fit"], similarity):
-        return [(f"fits{beside} = Sim", fits), solves]
-    return [(f"fits{beside}", fits), solves, ("similarity", f"{similarity:.3f}")]
+        return [(f"fits{suffix} = Sim", fits), solves]
+    return [(f"fits{suffix}", fits), solves, ("similarity", f"{similarity:.3f}")]
 
 
 def _numbers_of_tool(decision: Decision, index: int) -> list[tuple[str, str]]:
@@ -175,7 +175,7 @@ def _reach(value: float | None, show: Callable[[float], str]) -> str:
     return "not reachable" if math.isnan(value) else show(value)
 
 
-# The scoreboard: what this setting of the knobs does to labelled tasks, beside the defaults, while a knob is dragged
+# The scoreboard: the effect of these knobs on labelled tasks, beside the defaults, while a knob is dragged
 
 SCORE = "route:score"
 FIGURES = (
@@ -196,47 +196,47 @@ def task_sets(question: Question) -> Sequence[str]:
 
 
 def scores(question: Question, sets: Sequence[str]) -> Mapping[str, Answer]:
-    """Returns the fast-lane answer of the scoreboard, nothing without task sets."""
+    """Returns the fast-lane answer of the scoreboard, or nothing without task sets."""
     app, asked = question.app, question.asked
-    if not (chosen := _chosen(question, sets)):
+    if not (task_set := _chosen(question, sets)):
         return {}
 
     def score(values: Values) -> Mapping[str, object]:
         try:
-            return {"parts": {SCORE: _html(_score(app, asked, chosen, values), asked)}}
-        except WayfareError as error:  # in its place: it is no fault of the knob
+            return {"parts": {SCORE: _html(_score(app, asked, task_set, values), asked)}}
+        except WayfareError as error:  # in place of the score, because the knob is not at fault
             return {"parts": {SCORE: f"<small>{as_html(str(error), 300)}</small>"}}
 
     return {"score": score}
 
 
 def scoreboard(question: Question, token: str, sets: Sequence[str]) -> Score | None:
-    """Draw the choice of the tasks and their score. The browser asks for it; a score that takes no time is drawn at once, and returned."""
+    """Draw the choice of the tasks and their score. The browser asks for the score. A quick score is drawn at once, and returned."""
     app, asked = question.app, question.asked
-    if not (chosen := _chosen(question, sets)):
+    if not (task_set := _chosen(question, sets)):
         return None
-    known = None
+    score = None
     if isinstance(asked.parameters, EhrrParameters) and app.scoreboard.ready(
-        chosen, asked.catalog, asked.router, asked.network
+        task_set, asked.catalog, asked.router, asked.network
     ):
-        known = _score(app, asked, chosen, {})
+        score = _score(app, asked, task_set, {})
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="route:scoreboard"):
-        flatters = " Example requests are written for their tools, so they flatter the routers that use them."
+        caveat = " Example requests are written for their tools, so they flatter the routers that use them."
         st.markdown(
-            f"Scored{', simulated,' * asked.network.simulated} over", help=PROJECTED + flatters * (chosen == REQUESTS), width="content"
+            f"Scored{', simulated,' * asked.network.simulated} over", help=PROJECTED + caveat * (task_set == REQUESTS), width="content"
         )  # fmt: skip
         st.selectbox("Scored over", sets, key=_key(question), width=190, label_visibility="collapsed")
-        waits = '<small class="wayfare-faint">Scoring the labelled tasks: the first time takes a few seconds.</small>'
+        note = '<small class="wayfare-faint">Scoring the labelled tasks: the first time takes a few seconds.</small>'
         with st.container(width="stretch"):
-            live(waits if known is None else _html(known, asked), key=SCORE, lane=token)
-    return known
+            live(note if score is None else _html(score, asked), key=SCORE, lane=token)
+    return score
 
 
 def changed_answers(question: Question, score: Score | None) -> None:
-    """Draw the questions that get another first tool. A click asks one."""
+    """Draw the questions that get another first tool. A click asks the question."""
     if score is None or not score.changed:
         return
-    count, key = len(score.changed), f"route:score:{question.asked.query}"  # of another question nothing is chosen
+    count, key = len(score.changed), f"route:score:{question.asked.query}"  # another question starts without a choice
     rows = score.changed[:MOST_SHOWN]
 
     def chosen() -> None:
@@ -247,15 +247,15 @@ def changed_answers(question: Question, score: Score | None) -> None:
         st.caption(
             f"✓ can do it, ✗ cannot. Choose a row to ask its question.{f' The first {MOST_SHOWN} of {count:,}.' if count > MOST_SHOWN else ''}"
         )
-        picked = st.dataframe(
+        event = st.dataframe(
             {
-                "question": [one.query for one in rows],
-                "at the defaults": [_answer(one.before, right=one.right[0]) for one in rows],
-                "now": [_answer(one.now, right=one.right[1]) for one in rows],
+                "question": [row.query for row in rows],
+                "at the defaults": [_answer(row.before, right=row.right[0]) for row in rows],
+                "now": [_answer(row.now, right=row.right[1]) for row in rows],
             },
             key=key, hide_index=True, on_select=chosen, selection_mode="single-row",
         )  # fmt: skip
-        if picked.selection.rows:
+        if event.selection.rows:
             st.rerun()  # the filled field is outside the fragment of this table
 
 
@@ -268,26 +268,26 @@ def _key(question: Question) -> str:
 
 
 def _chosen(question: Question, sets: Sequence[str]) -> str:
-    """Returns the chosen task set, at first the first one, "" if there is none."""
+    """Returns the chosen task set, initially the first, "" if there is none."""
     key = _key(question)
     if sets and st.session_state.get(key) not in sets:
         st.session_state[key] = sets[0]
     return str(st.session_state[key]) if sets else ""
 
 
-def _score(app: App, asked: Asked, chosen: str, values: Values) -> Score:
+def _score(app: App, asked: Asked, task_set: str, values: Values) -> Score:
     parameters = asked.parameters.replaced(values)
     return app.scoreboard.score(
-        chosen, catalog=asked.catalog, router=asked.router, parameters=parameters, network=asked.network
+        task_set, catalog=asked.catalog, router=asked.router, parameters=parameters, network=asked.network
     )
 
 
 def _html(score: Score, asked: Asked) -> str:
-    """Returns the figures now, and beside each the one at the defaults if they differ. `data-slow` has the browser wait until a knob is released."""
+    """Returns the current figures, each beside its default if they differ. `data-slow` makes the browser wait until a knob is released."""
     slow = "" if isinstance(asked.parameters, EhrrParameters) else " data-slow"
     figures = "".join(
-        f"<div><dt>{noted(label, about)}</dt><dd>{as_html(shown(score.now[name]))}{_beside(score.before[name], score.now[name], shown, sign)}</dd></div>"
-        for name, label, shown, sign, about in FIGURES
+        f"<div><dt>{noted(label, about)}</dt><dd>{as_html(show(score.now[name]))}{_beside(score.before[name], score.now[name], show, sign)}</dd></div>"
+        for name, label, show, sign, about in FIGURES
     )
     return (
         f'<dl class="wayfare-metrics wayfare-score"{slow}>{figures}<div><dt>{noted("answers", PROJECTED)}</dt>'
@@ -295,9 +295,9 @@ def _html(score: Score, asked: Asked) -> str:
     )
 
 
-def _beside(before: float, now: float, shown: Callable[[float], str], sign: int) -> str:
-    """Returns the figure at the defaults with an arrow up or down, coloured for better or worse, "" if the shown figures are the same."""
-    if shown(before) == shown(now):
+def _beside(default: float, current: float, show: Callable[[float], str], sign: int) -> str:
+    """Returns the figure at the defaults with an arrow up or down, coloured for better or worse, "" if both figures look equal."""
+    if show(default) == show(current):
         return ""
-    kind = "better" if (now - before) * sign > 0 else "worse"
-    return f' <small class="wayfare-{kind}" title="{kind}">{"▲" if now > before else "▼"} from {as_html(shown(before))}</small>'
+    kind = "better" if (current - default) * sign > 0 else "worse"
+    return f' <small class="wayfare-{kind}" title="{kind}">{"▲" if current > default else "▼"} from {as_html(show(default))}</small>'

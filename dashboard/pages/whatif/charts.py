@@ -44,15 +44,15 @@ REPORTS = np.geomspace(0.05, 20.0, 401)  # asks over the true cost
 
 
 def reports_chart(offers: Sequence[Offer], settlement: str, *, height: int = 320) -> go.Figure:
-    """Draws what each server earns against the truth, over its reported ask. The diamond is the truth."""
+    """Draws the earnings of each server against the truth, over its reported ask. The diamond is the truth."""
     lines: list[dict[str, object]] = []
-    for hue, one in zip(cycle(SERIES), offers, strict=False):
-        cost = one.ask_usd or 0.0
-        found = Payoff(one.posted_usd, cost, one.price_usd, settlement)
-        gains = 1e3 * (found.said(REPORTS * cost) - found.truthful_usd)
+    for hue, offer in zip(cycle(SERIES), offers, strict=False):
+        cost = offer.ask_usd or 0.0
+        payoff = Payoff(offer.posted_usd, cost, offer.price_usd, settlement)
+        gains = 1e3 * (payoff.said(REPORTS * cost) - payoff.truthful_usd)
         lines.append({
-            "type": "scatter", "mode": "lines", "x": REPORTS.tolist(), "y": gains.tolist(), "name": label(one.server, 40), "line": {"width": 2, "color": hue, "shape": "hv"},
-            "hovertemplate": f"{label(one.server, 40)}: %{{x:.2f}} times its cost earns %{{y:.3g}} m$<extra></extra>",
+            "type": "scatter", "mode": "lines", "x": REPORTS.tolist(), "y": gains.tolist(), "name": label(offer.server, 40), "line": {"width": 2, "color": hue, "shape": "hv"},
+            "hovertemplate": f"{label(offer.server, 40)}: %{{x:.2f}} times its cost earns %{{y:.3g}} m$<extra></extra>",
         })  # fmt: skip
     truth = {
         "type": "scatter", "mode": "markers", "x": [1.0], "y": [0.0], "name": "the truth", "cliponaxis": False, "hoverinfo": "skip",
@@ -81,8 +81,8 @@ def plane_chart(
 ) -> go.Figure:
     """Draws a cell for each pair of values, with customdata `x|y`, and boundaries between winners. Leads are in utility, or `in_usd`."""
     wide = WIDE_USD if in_usd else WIDE
-    found = sorted({int(row) for row in plane.winner.ravel()})
-    names = {row: plane.tools[row] if row >= 0 else None for row in found}
+    rows = sorted({int(row) for row in plane.winner.ravel()})
+    names = {row: plane.tools[row] if row >= 0 else None for row in rows}
     share = np.clip(plane.margin / wide, 0.0, 1.0)
     lead = np.clip(plane.margin, wide / 1e3, wide)  # the lead of the winner, negative for the others, 0 at a boundary
     cells = [
@@ -93,7 +93,7 @@ def plane_chart(
             "colorscale": [[0, _clear(colours[names[row]])], [1, colours[names[row]]]], "zmin": 0, "zmax": 1, "showscale": False,
             "customdata": [[f"{x!r}|{y!r}" for x in plane.x.tolist()] for y in plane.y.tolist()], "hovertext": _texts(plane, names, row, (x, y), in_usd=in_usd), "hoverinfo": "text", "hoverongaps": False,
         }
-        for row in found
+        for row in rows
     ]  # fmt: skip
     point = {
         "type": "scatter", "mode": "markers", "meta": "dragged", "x": [at[0]], "y": [at[1]], "cliponaxis": False, "hoverinfo": "skip",
@@ -105,7 +105,7 @@ def plane_chart(
             "showscale": False, "hoverinfo": "skip", "line": {"width": 1.5, "color": MUTED},
             "contours": {"coloring": "none", "start": 0, "end": 0, "size": 1},
         }
-        for row in found[1:]
+        for row in rows[1:]
     ]  # fmt: skip
     return figure(
         [*cells, *boundaries, point], title=f"Winner over {x.symbol} and {y.symbol}", height=height,
@@ -132,10 +132,10 @@ def _texts(
     plane: Plane, names: Mapping[int, str | None], row: int, axes: tuple[Knob, Knob], *, in_usd: bool
 ) -> Sequence[Sequence[str]]:
     name, (x, y) = names[row], axes
-    who = "no tool wins" if name is None else f"{label(name, 60)} wins"
+    outcome = "no tool wins" if name is None else f"{label(name, 60)} wins"
     return [
         [
-            f"{x.symbol} {at_x:.3g}, {y.symbol} {at_y:.3g}<br>{who}"
+            f"{x.symbol} {at_x:.3g}, {y.symbol} {at_y:.3g}<br>{outcome}"
             + (
                 ""
                 if name is None or not np.isfinite(lead)
@@ -165,15 +165,15 @@ def strips_chart(
     rows = list(reversed(strips))
     bars = [(place, strip, number, segment) for place, strip in enumerate(rows) for number, segment in _drawn(strip)]
     spans = [
-        (_at(knobs[strip.parameter], strip, one.low), _at(knobs[strip.parameter], strip, one.high))
-        for _, strip, _, one in bars
+        (_at(knobs[strip.parameter], strip, segment.low), _at(knobs[strip.parameter], strip, segment.high))
+        for _, strip, _, segment in bars
     ]
     track = {
         "type": "bar", "orientation": "h", "y": [place for place, *_ in bars], "base": [low for low, _ in spans],
         "x": [high - low for low, high in spans], "width": 0.36,
-        "marker": {"color": [colours[one.winner] for *_, one in bars], "line": {"width": 1, "color": "rgba(255,255,255,0.75)"}},
+        "marker": {"color": [colours[segment.winner] for *_, segment in bars], "line": {"width": 1, "color": "rgba(255,255,255,0.75)"}},
         "customdata": [f"{strip.parameter}|{number}" for _, strip, number, _ in bars],
-        "hovertext": [_segment_hover(knobs[strip.parameter], one, in_usd=in_usd) for _, strip, _, one in bars], "hoverinfo": "text",
+        "hovertext": [_segment_hover(knobs[strip.parameter], segment, in_usd=in_usd) for _, strip, _, segment in bars], "hoverinfo": "text",
     }  # fmt: skip
     needle = {
         "type": "scatter", "mode": "markers", "y": list(range(len(rows))),
@@ -214,19 +214,19 @@ def _number(value: object, strip: Strip) -> float:
 
 
 def _name(knob: Knob, value: object) -> str:
-    shown = (
+    text = (
         "off" if value is None else f"{value:g} {knob.unit}".strip() if isinstance(value, int | float) else str(value)
     )
-    return f"<b>{knob.symbol}</b> {knob.label.lower()}: {shown}"
+    return f"<b>{knob.symbol}</b> {knob.label.lower()}: {text}"
 
 
-def _segment_hover(knob: Knob, one: Segment, *, in_usd: bool) -> str:
-    ahead = units.price(one.margin) if in_usd else f"{one.margin:.3g}"
-    lead = "" if not one.winner or math.isinf(one.margin) else f", {ahead} ahead"
-    who = f"{label(one.winner, 60)} wins{lead}" if one.winner else "no tool wins"
+def _segment_hover(knob: Knob, segment: Segment, *, in_usd: bool) -> str:
+    ahead = units.price(segment.margin) if in_usd else f"{segment.margin:.3g}"
+    lead = "" if not segment.winner or math.isinf(segment.margin) else f", {ahead} ahead"
+    outcome = f"{label(segment.winner, 60)} wins{lead}" if segment.winner else "no tool wins"
     return (
-        f"{knob.symbol} from {one.low:.4g} to {one.high:.4g} {knob.unit}<br>{who}<br>decided at: {one.stage}"
-        f"<br>{label(one.reason, 150)}"
+        f"{knob.symbol} from {segment.low:.4g} to {segment.high:.4g} {knob.unit}<br>{outcome}<br>decided at: {segment.stage}"
+        f"<br>{label(segment.reason, 150)}"
     )
 
 
@@ -234,17 +234,17 @@ SHADES = {0.5: 0.4, 0.25: 0.65, 0.1: 1.0}
 
 
 def tornado_chart(tornado: Tornado, knobs: Mapping[str, Knob]) -> go.Figure:
-    """Draws lower values to the left and higher ones to the right, the largest effect on top. The customdata of a bar is `knob|turn`."""
+    """Draws lower values to the left and higher values to the right, the largest effect on top. The customdata of a bar is `knob|turn`."""
     names = sorted(
         {bar.name for bar in tornado.bars if bar.changed},
         key=lambda name: max(b.share for b in tornado.bars if b.name == name),
     )
     place = {name: number for number, name in enumerate(names)}
-    drawn = [_bars(tornado, place, knobs, turn, up) for turn in SHADES for up in (False, True)]
+    traces = [_bars(tornado, place, knobs, turn, up) for turn in SHADES for up in (False, True)]
     reach = 100 * max((bar.share for bar in tornado.bars), default=0.1)
     places = list(range(len(names)))
     return figure(
-        [*drawn, row_texts([f"<b>{knobs[name].symbol}</b> {knobs[name].label.lower()}" for name in names], places)],
+        [*traces, row_texts([f"<b>{knobs[name].symbol}</b> {knobs[name].label.lower()}" for name in names], places)],
         title="Tasks with another winner when a knob is turned",
         height=90 + 42 * len(names),
         barmode="overlay",

@@ -42,24 +42,24 @@ def tasks_view(app: App, state: UrlState, asked: Asked, prefix: str) -> None:  #
         return
     name = select(st.container(), state, {}, "tasks", "Tasks", list(sets), width=320)
     with st.spinner("Deciding every task with every turn of every knob."):
-        found = app.what_if.tornado(asked, app.lab.read_tasks(sets[name]))
+        tornado = app.what_if.tornado(asked, app.lab.read_tasks(sets[name]))
     st.markdown(
-        f"**{len(found.tasks):,}** answerable tasks. The winner is right for **{100 * found.success:.1f} %** of them and costs "
-        f"**{1e3 * found.usd:.3g} m\\$** on average (declared prices, nothing is called)."
+        f"**{len(tornado.tasks):,}** answerable tasks. The winner is right for **{100 * tornado.success:.1f} %** of them and costs "
+        f"**{1e3 * tornado.usd:.3g} m\\$** on average (declared prices, nothing is called)."
     )
     knobs = {knob.name: knob for knob in asked.parameters.knobs()}
-    moving = {bar.name for bar in found.bars if bar.changed}
+    moving = {bar.name for bar in tornado.bars if bar.changed}
     if moving:
-        chart(tornado_chart(found, knobs), key="whatif:tornado", choose=partial(_choose, state=state))
+        chart(tornado_chart(tornado, knobs), key="whatif:tornado", choose=partial(_choose, state=state))
         st.caption("Left: a lower value of the knob, right: a higher one. Full colour: 10 %, paler: 25 % and 50 %.")
-    still = [knobs[name].symbol for name in dict.fromkeys(bar.name for bar in found.bars) if name not in moving]
-    if still:
-        st.caption(f"Turned by up to 50 %, {', '.join(still)} {'change' if len(still) > 1 else 'changes'} no winner.")
+    idle = [knobs[name].symbol for name in dict.fromkeys(bar.name for bar in tornado.bars) if name not in moving]
+    if idle:
+        st.caption(f"Turned by up to 50 %, {', '.join(idle)} {'change' if len(idle) > 1 else 'changes'} no winner.")
     _presets(app, asked, app.lab.read_tasks(sets[name]))
     symbols = {name: knob.symbol for name, knob in knobs.items()}
-    _effects(found, symbols)
-    _tasks_of(found, st.session_state.get(state.key("bar"), ""), symbols)
-    _fragile(found, symbols)
+    _effects(tornado, symbols)
+    _tasks_of(tornado, st.session_state.get(state.key("bar"), ""), symbols)
+    _fragile(tornado, symbols)
 
 
 def _choose(name: str, *, state: UrlState) -> None:
@@ -72,20 +72,26 @@ def _presets(app: App, asked: Asked, tasks: Sequence[Task]) -> None:
     if not fold.open:
         return
     with fold:
-        own = {f"{OWN}{place}": one for place, one in enumerate(app.saved_presets.of(asked.router).values())}
-        now, *others = app.what_if.presets(asked, tasks, {name: one.parameters for name, one in own.items()})
-        titles = {name: one.name for name, one in own.items()} | {name: one.title for name, one in PRESETS.items()}
-        notes = {name: one.note for name, one in own.items()} | {name: one.sentence for name, one in PRESETS.items()}
+        saved = {f"{OWN}{place}": preset for place, preset in enumerate(app.saved_presets.of(asked.router).values())}
+        current, *others = app.what_if.presets(
+            asked, tasks, {name: preset.parameters for name, preset in saved.items()}
+        )
+        titles = {name: preset.name for name, preset in saved.items()} | {
+            name: preset.title for name, preset in PRESETS.items()
+        }
+        notes = {name: preset.note for name, preset in saved.items()} | {
+            name: preset.sentence for name, preset in PRESETS.items()
+        }
         rows = [
             {
-                "preset": one_line(titles[one.name], 60) if one.name else "these knobs",
-                "success, %": _mean(100 * one.success, one.success_against, 100, one is now),
-                "money, m$ per task": _mean(1e3 * one.usd, one.usd_against, 1e3, one is now),
-                "time, s per task": _mean(one.time_s, one.time_against, 1, one is now),
-                "another winner": "–" if one is now else f"{len(one.changed)} tasks",
-                "purpose": one_line(notes[one.name], 200) if one.name else "The knobs on the left.",
+                "preset": one_line(titles[result.name], 60) if result.name else "these knobs",
+                "success, %": _mean(100 * result.success, result.success_against, 100, result is current),
+                "money, m$ per task": _mean(1e3 * result.usd, result.usd_against, 1e3, result is current),
+                "time, s per task": _mean(result.time_s, result.time_against, 1, result is current),
+                "another winner": "–" if result is current else f"{len(result.changed)} tasks",
+                "purpose": one_line(notes[result.name], 200) if result.name else "The knobs on the left.",
             }
-            for one in (now, *others)
+            for result in (current, *others)
         ]
         table(rows)
         st.caption(
@@ -104,13 +110,13 @@ def _mean(value: float, against: Against, times: float, first: bool) -> str:
     return f"{value:.3g} ({mean}, {low} to {high})"
 
 
-def _effects(found: Tornado, symbols: dict[str, str]) -> None:
+def _effects(tornado: Tornado, symbols: dict[str, str]) -> None:
     rows = [
         {
             "knob": symbols[bar.name], "turned": f"{bar.turn:+.0%}", "from": bar.now, "to": bar.value,
             "another winner, %": 100 * bar.share, "success, points": 100 * bar.success, "money, m$ per task": 1e3 * bar.usd,
         }
-        for bar in sorted(found.bars, key=lambda bar: -bar.share)
+        for bar in sorted(tornado.bars, key=lambda bar: -bar.share)
     ]  # fmt: skip
     with st.expander("All bars as numbers", icon=":material/table:"):
         table(
@@ -122,36 +128,36 @@ def _effects(found: Tornado, symbols: dict[str, str]) -> None:
         )
 
 
-def _tasks_of(found: Tornado, name: str, symbols: dict[str, str]) -> None:
+def _tasks_of(tornado: Tornado, name: str, symbols: dict[str, str]) -> None:
     knob, _, turn = name.partition("|")
-    bar = next((one for one in found.bars if one.name == knob and f"{one.turn:g}" == turn), None)
+    bar = next((bar for bar in tornado.bars if bar.name == knob and f"{bar.turn:g}" == turn), None)
     if bar is None:
         st.caption("Click a bar for its tasks.")
         return
     st.markdown(
         f"##### {len(bar.changed)} task{'' if len(bar.changed) == 1 else 's'} with another winner at {_turn(bar, symbols)}"
     )
-    _table(found, [(place, "") for place in bar.changed])
+    _table(tornado, [(place, "") for place in bar.changed])
 
 
-def _fragile(found: Tornado, symbols: dict[str, str]) -> None:
-    fragile = found.fragile(within=FRAGILE)
+def _fragile(tornado: Tornado, symbols: dict[str, str]) -> None:
+    fragile = tornado.fragile(within=FRAGILE)
     st.markdown(
         f"##### {len(fragile)} fragile task{'' if len(fragile) == 1 else 's'}: another winner at ±10 % of a single knob"
     )
     if fragile:
-        _table(found, [(place, ", ".join(_turn(bar, symbols) for bar in bars)) for place, bars in fragile])
+        _table(tornado, [(place, ", ".join(_turn(bar, symbols) for bar in bars)) for place, bars in fragile])
 
 
 def _turn(bar: Bar, symbols: dict[str, str]) -> str:
     return f"{symbols[bar.name]} {bar.turn:+.0%}"
 
 
-def _table(found: Tornado, places: list[tuple[int, str]]) -> None:
+def _table(tornado: Tornado, places: list[tuple[int, str]]) -> None:
     rows = [
-        {"task": found.tasks[place].subtask, "winner today": found.winners[place] or "none",
-         "right": "yes" if found.winners[place] in found.tasks[place].relevant else "no", **({"changes at": why} if why else {})}
-        for place, why in places
+        {"task": tornado.tasks[place].subtask, "winner today": tornado.winners[place] or "none",
+         "right": "yes" if tornado.winners[place] in tornado.tasks[place].relevant else "no", **({"changes at": reason} if reason else {})}
+        for place, reason in places
     ]  # fmt: skip
     table(rows)
 
@@ -172,7 +178,7 @@ SETTLED = {
         "Theorem 1 needs the payment τ: here the ask ĉ is the payment, and a server earns the most if it asks for just τ.",
     ),
 }
-"""By settlement: the surplus of server and buyer, and what a false ask earns."""
+"""By settlement: the surplus of server and buyer, and the effect of a false ask."""
 
 
 def auction_view(app: App, state: UrlState, asked: Asked, prefix: str) -> None:  # noqa: ARG001
@@ -189,7 +195,7 @@ def auction_view(app: App, state: UrlState, asked: Asked, prefix: str) -> None: 
         key="whatif.worth", width=320, help="V of the cost curves. The buyer's surplus is the chance P that one call solves the sub-task, times V, minus the payment.",
     )  # fmt: skip
     offers = auction_of(case, worth)
-    table([_row(one) for one in offers])
+    table([_row(offer) for offer in offers])
     surplus, truth = SETTLED[settlement]
     st.caption(
         f"{SETTLEMENTS[settlement]} *What a call pays* is a knob; without an ask, a call pays the listed price. The surplus of a server is "
@@ -198,11 +204,11 @@ def auction_view(app: App, state: UrlState, asked: Asked, prefix: str) -> None: 
     st.latex(rf"a_i = 1\ \text{{if}}\ c_i \le \tau_i,\qquad {surplus}")
     st.caption("How many labelled tasks the auction changes, for better or worse: [Papers](./papers?paper=ehrr).")
     st.markdown("##### Does a false ask pay?")
-    chart(reports_chart([one for one in offers if one.ask_usd], settlement), key="whatif:reports")
+    chart(reports_chart([offer for offer in offers if offer.ask_usd], settlement), key="whatif:reports")
     st.caption(truth)
     st.markdown("##### What if a server stated another cost?")
-    server = select(st.container(), state, {}, "server", "Server", [one.server for one in offers], width=320)
-    offer = next(one for one in offers if one.server == server)
+    server = select(st.container(), state, {}, "server", "Server", [offer.server for offer in offers], width=320)
+    offer = next(offer for offer in offers if offer.server == server)
     cost = st.slider(
         "True cost of a call (m$)", 0.0, round(3e3 * offer.posted_usd, 2) or 1.0, min(round(1e3 * (offer.ask_usd or 0.0), 2), round(3e3 * offer.posted_usd, 2)),
         key=f"whatif.cost.{server}", width=420,
@@ -210,26 +216,26 @@ def auction_view(app: App, state: UrlState, asked: Asked, prefix: str) -> None: 
     if settlement == "price" and math.isnan(offer.price_usd):
         st.caption("Its best tool has no listed price, so that the payment is not known.")
         return
-    found = Payoff(offer.posted_usd, cost / 1e3, offer.price_usd, settlement)
-    chart(payoff_chart(found), key="whatif:payoff")
+    payoff = Payoff(offer.posted_usd, cost / 1e3, offer.price_usd, settlement)
+    chart(payoff_chart(payoff), key="whatif:payoff")
     st.markdown(
-        f"The true cost earns **{escaped(units.price(found.truthful_usd))}** if its best tool is called, the best statement "
-        f"**{escaped(units.price(found.best_usd))}**."
+        f"The true cost earns **{escaped(units.price(payoff.truthful_usd))}** if its best tool is called, the best statement "
+        f"**{escaped(units.price(payoff.best_usd))}**."
     )
 
 
-def _row(one: Offer) -> dict[str, object]:
+def _row(offer: Offer) -> dict[str, object]:
     return {
-        "server": one.server, "answer": "accepts" if one.accepts else "rejects",
-        "ask c": "none" if one.ask_usd is None else units.price(one.ask_usd), "offer τ": units.price(one.posted_usd),
-        "payment": _gain(one, one.payment_usd), "surplus of the server": _gain(one, one.server_usd),
-        "surplus of the buyer": _gain(one, one.buyer_usd),
-        "needed ask": "no change" if one.accepts else f"{units.price(one.posted_usd)} or less", "best tool": one.tool,
+        "server": offer.server, "answer": "accepts" if offer.accepts else "rejects",
+        "ask c": "none" if offer.ask_usd is None else units.price(offer.ask_usd), "offer τ": units.price(offer.posted_usd),
+        "payment": _gain(offer, offer.payment_usd), "surplus of the server": _gain(offer, offer.server_usd),
+        "surplus of the buyer": _gain(offer, offer.buyer_usd),
+        "needed ask": "no change" if offer.accepts else f"{units.price(offer.posted_usd)} or less", "best tool": offer.tool,
     }  # fmt: skip
 
 
-def _gain(one: Offer, usd: float | None) -> str:
-    return "–" if not one.accepts else "unknown" if usd is None else units.price(usd)
+def _gain(offer: Offer, usd: float | None) -> str:
+    return "–" if not offer.accepts else "unknown" if usd is None else units.price(usd)
 
 
 def curves_view(app: App, state: UrlState, asked: Asked, prefix: str) -> None:  # noqa: ARG001
@@ -252,13 +258,13 @@ def curves_view(app: App, state: UrlState, asked: Asked, prefix: str) -> None:  
 
 
 def _curves(app: App, asked: Asked) -> list[Curve]:
-    case, found = app.what_if.case(asked), list[Curve]()
+    case, ehrr_curves = app.what_if.case(asked), list[Curve]()
     if case is not None:
         strips = app.what_if.strips(asked)
-        found += [utilities(case, strips[name]) for name in ("alpha_t", "kappa", "alpha_s")]
-        found += [curves.posted(case), curves.time_against_success(case), curves.conservatism(case)]
-        found += curves.money_against_cap(case, strips["budget_usd"])
-    return [*found, curves.value_against_worth(app.what_if.value_case(asked))]
+        ehrr_curves += [utilities(case, strips[name]) for name in ("alpha_t", "kappa", "alpha_s")]
+        ehrr_curves += [curves.posted(case), curves.time_against_success(case), curves.conservatism(case)]
+        ehrr_curves += curves.money_against_cap(case, strips["budget_usd"])
+    return [*ehrr_curves, curves.value_against_worth(app.what_if.value_case(asked))]
 
 
 View = Callable[[App, UrlState, Asked, str], None]
@@ -280,8 +286,8 @@ def page(question: Question) -> None:
     for name in KEPT:
         st.session_state.setdefault(state.key(name), question.linked.get(name, ""))
     view = segments(state, question.linked, "view", "View", list(VIEWS))
-    own = {name: st.session_state[state.key(name)] for name in KEPT}
-    state.end({**question.texts, "view": "" if view == "Winners" else view, **own}, question=question.texts)
+    choices = {name: st.session_state[state.key(name)] for name in KEPT}
+    state.end({**question.texts, "view": "" if view == "Winners" else view, **choices}, question=question.texts)
     if not query.query:
         _empty_page(state, query)
         return

@@ -1,4 +1,4 @@
-"""The winners over one knob and over two."""
+"""The winners over a knob and over two knobs."""
 
 from __future__ import annotations
 
@@ -50,19 +50,19 @@ def winners_view(app: App, state: UrlState, asked: Asked, prefix: str) -> None:
     if (room := app.what_if.room(asked)) is not None:
         st.markdown(_room(room))
     knobs = {knob.name: knob for knob in asked.parameters.knobs()}
-    shown = [strip for strip in strips.values() if len(strip.segments) > 1]
-    still = [knobs[name].symbol for name, strip in strips.items() if len(strip.segments) == 1]
-    colours = winner_colours(asked).of([winner, *(one.winner for strip in shown for one in strip.segments)])
+    rows = [strip for strip in strips.values() if len(strip.segments) > 1]
+    idle = [knobs[name].symbol for name, strip in strips.items() if len(strip.segments) == 1]
+    colours = winner_colours(asked).of([winner, *(segment.winner for strip in rows for segment in strip.segments)])
     values = asked.parameters.values()
     chart(
-        strips_chart(shown, knobs, values, colours, in_usd=isinstance(asked.parameters, ExpectedValueParameters)),
+        strips_chart(rows, knobs, values, colours, in_usd=isinstance(asked.parameters, ExpectedValueParameters)),
         key="whatif:strips",
         choose=partial(turn, prefix=prefix, knobs=knobs, strips=strips, values=values),
     )  # fmt: skip
     legend(colours, winner)
     st.caption(
         "Rows have the scale of their knobs. Most are stretched towards low values (cube root). Hover for the winner and the reason; click to turn the knob there."
-        + (f" {', '.join(still)} {'does' if len(still) == 1 else 'do'} not change the decision." if still else "")
+        + (f" {', '.join(idle)} {'does' if len(idle) == 1 else 'do'} not change the decision." if idle else "")
     )
     if decision.tools.ids:
         _make_win(app, state, asked, decision, prefix)
@@ -76,8 +76,8 @@ def turn(
     if parameter not in strips or not place.isdigit() or int(place) >= len(strips[parameter].segments):
         return
     value = values[parameter]
-    now = float(value) if isinstance(value, int | float) else math.inf
-    _set(prefix, knobs[parameter], nearest_value(knobs[parameter], strips[parameter], int(place), now))
+    current = float(value) if isinstance(value, int | float) else math.inf
+    _set(prefix, knobs[parameter], nearest_value(knobs[parameter], strips[parameter], int(place), current))
 
 
 def _set(prefix: str, knob: Knob, value: float) -> None:
@@ -123,61 +123,61 @@ def _make_win(app: App, state: UrlState, asked: Asked, decision: Decision, prefi
     if tool is None:
         return
     asked_like_line(app, decision, tool)
-    found = app.what_if.counterfactual(asked, tool)
-    st.info(_sentence(found, asked), icon=":material/help:")
-    _changes(found, asked, prefix)
+    answer = app.what_if.counterfactual(asked, tool)
+    st.info(_sentence(answer, asked), icon=":material/help:")
+    _changes(answer, asked, prefix)
     _compared(app, asked, likely[:COMPARED])
 
 
 def _likely(decision: Decision) -> list[str]:
-    """Returns the tools that were looked at, the best first: by fit, then by relevance, as many fit equally little."""
+    """Returns the evaluated tools, the best first: by fit, then by relevance, because many have an equally low fit."""
     fit, relevance = decision.tools.similarity, None if decision.fit is None else decision.fit.relevance
     order = np.argsort(-fit, kind="stable") if relevance is None else np.lexsort((-relevance, -fit))
     return [decision.tools.ids[row] for row in map(int, order)]
 
 
-def _sentence(found: Counterfactual, asked: Asked) -> str:
-    if not found.changes:
-        return escaped(found.proof, 500)
-    return f"{escaped(found.tool, 90)} wins with {words(found.changes[0], asked)}: the smallest single change."
+def _sentence(answer: Counterfactual, asked: Asked) -> str:
+    if not answer.changes:
+        return escaped(answer.proof, 500)
+    return f"{escaped(answer.tool, 90)} wins with {words(answer.changes[0], asked)}: the smallest single change."
 
 
 def words(change: Change, asked: Asked) -> str:
     """Returns `its price at 0.552 m$ instead of 2.12 m$`, or "hardly above" if both read the same."""
-    show, what, unit = _knob_number, f"its {change.name}", ""
+    show, subject, unit = _knob_number, f"its {change.name}", ""
     if change.of_knob:
-        knob = next(one for one in asked.parameters.knobs() if one.name == change.name)
-        what, unit = escaped(knob.symbol), f" {escaped(knob.unit)}" if knob.unit else ""
+        knob = next(knob for knob in asked.parameters.knobs() if knob.name == change.name)
+        subject, unit = escaped(knob.symbol), f" {escaped(knob.unit)}" if knob.unit else ""
     else:
         show = SHOWN[change.name]
-    then, now = show(change.then), show(change.now)
-    if then == now:
-        return f"{what} hardly {'above' if change.then > change.now else 'below'} {escaped(now)}{unit}"
-    return f"{what} at **{escaped(then)}**{unit} instead of {escaped(now)}"
+    new, current = show(change.then), show(change.now)
+    if new == current:
+        return f"{subject} hardly {'above' if change.then > change.now else 'below'} {escaped(current)}{unit}"
+    return f"{subject} at **{escaped(new)}**{unit} instead of {escaped(current)}"
 
 
 def _knob_number(value: float) -> str:
     return "off" if math.isinf(value) else f"{value:.4g}"
 
 
-def _changes(found: Counterfactual, asked: Asked, prefix: str) -> None:
+def _changes(answer: Counterfactual, asked: Asked, prefix: str) -> None:
     """Draw a line with a button for each change, and the blocked figures with their reason."""
     knobs = {knob.name: knob for knob in asked.parameters.knobs()}
     grid = st.grid(2, min_column_width=380, gap="xxsmall")
-    for change in found.changes:
+    for change in answer.changes:
         with grid.cell(), st.container(horizontal=True, vertical_alignment="center", gap="small"):
             arguments = (
                 {"on_click": _set, "args": (prefix, knobs[change.name], change.then)}
                 if change.of_knob
-                else {"on_click": suppose, "args": (asked.catalog, Supposed(found.tool, change.name, change.then))}
+                else {"on_click": suppose, "args": (asked.catalog, Supposed(answer.tool, change.name, change.then))}
             )
             st.button("Try it", key=f"whatif:try:{change.name}", **arguments)
             st.markdown(f":small[{words(change, asked)}]")
-    reasons = list(dict.fromkeys(found.blocked.values()))
-    for why in reasons if found.changes or len(reasons) > 1 else ():  # a single reason is in the sentence above
-        *names, last = [name for name, known in found.blocked.items() if known == why]
+    reasons = list(dict.fromkeys(answer.blocked.values()))
+    for reason in reasons if answer.changes or len(reasons) > 1 else ():  # a single reason is in the sentence above
+        *names, last = [name for name, cause in answer.blocked.items() if cause == reason]
         figures = f"{', '.join(names)} or {last}" if names else last
-        st.markdown(f":small[:gray[No value of {figures} makes it win:] {escaped(why, 300)}.]")
+        st.markdown(f":small[:gray[No value of {figures} makes it win:] {escaped(reason, 300)}.]")
 
 
 def _compared(app: App, asked: Asked, tools: list[str]) -> None:
@@ -185,13 +185,13 @@ def _compared(app: App, asked: Asked, tools: list[str]) -> None:
     rows = []
     knobs = {knob.name: knob for knob in asked.parameters.knobs()}
     for tool in tools:
-        found = app.what_if.counterfactual(asked, tool)
-        of_knob = next((change for change in found.changes if change.of_knob), None)
-        figures = {change.name: SHOWN[change.name](change.then) for change in found.changes if not change.of_knob}
+        answer = app.what_if.counterfactual(asked, tool)
+        of_knob = next((change for change in answer.changes if change.of_knob), None)
+        figures = {change.name: SHOWN[change.name](change.then) for change in answer.changes if not change.of_knob}
         rows.append(
             {"tool": tool, "a knob": "none" if of_knob is None else f"{knobs[of_knob.name].symbol} {of_knob.then:.4g}"}
             | {name: figures.get(name, "–") for name in FIGURES}
-            | {"blocked": "; ".join(dict.fromkeys(found.blocked.values()))}
+            | {"blocked": "; ".join(dict.fromkeys(answer.blocked.values()))}
         )
     st.markdown(":small[:gray[The best fitting tools that do not win, with the single value that makes each win.]]")
     table(rows, (Column("tool", width="medium"), Column("blocked", width="large")))
@@ -226,9 +226,9 @@ def plane_view(app: App, state: UrlState, asked: Asked, prefix: str) -> None:
     colours = winner_colours(asked).of([None if today is None else today.tool, *winners])
     if not plane.contested:
         _nothing_changes(app, state, asked, axes, next((name for name in winners if name is not None), None))
-    at = (_number(asked, knobs[x]), _number(asked, knobs[y]))
+    current = (_number(asked, knobs[x]), _number(asked, knobs[y]))
     chart(
-        plane_chart(plane, knobs[x], knobs[y], at, colours, in_usd=by_value), key=f"whatif:plane:{x}:{y}",
+        plane_chart(plane, knobs[x], knobs[y], current, colours, in_usd=by_value), key=f"whatif:plane:{x}:{y}",
         choose=partial(set_both, prefix=prefix, x=knobs[x], y=knobs[y]),
     )  # fmt: skip
     legend({name: colours[name] for name in winners}, None if today is None else today.tool)
@@ -241,41 +241,41 @@ def plane_view(app: App, state: UrlState, asked: Asked, prefix: str) -> None:
 
 def _choose_axes(app: App, state: UrlState, asked: Asked, axes: Sequence[str]) -> None:
     """Choose two knobs that change the winner, for a visit without a choice and for each further question until the visitor chooses."""
-    now = tuple(str(st.session_state.get(state.key(name), "")) for name in ("x", "y"))
+    current = tuple(str(st.session_state.get(state.key(name), "")) for name in ("x", "y"))
     question = (asked.catalog, asked.router, asked.query, asked.hint, asked.supposed)
-    chosen_for, chosen = st.session_state.get(CHOSEN_AXES, (None, None))
-    if not set(now) <= set(axes) or (now == chosen and question != chosen_for):
+    chosen_for, chosen_pair = st.session_state.get(CHOSEN_AXES, (None, None))
+    if not set(current) <= set(axes) or (current == chosen_pair and question != chosen_for):
         with st.spinner("Looking for two knobs that change the winner…"):
-            found = app.what_if.contested(asked, axes)
-        found = found or Contested(axes[0], axes[1], near=True)
-        _show_axes(state, found)
-        st.session_state[CHOSEN_AXES] = question, (found.x, found.y)
+            pair = app.what_if.contested(asked, axes)
+        pair = pair or Contested(axes[0], axes[1], near=True)
+        _show_axes(state, pair)
+        st.session_state[CHOSEN_AXES] = question, (pair.x, pair.y)
 
 
-def _show_axes(state: UrlState, found: Contested) -> None:
-    st.session_state[state.key("x")], st.session_state[state.key("y")] = found.x, found.y
-    st.session_state[WHOLE] = not found.near
+def _show_axes(state: UrlState, pair: Contested) -> None:
+    st.session_state[state.key("x")], st.session_state[state.key("y")] = pair.x, pair.y
+    st.session_state[WHOLE] = not pair.near
 
 
 def _nothing_changes(app: App, state: UrlState, asked: Asked, axes: Sequence[str], winner: str | None) -> None:
-    """Say that one tool at most wins on the map, with a button to two knobs that change that if there are any."""
-    found = app.what_if.contested(asked, axes)
-    who = (
+    """Say that at most a single tool wins on the map. A button shows two knobs that change this, if there are any."""
+    pair = app.what_if.contested(asked, axes)
+    sentence = (
         "no tool wins on the map"
         if winner is None
         else f"**{escaped(winner, 90)}** wins wherever a tool wins on the map"
     )
-    further = "" if found else ", and no two of these knobs change that, over their whole ranges either"
+    further = "" if pair else ", and no two of these knobs change that, over their whole ranges either"
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.container(width="stretch").info(f"Nothing changes hands here: {who}{further}.", icon=":material/lock:")
-        if found:
-            st.button("Show where it changes", key="whatif.contested", on_click=_show_axes, args=(state, found))
+        st.container(width="stretch").info(f"Nothing changes hands here: {sentence}{further}.", icon=":material/lock:")
+        if pair:
+            st.button("Show where it changes", key="whatif.contested", on_click=_show_axes, args=(state, pair))
 
 
 def _axis(state: UrlState, name: str, knobs: dict[str, Knob]) -> str:
     return st.selectbox(
         "Across" if name == "x" else "Up", list(knobs), key=state.key(name), width=320,
-        format_func=lambda one: knob_title(knobs[one]),
+        format_func=lambda knob: knob_title(knobs[knob]),
     )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""An app with one small catalog, and a caller written by hand behind its Call page."""
+"""An app with one small catalog, and a fake caller behind its Call page."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ CATALOG = {
 
 
 class Caller(RecordingCaller):
-    """Gives the outcome that it is told, once `go` is set; reports `progress` before."""
+    """Returns `outcome` once `go` is set; reports `progress` before."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -67,7 +67,7 @@ class Caller(RecordingCaller):
         self.begin_anew()
 
     def begin_anew(self) -> None:
-        """Ends the calls under way and forgets all."""
+        """Ends the running calls and forgets all calls."""
         self.go.set()
         self.go = threading.Event()
         self.outcome: dict[str, Any] = {}
@@ -83,8 +83,8 @@ class Caller(RecordingCaller):
         while not go.wait(0.005):
             if cancel.is_set():
                 return Outcome(call, OutcomeKind.CANCELLED, datetime.now(UTC), 0.1, error="cancelled")
-        given = {"kind": OutcomeKind.OK, "latency_s": 0.2, **self.outcome}
-        return Outcome(call=call, started_at=datetime.now(UTC), protocol_version="2026-07-28", **given)
+        fields = {"kind": OutcomeKind.OK, "latency_s": 0.2, **self.outcome}
+        return Outcome(call=call, started_at=datetime.now(UTC), protocol_version="2026-07-28", **fields)
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""What the tests of the Call page share."""
+"""Fixtures of the Call page's tests."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.dashboard.harness import opened
 
 @pytest.fixture(scope="module")
 def shared() -> Iterator[Bench]:
-    """An app whose calls are made by a caller written by hand."""
+    """An app with a fake caller."""
     caller = Caller()
     with opened({"small": CATALOG}, caller=lambda: caller) as app:
         yield Bench(app, caller)

@@ -47,9 +47,9 @@ def test_calling_an_empty_form_tells_what_is_required_and_calls_nothing(bench: B
     page = bench.open()
     labelled(page, "number_input", "lines").set_value(0)
     labelled(page, "text_area", "filters").set_value("[1,")
-    shown = markdown_of(checked(page.run()))  # a wrong value is red at once
-    assert r"0 is less than the minimum of 1" in shown
-    assert "is not JSON" in shown
+    markdown = markdown_of(checked(page.run()))  # a wrong value is red at once
+    assert r"0 is less than the minimum of 1" in markdown
+    assert "is not JSON" in markdown
     page = press(bench.open())
     assert "is required" in markdown_of(page)
     assert "1 argument has to be corrected" in markdown_of(page)
@@ -66,9 +66,9 @@ def test_a_call_sends_what_the_form_holds(bench: Bench) -> None:
     labelled(page, "text_input", "token").set_value("hunter2secret")
     bench.caller.outcome = {"structured": {"result": "hello"}, "content": (ContentBlock("text", text="hello"),)}
     page = bench.answered(press(page))
-    sent = bench.caller.calls[0]
-    assert sent.arguments == {"path": "a.txt", "lines": 10, "mode": "bytes", "filters": ["x"], "token": "hunter2secret"}
-    assert (sent.catalog, sent.timeout_s) == ("small", 30.0)
+    call = bench.caller.calls[0]
+    assert call.arguments == {"path": "a.txt", "lines": 10, "mode": "bytes", "filters": ["x"], "token": "hunter2secret"}
+    assert (call.catalog, call.timeout_s) == ("small", 30.0)
     assert "hello" in [code.value for code in page.code]
     assert "hunter2secret" not in " ".join(str(element.value) for element in page.json)
     assert {"200 ms", "open session", "2 m$", "2026-07-28"} <= {metric.value for metric in page.metric}
@@ -102,9 +102,9 @@ def test_progress_and_cancel(bench: Bench) -> None:
     assert "**reading** (2 of 5)" in [text.value for text in page.text]
     press(page, "call.run.cancel")
     next(iter(page.session_state["call.runs"].values())).handle.report(20)
-    shown = markdown_of(checked(page.run()))
-    assert "You cancelled the call" in shown
-    assert "because it was cancelled" in shown
+    markdown = markdown_of(checked(page.run()))
+    assert "You cancelled the call" in markdown
+    assert "because it was cancelled" in markdown
 
 
 def test_a_destructive_tool_asks_once_more(bench: Bench) -> None:
@@ -193,12 +193,12 @@ def test_the_next_decision_is_compared_with_the_one_that_led_here(bench: Bench) 
     figures = page.dataframe[1].value.set_index("statistic")
     assert figures.loc["called tool: utility U", "change"].startswith("▼")
     assert page.query_params["decision"] == decision.id
-    after = bench.app.routing.route("size of a file", catalog="small", record=False)
-    now = after.tool_at(after.tools.ids.index(winner.tool))
-    assert now.success < winner.success
+    next_decision = bench.app.routing.route("size of a file", catalog="small", record=False)
+    tool = next_decision.tool_at(next_decision.tools.ids.index(winner.tool))
+    assert tool.success < winner.success
     time_s, success_percent = (float(metric.value.split()[0]) for metric in page.metric[1:3])
-    assert time_s == pytest.approx(now.time_cost_s, rel=0.02)  # a failure counts less with every second that passes
-    assert success_percent == pytest.approx(100 * now.success, rel=0.02)
+    assert time_s == pytest.approx(tool.time_cost_s, rel=0.02)  # a failure counts less with every second that passes
+    assert success_percent == pytest.approx(100 * tool.success, rel=0.02)
 
 
 def test_what_fails_on_our_side_is_markdown_of(bench: Bench) -> None:

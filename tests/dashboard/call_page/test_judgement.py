@@ -1,4 +1,4 @@
-"""What a person says of a call: was this the right tool, may it be made, is its changed definition accepted."""
+"""A person's judgement of a call: was this the right tool, may it be made, is its changed definition accepted."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ def called(bench: Bench, *, simulated: bool = False) -> AppTest:
 
 def test_a_click_is_stored_with_its_decision_and_the_decision_below_follows(bench: Bench) -> None:
     page = called(bench)
-    before = text_of(page)
-    assert ASKED in before
-    assert "ended well, but this does not tell whether" in before
+    text = text_of(page)
+    assert ASKED in text
+    assert "ended well, but this does not tell whether" in text
     press(page, WRONG)
     (label,) = bench.app.feedback.labels("small")
     assert (label.subtask, label.tool, label.right) == ("read a file", "files::stat", False)
@@ -42,7 +42,7 @@ def test_a_click_is_stored_with_its_decision_and_the_decision_below_follows(benc
     rows = page.dataframe[-1].value.set_index("statistic")
     assert rows.loc["called tool: fits", "change"].startswith("▼")
     page.session_state["judging:call:open"] = True  # as a click opens it
-    assert [one for one in checked(page.run()).radio if one.label.startswith("How well")]
+    assert [radio for radio in checked(page.run()).radio if radio.label.startswith("How well")]
     press(page, WRONG)
     assert bench.app.feedback.labels("small") == ()
     assert (
@@ -56,8 +56,8 @@ def test_a_simulated_call_teaches_nothing_and_a_label_on_it_is_a_persons(bench: 
     assert bench.app.feedback.moved("read a file", catalog="small") == ()
     assert "was simulated and does not tell whether the tool fits" in text_of(page)
     press(page, RIGHT)
-    (moved,) = bench.app.feedback.moved("read a file", catalog="small")
-    assert (moved.tool, moved.by) == ("files::stat", "label")
+    (move,) = bench.app.feedback.moved("read a file", catalog="small")
+    assert (move.tool, move.by) == ("files::stat", "label")
 
 
 def policy(bench: Bench, **rules: Any) -> None:
@@ -73,7 +73,7 @@ def test_a_call_is_approved_in_place_once(bench: Bench) -> None:
     bench.answered(press(page, "call.run.approve"))
     assert len(bench.caller.calls) == 1
     changes = bench.app.store.governance.approvals()
-    assert [(one.action, one.client, one.origin) for one in changes] == [
+    assert [(change.action, change.client, change.origin) for change in changes] == [
         ("waiting", "operator", "console"),
         ("approved", "operator", "console"),
         ("used", "operator", "console"),

@@ -37,8 +37,8 @@ def main() -> None:
         request = json.loads(line)
         with log.open("a") as heard:
             heard.write(f"{request['method']}\n")
-        if "id" in request and (found := answer(mode, request["method"])) is not None:
-            print(json.dumps({"jsonrpc": "2.0", "id": request["id"], **found}), flush=True)
+        if "id" in request and (reply := answer(mode, request["method"])) is not None:
+            print(json.dumps({"jsonrpc": "2.0", "id": request["id"], **reply}), flush=True)
 
 
 if __name__ == "__main__":

@@ -18,19 +18,19 @@ SUBSCRIBED: set[str] = set()
 def tools(file: Path) -> list[dict[str, Any]]:
     """The tools that the file lists now."""
     lines = (line.partition(" ") for line in file.read_text().splitlines())
-    return [{"name": name, "description": said, "inputSchema": {"type": "object"}} for name, _, said in lines]
+    return [{"name": name, "description": about, "inputSchema": {"type": "object"}} for name, _, about in lines]
 
 
 def tell(file: Path) -> None:
-    """Say that the list changed whenever it did."""
-    known = file.read_text()
+    """Report each change of the list."""
+    previous = file.read_text()
     while True:
         time.sleep(0.02)
-        if known != (known := file.read_text()):
+        if previous != (previous := file.read_text()):
             print(json.dumps({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}), flush=True)
             for uri in tuple(SUBSCRIBED):
-                said = {"method": "notifications/resources/updated", "params": {"uri": uri}}
-                print(json.dumps({"jsonrpc": "2.0", **said}), flush=True)
+                update = {"method": "notifications/resources/updated", "params": {"uri": uri}}
+                print(json.dumps({"jsonrpc": "2.0", **update}), flush=True)
 
 
 def answer(file: Path, method: str, params: dict[str, Any]) -> dict[str, Any] | None:
@@ -41,8 +41,8 @@ def answer(file: Path, method: str, params: dict[str, Any]) -> dict[str, Any] | 
     if method == "resources/list":
         return {"resources": [{"uri": "file:///tools", "name": "tools"}]}
     if method == "initialize":
-        has = {"tools": {"listChanged": True}, "resources": {"subscribe": True}}
-        return {"protocolVersion": "2025-06-18", "capabilities": has, "serverInfo": {"name": "living", "version": "1"}}
+        able = {"tools": {"listChanged": True}, "resources": {"subscribe": True}}
+        return {"protocolVersion": "2025-06-18", "capabilities": able, "serverInfo": {"name": "living", "version": "1"}}
     if method == "tools/list":
         return {"tools": tools(file)}
     return {"content": [{"type": "text", "text": "done"}]} if method == "tools/call" else None

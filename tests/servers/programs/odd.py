@@ -55,9 +55,9 @@ def result(flags: argparse.Namespace, method: str, params: dict[str, Any]) -> di
 
 def answer(flags: argparse.Namespace, request: dict[str, Any]) -> str:
     """The answer as one line."""
-    found = result(flags, request["method"], request.get("params") or {})
+    output = result(flags, request["method"], request.get("params") or {})
     error = {"error": {"code": -32601, "message": "Method not found"}}
-    line = json.dumps({"jsonrpc": "2.0", "id": request["id"], **(error if found is None else {"result": found})})
+    line = json.dumps({"jsonrpc": "2.0", "id": request["id"], **(error if output is None else {"result": output})})
     return line.replace('"DEEP"', '{"a":' * LEVELS + "1" + "}" * LEVELS)
 
 

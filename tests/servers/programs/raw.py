@@ -24,7 +24,7 @@ class Refusal(Exception):
 
 
 def listed(flags: argparse.Namespace, cursor: str | None) -> dict[str, Any]:
-    """One page of tools: two to a page."""
+    """A page of two tools."""
     names = ["echo", "pid", "crash", "stall", "nap", "spawn", "mismatch", "refuse", "say", "large"]
     names += [f"extra{i}" for i in range(flags.tools)]
     names += ["echo"] * flags.duplicate + ["bad\x07name"] * flags.control
@@ -40,14 +40,14 @@ def listed(flags: argparse.Namespace, cursor: str | None) -> dict[str, Any]:
 
 
 def sleep(seconds: float = 600, until: str = "", **_: Any) -> None:
-    """Wait so long, or until there is a file."""
+    """Wait so long, or until a file exists."""
     end = time.monotonic() + seconds
     while (left := end - time.monotonic()) > 0 and not (until and Path(until).exists()):
         time.sleep(min(left, 0.05) if until else left)
 
 
 def run_tool(name: str, arguments: dict[str, Any]) -> Any:
-    """What a tool gives: text, or a whole result."""
+    """A tool's output: text, or a whole result."""
     if name == "crash":
         counter = Path(arguments["counter"])
         done = int(counter.read_text()) if counter.exists() else 0
@@ -101,8 +101,8 @@ def answer(flags: argparse.Namespace, method: str, params: dict[str, Any]) -> di
                 "params": {"progressToken": token, "progress": 1},
             }
             print(json.dumps(note), flush=True)
-        given = run_tool(params["name"], params.get("arguments") or {})
-        return given if isinstance(given, dict) else {"content": [{"type": "text", "text": given}]}
+        output = run_tool(params["name"], params.get("arguments") or {})
+        return output if isinstance(output, dict) else {"content": [{"type": "text", "text": output}]}
     raise Refusal(-32601, "Method not found")
 
 
@@ -123,7 +123,7 @@ def serve(flags: argparse.Namespace) -> None:
 
 
 def placed(reply: dict[str, Any]) -> dict[str, Any]:
-    """The same with its id where the tool `large` was told to write it: first as here, last, in the midst, or in a notification."""
+    """The reply with its id at the place that a call of `large` named: first, last, in the midst, or in a notification."""
     place = reply.get("result", {}).get("_meta", {}).get("id")
     if place == "last":
         return {name: reply[name] for name in ("result", "jsonrpc", "id")}
