@@ -360,7 +360,7 @@ class Recordings:
         server, answers = self._catalogs.catalog(server_id.catalog).server(server_id.server), dict[str, list[Answer]]()
         if server.connection is None or server.virtual or not server.tools:
             raise CatalogError(
-                f"Server {server_id.server!r} has no tools that can really be called: nothing can be recorded."
+                f"Server {server.name!r} has no tools that can really be called: nothing can be recorded."
             )
         if file.exists() and not (answers := read_answers(file, server_id.server)):
             raise CatalogError(f"{file} is no recording of {server_id.server!r}; name another file.")
@@ -371,12 +371,8 @@ class Recordings:
         """Writes the answer of a real call if its server is recorded. Logs an error of the file."""
         server_id = outcome.call.server_id
         real = outcome.mode is CallMode.REAL and not outcome.injected
-        if (
-            server_id not in self.files
-            or not real
-            or not outcome.kind.counts
-            or outcome.kind is OutcomeKind.NOT_CONNECTED
-        ):
+        answered = outcome.kind.counts and outcome.kind is not OutcomeKind.NOT_CONNECTED
+        if server_id not in self.files or not real or not answered:
             return
         with self._lock:
             try:
@@ -390,11 +386,8 @@ class Recordings:
 
     def _answer(self, outcome: Outcome, tool: Tool) -> Answer:
         arguments, visible = outcome.call.arguments, without_marked(outcome.call.arguments, tool.input_schema)
-        marked = [
-            re.escape(str(arguments[name]))
-            for name in arguments
-            if visible[name] is not arguments[name] and arguments[name]
-        ]
+        secrets = (value for name, value in arguments.items() if value and visible[name] is not value)
+        marked = [re.escape(str(value)) for value in secrets]
         hidden = re.compile("|".join(marked) or r"(?!)")
 
         def hide(value: Any) -> Any:

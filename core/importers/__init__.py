@@ -14,7 +14,7 @@ from pathlib import Path
 from core.domain.catalog import Imported, Note
 from core.importers.formats import ClientConfig, Importer, LiveMcpBench, Plain, merge, without_wayfare
 from core.importers.reading import MAX_BYTES, BrokenDocumentError, decode, kind, parse
-from core.importers.readme import is_readme, readme_document
+from core.importers.readme import MOST_CHARACTERS, is_readme, readme_document
 from core.importers.server_json import ServerJson
 from core.importers.streaming import STREAMED_BYTES, NotAListError, Pack, read_large
 from core.importers.tasks import read_tasks, tasks_text
@@ -63,6 +63,9 @@ def read_document(text: str | bytes, *, source: str, folder: Path | None = None)
 
 
 def _read_readme(text: str, source: str) -> Imported:
+    if len(text) > MOST_CHARACTERS:
+        fault = f"it has {len(text):,} characters; a README has at most {MOST_CHARACTERS:,}"
+        raise BrokenDocumentError([f"{source}: {fault}."])
     document = readme_document(text)
     if not document["tools"]:
         fault = "it is neither JSON nor TOML, and as a README it lists no tool; give one that does, or a catalog"

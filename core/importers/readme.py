@@ -34,15 +34,15 @@ _CONFIGURED = re.compile(r'"mcpServers"\s*:\s*\{\s*"([^"\n]{1,100})"\s*:\s*\{')
 DEEPEST = 7  # below every level of a heading
 LISTS = {"bullet_list", "ordered_list"}
 MOST_CHARACTERS = 200_000
-"""The rest of a longer README is not read: hostile Markdown takes seconds for each 100,000."""
+"""Longer documents are refused: hostile Markdown takes seconds for each 100,000."""
 
 
 class _Listed(NamedTuple):
-    """A listed tool. `told` is 2 below a heading that mentions tools, 1 after a text that mentions them, else 0."""
+    """A listed tool. `evidence` is 2 below a heading that mentions tools, 1 after a text that mentions them, else 0."""
 
     name: str
     description: str
-    told: int
+    evidence: int
 
 
 def is_readme(text: str, source: str) -> bool:
@@ -52,7 +52,7 @@ def is_readme(text: str, source: str) -> bool:
     (True, False, True)
     """
     start = text.lstrip()[:2]
-    other = is_toml(text, source) or (start[:1] in {"{", "["} and start != "[!")
+    other = is_toml(text, source) or start in {"//", "/*"} or (start[:1] in {"{", "["} and start != "[!")
     return source.lower().endswith((".md", ".markdown")) or (not other and _HEADING.search(text) is not None)
 
 
@@ -62,16 +62,13 @@ def readme_document(text: str) -> dict[str, Any]:
     >>> readme_document("# Files MCP\\n\\nReads the files of a disk.\\n\\n## Tools\\n\\n- `read_file`: Reads a file.\\n")
     {'name': 'files-mcp', 'description': 'Reads the files of a disk.', 'tools': [{'name': 'read_file', 'description': 'Reads a file.'}]}
     """
-    text = text[:MOST_CHARACTERS]
     blocks = SyntaxTreeNode(_markdown().parse(text)).children
     listed = list(_listed(blocks))
-    most = max((tool.told for tool in listed), default=0)
-    kept_tools = [
-        tool for tool in listed if tool.told == most and (most or (tool.description and _JOINED.search(tool.name)))
-    ]
+    most = max((tool.evidence for tool in listed), default=0)
     tools: dict[str, str] = {}
-    for tool in kept_tools:
-        tools[tool.name] = tools.get(tool.name) or tool.description
+    for tool in listed:
+        if tool.evidence == most and (most or (tool.description and _JOINED.search(tool.name))):
+            tools[tool.name] = tools.get(tool.name) or tool.description
     configured = _CONFIGURED.search(text)
     title = next((_text(block) for block in blocks if block.type == "heading"), "")
     paragraphs = (_text(block) for block in blocks if block.type == "paragraph")
@@ -121,7 +118,7 @@ def _listed(blocks: Sequence[SyntaxTreeNode]) -> Iterator[_Listed]:
         within = section.level if name else DEEPEST
         title = _text(section.heading) if section.heading else ""
         if name:
-            yield _Listed(name, rest or "".join(paragraphs[:1]), _told(section.enclosing, previous))
+            yield _Listed(name, rest or "".join(paragraphs[:1]), _evidence(section.enclosing, previous))
         elif not _OTHERS.search(title):
             titles = (*section.enclosing, title) if section.level > 1 else ()
             yield from _of_blocks(section.blocks, titles)
@@ -132,7 +129,7 @@ def _of_blocks(blocks: Sequence[SyntaxTreeNode], titles: Sequence[str]) -> Itera
     previous = ""
     undescribed: _Listed | None = None  # "10. name" whose description, indented as below "1.", is a separate list
     for block in blocks:
-        evidence = _told(titles, previous)
+        evidence = _evidence(titles, previous)
         if block.type == "paragraph":
             name, rest = _lead(block.children[0])
             if name and evidence:
@@ -149,7 +146,7 @@ def _of_blocks(blocks: Sequence[SyntaxTreeNode], titles: Sequence[str]) -> Itera
             undescribed = tools[-1] if tools and not tools[-1].description else None
 
 
-def _told(titles: Sequence[str], previous: str) -> int:
+def _evidence(titles: Sequence[str], previous: str) -> int:
     return 2 if any(map(_TOOLS.search, titles)) else int(_TOOLS.search(previous) is not None)
 
 
@@ -179,23 +176,16 @@ def _of_list(block: SyntaxTreeNode, evidence: int) -> Iterator[_Listed]:
 
 
 def _of_table(block: SyntaxTreeNode, evidence: int) -> Iterator[_Listed]:
-    titles, *rows = (
-        [cell.children[0] for cell in row.children] for section in block.children for row in section.children
-    )
-    heads = [_text(cell) for cell in titles]
-    name_column = next((column for column, head in enumerate(heads) if _TOOLS.search(head)), 0)
-    text_column = next(
-        (column for column, head in enumerate(heads) if column != name_column and _DESCRIBES.search(head)),
-        name_column + 1,
-    )
-    if text_column >= len(heads) or _OTHERS.search(heads[name_column]):
+    rows = [[cell.children[0] for cell in row.children] for section in block.children for row in section.children]
+    heads = [*map(_text, rows[0])]
+    at = next((column for column, head in enumerate(heads) if _TOOLS.search(head)), 0)
+    described = (column for column, head in enumerate(heads) if column != at and _DESCRIBES.search(head))
+    text_at = next(described, at + 1)
+    if text_at >= len(heads) or _OTHERS.search(heads[at]):
         return
-    for row in rows:
-        name, _ = _lead(row[name_column])
-        if name:
-            yield _Listed(
-                name, _text(row[text_column]), max(evidence, int(_TOOLS.search(heads[name_column]) is not None))
-            )
+    evidence = max(evidence, int(_TOOLS.search(heads[at]) is not None))
+    names = ((_lead(row[at])[0], row) for row in rows[1:])
+    yield from (_Listed(name, _text(row[text_at]), evidence) for name, row in names if name)
 
 
 def _lead(inline: SyntaxTreeNode) -> tuple[str, str]:
@@ -222,8 +212,5 @@ def _text(node: SyntaxTreeNode) -> str:
         return node.content
     if node.type in {"softbreak", "hardbreak"}:
         return " "
-    return (
-        ""
-        if node.type in {"image", "html_inline", "html_block", "fence"}
-        else "".join(map(_text, node.children)).strip()
-    )
+    hidden = node.type in {"image", "html_inline", "html_block", "fence"}
+    return "" if hidden else "".join(map(_text, node.children)).strip()

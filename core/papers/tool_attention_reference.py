@@ -54,8 +54,8 @@ class ReferenceCatalog:
     @classmethod
     def of(cls, seed: int = SEED) -> ReferenceCatalog:
         """
-        >>> made = ReferenceCatalog.of()
-        >>> len(made.summaries), made.questions[0], made.tasks()[0].relevant[0]
+        >>> source = ReferenceCatalog.of()
+        >>> len(source.summaries), source.questions[0], source.tasks()[0].relevant[0]
         (120, 'Search commit in GitHub.', 'github::github__search_commit_19')
         """
         rng, catalog = random.Random(seed), cls({}, {}, [])  # noqa: S311 - the same draws as there, not a secret

@@ -75,6 +75,10 @@ def test_documents_of_other_formats_with_marks_of_markdown_are_read_as_before() 
     toml = '# Tools\n\n[mcp_servers.web]\ncommand = "run"\n'
     assert read_document(toml, source="config.toml").needs_discovery == ("web",)
     assert read_document(toml, source="pasted text").needs_discovery == ("web",)
+    commented = '/*\n# Tools of the house\n*/ {"mcpServers": {"web": {"url": "https://x.org/mcp"}}}'
+    assert read_document(commented, source="pasted text").needs_discovery == ("web",)
+    with pytest.raises(BrokenDocumentError, match="at most 200,000"):
+        read_document("# Tools\n" + "-" * 200_000, source="README.md")
     with pytest.raises(BrokenDocumentError, match="line 2, column 1"):
         read_document('{"servers": [\n# Tools\n]}', source="a.json")
 
