@@ -386,8 +386,7 @@ class Recordings:
 
     def _answer(self, outcome: Outcome, tool: Tool) -> Answer:
         arguments, visible = outcome.call.arguments, without_marked(outcome.call.arguments, tool.input_schema)
-        secrets = (value for name, value in arguments.items() if value and visible[name] is not value)
-        marked = [re.escape(str(value)) for value in secrets]
+        marked = [re.escape(str(value)) for name, value in arguments.items() if value and visible[name] is not value]
         hidden = re.compile("|".join(marked) or r"(?!)")
 
         def hide(value: Any) -> Any:
