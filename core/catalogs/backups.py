@@ -254,10 +254,8 @@ class ScheduledBackups(Rounds):
         return (self._settings.now() - backups[0][0]).total_seconds() if (backups := self.made()) else None
 
     def round(self) -> None:
-        now, backups = self._settings.now(), self.made()
-        if self._settings.backups is None or (
-            backups and now - backups[0][0] < timedelta(hours=self._settings.backup_hours)
-        ):
+        now, past = self._settings.now(), self.made()
+        if self._settings.backups is None or (past and now - past[0][0] < timedelta(hours=self._settings.backup_hours)):
             return
         try:
             self._settings.backups.mkdir(parents=True, exist_ok=True, mode=0o700)

@@ -118,10 +118,8 @@ class CatalogEditor:
         load_protocol()
         from core.servers.discovery import discover
 
-        stays_off = self.followed.by_operator(self._known(name))
-        discoveries = discover(
-            self.sessions(), name, [server for server in imported.servers if server.name not in stays_off]
-        )
+        off = self.followed.by_operator(self._known(name))
+        discoveries = discover(self.sessions(), name, [server for server in imported.servers if server.name not in off])
         if discoveries and all(discovery.server is None for discovery in discoveries):
             reasons = "; ".join(d.error for d in discoveries)
             raise CatalogError(f"{source}: no server answered, so nothing was kept. {reasons}")

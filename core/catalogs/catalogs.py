@@ -86,11 +86,9 @@ class CatalogService:
         self._lock = threading.RLock()
 
     def infos(self) -> tuple[CatalogInfo, ...]:
-        shipped_infos = (
-            CatalogInfo(name, entry.about, *shipped_size(name)) for name, entry in SHIPPED_CATALOGS.items()
-        )
+        bundled = (CatalogInfo(name, entry.about, *shipped_size(name)) for name, entry in SHIPPED_CATALOGS.items())
         stored = (CatalogInfo(r.name, r.source, r.servers, r.tools) for r in self._store.catalogs.list_catalogs())
-        return (*shipped_infos, *(info for info in stored if info.name not in SHIPPED_CATALOGS))
+        return (*bundled, *(info for info in stored if info.name not in SHIPPED_CATALOGS))
 
     def without_tools(self, name: str) -> str:
         """Returns one sentence that says why a catalog has no tools, or "" if it has tools or does not exist."""

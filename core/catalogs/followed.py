@@ -136,21 +136,14 @@ class FollowedFiles:
         """Leave the catalog unchanged. Only later changes of the file are shown. Raises CatalogError."""
         with self._taking:
             state = self._changed(catalog)
-            imported = state.found or Imported("", ())
-            self._keep(
-                catalog, replace(state.file, taken=Catalog(catalog, imported.servers, imported.off)), imported.secrets
-            )
+            config = state.found or Imported("", ())
+            self._keep(catalog, replace(state.file, taken=Catalog(catalog, config.servers, config.off)), config.secrets)
 
     def round(self) -> None:
         """Look at all files. Take the changes if `follow` is "take" and the file has not changed since the last round."""
-        signatures = {name: state.signature for name, state in self._states.items()}
+        old = {name: state.signature for name, state in self._states.items()}
         for name, state in self.all().items():
-            if (
-                state.file.follow != "take"
-                or state.problem
-                or not state.changes
-                or signatures.get(name) != state.signature
-            ):
+            if state.file.follow != "take" or state.problem or not state.changes or old.get(name) != state.signature:
                 continue
             try:
                 with self._taking:
@@ -160,14 +153,14 @@ class FollowedFiles:
             except WayfareError as error:
                 self._failed[name] = state.signature, f"{error} Nothing more is taken until the file changes."
 
-    def _take(self, catalog: str, state: FileState, imported: Imported) -> tuple[Discovery, ...]:
+    def _take(self, catalog: str, state: FileState, config: Imported) -> tuple[Discovery, ...]:
         changed_names = {file_change.server for file_change in state.changes}
-        on = [server for server in imported.servers if server.name in changed_names]
-        off = [server for server in imported.off if server.name in changed_names]
+        on = [server for server in config.servers if server.name in changed_names]
+        off = [server for server in config.off if server.name in changed_names]
         removed_names = [file_change.server for file_change in state.changes if file_change.kind == "removed"]
-        values = self._changed_values(catalog, imported.secrets)
+        values = self._changed_values(catalog, config.secrets)
         previous = {server.name: server for server in (*state.file.taken.servers, *state.file.taken.off)}
-        self._keep_values(catalog, (*on, *off), imported.secrets, values)
+        self._keep_values(catalog, (*on, *off), config.secrets, values)
 
         def change(current: Catalog) -> Catalog:
             by_operator = self.by_operator(current)
@@ -187,9 +180,7 @@ class FollowedFiles:
             self.servers.sessions().end(ServerId(catalog, name))
         lists = {server.name for server in on if server.connection is not None and not server.tools}
         discoveries = self.servers.refresh(catalog, [server for server in new_catalog.servers if server.name in lists])
-        self._keep(
-            catalog, replace(state.file, taken=Catalog(catalog, imported.servers, imported.off)), imported.secrets
-        )
+        self._keep(catalog, replace(state.file, taken=Catalog(catalog, config.servers, config.off)), config.secrets)
         return discoveries
 
     def _keep_values(
@@ -311,19 +302,13 @@ def with_known(server: Server, known: Server | None) -> Server:
 
 def _held_back(state: FileState, catalog: Catalog) -> FileState:
     """The changes that need no person. A server in quarantine stays off, even if the file switches it on."""
-    quarantined = {
-        server.name for server in catalog.off if server.connection is not None and server.connection.quarantined
-    }
-    held_servers = {server.name: server for server in state.file.taken.off if server.name in quarantined}
-    if state.found is None or not (released := {server.name for server in state.found.servers} & held_servers.keys()):
+    blocked = {server.name for server in catalog.off if server.connection is not None and server.connection.quarantined}
+    held_servers = {server.name: server for server in state.file.taken.off if server.name in blocked}
+    if state.found is None or not (freed := {server.name for server in state.found.servers} & held_servers.keys()):
         return state
-    remaining = tuple(server for server in state.found.servers if server.name not in released)
-    imported = replace(
-        state.found, servers=remaining, off=(*state.found.off, *(held_servers[name] for name in released))
-    )
-    return replace(
-        state, found=imported, changes=tuple(change for change in state.changes if change.server not in released)
-    )
+    rest = tuple(server for server in state.found.servers if server.name not in freed)
+    config = replace(state.found, servers=rest, off=(*state.found.off, *(held_servers[name] for name in freed)))
+    return replace(state, found=config, changes=tuple(change for change in state.changes if change.server not in freed))
 
 
 def _merged(old: Server | None, stored: Server | None, new: Server, values: set[str]) -> Connection | None:

@@ -84,16 +84,14 @@ class ServerSignIns:
     def list(self, catalog: str, person: str = "") -> tuple[ServerSignIn, ...]:
         """The sign-in to every server over HTTP that gets no Authorization header from its catalog, as calls of a person or client use
         it."""
-        asking_ids = {
+        waiting = {
             ServerId(connection.catalog, connection.server, connection.person)
             for connection in self.connections()
             if connection.needs_sign_in
         }
         servers = [server for server in self.catalogs.catalog(catalog).servers if may_sign_in(server.connection)]
-        holders = [self.vault.holder(ServerId(catalog, server.name), person) for server in servers]
-        return tuple(
-            self._state(key, server, asked=key in asking_ids) for key, server in zip(holders, servers, strict=True)
-        )
+        keys = [self.vault.holder(ServerId(catalog, server.name), person) for server in servers]
+        return tuple(self._state(key, server, asked=key in waiting) for key, server in zip(keys, servers, strict=True))
 
     def of(self, catalog: str, server: str, person: str = "") -> ServerSignIn:
         self._server(catalog, server)
@@ -220,11 +218,9 @@ class ServerSignIns:
             if client_id:
                 client = client_of(client_id, redirect_uri, self.vault.client_secret(key, client_id))
             scopes = "" if stored_grant is None else stored_grant.scopes
-            new_grant = sign_in(
-                launch, redirect_uri, client=client, scopes=scopes, on_address=shown, answer=attempt.answer
-            )
+            fresh = sign_in(launch, redirect_uri, client=client, scopes=scopes, on_address=shown, answer=attempt.answer)
             with self.vault.renewing(key):
-                grant.keep(new_grant)
+                grant.keep(fresh)
         except (CancelledError, asyncio.CancelledError):
             attempt.problem = f"Server {key.server}: nobody signed in in time"
         except WayfareError as error:

@@ -56,11 +56,9 @@ class ServerEditor:
         it on. The notes name its command and needs. Raises CatalogError."""
         imported = published(self.registry, name)
         (server,) = imported.servers
-        connection = server.connection or Connection("http")
-        self._keep(catalog, imported, replace(server, connection=replace(connection, quarantined=True)), off=True)
-        starts = Note(
-            name, f"it starts or is reached as {' '.join((connection.url or connection.command, *connection.args))}"
-        )
+        target = server.connection or Connection("http")
+        self._keep(catalog, imported, replace(server, connection=replace(target, quarantined=True)), off=True)
+        starts = Note(name, f"it starts or is reached as {' '.join((target.url or target.command, *target.args))}")
         needs = (Note(name, f"it needs {prompt.id}: {prompt.description}") for prompt in imported.prompts)
         return replace(imported, notes=(starts, *needs, *imported.notes))
 
@@ -110,14 +108,10 @@ class ServerEditor:
         discoveries = discover(self.sessions(), catalog, servers)
 
         def change(current: Catalog) -> Catalog:
-            for discovery in discoveries:
-                has_tools = discovery.name in current.server_row and bool(current.server(discovery.name).tools)
-                if (
-                    discovery.server is not None
-                    and discovery.name in current.server_row
-                    and not (discovery.error and has_tools)
-                ):
-                    current = current.with_server(discovery.server)
+            for probe in discoveries:
+                has_tools = probe.name in current.server_row and bool(current.server(probe.name).tools)
+                if probe.server is not None and probe.name in current.server_row and not (probe.error and has_tools):
+                    current = current.with_server(probe.server)
             return current
 
         self.catalogs.edit(catalog, change)
@@ -181,12 +175,10 @@ def _added(catalog: Catalog, server: Server, *, off: bool) -> Catalog:
 
 def without(catalog: Catalog, name: str) -> Catalog:
     """The catalog without a server, on or off. Raises UnknownNameError."""
-    servers, off = (
-        tuple(server for server in group if server.name != name) for group in (catalog.servers, catalog.off)
-    )
-    if len(servers) + len(off) == len(catalog.servers) + len(catalog.off):
+    on, off = (tuple(server for server in group if server.name != name) for group in (catalog.servers, catalog.off))
+    if len(on) + len(off) == len(catalog.servers) + len(catalog.off):
         raise UnknownNameError(f"There is no server {name!r} in catalog {catalog.name!r}; check the name.")
-    return replace(catalog, servers=servers, off=off)
+    return replace(catalog, servers=on, off=off)
 
 
 State = Literal["kept", "missing", "environment", "written"]
@@ -292,18 +284,14 @@ class ServerValues:
 
     def hide(self, catalog: str, server: str, name: str) -> None:
         """Turn a variable that is written in the catalog into a secret. Raises UnknownNameError."""
-        stored_server = self.catalogs.catalog(catalog).server(server)
-        connection = _connection(stored_server)
+        old = self.catalogs.catalog(catalog).server(server)
+        connection = _connection(old)
         if name not in connection.env or names_in(connection.env[name]):
             raise UnknownNameError(f"Server {server!r} has no variable {name!r} that is written out.")
         key = secret_name(server, name)
         self.vault.put(ServerId(catalog, server), key, connection.env[name])
-        shown_names = tuple(variable for variable in connection.shown if variable != name)
-        self._save(
-            catalog,
-            stored_server,
-            replace(connection, env={**connection.env, name: f"${{secret:{key}}}"}, shown=shown_names),
-        )
+        shown = tuple(variable for variable in connection.shown if variable != name)
+        self._save(catalog, old, replace(connection, env={**connection.env, name: f"${{secret:{key}}}"}, shown=shown))
 
     def show(self, catalog: str, server: str, name: str) -> None:
         """Write a variable that is no secret into the catalog. Raises UnknownNameError, CatalogError."""
@@ -349,10 +337,8 @@ class ServerValues:
         for key in (name, secret_name(server.name, name)):
             if key in used_names:
                 return key
-        choices = ", ".join(sorted(key.removeprefix(secret_name(server.name, "")) for key in used_names))
-        raise UnknownNameError(
-            f"Server {server.name!r} refers to no value {name!r}; it refers to: {choices or 'none'}."
-        )
+        names = ", ".join(sorted(key.removeprefix(secret_name(server.name, "")) for key in used_names))
+        raise UnknownNameError(f"Server {server.name!r} refers to no value {name!r}; it refers to: {names or 'none'}.")
 
     def _save(self, catalog: str, server: Server, connection: Connection) -> None:
         new_server = replace(server, connection=connection)

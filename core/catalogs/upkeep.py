@@ -162,9 +162,7 @@ class Upkeep(Rounds):
     def _refresh(self, catalog: str, names: set[str]) -> None:
         if catalog not in self._catalogs.stored():
             return  # a shipped catalog does not change
-        stored_catalog = self._catalogs.catalog(catalog)
-        for discovery in self._servers.refresh(
-            catalog, [server for server in stored_catalog.servers if server.name in names]
-        ):
+        stored = self._catalogs.catalog(catalog)
+        for discovery in self._servers.refresh(catalog, [server for server in stored.servers if server.name in names]):
             if discovery.error:
                 _log.info("%s", discovery.error)

@@ -154,19 +154,12 @@ def _list_wordings(catalog: str) -> None:
     ]
     if output.wants_json():
         output.document(
-            {
-                "overrides": [
-                    {"place": place, "description": wording.text, "counts": counts} for place, wording, counts in rows
-                ]
-            }
+            {"overrides": [{"place": key, "description": wording.text, "counts": used} for key, wording, used in rows]}
         )
         return
     output.table(
         ("place", "counts", "description"),
-        [
-            (place, "yes" if counts else "no, the server's words changed", wording.text)
-            for place, wording, counts in rows
-        ],
+        [(key, "yes" if used else "no, the server's words changed", wording.text) for key, wording, used in rows],
     )
 
 

@@ -222,9 +222,7 @@ def bench(
         if storing:
             _keep(app, results, labelled, entries)
             listed.shows(
-                "lab",
-                **app.lab_runs.place(results[0].conditions),
-                runs=",".join(entry.get("id", "") for entry in entries),
+                "lab", **app.lab_runs.place(results[0].conditions), runs=",".join(run.get("id", "") for run in entries)
             )
     pairs = compared([run.scores[MEASURES[measure]] for run in runs], measure, seed=seed)
     gate = None if earlier is None else Gate.of(earlier, runs, digest, tolerance)
@@ -287,22 +285,18 @@ class BenchOptions:
         return [(router, app.routing.parameters(router, values, preset=self.preset)) for router in self.routers]
 
 
-def _completed(ctx: click.Context, bench_options: BenchOptions, earlier: Baseline) -> BenchOptions:
+def _completed(ctx: click.Context, bench_options: BenchOptions, base: Baseline) -> BenchOptions:
     """Takes missing options from the baseline. Settings are merged."""
     missing = {
-        name: earlier.made_with[name]
+        name: base.made_with[name]
         for name in BenchOptions.__match_args__
-        if name != "settings"
-        and name in earlier.made_with
-        and ctx.get_parameter_source(name) is ParameterSource.DEFAULT
+        if name != "settings" and name in base.made_with and ctx.get_parameter_source(name) is ParameterSource.DEFAULT
     }
     if bench_options.tasks:  # the baseline may have used a judgment set
         missing.pop("judgments", None)
     if "routers" in missing:
         missing["routers"] = tuple(missing["routers"])
-    return replace(
-        bench_options, **missing, settings={**earlier.made_with.get("settings", {}), **bench_options.settings}
-    )
+    return replace(bench_options, **missing, settings={**base.made_with.get("settings", {}), **bench_options.settings})
 
 
 def _keep(app: App, results: Sequence[Measured], tasks: Sequence[Task], entries: Sequence[dict[str, Any]]) -> None:

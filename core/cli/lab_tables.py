@@ -98,9 +98,7 @@ def print_levels(levelled: Sequence[LevelRun]) -> None:
     )
     for run in levelled:
         if len(run.by_steps) > 1:
-            decay = ", ".join(
-                f"{steps} steps {scores['f1']:.3f} (n = {n})" for steps, (n, scores) in run.by_steps.items()
-            )
+            decay = ", ".join(f"{steps} steps {mean['f1']:.3f} (n = {n})" for steps, (n, mean) in run.by_steps.items())
             click.echo(f"{run.router} {run.level}, F1 by steps: {decay}")
 
 

@@ -113,7 +113,7 @@ def _fit(
         raise WayfareError(result.refused)
 
 
-def _print_result(result: CalibrationResult, calibration: Calibration | None, *, applied: bool) -> None:
+def _print_result(result: CalibrationResult, record: Calibration | None, *, applied: bool) -> None:
     changes = [(MEASURES[name], change) for name, change in result.fit.measures.items()]
     changes.append((f"Tool Attention F1, theta {result.threshold.today:.2f} or fitted", result.threshold.f1))
     click.echo(f"{result.fit.labels} labelled sub-tasks, measured on held-back folds:")
@@ -129,16 +129,12 @@ def _print_result(result: CalibrationResult, calibration: Calibration | None, *,
     click.echo()
     if result.fit.remark:
         click.echo(result.fit.remark)
-    if calibration is None:
+    if record is None:
         click.echo("Nothing was kept.")
         return
     parts = ", ".join(result.accepted)
-    end = (
-        "switched on"
-        if applied
-        else f"switch it on with `wayfare calibrate --use {output.printable(calibration.name)}`"
-    )
-    click.echo(f"Kept as {output.printable(calibration.name)} ({parts}); {end}.")
+    end = "switched on" if applied else f"switch it on with `wayfare calibrate --use {output.printable(record.name)}`"
+    click.echo(f"Kept as {output.printable(record.name)} ({parts}); {end}.")
 
 
 def _print_calibrations(app: App, catalog: str) -> None:
@@ -207,11 +203,9 @@ def label(
         elif listed:
             _print_labels(app.feedback.labels(name))
         elif imported is not None:
-            report = app.feedback.import_tasks(options.read_file(imported), source=str(imported), catalog=name)
-            document = asdict(report)
-            output.outcome(
-                document, f"{report.added} labels added, {report.known} known, {report.passed_over} passed over."
-            )
+            tally = app.feedback.import_tasks(options.read_file(imported), source=str(imported), catalog=name)
+            fields = asdict(tally)
+            output.outcome(fields, f"{tally.added} labels added, {tally.known} known, {tally.passed_over} passed over.")
         elif exported is not None:
             lines = app.feedback.export(name)
             options.write_file(exported, lines)
@@ -278,11 +272,9 @@ def judgments(action: str, file: Path | None, set_name: str, judge: str, form: F
             report = app.judgments.import_(
                 options.read_file(file), source=str(file), catalog=name, set_name=set_name, judge=judge
             )
-            absent = (
-                f" {report.not_in_catalog} are of tools that {name} does not have." if report.not_in_catalog else ""
-            )
+            end = f" {report.not_in_catalog} are of tools that {name} does not have." if report.not_in_catalog else ""
             output.outcome(
-                asdict(report), f"{report.added} judgments added to {set_name!r}, {report.known} known.{absent}"
+                asdict(report), f"{report.added} judgments added to {set_name!r}, {report.known} known.{end}"
             )
         else:
             text = app.judgments.export(name, set_name, form or ("csv" if file.suffix.lower() == ".csv" else "jsonl"))

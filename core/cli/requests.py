@@ -162,12 +162,12 @@ class _Keeper:
                 return asdict(app.requests.add(name, rows, source=MODEL, by=CLI))
         except StoreBusyError as busy:
             with tempfile.TemporaryDirectory() as folder:
-                file = Path(folder) / "requests.jsonl"
+                path = Path(folder) / "requests.jsonl"
                 options.write_file(
-                    file, lines({"tool": tool, "requests": texts} for tool, texts in texts_by_tool.items())
+                    path, lines({"tool": key, "requests": texts} for key, texts in texts_by_tool.items())
                 )
                 try:
-                    return self._by_owner(["import", str(file), "--source", MODEL], busy)
+                    return self._by_owner(["import", str(path), "--source", MODEL], busy)
                 except WayfareError as error:
                     if NONE_TAKEN not in str(error):
                         raise

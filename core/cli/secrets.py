@@ -96,15 +96,11 @@ def _set(catalog: str, server: str, name: str, person: str) -> str:
 
 
 def _reference(values: list[dict[str, str | None]], server: str, name: str, person: str) -> str:
-    of_server = [
-        value
-        for value in values
-        if value["server"] == server and value["reference"] and value["person"] == (person or None)
-    ]
-    for value in of_server:
-        if name in {value["name"], value["reference"]}:
-            return str(value["reference"])
-    names = ", ".join(str(value["name"]) for value in of_server)
+    rows = [row for row in values if row["server"] == server and row["reference"] and row["person"] == (person or None)]
+    for row in rows:
+        if name in {row["name"], row["reference"]}:
+            return str(row["reference"])
+    names = ", ".join(str(row["name"]) for row in rows)
     suffix = " of each person's own" if person else ""
     raise WayfareError(f"Server {server!r} refers to no value {name!r}{suffix}; it refers to: {names or 'none'}.")
 
@@ -232,14 +228,11 @@ def _signed_in(
 
 def _list_sign_ins(catalog: str, person: str) -> None:
     with apps.opened_catalog(catalog) as (app, name):
-        sign_ins = [_sign_in_document(sign_in) for sign_in in app.sign_ins.list(name, person)]
-        owners = [app.vault.whose(ServerId(name, sign_in["server"], sign_in["person"])) for sign_in in sign_ins]
-    rows = [
-        (sign_in["server"], owner, output.printable(_words(sign_in), 300))
-        for sign_in, owner in zip(sign_ins, owners, strict=True)
-    ]
+        docs = [_sign_in_document(sign_in) for sign_in in app.sign_ins.list(name, person)]
+        owners = [app.vault.whose(ServerId(name, doc["server"], doc["person"])) for doc in docs]
+    rows = [(doc["server"], owner, output.printable(_words(doc), 300)) for doc, owner in zip(docs, owners, strict=True)]
     output.listing(
-        {"catalog": name, "servers": sign_ins}, ("server", "whose", "sign-in"), rows, none=f"No server of {catalog} is reached over HTTP without a header of its own."
+        {"catalog": name, "servers": docs}, ("server", "whose", "sign-in"), rows, none=f"No server of {catalog} is reached over HTTP without a header of its own."
     )  # fmt: skip
 
 

@@ -200,14 +200,8 @@ def _taken(lock: FileLock | None, db: Path | str, *, over: bool) -> Owner | None
 def _check_options(context: click.Context, chosen: UpOptions, running: LastUp | None) -> None:
     """Exits with `OTHER_OPTIONS` if an option on the command line differs from the running console's option."""
     options: dict[str, Any] = {} if running is None else asdict(running.options)
-    explicit = [
-        option for option in context.command.params if context.get_parameter_source(option.name or "") is COMMANDLINE
-    ]
-    other = [
-        option.opts[-1]
-        for option in explicit
-        if option.name in options and options[option.name] != getattr(chosen, option.name)
-    ]
+    explicit = [opt for opt in context.command.params if context.get_parameter_source(opt.name or "") is COMMANDLINE]
+    other = [opt.opts[-1] for opt in explicit if opt.name in options and options[opt.name] != getattr(chosen, opt.name)]
     if other:
         click.echo(
             f"It has another {' and another '.join(other)}: end it and start again, or leave that out.", err=True

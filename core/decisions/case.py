@@ -197,9 +197,7 @@ def decide(case: Case, points: Mapping[str, Array], match: Match | None = None) 
     engine = EhrrEngine.of(context, case.parameters, case.beliefs, columns)
     servers = engine.server_layer(similarity.servers)
     tools = engine.tool_layer(similarity.tools, servers)
-    count = max(
-        [1, *map(len, columns.values()), *(len(scores) for scores in (similarity.servers,) if scores.ndim == 2)]
-    )
+    count = max([1, *map(len, columns.values()), *(len(array) for array in (similarity.servers,) if array.ndim == 2)])
 
     def everywhere(values: NDArray[Any]) -> Any:
         return np.broadcast_to(values, (count, values.shape[-1]))
@@ -254,9 +252,7 @@ class ManyTasks:
         paid = np.full(found.shape, np.nan)
         for places in families(points):
             p = points[places[0]]
-            paid[places] = payments_of(
-                self.context(p), self._matches(p), [points[place] for place in places], found[places]
-            )
+            paid[places] = payments_of(self.context(p), self._matches(p), [points[i] for i in places], found[places])
         return paid
 
     def _matches(self, p: EhrrParameters) -> list[Match]:

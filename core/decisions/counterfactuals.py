@@ -62,9 +62,7 @@ def _edge(case: Case, row: int, bad: float, good: float) -> float:
 def _wins(case: Case, row: int, values: Array) -> NDArray[np.bool_]:
     follow = case.parameters.similarity == BY_FIT
     fitting = case.fitting
-    matches = [
-        with_fit(fitting, {row: float(value)}, case.context.tool_server, servers_follow=follow) for value in values
-    ]
+    matches = [with_fit(fitting, {row: float(fit)}, case.context.tool_server, servers_follow=follow) for fit in values]
     match = Match(np.stack([m.servers for m in matches]), case.counted * np.stack([m.tools for m in matches]))
     return decide(case, {}, match).winner == row
 

@@ -57,7 +57,7 @@ def utilities(case: Case, strip: Strip) -> Curve:
     p, outcomes, name = case.parameters, decide(case, {}), strip.parameter
     value = float(getattr(p, name))
     knob = next(knob for knob in p.knobs() if knob.name == name)
-    beyond = [segment.low for segment in strip.winners()[1:] if segment.low > value]  # as far as the first other winner
+    beyond = [span.low for span in strip.winners()[1:] if span.low > value]  # as far as the first other winner
     longest = min(strip.high, max([4 * value, *(1.5 * edge for edge in beyond[:1]), strip.high / 50]))
     xs = np.unique([0.0, value, longest])
     servers = name == "alpha_s"
@@ -78,9 +78,7 @@ def utilities(case: Case, strip: Strip) -> Curve:
         for row in rows
     )
     formula, filled = (_server_utility if servers else _tool_utility)(case, outcomes, first)
-    holds = next(
-        (segment.low, min(segment.high, longest)) for segment in reversed(strip.winners()) if segment.low <= value
-    )
+    holds = next((span.low, min(span.high, longest)) for span in reversed(strip.winners()) if span.low <= value)
     return Curve(
         f"Utility against {knob.symbol}", f"{knob.symbol} ({knob.unit})", "U", lines, value, longest, formula, filled,
         holds if winner >= 0 else None,
@@ -141,9 +139,9 @@ def posted(case: Case) -> Curve:
     server."""
     p, outcomes = case.parameters, decide(case, {})
     servers = outcomes.engine.servers
-    listed, subject = _listed(case, outcomes)
-    similarity, cost = float(case.match.servers[subject]), float(servers.cost_s[subject])
-    longest = 1.3 * float(servers.cost_s[listed].max())
+    rows, focus = _listed(case, outcomes)
+    similarity, cost = float(case.match.servers[focus]), float(servers.cost_s[focus])
+    longest = 1.3 * float(servers.cost_s[rows].max())
     xs = np.linspace(0.0, longest, POINTS)
 
     def price(costs: Array) -> Array:
@@ -152,23 +150,20 @@ def posted(case: Case) -> Curve:
     current = float(price(np.array([cost]))[0])
     slope = p.p_ofs / p.l0_s
     asks = case.context.statistics.servers.ask_usd
-    name = case.context.server_names[subject]
+    name = case.context.server_names[focus]
     tangent = np.array([cost, longest])
     bound = current + slope * (tangent - cost)
-    highest = 1e3 * float(max(price(xs).max(), np.nanmax(asks[listed], initial=0.0)))
+    highest = 1e3 * float(max(price(xs).max(), np.nanmax(asks[rows], initial=0.0)))
     lines = [
         Line(f"posted to {name}: asks below are accepted", tuple(xs.tolist()), tuple((1e3 * price(xs)).tolist()), "chosen", filled=True),
         Line("no steeper than this, Proposition 2", tuple(tangent.tolist()), tuple(np.minimum(1e3 * bound, highest * 1.3).tolist()), "muted", dashed=True),
     ]  # fmt: skip
-    for row in map(int, listed):
-        kind = "accepted" if outcomes.accepted[0, row] else "rejected"
-        for verb, usd, mark in (
-            ("is offered", outcomes.servers.posted_usd[row], "diamond"),
-            ("asks", asks[row], "circle"),
-        ):
+    for i in map(int, rows):
+        kind = "accepted" if outcomes.accepted[0, i] else "rejected"
+        for verb, usd, mark in (("is offered", outcomes.servers.posted_usd[i], "diamond"), ("asks", asks[i], "circle")):
             if np.isfinite(usd):
-                x = (float(servers.cost_s[row]),)
-                lines.append(Line(f"{case.context.server_names[row]} {verb}", x, (1e3 * float(usd),), kind, marks=mark))
+                x = (float(servers.cost_s[i]),)
+                lines.append(Line(f"{case.context.server_names[i]} {verb}", x, (1e3 * float(usd),), kind, marks=mark))
     cap = "" if p.budget_usd is None else f", at most B = {rounded(p.budget_usd)} $"
     return Curve(
         f"Price posted to {name}", "expected time to success C (s)", "m$ per call", tuple(lines), cost, longest,
@@ -188,19 +183,14 @@ def time_against_success(case: Case) -> Curve:
     """Expected time to success of the winner's server over its success rate, and the points of the short-listed servers."""
     p, outcomes = case.parameters, decide(case, {})
     servers = outcomes.engine.servers
-    listed, subject = _listed(case, outcomes)
-    wait, failure = (
-        float(servers.fixed_s[subject] + servers.call_s[subject]),
-        float(servers.post_accept_failure[subject]),
-    )
+    rows, focus = _listed(case, outcomes)
+    wait, failure = float(servers.fixed_s[focus] + servers.call_s[focus]), float(servers.post_accept_failure[focus])
     xs = np.linspace(0.05, 1.0, POINTS)
     ys = wait / attempt_success(xs, np.full(POINTS, failure), eps=p.eps)
-    success = float(servers.success[subject])
-    name = case.context.server_names[subject]
+    success = float(servers.success[focus])
+    name = case.context.server_names[focus]
     lines = [Line(name, tuple(xs.tolist()), tuple(ys.tolist()), "chosen")]
-    lines += [
-        _server(case, outcomes, row, servers.success, servers.cost_s, " as it stands") for row in map(int, listed)
-    ]
+    lines += [_server(case, outcomes, row, servers.success, servers.cost_s, " as it stands") for row in map(int, rows)]
     return Curve(
         f"Expected time of {name} against its success", "conservative success r̃", "C (s)", tuple(lines), success, 1.0,
         r"C = \frac{G + L}{\max(\varepsilon,\ (1 - p_{fail})\,\tilde r)}",

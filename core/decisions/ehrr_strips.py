@@ -170,10 +170,7 @@ def _signatures(case: Case, names: Sequence[str], values: Array) -> list[int]:
 def _outcomes(case: Case, names: Sequence[str], values: Array) -> Outcomes:
     p, columns = case.parameters, np.array(names)
     present = {name: getattr(p, name) for name in set(names)}
-    points = {
-        name: np.where(columns == name, values, np.inf if value is None else float(value))
-        for name, value in present.items()
-    }
+    points = {name: np.where(columns == name, values, np.inf if x is None else float(x)) for name, x in present.items()}
     weights = {name: points.pop(name) for name in WEIGHTS if name in points}
     return decide(case, points, case.signals.match(p, weights) if weights and case.signals is not None else None)
 

@@ -75,22 +75,16 @@ class ExampleService:
 
     def _found(self, opened: Catalog, catalog: str) -> tuple[ExampleQuestion, ...]:
         answers = [(tool, self._decision(text, catalog)) for tool, text in self._questions(opened)]
-        right = [
-            decision for tool, decision in answers if decision.winner is not None and decision.winner.tool == tool.id
-        ]
+        right = [answer for tool, answer in answers if answer.winner is not None and answer.winner.tool == tool.id]
         right.sort(key=_lead, reverse=True)
         examples: list[ExampleQuestion] = []
         if right:
             examples.append(ExampleQuestion("one", right[0].query, (_winner(right[0]),)))
-        changes = (
-            self._changes([decision for decision in reversed(right) if decision is not right[0]], catalog)
-            if right
-            else None
-        )
+        changes = self._changes([hit for hit in reversed(right) if hit is not right[0]], catalog) if right else None
         if changes is not None:
             examples.append(changes)
         questions = {example.question for example in examples}
-        steps = self._steps([decision for decision in right if decision.query not in questions], catalog)
+        steps = self._steps([hit for hit in right if hit.query not in questions], catalog)
         return (*examples, steps) if steps is not None else tuple(examples)
 
     def _questions(self, opened: Catalog) -> Iterator[tuple[Tool, str]]:

@@ -71,8 +71,7 @@ class RefusalService:
         if curve is None:
             scorer = self.catalogs.scorer(catalog)
             chances = [
-                _chances(scorer, query, [rows[t] for t in query.right if t in rows])
-                for query in queries[-MOST_MEASURED:]
+                _chances(scorer, task, [rows[t] for t in task.right if t in rows]) for task in queries[-MOST_MEASURED:]
             ]
             curve = measured_curve([yes for yes, _ in chances], [no for _, no in chances])
             with self._lock:

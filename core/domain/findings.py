@@ -66,10 +66,8 @@ class LintReport:
 
     def only(self, rules: Collection[str] = (), severity: Severity = Severity.NOTE) -> LintReport:
         """The findings of these rules (none: all rules) with at least this severity."""
-        findings = (f for f in self.findings if f.severity.rank <= severity.rank and (not rules or f.rule in rules))
-        return replace(
-            self, findings=tuple(findings), waiting=tuple(r for r in self.waiting if not rules or r in rules)
-        )
+        matches = (f for f in self.findings if f.severity.rank <= severity.rank and (not rules or f.rule in rules))
+        return replace(self, findings=tuple(matches), waiting=tuple(r for r in self.waiting if not rules or r in rules))
 
     def counts(self) -> Mapping[Severity, int]:
         """The number of findings by severity, worst first.

@@ -270,10 +270,8 @@ def _problems(schema: Schema, arguments: dict[str, Any]) -> Iterator[tuple[str, 
     if fits:
         return
     if not explained:
-        field_schema = {name: part for name, part in schema.items() if name in (*_DEFINITIONS, "$schema", "properties")}
-        yield from (
-            (name, "does not fit") for name, value in arguments.items() if not _checked(field_schema, {name: value})[0]
-        )
+        fields = {name: part for name, part in schema.items() if name in (*_DEFINITIONS, "$schema", "properties")}
+        yield from ((key, "does not fit") for key, value in arguments.items() if not _checked(fields, {key: value})[0])
         yield "", "do not fit the schema"
         return
     for error in _compiled_schema(schema).validator.iter_errors(arguments):

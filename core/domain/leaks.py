@@ -306,16 +306,14 @@ def inherited(environ: Mapping[str, str], more: Iterable[str] = ()) -> dict[str,
     {'UV_CACHE_DIR': '/c', 'MY_A': '1'}
     """
     names = (*INHERITED, *more)
-    variables = {
+    env = {
         name: value
         for name, value in environ.items()
         if not name.startswith(OWN)
         and (name in names or (not telling(name) and any(fnmatchcase(name, pattern) for pattern in names)))
         and not value.startswith("()")  # a function of a shell
     }
-    path = variables.get("PATH", os.defpath).split(os.pathsep)
-    folders = (str(Path(folder).expanduser()) for folder in FOLDERS)
-    variables["PATH"] = os.pathsep.join(
-        (*path, *(folder for folder in folders if folder not in path and Path(folder).is_dir()))
-    )
-    return variables
+    path = env.get("PATH", os.defpath).split(os.pathsep)
+    folders = (str(Path(entry).expanduser()) for entry in FOLDERS)
+    env["PATH"] = os.pathsep.join((*path, *(entry for entry in folders if entry not in path and Path(entry).is_dir())))
+    return env

@@ -109,17 +109,15 @@ class Oidc:
         >>> Oidc.from_environment({"WAYFARE_OIDC_ISSUER": "https://login.example/", "WAYFARE_OIDC_CLIENT_ID": "wayfare"}).issuer
         'https://login.example/'
         """
-        options = {
-            option.name: known.get(f"WAYFARE_{f'oidc_{option.name}'.upper()}", "").strip() for option in fields(cls)
-        }
-        if not options["issuer"]:
+        values = {field.name: known.get(f"WAYFARE_{f'oidc_{field.name}'.upper()}", "").strip() for field in fields(cls)}
+        if not values["issuer"]:
             return None
-        url = urlsplit(options["issuer"])
+        url = urlsplit(values["issuer"])
         if url.scheme != "https" and not (url.scheme == "http" and url.hostname in {"localhost", "127.0.0.1", "::1"}):
             raise WayfareError(
                 "WAYFARE_OIDC_ISSUER is no address that begins with https:// (http:// only on this machine)."
             )
-        return cls(**{name: text for name, text in options.items() if text})
+        return cls(**{name: text for name, text in values.items() if text})
 
     @property
     def metadata_url(self) -> str:

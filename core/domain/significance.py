@@ -34,14 +34,12 @@ def interval(values: Floats, *, seed: int = 0, resamples: int = RESAMPLES) -> tu
     """
     from scipy.stats import bootstrap  # takes half a second to load
 
-    finite_values = values[np.isfinite(values)]
-    if len(finite_values) < 2:
-        mean = float(finite_values[0]) if len(finite_values) else math.nan
+    numbers = values[np.isfinite(values)]
+    if len(numbers) < 2:
+        mean = float(numbers[0]) if len(numbers) else math.nan
         return mean, mean
     rng = np.random.default_rng(seed)
-    result = bootstrap(
-        (finite_values,), np.mean, n_resamples=resamples, confidence_level=LEVEL, method="percentile", rng=rng
-    )
+    result = bootstrap((numbers,), np.mean, n_resamples=resamples, confidence_level=LEVEL, method="percentile", rng=rng)
     return float(result.confidence_interval.low), float(result.confidence_interval.high)
 
 
@@ -156,10 +154,7 @@ def compared(values: Sequence[Floats], measure: str, *, seed: int = 0) -> tuple[
     differences = np.stack([values[b] - values[a] for a, b in pairs], axis=1)
     p = [float(value) for value in randomisation_p(differences, seed=seed)]
     p_holm = holm(p)
-    return tuple(
-        _compared(pair, measure, differences[:, index], p[index], p_holm[index], seed)
-        for index, pair in enumerate(pairs)
-    )
+    return tuple(_compared(pair, measure, differences[:, i], p[i], p_holm[i], seed) for i, pair in enumerate(pairs))
 
 
 def _compared(pair: tuple[int, int], measure: str, differences: Floats, p: float, p_holm: float, seed: int) -> Compared:

@@ -209,10 +209,8 @@ class Changes:
             for kind in kinds:
                 await listener.tell(EVENTS[kind])
             if "resources" in kinds:  # perhaps it may not read them any more
-                may_read = partial(self._endpoint.parts.may_read, listener.request)
-                uris = [
-                    uri for uri, (id_, _) in listener.uris.items() if id_.server in parts[0] and may_read(id_.server)
-                ]
+                allows = partial(self._endpoint.parts.may_read, listener.request)
+                uris = [uri for uri, (id_, _) in listener.uris.items() if id_.server in parts[0] and allows(id_.server)]
                 await self._unsubscribe(listener, listener.uris.keys() - uris)
             for uri, (server, known_updates) in list(listener.uris.items()):
                 updates = self._app.upkeep.updates(server, uri)

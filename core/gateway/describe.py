@@ -44,11 +44,9 @@ def find(services: Services, request: Request, catalog: Catalog, name: str) -> t
             admission.describe(request.client, catalog.name, catalog.tools[row])
         row = None
     if row is None:
-        server, colons, tool_name = name.partition("::")
+        owner, colons, tool_name = name.partition("::")
         if colons:  # outside the scope, known and unknown names get the same refusal
-            admission.requestable(
-                request.client, catalog.name, Tool(server, tool_name, hints=ToolHints(read_only=True))
-            )
+            admission.requestable(request.client, catalog.name, Tool(owner, tool_name, hints=ToolHints(read_only=True)))
         offering = Offering.of(services.app, request)
         near = [id_ for id_ in nearest(catalog, name) if offering.names(catalog.tools[catalog.tool_row[id_]])]
         hint = f"Did you mean {', '.join(near[:MOST_NEAR])}? " if near else ""

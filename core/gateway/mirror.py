@@ -101,17 +101,15 @@ def _tools(services: Services, options: EndpointOptions, client: str) -> dict[st
 def chosen(admission: Admission, client: str, catalog: Catalog, servers: Collection[str]) -> list[str]:
     """Returns the servers in the client's scope that match a pattern. Raises Refusal for a pattern without a match. A server that is
     switched off counts as a match."""
-    in_scope = [
-        server for server in (*catalog.servers, *catalog.off) if admission.sees_server(client, catalog.name, server)
-    ]
+    scope = [entry for entry in (*catalog.servers, *catalog.off) if admission.sees_server(client, catalog.name, entry)]
     for pattern in servers:
-        if not any(fnmatchcase(server.name, pattern) for server in in_scope):
+        if not any(fnmatchcase(server.name, pattern) for server in scope):
             raise Refusal(
                 "unknown_server",
                 f"No server in catalog {catalog.name!r} that this client may use is called {one_line(pattern, 100)!r}.",
                 "Change mirror= in the address of the endpoint.",
             )
-    on = [server.name for server in in_scope if server.name in catalog.server_row]
+    on = [server.name for server in scope if server.name in catalog.server_row]
     return [name for name in on if any(fnmatchcase(name, pattern) for pattern in servers)]
 
 

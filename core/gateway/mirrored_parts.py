@@ -101,11 +101,7 @@ class MirroredParts:
         catalog = await anyio.to_thread.run_sync(self.services.app.catalogs.catalog, options.catalog)
         admission, lists = self.services.app.governance.admission, dict[str, list[Any]]()
         servers = sorted(chosen(admission, client, catalog, options.mirror))
-        servers = [
-            server
-            for server in servers
-            if admission.may_request(client, catalog.name, _request(server, NEEDED[method]))
-        ]
+        servers = [key for key in servers if admission.may_request(client, catalog.name, _request(key, NEEDED[method]))]
         async with anyio.create_task_group() as tasks:
             tasks.cancel_scope.deadline = anyio.current_time() + LIST_S
             for server in servers:
@@ -215,10 +211,8 @@ def _of_all(method: str, lists: Lists) -> list[Any]:
     """Returns one list. If two servers have the same URI, the first by name wins; prompts have unique names. Texts come
     without invisible characters."""
     if method == PROMPTS:
-        client_names = {tool.id: name for name, tool in prompts(lists).items()}
-        items = {
-            client_names[f"{server}::{prompt.name}"]: prompt for server, listing in lists.items() for prompt in listing
-        }
+        aliases = {tool.id: name for name, tool in prompts(lists).items()}
+        items = {aliases[f"{server}::{prompt.name}"]: prompt for server, listing in lists.items() for prompt in listing}
         return [_shown(prompt, name=name) for name, prompt in items.items()]
     owners: dict[str, tuple[str, Any]] = {}
     for server, listing in lists.items():

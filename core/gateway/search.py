@@ -240,22 +240,18 @@ def search(app: App, request: Request, seen: Sequence[str] = ()) -> dict[str, An
     )
     catalog = app.catalogs.catalog(decision.catalog)
     rows_now = ((row, catalog.tool_row.get(decision.tools.ids[row])) for row in decision.candidates)
-    tools = {
-        row: catalog.tools[new_row] for row, new_row in rows_now if new_row is not None
-    }  # the catalog may have changed since
+    tools = {row: catalog.tools[new] for row, new in rows_now if new is not None}  # the catalog may have changed since
     shown = offering.shown(tools, n or getattr(options.parameters(usual=usual), "n", MOST_CANDIDATES))
-    candidates = [
-        _candidate(decision, catalog, row, _why(decision, row, tools[row], offering, shown)) for row in shown.rows
-    ]
-    candidates += _down(decision, catalog, offering, shown.rows)
-    selection = candidates if n is not None else fitting(candidates, MOST_TOKENS - LEFT_OUT_TOKENS)
+    hits = [_candidate(decision, catalog, row, _why(decision, row, tools[row], offering, shown)) for row in shown.rows]
+    hits += _down(decision, catalog, offering, shown.rows)
+    selection = hits if n is not None else fitting(hits, MOST_TOKENS - LEFT_OUT_TOKENS)
     reason = decision.reason if offering.is_whole else NOTHING  # the reason may name a hidden tool
     notes = (*_by_words(app, decision, job), *shown.notes)
     return {
         "route_id": decision.id,
         "confidence": "unsure" if decision.fit is None else decision.fit.confidence,
         "candidates": selection,
-        "left_out": _left_out(decision, shown.rows, len(candidates), len(selection), notes, reason),
+        "left_out": _left_out(decision, shown.rows, len(hits), len(selection), notes, reason),
     }
 
 

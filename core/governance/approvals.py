@@ -98,11 +98,7 @@ class ApprovalQueue:
     def waiting(self, policy_digest: str) -> tuple[Approval, ...]:
         """Returns the approvals that a person can decide now, oldest first. Approvals of an earlier policy are left out."""
         approvals = (self._shown(change) for change in tuple(self._last.values()))
-        return tuple(
-            approval
-            for approval in approvals
-            if approval.state == WAITING and approval.change.policy_digest == policy_digest
-        )
+        return tuple(item for item in approvals if item.state == WAITING and item.change.policy_digest == policy_digest)
 
     def recent(self, limit: int = 50) -> tuple[Approval, ...]:
         approvals = [self._shown(change) for change in tuple(self._last.values())]

@@ -166,11 +166,9 @@ class Ledger:
     def short(self, budgets: Iterable[Budget], usage: Usage, wanted: Amount) -> tuple[Short, ...]:
         """Returns the budgets that a call exceeds, the strictest first; empty if it fits into all. Free tools fit into
         an empty USD budget, unless that budget refuses every call."""
-        excess = [short for budget in budgets if budget.covers(usage) for short in self._short(budget, usage, wanted)]
+        gaps = [gap for budget in budgets if budget.covers(usage) for gap in self._short(budget, usage, wanted)]
         # among budgets that name cheaper tools: first those that a cheaper tool does not help, then those with less left
-        return tuple(
-            sorted(excess, key=lambda short: (AT_LIMIT.index(short.budget.at_limit), short.unit == "usd", short.left))
-        )
+        return tuple(sorted(gaps, key=lambda gap: (AT_LIMIT.index(gap.budget.at_limit), gap.unit == "usd", gap.left)))
 
     def tokens_left(self, budgets: Sequence[Budget], usage: Usage, wanted: int) -> int:
         """Returns the tokens that a result may have: the wanted number, or what the budgets leave, but at least

@@ -256,11 +256,7 @@ class KnownDefinitions:
 
     def _held(self, catalog: str, tool: Tool, change: DefinitionChange | None) -> HeldDefinition:
         findings = _findings(tool)
-        old_rules = (
-            set[str]()
-            if change is None
-            else {finding.rule for finding in _findings(_tool(tool, change.definition_json))}
-        )
+        old = set[str]() if change is None else {item.rule for item in _findings(_tool(tool, change.definition_json))}
         denial = self._denied.get((catalog, tool.server, tool.name))
         return HeldDefinition(
             catalog,
@@ -269,7 +265,7 @@ class KnownDefinitions:
             denial.origin if denial is not None and self.state(catalog, tool) == "denied" else "",
             () if change is None else differences(change.definition_json, definition_json(tool)),
             findings,
-            tuple(finding for finding in findings if finding.rule not in old_rules),
+            tuple(finding for finding in findings if finding.rule not in old),
             self.error(catalog, tool) if change is None else "",
         )
 

@@ -229,12 +229,10 @@ class Exchange:
         off = {server.name for server in base.off} - fresh.keys()
         off |= {name for name in fresh if entries[name].get(OFF) is True}
         whole = {**servers, **fresh}.values()
-        on, switched_off = (
-            tuple(server for server in whole if (server.name in off) is is_off) for is_off in (False, True)
-        )
-        if name in stored and (on, switched_off) == (base.servers, base.off):
+        on, disabled = (tuple(server for server in whole if (server.name in off) is is_off) for is_off in (False, True))
+        if name in stored and (on, disabled) == (base.servers, base.off):
             return False
-        self.catalogs.save(Catalog(name, on, switched_off), stored.get(name, "a folder"))
+        self.catalogs.save(Catalog(name, on, disabled), stored.get(name, "a folder"))
         return True
 
     def _take_requests(self, name: str, texts: Texts, file: str) -> None:
@@ -249,10 +247,7 @@ class Exchange:
 
     def _take_labels(self, name: str, text: str, file: str) -> None:
         """Imports the labels that the store does not have yet."""
-        labels = {
-            (query.query, query.server_hint): (set(query.right), set(query.wrong))
-            for query in self.feedback.queries(name)
-        }
+        labels = {(row.query, row.server_hint): (set(row.right), set(row.wrong)) for row in self.feedback.queries(name)}
         fresh: list[dict[str, Any]] = []
         for label in read_labels(text, source=file) if text else ():
             right, wrong = labels.get((label.query, label.server_hint), (set[str](), set[str]()))

@@ -267,9 +267,7 @@ class GovernanceService:
         must fit. Raises Refusal."""
         usage = Usage(day_of(self._now()), client, source.catalog, source.server)
         with self.refused.recorded(client, source.catalog, f"{source.server}::{READ_ON}", AGENT), self.lock:
-            budgets = [
-                replace(budget, usd=None, calls=None) for budget in self._policy.budgets if budget.tokens is not None
-            ]
+            budgets = [replace(cap, usd=None, calls=None) for cap in self._policy.budgets if cap.tokens is not None]
             allowance = tokens if whole else min(tokens, self.ledger.tokens_left(budgets, usage, tokens))
             if short := self.ledger.short(budgets, usage, Amount(tokens=allowance)):
                 raise refusals.budget_spent(f"a text of {source.server}", short[0], (), self._now())

@@ -212,10 +212,8 @@ def placed(folder: Path | None, command: str, arguments: Sequence[str], cwd: str
     named = "/" in command or os.sep in command or (_exists(path) and not shutil.which(command))
     if named and "${" not in command[:2]:
         command = os.path.normpath(path)
-    moved = {
-        word for word in arguments if re.search(r"[/\\.]", word) and not _exists(place / word) and _exists(base / word)
-    }
-    return command, [str(base / word) if word in moved else word for word in arguments], os.path.normpath(place)
+    moved = {arg for arg in arguments if re.search(r"[/\\.]", arg) and not _exists(place / arg) and _exists(base / arg)}
+    return command, [str(base / arg) if arg in moved else arg for arg in arguments], os.path.normpath(place)
 
 
 def _exists(path: Path) -> bool:
@@ -312,11 +310,7 @@ def _names(value: object) -> set[str] | None:
         for item in cast("list[object]", value)
     ]
     names = [item.get("name", item.get("serverName")) for item in items]
-    return (
-        {str(name).partition("(")[0].strip() for name in names}
-        if all(isinstance(name, str) for name in names)
-        else None
-    )
+    return {str(name).partition("(")[0].strip() for name in names} if all(isinstance(x, str) for x in names) else None
 
 
 def _switches(tools: object) -> dict[str, bool]:

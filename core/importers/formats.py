@@ -254,9 +254,7 @@ def _fill_document(top: Entry, about: Entry | None) -> None:
 def _projects(top: Entry) -> Iterator[tuple[str, Entry]]:
     """Yields the folders with separate servers in a file of Claude Code."""
     if isinstance(top.get("projects"), dict):
-        yield from (
-            (folder, project) for folder, project in top.named("projects") if isinstance(project.get(_KEYS[0]), dict)
-        )
+        yield from ((folder, entry) for folder, entry in top.named("projects") if isinstance(entry.get(_KEYS[0]), dict))
 
 
 def _fill_project(folder: Path, project: Entry) -> None:
@@ -264,12 +262,8 @@ def _fill_project(folder: Path, project: Entry) -> None:
     reading, lists = project.reading, lists_of_servers(project)
     previous, reading.folder = reading.folder, folder if reading.folder else None
     for name, entry in project.named(_KEYS[0]):
-        taken_names = {server.name for server in (*reading.servers, *reading.off)}
-        free_name = next(
-            candidate
-            for candidate in (name, f"{name} ({folder.name})", f"{name} ({folder})")
-            if candidate not in taken_names
-        )
+        names = {server.name for server in (*reading.servers, *reading.off)}
+        free_name = next(form for form in (name, f"{name} ({folder.name})", f"{name} ({folder})") if form not in names)
         if free_name != name:
             entry.note(f"it is named {shown(free_name)} here, because another server is named {shown(name)}")
         _add(entry, free_name, None, lists, listed=name)
@@ -319,23 +313,19 @@ def _add(entry: Entry, name: str, about: Entry | None, lists: ServerLists = (), 
 
 def without_wayfare(imported: Imported) -> Imported:
     """Returns an import without Wayfare itself and without its values."""
-    own_names = {
-        server.name for server in (*imported.servers, *imported.off) if is_wayfare(server.name, server.connection)
-    }
-    if not own_names:
+    names = {server.name for server in (*imported.servers, *imported.off) if is_wayfare(server.name, server.connection)}
+    if not names:
         return imported
-    servers, off = (
-        tuple(server for server in group if server.name not in own_names) for group in (imported.servers, imported.off)
-    )
-    values = tuple(secret_name(name, "") for name in own_names)
+    servers, off = (tuple(item for item in part if item.name not in names) for part in (imported.servers, imported.off))
+    values = tuple(secret_name(name, "") for name in names)
     return replace(
         imported,
         servers=servers,
         off=off,
-        notes=(*imported.notes, *(Note(name, "it is Wayfare itself: it is left out") for name in sorted(own_names))),
+        notes=(*imported.notes, *(Note(name, "it is Wayfare itself: it is left out") for name in sorted(names))),
         secrets={name: value for name, value in imported.secrets.items() if not name.startswith(values)},
-        needs_discovery=tuple(name for name in imported.needs_discovery if name not in own_names),
-        itself=tuple(sorted(own_names)),
+        needs_discovery=tuple(name for name in imported.needs_discovery if name not in names),
+        itself=tuple(sorted(names)),
     )
 
 

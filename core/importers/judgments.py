@@ -89,11 +89,9 @@ def csv_text(judgments: Iterable[Judgment]) -> str:
     return out.getvalue()
 
 
-def _row(judgment: Judgment) -> dict[str, Any]:
-    time = judgment.at.astimezone(UTC).isoformat().replace("+00:00", "Z")
-    return dict(
-        zip(FIELDS, (*judgment.asked, judgment.tool, judgment.grade, judgment.judge, judgment.note, time), strict=True)
-    )
+def _row(record: Judgment) -> dict[str, Any]:
+    time = record.at.astimezone(UTC).isoformat().replace("+00:00", "Z")
+    return dict(zip(FIELDS, (*record.asked, record.tool, record.grade, record.judge, record.note, time), strict=True))
 
 
 def _disarmed(text: str) -> str:
@@ -148,11 +146,8 @@ def _of_entries(reading: Reading, entries: Iterator[Entry]) -> Placed:
             entry.problem(f"note has {len(note):,} characters; use at most {MOST_NOTE_CHARACTERS:,}")
         _check_judged(entry, tool, grade)
         if len(reading.problems) == problem_count:
-            asked_query = AskedQuery(query, entry.text("server_hint").strip())
-            yield (
-                entry,
-                ReadJudgment(asked_query, str(tool), int(grade), " ".join(entry.text("judge").split()), note, time),
-            )
+            task = AskedQuery(query, entry.text("server_hint").strip())
+            yield entry, ReadJudgment(task, str(tool), int(grade), " ".join(entry.text("judge").split()), note, time)
 
 
 def _check_judged(entry: Entry, tool: object, grade: object) -> None:

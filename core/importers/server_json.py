@@ -99,12 +99,8 @@ def package_command(package: Entry, server: str) -> dict[str, Any] | None:
         return None
     env = fill_in_all(package, server, "environmentVariables")
     runtime = arguments(package, server, "runtimeArguments")
-    package_args = arguments(package, server, "packageArguments")
-    return {
-        "command": runner,
-        "args": _arguments(runner, runtime, (identifier, version), package_args, env),
-        "env": env,
-    }
+    args = arguments(package, server, "packageArguments")
+    return {"command": runner, "args": _arguments(runner, runtime, (identifier, version), args, env), "env": env}
 
 
 def _arguments(

@@ -215,19 +215,15 @@ def _time(entry: Entry) -> datetime:
 def _events(lines: Iterable[tuple[datetime, Entry]], catalog: str) -> Iterator[DecisionEvent | OutcomeEvent]:
     decisions: dict[str, DecisionEvent] = {}
     for time, entry in lines:
-        question, session, called_tool = (
-            " ".join(entry.text("question").split()),
-            entry.line("session"),
-            entry.get("tool"),
-        )
+        question, session, call = " ".join(entry.text("question").split()), entry.line("session"), entry.get("tool")
         last = decisions.get(session)
         if question and (last is None or last.subtask != question):
             last = decisions[session] = DecisionEvent(
                 entry.where, time, catalog, "", question, "", "{}", None, "", None, None, math.nan, "[]", "", "file", session
             )  # fmt: skip
             yield last
-        if called_tool is not None:
-            server, _, tool = tool_name(entry, "tool", called_tool).partition("::")
+        if call is not None:
+            server, _, tool = tool_name(entry, "tool", call).partition("::")
             ok, latency_s = entry.flag("ok"), entry.number("latency_s")
             if ok is None:
                 entry.problem("ok is missing; give true or false")

@@ -51,9 +51,7 @@ def measured(tasks: Sequence[Labelled]) -> dict[str, Floats]:
     ([0.5, 0.0], [1.0, 0.0], [0.631, 0.0])
     """
     names = {str(number): number for number in range(len(tasks))}
-    relevance = {
-        name: {tool: _gain(grade) for tool, grade in tasks[number][1].items()} for name, number in names.items()
-    }
+    qrels = {name: {tool: _gain(grade) for tool, grade in tasks[number][1].items()} for name, number in names.items()}
     ranked = {
         name: {tool: float(-place) for place, tool in enumerate(tasks[number][0])}
         for name, number in names.items()
@@ -66,7 +64,7 @@ def measured(tasks: Sequence[Labelled]) -> dict[str, Floats]:
         import ir_measures
 
         calculate: Any = ir_measures.iter_calc  # pyright: ignore[reportUnknownMemberType,reportUnknownVariableType] its types name pandas
-        for metric in calculate([ir_measures.parse_measure(name) for name in scores], relevance, ranked):
+        for metric in calculate([ir_measures.parse_measure(name) for name in scores], qrels, ranked):
             if metric.query_id in ranked:
                 scores[str(metric.measure)][names[metric.query_id]] = metric.value
     return scores

@@ -147,9 +147,7 @@ def fit_threshold_on_folds(tasks: Sequence[Task], route: RouteTask, *, k: int, t
             fold_thetas[fold == number] = calibrate(iso[fold != number], right[fold != number], k=k).best.theta
     best_iso, best_right = _best(iso, right, k)
     # F1 is not a mean over tasks, so each task keeps its counts, and the interval draws whole tasks
-    old_counts, new_counts = (
-        _counts(best_iso >= thetas, best_right, right) for thetas in (today, fold_thetas[:, None])
-    )
+    old_counts, new_counts = (_counts(best_iso >= theta, best_right, right) for theta in (today, fold_thetas[:, None]))
     return ThresholdFit(calibrate(iso, right, k=k), today, change_of(_f1, old_counts, new_counts, groups))
 
 

@@ -51,10 +51,8 @@ class Worker:
         return True
 
     def routed(self, catalog: Catalog, router: str, tasks: str, hints: bool, parameters: Parameters) -> list[Routed]:
-        work_tasks, name = read_tasks(tasks.encode(), source="the cluster"), self._known(catalog)
-        return list(
-            self._app.lab.routed(work_tasks, catalog=name, router=router, parameters=parameters, server_hints=hints)
-        )
+        batch, name = read_tasks(tasks.encode(), source="the cluster"), self._known(catalog)
+        return list(self._app.lab.routed(batch, catalog=name, router=router, parameters=parameters, server_hints=hints))
 
     def points(
         self, catalog: Catalog, router: str, tasks: str, hints: bool, points: Sequence[Parameters]

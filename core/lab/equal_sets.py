@@ -41,10 +41,7 @@ def proposed(
     low, high = np.minimum(left, right), np.maximum(left, right)
     _, first = np.unique(low * len(tools) + high, return_index=True)
     first = first[np.argsort(-cosine[first], kind="stable")]
-    pairs = [
-        (*ordered(tools[int(low[place])].id, tools[int(high[place])].id), float(cosine[place]))
-        for place in first[:most]
-    ]
+    pairs = [(*ordered(tools[int(low[i])].id, tools[int(high[i])].id), float(cosine[i])) for i in first[:most]]
     pairs.sort(key=lambda pair: (-pair[2], pair[:2]))
     return tuple(Proposal(*names, cosine=min(1.0, near)) for *names, near in pairs), max(0, len(first) - most)
 
@@ -92,10 +89,8 @@ def widened(tasks: Sequence[Task], sets: Sets) -> tuple[Task, ...]:
     )
 
 
-def _step(step: Step, set_of: Mapping[str, Sequence[str]]) -> Step:
-    return replace(
-        step, equal=tuple(tool for tool in _with_equal((step.tool, *step.equal), set_of) if tool != step.tool)
-    )
+def _step(step: Step, sets: Mapping[str, Sequence[str]]) -> Step:
+    return replace(step, equal=tuple(tool for tool in _with_equal((step.tool, *step.equal), sets) if tool != step.tool))
 
 
 def _with_equal(tools: Sequence[str], set_of: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
@@ -168,9 +163,7 @@ class EqualSetsService:
         """The sets of the pairs judged equal, over the tools of the catalog."""
         tools = self.catalogs.catalog(catalog).tool_row
         judgments = self.store.equal_judgments.of_catalog(catalog)
-        return joined(
-            judgment.pair for judgment in judgments if judgment.says == "equal" and {*judgment.pair} <= tools.keys()
-        )
+        return joined(entry.pair for entry in judgments if entry.says == "equal" and {*entry.pair} <= tools.keys())
 
     def judge(self, catalog: str, one: str, other: str, says: Says | None) -> None:
         """Keep a judgment of two tools; None takes it back. Raises UnknownNameError for an unknown tool."""
@@ -187,10 +180,7 @@ class EqualSetsService:
 
     def export(self, catalog: str) -> str:
         judgments = self.store.equal_judgments.of_catalog(catalog)
-        pairs = [
-            {"tools": list(judgment.pair), "says": judgment.says, "at": judgment.at.isoformat()}
-            for judgment in judgments
-        ]
+        pairs = [{"tools": list(entry.pair), "says": entry.says, "at": entry.at.isoformat()} for entry in judgments]
         document = {
             "kind": KIND,
             "catalog": catalog,

@@ -196,9 +196,7 @@ class ExecutionRun:
 
     def to_json(self) -> dict[str, object]:
         values = {field.name: getattr(self, field.name) for field in fields(self)}
-        intervals: dict[str, Interval] = {
-            name: interval for name, interval in values.items() if isinstance(interval, Interval)
-        }
+        intervals: dict[str, Interval] = {name: value for name, value in values.items() if isinstance(value, Interval)}
         finite = {name: interval for name, interval in intervals.items() if np.isfinite(interval.mean)}
         return {
             **{name: (interval.mean if name in finite else None) for name, interval in intervals.items()},

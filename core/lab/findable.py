@@ -214,10 +214,8 @@ def findable(
     tools.sort(key=lambda tool: (tool.found / tool.of, tool.first / tool.of, tool.tool))
     shares = [float(counts[rows].sum() / totals[rows].sum()) for counts in (first_counts, found_counts)]
     low_high = [_interval(counts[rows], totals[rows]) for counts in (first_counts, found_counts)]
-    hits = [corrected(share, offset) for share, offset in zip(shares, OFFSETS, strict=True)]
-    spans = [
-        (corrected(low, offset), corrected(high, offset)) for (low, high), offset in zip(low_high, OFFSETS, strict=True)
-    ]
+    hits = [corrected(share, gain) for share, gain in zip(shares, OFFSETS, strict=True)]
+    spans = [(corrected(low, gain), corrected(high, gain)) for (low, high), gain in zip(low_high, OFFSETS, strict=True)]
     without = len(catalog.tools) - len(np.unique(given.owners))
     return Findable(
         hits[0], hits[1], shares[0], shares[1], spans[0], spans[1], tuple(tools), without, len(given.owners)

@@ -288,10 +288,8 @@ class MeasuringService:
             tasks=asked.playing.routed(asked.possible),
             parameters=asked.parameters.replaced({"n": asked.playing.n}),
         )
-        decisions = self._routed(run, PLAYED, deep, lambda done: progress(len(asked.tasks) + done), spread)
-        played = self.lab.play(
-            asked.possible, decisions, catalog=asked.catalog, router=asked.router, playing=asked.playing
-        )
+        parts = self._routed(run, PLAYED, deep, lambda done: progress(len(asked.tasks) + done), spread)
+        played = self.lab.play(asked.possible, parts, catalog=asked.catalog, router=asked.router, playing=asked.playing)
         return Measured(conditions, benchmark, played, unhinted)
 
     def known(self, asked: Experiment) -> int:
@@ -335,7 +333,7 @@ class MeasuringService:
         )
 
     def _routed(
-        self, run: str, phase: str, experiment: Experiment, progress: Progress, spread: RaySpread | None
+        self, run: str, phase: str, setup: Experiment, progress: Progress, spread: RaySpread | None
     ) -> list[Routed]:
         """Route every task. A run with an id stores each block of tasks and reads the stored blocks."""
         parts = self.store.lab_runs.parts(run, phase) if run else ()
@@ -343,14 +341,12 @@ class MeasuringService:
         stored = len(routed)
         if spread is None:
             rest = self.lab.routed(
-                experiment.tasks, catalog=experiment.catalog, router=experiment.router, parameters=experiment.parameters, known=tuple(routed),
-                server_hints=experiment.hints,
+                setup.tasks, catalog=setup.catalog, router=setup.router, parameters=setup.parameters, known=tuple(routed),
+                server_hints=setup.hints,
             )  # fmt: skip
         else:
-            work = Work(
-                self.runs.catalogs.catalog(experiment.catalog), experiment.router, experiment.tasks, experiment.hints
-            )
-            rest = spread.routed(work, experiment.parameters, known=stored)
+            work = Work(self.runs.catalogs.catalog(setup.catalog), setup.router, setup.tasks, setup.hints)
+            rest = spread.routed(work, setup.parameters, known=stored)
         try:
             for decision in rest:
                 routed.append(decision)
@@ -364,9 +360,7 @@ class MeasuringService:
         return routed
 
     def _keep(self, run: str, phase: str, routed: Sequence[Routed], stored: int) -> None:
-        parts = [
-            RunPart(run, phase, number, json.dumps(routed[number].to_json())) for number in range(stored, len(routed))
-        ]
+        parts = [RunPart(run, phase, i, json.dumps(routed[i].to_json())) for i in range(stored, len(routed))]
         self.store.lab_runs.add_parts(parts)
 
 

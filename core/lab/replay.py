@@ -287,12 +287,8 @@ class ReplayService:
         for event in questions:
             context, event_calls = self.catalogs.context(event.catalog, learning), calls[event.id]
             decision = self.routing.decide(event.subtask, context, router, parameters)
-            called_tool = _answer(event_calls) or next(
-                (tool_id(call.server, call.tool) for call in event_calls[-1:]), None
-            )
-            row = _replayed(
-                event, replace(_chosen(decision, called_tool), tokens=0), decision
-            )  # its tools then are unknown
+            tool = _answer(event_calls) or next((tool_id(call.server, call.tool) for call in event_calls[-1:]), None)
+            row = _replayed(event, replace(_chosen(decision, tool), tokens=0), decision)  # its tools then are unknown
             rows.append(_with_calls(row, event_calls, context.catalog.tool_row))
             progress(len(rows), len(questions))
         return tuple(rows)
@@ -368,10 +364,8 @@ def _with_calls(row: Replayed, calls: Sequence[OutcomeEvent], known_tools: Conta
 
 def _then(event: DecisionEvent) -> Chosen:
     candidates: list[dict[str, Any]] = json.loads(event.candidates_json)
-    tokens = sum(int(candidate.get("tokens", 0)) for candidate in candidates)
-    success = next(
-        (candidate.get("success") for candidate in candidates if candidate.get("tool") == event.winner), None
-    )
+    tokens = sum(int(entry.get("tokens", 0)) for entry in candidates)
+    success = next((entry.get("success") for entry in candidates if entry.get("tool") == event.winner), None)
     return Chosen(event.winner, event.expected_price_usd, event.expected_time_s, tokens, success)
 
 

@@ -100,13 +100,8 @@ class SnapshotService:
     def export(self, name: str) -> str:
         """A snapshot as the text of a file. Raises UnknownNameError."""
         snapshot = self.store.snapshots.find(name)
-        document = {
-            "kind": KIND,
-            "name": snapshot.name,
-            "at": snapshot.at.isoformat(),
-            "state": snapshot.state.to_json(),
-        }
-        return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+        data = {"kind": KIND, "name": snapshot.name, "at": snapshot.at.isoformat(), "state": snapshot.state.to_json()}
+        return json.dumps(data, indent=2, ensure_ascii=False) + "\n"
 
     def import_file(self, data: bytes, *, source: str) -> Snapshot:
         """Keep a snapshot that `export` wrote, under its name. Raises CatalogError if it is wrong."""

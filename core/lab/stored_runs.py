@@ -53,13 +53,11 @@ def task_values(tasks: Sequence[Task], result: Result, measure: str) -> NDArray[
 
 def task_changes(tasks: Sequence[Task], baseline: Result, result: Result, measure: str) -> tuple[TaskChange, ...]:
     """Each task of `result` against `baseline`, by a measure. An impossible task counts by whether it was refused."""
-    old_values, new_values = (iter(task_values(tasks, entry, measure)) for entry in (baseline, result))
+    baselines, scores = (iter(task_values(tasks, entry, measure)) for entry in (baseline, result))
     changes: list[TaskChange] = []
     for task in tasks:
         old, new = _entry(baseline, task), _entry(result, task)
-        gain = (
-            next(new_values) - next(old_values) if task.relevant else bool(old["candidates"]) - bool(new["candidates"])
-        )
+        gain = next(scores) - next(baselines) if task.relevant else bool(old["candidates"]) - bool(new["candidates"])
         change: Change = "won" if gain > EQUAL else "lost" if gain < -EQUAL else "same"
         changes.append(
             TaskChange(task, old["rank"], new["rank"], tuple(old["candidates"]), tuple(new["candidates"]), change)

@@ -189,9 +189,7 @@ def unbeaten(points: Sequence[tuple[float, float]]) -> tuple[bool, ...]:
 
 def _front(costs: Floats) -> list[int]:
     """The rows of costs (P, C) that no row beats. A row beats another if it is as low in all columns and lower in one."""
-    return [
-        row for row, cost in enumerate(costs) if not ((costs <= cost).all(axis=1) & (costs < cost).any(axis=1)).any()
-    ]
+    return [i for i, cost in enumerate(costs) if not ((costs <= cost).all(axis=1) & (costs < cost).any(axis=1)).any()]
 
 
 SOLVED, USD, SECONDS = "success_rate", "usd_per_task", "s_per_task"
@@ -223,11 +221,9 @@ class PointScorer:
             raise WayfareError("No task names a tool that can do it; give tasks that do.")
         self._known: dict[Key, tuple[float, ...]] = {}
         self.queries, self._parts = list(self.tasks), list[Sequence[int]]()
-        for number, task in enumerate(self.tasks):
+        for row, task in enumerate(self.tasks):
             parts = sub_tasks(task)
-            self._parts.append(
-                (number,) if len(parts) == 1 else range(len(self.queries), len(self.queries) + len(parts))
-            )
+            self._parts.append((row,) if len(parts) == 1 else range(len(self.queries), len(self.queries) + len(parts)))
             self.queries += parts if len(parts) > 1 else ()
 
     def results(
@@ -296,9 +292,7 @@ QUALITY = {"mrr": "RR", SOLVED: "success"}
 def against(values: Mapping[str, Floats], present: Mapping[str, Floats], *, tests: int) -> dict[str, list[float]]:
     """For each of COMPARED the mean difference of a point from the present setting, and its margin for `tests` points together."""
     differences = {name: values[name] - present[name] for name in COMPARED}
-    return {
-        name: [float(difference.mean()), margin(difference, tests=tests)] for name, difference in differences.items()
-    }
+    return {name: [float(delta.mean()), margin(delta, tests=tests)] for name, delta in differences.items()}
 
 
 def gains(point: Result, objective: str, *, at_any_loss: bool = False) -> bool:

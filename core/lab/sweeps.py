@@ -92,13 +92,8 @@ class SweepService:
         points = None if plan.method == OPTUNA else plan.points(asked.seed)
         total = plan.count if points is None else len(points)
         conditions = self.runs.conditions(asked)
-        plan_document = plan.to_json(total)
-        sweep = Sweep(
-            **asdict(conditions),
-            id=lab_id(conditions, plan_document),
-            at=self.now(),
-            plan_json=json.dumps(plan_document),
-        )
+        spec = plan.to_json(total)
+        sweep = Sweep(**asdict(conditions), id=lab_id(conditions, spec), at=self.now(), plan_json=json.dumps(spec))
         router = TasksAsked(self.catalogs, self.routing, asked.tasks, asked.catalog, asked.router, asked.hints)
         stored = self.store.lab_runs.begin(sweep, self.runs.inputs(conditions, asked.tasks))
         progress(len(stored), total)

@@ -37,12 +37,10 @@ class Chains:
             if not fresh:
                 break
             sources = [link.source for link in chain]  # one result feeds two steps at most once, if no path is longer
-            cost = [(sources.count(link.source), self._used[end, across]) for link, end in fresh]
-            if min(cost)[0] and len(set(sources)) < len(sources):
+            costs = [(sources.count(link.source), self._used[end, across]) for link, end in fresh]
+            if min(costs)[0] and len(set(sources)) < len(sources):
                 break
-            link, end = self.rng.choice(
-                [pair for pair, pair_cost in zip(fresh, cost, strict=True) if pair_cost == min(cost)]
-            )
+            link, end = self.rng.choice([pair for pair, cost in zip(fresh, costs, strict=True) if cost == min(costs)])
             chain.append(link)
             steps.append(end)
         self._used.update((step, across) for step in steps if chain)
@@ -70,7 +68,5 @@ class Chains:
             most = [SAME_HIGH if link.thing in VALUES else 1.0 for link in links]
             least = LEAST_RELATED if across else -1.0
             order = np.argsort(-near, kind="stable").tolist()
-            self._kept[row, across] = [links[place] for place in order if least <= near[place] < most[place]][
-                :NEAREST_LINKS
-            ]
+            self._kept[row, across] = [links[i] for i in order if least <= near[i] < most[i]][:NEAREST_LINKS]
         return self._kept[row, across]

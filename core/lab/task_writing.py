@@ -81,12 +81,10 @@ class WrittenTasks:
         lines += [f"Dropped because {reason}: {count:,}." for reason, count in self.dropped.items()]
         if self.widened:
             lines.append(f"Widened by tools that do the same by their words: {self.widened:,}.")
-        if examples := sum(
+        if total := sum(
             "example request" in task.provenance["rule"] for task in self.tasks if "was" not in task.provenance
         ):
-            lines.append(
-                f"{examples:,} tasks begin with an example request. Decisions know it: new questions are harder."
-            )
+            lines.append(f"{total:,} tasks begin with an example request. Decisions know it: new questions are harder.")
         if pairs := self.proposals:
             lines.append(
                 f"{len(pairs):,} pairs of tools may do the same by their questions; judge them on the Catalog page."
@@ -130,19 +128,12 @@ class TaskWritingService:
         )  # fmt: skip
         tasks: list[Task] = []
         for done, (level, make) in enumerate(writer.makers.items()):
-            new_tasks = writer.take(
-                make, lambda number, done=done: progress(done * count + number, len(LEVELS) * count)
-            )
-            if len(new_tasks) < count and not any(remark.startswith(level) for remark in writer.remarks):
-                writer.remarks.append(f"{level}: {len(new_tasks)} of {count} tasks; no further one passed.")
-            tasks += [
-                replace(task, id=f"{level.lower()}-{number:03d}", level=level)
-                for number, task in enumerate(new_tasks, 1)
-            ]
-        known_pairs = {
-            ordered(tool, other) for tools in writer.sets for tool in tools for other in tools
-        } | writer.different
-        proposals = () if writer.given is None else confused(opened.tool_ids, writer.given, known_pairs)
+            batch = writer.take(make, lambda number, done=done: progress(done * count + number, len(LEVELS) * count))
+            if len(batch) < count and not any(remark.startswith(level) for remark in writer.remarks):
+                writer.remarks.append(f"{level}: {len(batch)} of {count} tasks; no further one passed.")
+            tasks += [replace(task, id=f"{level.lower()}-{i:03d}", level=level) for i, task in enumerate(batch, 1)]
+        pairs = {ordered(tool, other) for tools in writer.sets for tool in tools for other in tools} | writer.different
+        proposals = () if writer.given is None else confused(opened.tool_ids, writer.given, pairs)
         progress(len(LEVELS) * count, len(LEVELS) * count)
         wide = sum(bool({task.subtask, *(step.subtask for step in task.plan)} & writer.widened) for task in tasks)
         return WrittenTasks(tuple(tasks), writer.dropped, wide, proposals, tuple(writer.remarks))
@@ -349,17 +340,15 @@ class _Writer:
         if not gaps:
             self.remarks.append("L5: the catalog has a tool near every general kind, so no gap is known.")
         self.rng.shuffle(gaps)
-        for index in gaps:
-            likeness = examples.questions[index].astype(np.float32) @ examples.centres[index] / examples.lengths[index]
-            text = max((kinds[index]["questions"][place] for place in np.argsort(-likeness)[:TYPICAL]), key=len)
-            wording = self._reworded(text, [kinds[index]["description"]], "") if self._no_tool_fits(text) else ""
+        for gap in gaps:
+            likeness = examples.questions[gap].astype(np.float32) @ examples.centres[gap] / examples.lengths[gap]
+            text = max((kinds[gap]["questions"][place] for place in np.argsort(-likeness)[:TYPICAL]), key=len)
+            wording = self._reworded(text, [kinds[gap]["description"]], "") if self._no_tool_fits(text) else ""
             if not wording or (wording != text and not self._no_tool_fits(wording)):
                 yield None
                 continue
-            origin = self._origin(text, wording, "gap of the catalog", f"general kind {kinds[index]['tool']}")
-            yield Task(
-                "", wording, gap=kinds[index]["description"], provenance=origin | {"nearest": f"{near[index]:.2f}"}
-            )
+            origin = self._origin(text, wording, "gap of the catalog", f"general kind {kinds[gap]['tool']}")
+            yield Task("", wording, gap=kinds[gap]["description"], provenance=origin | {"nearest": f"{near[gap]:.2f}"})
 
     def _no_tool_fits(self, text: str) -> bool:
         doubtful = self.matcher.fit(text, "")[0].doubtful

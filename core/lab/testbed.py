@@ -83,7 +83,7 @@ def drawn_testbed(sources: Sequence[Source], selection: Selection) -> Testbed:
     matches = sorted(_matching(sources, selection), key=lambda match: (-len(match[2]), -match[3]))
     taken_names: set[str] = set()
     chosen: list[ChosenServer] = []
-    new_names: dict[tuple[str, str], tuple[str, ...]] = {}  # tool of a source -> its names here, copies included
+    names: dict[tuple[str, str], tuple[str, ...]] = {}  # tool of a source -> its names here, copies included
     for source, server, words, mentions in matches[: selection.servers]:
         new_server = _renamed(server, taken_names)
         recipe = Recipe(selection.copies, selection.seed, selection.spread) if selection.copies else None
@@ -91,10 +91,8 @@ def drawn_testbed(sources: Sequence[Source], selection: Selection) -> Testbed:
         taken_names |= {new_server.name, *(copy.name for copy in new_copies)}
         chosen.append(ChosenServer(new_server, source.name, words, mentions, new_copies))
         for tool in server.tools:
-            new_names[source.name, tool.id] = tuple(
-                tool_id(owner.name, tool.name) for owner in (new_server, *new_copies)
-            )
-    return Testbed(tuple(chosen), len(matches), _drawn(fitting_tasks(sources, new_names), selection))
+            names[source.name, tool.id] = tuple(tool_id(owner.name, tool.name) for owner in (new_server, *new_copies))
+    return Testbed(tuple(chosen), len(matches), _drawn(fitting_tasks(sources, names), selection))
 
 
 def _matching(sources: Sequence[Source], selection: Selection) -> Iterator[tuple[Source, Server, tuple[str, ...], int]]:

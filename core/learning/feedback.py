@@ -105,11 +105,7 @@ class FeedbackService:
     def said(self, query: str, *, catalog: str = SAMPLE, server_hint: str = "", by: By = OPERATOR) -> dict[str, Label]:
         key = (query.strip(), server_hint.strip(), by.visitor, by.origin)
         labels = self.learnt.labels(catalog)
-        return {
-            label.tool: label
-            for label in labels
-            if (label.subtask, label.server_hint, label.visitor, label.origin) == key
-        }
+        return {row.tool: row for row in labels if (row.subtask, row.server_hint, row.visitor, row.origin) == key}
 
     def queries(self, catalog: str = SAMPLE) -> tuple[LabelledQuery, ...]:
         """The labelled sub-tasks of a catalog, oldest first, for a calibration."""
@@ -122,13 +118,11 @@ class FeedbackService:
             return ()
         tools = self.catalogs.catalog(catalog).tools
         solved = self.catalogs.learnt(catalog).values.solved
-        causes: dict[str, tuple[str, str, Label | None]] = {
+        cause: dict[str, tuple[str, str, Label | None]] = {
             **{f"{CALIBRATION}:{number}": (CALIBRATION, task.subtask, None) for number, task in enumerate(solved)},
             **{label.id: (LABEL, label.subtask, label) for label in self.learnt.labels(catalog)},
         }
-        return tuple(
-            MovedBy(move, tools[move.tool].id, *causes[move.id]) for move in shift.moves() if move.id in causes
-        )
+        return tuple(MovedBy(move, tools[move.tool].id, *cause[move.id]) for move in shift.moves() if move.id in cause)
 
     def export(self, catalog: str = SAMPLE) -> str:
         """The labelled sub-tasks as JSON Lines in the shape of labelled tasks, with `wrong` beside `relevant`. Sub-tasks with only

@@ -205,11 +205,9 @@ def _read(reply: Reply, tools: Iterable[str]) -> tuple[dict[str, list[str]], str
     if not reply.whole:
         return {}, "it was cut off before its end."
     try:
-        document = WrittenRequests.read(reply.text)
+        answer = WrittenRequests.read(reply.text)
     except PlannerError:
         return {}, "it had no JSON object that fits."
-    tool_ids = set(tools)
-    requests = {
-        entry.tool: entry.requests[:PER_TOOL] for entry in document.tools if entry.tool in tool_ids and entry.requests
-    }
+    ids = set(tools)
+    requests = {entry.tool: entry.requests[:PER_TOOL] for entry in answer.tools if entry.tool in ids and entry.requests}
     return requests, "it lacked these tools."

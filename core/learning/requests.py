@@ -121,10 +121,7 @@ class RequestService:
         tools = {tool.id: tool for tool in self.catalogs.catalog(catalog).tools}
         by_tool, left_out = _cleaned(given, tools.keys(), catalog)
         orders = _orders({text for texts in by_tool.values() for text in texts})
-        stored = {
-            tool: {request.text for request in requests if not request.stale}
-            for tool, requests in self.of_catalog(catalog).items()
-        }
+        stored = {tool: {row.text for row in rows if not row.stale} for tool, rows in self.of_catalog(catalog).items()}
         changes: list[RequestChange] = []
         batch, moment = uuid4().hex, self.now()
         for tool, line_of in by_tool.items():
@@ -210,9 +207,7 @@ class RequestService:
         The servers' texts stand as JSON between two marks that depend on the texts, so that no text can contain the mark.
         """
         opened = self.catalogs.catalog(catalog)
-        chosen = [
-            opened.tools[row] for row in sorted(opened.tool_row[tool] for tool in tools if tool in opened.tool_row)
-        ]
+        chosen = [opened.tools[row] for row in sorted(opened.tool_row[key] for key in tools if key in opened.tool_row)]
         about = [_about(opened.servers[opened.server_row[tool.server]], tool) for tool in chosen]
         data = lines(about)
         mark = f"=== {hashlib.sha256(data.encode('utf-8', 'replace')).hexdigest()[:16]} ==="
@@ -292,18 +287,14 @@ def _cleaned(
 def _orders(texts: Iterable[str]) -> Mapping[str, str]:
     tools = tuple(Tool("requests", str(number), text) for number, text in enumerate(texts))
     severe = [rule for rule in RULES.values() if rule.severity is Severity.ERROR]
-    findings = lint(Catalog("requests", (Server("requests", tools=tools),)), rules=severe).findings
-    return {
-        tools[int(finding.tool)].description: RULES[finding.rule].title.lower() for finding in findings if finding.tool
-    }
+    issues = lint(Catalog("requests", (Server("requests", tools=tools),)), rules=severe).findings
+    return {tools[int(issue.tool)].description: RULES[issue.rule].title.lower() for issue in issues if issue.tool}
 
 
 def _about(server: Server, tool: Tool) -> dict[str, Any]:
     properties = (tool.input_schema or {}).get("properties")
-    listed = list(cast("Mapping[str, object]", properties).items()) if isinstance(properties, Mapping) else []
-    parameters = [
-        (name, cast("Mapping[str, object]", schema)) for name, schema in listed if isinstance(schema, Mapping)
-    ]
+    items = list(cast("Mapping[str, object]", properties).items()) if isinstance(properties, Mapping) else []
+    parameters = [(name, cast("Mapping[str, object]", schema)) for name, schema in items if isinstance(schema, Mapping)]
     return {
         "tool": tool.id,
         "title": one_line(tool.title, MOST_CHARACTERS),

@@ -220,10 +220,8 @@ class OfRequests(Rule):
         """Yields a finding. Yields nothing if the tool is gone since."""
         row = catalog.tool_row.get(tool)
         if row is not None:
-            stored_tool = catalog.tools[row]
-            yield self.finding(
-                reason, server=stored_tool.server, tool=stored_tool.name, where=where, evidence=evidence, other=other
-            )
+            item = catalog.tools[row]
+            yield self.finding(reason, server=item.server, tool=item.name, where=where, evidence=evidence, other=other)
 
 
 class SeldomFound(OfRequests):

@@ -244,7 +244,7 @@ class CatalogTexts:
         self._catalog = catalog
         self.different: dict[tuple[str, str], int] = {}
         rows_by_text: dict[str, list[int]] = {}
-        text_numbers, ends, first = list[int](), list[int](), [0]
+        text_ids, ends, first = list[int](), list[int](), [0]
         for number, server in enumerate(catalog.servers):
             progress(number, len(catalog.servers))
             for texts in (_server_texts(server), *map(_tool_texts, server.tools)):
@@ -254,12 +254,10 @@ class CatalogTexts:
                         rows_by_text[text] = [
                             self.different.setdefault(entry, len(self.different)) for entry in entries if text.strip()
                         ]
-                    text_numbers += rows_by_text[text]
-                ends.append(len(text_numbers))
+                    text_ids += rows_by_text[text]
+                ends.append(len(text_ids))
             first.append(len(ends))
-        self._held, self._ends, self._first = (
-            np.array(numbers, dtype=np.int64) for numbers in (text_numbers, ends, first)
-        )
+        self._held, self._ends, self._first = (np.array(numbers, dtype=np.int64) for numbers in (text_ids, ends, first))
 
     def passages(self, texts: Collection[str]) -> Iterator[Passage]:
         """Returns the passages with one of these texts, server by server, each followed by its decoded sentences."""

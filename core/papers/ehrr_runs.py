@@ -142,16 +142,11 @@ def recovery() -> tuple[Table, Chart]:
             recover(world, base.replaced({**settings, "explore_seed": seed}), seed=seed)
             for seed, world in enumerate(worlds)
         ]
-        totals, mean = summary(cure, runs), np.mean([run.regret for run in runs], axis=0)
+        stats, mean = summary(cure, runs), np.mean([run.regret for run in runs], axis=0)
         steps = range(0, len(mean), 20)
         lines.append(Series(cure, tuple(map(float, steps)), tuple(rounded(float(mean[step])) for step in steps)))
-        values = {
-            "regret": totals.regret,
-            "down": totals.wasted,
-            "back": 100 * totals.back_share,
-            "after": totals.back_after,
-        }
-        rows.append(ours(f"{cure} (8)" if cure == "paper" else cure, values))
+        row = {"regret": stats.regret, "down": stats.wasted, "back": 100 * stats.back_share, "after": stats.back_after}
+        rows.append(ours(f"{cure} (8)" if cure == "paper" else cure, row))
     columns = (
         Column("regret", "Regret", 1), Column("down", "Calls while down", 1), Column("back", "Comes back", 0, "%"),
         Column("after", "After steps", 0),
@@ -178,11 +173,7 @@ def experiments(material: Material) -> tuple[tuple[Table, ...], tuple[Chart, ...
         name: Routed.of(material, tasks, router, preset, {"n": 3}, whole=whole)
         for name, (router, preset, whole) in ROUTERS.items()
     }
-    runs = {
-        (name, category): run.played(material, category)
-        for name, run in routed.items()
-        for category in ("", *CATEGORIES)
-    }
+    runs = {(name, group): run.played(material, group) for name, run in routed.items() for group in ("", *CATEGORIES)}
     material.say("EHRR: ablations")
     parts = ablation(material, tasks)
     material.say(f"EHRR: recovery after an outage, {WORLDS} worlds of 1,000 calls for each of {len(CURES)} cures")

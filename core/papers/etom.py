@@ -203,9 +203,7 @@ def _levels(material: Material, runs: Mapping[str, tuple[LevelRun, ...]], tasks:
 
 
 def _by_model(material: Material, router: str, name: str, tasks: Sequence[Task]) -> Row:
-    few = [
-        task for level in LEVELS for task in material.asked_of_model([item for item in tasks if item.level == level])
-    ]
+    few = [task for level in LEVELS for task in material.asked_of_model([x for x in tasks if x.level == level])]
     nothing = dict.fromkeys(LEVELS)
     return material.by_model(
         f"{name}, by a model", tuple(LEVELS), f"{len(few)} of {len(tasks)} tasks.", f"ETOM: {name}, {len(few)} tasks",

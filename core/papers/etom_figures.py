@@ -72,9 +72,7 @@ def decay(tasks: Sequence[Task], predicted: Mapping[str, Predictions]) -> Chart:
         for level in PLANNED:
             level_tasks = [task for task in tasks if task.level == level]
             scores = {"f1": [node_set_f1(answers[task.question or task.subtask], task) for task in level_tasks]}
-            means = {
-                n: 100 * mean["f1"] for n, (count, mean) in by_steps(level_tasks, scores).items() if count >= FEWEST
-            }
+            means = {n: 100 * mean["f1"] for n, (size, mean) in by_steps(level_tasks, scores).items() if size >= FEWEST}
             series.append(
                 Series(f"{name}, {level}", tuple(f"{n} steps" for n in means), tuple(map(rounded, means.values())))
             )

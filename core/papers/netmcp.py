@@ -54,10 +54,8 @@ def run(world: World, router: str, setting: Setting, **settings: object) -> Scen
     """One router of the paper, with its published retrieval by words, through a world under one setting."""
     kind = ROUTERS[router].parameters
     names = [knob.name for knob in kind.knobs()]
-    parameters = applied(
-        kind, DEFAULT_PRESET, {"similarity": VIEW_WEIGHTS, **parameters_under(setting, names), **settings}
-    )
-    return measured(world, router, setting, parameters.values(), walk(world, router, parameters))
+    knobs = applied(kind, DEFAULT_PRESET, {"similarity": VIEW_WEIGHTS, **parameters_under(setting, names), **settings})
+    return measured(world, router, setting, knobs.values(), walk(world, router, knobs))
 
 
 def _figures(runs: Sequence[ScenarioRun]) -> dict[str, float]:

@@ -178,10 +178,8 @@ def _both_sets() -> Table:
     rows: list[Row] = []
     for backbone, variants in PUBLISHED.items():
         for name, (simple, complex_, both) in variants.items():
-            values = {
-                c.key: pair(both[place], (simple[place] + complex_[place]) / 2) for place, c in enumerate(columns)
-            }
-            rows.append(Row(f"{name}, {backbone}", Kind.EXACT, values))
+            cells = {c.key: pair(both[place], (simple[place] + complex_[place]) / 2) for place, c in enumerate(columns)}
+            rows.append(Row(f"{name}, {backbone}", Kind.EXACT, cells))
     return Table(
         "1-both", "Tables 1 and 3 · comprehensive set", "The comprehensive set is the simple and the complex one, 40 questions each: a mean over its "
         "questions is the mean of both.", "the paper's comprehensive columns", "the mean of its simple and complex columns", columns, tuple(rows),
@@ -235,11 +233,9 @@ def classes(material: Material, sets: Mapping[str, Sequence[Task]]) -> Table:
     for set_key, name in SETS.items():
         by_class: dict[bool, list[float]] = {True: [], False: []}
         for task in sets[set_key]:
-            decision = material.decide(task.question or task.subtask, SAMPLE, "pa_rag")
-            (label,) = (stage.note.partition(" ")[0].lower() for stage in decision.stages if stage.name == "complexity")
-            by_class[label == name].append(
-                node_set_recall([decision.tools.ids[row] for row in decision.candidates], task)
-            )
+            answer = material.decide(task.question or task.subtask, SAMPLE, "pa_rag")
+            (label,) = (stage.note.partition(" ")[0].lower() for stage in answer.stages if stage.name == "complexity")
+            by_class[label == name].append(node_set_recall([answer.tools.ids[row] for row in answer.candidates], task))
         recalls = {
             key: 100 * fmean(values) if values else None
             for key, values in (("right", by_class[True]), ("wrong", by_class[False]))
@@ -262,14 +258,11 @@ def _traded(table: Table) -> Table:
     rows, theirs = {row.name: row for row in table.rows}, PUBLISHED[BACKBONE]
     table_rows: list[Row] = []
     for name in (name for name in VARIANTS if name.startswith("A")):
-        losses = [
-            theirs["PA-RAG"][2][1] - theirs[name][2][1],
-            _both(rows["PA-RAG"], "r", 1) - _both(rows[name], "r", 1),
-        ]
+        loss = [theirs["PA-RAG"][2][1] - theirs[name][2][1], _both(rows["PA-RAG"], "r", 1) - _both(rows[name], "r", 1)]
         ms = [number(rows[variant].values["ms"][1]) or 0.0 for variant in ("PA-RAG", name)]
         savings = [100 * (1 - theirs[name][2][3] / theirs["PA-RAG"][2][3]), 100 * (1 - ms[1] / ms[0])]
-        published = {"lost": rounded(losses[0]), "saved": rounded(savings[0])}
-        table_rows.append(ours(name, {"lost": losses[1], "saved": savings[1]}, published))
+        published = {"lost": rounded(loss[0]), "saved": rounded(savings[0])}
+        table_rows.append(ours(name, {"lost": loss[1], "saved": savings[1]}, published))
     return Table(
         "6", f"Figure 6 · recall lost against time saved ({BACKBONE})", "Both sets together, against the whole of PA-RAG; negative is gained recall or more time.",
         "its Table 3", OURS, (Column("lost", "Recall lost, points", 1), Column("saved", "Time saved", 0, "%", clocked=True)), tuple(table_rows),

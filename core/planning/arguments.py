@@ -262,11 +262,8 @@ def _required(schema: Mapping[str, Any] | None) -> dict[str, Mapping[str, Any]]:
 
 def _declared(schema: Mapping[str, Any] | None) -> dict[str, Mapping[str, Any]]:
     declared: object = (schema or {}).get("properties")
-    properties = cast("Mapping[object, object]", declared if isinstance(declared, Mapping) else {})
-    return {
-        str(name): cast(Mapping[str, Any], spec if isinstance(spec, Mapping) else {})
-        for name, spec in properties.items()
-    }
+    specs = cast("Mapping[object, object]", declared if isinstance(declared, Mapping) else {})
+    return {str(key): cast(Mapping[str, Any], spec if isinstance(spec, Mapping) else {}) for key, spec in specs.items()}
 
 
 def _admits(schema: Mapping[str, Any], value: object) -> bool:

@@ -149,12 +149,9 @@ class ModelPlanner:
         return one_line(reply.description, LINE_CHARACTERS) or question.strip()
 
     def complexity(self, question: str, servers: Sequence[str]) -> Complexity:
-        server_texts = [server[:SERVER_CHARACTERS] for server in servers[:SERVERS_SHOWN]]
+        texts = [server[:SERVER_CHARACTERS] for server in servers[:SERVERS_SHOWN]]
         reply = self.ask(
-            replies.ComplexityReply,
-            COMPLEXITY,
-            {"question": _cut(question), "servers": server_texts},
-            most={"evidence": 4},
+            replies.ComplexityReply, COMPLEXITY, {"question": _cut(question), "servers": texts}, most={"evidence": 4}
         )
         certainty = replies.share(reply.confidence) / 2
         evidence = tuple(line for text in reply.evidence[:4] if (line := one_line(text, 120)))

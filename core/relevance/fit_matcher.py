@@ -269,10 +269,8 @@ class WordsFit:
         return Fit(tools, best_of_servers(tools, self._server_of, servers), None, scores, parts), 0.0
 
     def likeness(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
-        stems = [self._stems(int(row)) for row in rows]
-        shared = np.array([[_jaccard(first, other) for other in stems] for first in stems]).reshape(
-            len(stems), len(stems)
-        )
+        sets = [self._stems(int(row)) for row in rows]
+        shared = np.array([[_jaccard(first, other) for other in sets] for first in sets]).reshape(len(sets), len(sets))
         return np.minimum(shared + LESS_THAN_COSINE, 1.0)
 
     def _stems_of(self, row: int) -> frozenset[str]:

@@ -111,14 +111,12 @@ class IndexFiles:
 
     def _tidy(self, prefix: str, key: str) -> None:
         """Deletes earlier indexes of the catalog, all but the last used indexes, and stale unfinished folders."""
-        used = {folder: _last_used(folder) for folder in self.folder.iterdir() if folder.is_dir()}
-        finished = sorted(
-            (folder for folder in used if not folder.name.startswith(UNFINISHED)), key=lambda folder: -used[folder]
-        )
-        outdated = {folder for folder in finished if folder.name.startswith(prefix) and folder.name != key}
-        left = {folder for folder in used if folder not in finished and used[folder] < time.time() - STALE_S}
-        for folder in outdated | left | set([candidate for candidate in finished if candidate not in outdated][KEPT:]):
-            shutil.rmtree(folder, ignore_errors=True)
+        used = {path: _last_used(path) for path in self.folder.iterdir() if path.is_dir()}
+        finished = sorted((path for path in used if not path.name.startswith(UNFINISHED)), key=lambda path: -used[path])
+        outdated = {path for path in finished if path.name.startswith(prefix) and path.name != key}
+        left = {path for path in used if path not in finished and used[path] < time.time() - STALE_S}
+        for path in outdated | left | set([candidate for candidate in finished if candidate not in outdated][KEPT:]):
+            shutil.rmtree(path, ignore_errors=True)
 
 
 def _last_used(folder: Path) -> float:
@@ -174,9 +172,7 @@ def made_of(catalog: Catalog, model: str) -> str:
 
 
 def _of_servers(catalog: Catalog) -> tuple[Texts, Texts]:
-    return Texts.of(server.name for server in catalog.servers), Texts.of(
-        server.description for server in catalog.servers
-    )
+    return Texts.of(entry.name for entry in catalog.servers), Texts.of(entry.description for entry in catalog.servers)
 
 
 @made_once

@@ -295,9 +295,7 @@ class LearntModels:
         return dict(entry.shared)
 
     def _map(self, values: LearntValues, catalog: Catalog, index: Callable[[], RelevanceIndex]) -> QueryMap | None:
-        right = [
-            [catalog.tool_row[tool] for tool in task.relevant if tool in catalog.tool_row] for task in values.solved
-        ]
+        right = [[catalog.tool_row[key] for key in task.relevant if key in catalog.tool_row] for task in values.solved]
         solved = [(task, tools) for task, tools in zip(values.solved, right, strict=True) if tools]
         if values.ridge is None or not solved:
             return None
@@ -309,18 +307,14 @@ def _judged_pairs(
     judgments: Sequence[EqualJudgment], row_of: Mapping[str, int]
 ) -> tuple[Mapping[int, set[int]], Mapping[int, set[int]]]:
     """The tools (rows) that people judged equal to each tool, also through other tools, and the tools that they judged different."""
-    pairs = [
-        (row_of[judgment.one], row_of[judgment.other], judgment)
-        for judgment in judgments
-        if {*judgment.pair} <= row_of.keys()
-    ]
+    pairs = [(row_of[entry.one], row_of[entry.other], entry) for entry in judgments if {*entry.pair} <= row_of.keys()]
     equal: dict[int, set[int]] = {}
-    for tools in joined(judgment.pair for _, _, judgment in pairs if judgment.says == "equal"):
+    for tools in joined(entry.pair for _, _, entry in pairs if entry.says == "equal"):
         members = {row_of[tool] for tool in tools}
         equal.update({row: members - {row} for row in members})
     different: dict[int, set[int]] = {}
-    for tool, other, judgment in pairs:
-        if judgment.says == "different":
+    for tool, other, entry in pairs:
+        if entry.says == "different":
             different.setdefault(tool, set()).add(other)
             different.setdefault(other, set()).add(tool)
     return equal, different

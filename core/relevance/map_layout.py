@@ -147,7 +147,4 @@ def _others(
     rows: NDArray[np.floating], queries: NDArray[np.floating], query_rows: NDArray[np.int64], k: int
 ) -> list[list[int]]:
     nearest = nearest_rows(rows, queries, k + 1)[1]
-    return [
-        [row for row in line if row != query_row][:k]
-        for line, query_row in zip(nearest.tolist(), query_rows.tolist(), strict=True)
-    ]
+    return [[i for i in line if i != own][:k] for line, own in zip(nearest.tolist(), query_rows.tolist(), strict=True)]

@@ -216,9 +216,7 @@ def shipped_examples(model: str) -> Examples | None:
         if str(archive["texts"]) != digest():
             return None
         mapped = np.load(questions, mmap_mode="r", allow_pickle=False)
-        return Examples(
-            mapped, archive["lengths"], *(archive[name].astype(np.float32) for name in ("centres", "tools"))
-        )
+        return Examples(mapped, archive["lengths"], *(archive[key].astype(np.float32) for key in ("centres", "tools")))
 
 
 def vector_files(model: str) -> tuple[Path, Path]:

@@ -337,21 +337,14 @@ class RequestBook:
         requests = [(row, request) for row, request in pairs if request.source != SHIPPED or request.text in shipped]
         return self._with_vectors(requests, shipped) if requests else None
 
-    def _with_vectors(self, requests: Sequence[tuple[int, Request]], shipped: Mapping[str, Vectors]) -> Given:
-        honest = np.array([request.source == SHIPPED for _, request in requests], dtype=np.bool_)
-        vectors = np.empty((len(requests), self.encoder.dimension), dtype=np.float32)
+    def _with_vectors(self, pairs: Sequence[tuple[int, Request]], shipped: Mapping[str, Vectors]) -> Given:
+        honest = np.array([item.source == SHIPPED for _, item in pairs], dtype=np.bool_)
+        vectors = np.empty((len(pairs), self.encoder.dimension), dtype=np.float32)
         if honest.any():
-            vectors[honest] = [shipped[request.text] for _, request in requests if request.source == SHIPPED]
+            vectors[honest] = [shipped[item.text] for _, item in pairs if item.source == SHIPPED]
         if not honest.all():
-            vectors[~honest] = self.encoder.encode_documents(
-                [request.text for _, request in requests if request.source != SHIPPED]
-            )
-        return Given(
-            [request.text for _, request in requests],
-            vectors,
-            np.array([row for row, _ in requests], dtype=np.int64),
-            honest,
-        )
+            vectors[~honest] = self.encoder.encode_documents([item.text for _, item in pairs if item.source != SHIPPED])
+        return Given([item.text for _, item in pairs], vectors, np.array([i for i, _ in pairs], dtype=np.int64), honest)
 
     def _shipped(self, texts: list[str]) -> dict[str, Vectors]:
         stored = read_requests(self.folder, self.encoder.model) if texts else None
@@ -364,7 +357,5 @@ class RequestBook:
 
 
 def _in_order(entry: _Known) -> list[tuple[int, Request]]:
-    pairs = [
-        (entry.catalog.tool_row[tool], request) for tool, requests in entry.requests.items() for request in requests
-    ]
+    pairs = [(entry.catalog.tool_row[key], request) for key, requests in entry.requests.items() for request in requests]
     return sorted(pairs, key=lambda pair: pair[0])

@@ -169,15 +169,13 @@ def fit_of_parts(
     same = same_of(cosines)
     elsewhere = judged.server_of[top][:, None] != judged.server_of[top]
     ahead = ahead_of_rivals(scores, top, same, np.maximum(lift[top], 0.0) * same * elsewhere)
-    tools = probabilities(ahead, model, line)
+    fits = probabilities(ahead, model, line)
     nothing = None
     if like is not None:
         evidence = evidence_of(scores[top], cosine, cosines, like(int(judged.rows[top[0]])), model)
         nothing = chance_of_nothing(evidence, model)
-    confidence = confidence_of(float(tools[top].max()), nothing)
-    return Fit(
-        tools, best_of_servers(tools, judged.server_of, judged.servers), nothing, scores, parts, shift, confidence
-    )
+    confidence = confidence_of(float(fits[top].max()), nothing)
+    return Fit(fits, best_of_servers(fits, judged.server_of, judged.servers), nothing, scores, parts, shift, confidence)
 
 
 def same_of(cosines: NDArray[np.floating]) -> Floats:

@@ -151,12 +151,8 @@ def _document(raw: bytes) -> Any:
 
 def _message(document: Any, known_id: RequestId | None) -> JSONRPCMessage:
     if isinstance(document, list):  # a batch: the other messages in it are dropped
-        batch = cast(
-            "list[dict[str, Any]]", [message for message in cast("list[Any]", document) if isinstance(message, dict)]
-        )
-        document = next(
-            (message for message in batch if "method" not in message), batch[0] if len(batch) == 1 else None
-        )
+        batch = cast("list[dict[str, Any]]", [item for item in cast("list[Any]", document) if isinstance(item, dict)])
+        document = next((item for item in batch if "method" not in item), batch[0] if len(batch) == 1 else None)
     fields = cast("dict[str, Any]", document) if isinstance(document, dict) else {}
     raw_id = fields.get("id") if known_id is None else known_id
     request_id = cast("RequestId | None", int(raw_id) if isinstance(raw_id, float) and raw_id.is_integer() else raw_id)

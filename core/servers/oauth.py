@@ -148,13 +148,11 @@ def _origin(address: str) -> tuple[str, str, int | None]:
 
 
 def unauthorized(server: ServerId, connection: Connection, launch: Launch, refused: Refused) -> UnauthorizedError:
-    filled_headers = {
-        name: value.strip().lower() not in {"", "bearer", "basic"} for name, value in launch.headers.items()
-    }
-    empty = next((name for name, has_value in filled_headers.items() if not has_value), "")
-    auth_header = next((name for name in filled_headers if name.lower() == AUTHORIZATION), "")
+    filled = {name: value.strip().lower() not in {"", "bearer", "basic"} for name, value in launch.headers.items()}
+    empty = next((name for name, has_value in filled.items() if not has_value), "")
+    auth_header = next((name for name in filled if name.lower() == AUTHORIZATION), "")
     label = f"Server {server.server}"
-    if empty or (auth_header and filled_headers[auth_header]):
+    if empty or (auth_header and filled[auth_header]):
         name = empty or auth_header
         lack = "needs a value for" if empty else "refuses the value of"
         reference = connection.headers.get(name, "") if "${" in connection.headers.get(name, "") else name

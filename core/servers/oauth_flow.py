@@ -331,12 +331,8 @@ def usable(document: Any, model: type[BaseModel]) -> Any:
     try:
         model.model_validate(fields)
     except ValidationError as error:
-        faulty = {fault["loc"][0] for fault in error.errors()}
-        return {
-            name: value
-            for name, value in fields.items()
-            if name not in faulty or model.model_fields[name].is_required()
-        }
+        bad = {fault["loc"][0] for fault in error.errors()}
+        return {key: value for key, value in fields.items() if key not in bad or model.model_fields[key].is_required()}
     return fields
 
 

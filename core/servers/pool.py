@@ -258,11 +258,9 @@ class SessionPool:
 
     def _teller(self, server: ServerId, connection: Connection) -> PooledConnection | None:
         """Returns the open session whose process said last that its list changed. Other sessions may list other tools."""
-        tellers = [
-            pooled for pooled in tuple(self._connections.values()) if pooled.told_s and pooled.session is not None
-        ]
-        candidates = (pooled for pooled in tellers if pooled.server == server and pooled.connection == connection)
-        return max(candidates, key=lambda pooled: pooled.told_s, default=None)
+        tellers = [entry for entry in tuple(self._connections.values()) if entry.told_s and entry.session is not None]
+        candidates = (entry for entry in tellers if entry.server == server and entry.connection == connection)
+        return max(candidates, key=lambda entry: entry.told_s, default=None)
 
     async def _once(
         self,
@@ -300,29 +298,21 @@ class SessionPool:
     def _keys(self, server: ServerId, connection: Connection, owner: SessionOwner) -> tuple[Key, Key]:
         """Returns the key of the connection that a client uses, and the key of the connection that all clients share."""
         base = _key(server, connection)
-        shared_key = (*base, owner.abilities, WAYFARE.key)
-        return shared_key if connection.shared or base in self._stateless else (
-            *base,
-            owner.abilities,
-            owner.key,
-        ), shared_key
+        shared = (*base, owner.abilities, WAYFARE.key)
+        return shared if connection.shared or base in self._stateless else (*base, owner.abilities, owner.key), shared
 
     def _pooled_connection(self, server: ServerId, connection: Connection, owner: SessionOwner) -> PooledConnection:
-        key, shared_key = self._keys(server, connection, owner)
-        if key == shared_key:
+        key, shared = self._keys(server, connection, owner)
+        if key == shared:
             owner = replace(WAYFARE, abilities=owner.abilities)
         pooled = self._connections.get(key)
-        if pooled is None and shared_key in self._connections and self._connections[shared_key].unused:
-            pooled = self._connections[key] = self._connections.pop(
-                shared_key
-            )  # it has only listed tools: no second start
+        if pooled is None and shared in self._connections and self._connections[shared].unused:
+            pooled = self._connections[key] = self._connections.pop(shared)  # it has only listed tools: no second start
         if pooled is None:
-            closed = [
-                old_key for old_key, other in self._connections.items() if not (other.counts_as_open or other.busy)
-            ]
-            passing = [old_key for old_key in closed if self._connections[old_key].owner.passing]
-            for old_key in passing or (closed[:1] if len(self._connections) >= MOST_KNOWN else ()):
-                del self._connections[old_key]
+            closed = [old for old, other in self._connections.items() if not (other.counts_as_open or other.busy)]
+            passing = [old for old in closed if self._connections[old].owner.passing]
+            for old in passing or (closed[:1] if len(self._connections) >= MOST_KNOWN else ()):
+                del self._connections[old]
             surroundings = self._surroundings
             if self.injection is not None:
                 target = injected(surroundings.open_target, self.injection, server.server)
@@ -337,10 +327,10 @@ class SessionPool:
         if not session.stateless:
             self._stateless.discard(base)
             return
-        key, shared_key = self._keys(pooled.server, pooled.connection, pooled.owner)
+        key, shared = self._keys(pooled.server, pooled.connection, pooled.owner)
         self._stateless.add(base)
-        if shared_key not in self._connections and self._connections.get(key) is pooled:
-            self._connections[shared_key] = self._connections.pop(key)
+        if shared not in self._connections and self._connections.get(key) is pooled:
+            self._connections[shared] = self._connections.pop(key)
             pooled.owner = replace(WAYFARE, abilities=pooled.owner.abilities)
 
     def _make_room(self, owner: SessionOwner) -> None:

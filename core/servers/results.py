@@ -132,10 +132,7 @@ def _tool(tool: Entry, *, modern: bool) -> tuple[Entry, list[str]]:
     """Returns a tool with schemas in the form of the protocol, without hints that are neither true nor false. Raises ValueError if its
     input schema cannot be mended."""
     values = (tool.get(name) for name in ("inputSchema", "input_schema", "parameters"))
-    schema, faults = (
-        object_schema(next((candidate for candidate in values if candidate is not None), None)),
-        list[str](),
-    )
+    schema, faults = object_schema(next((value for value in values if value is not None), None)), list[str]()
     if modern and (fault := find_invalid_x_mcp_header(schema)):
         raise ValueError(fault)
     whole = {**tool, "inputSchema": schema}
@@ -296,9 +293,7 @@ def _masked(value: Any, redact: Redact, numbers: bool) -> Any:
             return MASK if redact(str(value)) != str(value) else value
         case Mapping():
             mapping = cast("Mapping[Any, Any]", value)
-            return {
-                _masked(name, redact, numbers): _masked(member, redact, numbers) for name, member in mapping.items()
-            }
+            return {_masked(key, redact, numbers): _masked(item, redact, numbers) for key, item in mapping.items()}
         case Sequence():
             return [_masked(item, redact, numbers) for item in cast("Sequence[Any]", value)]
         case _:

@@ -232,10 +232,8 @@ def write_recording(file: Path, server: Server, answers: Mapping[str, list[Answe
     that make arguments up. Raises WayfareError."""
     entry = plain_server(server)
     for tool in entry["tools"]:
-        tool["answers"] = tool_answers = answers.get(tool["name"], [])
-        examples = {
-            canonical(answer["arguments"]): answer["arguments"] for answer in tool_answers if answer["outcome"] == "ok"
-        }
+        tool["answers"] = calls = answers.get(tool["name"], [])
+        examples = {canonical(call["arguments"]): call["arguments"] for call in calls if call["outcome"] == "ok"}
         if examples:
             tool["inputSchema"] = {**tool.get("inputSchema", {}), "examples": [*examples.values()][:MOST_EXAMPLES]}
     entry |= {"virtual": True, "connection": {"command": "${python}", "args": [*PLAYER, file.name]}}

@@ -247,16 +247,14 @@ def copies(original: Server, recipe: Recipe, *, taken: Iterable[str] = ()) -> tu
     servers: list[Server] = []
     for number in range(recipe.copies):
         rng, span = random.Random(f"{recipe.seed}|{original.name}|{number}"), math.log(recipe.spread)  # noqa: S311
-        factors = [math.exp(rng.uniform(-span, span)) for _ in range(5)]
+        scales = [math.exp(rng.uniform(-span, span)) for _ in range(5)]
         name = next(names)
-        tools = tuple(
-            _varied(replace(t, server=name, description=next(texts[t.name])), factors) for t in original.tools
-        )
+        tools = tuple(_varied(replace(t, server=name, description=next(texts[t.name])), scales) for t in original.tools)
         title = f"{original.title} {number + 1}" if original.title else ""
         copy = replace(
             original, name=name, title=title, description=next(descriptions), tools=tools, connection=None, virtual=True
         )
-        servers.append(_varied(copy, factors))
+        servers.append(_varied(copy, scales))
     return tuple(servers)
 
 

@@ -339,18 +339,16 @@ class _Builder:
         free = 0 if extra is False or flat.get("properties") or flat.get("patternProperties") or depth > DEEP else 2
         size = min(max(whole(flat, "minProperties", 0), len(fields) + free), whole(flat, "maxProperties", MOST_VALUES))
         names: Schema | bool = flat.get("propertyNames", True)
-        patterns: dict[str, Any] = flat.get("patternProperties", {})
+        regexes: dict[str, Any] = flat.get("patternProperties", {})
         for number_of_try in range(4 * max(0, size - len(fields))):
             if len(fields) >= size:
                 return
-            pattern = self._rng.choice(list(patterns)) if patterns else ""
-            rule: Schema = {"pattern": pattern} if pattern else names if isinstance(names, dict) else {}
+            regex = self._rng.choice(list(regexes)) if regexes else ""
+            rule: Schema = {"pattern": regex} if regex else names if isinstance(names, dict) else {}
             name = str(self.value({"type": "string", **rule})) if rule else FREE[number_of_try % len(FREE)]
-            if name in fields and not pattern.endswith("$"):
+            if name in fields and not regex.endswith("$"):
                 name += FREE[number_of_try % len(FREE)]
-            fields.setdefault(
-                name, self.value(patterns.get(pattern, extra if extra is not None else {}), name, depth + 1)
-            )
+            fields.setdefault(name, self.value(regexes.get(regex, extra if extra is not None else {}), name, depth + 1))
 
     def _array(self, flat: Schema, name: str, depth: int) -> list[Any]:
         items: Any = flat.get("items", {})

@@ -194,16 +194,12 @@ def _carried(tool: mcp_types.Tool, protocol_version: str) -> bool:
     return True
 
 
-def _result(result: SimulatedResult, *, promised: bool) -> mcp_types.CallToolResult:
-    texts = (
-        [result.sentence]
-        if result.failed
-        else [result.sentence, json.dumps(result.value, ensure_ascii=False, indent=2)]
-    )
+def _result(run: SimulatedResult, *, promised: bool) -> mcp_types.CallToolResult:
+    texts = [run.sentence] if run.failed else [run.sentence, json.dumps(run.value, ensure_ascii=False, indent=2)]
     return mcp_types.CallToolResult(
         content=[mcp_types.TextContent(type="text", text=text) for text in texts],
-        structured_content=result.value if promised and not result.failed else None,
-        is_error=result.failed,
+        structured_content=run.value if promised and not run.failed else None,
+        is_error=run.failed,
         _meta={SIMULATED_MARK: True},
     )
 

@@ -268,14 +268,9 @@ def _store(
         _close(place, query, False, escaped(str(error), 300))
 
 
-def _take_back(app: App, judgment: Judgment, place: str) -> None:
-    app.judgments.take_back(judgment)
-    _close(
-        place,
-        judgment.asked,
-        True,
-        f"Taken back: {escaped(judgment.tool, 60)} has no grade of {escaped(judgment.judge, 40)}.",
-    )
+def _take_back(app: App, mark: Judgment, place: str) -> None:
+    app.judgments.take_back(mark)
+    _close(place, mark.asked, True, f"Taken back: {escaped(mark.tool, 60)} has no grade of {escaped(mark.judge, 40)}.")
 
 
 def _close(place: str, query: AskedQuery, done: bool, sentence: str) -> None:

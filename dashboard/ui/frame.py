@@ -160,13 +160,9 @@ def _beside(question: Question) -> dict[str, Any]:
     """Returns the preset with these values, and the settings to compare: names, and routers with their knobs."""
     kind, router, values = type(question.defaults), question.form.router, without_n(question.parameters)
     settings = {DEFAULTS: question.defaults} | {PRESETS[name].title: applied(kind, name) for name in offered(kind)[1:]}
-    settings |= {
-        one_line(name, 40): preset.parameters for name, preset in question.app.saved_presets.of(router).items()
-    }
-    same = [name for name, parameters in settings.items() if without_n(parameters) == values]
-    others = [
-        (name, variant_text(router, parameters.changed())) for name, parameters in settings.items() if name not in same
-    ]
+    settings |= {one_line(name, 40): entry.parameters for name, entry in question.app.saved_presets.of(router).items()}
+    same = [name for name, knobs in settings.items() if without_n(knobs) == values]
+    others = [(name, variant_text(router, knobs.changed())) for name, knobs in settings.items() if name not in same]
     return {"preset": same[0] if same and values != without_n(question.defaults) else "", "others": others}
 
 

@@ -50,13 +50,9 @@ def preset_choice(defaults: Parameters, prefix: str) -> None:
     if len(shipped) == 1:
         return
     saved = current_app().saved_presets.of(_router(prefix))
-    parameters = read_knobs(defaults, prefix)
-    alike = {
-        f"{SAVED}{name}": preset
-        for name, preset in saved.items()
-        if without_n(preset.parameters) == without_n(parameters)
-    }
-    usual, chosen = preset_of(parameters), st.session_state.get(f"{prefix}:{CHOSEN}")
+    knobs = read_knobs(defaults, prefix)
+    alike = {f"{SAVED}{name}": item for name, item in saved.items() if without_n(item.parameters) == without_n(knobs)}
+    usual, chosen = preset_of(knobs), st.session_state.get(f"{prefix}:{CHOSEN}")
     current = chosen if chosen in {usual, *alike} else usual or next(iter(alike), OWN)
     stored = alike.get(current)
     key = _key(prefix, current)
@@ -67,7 +63,7 @@ def preset_choice(defaults: Parameters, prefix: str) -> None:
             format_func=_title, on_change=_apply, args=(defaults, prefix, key, current),
             **only("tune", help="A named set of parameters. A choice sets the knobs below."),
         )  # fmt: skip
-        _files(parameters, defaults, prefix, saved, stored)
+        _files(knobs, defaults, prefix, saved, stored)
     st.caption(escaped(PRESETS[current].sentence if current in PRESETS else stored.note if stored else "", 200))
 
 
@@ -116,14 +112,12 @@ def _files(
         )  # fmt: skip
     if not popover.open:
         return
-    router, fields = _router(prefix), f"{prefix}:file:{stored.name if stored else ''}"
+    router, key = _router(prefix), f"{prefix}:file:{stored.name if stored else ''}"
     with popover, errors_shown():
         name = st.text_input(
-            "Name", stored.name if stored else "My preset", max_chars=LONGEST_NAME, key=f"{fields}:name"
+            "Name", stored.name if stored else "My preset", max_chars=LONGEST_NAME, key=f"{key}:name"
         ).strip()
-        note = st.text_area(
-            "Note", stored.note if stored else "", max_chars=LONGEST_NOTE, key=f"{fields}:note", height=80
-        )
+        note = st.text_area("Note", stored.note if stored else "", max_chars=LONGEST_NOTE, key=f"{key}:note", height=80)
         preset, shipped = PresetFile(name, note, parameters), name in {entry.title for entry in PRESETS.values()}
         if st.button(
             "Replace" if name in saved else "Save", icon=":material/save:", key=f"{prefix}:save", type="primary", width="stretch",

@@ -108,12 +108,9 @@ def _start(state: UrlState, name: str, options: Sequence[str], value: str, defau
     return options.index(start) if state.begins else 0
 
 
-def _warn_if_missing(kind: str, current: str, options: Sequence[str], linked: Mapping[str, str]) -> None:
-    if (linked_value := linked.get(kind, current)) not in options:
-        st.warning(
-            f"There is no {kind} {escaped(linked_value, 80)}; this is {escaped(current, 80)}.",
-            icon=":material/link_off:",
-        )
+def _warn_if_missing(kind: str, name: str, options: Sequence[str], linked: Mapping[str, str]) -> None:
+    if (link := linked.get(kind, name)) not in options:
+        st.warning(f"There is no {kind} {escaped(link, 80)}; this is {escaped(name, 80)}.", icon=":material/link_off:")
 
 
 COLOURS = "ask:colours"

@@ -52,8 +52,7 @@ def layer_banner() -> None:
     if not layers:
         return
     words = [
-        f"{figure.figure} {escaped(SHOWN[figure.figure](figure.value))} of **{escaped(figure.tool, 60)}**"
-        for _, figure in layers[:4]
+        f"{row.figure} {escaped(SHOWN[row.figure](row.value))} of **{escaped(row.tool, 60)}**" for _, row in layers[:4]
     ]
     more = f" and {len(layers) - 4} more" if len(layers) > 4 else ""
     with st.container(horizontal=True, vertical_alignment="center", border=True, key="layer:banner"):

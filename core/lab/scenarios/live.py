@@ -69,15 +69,13 @@ class LiveCalls:
 
     def __call__(self, world: World, step: int, server: int, tool: int, payment_usd: float) -> CallResult:
         catalog = world.context.catalog
-        catalog_server, catalog_tool = catalog.servers[server], catalog.tools[tool]
+        owner, catalog_tool = catalog.servers[server], catalog.tools[tool]
         self._injection.at = world.lead_in + step
         self._passed_s += world.traces.step_s
-        call = ToolCall(
-            catalog_server.name, catalog_tool.name, example_arguments(catalog_tool), self._limit_s, catalog.name
-        )
-        settle = self._leave(call, ORIGIN) if may_be_called(catalog_server, catalog_tool) else None
+        call = ToolCall(owner.name, catalog_tool.name, example_arguments(catalog_tool), self._limit_s, catalog.name)
+        settle = self._leave(call, ORIGIN) if may_be_called(owner, catalog_tool) else None
         simulated = settle is None
-        connection = self._virtual(catalog_server) if simulated else catalog_server.connection
+        connection = self._virtual(owner) if simulated else owner.connection
         kind: OutcomeKind | None = None
         try:
             outcome = self._caller.call(call, catalog_tool, connection, cancel=self._cancel)

@@ -284,13 +284,11 @@ def changes(world: World, run: ScenarioRun) -> tuple[Change, ...]:
     failed: set[int] = set()
     result: list[Change] = []
     rows = zip(map(int, run.at), map(int, run.task), map(int, run.server), map(bool, run.ok), strict=True)
-    for step, (position, task, server, ok) in enumerate(rows):
-        previous = last.get(task, server)
-        if server != previous and min(server, previous) >= 0:
-            why = _why(world, previous, server, position, previous in failed)
-            result.append(
-                Change(run.router, step, position * world.traces.step_s, task, names[previous], names[server], why)
-            )
+    for step, (place, task, server, ok) in enumerate(rows):
+        old = last.get(task, server)
+        if server != old and min(server, old) >= 0:
+            why = _why(world, old, server, place, old in failed)
+            result.append(Change(run.router, step, place * world.traces.step_s, task, names[old], names[server], why))
         last[task] = server
         (failed.discard if ok else failed.add)(server)
     return tuple(result)

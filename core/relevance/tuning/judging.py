@@ -265,8 +265,7 @@ def ranks_of(judged: LabelledCatalog, encode: Encode) -> dict[str, Ranks]:
     right = [[rows[key] for key in sorted(keys)] for _, keys in pairs]
     scores = {"full": whole, "names": named, "mean": (whole + named) / 2}
     return {
-        view: np.array([rank_of(matrix[place], targets) for place, targets in enumerate(right)])
-        for view, matrix in scores.items()
+        view: np.array([rank_of(matrix[i], tools) for i, tools in enumerate(right)]) for view, matrix in scores.items()
     }
 
 

@@ -113,9 +113,7 @@ def tune(model: Any, catalogs: Sequence[LabelledCatalog], settings: TuningSettin
     model.requires_grad_(False)
     model.max_seq_length = settings.max_tokens
     layers = _upper_layers(model, settings.layers)
-    learning = {
-        f"{prefix}.{name}": value for prefix, layer in layers.items() for name, value in layer.named_parameters()
-    }
+    learning = {f"{path}.{name}": value for path, layer in layers.items() for name, value in layer.named_parameters()}
     frozen = {name: value.detach().clone() for name, value in learning.items()}
     epochs = [training_pairs(catalogs, settings, epoch) for epoch in range(settings.epochs)]
     plan = [batch for epoch, pairs in enumerate(epochs) for batch in _batches(pairs, settings, epoch)]

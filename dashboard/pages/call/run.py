@@ -189,18 +189,14 @@ def _destructive(hints: ToolHints) -> bool:
 def _metrics(app: App, target: Target) -> None:
     row = target.catalog.tool_row[target.tool.id]
     name, network = target.catalog.name, chosen_network()
-    statistics = app.catalogs.statistics(name)
+    stats = app.catalogs.statistics(name)
     if network.simulated:
         context = app.catalogs.context(name, with_simulated=network.with_simulated)
-        statistics = app.simulated_networks.context(context, network).statistics
-    tools, estimate = statistics.tools, expected(statistics, row, target.catalog.server_row[target.server.name])
+        stats = app.simulated_networks.context(context, network).statistics
+    tools, estimate = stats.tools, expected(stats, row, target.catalog.server_row[target.server.name])
     time_s, success, note, decision = estimate.time_s, estimate.success, "", target.decision
     # the figures of the decision's page, until a call changes them
-    if (
-        decision is not None
-        and decision.statistics_version == statistics.version
-        and target.tool.id in decision.tools.ids
-    ):
+    if decision is not None and decision.statistics_version == stats.version and target.tool.id in decision.tools.ids:
         tool_row = decision.tool_at(decision.tools.ids.index(target.tool.id))
         time_s, success, note = tool_row.time_cost_s, tool_row.success, " As the decision above had it."
     calls, price_source = int(tools.calls[row]), int(tools.price_source[row])

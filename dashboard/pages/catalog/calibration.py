@@ -373,7 +373,5 @@ def _read(app: App, catalog: str, key: str) -> None:
         return
     st.session_state[TURN] += 1  # an empty uploader for the next file
     with state.errors_shown():
-        calibration = app.calibrations.import_file(
-            file.getvalue(), source=file.name, catalog=catalog, by=labeller("file")
-        )
-        state.say(f"Calibration {calibration.name} is kept. Switch it on to use it.")
+        result = app.calibrations.import_file(file.getvalue(), source=file.name, catalog=catalog, by=labeller("file"))
+        state.say(f"Calibration {result.name} is kept. Switch it on to use it.")

@@ -248,9 +248,7 @@ def wanted_values(app: App, catalog: str, imported: Imported, holder: ServerId |
     """Returns the references without a value, and the references with a value that was entered for this catalog. With a `holder`, only
     the references to a person's own values."""
     descriptions = {prompt.id: prompt.description for prompt in imported.prompts}
-    own_names = (
-        {value.name for value in app.values.list(catalog, holder.person) if value.person} if holder else set[str]()
-    )
+    own = {value.name for value in app.values.list(catalog, holder.person) if value.person} if holder else set[str]()
     users: dict[str, list[str]] = {}
     lacking: dict[str, list[str]] = {}
     for server in imported.servers:
@@ -258,7 +256,7 @@ def wanted_values(app: App, catalog: str, imported: Imported, holder: ServerId |
         missing = [reference_name(reference) for reference in app.vault.missing(key, server.connection)]
         replaceable = [reference_name(reference) for reference in app.vault.replaceable(key, server.connection)]
         for name in dict.fromkeys((*missing, *replaceable)):
-            if name not in imported.secrets and (name in own_names or not key.person):
+            if name not in imported.secrets and (name in own or not key.person):
                 users.setdefault(name, []).append(server.name)
                 lacking.setdefault(name, []).extend([server.name] if name in missing else [])
     return tuple(

@@ -180,10 +180,8 @@ def _sets(equal_sets: EqualSets) -> None:
     table(frame, key="catalog.equal.sets")
 
 
-def _pairs(equal_sets: EqualSets, query: str) -> None:
-    pairs = [
-        pair for pair in equal_sets.proposals if query.lower() in f"{pair.one} {pair.other} {WORDS[pair.says]}".lower()
-    ]
+def _pairs(sets: EqualSets, query: str) -> None:
+    pairs = [pair for pair in sets.proposals if query.lower() in f"{pair.one} {pair.other} {WORDS[pair.says]}".lower()]
     if not pairs:
         return
     st.markdown(f"**Proposed pairs** :gray[{len(pairs):,}; choose a row to judge it again]")

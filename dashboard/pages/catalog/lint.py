@@ -230,10 +230,8 @@ def _severity_choice(report: LintReport, linked: str) -> str:
 
 
 def _rule_choice(report: LintReport, severity: str, linked: str) -> str:
-    selected_report = replace(report, findings=tuple(f for f in report.findings if severity in {EVERY, f.severity}))
-    options = {ALL_RULES: ALL_RULES} | {
-        rule: f"{RULES[rule].title} · {n:,}" for rule, n in selected_report.by_rule().items()
-    }
+    selection = replace(report, findings=tuple(f for f in report.findings if severity in {EVERY, f.severity}))
+    options = {ALL_RULES: ALL_RULES} | {rule: f"{RULES[rule].title} · {n:,}" for rule, n in selection.by_rule().items()}
     options |= {rule: f"{RULES[rule].title} · …" for rule in report.waiting}
     if st.session_state.get(RULE) not in options:
         st.session_state[RULE] = linked if linked in options else ALL_RULES
@@ -251,7 +249,7 @@ def _filtered(report: LintReport, severity: str, rule: str, query: str) -> list[
 
 
 def _table(
-    catalog: Catalog, report: LintReport, findings: list[Finding], linked_id: str, selection: tuple[str, ...]
+    catalog: Catalog, report: LintReport, findings: list[Finding], linked: str, selection: tuple[str, ...]
 ) -> Finding | None:
     if not report.findings:
         st.success("No findings in this catalog.", icon=":material/verified:")
@@ -261,11 +259,7 @@ def _table(
         st.button("Clear the filter", key="catalog.lint.clear", icon=":material/backspace:", on_click=_clear)
         return None
     st.caption(f"{counted(len(findings), 'finding')}. Choose a row for the text, the reason and the advice.")
-    place = (
-        next((place for place, finding in enumerate(findings) if finding_id(finding) == linked_id), None)
-        if linked_id
-        else None
-    )
+    place = next((row for row, item in enumerate(findings) if finding_id(item) == linked), None) if linked else None
     all_rows = np.arange(len(findings))
     rows = page_of(all_rows, f"catalog.lint.{catalog.name}", chosen=place)
     row = choice_table(

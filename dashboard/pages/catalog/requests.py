@@ -61,11 +61,9 @@ def _listed(app: App, catalog: str, tool: str, requests: Sequence[Request], key:
     uncounted = app.requests.uncounted(catalog).get(tool, {}) if app.catalogs.is_prepared(catalog) else {}
     for number, request in enumerate(requests):
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            stale = " · :orange[stale: the tool has changed since]" if request.stale else ""
-            stale += f" · :orange[does not count: {uncounted[request.text]}]" if request.text in uncounted else ""
-            st.markdown(
-                f"{escaped(request.text)} :small[:gray[{SOURCE_WORDS[request.source]}]{stale}]", width="stretch"
-            )
+            note = " · :orange[stale: the tool has changed since]" if request.stale else ""
+            note += f" · :orange[does not count: {uncounted[request.text]}]" if request.text in uncounted else ""
+            st.markdown(f"{escaped(request.text)} :small[:gray[{SOURCE_WORDS[request.source]}]{note}]", width="stretch")
             st.button(
                 "", key=f"{key}.remove.{number}", icon=":material/delete:", type="tertiary", **only("tune", help="Remove this request"),
                 on_click=_acted, args=(key, "Removed.", partial(app.requests.remove, catalog, tool, [request.text], labeller())),

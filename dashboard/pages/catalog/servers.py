@@ -204,18 +204,14 @@ LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
 def waiting_sign_ins(app: App, catalog: str) -> None:
-    waiting = [
-        sign_in
-        for sign_in in app.sign_ins.list(catalog, person().name)
-        if sign_in.state in {"needed", "waiting", "refused"}
-    ]
-    if not waiting:
+    rows = [row for row in app.sign_ins.list(catalog, person().name) if row.state in {"needed", "waiting", "refused"}]
+    if not rows:
         return
     with st.container(border=True):
         st.markdown(
             "**Servers that ask who you are.** You sign in at their own page; Wayfare keeps the token encrypted."
         )
-        for sign_in in waiting:
+        for sign_in in rows:
             _row(app, catalog, sign_in, "catalog.sign_in")
 
 
@@ -243,36 +239,28 @@ def _row(app: App, catalog: str, sign_in: ServerSignIn, prefix: str) -> None:
 @st.fragment(run_every=1)
 def _waiting(app: App, catalog: str, server: str, key: str) -> None:
     """Draw the link to the server's page until the sign-in has ended."""
-    sign_in = app.sign_ins.of(catalog, server, person().name)
-    if sign_in.state != "waiting":
+    login = app.sign_ins.of(catalog, server, person().name)
+    if login.state != "waiting":
         st.rerun()
-    host = urlsplit(sign_in.address).netloc
+    host = urlsplit(login.address).netloc
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown(f"**{escaped(server, 80)}** waits for you at {escaped(host, 80)}.", width="stretch")
-        st.link_button(
-            "Open its page", sign_in.address, type="primary", icon=":material/open_in_new:", key=f"{key}.open"
-        )
+        st.link_button("Open its page", login.address, type="primary", icon=":material/open_in_new:", key=f"{key}.open")
 
 
-def _words(sign_in: ServerSignIn) -> str:
-    if sign_in.state == "signed in":
-        ends = (
-            ""
-            if sign_in.until is None
-            else f" until {sign_in.until.astimezone(ZoneInfo(visitor_zone())):%Y-%m-%d %H:%M}"
-        )
-        return f":green[Signed in]{ends}{', then renewed without you' if ends and sign_in.renews else ''}."
-    if sign_in.state == "unknown":
+def _words(row: ServerSignIn) -> str:
+    if row.state == "signed in":
+        end = "" if row.until is None else f" until {row.until.astimezone(ZoneInfo(visitor_zone())):%Y-%m-%d %H:%M}"
+        return f":green[Signed in]{end}{', then renewed without you' if end and row.renews else ''}."
+    if row.state == "unknown":
         return "Nobody is signed in. If the server asks for a sign-in, begin it here."
-    about = f" {escaped(sign_in.about, 300)}" if sign_in.about else ""
-    return f"{':red[Not signed in.]' if sign_in.state == 'refused' else ':orange[Sign-in needed.]'}{about}"
+    about = f" {escaped(row.about, 300)}" if row.about else ""
+    return f"{':red[Not signed in.]' if row.state == 'refused' else ':orange[Sign-in needed.]'}{about}"
 
 
 def _button(app: App, catalog: str, sign_in: ServerSignIn, prefix: str, label: str, icon: str) -> None:
-    server, sign_ins = sign_in.server, app.sign_ins
-    begin, sign_out = (
-        (sign_ins.begin_own, sign_ins.sign_out_own) if sign_in.person else (sign_ins.begin, sign_ins.sign_out)
-    )
+    server, logins = sign_in.server, app.sign_ins
+    begin, sign_out = (logins.begin_own, logins.sign_out_own) if sign_in.person else (logins.begin, logins.sign_out)
     work: dict[str, Callable[[], object]] = {
         "Sign out": lambda: sign_out(catalog, server),
         "Use a token": lambda: app.values.send_header(catalog, server, "Authorization"),

@@ -229,9 +229,7 @@ def _make(app: App, catalog: str, server: str) -> None:
     recipe = _recipe()
     with error_kept(MULTIPLY_PROBLEM):
         name = chosen_name(app, multiplied_name(catalog, server, recipe.copies))
-        new_catalog = app.catalog_editor.multiply(catalog, server, recipe, name=name)
+        result = app.catalog_editor.multiply(catalog, server, recipe, name=name)
         state.close_dialog()
         state.go_to(name)
-        state.say(
-            f"{name} has {recipe.copies} virtual copies of {server}: {len(new_catalog.servers):,} servers in total."
-        )
+        state.say(f"{name} has {recipe.copies} virtual copies of {server}: {len(result.servers):,} servers in total.")

@@ -339,9 +339,9 @@ def page() -> None:
 
 
 def _page(app: App, linked: Texts) -> Texts:
-    linked_name = linked.get("catalog") or first_catalog()
+    link_name = linked.get("catalog") or first_catalog()
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        name = catalog_choice(app, linked_name, first_catalog())
+        name = catalog_choice(app, link_name, first_catalog())
         try:
             catalog, statistics = app.catalogs.catalog(name), app.catalogs.statistics(name)
         except WayfareError as error:
@@ -351,10 +351,8 @@ def _page(app: App, linked: Texts) -> Texts:
         counts_row(counts(catalog, statistics))
         st.space("stretch")
         actions(app, name, len(catalog.servers))
-    if linked_name != name and not known_catalog(app, linked_name):
-        st.warning(
-            f"There is no catalog {escaped(linked_name)}; {escaped(name)} is shown. Import it, or choose another."
-        )
+    if link_name != name and not known_catalog(app, link_name):
+        st.warning(f"There is no catalog {escaped(link_name)}; {escaped(name)} is shown. Import it, or choose another.")
     file_panel(app, name)
     if st.session_state.get(state.VIEW, linked.get("view", "").capitalize()) != state.FINDABLE:
         first_look(app, name, "catalog")

@@ -93,10 +93,8 @@ def _forget() -> None:
 def _line(app: App, client: Client) -> None:
     with st.container(border=True, key=f"govern-client-{client.name}"):
         about, scope, action = st.columns([2, 4, 1.2], vertical_alignment="center")
-        last_request = (
-            "no request since the start" if client.seen is None else f"last request at {client.seen:%H:%M:%S} UTC"
-        )
-        about.markdown(f"**{escaped(client.name, 80)}**  \n:gray[{escaped(last_request)}]")
+        usage = "no request since the start" if client.seen is None else f"last request at {client.seen:%H:%M:%S} UTC"
+        about.markdown(f"**{escaped(client.name, 80)}**  \n:gray[{escaped(usage)}]")
         scope.markdown(
             f"May use {escaped(client.scope.words(), 400)}  \n:gray[since {client.since:%Y-%m-%d %H:%M} UTC]"
         )
@@ -173,9 +171,7 @@ def budget_form(app: App) -> None:
                 line.markdown(escaped(words(budget), 300))
                 line.button("Remove", key=f"govern:budget-remove-{number}", **only("administer"), icon=":material/delete:", type="tertiary",
                     on_click=_remove, args=(app, budget))  # fmt: skip
-    clients = dict.fromkeys(
-        [*(client.name for client in app.governance.clients.all() if not client.revoked), ANONYMOUS]
-    )
+    clients = dict.fromkeys([*(entry.name for entry in app.governance.clients.all() if not entry.revoked), ANONYMOUS])
     catalogs = [info.name for info in app.catalogs.infos()]
     servers = [server.name for server in app.catalogs.catalog(app.settings.catalog).servers[:PLAIN]]  # others are typed
     with st.form("govern:budget", border=True):

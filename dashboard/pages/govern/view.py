@@ -161,12 +161,9 @@ def _nothing(app: App) -> None:
 
 
 def _begin(app: App) -> None:
-    policy = app.governance.policy
-    new_policy = replace(policy, approvals=replace(policy.approvals, writes=True))
-    do(
-        lambda: app.governance.set_policy(new_policy, origin=origin()),
-        "Calls of tools that may write now wait for you.",
-    )
+    old = app.governance.policy
+    policy = replace(old, approvals=replace(old.approvals, writes=True))
+    do(lambda: app.governance.set_policy(policy, origin=origin()), "Calls of tools that may write now wait for you.")
 
 
 def _recent(app: App) -> None:
@@ -339,9 +336,7 @@ def _state(app: App) -> tuple[object, ...]:
     )
     paused = tuple((server.catalog, server.server, server.state) for server in servers(governance))
     now = app.settings.now()
-    waiting = tuple(
-        (approval.change.id, (approval.change.expires_at - now).seconds // 60) for approval in governance.waiting()
-    )
+    waiting = tuple((entry.change.id, (entry.change.expires_at - now).seconds // 60) for entry in governance.waiting())
     names = tuple(client.name for client in governance.clients.all() if not client.revoked)
     today = clients_today(governance, app.settings.now)
     return limits, paused, waiting, governance.definitions.changed(), names, today, governance.policy.digest

@@ -242,11 +242,8 @@ def sweep_lines(
         return (math.cbrt(_number(value)) if stretched else _number(value)) if numeric else str(value)
 
     places = [place(value) for value in values]
-    tick_values = values[:: max(1, math.ceil(len(values) / 9))]
-    ticks = {
-        "tickvals": [place(value) for value in tick_values],
-        "ticktext": [value_text(value) for value in tick_values],
-    }
+    marks = values[:: max(1, math.ceil(len(values) / 9))]
+    ticks = {"tickvals": [place(value) for value in marks], "ticktext": [value_text(value) for value in marks]}
     trace = {
         "type": "scatter",
         "mode": "lines+markers",

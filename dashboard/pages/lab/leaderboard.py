@@ -128,10 +128,8 @@ def _compare(shown: ShownRuns, results: Results, measure: str) -> dict[str, str]
                 show=lambda name: COSTS[name].name, width=140,
             )  # fmt: skip
             texts["cost"] = "" if cost == MONEY else cost
-            success, costs = (
-                [_interval(results[run.id], name) for run in played_runs] for name in ("success_rate", cost)
-            )
-            chart(frontier([names[run.id] for run in played_runs], success, costs, cost=cost), key="lab:frontier")
+            rates, costs = ([_interval(results[run.id], key) for run in played_runs] for key in ("success_rate", cost))
+            chart(frontier([names[run.id] for run in played_runs], rates, costs, cost=cost), key="lab:frontier")
             st.caption(
                 "Outcomes are drawn from declared statistics. ◆: no other run solves as much for less. Bars: 95 % over seeds."
             )
@@ -337,10 +335,8 @@ def _repeated(repetition: Repeated) -> None:
         words = ", ".join(WORDS.get(name, name) for name in repetition.differing)
         st.caption(f"Changed conditions: {escaped(words, 300)}.")
     if repetition.changes:
-        listing = _listed(
-            [f"{change.what} {one_line(change.name, 60)} {change.change}" for change in repetition.changes]
-        )
-        st.caption(f"Changed in the catalog: {escaped(listing, 900)}.")
+        text = _listed([f"{change.what} {one_line(change.name, 60)} {change.change}" for change in repetition.changes])
+        st.caption(f"Changed in the catalog: {escaped(text, 900)}.")
 
 
 def _listed(names: Sequence[str]) -> str:

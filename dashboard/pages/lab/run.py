@@ -316,11 +316,9 @@ def _start(app: App, chosen: Chosen, also: tuple[str, ...], play: bool) -> None:
 
     def work(job: Job) -> list[str]:
         ids: list[str] = []
-        for number, experiment in enumerate(experiments):
-            measurement = app.measuring.measure(
-                experiment, progress=lambda done, offset=number * per_run: job.report(offset + done)
-            )
-            ids.append(app.lab_runs.keep(measurement.conditions, experiment.tasks, measurement.entry))
+        for index, experiment in enumerate(experiments):
+            run = app.measuring.measure(experiment, progress=lambda done, base=index * per_run: job.report(base + done))
+            ids.append(app.lab_runs.keep(run.conditions, experiment.tasks, run.entry))
         return ids
 
     begin(RUN, f"Routing {chosen.tasks.option}", per_run * len(experiments), work)

@@ -52,7 +52,7 @@ def task_by_task(shown: ShownRuns) -> dict[str, str]:
     base = select(
         row, shown.state, shown.linked, "base", "Baseline", ids, start=start, show=shown.names.__getitem__, width=235
     )
-    compared = select(
+    other = select(
         row, shown.state, shown.linked, "against", "Run", ids, start=next(id_ for id_ in ids if id_ != start),
         show=shown.names.__getitem__, width=235,
     )  # fmt: skip
@@ -60,22 +60,15 @@ def task_by_task(shown: ShownRuns) -> dict[str, str]:
         row, shown.state, shown.linked, "measure", "Measure", list(MEASURE_WORDS), show=measure_name, width=330,
         note="A task is won if this measure is higher. An impossible task is won if it is refused now.",
     )  # fmt: skip
-    chosen = {id_: next(run for run in shown.runs if run.id == id_) for id_ in dict.fromkeys((base, compared))}
-    results = {id_: run.result for id_, run in chosen.items()}
-    changes = task_changes(shown.tasks, results[base], results[compared], MEASURES[measure])
-    show, why, text = _filters(shown.state, shown.linked, changes, shown.tasks, results[compared])
-    _reasons(shown.tasks, [(shown.names[id_], results[id_]) for id_ in chosen])
-    rows = [entry for entry in changes if _admitted(entry, results[compared], show, why)]
-    rows = [
-        entry for entry in rows if text.lower() in f"{entry.task.id} {entry.task.subtask} {entry.task.relevant}".lower()
-    ]
-    _table(
-        shown.app,
-        sorted(rows, key=lambda entry: ORDER.index(entry.change)),
-        (chosen[base], chosen[compared]),
-        results[compared],
-    )
-    return {"base": base, "against": compared, "measure": measure, "show": "" if show == ALL else show}
+    runs = {id_: next(run for run in shown.runs if run.id == id_) for id_ in dict.fromkeys((base, other))}
+    results = {id_: run.result for id_, run in runs.items()}
+    changes = task_changes(shown.tasks, results[base], results[other], MEASURES[measure])
+    show, why, text = _filters(shown.state, shown.linked, changes, shown.tasks, results[other])
+    _reasons(shown.tasks, [(shown.names[id_], results[id_]) for id_ in runs])
+    rows = [case for case in changes if _admitted(case, results[other], show, why)]
+    rows = [case for case in rows if text.lower() in f"{case.task.id} {case.task.subtask} {case.task.relevant}".lower()]
+    _table(shown.app, sorted(rows, key=lambda row: ORDER.index(row.change)), (runs[base], runs[other]), results[other])
+    return {"base": base, "against": other, "measure": measure, "show": "" if show == ALL else show}
 
 
 def _filters(

@@ -78,7 +78,7 @@ IGNORED = ("n", "s", "t", "k", "planner", "at_s")  # the page has its own values
 def choose_run(app: App, state: UrlState, linked: Mapping[str, str]) -> Choice:
     """Draw the row at the top of the page. Warns about unknown names in a link and uses the default."""
     titles = {router.id: router.title for router in app.routing.routers()}
-    linked_routers: dict[str, str] = dict(zip(("one", "other"), linked.get("routers", "").split(","), strict=False))
+    linked_pair: dict[str, str] = dict(zip(("one", "other"), linked.get("routers", "").split(","), strict=False))
     after_editing(state.key("profile"))
     notices = st.container()
     row = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
@@ -90,10 +90,8 @@ def choose_run(app: App, state: UrlState, linked: Mapping[str, str]) -> Choice:
         )  # fmt: skip
         names = [info.name for info in app.catalogs.infos()]
         catalog = _select("Catalog", "catalog", names, TESTBED, state, linked, 140)
-        first = _select("Router", "one", tuple(titles), ROUTERS[0], state, linked_routers, 165, titles.__getitem__)
-        other = _select(
-            "and router", "other", tuple(titles), ROUTERS[1], state, linked_routers, 165, titles.__getitem__
-        )
+        first = _select("Router", "one", tuple(titles), ROUTERS[0], state, linked_pair, 165, titles.__getitem__)
+        other = _select("and router", "other", tuple(titles), ROUTERS[1], state, linked_pair, 165, titles.__getitem__)
         settings = {setting.name: setting for setting in SETTINGS}
         setting = _select(
             "Short-list", "setting", tuple(settings), SETTINGS[0].name, state, linked, 95,

@@ -55,10 +55,7 @@ def kind_words(table: Table, row: Row) -> str:
         cells = [(column, *row.values[column.key]) for column in table.columns if column.key in row.values]
         if not all(agrees(*cell) for cell in cells):
             return UNLIKE
-        same = all(
-            theirs is None or shown(theirs, column.digits) == shown(ours, column.digits)
-            for column, theirs, ours in cells
-        )
+        same = all(paper is None or shown(paper, spec.digits) == shown(own, spec.digits) for spec, paper, own in cells)
         return EXACT if same else WITHIN
     if row.kind is Kind.OURS:
         return "our data"

@@ -338,9 +338,7 @@ def _next(asked: Asked) -> None:
         f":small[{escaped(name, 40)} = {escaped(str(value), 120)}]" for name, value in call["arguments"].items()
     )
     time, money = (escaped(text) for text in (units.seconds(saving["time_s"]), units.price(abs(saving["usd"]))))
-    comparison = (
-        f"save {time} and {'cost' if saving['usd'] < 0 else 'save'} {money}{' more' if saving['usd'] < 0 else ''}"
-    )
+    words = f"save {time} and {'cost' if saving['usd'] < 0 else 'save'} {money}{' more' if saving['usd'] < 0 else ''}"
     with st.container(border=True, gap="xsmall", key="route:story:next"):
         st.markdown("**What happens next** :gray-badge[simulated]", help=recording["about"])
         st.markdown(
@@ -354,5 +352,5 @@ def _next(asked: Asked) -> None:
             f"{escaped(call_s[0])} → {escaped(call_s[1])}]"
         )
         st.markdown(
-            f"**{saving['calls']} such calls** {comparison} :gray-badge[projected]  \n:small[beside {escaped(recording['winners'][0], 60)}]"
+            f"**{saving['calls']} such calls** {words} :gray-badge[projected]  \n:small[beside {escaped(recording['winners'][0], 60)}]"
         )

@@ -153,9 +153,7 @@ def page() -> None:
 
 def _choices(app: App, state: UrlState, linked: dict[str, str]) -> tuple[SetupClient, Way, str]:
     row = st.container(horizontal=True, gap="small", vertical_alignment="bottom")
-    id_ = select(
-        row, state, linked, "client", "Client", list(CLIENTS), show=lambda name: CLIENTS[name].title, width=190
-    )
+    id_ = select(row, state, linked, "client", "Client", list(CLIENTS), show=lambda key: CLIENTS[key].title, width=190)
     client = client_of(id_)
     way = select(row, state, linked, "over", "Over", client.ways, show=WAY_WORDS.__getitem__, width=290)
     names = [info.name for info in app.catalogs.infos()]

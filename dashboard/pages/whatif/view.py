@@ -73,15 +73,9 @@ def _presets(app: App, asked: Asked, tasks: Sequence[Task]) -> None:
         return
     with fold:
         saved = {f"{OWN}{place}": preset for place, preset in enumerate(app.saved_presets.of(asked.router).values())}
-        current, *others = app.what_if.presets(
-            asked, tasks, {name: preset.parameters for name, preset in saved.items()}
-        )
-        titles = {name: preset.name for name, preset in saved.items()} | {
-            name: preset.title for name, preset in PRESETS.items()
-        }
-        notes = {name: preset.note for name, preset in saved.items()} | {
-            name: preset.sentence for name, preset in PRESETS.items()
-        }
+        current, *others = app.what_if.presets(asked, tasks, {key: item.parameters for key, item in saved.items()})
+        titles = {key: item.name for key, item in saved.items()} | {key: item.title for key, item in PRESETS.items()}
+        notes = {key: item.note for key, item in saved.items()} | {key: item.sentence for key, item in PRESETS.items()}
         rows = [
             {
                 "preset": one_line(titles[result.name], 60) if result.name else "these knobs",

@@ -162,8 +162,7 @@ def token_utilisation(
         for (line, titles), color in zip(alike.items(), SERIES, strict=False)
     ]
     traces += [
-        _utilisation_line(ALL_TOOLS, line.turns, line.all_tools, color=MUTED, dash="dash", width=2)
-        for line in lines[:1]
+        _utilisation_line(ALL_TOOLS, row.turns, row.all_tools, color=MUTED, dash="dash", width=2) for row in lines[:1]
     ]
     return figure(
         traces,
