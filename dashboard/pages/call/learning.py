@@ -172,7 +172,7 @@ def learning(report: CallReport) -> None:
     if outcome.simulated:
         st.caption(f"The measured statistics are unchanged, because it was simulated. {SEPARATE}")
     if (report.server_before, report.tool_before) == (report.server_after, report.tool_after):
-        reason = "no statistic moved" if outcome.kind.counts else "it was cancelled"
+        reason = "no statistic moved" if outcome.kind.counts else "the call says nothing about the tool"
         st.caption(f"The statistics are unchanged, because {reason}.")
         return
     y, fail = int(outcome.kind.success), int(outcome.kind.post_accept_failure)
