@@ -50,6 +50,8 @@ _RUNNERS: Mapping[str, frozenset[str]] = {
 """Programs that start another program, with their flags that take a value."""
 _SUBCOMMANDS = frozenset({"run", "exec", "tool", "x", "container"})
 _SETS_VARIABLE = frozenset({"-e", "--env", "-H", "--header"})
+_SETTING = re.compile(rf"((?:\$\{{{DEFAULT}\}}|[^:=])*+)([:=]?)(.*)", re.DOTALL)
+"""A variable or a header with its value, split at the first sign outside a reference, because a value may hold both."""
 _ESCAPES = {ord(c): f"%{ord(c):02X}" for c in "%${}"}
 
 
@@ -95,7 +97,7 @@ class SecretExtractor:
         hidden: list[str] = []
         previous, program_at = "", _started(command, arguments)
         for position, argument in enumerate(arguments):
-            variable, sign, value = argument.partition("=" if "=" in argument else ":")
+            variable, sign, value = _SETTING.findall(argument)[0]
             short = position - 1 > program_at and _tells_short(previous, argument)
             secret = short or (_FLAG.fullmatch(previous) and telling(previous))
             if secret and not _SURELY_FLAG.fullmatch(argument):

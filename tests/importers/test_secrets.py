@@ -31,7 +31,12 @@ ARGUMENTS: list[tuple[list[str], list[str]]] = [
     (["--password", "two words " + SECRET], ["--password", "${secret:web/password}"]),
     (["--auth", "--verbose"], ["--auth", "--verbose"]),
     (["--header", "Authorization: Bearer " + SECRET], ["--header", "Authorization:${secret:web/Authorization}"]),
+    (["--header", f"Authorization: Basic {SECRET}=="], ["--header", "Authorization:${secret:web/Authorization}"]),
+    (["-H", f"X-Plan: {SECRET}="], ["-H", "X-Plan:${secret:web/X-Plan}"]),
+    (["--header", f"Cookie: {SECRET}=1; theme=dark"], ["--header", "Cookie:${secret:web/Cookie}"]),
+    (["--header", "${input:auth}"], ["--header", "${input:auth}"]),
     (["run", "-e", "REGION=" + SECRET], ["run", "-e", "REGION=${secret:web/REGION}"]),
+    (["run", "-e", f"DSN={SECRET}:1"], ["run", "-e", "DSN=${secret:web/DSN}"]),
     (["API_KEY=" + SECRET], ["API_KEY=${secret:web/API_KEY}"]),
     (["--config", json.dumps({"apiKey": SECRET, "n": 1})], ["--config", '{"apiKey": "${secret:web/apiKey}", "n": 1}']),
     (
