@@ -10,7 +10,7 @@ from typing import Any, ClassVar, cast
 
 from core.domain.catalog import Connection, Imported, Note, Prompt, Server, is_wayfare
 from core.importers.connections import ServerLists, lists_of_servers, read_connection, read_restrictions
-from core.importers.entry import Entry, ToolReader, entries, read_prices, read_prompts
+from core.importers.entry import Entry, ToolReader, entries, place, read_prices, read_prompts
 from core.importers.reading import BrokenDocumentError, Reading, inspect, shown
 from core.importers.secrets import secret_name
 
@@ -28,15 +28,12 @@ class Importer(ABC):
     def matches(self, document: object) -> bool:
         """Whether the document has this format's shape, judged by its outermost keys alone."""
 
-    apart: ClassVar[tuple[str, ...]] = ()
-    """Keys whose faulty entries are left out, if another entry can be taken."""
-
     def read(self, document: object, *, source: str, folder: Path | None = None) -> Imported:
         """Reads the document. `source` is its name in messages, and relative paths in it count from the `folder`.
 
         Raises BrokenDocumentError (a CatalogError) that names every fault.
         """
-        reading = Reading(source, folder=folder, apart=self.apart)
+        reading = Reading(source, folder=folder)
         inspect(reading, document)
         if not self.matches(document):
             reading.problem("", f"its shape is not that of the format {self.name}; give a document in it")
@@ -195,7 +192,6 @@ class ClientConfig(Importer):
     """`{"mcpServers": {"name": {"command", "args", "env"} or {"url", "headers"}}}` and its relatives."""
 
     name = "client_config"
-    apart = _KEYS
     example = """{"mcpServers": {
   "files": {"command": "npx", "args": ["-y", "@modelcontextprotocol/server-filesystem", "/tmp"]},
   "web": {"type": "http", "url": "https://example.org/mcp", "headers": {"Authorization": "Bearer ${env:TOKEN}"}}}}"""
@@ -216,6 +212,7 @@ class ClientConfig(Importer):
             if config is not None:
                 _fill_document(config, about=entry)
             elif entry.get("config") is None:
+                reading.apart.append(entry.where)
                 _add(entry, entry.server_name(), about=None)
 
 
@@ -245,6 +242,7 @@ def _fill_document(top: Entry, about: Entry | None) -> None:
     projects = list(_projects(top))
     if top.get(key) is None and not projects:
         top.problem(f"{key} is missing; give an object of servers by name")
+    top.reading.apart.append(place(top.where, key))
     for name, entry in _servers(top, key):
         _add(entry, name, about, lists)
     for folder, project in projects:
@@ -261,6 +259,7 @@ def _fill_project(folder: Path, project: Entry) -> None:
     """Adds the servers of one project, which run in its folder. A server whose name is taken gets the folder's name, too."""
     reading, lists = project.reading, lists_of_servers(project)
     previous, reading.folder = reading.folder, folder if reading.folder else None
+    reading.apart.append(place(project.where, _KEYS[0]))
     for name, entry in project.named(_KEYS[0]):
         names = {server.name for server in (*reading.servers, *reading.off)}
         free_name = next(form for form in (name, f"{name} ({folder.name})", f"{name} ({folder})") if form not in names)

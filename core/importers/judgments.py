@@ -64,7 +64,7 @@ def read_judgments(text: str | bytes, *, source: str, judge: str = "") -> tuple[
 
     `judge` is the default judge. Raises BrokenDocumentError that names file and line."""
     plain, reading = decode(text, source=source), Reading(source)
-    first = next((line for line in plain.split("\n") if line.strip()), "")
+    first = next((line for line in plain.splitlines() if line.strip()), "")
     pairs = _of_entries(reading, _csv_entries(reading, plain) if _is_header(first) else json_lines(reading, plain))
     judgments = _checked(reading, pairs, judge)
     if not judgments and not reading.problems:
@@ -103,7 +103,10 @@ def _armed(text: str) -> str:
 
 
 def _is_header(line: str) -> bool:
-    names = {name.strip().lower() for name in next(csv.reader([line]))}
+    try:
+        names = {name.strip().lower() for name in next(csv.reader([line]))}
+    except csv.Error:  # a long line of JSON
+        return False
     return {"tool", "grade"} <= names
 
 

@@ -43,8 +43,8 @@ class Reading:
     """The folder of the document's relative paths, if it is known."""
     first: int = 0
     """The place of the first entry in the list of the whole document."""
-    apart: tuple[str, ...] = ()
-    """The keys whose faulty entries are left out, if another entry can be taken. Otherwise the document is refused."""
+    apart: list[str] = field(default_factory=list[str])
+    """The places whose faulty entries are left out, if another entry can be taken. Otherwise the document is refused."""
     _faults: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
     _places: dict[str, str] = field(default_factory=dict[str, str])
 
@@ -72,7 +72,8 @@ class Reading:
     def finish(self, format_name: str) -> Imported:
         """Returns the result. Raises BrokenDocumentError if there is a fault or no server."""
         has_servers = bool(self.servers or self.off)
-        if self.apart and has_servers and all(where.startswith(self.apart) for where, _ in self._faults):
+        apart = tuple(self.apart)
+        if apart and has_servers and all(where.startswith(apart) for where, _ in self._faults):
             for where, text in self._faults:
                 self.note(where, f"it was left out, because {text}")
             self.problems.clear()

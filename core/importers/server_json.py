@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from operator import itemgetter
 from typing import Any, cast
 
 from core.domain.catalog import Connection, Prompt, Server
@@ -120,6 +121,7 @@ def _arguments(
     return [*runtime, pinned, *package_args]
 
 
+_OFFICIAL = "io.modelcontextprotocol.registry/official"
 _REMOTES = {"streamable-http": 0, "streamable": 0, "http": 0, "sse": 1}
 
 
@@ -160,14 +162,32 @@ class ServerJson(Importer):
 
 
 def _documents(top: Entry) -> Iterator[Entry]:
-    """Yields each server's document. The registry wraps it in `server` and lists several under `servers`."""
+    """Yields each server's document. The registry wraps it in `server` and lists several under `servers`, perhaps in several versions:
+    the latest is taken, else the last."""
     entries = list(top.entries("servers")) if "servers" in top.value else [top]
+    documents: list[tuple[bool, Entry]] = []
     for outer in entries:
         value = outer.mapping("server") if "server" in outer.value else outer.value
         if value is not None:
             name = value.get("name")
             label = f" {shown(name)}" if isinstance(name, str) and outer.where else ""
-            yield Entry(top.reading, outer.where + label, value)
+            documents.append((_is_latest(outer), Entry(top.reading, outer.where + label, value)))
+    newest = {_key(entry): entry for _, entry in sorted(documents, key=itemgetter(0))}
+    for _, entry in documents:
+        if newest[_key(entry)] is entry:
+            yield entry
+        else:
+            entry.note("another version of it is taken: it is left out")
+
+
+def _key(entry: Entry) -> str:
+    return str(entry.get("name") or entry.where)
+
+
+def _is_latest(outer: Entry) -> bool:
+    meta = outer.child("_meta")
+    official = None if meta is None else meta.child(_OFFICIAL)
+    return official is not None and official.flag("isLatest") is True
 
 
 def _connection(entry: Entry, name: str) -> Connection | None:

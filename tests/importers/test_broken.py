@@ -204,6 +204,30 @@ def test_a_server_of_a_client_with_a_fault_is_left_out_beside_a_good_one() -> No
     assert (len(twice.servers), twice.left_out) == (1, 1)
 
 
+GOOD: dict[str, Any] = {"command": "x"}
+LISTS: tuple[tuple[Any, str], ...] = (
+    ({"mcpServers": {"good": GOOD}, "projects": {"/p": {"mcpServers": {"bad": {}}}}}, 'projects "/p" → mcpServers "bad"'),
+    ({"projects": {"/p": {"mcpServers": {"good": GOOD, "bad": None}}}}, 'projects "/p" → mcpServers "bad"'),
+    ({"mcp": {"servers": {"good": GOOD, "bad": {}}}}, 'mcp → servers "bad"'),
+    ([{"name": "good", **GOOD}, {"name": "bad", "protocol": "http"}], '[1] "bad"'),
+    ([{"name": "P", "config": {"mcpServers": {"good": GOOD, "bad": {}}}}], '[0] "P" → config → mcpServers "bad"'),
+)  # fmt: skip
+
+
+@each(("document", "place"), LISTS)
+def test_it_is_left_out_wherever_its_list_is(document: Any, place: str) -> None:
+    imported = read_document(json.dumps(document), source="mcp.json")
+    assert [server.name for server in imported.servers] == ["good"]
+    assert [note.where for note in imported.notes if "it was left out" in note.text] == [f"mcp.json: {place}"]
+
+
+def test_a_fault_outside_the_servers_refuses_the_document() -> None:
+    document = {"mcp": {"servers": {"good": GOOD, "bad": {}}, "inputs": [{"id": "{"}]}}
+    with pytest.raises(BrokenDocumentError) as error:
+        read_document(json.dumps(document), source="mcp.json")
+    assert len(error.value.problems) == 2
+
+
 def test_the_ways_of_opencode_and_zed_to_write_a_command() -> None:
     documents = [
         {"mcp": {"a": {"type": "local", "command": ["x", "y"], "environment": {"PORT": "80"}}}},

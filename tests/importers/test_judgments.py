@@ -65,6 +65,11 @@ def test_a_file_of_another_program_needs_few_columns_in_any_order() -> None:
     )
 
 
+def test_lines_that_end_as_on_an_old_mac_are_lines() -> None:
+    (judgment,) = read_judgments("tool,grade,subtask,judge\rf::r,3,read,ann\r", source="x.csv")
+    assert (judgment.asked, judgment.tool, judgment.grade, judgment.judge) == (AskedQuery("read"), "f::r", 3, "ann")
+
+
 @each(
     ("text", "said"),
     [
@@ -83,6 +88,7 @@ def test_a_file_of_another_program_needs_few_columns_in_any_order() -> None:
         ("subtask,tool,grade\nread,f::r", "j: line 2: it has 2 fields, the first line 3; give as many."),
         ("subtask,tool,grade\nread,f::r,good", 'j: line 2: grade is "good"; give 0, 1, 2 or 3.'),
         ("q1 0 f::r 1", "j: line 1, column 1 is not JSON; give one JSON object a line."),
+        (LINE.replace("read", "x" * 140_000), "j: line 1: subtask has 140,000 characters; use at most 100,000"),
     ],
 )  # fmt: skip
 def test_a_fault_is_one_sentence_with_its_line(text: str, said: str) -> None:

@@ -10,6 +10,8 @@ from core.domain.catalog import Connection, Prompt
 from tests.cases import each
 from tests.importers.documents import reached, read, remarks
 
+OFFICIAL = "io.modelcontextprotocol.registry/official"
+
 
 def package(**fields: Any) -> dict[str, Any]:
     return {"name": "org.x/w", "description": "W.", "packages": [{"identifier": "w", "version": "1.0", **fields}]}
@@ -107,6 +109,20 @@ def test_registry_remotes_lists_and_prices() -> None:
     assert remarks(imported)[0] == "its remote is taken, its packages are not"
     assert remarks(imported)[-1] == "none of its remotes and packages can be used here: it is left out"
     assert read({"server": server}).servers[0] == imported.servers[0]
+
+
+def test_of_several_versions_the_latest_is_taken_else_the_last() -> None:
+    def listed(version: str, **official: bool) -> dict[str, Any]:
+        return {"server": package(registryType="npm", version=version), "_meta": {OFFICIAL: official}}
+
+    for versions, args in (
+        ([listed("1"), listed("2", isLatest=True), listed("3", isLatest=False)], ("-y", "w@2")),
+        ([listed("1"), listed("2")], ("-y", "w@2")),
+    ):
+        imported = read({"servers": versions})
+        assert [server.name for server in imported.servers] == ["org.x/w"]
+        assert reached(imported).args == args
+        assert remarks(imported) == ["another version of it is taken: it is left out"] * (len(versions) - 1)
 
 
 def test_a_secret_argument_is_hidden_whatever_it_looks_like() -> None:
