@@ -101,17 +101,23 @@ class ServerEditor:
         return self.refresh(catalog, [self.catalogs.catalog(catalog).server(name)])[0]
 
     def refresh(self, catalog: str, servers: Sequence[Server]) -> tuple[Discovery, ...]:
-        """Take the tools of some servers of a catalog live. A server that was removed or switched off meanwhile stays so."""
+        """Take the tools of some servers of a catalog live. Whatever else of them was changed meanwhile stays, and a server whose
+        connection was changed is left as it is."""
         load_protocol()
         from core.servers.discovery import discover
 
         discoveries = discover(self.sessions(), catalog, servers)
 
         def change(current: Catalog) -> Catalog:
+            stored_servers = {server.name: server for server in current.servers}
             for probe in discoveries:
-                has_tools = probe.name in current.server_row and bool(current.server(probe.name).tools)
-                if probe.server is not None and probe.name in current.server_row and not (probe.error and has_tools):
-                    current = current.with_server(probe.server)
+                old, new = stored_servers.get(probe.name), probe.server
+                if probe.error or old is None or new is None or old.connection != new.connection:
+                    continue
+                description = old.description if old.description.strip() else new.own_description
+                words = {"title": old.title or new.title, "description": description}
+                listed = replace(old, tools=new.tools, odd=new.odd, virtual=new.virtual, **words)
+                current = current.with_server(listed)
             return current
 
         self.catalogs.edit(catalog, change)
@@ -261,8 +267,8 @@ class ServerValues:
         missing = not header and name.lower() == "authorization"
         if missing or (header and connection.headers[header].strip().lower() in {"", "bearer", "basic"}):
             header = header or "Authorization"
-            headers = {**connection.headers, header: f"${{secret:{secret_name(server, header)}}}"}
-            self._save(catalog, stored_server, replace(connection, headers=headers))
+            sent = {header: f"${{secret:{secret_name(server, header)}}}"}
+            self._save(catalog, server, lambda current: replace(current, headers={**current.headers, **sent}))
 
     def remove_own(self, catalog: str, server: str, name: str) -> None:
         self._remove(self._own(catalog, server), name)
@@ -284,27 +290,32 @@ class ServerValues:
 
     def hide(self, catalog: str, server: str, name: str) -> None:
         """Turn a variable that is written in the catalog into a secret. Raises UnknownNameError."""
-        old = self.catalogs.catalog(catalog).server(server)
-        connection = _connection(old)
+        connection = _connection(self.catalogs.catalog(catalog).server(server))
         if name not in connection.env or names_in(connection.env[name]):
             raise UnknownNameError(f"Server {server!r} has no variable {name!r} that is written out.")
         key = secret_name(server, name)
         self.vault.put(ServerId(catalog, server), key, connection.env[name])
-        shown = tuple(variable for variable in connection.shown if variable != name)
-        self._save(catalog, old, replace(connection, env={**connection.env, name: f"${{secret:{key}}}"}, shown=shown))
+
+        def change(current: Connection) -> Connection:
+            shown = tuple(variable for variable in current.shown if variable != name)
+            return replace(current, env={**current.env, name: f"${{secret:{key}}}"}, shown=shown)
+
+        self._save(catalog, server, change)
 
     def show(self, catalog: str, server: str, name: str) -> None:
         """Write a variable that is no secret into the catalog. Raises UnknownNameError, CatalogError."""
-        stored_server = self.catalogs.catalog(catalog).server(server)
-        connection, key = _connection(stored_server), secret_name(server, name)
+        connection, key = _connection(self.catalogs.catalog(catalog).server(server)), secret_name(server, name)
         if connection.env.get(name) != f"${{secret:{key}}}":
             raise UnknownNameError(f"Server {server!r} has no variable {name!r} that is a secret as a whole.")
         launch = self.vault.resolve(ServerId(catalog, server), Connection("stdio", env={name: connection.env[name]}))
         value = launch.env[name]
         if telling(name) or looks_secret(value):
             raise CatalogError(f"{name} of server {server!r} looks like a secret, so it stays hidden.")
-        shown_names = (*connection.shown, name)
-        self._save(catalog, stored_server, replace(connection, env={**connection.env, name: value}, shown=shown_names))
+
+        def change(current: Connection) -> Connection:
+            return replace(current, env={**current.env, name: value}, shown=(*current.shown, name))
+
+        self._save(catalog, server, change)
         self.vault.remove(ServerId(catalog, server), key)
 
     def _of_server(self, catalog: str, server: Server, person: str) -> list[ServerValue]:
@@ -340,9 +351,12 @@ class ServerValues:
         names = ", ".join(sorted(key.removeprefix(secret_name(server.name, "")) for key in used_names))
         raise UnknownNameError(f"Server {server.name!r} refers to no value {name!r}; it refers to: {names or 'none'}.")
 
-    def _save(self, catalog: str, server: Server, connection: Connection) -> None:
-        new_server = replace(server, connection=connection)
-        self.catalogs.edit(catalog, lambda current: current.with_server(new_server))
+    def _save(self, catalog: str, name: str, change: Callable[[Connection], Connection]) -> None:
+        def change_server(current: Catalog) -> Catalog:
+            server = current.server(name)
+            return current.with_server(replace(server, connection=change(_connection(server))))
+
+        self.catalogs.edit(catalog, change_server)
 
 
 def with_scheme(name: str, value: str) -> str:

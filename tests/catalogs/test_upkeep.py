@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,8 @@ import pytest
 
 from core.app import App
 from core.catalogs.upkeep import AGAIN_S, AT_ONCE, FIRST_LOOK_S, PER_MINUTE, Upkeep
-from core.domain.catalog import ServerId
+from core.domain.catalog import Discovery, Server, ServerId, Tool
+from core.servers import discovery
 from tests.cli.conftest import wait_for
 from tests.servers.conftest import Web
 from tests.world import ROOT, call, open_test_app
@@ -192,6 +194,49 @@ def test_a_file_is_followed_when_it_is_quiet(app: App, upkeep: Upkeep, tools: Pa
     assert [str(change) for change in state.changes] == ["b switched on"]
     app.followed.take("world")
     assert servers() == (["c", "b"], [])
+
+
+def test_what_the_operator_changes_during_a_listing_stays(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
+    servers = {
+        "web": {"url": "https://x.org/mcp"},
+        "local": {"command": "x", "env": {"ROOT": "/tmp"}},
+        "words": {"command": "x"},
+    }
+    app.catalog_editor.keep(app.catalog_editor.read(config(**servers), "test"), "world", "test")
+
+    def listing(_: object, catalog: str, servers: Sequence[Server]) -> tuple[Discovery, ...]:
+        app.values.send_header(catalog, "web", "Authorization")
+        app.values.hide(catalog, "local", "ROOT")
+        described = replace(app.catalogs.catalog(catalog).server("words"), description="Ours.")
+        app.catalogs.edit(catalog, lambda current: current.with_server(described))
+        return tuple(
+            Discovery(server.name, replace(server, description="Theirs.", tools=(Tool(server.name, "new"),)))
+            for server in servers
+        )
+
+    monkeypatch.setattr(discovery, "discover", listing)
+    app.servers.refresh("world", app.catalogs.catalog("world").servers)
+    web, local, words = app.catalogs.catalog("world").servers
+    assert web.connection is not None
+    assert local.connection is not None
+    assert web.connection.headers == {"Authorization": "${secret:web/Authorization}"}
+    assert local.connection.env == {"ROOT": "${secret:local/ROOT}"}
+    assert (words.description, [tool.id for tool in words.tools]) == ("Ours.", ["words::new"])
+
+
+def test_values_that_are_hidden_at_once_are_both_hidden(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
+    entry = {"command": "x", "env": {"ROOT": "/tmp", "LEVEL": "debug"}}
+    app.catalog_editor.keep(app.catalog_editor.read(config(local=entry), "test"), "world", "test")
+    put = app.vault.put
+
+    def slow(server: ServerId, name: str, value: str) -> None:
+        monkeypatch.setattr(app.vault, "put", put)
+        app.values.hide("world", "local", "LEVEL")
+        put(server, name, value)
+
+    monkeypatch.setattr(app.vault, "put", slow)
+    app.values.hide("world", "local", "ROOT")
+    assert {value.short_name: value.state for value in app.values.list("world")} == {"ROOT": "kept", "LEVEL": "kept"}
 
 
 def test_what_the_operator_typed_stays_when_the_file_changes(app: App, tools: Path, tmp_path: Path) -> None:
