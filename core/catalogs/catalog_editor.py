@@ -208,7 +208,7 @@ class Wordings:
 
     def stale(self, catalog: str) -> tuple[Wording, ...]:
         """The wordings that do not count because the server changed its description or lost the tool."""
-        stored_catalog = self.catalogs.catalog(catalog)
+        stored_catalog = self._with_servers_off(catalog)
         descriptions = {(tool.server, tool.name): tool.own_description for tool in stored_catalog.tools}
         descriptions |= {(server.name, ""): server.own_description for server in stored_catalog.servers}
         pairs = ((wording, descriptions.get((wording.server, wording.tool))) for wording in self.list(catalog))
@@ -233,9 +233,14 @@ class Wordings:
             raise UnknownNameError(f"{place!r} of catalog {catalog!r} has the server's own description already.")
         self._write(catalog, server, tool, ())
 
+    def _with_servers_off(self, catalog: str) -> Catalog:
+        """A catalog as if all its servers were on: a server that is switched off keeps its wordings."""
+        stored_catalog = self.catalogs.catalog(catalog)
+        return Catalog(catalog, (*stored_catalog.servers, *stored_catalog.off))
+
     def _found(self, catalog: str, place: str) -> tuple[str, str, str]:
         server, colons, tool = place.partition("::")
-        stored_catalog = self.catalogs.catalog(catalog)
+        stored_catalog = self._with_servers_off(catalog)
         if colons:
             stored_tool = stored_catalog.find(server, tool)[1]
             return stored_tool.server, stored_tool.name, stored_tool.own_description

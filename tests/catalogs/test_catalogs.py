@@ -170,6 +170,19 @@ class TestPrices:
             app.catalog_editor.set_figure(*place, 0.1)
 
 
+def test_a_server_that_is_switched_off_keeps_its_wordings_in_an_export_too(app: App, tmp_path: Path) -> None:
+    app.wordings.put("world", "raw::echo", "Say it again.")
+    app.wordings.put("world", "raw", "Says things.")
+    app.servers.disable("world", "raw")
+    assert app.wordings.stale("world") == ()
+    app.exchange.write(tmp_path / "folder", ["world"])
+    with open_test_app(None) as other:
+        other.exchange.apply(tmp_path / "folder")
+        other.servers.enable("world", "raw")
+        server = other.catalogs.catalog("world").server("raw")
+        assert (server.description, server.tools[0].description) == ("Says things.", "Say it again.")
+
+
 def test_only_the_texts_of_a_changed_server_are_embedded_again(path: Path) -> None:
     encoder = WordEncoder()
     with open_test_app(path, encoder=encoder) as app:
