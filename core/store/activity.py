@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from core.domain.catalog import tool_id
 from core.domain.errors import StoreError
 from core.domain.events import PAUSE_MINUTES, ActivityFilter, DecisionEvent, OutcomeEvent
+from core.domain.outcome import OutcomeKind
 from core.store.connection import Database, pa
 from core.store.log import TABLES, Log
 from core.store.tables import Format, write_parts
@@ -81,7 +82,8 @@ def _joined(conditions: Iterable[Condition]) -> Filter:
 ALL = ActivityFilter()
 CALLS = "outcomes o LEFT JOIN decisions d ON d.id = o.decision_id"
 SPENT = "sum(o.price_usd) AS spent_usd, count(*) AS calls, count(*) FILTER (o.price_usd IS NULL) AS unpriced_calls"
-COUNTS = "FILTER (o.kind <> 'cancelled' AND o.injected = '')"
+UNCOUNTED = ", ".join(f"'{kind}'" for kind in OutcomeKind if not kind.counts)
+COUNTS = f"FILTER (o.kind NOT IN ({UNCOUNTED}) AND o.injected = '')"
 
 
 @dataclass(eq=False)
@@ -149,9 +151,9 @@ class Activity:
     def success_and_latency_over_time(self, bucket: timedelta, where: ActivityFilter = ALL) -> pd.DataFrame:
         """Success and latency of a server or tool, which `where` selects.
 
-        Columns at (a bucket's start), simulated, calls, success_share in [0, 1], latency_p50_s, latency_p95_s. Cancelled
-        calls, and calls that an injected network troubled, say nothing about a tool and are left out. A failed call's latency
-        counts. Empty buckets are left out. Raises StoreError if the bucket is not longer than 0 s.
+        Columns at (a bucket's start), simulated, calls, success_share in [0, 1], latency_p50_s, latency_p95_s. Calls
+        that were cancelled or not made, and calls that an injected network troubled, say nothing about a tool and are left out. A
+        failed call's latency counts. Empty buckets are left out. Raises StoreError if the bucket is not longer than 0 s.
         """
         columns = f"""count(*) {COUNTS} AS calls, avg((o.kind = 'ok')::DOUBLE) {COUNTS} AS success_share,
             quantile_cont(o.latency_s, 0.5) {COUNTS} AS latency_p50_s,

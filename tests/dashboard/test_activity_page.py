@@ -99,6 +99,16 @@ def test_what_an_injected_network_did_is_a_badge_on_the_call(busy: App) -> None:
     assert "network injected" not in text_of(visit(row="bad"))
 
 
+def test_a_call_that_changed_no_statistics_says_so(busy: App) -> None:
+    call = next(iter(busy.store.events.outcomes("other")))
+    learnt = StatisticsEvent(NOW, "", "other", HOSTILE, HOSTILE, 0.5, 0.1, 0.2, 1.5, 0.3, 0.4, 1.5, 7, 3)
+    for changes in ({"kind": "not_tried"}, {"kind": "busy"}, {"injected": "no answer"}):
+        id_ = "".join(changes.values())
+        busy.store.events.append(replace(call, id=id_, **changes), replace(learnt, outcome_id=id_))
+        assert "under an injected network do not change them" in text_of(visit(row=id_)), changes
+    assert "Statistics after it, EHRR (8)" in text_of(visit(row="bad"))
+
+
 def test_a_chosen_decision_shows_its_trace_its_knobs_and_its_calls(busy: App) -> None:
     id_ = busy.store.activity.decisions()["id"].iloc[0]
     page = visit(view="decisions", row=id_)

@@ -135,11 +135,11 @@ def _statistics(app: App, record: Mapping[str, Any]) -> None:
     if rows.empty:
         st.caption("No statistics are stored for this call.")
         return
-    teaches = not record["simulated"] and record["kind"] != "cancelled"
+    teaches = not record["simulated"] and not record["injected"] and OutcomeKind(record["kind"]).counts
     st.caption(
         "Statistics after it, EHRR (8)"
         if teaches
-        else "Statistics at its end. Simulated and cancelled calls do not change them"
+        else "Statistics at its end. Calls that are simulated, cancelled, not made or under an injected network do not change them"
     )
     _pairs(statistics_rows(rows.iloc[-1].to_dict()))
 

@@ -170,7 +170,7 @@ ALL_TIME = timedelta(days=73_000)  # one bucket from 2000 on
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """Totals of real or of simulated calls. `judged` leaves cancelled calls out; None means unknown."""
+    """Totals of real or of simulated calls. `judged` leaves out the calls that say nothing about a tool; None means unknown."""
 
     calls: int = 0
     judged: int = 0
@@ -209,13 +209,13 @@ def _left_out(real: Totals, simulated: Totals) -> str:
     """Returns a sentence on the calls of the table that the shares and times of the tiles leave out, "" without any.
 
     >>> _left_out(Totals(calls=3, judged=2), Totals())
-    'Success and latency are of 2 of the 3 calls: 1 was cancelled or had an injected network.'
+    'Success and latency are of 2 of the 3 calls: 1 was cancelled, not made or under an injected network.'
     """
     calls, judged = real.calls + simulated.calls, real.judged + simulated.judged
     if calls == judged:
         return ""
     excluded = f"{calls - judged:,} {'was' if calls - judged == 1 else 'were'}"
-    return f"Success and latency are of {judged:,} of the {calls:,} calls: {excluded} cancelled or had an injected network."
+    return f"Success and latency are of {judged:,} of the {calls:,} calls: {excluded} cancelled, not made or under an injected network."
 
 
 def _spent(group: Totals) -> str:
@@ -229,7 +229,7 @@ METRICS = (
     ),
     (
         "Success", lambda group: units.share(group.success),
-        "Calls that ended ok / calls, without cancelled calls and calls that an injected network changed.",
+        "Calls that ended ok / calls, without calls that were cancelled, not made or changed by an injected network.",
     ),
     (
         "Latency p50", lambda group: units.seconds(group.p50_s),
