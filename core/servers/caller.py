@@ -42,7 +42,7 @@ def not_json(arguments: Mapping[str, Any]) -> str:
     'The arguments are not JSON: Out of range float values are not JSON compliant'
     """
     try:
-        json.dumps(dict(arguments), allow_nan=False)
+        json.dumps(dict(arguments), ensure_ascii=False, allow_nan=False).encode()
     except (TypeError, ValueError, RecursionError) as error:
         return f"The arguments are not JSON: {error}"
     return ""
@@ -174,10 +174,12 @@ class McpCaller:
             if result is not None:
                 block = mcp_types.TextContent(type="text", text=note)
                 result = result.model_copy(update={"content": [*result.content, block]})
+        has_mark = result is not None and bool((result.meta or {}).get(SIMULATED_MARK))
+        if result is not None and kind is not OutcomeKind.OK:
+            result = without_secrets(result, self.pool.vault.redact)
         content = () if result is None else tuple(map(decode_block, result.content))
         if kind is not OutcomeKind.OK:
             content = tuple(replace(block, text=self._shown(block.text)) for block in content)
-        has_mark = result is not None and bool((result.meta or {}).get(SIMULATED_MARK))
         simulated = lease is not None and (has_mark or lease.session.simulated)
         return Outcome(
             call=work.call,
@@ -191,9 +193,7 @@ class McpCaller:
             protocol_version="" if lease is None else lease.session.protocol_version,
             mode=CallMode.VIRTUAL if simulated else CallMode.REAL,
             note=note,
-            original=result
-            if result is None or kind is OutcomeKind.OK
-            else without_secrets(result, self.pool.vault.redact),
+            original=result,
         )
 
     def _note(self, work: _Attempt) -> str:

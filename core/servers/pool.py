@@ -156,7 +156,7 @@ class SessionPool:
         owner: SessionOwner = WAYFARE,
         listing: bool = False,
     ) -> T:
-        """Runs `work` with the owner's session with the server and waits for it, at most `limit_s` from the opened session on.
+        """Runs `work` with the owner's session with the server and waits for it, at most `limit_s` from its turn in the opened session on.
         A `listing` goes to the open session that said last that its list changed, and waits for no call there.
 
         Raises NotConnectedError (UnauthorizedError for a 401), ConnectionLostError, CallTimeoutError, CancelledCallError, InvalidResponseError, and
@@ -184,8 +184,11 @@ class SessionPool:
     def check(self, server: ServerId, connection: Connection) -> None:
         """Finds out at once whether a session with the server can be opened, or still responds. Calls no tool. Raises
         NotConnectedError."""
-        future = self._submitted(lambda: self._pooled_connection(server, connection, WAYFARE).checked())
-        ThreadInbox().wait_for(future, None)
+
+        async def checked() -> None:
+            await self._pooled_connection(server, connection, WAYFARE).checked()
+
+        ThreadInbox().wait_for(self._submitted(checked), None)
 
     def subscribe(
         self, server: ServerId, connection: Connection, uri: str, *, wanted: bool, limit_s: float, owner: SessionOwner
@@ -222,7 +225,7 @@ class SessionPool:
         with self._closing:
             if self._closed or not self._loop.started:
                 return
-            connections = [pooled for pooled in self._connections.values() if pooled.server[:2] == server[:2]]
+            connections = [pooled for pooled in tuple(self._connections.values()) if pooled.server[:2] == server[:2]]
             future = self._loop.submit(self._end(connections))
         ThreadInbox().wait_for(future, None)
 
@@ -281,8 +284,12 @@ class SessionPool:
         log_start = session.stderr_log.count
         refused = Refused()
         REFUSED.set(refused)
+
+        def limited(lease: Lease) -> Coroutine[Any, Any, T]:
+            return bounded(work(lease), limit_s)
+
         try:
-            return await bounded(work(lease) if listing else session.in_turn(work, lease), limit_s)
+            return await (limited(lease) if listing else session.in_turn(limited, lease))
         except CallTimeoutError:
             session.suspect = True
             raise

@@ -115,6 +115,18 @@ def test_errors_are_verbatim_but_redacted_and_bounded(bench_with: Any) -> None:
     assert "cut" in long
 
 
+def test_a_failed_result_has_no_secret_in_any_part(bench_with: Callable[..., Bench]) -> None:
+    async def refuses(*_: Any) -> mcp_types.CallToolResult:
+        link = mcp_types.ResourceLink(type="resource_link", uri="https://x.org/?key=hunter22", name="of hunter22")
+        return mcp_types.CallToolResult(content=[link], structured_content={"bad": ["hunter22"]}, is_error=True)
+
+    vault = SecretVault()
+    vault.put(SERVER, "key", "hunter22")
+    outcome = bench_with(vault=vault, open_target=lambda *_: McpServer("here", on_call_tool=refuses)).call(HERE, "t")
+    assert (outcome.structured, outcome.content[0].uri) == ({"bad": ["•••"]}, "https://x.org/?key=•••")
+    assert "hunter22" not in repr((outcome, outcome.original))
+
+
 def test_an_error_is_passed_on_though_a_value_of_the_server_is_a_word_of_the_protocol(bench_with: Any) -> None:
     vault = SecretVault()
     vault.put(SERVER, "debug", "true")
@@ -141,7 +153,7 @@ def test_a_missing_secret_is_named_and_no_session_is_tried(bench: Any) -> None:
     assert bench.pool.states() == ()
 
 
-@each("value", [float("nan"), object(), {1, 2}])
+@each("value", [float("nan"), object(), {1, 2}, "\ud83d"], ids=["nan", "object", "set", "half a character"])
 def test_arguments_that_are_not_json_are_not_sent(make: Any, value: object) -> None:
     bench = make(in_process())
     outcome = bench.call(HERE, "greet", {"name": value})

@@ -8,6 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 from mcp import MCPError
 from mcp.server.mcpserver import MCPServer
@@ -15,7 +16,7 @@ from mcp_types import METHOD_NOT_FOUND
 
 from core.domain.catalog import Connection
 from core.domain.execution import SESSION_OWNER, SessionOwner
-from core.domain.outcome import OutcomeKind
+from core.domain.outcome import Outcome, OutcomeKind
 from core.servers.pool import PoolConfig
 from core.servers.secrets import Launch, SecretVault
 from core.servers.session import Greetings, Lease, next_way
@@ -175,6 +176,29 @@ def test_a_flood_of_progress_is_thinned_out() -> None:
         inbox.post(see)
     assert inbox.wait_for(future, None) == "done"
     assert seen == [MAX_QUEUED]
+
+
+def test_the_time_of_a_call_begins_with_its_turn(bench_with: Callable[..., Bench]) -> None:
+    """A server up to 2025-11-25 gets one call at a time from a client that it can ask."""
+    small, greetings, owner = server(), Greetings(), SessionOwner("ann", "ann", frozenset({"elicitation"}))
+
+    @small.tool()
+    async def stall() -> None:
+        await anyio.sleep_forever()
+
+    greetings.keep(here(), "legacy")
+    bench = bench_with(open_target=lambda *_: small, greetings=greetings)
+
+    def call(tool: str, limit_s: float) -> Outcome:
+        SESSION_OWNER.set(owner)
+        return bench.call(here(), tool, timeout_s=limit_s)
+
+    with ThreadPoolExecutor(2) as threads:
+        first = threads.submit(call, "stall", 1.5)
+        eventually(lambda: states(bench) and bench.pool.states()[0].calls)
+        second = threads.submit(call, "ping", 1.0).result()
+    assert (first.result().kind, second.kind) == (OutcomeKind.TIMEOUT, OutcomeKind.OK)
+    assert second.protocol_version == "2025-11-25"
 
 
 async def tools(lease: Lease) -> list[str]:
