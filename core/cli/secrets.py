@@ -55,6 +55,7 @@ def secrets(action: str, server: str | None, name: str | None, person: str, cata
     if action == REMOVE and person and server is None:
         with apps.opened_catalog(catalog) as (app, _):
             app.values.forget_person(person)
+            _where(app.vault)
         output.outcome({"person": person, "done": action}, f"The values and sign-ins of {person} are removed.")
         return
     if server is None or name is None:
@@ -75,6 +76,8 @@ def _changed(action: str, catalog: str, server: str, name: str, person: str) -> 
             SHOW: (values.show, "written in the catalog now, as it is."),
         }[action]
         work(chosen, server, name)
+        if action == REMOVE:
+            _where(app.vault)
         return f"{done} {app.vault.where}" if action == HIDE else done
 
 
@@ -106,17 +109,21 @@ def _reference(values: list[dict[str, str | None]], server: str, name: str, pers
 
 
 def _where(vault: SecretVault) -> str:
-    """Raises WayfareError if the value could not be written."""
+    """Raises WayfareError if the change could not be written."""
     if vault.note:
-        raise WayfareError(f"The value was not kept: {vault.note}")
+        raise WayfareError(f"The file of values was not changed: {vault.note}")
     return vault.where
 
 
 def asked_value(what: str) -> str:
-    """Asks for a value without showing it, or reads it from standard input."""
+    """Asks for a value without showing it, or reads it from standard input, where it may have several lines. Raises WayfareError if it is
+    empty."""
     if sys.stdin.isatty():
         return click.prompt(what, hide_input=True, err=True)
-    return sys.stdin.readline().rstrip("\r\n")
+    value = sys.stdin.read().removesuffix("\n")
+    if not value:
+        raise WayfareError(f"{what} is empty; give it on standard input.")
+    return value
 
 
 def _list(catalog: str, person: str) -> None:
@@ -184,6 +191,7 @@ def signin(
     elif out:
         with apps.opened_catalog(catalog) as (app, name):
             app.sign_ins.sign_out(name, server, person)
+            _where(app.vault)
         output.outcome({"server": server, "state": "signed out"}, f"{server}: signed out.")
     elif no_wait:
         with apps.opened_catalog(catalog) as (app, name):

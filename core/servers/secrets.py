@@ -81,7 +81,7 @@ class SecretVault:
         self._per_person = per_person
         self._lock = threading.Lock()
         self._in_memory: dict[tuple[ServerId, str], Secret] = {}
-        self._note = ""
+        self._note = self._unwritten = ""
         self._seen: frozenset[str] = frozenset()
         self._servers: frozenset[str] = frozenset()
         self._in_results: frozenset[str] = frozenset()
@@ -94,15 +94,15 @@ class SecretVault:
     @property
     def where(self) -> str:
         """The place of the values, as a sentence for people."""
-        if self._file is None or self._note:
+        if self._file is None or self._note or self._unwritten:
             return "Values stay in memory until Wayfare stops."
         return f"Values stay in {self._file.path.name}, encrypted. The key is in {SOURCES[self._file.source()]}."
 
     @property
     def note(self) -> str:
-        """The reason why the file of values cannot be used, or ""."""
+        """The reason why the file of values cannot be used, or why the last change is not in it, or ""."""
         self._known()
-        return self._note
+        return self._note or self._unwritten
 
     def put(self, server: ServerId, name: str, value: str) -> None:
         """Keeps a server's secret under the name that its references use."""
@@ -211,8 +211,9 @@ class SecretVault:
             try:
                 self._file.change(both)
                 self._in_memory.clear()
+                self._unwritten = ""
             except SecretFileError as error:
-                self._note = str(error)
+                self._unwritten = str(error)
 
     def missing(self, server: ServerId, connection: Connection | None) -> tuple[str, ...]:
         """Returns the unresolved references as written, in order, each once; empty without a connection."""

@@ -20,7 +20,7 @@ SECRET = "hunter2-PLANTED"
 
 
 def test_values_are_set_shown_hidden_and_removed_and_outlive_a_restart(
-    wayfare: Command, write: Callable[[str, Any], Path], db: Path, monkeypatch: pytest.MonkeyPatch
+    wayfare: Command, write: Callable[[str, Any], Path], db: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     entry = {"command": "${python}", "args": ["-S", RAW], "env": {"KEY": SECRET, "ROOT": "/tmp", "PLAN": "gold-plated"}}
     document = {"name": "raw", "tools": [{"name": "variable"}], "connection": entry}
@@ -41,9 +41,15 @@ def test_values_are_set_shown_hidden_and_removed_and_outlive_a_restart(
     assert wayfare("secrets", "remove", "raw", "KEY", "--catalog", "mine").code == 0
     assert states()["KEY"] == "missing"
     assert "`wayfare secrets set raw KEY --catalog mine`" in length_of("KEY")
-    monkeypatch.setattr("sys.stdin", io.StringIO("another-value-17c\n"))
+    monkeypatch.setattr("sys.stdin", io.StringIO("another-value-17c\nof two lines\n"))
     assert "key file" in wayfare("secrets", "set", "raw", "KEY", "--catalog", "mine").out
-    assert "17" in length_of("KEY")
+    assert "30" in length_of("KEY")
+    with monkeypatch.context() as full:
+        full.setattr("core.servers.secret_file._write_private", lambda *_: (tmp_path / "nothing").stat())
+        refused(wayfare("secrets", "remove", "raw", "KEY", "--catalog", "mine"), "cannot be written")
+        full.setattr("sys.stdin", io.StringIO("lost"))
+        refused(wayfare("secrets", "set", "raw", "KEY", "--catalog", "mine"), "cannot be written")
+    assert "30" in length_of("KEY")
 
     assert wayfare("secrets", "show", "raw", "PLAN", "--catalog", "mine").code == 0
     assert wayfare("secrets", "hide", "raw", "ROOT", "--catalog", "mine").code == 0
@@ -115,6 +121,8 @@ def test_signing_in_and_out_through_the_console(
             servers = wayfare("signin", *options, "--json").json()["servers"]
             assert [(row["server"], row["state"], row["address"]) for row in servers] == [("tickets", "signed in", "")]
             guarded.register("by-hand", f"http://127.0.0.1:{port}/oauth/callback", CLIENT_SECRET, "client_secret_basic")
+            monkeypatch.setattr("sys.stdin", io.StringIO(""))
+            refused(wayfare("secrets", "set", "tickets", "Authorization", *options), "Value of Authorization is empty")
             assert "needs --client-id" in wayfare("signin", "tickets", *options, "--client-secret").err
             monkeypatch.setattr("sys.stdin", io.StringIO(f"{CLIENT_SECRET}\n"))
             run = wayfare("signin", "tickets", *options, "--client-id", "by-hand", "--client-secret")
