@@ -43,11 +43,15 @@ LIST, ADD, CHANGE, REVOKE = ACTIONS = ("list", "add", "change", "revoke")
 )
 @click.option("--read-only", is_flag=True, help="add, change: it may only use read-only tools.")
 @click.option(
-    "--per-minute", type=click.FloatRange(0), help="add, change: its rate limit; 0 is no limit (default: the policy's)."
+    "--per-minute",
+    type=click.FloatRange(0),
+    callback=options.finite,
+    help="add, change: its rate limit; 0 is no limit (default: the policy's).",
 )
 @click.option(
     "--days",
-    type=click.FloatRange(0, min_open=True),
+    type=click.FloatRange(0, 36_500, min_open=True),
+    callback=options.finite,
     help="add, change: the token expires after so many days (default: never).",
 )
 @click.option(

@@ -39,12 +39,12 @@ def joined(command: click.Command, name: str, words: Sequence[str], error: Store
 def _from_anywhere(command: click.Command, name: str, words: Sequence[str]) -> list[str]:
     """Returns the words with absolute paths, because the other process has another working directory."""
     context = _context(command, name, words)
-    paths = {str(context.meta["db"])}
+    paths = {str(context.meta["db"])} if context.meta["db"] else set[str]()
     for parameter in context.command.params:
         values = list(_values(context.params.get(parameter.name or "")))
         if isinstance(parameter.type, click.Path):
             paths.update(map(str, filter(None, values)))
-        elif parameter.name in {"catalog", "preset"}:
+        elif parameter.name in {"catalog", "preset", "network"}:
             paths.update(str(value) for value in values if _is_file(str(value)))
 
     def absolute(word: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -108,8 +107,6 @@ def _fit(
     else:
         _print_result(result, calibration, applied=applied)
     if applied and calibration is None:
-        if output.wants_json():
-            sys.exit(2)
         raise WayfareError(result.refused)
 
 

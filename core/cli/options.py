@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
@@ -80,6 +81,13 @@ def planner(about: str) -> Callable[[Command], Command]:
         "--planner", type=click.Choice(["rules", "model", *ALIASES]), default="rules", show_default=True, metavar="rules|model",
         callback=_without_alias, help=f"{about}: rules, or the model in WAYFARE_LLM_MODEL.",
     )  # fmt: skip
+
+
+def finite(_context: click.Context, _option: click.Parameter, value: float | None) -> float | None:
+    # click's range check accepts nan, and inf without an upper bound
+    if value is not None and not math.isfinite(value):
+        raise click.BadParameter(f"{value} is not a finite number.")
+    return value
 
 
 def common(command: Command) -> Command:

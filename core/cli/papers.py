@@ -29,7 +29,7 @@ LIVE_NOTE = "Live: every call was made over MCP, with the network injected. AL a
 
 
 @click.command()
-@click.argument("name")
+@click.argument("network", metavar="NAME")
 @click.option(
     "--router", "routers", multiple=True, default=("prag", "sonar", "ehrr"), show_default=True, help="May be repeated."
 )
@@ -64,7 +64,7 @@ LIVE_NOTE = "Live: every call was made over MCP, with the network injected. AL a
 @options.preset
 @options.common
 def scenario(
-    name: str,
+    network: str,
     routers: tuple[str, ...],
     kept: tuple[str, ...],
     steps: int | None,
@@ -85,7 +85,7 @@ def scenario(
     plan = planned(routers, [_setting(text) for text in kept] or usual, options.settings_of(settings), preset=preset)
     with apps.opened_even_if_busy() as app, apps.listed_run(app, "Calling" if live else "Simulating") as run:
         world = app.scenarios.world(
-            name,
+            network,
             tasks=None if tasks is None else app.lab.read_tasks(tasks),
             source="" if tasks is None else tasks.name,
             steps=most if steps is None else steps,

@@ -149,12 +149,6 @@ MARKS = {
 }
 
 
-def _a_number(_context: click.Context, _option: click.Parameter, value: float) -> float:
-    if math.isnan(value):  # click's range check accepts nan
-        raise click.BadParameter("nan is not a number of seconds.")
-    return value
-
-
 @click.command()
 @click.argument("server")
 @click.argument("tool")
@@ -164,7 +158,7 @@ def _a_number(_context: click.Context, _option: click.Parameter, value: float) -
     default=30.0,
     show_default=True,
     type=click.FloatRange(0.01, 3600),
-    callback=_a_number,
+    callback=options.finite,
     help="Time limit of the call in s.",
 )
 @click.option("--virtual", is_flag=True, help="Call a virtual server: real MCP, simulated results.")
@@ -241,7 +235,7 @@ def _refused(refusal: Refusal, call: ToolCall) -> str:
 def _object(text: str) -> dict[str, Any]:
     try:
         values = json.loads(text)
-        json.dumps(values, allow_nan=False)
+        json.dumps(values, ensure_ascii=False, allow_nan=False).encode()
     except (ValueError, RecursionError) as error:
         raise WayfareError(f"--args is not JSON ({error}); give one object such as '{{\"value\": 1}}'.") from None
     if not isinstance(values, dict):

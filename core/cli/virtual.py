@@ -117,7 +117,7 @@ def multiply(server: str, copies: int, name: str, seed: int, spread: float, repl
 @click.option("--name", required=True, help="The new catalog's name.")
 @click.option(
     "--from",
-    "catalogs",
+    "catalog",
     multiple=True,
     help="A catalog by name or file; may be repeated. [default: sample]",
 )
@@ -159,7 +159,7 @@ def multiply(server: str, copies: int, name: str, seed: int, spread: float, repl
 @options.common
 def testbed(
     name: str,
-    catalogs: tuple[str, ...],
+    catalog: tuple[str, ...],
     files: tuple[Path, ...],
     task_file: Path | None,
     tasks_out: Path | None,
@@ -173,7 +173,7 @@ def testbed(
         registries = [
             Registry(file.name, app.catalog_editor.read(options.read_file(file), str(file))) for file in files
         ]
-        names = [app.catalogs.open(catalog).name for catalog in catalogs or (() if files else ("sample",))]
+        names = [app.catalogs.open(source).name for source in catalog or (() if files else ("sample",))]
         labelled = None if task_file is None else app.lab.read_tasks(task_file)
         drawn = app.testbeds.draw(names, Selection(**selected), registries=registries, tasks=labelled)
         app.testbeds.keep(drawn, name, registries=registries)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -96,6 +97,10 @@ def test_a_calibration_is_fitted_applied_undone_and_goes_out_and_in(
     assert set(document["measures"]["mrr"]) == {"before", "after", "gain", "low", "high"}
     assert (document["labels"], document["folds"], document["applied"]) == (24, 5, False)
     assert (document["threshold"]["tasks"], document["threshold"]["k"]) == (24, 2)
+    monkeypatch.setattr(CalibrationResult, "accepted", ())
+    fitted[0] = replace(fitted[0], fit=replace(fitted[0].fit, remark="No part has gained."))
+    run = calibrate("--tasks", tasks, "--apply", "--json")
+    assert (run.code, json.loads(run.out)["applied"], run.err) == (2, False, "No part has gained.\n")
 
 
 @pytest.fixture

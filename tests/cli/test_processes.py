@@ -11,7 +11,15 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 
+import click
+import pytest
+
+from core.cli.joining import joined
+from core.cli.main import wayfare
+from core.domain.errors import StoreBusyError
+from tests.cases import each
 from tests.cli.conftest import ROOT, Command, command, wait_for
 
 
@@ -67,6 +75,40 @@ def interruptible(line: list[str]) -> Iterator[subprocess.Popen[str]]:
             yield child
         finally:
             child.kill()
+
+
+@each(
+    "line",
+    ["route own --network own.json", "bench --network=own.json", "agent own --network own.json", "scenario own.json", "testbed --name own --from own.json"],
+)  # fmt: skip
+def test_a_console_gets_the_whole_path_of_a_file(line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("own.json").touch()
+    assert sent(line, monkeypatch) == line.replace("own.json", str(tmp_path / "own.json"))
+
+
+@each("line", ["clients add None", "clients add own.json"])
+def test_a_console_gets_other_words_as_they_are(line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("own.json").touch()
+    assert sent(line, monkeypatch) == line
+
+
+def sent(line: str, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The words that a console gets for a command of another process."""
+    bodies = list[dict[str, list[str]]]()
+
+    def asked(_owner: object, _method: str, body: dict[str, list[str]]) -> dict[str, object]:
+        bodies.append(body)
+        return {"out": "", "err": "", "code": 0}
+
+    monkeypatch.setattr("core.cli.joining.owner_of", lambda _: SimpleNamespace(key="key"))
+    monkeypatch.setattr("core.cli.joining.asked", asked)
+    name, *words = line.split()
+    command = wayfare.get_command(click.Context(wayfare), name)
+    assert command is not None
+    assert joined(command, name, words, StoreBusyError("")) == 0
+    return " ".join(bodies[0]["arguments"])
 
 
 def children(pid: int) -> list[str]:

@@ -105,6 +105,7 @@ def test_task_files(wayfare: Command, write, raw_catalog: Path, lines: str, word
         ("null", ("--args", "null")),
         ("[" * 100_000, ("--args", "not JSON")),
         ('{"value": NaN, "source": "mi", "target": "km"}', ("--args", "not JSON")),
+        ('{"value": 3, "source": "\\ud83d", "target": "km"}', ("--args", "not JSON")),
         ("{}", ("value is required", "source is required", "target is required")),
         ('{"value": "three", "source": "mi", "target": "km"}', ("value", "number")),
     ],
@@ -116,6 +117,11 @@ def test_arguments_of_a_call(wayfare: Command, arguments: str, words: tuple[str,
 @each("limit", ["0", "-1", "nan", "inf", "4000", "soon"])
 def test_limits_of_a_call(wayfare: Command, limit: str) -> None:
     refused(wayfare("call", "gremlin", "hang", "--timeout", limit), "--timeout", limit)
+
+
+@each("limit", ["--days 9999999", "--days inf", "--days nan", "--per-minute inf", "--per-minute nan"])
+def test_limits_of_a_client(wayfare: Command, limit: str) -> None:
+    refused(wayfare("clients", "add", "ann", *limit.split()), *limit.split())
 
 
 def test_what_would_not_work_on_a_page_stops_the_console_from_starting(
