@@ -193,7 +193,7 @@ class Admission:
         state = self.definitions.state(catalog, tool)
         if state == "waiting":
             raise refusals.definition_waits(tool.id, self.definitions.error(catalog, tool))
-        if policy.changed_definitions and state in {"changed", "denied"}:
+        if state == "denied" or (policy.changed_definitions and state == "changed"):
             raise refusals.definition_changed(tool.id, denied=state == "denied")
         return state == "known"
 
@@ -231,6 +231,8 @@ class Admission:
 
     def seen(self, client: str, catalog: Catalog) -> NDArray[np.int64] | None:
         """Returns the rows of the tools that the policy and a client's scope let it see, or None for all of them."""
+        if self._scope(client).catalog_refusal(catalog.name):
+            return np.array([], dtype=np.int64)
         if not self.limited(client):
             return None
         rows = _rows_seen(catalog, self.policy(), self._scope(client))
@@ -248,7 +250,8 @@ class Admission:
     def sees_server(self, client: str, catalog: str, server: Server) -> bool:
         """Whether something of a server is in a client's scope: a tool, or its resources."""
         tools = (*server.tools, Tool(server.name, "resources/read", hints=ToolHints(read_only=True)))
-        return not self._scope(client).limited or any(not self.outside(client, catalog, tool) for tool in tools)
+        scope = self._scope(client)
+        return not (scope.limited or scope.catalogs) or any(not self.outside(client, catalog, tool) for tool in tools)
 
     def sees_all(self, client: str) -> bool:
         """Whether a client may know of every catalog, server and tool; "" is a request without a token."""

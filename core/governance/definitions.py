@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple
 from core.catalogs.catalogs import CatalogService
 from core.domain.catalog import Catalog, Server, Tool
 from core.domain.documents import digest
-from core.domain.errors import UnknownNameError
+from core.domain.errors import CatalogError, UnknownNameError
 from core.domain.events import DefinitionChange
 from core.domain.findings import Finding, Severity
 from core.domain.people import actions
@@ -170,9 +170,9 @@ class KnownDefinitions:
         if pair is not None and pair[0] is change and pair[1] == tool:
             return "known"
         if change is None:
-            if not self.errors_wait() or not self.error(catalog, tool):
-                return "new"
-            return "denied" if self._is_denied(key, definition_json(tool)) else "waiting"
+            if key in self._denied and self._is_denied(key, definition_json(tool)):
+                return "denied"
+            return "waiting" if self.errors_wait() and self.error(catalog, tool) else "new"
         text = definition_json(tool)
         if same_definition(change.definition_json, text):
             if len(self._compared) > MOST_COMPARED:
@@ -211,13 +211,17 @@ class KnownDefinitions:
     def first_use(self, catalog: str, tool: Tool, *, approved: bool, origin: str) -> None:
         self._write(catalog, tool, APPROVED if approved else FIRST_USE, origin)
 
-    def decide(self, catalog: str, tool_id: str, *, approve: bool, origin: str) -> None:
-        """Approves or denies the present definition. Raises UnknownNameError if the catalog has no such tool."""
+    def decide(self, catalog: str, tool_id: str, *, approve: bool, origin: str, shown: Tool | None = None) -> None:
+        """Approves or denies the present definition. Raises UnknownNameError if the catalog has no such tool, and CatalogError if the
+        definition differs from that of `shown`."""
         snapshot = self.catalogs.catalog(catalog)
         row = snapshot.tool_row.get(tool_id)
         if row is None:
             raise UnknownNameError(f"There is no tool {tool_id[:80]!r} in catalog {catalog!r}.")
-        self._write(catalog, snapshot.tools[row], APPROVED if approve else DENIED, origin)
+        tool = snapshot.tools[row]
+        if shown is not None and definition_json(tool) != definition_json(shown):
+            raise CatalogError("The definition has changed meanwhile; look at it once more.")
+        self._write(catalog, tool, APPROVED if approve else DENIED, origin)
 
     def changed(self) -> tuple[tuple[str, str], ...]:
         """Returns catalog and tool of every definition that is held back now, in the order in which they became known."""
@@ -242,9 +246,10 @@ class KnownDefinitions:
                 yield catalog, snapshot.tools[row], change
 
     def _waiting(self) -> Iterator[tuple[str, Tool, None]]:
-        for catalog in self.catalogs.stored() if self.errors_wait() else ():
-            snapshot = self.catalogs.catalog(catalog)
-            for tool_id in self.lint_errors(catalog):
+        for catalog in self.catalogs.stored():
+            snapshot, waiting = self.catalogs.catalog(catalog), self.lint_errors(catalog) if self.errors_wait() else ()
+            denied = [f"{server}::{name}" for name_of, server, name in tuple(self._denied) if name_of == catalog]
+            for tool_id in dict.fromkeys((*waiting, *denied)):
                 tool = snapshot.tools[snapshot.tool_row[tool_id]] if tool_id in snapshot.tool_row else None
                 is_new = tool is not None and (catalog, tool.server, tool.name) not in self._known
                 if tool is not None and is_new and self.state(catalog, tool) in HELD_BACK:

@@ -5,16 +5,18 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from mcp import Client
 
 from core.app import App
 from core.domain.catalog import Server, Tool
+from core.domain.errors import Refusal
 from core.domain.tools import count_tokens
 from core.gateway.base import EndpointOptions, Services
 from core.gateway.endpoint import DEFINITIONS
-from core.gateway.mirror import SUMMARY_TOKENS, summarised, summary
+from core.gateway.mirror import SUMMARY_TOKENS, chosen, summarised, summary
 from core.gateway.passing_on import text_of
 from core.governance.budgets import Budget
 from core.governance.policy import Pin, Scope
@@ -105,6 +107,10 @@ def test_the_summary_names_what_a_client_may_use_in_words_of_one_line(world: App
     assert said().endswith(", mail (Post letters.), odd")
     world.governance.clients.make("ann", Scope(servers=("files",)), origin="test")
     assert said("ann") == "Servers behind it (1): files (Read and write files.)"
+    world.governance.clients.make("bob", Scope(catalogs=("other",)), origin="test")
+    assert said("bob") == "Servers behind it (0): "
+    with pytest.raises(Refusal, match="No server in catalog"):
+        chosen(world.governance.admission, "bob", world.catalogs.catalog("world"), ["files"])
 
 
 TEXTS = st.text(st.characters(codec="utf-8"), min_size=1, max_size=90)

@@ -137,6 +137,9 @@ def test_it_waits_only_where_a_client_exists(world: App) -> None:
     definitions.decide("new", "new::bad", approve=False, origin="test")
     assert not allowed(world, "bad")
     assert definitions.held()[0].denied_by == "test"
+    policy(world, new_with_lint_errors=False, changed_definitions=False)
+    assert not allowed(world, "bad")  # a denial holds whatever the policy asks of others
+    assert definitions.held()[0].denied_by == "test"
     definitions.decide("new", "new::bad", approve=True, origin="test")
     assert allowed(world, "bad")
     assert definitions.held() == ()
