@@ -23,6 +23,13 @@ from core.domain.people import Role
 from core.governance.budgets import EACH, Budget
 
 
+def _has_zone(time: str) -> bool:
+    try:
+        return datetime.fromisoformat(time).tzinfo is not None
+    except ValueError:
+        return False
+
+
 @dataclass(frozen=True, slots=True)
 class Scope:
     """Names or patterns (`*`, `?`); an empty list means all. `per_minute` is the client's own rate, None means the
@@ -35,13 +42,15 @@ class Scope:
     ("server 'mail' is outside its scope", 'it may only use tools that are declared read-only')
     """
 
+    __pydantic_config__ = CLOSED
+
     catalogs: tuple[str, ...] = ()
     servers: tuple[str, ...] = ()
     tools: tuple[str, ...] = ()
     read_only: bool = False
-    per_minute: float | None = None
+    per_minute: Annotated[float, AMOUNT] | None = None
     pages: bool = False
-    until: str | None = None
+    until: Annotated[str, Wanted("a time with its zone, as 2027-01-01T00:00:00+00:00", _has_zone)] | None = None
     improve: bool = False
     roles: tuple[Role, ...] = ()
 

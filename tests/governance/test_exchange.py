@@ -132,6 +132,10 @@ def test_two_stores_are_merged_without_counting_twice(opened: Opened, tmp_path: 
 FAULTY = (
     ("policy.toml", "tokens = 5", "tokens"),
     ("clients.json", '{"ann": {"servers": 3}}', "clients.json: ann.servers is 3"),
+    ("clients.json", '{"ann": {"readonly": true}}', "clients.json: ann has no 'readonly'"),
+    ("clients.json", '{"ann": {"until": "2027-01-01"}}', "ann.until is .*; give a time with its zone"),
+    ("clients.json", '{"ann": {"until": "tomorrow"}}', "ann.until is .*; give a time with its zone"),
+    ("clients.json", '{"ann": {"per_minute": -3}}', "ann.per_minute is -3; give a number of 0 or more"),
     ("catalogs/world/catalog.json", '{"servers": [{"name": "a"}]}', "catalog.json"),
     ("catalogs/sample/catalog.json", '{"servers": [{"name": "a", "tools": [{"name": "t"}]}]}', "shipped"),
     ("catalogs/world/prices.json", '{"raw": -1}', "prices.json: raw is -1"),
