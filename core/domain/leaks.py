@@ -149,8 +149,24 @@ def masked_arguments(arguments: Mapping[str, Any], schema: Mapping[str, Any] | N
 
     >>> masked_arguments({"pin": "1234", "n": 2}, {"properties": {"pin": {"type": "string", "format": "password"}}})
     '{"pin": "•••", "n": 2}'
+    >>> masked_arguments({"password": 'pa"ss', "tokens": ["x", 7], "credentials": {"login": "bob"}, "text": "my token=x, n=2"}, None)
+    '{"password": "•••", "tokens": ["•••", "•••"], "credentials": {"login": "•••"}, "text": "my token=•••, n=2"}'
     """
-    return masked(json.dumps(without_marked(arguments, schema), ensure_ascii=False, default=str))
+    return json.dumps(_masked_tree(without_marked(arguments, schema), secret=False), ensure_ascii=False, default=str)
+
+
+def _masked_tree(value: Any, *, secret: bool) -> Any:
+    """Masks a JSON value. `secret` means that a name around it tells of a secret."""
+    match value:
+        case dict():
+            entries = cast("dict[str, Any]", value).items()
+            return {masked(name): _masked_tree(item, secret=secret or telling(name)) for name, item in entries}
+        case list():
+            return [_masked_tree(item, secret=secret) for item in cast("list[Any]", value)]
+        case str():
+            return MASK if secret else masked(value)
+        case _:
+            return MASK if secret else value
 
 
 def without_marked(arguments: Mapping[str, Any], schema: Mapping[str, Any] | None) -> dict[str, Any]:

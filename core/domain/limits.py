@@ -83,7 +83,7 @@ class Breaker:
             return
         self.failures += 1
         if rules.failures and (is_try or self.failures >= rules.failures) and self.wait_s(now_s) == 0.0:
-            self.until_s = now_s + min(LONGEST_S, rules.open_s * 2**self.opened)
+            self.until_s = now_s + min(LONGEST_S, rules.open_s * 2 ** min(self.opened, 30))  # no overflow
             self.opened += 1
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from core.domain.catalog import Tool, ToolHints
 from core.domain.errors import WayfareError
-from core.domain.limits import Breaker, BreakerRules, Bucket
+from core.domain.limits import LONGEST_S, Breaker, BreakerRules, Bucket
 from core.domain.outcome import ToolCall
 from core.governance.approvals import Binding, binding
 from core.governance.budgets import UNITS, Amount, Budget, Ledger, Reservation, Usage
@@ -75,6 +75,12 @@ def test_however_calls_overlap_one_at_a_time_tries_a_server(steps: list[tuple[st
         elif step != "wait" and going:
             call, _ = going.pop(place % len(going))
             breaker.ended(call, {"good": True, "bad": False}.get(step), rules, now_s)
+
+
+def test_a_breaker_that_opened_a_thousand_times_pauses_for_the_longest_time() -> None:
+    breaker = Breaker(opened=1_024)
+    breaker.ended("a", False, BreakerRules(failures=1), now_s=0.0)
+    assert breaker.wait_s(0.0) == LONGEST_S
 
 
 @settings(max_examples=40)
