@@ -90,33 +90,37 @@ class Attending:
             arguments = {"tool": tool.id, "arguments": dict(request.arguments)}
             result = await execute_tool(services, replace(request, arguments=arguments, mirrored=True), read_only=False)
         if not result.is_error and not request.arguments.get(DRY_RUN):
-            await self._observed(request, turn, tool_id)
+            await self._observed(request, tool_id)
         return result
 
     async def _searched(self, request: Request, own: Callable[[Request], Awaitable[Answer]]) -> Answer:
-        result = await own(request)
+        owner = SESSION_OWNER.get()
+        result = await own(replace(request, seen=self.turn(owner, request.options).seen))
         if result.is_error:
             return result
-        owner, document = SESSION_OWNER.get(), dict(result.structured_content or {})
-        seen = self.turn(owner, request.options).seen
-        document["candidates"] = await anyio.to_thread.run_sync(self._activated, owner, request, document, seen)
+        document = dict(result.structured_content or {})
+        document["candidates"] = await anyio.to_thread.run_sync(self._activated, owner, request, document)
         return answer(document)
 
-    async def _observed(self, request: Request, turn: Turn, tool: str) -> None:
+    async def _observed(self, request: Request, tool: str) -> None:
         """Notes the output of a tool. It may be a precondition of other tools, so the last step is gated again."""
-        owner, seen = SESSION_OWNER.get(), tuple(dict.fromkeys((*turn.seen, tool)))
-        if turn.asked is None or seen == turn.seen:
-            return
-        previous = turn.asked
+        owner = SESSION_OWNER.get()
+        key = owner.key, request.options.catalog
+        with self._lock:
+            turn = self._turns.get(key, Turn())
+            if turn.asked is None or tool in turn.seen:
+                return
+            asked = replace(turn.asked, seen=(*turn.seen, tool))
+            turn = self._turns[key] = replace(turn, seen=asked.seen)
         if any(tool.preconditions for tool in self.services.app.catalogs.catalog(request.options.catalog).tools):
-            document = await anyio.to_thread.run_sync(search, self.services.app, previous, seen)
-            await anyio.to_thread.run_sync(self._activated, owner, previous, document, seen)
-        else:
-            self._keep(owner, request.options, replace(turn, seen=seen))
+            document = await anyio.to_thread.run_sync(search, self.services.app, asked)
+            await anyio.to_thread.run_sync(self._activated, owner, asked, document, turn)
 
     def _activated(
-        self, owner: SessionOwner, request: Request, document: Mapping[str, Any], seen: tuple[str, ...]
+        self, owner: SessionOwner, request: Request, document: Mapping[str, Any], gated: Turn | None = None
     ) -> list[dict[str, Any]]:
+        """Returns the candidates with their names in the list, and keeps them: those of a `gated` turn only if no later search or output
+        has taken its place."""
         listed_as = {tool.id: name for name, tool in self._allowed(request.options, request.client).items()}
         candidates = [
             {**candidate, "listed_as": listed_as[candidate["tool"]]}
@@ -124,12 +128,12 @@ class Attending:
             if candidate["tool"] in listed_as
         ]
         active = tuple(candidate["tool"] for candidate in candidates)
-        self._keep(owner, request.options, Turn(request, active, seen))
-        return candidates
-
-    def _keep(self, owner: SessionOwner, options: EndpointOptions, turn: Turn) -> None:
+        key = owner.key, request.options.catalog
         with self._lock:
-            self._turns[owner.key, options.catalog] = turn
+            turn = self._turns.get(key, Turn())
+            if gated is None or gated is turn:
+                self._turns[key] = replace(turn, asked=request, active=active)
+        return candidates
 
     def _allowed(self, options: EndpointOptions, client: str) -> dict[str, Tool]:
         """Returns the tools that a client may use, by the names that the list has for them, which depend on no search."""

@@ -229,7 +229,7 @@ class Request:
     """One tools/call: the tool, its arguments, the client and the options. `client` is the name that the client gives
     itself, or the name of its token if the token is `known`; `announced` is always its own name. `side` reaches the client
     during the request. A `mirrored` call wants the
-    unchanged result of the tool."""
+    unchanged result of the tool. `seen` are tools whose output the client has, as far as the mode attention knows."""
 
     tool: str
     arguments: Mapping[str, Any]
@@ -240,6 +240,7 @@ class Request:
     side: ClientSide | None = None
     progress: ProgressFnT = no_progress
     mirrored: bool = False
+    seen: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

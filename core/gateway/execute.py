@@ -223,7 +223,12 @@ def _wanted(services: Services, request: Request, read_only: bool) -> Wanted:
             "Use execute_tool, which may write, or search for a tool that only reads.",
         )
     route = route_of(services, request, params["route_id"]) if "route_id" in params else None
-    if route is not None and route.gated and refusal(route.offered, tool.id) is not None:
+    if (
+        route is not None
+        and route.gated
+        and refusal(route.offered, tool.id) is not None
+        and server.name not in services.app.health.down(catalog.name)  # searches show these beside the candidates
+    ):
         raise Refusal(
             "not_offered",
             f"{tool.id} was not offered under this route_id; offered were: {', '.join(route.offered) or 'none'}.",

@@ -129,7 +129,7 @@ def _rows(services: Services, request: Request) -> tuple[list[dict[str, Any]], i
     rows = [
         {"tool": tool.id, "description": shown_description(tool.description), "inputSchema": _schema(tool),
          "server": one_line(servers[tool.server].description, SERVER_CHARS)}
-        for tool in following[: request.arguments.get("n", MOST_TOOLS)]
+        for tool in following[: int(request.arguments.get("n", MOST_TOOLS))]
     ]  # fmt: skip
     return rows, len(left)
 

@@ -82,6 +82,7 @@ def passed_on(
     if not fits(text, limit):
         text_cut = cut if cut is not None and is_text else _cut(services, outcome, text, limit)
         blocks = [*_first(blocks, text_cut["next_offset"]), text_block(_read_on(text_cut))]
+    blocks = [*map(bounded, blocks)]  # after the cut, whose offset counts the result's own texts alone
     if cut is not None and as_it_is and not is_text:
         blocks.append(text_block(f"[The structured result is shortened. {_read_on({**cut, 'next_offset': 0})[1:]}"))
     ok = outcome.kind is OutcomeKind.OK
@@ -157,7 +158,7 @@ def _with_room(
     if meta is not None and not fits(compact(meta), room):
         meta = {SIMULATED_MARK: True} if SIMULATED_MARK in meta else None
     room -= 0 if meta is None else count_tokens(compact(meta))
-    for block in map(bounded, content):
+    for block in content:
         candidate = block if _has_room(block, room) else _bare(block)
         if _has_room(candidate, room):
             room -= count_tokens(compact(beside(candidate))) if beside(candidate) else 0
@@ -317,7 +318,7 @@ def read_result(services: Services, request: Request) -> Answer:
 
 
 def _part(services: Services, request: Request, stored: KeptText) -> dict[str, Any]:
-    text, offset = stored.text, request.arguments.get("offset", 0)
+    text, offset = stored.text, int(request.arguments.get("offset", 0))
     excerpt = piece(text, offset, services.result_tokens)
     if excerpt:
         allowance = services.app.governance.read_on(request.client, stored.source, count_tokens(excerpt))

@@ -159,6 +159,8 @@ async def answered_instead(services: Services, request: Request, error: Refusal,
         try:
             result = await execute(replace(request, arguments={**request.arguments, "tool": tool}))
         except Refusal as failure:
+            if request.side is not None and request.side.questions:  # its person is asked before another tool is tried
+                raise
             tries.append(_try(tool, failure))
         else:
             return _with_note(result, tool, tries)

@@ -219,11 +219,11 @@ def search_tools(services: Services, request: Request) -> dict[str, Any]:
     return search(services.app, request)
 
 
-def search(app: App, request: Request, seen: Sequence[str] = ()) -> dict[str, Any]:
-    """Records one decision and returns the answer's content; blocks. `seen` are tools whose output the client has."""
+def search(app: App, request: Request) -> dict[str, Any]:
+    """Records one decision and returns the answer's content; blocks."""
     arguments, options, offering = request.arguments, request.options, Offering.of(app, request)
     usual = app.agent_knobs.of(options.router)
-    n: int | None = arguments.get("n")
+    n = int(arguments["n"]) if "n" in arguments else None  # 5.0 is a whole number of JSON, too
     job = app.readiness.soon(options.catalog)
     decision = app.routing.route(
         masked(arguments["task"]),
@@ -233,7 +233,7 @@ def search(app: App, request: Request, seen: Sequence[str] = ()) -> dict[str, An
         server_hint=masked(arguments.get("server_hint", "")),
         origin=AGENT,
         visitor=request.client,
-        seen=seen,
+        seen=request.seen,
         anew=True,
         at_once=True,
         scope=lambda catalog: app.governance.admission.seen(request.client, catalog),

@@ -18,7 +18,7 @@ from core.domain.errors import Refusal, WayfareError
 from core.domain.untrusted_text import visible
 from core.gateway.base import Answer, Request, answer
 from core.gateway.improve import IMPROVING
-from core.gateway.search import LEFT_OUT_TOKENS, MOST_CANDIDATES, MOST_TOKENS, fitting
+from core.gateway.search import LEFT_OUT_TOKENS, MOST_TOKENS, fitting
 from core.governance.governed_calls import ToolCheck
 
 JOINED = "+"
@@ -107,10 +107,7 @@ class Several:
         ]
         candidates = merged(lists)
         most = self.request.arguments.get("n")
-        if isinstance(most, int):
-            selection = candidates[: min(most, MOST_CANDIDATES)]
-        else:
-            selection = fitting(candidates, MOST_TOKENS - LEFT_OUT_TOKENS)
+        selection = fitting(candidates, MOST_TOKENS - LEFT_OUT_TOKENS) if most is None else candidates[: int(most)]
         order = dict.fromkeys([*(candidate["tool"].partition("/")[0] for candidate in selection), *documents])
         notes = [f"Catalog {catalog}: {document['left_out']}" for catalog, document in documents.items()]
         return answer(

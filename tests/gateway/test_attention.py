@@ -13,7 +13,10 @@ from mcp import Client
 
 from core.app import App
 from core.domain.errors import ParameterError
-from core.gateway.base import EndpointOptions
+from core.domain.execution import WAYFARE
+from core.gateway.attending import Attending, Turn
+from core.gateway.base import Answer, EndpointOptions, Request, Services, answer
+from core.gateway.search import search
 from tests.cases import each
 from tests.gateway.conftest import ask, talk
 from tests.governance.conftest import policy
@@ -79,7 +82,9 @@ def test_a_tool_without_its_definition_cannot_be_called_by_any_name(world: App, 
     talk(url + ADDRESS + "&set=hallucination_gate=off", ungated)
 
 
-def test_the_output_of_a_tool_opens_those_that_need_it(world: App, url: str) -> None:
+def with_needy_nap(world: App) -> None:
+    """Lets nap need an output of echo."""
+
     def needy(tool: Any) -> Any:
         needs = ('has_prior_tool_output(prefix="raw::echo")',)
         return replace(tool, preconditions=needs) if tool.name == "nap" else tool
@@ -89,13 +94,55 @@ def test_the_output_of_a_tool_opens_those_that_need_it(world: App, url: str) -> 
         "world", lambda catalog: catalog.with_server(replace(raw, tools=tuple(needy(tool) for tool in raw.tools)))
     )
 
+
+def test_the_output_of_a_tool_opens_those_that_need_it(world: App, url: str) -> None:
+    with_needy_nap(world)
+
     async def script(client: Client) -> None:
         await ask(client, "search_tools", task="Echo or delay words.")
         assert "nap" not in await names(client)
         assert not (await client.call_tool("echo", {"text": "x"})).is_error
         assert "nap" in await names(client)
+        await ask(client, "search_tools", task="Delay words.")
+        assert "nap" in await names(client)  # a later search knows of the output, too
 
     talk(url + ADDRESS, script)
+
+
+def test_a_slow_call_takes_back_nothing_that_came_meanwhile(world: App, monkeypatch: pytest.MonkeyPatch) -> None:
+    options = EndpointOptions.of_pairs(parse_qsl(f"{ADDRESS[1:]}&set=hallucination_gate=off"), catalog="world")
+    attending, meanwhile = Attending(Services(world)), list[Request]()
+
+    async def own(request: Request) -> Answer:
+        if request.tool == "search_tools":
+            return answer(search(world, request))
+        for other in meanwhile[:]:
+            meanwhile.clear()
+            await attending.answered(attending.services, other, own)
+        return answer({})
+
+    def ended(**arguments: Any) -> Turn:
+        asyncio.run(attending.answered(attending.services, request(**arguments), own))
+        return attending.turn(WAYFARE, options)
+
+    def request(**arguments: Any) -> Request:
+        return Request("search_tools" if "task" in arguments else "execute_tool", arguments, options)
+
+    ended(task="Echo words.")
+    meanwhile.append(request(tool="raw::stall"))
+    assert ended(tool="raw::crash").seen == ("raw::stall", "raw::crash")
+    meanwhile.append(request(task="Send a letter."))
+    later = ended(tool="files::read")
+    assert (later.active, len(later.seen)) == (("mail::send",), 3)
+
+    def searched(app: App, asked: Request) -> dict[str, Any]:
+        ended(task="Send a letter.")
+        return search(app, asked)
+
+    with_needy_nap(world)
+    ended(task="Echo words.")
+    monkeypatch.setattr("core.gateway.attending.search", searched)
+    assert ended(tool="raw::echo").active == ("mail::send",)
 
 
 def test_clients_have_lists_of_their_own_and_see_nothing_outside_their_scope(world: App, url: str) -> None:

@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 from mcp import Client
+from mcp_types import ElicitResult
 
 from core.app import App
 from core.governance.budgets import Budget
+from core.governance.policy import ApprovalRules
 from tests.cases import each
 from tests.gateway.conftest import ask, refused, served, talk
 from tests.governance.conftest import policy
@@ -120,3 +122,26 @@ def test_governance_decides_on_each_try(world: App) -> None:
         assert "works" not in json.dumps(await refused(client, "execute_tool", **call))
 
     talk(served(world, **OPTIONS), script)
+
+
+def test_no_other_tool_answers_while_the_person_at_the_client_is_asked(app: App) -> None:
+    servers = [
+        server("gone", "/nowhere/at-all", "echo"),
+        server("dear", "${python}", "echo", price_usd=0.5),
+        server("works", "${python}", "echo", description="Echo a text."),
+    ]
+    import_text(app.catalog_editor, json.dumps({"servers": servers}), "world")
+    policy(app, approvals=ApprovalRules(above_usd=0.1, client_may_approve=True))
+
+    async def elicited(_: Any, __: Any) -> ElicitResult:
+        return ElicitResult(action="accept", content={})
+
+    async def script(client: Client) -> None:
+        search = await ask(client, "search_tools", task="Echo words back.", n=3)
+        assert [row["tool"] for row in search["candidates"]] == ["gone::echo", "dear::echo", "works::echo"]
+        call = {"tool": "gone::echo", "arguments": {"words": "x"}, "route_id": search["route_id"]}
+        assert (await ask(client, "execute_tool", **call))["tool"] == "dear::echo"
+
+    talk(served(app, **OPTIONS), script, elicitation_callback=elicited)
+    app.store.events.flush()
+    assert set(app.store.activity.calls()["server"]) == {"gone", "dear"}

@@ -47,7 +47,7 @@ def test_an_agent_with_the_scope_writes_until_nothing_is_left(world: App, url: s
         (prompt,) = (await client.list_prompts()).prompts
         text = (await client.get_prompt(prompt.name)).messages[0].content.text
         assert "tools_without_requests" in text
-        first = await ask(client, "tools_without_requests", n=2)
+        first = await ask(client, "tools_without_requests", n=2.0)
         assert (len(first["tools"]), first["left"]) == (2, 6)
         assert "four as an agent" in first["how"]
         second = await ask(client, "tools_without_requests", after=first["tools"][-1]["tool"])

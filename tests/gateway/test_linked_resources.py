@@ -63,7 +63,7 @@ def test_a_linked_text_is_read_on_and_counts(linking: App) -> None:
         assert key.startswith("password: [removed: a secret], for all\n[Sanitised: 1 x a secret in part 1, removed.")
         handle, parts, offset = links["long"], list[str](), 0
         while offset is not None:
-            page = await ask(client, "read_result", handle=handle, offset=offset)
+            page = await ask(client, "read_result", handle=handle, offset=float(offset))
             parts.append(page["text"])
             offset = page["next_offset"]
         assert len(parts) > 2

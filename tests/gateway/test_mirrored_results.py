@@ -211,3 +211,13 @@ def test_texts_of_embedded_resources_are_cut_and_counted_like_any_text(app: App)
         ]
     structured = CallToolResult(content=[text], structured_content={"words": ["word"] * 500})
     assert given_tokens(Outcome(CALL, OutcomeKind.OK, NOON, 0.1, original=structured), 60) == 60  # and its text has two
+
+
+def test_a_result_is_read_on_where_its_own_text_was_cut(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("core.gateway.passing_on.MOST_BINARY_CHARS", 2)
+    image = ImageContent(type="image", data="AA==", mime_type="image/png")
+    result = CallToolResult(content=[image, TextContent(type="text", text="word " * 500)])
+    answer = passed_on(Services(app), Outcome(CALL, OutcomeKind.OK, NOON, 0.1, original=result), 60)
+    place, text, note = (getattr(block, "text", "") for block in answer.content)
+    assert place.startswith("[left out: image of 4 characters")
+    assert f"offset {len(text)}.]" in note

@@ -96,6 +96,24 @@ def test_only_what_a_check_will_bring_back_comes_last(world: App) -> None:
     assert why[second].startswith("It comes last. Its server is down since ")
 
 
+def test_what_a_search_shows_of_a_server_that_is_down_may_be_called_under_it(
+    world: App, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("core.gateway.search.FITS_FROM", 0.1)  # several tools fit alike
+    policy(world, lint_errors="last", new_with_lint_errors=False)  # the client may see every tool
+    _, second, third = search(world, n=3)[0]
+    lose(world, second.partition("::")[0], OutcomeKind.TIMEOUT)
+
+    async def script(client: Client) -> None:
+        answer = await ask(client, "search_tools", task="Echo words.", n=1)
+        assert "the next call tells" in {row["tool"]: row["why"] for row in answer["candidates"]}[second]
+        route = {"route_id": answer["route_id"]}
+        assert (await refused(client, "execute_tool", tool=second, **route))["error"] == "not_set_up"
+        assert (await refused(client, "execute_tool", tool=third, **route))["error"] == "not_offered"
+
+    talk(served(world, router="rag_mcp"), script)
+
+
 def test_a_tool_that_orders_models_about_is_not_offered_unless_a_person_approved_it(world: App) -> None:
     marked = world.lint_reports.errors("world")
     assert [*marked] == ["birch::obey"]

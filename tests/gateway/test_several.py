@@ -40,7 +40,7 @@ def both_served(app: App, **options: Any) -> Any:
 
 def test_one_search_asks_all_and_a_call_under_it_is_learnt_in_its_own_catalog(both: App) -> None:
     async def job(client: Client) -> None:
-        search = await ask(client, "search_tools", task="Look after the invoice.", n=3)
+        search = await ask(client, "search_tools", task="Look after the invoice.", n=3.0)
         names = [candidate["tool"] for candidate in search["candidates"]]
         assert names[0] == "work/invoice-desk::invoice"
         assert {name.partition("/")[0] for name in names} == {"home", "work"}
