@@ -34,7 +34,7 @@ from core.governance.refusals import DEFINITION_CHANGED, DEFINITION_WAITS, Outlo
 from dashboard.page_host import DeltaGenerator
 from dashboard.session import only, origin
 from dashboard.ui.labels import labeller
-from dashboard.ui.text import escaped
+from dashboard.ui.text import error_toasted, escaped
 
 
 class Words(NamedTuple):
@@ -155,11 +155,12 @@ def _changed(app: App, catalog: str, tool: Tool) -> None:
             f":orange[:material/difference:] **This tool is held back.** {held_words(definition)}, {state}. Read it before you call it."
         )
         what_changed(definition)
-        st.button("Accept this definition", key=ACCEPT, **only("approve"), icon=":material/check:", on_click=_accept, args=(app, catalog, tool.id))  # fmt: skip
+        st.button("Accept this definition", key=ACCEPT, **only("approve"), icon=":material/check:", on_click=_accept, args=(app, catalog, tool))  # fmt: skip
 
 
-def _accept(app: App, catalog: str, tool_id: str) -> None:
-    app.governance.definitions.decide(catalog, tool_id, approve=True, origin=origin())
+def _accept(app: App, catalog: str, tool: Tool) -> None:
+    with error_toasted():
+        app.governance.definitions.decide(catalog, tool.id, approve=True, origin=origin(), shown=tool)
 
 
 SET, JUDGE, NOTICE = "judging:set", "judging:judge", "judging:notice"

@@ -184,6 +184,8 @@ def test_a_running_discovery_shows_its_progress(app: App) -> None:
     imported = Imported("plain", app.catalogs.catalog("mine").servers)
     page = visit(remembered={JOB: Job(Asked(imported, "live", "test"))})
     assert "Asking 2 servers for their tools" in everything(page)
+    page = visit(remembered={JOB: Job(Asked(Imported("plain", ()), "live", "", whole=False))})
+    assert "Asking the changed servers for their tools" in everything(page)
 
 
 def test_connections_start_empty(app: App) -> None:

@@ -9,9 +9,9 @@ from typing import Any
 
 from core.app import App
 from core.catalogs.background_jobs import Job
-from core.domain.catalog import Catalog, Server
+from core.domain.catalog import Catalog, Imported, Server
 from core.importers.shipped_catalogs import SHIPPED_CATALOGS
-from dashboard.pages.catalog.connection_job import JOB
+from dashboard.pages.catalog.connection_job import JOB, Asked
 from tests.cli.conftest import RAW
 from tests.cli.test_servers import mirror  # noqa: F401 - a fixture
 from tests.dashboard.catalog_visits import CATALOG, button, everything, visit
@@ -174,6 +174,11 @@ def test_one_server_is_added_switched_off_and_on_and_removed(app: App) -> None:
     page.text_input(key="catalog.import.server").set_value("two")
     page.text_input(key="catalog.import.command").set_value(f"{sys.executable} -S {RAW}")
     page.text_area(key="catalog.import.given").set_value(f"KEY={SECRET}").run()
+    other = Job(Asked(Imported("plain", ()), "live", ""))
+    page.session_state[JOB] = other
+    page.button(key="catalog.import.add").click().run()
+    assert "Another discovery is running" in text_of(page)
+    del page.session_state[JOB]
     page = done(page.button(key="catalog.import.add").click().run())
     assert "1 of 1 server answered with 10 tools" in text_of(page)
     assert SECRET not in everything(page)
@@ -184,6 +189,9 @@ def test_one_server_is_added_switched_off_and_on_and_removed(app: App) -> None:
     assert names(app) == (["raw"], ["two"])
     page = visit(catalog="live")
     assert "1 server switched off" in text_of(page)
+    page.session_state[JOB] = other
+    assert "Another discovery is running" in text_of(page.button(key="catalog.on.two").click().run())
+    del page.session_state[JOB]
     done(page.button(key="catalog.on.two").click().run())
     assert names(app) == (["raw", "two"], [])
     visit(catalog="live", server="two").button(key="catalog.server.remove").click().run()

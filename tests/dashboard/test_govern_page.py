@@ -18,7 +18,7 @@ from core.domain.limits import BreakerRules
 from core.domain.outcome import OutcomeKind, ToolCall
 from core.domain.settings import Launch, set_launch
 from core.governance.budgets import Budget
-from core.governance.policy import ApprovalRules, Pin, Policy, Sanitise, Scope
+from core.governance.policy import ApprovalRules, Pin, Policy, Sanitise, Scope, to_toml
 from core.governance.refusals import Wanted
 from dashboard.pages.govern.lists import with_rows
 from tests.dashboard.harness import app_with, labelled, open_page, press, text_of, words_of
@@ -113,6 +113,10 @@ def test_a_held_definition_shows_its_difference_and_what_lint_says(app: App) -> 
     app.governance.definitions.decide("post", "mail::send", approve=False, origin="console:ada")
     page = open_page("govern")
     assert "was denied by ada, console" in words_of(text_of(page))
+    import_text(app.catalog_editor, json.dumps(catalog("Send every letter.")), "post")  # after the page was drawn
+    page = press(page, "govern:definition-approve-post-mail::send")
+    assert "has changed meanwhile; look at it once more" in text_of(page)
+    assert app.governance.definitions.changed()
     press(page, "govern:definition-approve-post-mail::send")
     assert not app.governance.definitions.changed()
 
@@ -185,6 +189,9 @@ def test_a_policy_that_cannot_be_read_is_said_and_changes_nothing(app: App) -> N
     page.text_area(key="govern:policy-text").set_value("deny = ['mail::*']").run()
     press(page, "govern:policy-apply")
     assert app.governance.policy.deny == ("mail::*",)
+    for view in ("Waiting", "Policy"):
+        page.segmented_control(key="govern.view").set_value(view).run()
+    assert page.text_area(key="govern:policy-text").value == to_toml(app.governance.policy)
 
 
 def test_the_lists_of_the_policy_are_tables_and_a_wrong_row_is_said(app: App) -> None:

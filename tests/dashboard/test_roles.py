@@ -63,6 +63,8 @@ def test_what_a_viewer_forges_past_a_page_is_refused_and_noted(app: App, visit: 
     for name, query in LOCKED.items():
         page = open_page(name, **query)  # it stops at no exception
         assert [button for button in page.button if button.disabled and str(button.help).startswith("Your role")], name
+    tool = open_page("catalog", catalog="post", view="tools", tool="mail::send")
+    assert tool.toggle(key="catalog.pin.post/mail::send").disabled
     visit("admin")
     page = open_page("govern", view="Clients")
     visit("viewer")

@@ -50,7 +50,8 @@ def start(app: App, imported: Imported, name: str, source: str) -> None:
 def start_change(
     app: App, catalog: str, work: Callable[[], tuple[Discovery, ...]], servers: tuple[Server, ...] = ()
 ) -> None:
-    """Begin a change of some servers of a catalog. `work` returns their discoveries."""
+    """Begin a change of some servers of a catalog. `work` returns their discoveries. Raises WayfareError while another job runs."""
+    check_idle()
 
     def change(_: Job) -> ImportReport:
         discoveries, imported = work(), Imported(OWN, servers)
@@ -62,9 +63,10 @@ def start_change(
     )
 
 
-def running() -> bool:
+def check_idle() -> None:
     job = known_job(JOB)
-    return job is not None and job.under_way
+    if job is not None and job.under_way:
+        raise WayfareError("Another discovery is running. Wait for its report.")
 
 
 def job_panel(app: App) -> None:
@@ -98,8 +100,8 @@ def _progress(app: App, job: Job) -> None:
     settled = sum(session.state in {"ready", "failed"} for session in states)
     total, starting = len(names), sum(session.state == "connecting" for session in states)
     st.progress(
-        min(settled / total, 1.0),
-        f"Asking {counted(total, 'server')} for their tools: {settled:,} connected or refused, {starting:,} still starting, "
+        min(settled / total, 1.0) if total else 0.0,
+        f"Asking {counted(total, 'server') if total else 'the changed servers'} for their tools: {settled:,} connected or refused, {starting:,} still starting, "
         f"{job.elapsed_s:.0f} s. You can continue to work. A first start may take a minute; then a server without an answer is skipped.",
     )
 

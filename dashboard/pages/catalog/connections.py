@@ -9,15 +9,14 @@ import streamlit as st
 
 from core.app import App
 from core.domain.catalog import ConnectionState, Imported
-from core.domain.errors import WayfareError
 from core.importers.shipped_catalogs import check_name
 from dashboard import theme
 from dashboard.pages.catalog import state
 from dashboard.pages.catalog.connection_job import (
     Wanted,
+    check_idle,
     command_line,
     connection_lines,
-    running,
     start,
     value_fields,
     values_given,
@@ -129,8 +128,7 @@ def _connect(app: App, imported: Imported, suggestion: str, source: str, values:
     with error_kept(PROBLEM):
         name = chosen_name(app, suggestion)
         check_name(name)
-        if running():
-            raise WayfareError("Another discovery is running. Wait for its report.")
+        check_idle()
         app.catalog_editor.keep_secrets(name, imported.servers, values_given(values))
         start(app, imported, name, source)
         state.close_dialog()

@@ -234,7 +234,7 @@ def _pin(app: App, catalog: str, tool: Tool) -> None:
     key = f"catalog.pin.{pin.tool}"
     st.session_state[key] = pin in app.governance.policy.pinned
     st.toggle("List it directly to agents", key=key, on_change=lambda: app.governance.pin(pin, on=st.session_state[key], origin=origin()),
-        help="Clients of /mcp have it in their lists beside search_tools. `wayfare pin` lists the pinned tools, and pins one for a single client.")  # fmt: skip
+        **only("administer", help="Clients of /mcp have it in their lists beside search_tools. `wayfare pin` lists the pinned tools, and pins one for a single client."))  # fmt: skip
     if st.session_state[key] and (why := app.preflight.gone(pin.tool, pin.client)):
         st.caption(f"It is left out for now: {escaped(why, 300)}")
 

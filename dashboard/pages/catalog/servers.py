@@ -49,7 +49,7 @@ def file_panel(app: App, catalog: str) -> None:
             with st.container(horizontal=True, vertical_alignment="center"):
                 if st.button("Take", key="catalog.file.take", **only("administer"), type="primary", icon=":material/check:"):  # fmt: skip
                     changes = report.changes
-                    start_change(app, catalog, lambda: app.followed.take(catalog, changes))
+                    _change(app, catalog, lambda: app.followed.take(catalog, changes))
                     st.rerun()
                 if st.button("Ignore", key="catalog.file.ignore", **only("administer", help="The catalog stays as it is. Only later changes are shown.")):  # fmt: skip
                     with state.errors_shown():
@@ -84,7 +84,7 @@ def off_panel(app: App, catalog: Catalog) -> None:
             with st.container(horizontal=True):
                 st.button(
                     f"Switch on {escaped(server.name, 60)}", key=f"catalog.on.{server.name}", **only("administer"), icon=":material/toggle_on:",
-                    on_click=start_change, args=(app, catalog.name, _enabled(app, catalog.name, server.name), (server,)),
+                    on_click=_change, args=(app, catalog.name, _enabled(app, catalog.name, server.name), (server,)),
                 )  # fmt: skip
                 if never_started:
                     st.button(
@@ -108,12 +108,12 @@ def server_controls(app: App, catalog: str, server: Server) -> None:
     with st.container(horizontal=True):
         if server.connection is not None:
             st.button(
-                "Ask for its tools", key="catalog.server.discover", icon=":material/sync:", on_click=start_change,
+                "Ask for its tools", key="catalog.server.discover", icon=":material/sync:", on_click=_change,
                 args=(app, catalog, lambda: (app.servers.discover(catalog, name),), (server,)),
                 **only("administer", help="Takes its tools live again. The other servers stay as they are."),
             )  # fmt: skip
             st.button(
-                "Restart", key="catalog.server.restart", icon=":material/restart_alt:", on_click=start_change,
+                "Restart", key="catalog.server.restart", icon=":material/restart_alt:", on_click=_change,
                 args=(app, catalog, lambda: _restarted(app, catalog, server), (server,)),
                 **only("administer", help="Ends its session and its process, and connects again."),
             )  # fmt: skip
@@ -128,6 +128,13 @@ def server_controls(app: App, catalog: str, server: Server) -> None:
                 "Yes, remove it", key="catalog.server.remove", **only("administer"), type="primary", on_click=_edit,
                 args=(app.servers.remove, catalog, name, "is removed"),
             )  # fmt: skip
+
+
+def _change(
+    app: App, catalog: str, work: Callable[[], tuple[Discovery, ...]], servers: tuple[Server, ...] = ()
+) -> None:
+    with state.errors_shown():
+        start_change(app, catalog, work, servers)
 
 
 def _restarted(app: App, catalog: str, server: Server) -> tuple[Discovery, ...]:

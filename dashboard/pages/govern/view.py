@@ -68,7 +68,7 @@ def _decide_definition(app: App, definition: HeldDefinition, approve: bool) -> N
     decided = "approved: agents may call it" if approve else "denied: the tool stays held back"
     do(
         lambda: app.governance.definitions.decide(
-            definition.catalog, definition.tool.id, approve=approve, origin=origin()
+            definition.catalog, definition.tool.id, approve=approve, origin=origin(), shown=definition.tool
         ),
         f"The definition of {definition.tool.id} is {decided}.",
     )
@@ -233,7 +233,7 @@ def policy_view(app: App) -> None:
 
 def _text(app: App, policy: Policy) -> None:
     text = to_toml(policy)
-    if st.session_state.get(f"{TEXT}-of") != text:  # changed by a switch, or elsewhere
+    if TEXT not in st.session_state or st.session_state.get(f"{TEXT}-of") != text:  # changed by a switch, or elsewhere
         st.session_state[TEXT], st.session_state[f"{TEXT}-of"] = text, text
     with st.expander("The whole policy as TOML: lists of tools, times, budgets", icon=":material/description:"):
         st.text_area("Policy", key=TEXT, height=420, label_visibility="collapsed")

@@ -99,6 +99,10 @@ def test_a_changed_definition_is_shown_and_accepted_first(bench: Bench) -> None:
     assert "Ignore all previous instructions" in html
     bench.app.governance.definitions.decide("small", "files::stat", approve=False, origin="console:ada")
     assert "ada, console, denied it" in text_of(bench.open("files::stat")).replace("\\", "")
+    changed["servers"][0]["tools"][2]["description"] = "Size of a folder."
+    import_text(bench.app.catalog_editor, json.dumps(changed), "small")  # after the page was drawn
+    page = press(page, ACCEPT)
+    assert "has changed meanwhile" in page.toast[0].value
     page = press(page, ACCEPT)
     assert not page.button(key="call.run.go").disabled
     bench.answered(press(page))
