@@ -43,7 +43,8 @@ def searched(
 
 
 def test_a_search_is_started_on_the_page(app: App) -> None:
-    page = given(visit(view="Search", over="alpha_t,auction", trials="3"))
+    page = given(visit(view="Search", over="alpha_t,auction", trials="0", seed="12345"))
+    assert [page.number_input(key=f"lab.{name}").value for name in ("trials", "seed")] == [1, 12345]
     assert "No search over these tasks" in text_of(page)
     finished(press(page, "lab:search"))
     (sweep,) = app.lab_runs.sweeps()

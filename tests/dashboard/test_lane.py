@@ -20,7 +20,7 @@ from dashboard.pages.route.view import TOKEN
 from dashboard.pages.route.why import SCORE
 from dashboard.theme import CHOSEN
 from tests.cases import each
-from tests.dashboard.harness import app_with, charts, knob_panel_of, live_of, open_page, turn
+from tests.dashboard.harness import app_with, charts, checked, knob_panel_of, live_of, open_page, turn
 
 OWN = {"host": "127.0.0.1:8501", "origin": "http://127.0.0.1:8501", "content-type": "application/json"}
 CATALOG = {
@@ -142,6 +142,9 @@ def test_labelled_tasks_are_scored_under_the_turned_values_and_then_drawn_with_t
     assert 'title="better">▼ from' in answer["parts"][SCORE], "less money or time"
     live = live_of(turn(page, KNOBS, alpha_t=2.0))
     assert live[SCORE] == answer["parts"][SCORE]
+    page = turn(visit(q="send it"), KNOBS, alpha_t=2.0)
+    page.session_state["route:score:send it"] = {"selection": {"rows": [0], "columns": [], "cells": []}}
+    assert checked(page.run()).dataframe[0].value["question"].tolist() == ["send it"]  # it is asked, and stays chosen
 
 
 def test_tasks_that_cannot_be_scored_say_so_in_place_of_their_score(app: App) -> None:

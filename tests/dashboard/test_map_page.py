@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from functools import partial
 from typing import Any
 
@@ -9,8 +10,11 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.app import App
+from core.domain.params import NetworkMoment
 from core.routers.why import why
+from dashboard.pages.map import view
 from tests.dashboard.harness import app_with, charts, checked, open_page, text_of
+from tests.importing import import_text
 
 HOSTILE = "evil <b>x</b> **y** :red[z] $a$"
 CATALOG = {
@@ -95,6 +99,13 @@ def test_a_sub_task_is_placed_with_its_candidates_and_its_list_is_exact(app: App
     assert app.store.activity.decision_count() == 0  # to look is not to decide
 
 
+def test_a_simulated_network_counts_as_on_decision(app: App) -> None:
+    page, network = visit(q="send a letter", network="fluctuating", at_s="300"), NetworkMoment("fluctuating", 300.0)
+    decision = app.routing.route("send a letter", catalog="small", network=network)
+    assert decision.reason in text_of(page)
+    assert sum(page.dataframe[0].value["rank"] != "") == len(decision.candidates) == 1
+
+
 def test_a_chosen_tool_is_read_beside_the_map_with_its_exact_neighbours(app: App) -> None:
     page = visit(tool="files::read")
     assert [neighbour.tool for neighbour in app.maps.neighbours("small", "files::read")] == table(page)
@@ -116,6 +127,19 @@ def test_the_chosen_tool_can_be_put_away(app: App) -> None:
     assert "tool" not in page.query_params
     assert not page.dataframe
     assert "selectedpoints" not in str(chart(page))
+
+
+def test_a_tool_that_is_removed_elsewhere_is_gone_from_the_panel(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
+    import_text(app.catalog_editor, json.dumps(CATALOG), "moved")
+    drawn, smaller = view._chart, json.dumps({"servers": CATALOG["servers"][1:]})
+
+    def then_removed(*args: Any) -> None:
+        drawn(*args)
+        if "files" in app.catalogs.catalog("moved").server_row:
+            import_text(app.catalog_editor, smaller, "moved")
+
+    monkeypatch.setattr(view, "_chart", then_removed)
+    assert "Which tools are alike?" in text_of(visit(catalog="moved", tool="files::read"))
 
 
 def test_highlighting(app: App) -> None:

@@ -8,7 +8,12 @@ from pathlib import Path
 import pytest
 
 from core.app import App
-from tests.dashboard.harness import BARE, app_with, open_page, press, text_of
+from core.catalogs.background_jobs import Job
+from core.catalogs.catalog_editor import ImportReport
+from core.domain.catalog import Imported
+from dashboard.pages.setup.view import JOB
+from tests.dashboard.harness import BARE, app_with, checked, open_page, press, text_of
+from tests.importing import import_text
 
 app = app_with({"hollow": BARE})
 
@@ -36,6 +41,16 @@ def test_the_text_the_token_and_the_check(app: App, tmp_path: Path, monkeypatch:
     press(page, "setup:token-copied")
     assert token not in str(page)
     assert token not in str(open_page("setup", client="cursor", over="stdio"))
+
+
+def test_an_imported_catalog_that_was_removed_is_forgotten(app: App) -> None:
+    job = Job()
+    job.future.set_result(ImportReport("cursor", 1, 2, Imported("plain", ()), 0, ()))
+    import_text(app.catalog_editor, '{"servers": [{"name": "a", "tools": [{"name": "t"}]}]}', "cursor")
+    page = open_page("setup", remembered={JOB: job})
+    assert "The catalog cursor has 1 servers" in text_of(page).replace("*", "")
+    app.catalog_editor.remove("cursor")
+    assert "The catalog cursor" not in text_of(checked(page.run())).replace("*", "")
 
 
 def test_a_catalog_without_tools_is_told_before_a_client_is_set_up() -> None:

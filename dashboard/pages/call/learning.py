@@ -13,8 +13,10 @@ from core.app import App
 from core.calls.calls import CallReport, Running
 from core.domain import units
 from core.domain.decision import Decision
+from core.domain.outcome import OutcomeKind
 from core.domain.params import SIMULATED_TOO, WITH_SIMULATED, NetworkMoment
 from core.domain.trace import ToolRow
+from core.routers.ema import SOFT
 from dashboard.pages.call.run import Run
 from dashboard.session import visitor
 from dashboard.theme import ACCEPTED, REJECTED
@@ -171,12 +173,21 @@ def learning(report: CallReport) -> None:
     st.markdown(f"##### Changed statistics{badge}", help=EQUATION)
     if outcome.simulated:
         st.caption(f"The measured statistics are unchanged, because it was simulated. {SEPARATE}")
-    if (report.server_before, report.tool_before) == (report.server_after, report.tool_after):
+    same = (report.server_before, report.tool_before) == (report.server_after, report.tool_after)
+    if same or outcome.injected or not outcome.kind.counts:  # what fades changes with time alone
         reason = "no statistic moved" if outcome.kind.counts else "the call says nothing about the tool"
+        reason = "the network was injected, and its faults are not the server's" if outcome.injected else reason
         st.caption(f"The statistics are unchanged, because {reason}.")
         return
-    y, fail = int(outcome.kind.success), int(outcome.kind.post_accept_failure)
-    st.caption(f"Folded with y = {y}, fail = {fail}, l = {units.seconds(outcome.latency_s)}, EHRR (8).")
+    if outcome.kind is OutcomeKind.INVALID_ARGUMENTS:
+        st.caption(
+            f"The tool rejected the arguments. Its success and variance are folded with y = 0 at {SOFT:g} of the rates of EHRR (8). "
+            "All other statistics stay, also those of the server."
+        )
+    else:
+        y, fail = int(outcome.kind.success), int(outcome.kind.post_accept_failure)
+        time = "" if outcome.kind is OutcomeKind.NOT_CONNECTED else f", l = {units.seconds(outcome.latency_s)}"
+        st.caption(f"Folded with y = {y}, fail = {fail}{time}, EHRR (8).")
     _table(learning_rows(report), "call.learning")
 
 

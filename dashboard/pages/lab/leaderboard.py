@@ -99,7 +99,7 @@ def leaderboard(shown: ShownRuns) -> dict[str, str]:
     st.caption(
         "Means over answerable tasks, with 95 % intervals by bootstrap over tasks. Names are those of ir_measures. "
         "**Refused rightly**: impossible tasks without a candidate. **Judged@k**: share of the first k tools with a judgment; "
-        "unjudged tools count as wrong until they are judged under Judge. **Median**: time of a decision on the machine of the run. "
+        "unjudged tools count as wrong until *grade…* on Decision, Compare or Call grades them. **Median**: time of a decision on the machine of the run. "
         "**Solved** and its money: simulated with declared statistics; intervals over seeds. A task of several steps is solved if all steps "
         "are. Routers find tools by the probability of fit, except in runs named with *similarity = views*. "
         "The encoder was tuned on all shipped tasks but the everyday questions."

@@ -109,7 +109,7 @@ def search_result(
 
 
 SEARCH = "search"
-TRIALS, MOST_TRIALS, MOST_KNOBS = 40, 500, 6
+TRIALS, MOST_TRIALS, MOST_KNOBS, MOST_SEED = 40, 500, 6, 2**31 - 1
 FIRST = ("alpha_s", "alpha_t", "kappa")
 
 
@@ -121,12 +121,12 @@ def searches(app: App, state: UrlState, linked: Mapping[str, str], chosen: Chose
         show=lambda name: f"{knob_title(knobs[name])} ({name})",
     )  # fmt: skip
     row = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
-    for name, start in (("trials", TRIALS), ("seed", 0)):
+    for name, start, least, most in (("trials", TRIALS, 1, MOST_TRIALS), ("seed", 0, 0, MOST_SEED)):
         if state.key(name) not in st.session_state:
             text = linked.get(name, "")
-            st.session_state[state.key(name)] = min(int(text), MOST_TRIALS) if text.isdecimal() else start
+            st.session_state[state.key(name)] = min(max(int(text), least), most) if text.isdecimal() else start
     trials = int(row.number_input("Trials", 1, MOST_TRIALS, key=state.key("trials"), width=110))
-    seed = int(row.number_input("Seed", 0, 2**31 - 1, key=state.key("seed"), width=110))
+    seed = int(row.number_input("Seed", 0, MOST_SEED, key=state.key("seed"), width=110))
     start_button(
         row, "Search", partial(_start, app, chosen, tuple(_axis(knobs[name], type(chosen.parameters)) for name in names), trials, seed),
         key="lab:search", icon=":material/search:", type="primary", disabled=not names,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -11,11 +12,10 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from core.app import App
-from core.decisions.routing import Asked
 from core.domain import units
 from core.domain.catalog import Catalog
 from core.domain.decision import Decision
-from core.domain.errors import WayfareError
+from core.domain.errors import UnknownNameError, WayfareError
 from core.domain.statistics import CatalogMap, Neighbour, Placement, Statistics
 from core.importers.shipped_catalogs import starting_queries
 from core.routers.why import why
@@ -60,9 +60,7 @@ def page(question: Question) -> None:
         catalog_map = ready_map(app, query.catalog)
         decision, place = None, None
         if query.query and catalog.tools:
-            decision = app.routing.preview(
-                Asked(query.query, question.parameters, query.catalog, query.router, query.hint)
-            )
+            decision = app.routing.preview(replace(question.asked, supposed=()))  # the real figures
             place = app.maps.place(query.catalog, query.query)
         statistics = app.catalogs.statistics(query.catalog, question.parameters)
         content = MapContent(catalog, statistics, decision, place, texts, {**texts, "by": by, "show": show})
@@ -284,6 +282,8 @@ def click(name: str) -> None:
 
 @st.fragment(key=PANEL)
 def panel(app: App, state: UrlState, content: MapContent) -> None:
+    if not _in_force(app, content.catalog):
+        st.rerun()  # it was changed or removed since the map was drawn
     row = chosen_row(content.catalog, {})
     tool_id = "" if row is None else content.catalog.tools[row].id
     state.end({**content.texts, "tool": tool_id}, question=content.question)
@@ -305,6 +305,12 @@ def panel(app: App, state: UrlState, content: MapContent) -> None:
                 escaped(text, 90), key=f"map:example:{number}", icon=":material/north_east:", on_click=_ask,
                 args=(state.key("q"), text),
             )  # fmt: skip
+
+
+def _in_force(app: App, catalog: Catalog) -> bool:
+    with suppress(UnknownNameError):
+        return app.catalogs.catalog(catalog.name) is catalog
+    return False
 
 
 def _tool(app: App, content: MapContent, row: int) -> None:

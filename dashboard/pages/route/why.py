@@ -255,7 +255,7 @@ def changed_answers(question: Question, score: Score | None) -> None:
             },
             key=key, hide_index=True, on_select=chosen, selection_mode="single-row",
         )  # fmt: skip
-        if event.selection.rows:
+        if any(rows[row].query.strip() != question.asked.query for row in event.selection.rows):
             st.rerun()  # the filled field is outside the fragment of this table
 
 

@@ -113,6 +113,8 @@ def _import(app: App, job: Job) -> None:
         st.error(escaped(str(job.error), 600), icon=":material/error:")
         return
     report: ImportReport = job.result
+    if report.catalog not in app.catalogs.stored():  # it was removed since
+        return
     refused = [discovery for discovery in report.discoveries if discovery.error]
     st.success(
         f"The catalog **{escaped(report.catalog, 80)}** has {report.servers:,} servers with {report.tools:,} tools.",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from typing import Any
 
 import pytest
 
@@ -159,6 +160,19 @@ def test_every_outcome_has_its_word_and_error_text(bench: Bench, kind: OutcomeKi
     assert "2, retried" in {metric.value for metric in page.metric}
     assert HOSTILE in [code.value for code in page.code]
     assert any(button.key == "call.connect" for button in page.button) is (kind is OutcomeKind.NOT_TRIED)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "sentence"),
+    [
+        ({"kind": OutcomeKind.INVALID_ARGUMENTS}, "success and variance are folded with y = 0 at 0.25 of the rates"),
+        ({"kind": OutcomeKind.NOT_CONNECTED}, "Folded with y = 0, fail = 1, EHRR (8)."),
+        ({"kind": OutcomeKind.TIMEOUT, "injected": "a drop"}, "unchanged, because the network was injected"),
+    ],
+)
+def test_what_a_call_changes_is_told_by_its_outcome(bench: Bench, outcome: dict[str, Any], sentence: str) -> None:
+    bench.caller.outcome = outcome
+    assert sentence in text_of(bench.answered(press(bench.open("files::stat"))))
 
 
 def test_the_form_begins_with_what_the_question_says(bench: Bench) -> None:
