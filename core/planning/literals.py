@@ -48,7 +48,10 @@ _PASSAGES = {
         r"\"[^\"]{1,2000}\"|“[^”]{1,2000}”|«[^»]{1,2000}»|(?<!\w)['‘](?!\s)[^\n]{1,400}?(?<!\s)['’](?!\w)"
     ),
 }
-_NUMBER = re.compile(rf"(?<![\w.])-?\d[\d,]*(?:\.\d+)?|\b(?:{'|'.join(_NUMBERS)})\b", re.IGNORECASE)
+_NUMBER = re.compile(  # a comma divides thousands; 3,5 may be a decimal or two numbers, so it is none
+    rf"(?<![\w.])(?<!\d,)-?(?:\d{{1,3}}(?:,\d{{3}})+|\d+)(?:\.\d+)?(?![.,]?\d)|\b(?:{'|'.join(_NUMBERS)})\b",
+    re.IGNORECASE,
+)
 _FORMATS = {"uri": "web page", "url": "web page", "email": "e-mail address", "date": "date or time",
             "date-time": "date or time", "time": "date or time", "uuid": "identifier"}  # fmt: skip
 _NAMES = {

@@ -231,11 +231,15 @@ LIMIT = "WAYFARE_LLM_TIMEOUT_S"
 def endpoint_of(
     environment: Mapping[str, str], model: str = "", *, answer_tokens: int = ANSWER_TOKENS
 ) -> ModelEndpoint:
-    """Returns the model of a name, or the model that the environment names. Raises PlannerError without a name, or for a limit that
-    is no number above 0."""
+    """Returns the model of a name, or the model that the environment names. Raises PlannerError without a name, for an address that
+    is none, or for a limit that is no number above 0."""
     name, url, key, limit = (environment.get(variable, "").strip() for variable in (MODEL, BASE_URL, KEY, LIMIT))
     if not (model or name):
         raise PlannerError(f"No model is named; give --model NAME or set {MODEL}, with {BASE_URL} and {KEY} if needed.")
+    try:
+        httpx2.URL(url)
+    except httpx2.InvalidURL:  # its text may quote a part of a password
+        raise PlannerError(f"{BASE_URL} is no web address; give one, as {PROVIDERS['ollama']}.") from None
     try:
         limit_s = float(limit or TIMEOUT_S)
     except ValueError:

@@ -211,6 +211,13 @@ def test_the_limit_of_time_is_a_setting() -> None:
             endpoint_of({**variables, "WAYFARE_LLM_TIMEOUT_S": wrong})
 
 
+@each("address", ["http://localhost:80a/v1", "http://[::1/v1", "https://ann:secret/word@a.example/v1"])
+def test_a_malformed_address_is_one_sentence_without_its_secret(address) -> None:
+    with pytest.raises(PlannerError) as caught:
+        endpoint_of({"WAYFARE_LLM_MODEL": "small", "WAYFARE_LLM_BASE_URL": address})
+    assert str(caught.value) == "WAYFARE_LLM_BASE_URL is no web address; give one, as http://localhost:11434/v1."
+
+
 # Somebody who waits sees the tokens, and can stop.
 
 

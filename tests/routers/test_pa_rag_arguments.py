@@ -22,6 +22,7 @@ def lacking(question, **arguments):
         ({"count": {"type": "integer"}}, "a number", "the last 5", "the last ones"),
         ({"count": {"type": "integer"}}, "a number", "the last five", "the last ones"),
         ({"amount": {"type": "number"}}, "a number", "12.50 euros", "some euros"),
+        ({"amount": {"type": "number"}}, "a number", "1,250 euros", "12,75 euros"),
         ({"start_date": {"type": "string"}}, "a date or time", "from 3 October on", "from Lisbon on"),
         ({"when": {"type": "string", "format": "date-time"}}, "a date or time", "tomorrow at noon", "at the harbour"),
         ({"day": {"type": "string", "format": "date"}}, "a date or time", "next Tuesday", "next door"),
@@ -40,6 +41,11 @@ def test_an_argument_wants_its_kind_of_literal(argument, wanted, holds, holds_no
     (name,) = argument
     assert lacking(holds, **argument) == ()
     assert lacking(holds_not, **argument) == (f"{name} ({wanted})",)
+
+
+def test_a_comma_divides_thousands_or_makes_a_number_doubtful() -> None:
+    numbers = "1,200, 5, 6 and -2,000,000.5, not 3,5 or 1,2,3 or 1,2345 or 1,234,5 or 1234,567 or 1.500,75"
+    assert QuestionLiterals.of(numbers).of_kind("number") == (1200, 5, 6, -2_000_000.5)
 
 
 def test_a_number_that_the_schema_does_not_admit_is_none() -> None:
