@@ -7,6 +7,8 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
+from heapq import merge
 from typing import Any, TypeVar
 
 import numpy as np
@@ -82,7 +84,8 @@ class LoadedCatalog:
     """A catalog with everything computed from it. Its service holds a lock around every call.
 
     The catalog is held as columns. The indexes are built when they are first needed; projections and contexts are cached by priors and rates.
-    `embedding` is the progress of the vectors, None before the first. `words` decide until all are there.
+    `embedding` is the progress of the vectors, None before the first. `words` decide until all are there. `answers` are the times at which a
+    check found a server up again.
     """
 
     catalog: Catalog
@@ -105,6 +108,7 @@ class LoadedCatalog:
     )
     latest: RoutingContext | None = None
     down: dict[str, Down] = field(default_factory=dict[str, Down])
+    answers: list[tuple[datetime, str]] = field(default_factory=list[tuple[datetime, str]])
 
     def __post_init__(self) -> None:
         self.catalog = packed(self.catalog)
@@ -113,6 +117,7 @@ class LoadedCatalog:
 
     def answered(self, server: str, at: datetime) -> None:
         self.down.pop(server, None)
+        self.answers.append((at, server))
         for projection in self.projections.values():
             projection.answered(server, at)
 
@@ -133,8 +138,10 @@ class LoadedCatalog:
             projection = StatisticsProjection(
                 self.catalog, overrides=self.overrides, priors=priors, rates=rates, with_simulated=with_simulated
             )
-            for outcome in self.outcomes:
-                projection.observe(outcome)
+            outcomes = ((outcome.at, partial(projection.observe, outcome)) for outcome in self.outcomes)
+            answers = ((at, partial(projection.answered, server, at)) for at, server in self.answers)
+            for _, fold in merge(outcomes, answers, key=operator.itemgetter(0)):
+                fold()
             self.projections[key] = projection
         return self.projections[key]
 

@@ -115,7 +115,7 @@ def _server_utility(case: Case, outcomes: Outcomes, row: int) -> tuple[str, str]
     alpha, _ = case.parameters.weights_of_time()
     servers = outcomes.engine.servers
     similarity, wait = float(case.match.servers[row]), float(servers.fixed_s[row] + servers.call_s[row])
-    beta = wait / float(servers.cost_s[row])
+    beta = float(attempt_success(servers.success, servers.post_accept_failure, eps=case.parameters.eps)[row])
     return formula, (
         f"{rounded(similarity)} − {rounded(alpha)} · {rounded(wait)} s / {rounded(beta)} = {rounded(similarity - alpha * wait / beta)}"
     )

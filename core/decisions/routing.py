@@ -217,7 +217,7 @@ class RoutingService:
             stored = self._recorded.get((key, CONSOLE)) or self._previewed.get(key)
         if stored is not None and stored[0]() is context:
             return stored[1]
-        figures = self.figures(asked)
+        figures = layered(context, asked.supposed)
         decision = algorithm.route(asked.query, figures, chosen, server_hint=asked.hint)
         decision = self._completed(decision, figures, chosen, asked.network)
         with self._lock:
@@ -281,18 +281,19 @@ class RoutingService:
         return algorithm.by_fit(algorithm.checked(parameters))
 
     def context(self, asked: Asked) -> RoutingContext:
-        """The catalog with its statistics as the parameters and the network weigh them, and the client's open sessions. Has no supposed or
-        simulated figures."""
+        """The catalog with its statistics as the parameters weigh them, the client's open sessions, and the simulated network's figures. Has
+        no supposed figures. Raises UnknownNameError, CatalogError for a network."""
         learning = asked.parameters if isinstance(asked.parameters, LearningParameters) else None
         at_once = asked.at_once and self.by_fit(asked.router, asked.parameters)
         context = self._catalogs.context(
             asked.catalog, learning, at_once=at_once, with_simulated=asked.network.with_simulated
         )
-        return self._sessions.context(context, SESSION_OWNER.get().key or CONSOLE)
+        context = self._sessions.context(context, SESSION_OWNER.get().key or CONSOLE)
+        return self.networks.context(context, asked.network)
 
     def figures(self, asked: Asked) -> RoutingContext:
-        """The context with the simulated network's figures and the supposed figures. Raises UnknownNameError, CatalogError for a network."""
-        return layered(self.networks.context(self.context(asked), asked.network), asked.supposed)
+        """The context with the supposed figures. Raises UnknownNameError, CatalogError for a network."""
+        return layered(self.context(asked), asked.supposed)
 
     def _completed(
         self, decision: Decision, context: RoutingContext, parameters: Parameters, network: NetworkMoment

@@ -7,7 +7,7 @@ import pytest
 
 from core.catalogs.catalogs import CatalogService
 from core.domain.catalog import Catalog
-from core.domain.events import OutcomeEvent
+from core.domain.events import OutcomeEvent, Override
 from core.importers import read_document
 from core.relevance.encoder import CachedEncoder, EncoderSource
 from core.routers.ehrr import EhrrParameters
@@ -46,13 +46,13 @@ def catalogs(clock: Clock) -> Iterator[CatalogService]:
 
 
 @pytest.fixture
-def crash(catalogs: CatalogService) -> Callable[[], None]:
-    """The tool raw::echo breaks at noon."""
+def crash(catalogs: CatalogService, clock: Clock) -> Callable[[], None]:
+    """The tool raw::echo breaks now."""
 
     def observe() -> None:
         catalogs.observe(
             OutcomeEvent(
-                id="1", at=NOON, decision_id=None, catalog="world", server="raw", tool="echo", kind="crash",
+                id="1", at=clock.now, decision_id=None, catalog="world", server="raw", tool="echo", kind="crash",
                 latency_s=4.0, connect_s=0.9, attempts=1, price_usd=None, simulated=False, error="", origin="test",
             )
         )  # fmt: skip
@@ -72,6 +72,29 @@ def test_time_gives_a_server_that_failed_its_figures_back_where_a_half_life_is_s
         catalogs.statistics("world").servers.success[0] > undecayed
     )  # what failures have taught fades at the defaults
     assert catalogs.statistics("world", FADING).servers.success[0] == pytest.approx((undecayed + 0.9) / 2)
+
+
+def test_a_server_that_answered_a_check_stays_forgiven_when_a_price_is_edited(
+    catalogs: CatalogService, clock: Clock, crash: Callable[[], None]
+) -> None:
+    def figures() -> tuple[float, float]:
+        servers = catalogs.statistics("world").servers
+        return servers.success[0], servers.post_accept_failure[0]
+
+    def after_an_edit() -> tuple[float, float]:
+        catalogs.set_override(Override("world", "raw", "echo", "price_usd", 0.05, clock.now))
+        return figures()
+
+    at_first = figures()
+    crash()
+    assert figures() != at_first
+    clock.now += timedelta(seconds=60)
+    catalogs.answered("world", "raw")
+    assert figures() == after_an_edit() == at_first
+    clock.now += timedelta(seconds=60)
+    crash()
+    failing = figures()
+    assert failing == after_an_edit() != at_first
 
 
 def test_within_a_moment_the_scene_is_the_same_and_after_it_a_new_one(

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from core.decisions.case import WEIGHTS, Case, Outcomes, ViewSignals, decide
-from core.decisions.curves import plane
+from core.decisions.curves import plane, utilities
 from core.decisions.ehrr_strips import MOVES_SERVERS, SMOOTH, WHOLE, bracketed, grid, of_listed, strip, strips
 from core.domain.catalog import Catalog, Server, Tool
 from core.relevance.catalog_index import CatalogIndex
@@ -75,6 +75,19 @@ def test_the_decision_of_many_points_is_that_of_the_router() -> None:
             assert [int(row) for row in outcomes.candidates[0] if row >= 0] == list(decision.candidates)
             assert np.array_equal(outcomes.listed[0], decision.servers.shortlisted)
             assert np.array_equal(outcomes.accepted[0], decision.servers.accepted)
+
+
+def test_the_utility_of_a_server_that_costs_no_time_is_drawn() -> None:
+    server = Server(
+        "s", ask_usd=0.0, conn_s=0.0, call_s=0.0, success=0.9, tools=(worlds.tool("t", price_usd=0.0, latency_s=0.0),)
+    )
+    context, parameters = (
+        worlds.context(worlds.catalog(server), {"s": 0.5}, {"s::t": 0.5}),
+        EhrrParameters(l_route_s=0.0),
+    )
+    case = Case(context, context.matcher.answer, parameters)
+    curve = utilities(case, strip(case, KNOBS["alpha_s"]))
+    assert curve.filled.endswith("0 s / 0.882 = 0.5")
 
 
 def test_tables_one_and_two() -> None:

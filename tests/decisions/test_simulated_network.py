@@ -10,7 +10,7 @@ import pytest
 from core.app import App
 from core.decisions.routing import Asked
 from core.domain.outcome import CallMode, OutcomeKind, ToolCall
-from core.domain.params import NetworkMoment
+from core.domain.params import AS_MEASURED, NetworkMoment
 from core.domain.statistics import Source
 from core.lab.execution import Playing
 from core.lab.lab_runs import Experiment
@@ -36,7 +36,7 @@ def asked(app: App, router: str = "ehrr", text: str = "echo words", network: Net
 
 
 def test_times_failures_and_sources_of_every_server_are_those_of_the_profile(app: App) -> None:
-    measured = app.routing.context(asked(app)).statistics
+    measured = app.routing.figures(asked(app, network=AS_MEASURED)).statistics
     simulated = app.routing.figures(asked(app)).statistics
     names = list(app.catalogs.catalog("world").server_row)
     extra = np.array([{"files": 1.0, "raw": 0.4}.get(name, 0.02) for name in names])
@@ -72,6 +72,17 @@ def test_what_if_answers_under_the_same_figures(app: App) -> None:
     strip = app.what_if.strips(asked(app))["alpha_t"]
     winner = decision.winner
     assert strip.at(decision.parameters["alpha_t"]).winner == (None if winner is None else winner.tool)
+
+
+def test_a_network_that_is_saved_anew_changes_the_decision_and_what_if(app: App) -> None:
+    def winners() -> tuple[str | None, str | None]:
+        decision, strip = app.routing.preview(asked(app)), app.what_if.strips(asked(app))["alpha_t"]
+        winner = None if decision.winner is None else decision.winner.tool
+        return winner, strip.at(decision.parameters["alpha_t"]).winner
+
+    assert winners() == ("raw::echo", "raw::echo")
+    app.networks.save(Profile("mine", servers={"raw": DOWN}, default=CALM))
+    assert winners() == (None, None)
 
 
 def test_sonar_sees_the_servers_down(app: App) -> None:
