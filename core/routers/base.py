@@ -82,7 +82,8 @@ class RoutingResult:
     def refused(self, reason: str) -> RoutingResult:
         """This result without candidates. The refusal drops the tools in the race."""
         codes, count = self.tools.dropped, len(self.candidates)
-        drop_codes = np.where((codes == KEPT) | (self.tools.rank > 0), DROPS.index(Drop.REFUSED), codes).astype(np.int8)
+        in_race = np.isin(codes, (KEPT, DROPS.index(Drop.OUTRANKED)))
+        drop_codes = np.where(in_race, DROPS.index(Drop.REFUSED), codes).astype(np.int8)
         return replace(
             self,
             tools=replace(self.tools, dropped=drop_codes, rank=np.zeros_like(self.tools.rank)),

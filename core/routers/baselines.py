@@ -67,21 +67,25 @@ class RagMcp(Router[RagMcpParameters]):
     id = "rag_mcp"
     title = "RAG-MCP"
     paper = f"RAG-MCP, as the benchmark of: {EHRR}"
+    score = "score"
     fit_alone = True
 
     def decide(self, query: Query, context: RoutingContext, parameters: RagMcpParameters) -> RoutingResult:
         match = query.match(parameters)
         listed_servers = top(match.servers, match.servers, context.server_order, parameters.k)
         tool_count = int(listed_servers[context.tool_server].sum())
+        measure, scores = "similarity", match.tools
+        if parameters.similarity == FIT:
+            measure, scores = "relevance", query.fit().relevance
         return ranked_result(
             context,
             Scored(match.servers, match.servers),
-            Scored(match.tools, query.fit().relevance if parameters.similarity == FIT else match.tools),
+            Scored(match.tools, scores),
             n=parameters.n,
             shortlisted=listed_servers,
             stages=(
                 Stage("short-list", "servers", int(listed_servers.sum()), len(listed_servers), "Highest similarity."),
-                Stage("candidates", "tools", min(parameters.n, tool_count), tool_count, "Highest similarity."),
+                Stage("candidates", "tools", min(parameters.n, tool_count), tool_count, f"Highest {measure}."),
             ),
             no_candidate="The short-listed servers have no tools; raise k.",
         )
@@ -116,7 +120,7 @@ class StaticPruning(Router[StaticPruningParameters]):
     fit_alone = True
 
     def decide(self, query: Query, context: RoutingContext, parameters: StaticPruningParameters) -> RoutingResult:
-        cosine = query.tool_similarity(parameters)
+        cosine, measure = query.tool_similarity(parameters), parameters.measure("cosine")
         names = _names(context.catalog, parameters)
         rows = [row for name in names if (row := context.catalog.tool_row.get(name)) is not None]
         dropped = np.full(len(cosine), DROPS.index(Drop.PRUNED), dtype=np.int8)
@@ -129,7 +133,7 @@ class StaticPruning(Router[StaticPruningParameters]):
             dropped=dropped,
             stages=(
                 Stage("curated list", "tools", len(rows), len(cosine), _kept_note(len(names) - len(rows))),
-                Stage("candidates", "tools", min(parameters.n, len(rows)), len(rows), "Highest cosine."),
+                Stage("candidates", "tools", min(parameters.n, len(rows)), len(rows), f"Highest {measure}."),
             ),
             exposure=Exposure(int(context.tool_tokens[rows].sum())),
             no_candidate="No tool of the catalog is in the list; give `keep` the ids of some.",
@@ -181,13 +185,13 @@ class SimpleRetrieval(Router[SimpleRetrievalParameters]):
     fit_alone = True
 
     def decide(self, query: Query, context: RoutingContext, parameters: SimpleRetrievalParameters) -> RoutingResult:
-        cosine = query.tool_similarity(parameters)
+        cosine, measure = query.tool_similarity(parameters), parameters.measure("cosine")
         count = min(parameters.n, len(cosine))
         return ranked_result(
             context,
             *cosine_layers(context, cosine),
             n=parameters.n,
-            stages=(Stage("retrieved", "tools", count, len(cosine), "Highest cosine; their schemas are exposed."),),
+            stages=(Stage("retrieved", "tools", count, len(cosine), f"Highest {measure}; their schemas are exposed."),),
         )
 
 
@@ -237,7 +241,7 @@ class CliLazy(Router[CliLazyParameters]):
             n=parameters.n,
             shortlisted=servers_of(context, matches),
             dropped=np.where(matches, KEPT, DROPS.index(Drop.NOT_RETRIEVED)).astype(np.int8),
-            no_candidate="No tool has a word in common with the sub-task; say it in other words.",
+            no_candidate="The search prints no tool; say it in other words.",
         )
         tools, servers, lines = context.catalog.tools, len(context.server_names), np.flatnonzero(matches)
         search_size = sum(count_tokens(f"{search_line(tools[int(row)])}\n") for row in lines)
@@ -245,10 +249,10 @@ class CliLazy(Router[CliLazyParameters]):
         prompt_size = _prompt_tokens(context.catalog)
         stages = (
             Stage("prompt", "servers", servers, servers, f"{prompt_size:,} tokens, the same at every turn."),
-            Stage("search", "tools", len(lines), len(tools), f"Most words in common (BM25); prints {search_size:,} tokens."),
+            Stage("search", "tools", len(lines), len(tools), f"Highest {parameters.measure('BM25 score')}; prints {search_size:,} tokens."),
             Stage(
                 "describe", "tools", len(result.candidates), len(lines),
-                f"Highest cosine of those lines; the first one's usage has {usage_size:,} tokens.",
+                f"Highest {parameters.measure('cosine')} of those lines; the first one's usage has {usage_size:,} tokens.",
             ),
         )  # fmt: skip
         return replace(result, stages=stages, exposure=Exposure(exposed=search_size + usage_size, cached=prompt_size))

@@ -196,7 +196,7 @@ def wordings_of(query: Query, text: str, p: FusionParameters) -> tuple[str, ...]
 
 def _tools_note(wordings: int, p: FusionParameters) -> str:
     reranking = "not reranked" if p.reranker == NONE else f"the best {p.rerank_top_k} reranked ({p.reranker})"
-    return f"{wordings} wordings of {p.k} tools each over enriched documents, merged, {reranking}."
+    return f"{wordings} wordings of {p.k} tools each by {p.measure('enriched document')}, merged, {reranking}."
 
 
 # ToolShed as ETOM runs it (its appendix C.2): flat retrieval over enriched tool documents, in three phases.
@@ -229,7 +229,8 @@ class Toolshed(FusionRouter):
 #
 # A hint that comes with the query is its request's server. The paper's: request, two stages, score, decomposition into
 # parts that are looked up in turn, enriched documents (`core.relevance.text_views`), rejection. Ours: a server's text counts
-# with the mean of its profile and its summary.
+# with the mean of its profile and its summary. By fit, which is of whole sub-tasks, no request is made, and the part itself is looked up:
+# two halves find less (docs/decisions/0035-fair-comparisons.md).
 
 
 @dataclass(frozen=True)
@@ -252,30 +253,28 @@ class McpZero(Router[McpZeroParameters]):
         requests: list[str] = []
 
         def retrieve(text: str, match: Match) -> Retrieved:
+            if parameters.similarity == FIT:
+                return _two_stages(context, match, match.servers, match.tools, parameters)
             request = query.planner.request(text)
             server = query.hint or request.server
             requests.append(f"server: {server} tool: {request.tool}")
-            return _two_stages(query, context, match, server, request.tool, parameters)
+            s = np.mean([query.cosines("servers", view, server) for view in ("profile", "summary")], axis=0)
+            t = query.cosines_of(tool_documents(context.catalog), request.tool)
+            return _two_stages(context, match, np.maximum(s, 0), np.maximum(t, 0), parameters)
 
         parts = orchestrate(query, context, parameters, retrieve)
+        nearest = (
+            f"Nearest to the request's server. {'; '.join(requests)}" if requests else "Highest probability of fit."
+        )
         return joined_result(
             context,
             parts,
-            notes=RetrievalNotes(
-                "tools", f"Nearest to the request's server. {'; '.join(requests)}", "(s·t)·max(s, t), MCP-Zero."
-            ),
+            notes=RetrievalNotes("tools", nearest, "(s·t)·max(s, t), MCP-Zero."),
             planner=query.planner.name,
         )
 
 
-def _two_stages(
-    query: Query, context: RoutingContext, match: Match, server: str, tool: str, p: McpZeroParameters
-) -> Retrieved:
-    if p.similarity == FIT:
-        s, t = match.servers, match.tools
-    else:
-        s = np.maximum(np.mean([query.cosines("servers", view, server) for view in ("profile", "summary")], axis=0), 0)
-        t = np.maximum(query.cosines_of(tool_documents(context.catalog), tool), 0)
+def _two_stages(context: RoutingContext, match: Match, s: Floats, t: Floats, p: McpZeroParameters) -> Retrieved:
     searched_servers = top(s, match.servers, context.server_order, p.s)
     scores = zero_score(s[context.tool_server], t)
     rows = np.flatnonzero(searched_servers[context.tool_server])

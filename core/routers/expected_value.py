@@ -31,6 +31,7 @@ from core.routers.order_of_tries import (
     order_lines,
     searched,
     shares,
+    tries_after,
     worth_of_next,
 )
 from core.routers.parameters import SIMILARITY, CandidateParameters, LearningParameters, RefusingParameters
@@ -39,7 +40,7 @@ from core.routers.utility import NONE, Rows
 
 VALUE = "value"
 RIVAL_COSINE = 0.9  # stricter than ETOM's 0.8, because these pairs are not verified
-NOT_WORTH = DROPS.index(Drop.NOT_WORTH)
+NOT_WORTH, OUTRANKED = map(DROPS.index, (Drop.NOT_WORTH, Drop.OUTRANKED))
 
 
 @dataclass(frozen=True)
@@ -73,9 +74,10 @@ class ExpectedValue(Router[ExpectedValueParameters]):
         tries, order, rows = ValueEngine(context, tool_prospects, context.matcher.likeness, parameters).decided()
         value = tries.value_usd(parameters.worth_usd)
         worth = int((value > 0).sum())
-        next_try = _worth_of_next(tries, order, context)
+        next_try = _worth_of_next(tries, replace(order, rows=rows), context, parameters.worth_usd)
         plan = _plan(order, next_try, tries, tool_prospects, context, parameters)
-        dropped = np.full(len(value), NOT_WORTH, dtype=np.int8)
+        still_worth = tries_after(tries, rows).value_usd(parameters.worth_usd) > 0
+        dropped = np.where(still_worth, OUTRANKED, NOT_WORTH).astype(np.int8)
         dropped[list(rows)] = KEPT
         result = ranked_result(
             context,
@@ -205,13 +207,16 @@ def rivals_of(pool: np.ndarray, likeness: Array, size: int) -> np.ndarray:
     return sets
 
 
-def _worth_of_next(tries: Tries, order: Order, context: RoutingContext) -> tuple[int, float] | None:
-    """The next tool that becomes worth a try as the worth grows, and the worth at which it does."""
+def _worth_of_next(tries: Tries, order: Order, context: RoutingContext, worth_usd: float) -> tuple[int, float] | None:
+    """The next tool that becomes worth a try as the worth grows, and the worth at which it does. Returns None if some tool is worth
+    another try already."""
     rows = np.argsort(context.tool_order)
     places = tuple(int(context.tool_order[row]) for row in order.rows)
     by_name = Tries(*(getattr(tries, field.name)[rows] for field in fields(tries)))
     next_try = worth_of_next(by_name, replace(order, rows=places))
-    return None if next_try is None else (int(rows[next_try[0]]), next_try[1])
+    if next_try is None or next_try[1] <= worth_usd:
+        return None
+    return int(rows[next_try[0]]), next_try[1]
 
 
 def _extended(rows: tuple[int, ...], value: Array, n: int, context: RoutingContext) -> tuple[int, ...]:

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -32,7 +32,6 @@ from core.routers.utility import Array, Rows
 
 LARGEST_SEARCH = 6
 POOL, POOL_OF_LONG_ORDERS = 12, 8  # number of tools to search over, by value alone; fewer beyond three tries
-NEXT_LOOKED_AT = 32
 EQUAL = 1e-12  # values that differ by less differ by rounding: then the cost decides
 
 
@@ -94,28 +93,27 @@ def evaluated(tries: Tries, rows: Sequence[int], *, worth_usd: float) -> Order:
     return Order(tuple(int(row) for row in rows), tuple(chance), tuple(cost), tuple(reach), value)
 
 
+def tries_after(tries: Tries, rows: Sequence[int]) -> Tries:
+    """The tries after these have failed: rivals of a failed tool are less likely to fit."""
+    fits, failed, p_fit = _set_fit(tries, rows), dict[int, float](), tries.p_fit.copy()
+    for row in rows:
+        _, failed = _try(tries, fits, failed, row)
+    for group, product in failed.items():
+        remaining = 1 - fits[group] + fits[group] * product
+        p_fit[tries.rivals == group] *= product / remaining if remaining > 0 else 1.0
+    return replace(tries, p_fit=p_fit)
+
+
 def worth_of_next(tries: Tries, order: Order) -> tuple[int, float] | None:
     """The next tool that becomes worth a try as V grows, and that V in USD. Returns None if no other tool can succeed."""
-    chances = tries.p_fit * tries.delivery
-    price = np.divide(
-        tries.money_usd + (1 - chances) * tries.wrong_usd, chances, out=np.full_like(chances, np.inf), where=chances > 0
-    )
-    near = [int(row) for row in np.argsort(price, kind="stable")[: NEXT_LOOKED_AT + len(order.rows)]]
-    fits = _set_fit(tries, [*near, *order.rows])
-    failed = dict[int, float]()
-    for row in order.rows:
-        _, failed = _try(tries, fits, failed, row)
-    best: tuple[int, float] | None = None
-    for row in near:
-        if row in order.rows or chances[row] <= 0:
-            continue
-        p, _ = _try(tries, fits, failed, row)
-        if p <= 0:
-            continue
-        worth = (float(tries.money_usd[row]) + (1 - p) * float(tries.wrong_usd[row])) / p
-        if best is None or worth < best[1]:
-            best = row, worth
-    return best
+    chances = tries_after(tries, order.rows).p_fit * tries.delivery
+    chances[list(order.rows)] = 0.0
+    costs = tries.money_usd + (1 - chances) * tries.wrong_usd
+    worth = np.divide(costs, chances, out=np.full_like(chances, np.inf), where=chances > 0)
+    if not np.isfinite(worth).any():
+        return None
+    best = int(worth.argmin())
+    return best, float(worth[best])
 
 
 def _try(tries: Tries, fits: dict[int, float], failed: dict[int, float], row: int) -> tuple[float, dict[int, float]]:

@@ -286,7 +286,7 @@ def _path(
     reranking = "" if p.reranker == NONE or not p.hierarchy else ", reranked"
     stages = (
         Stage(
-            "pre-retrieval", "servers", int(nearest.sum()), len(nearest), f"Nearest functional summaries{reranking}."
+            "pre-retrieval", "servers", int(nearest.sum()), len(nearest), f"Nearest by {_server_measure(p)}{reranking}."
         ),
     )
     if p.path == "simple":
@@ -302,6 +302,10 @@ def _path(
     return (sub_queries if len(sub_queries) > 1 else single), stages
 
 
+def _server_measure(p: PaRagParameters) -> str:
+    return "functional summary" if p.summaries == WRITTEN else p.measure("functional summary")
+
+
 def _notes(p: PaRagParameters) -> RetrievalNotes:
     reranking = "not reranked" if p.reranker == NONE else f"reranked ({p.reranker})"
     if not p.hierarchy:
@@ -310,7 +314,7 @@ def _notes(p: PaRagParameters) -> RetrievalNotes:
         )
     return RetrievalNotes(
         "scoped tools",
-        f"The best {p.k} for each query by functional summary, {reranking}.",
+        f"The best {p.k} for each query by {_server_measure(p)}, {reranking}.",
         f"The {p.m} best of those servers' tools for each query, {reranking}.",
     )
 

@@ -53,6 +53,10 @@ class SimilarityParameters(RefusingParameters, CandidateParameters):
     similarity: str = knob(FIT, group=SIMILARITY, symbol="Sim", label="Similarity measure", choices=(FIT, VIEW_WEIGHTS),
         help="fit: the calibrated probability that a tool can do it. views: the form that the router's paper has, such as a cosine or BM25.")  # fmt: skip
 
+    def measure(self, published: str) -> str:
+        """The name of what ranks: `published` is that of the router's paper."""
+        return "probability of fit" if self.similarity == FIT else published
+
 
 @dataclass(frozen=True)
 class MatchingParameters(SimilarityParameters):

@@ -125,13 +125,13 @@ def predicted(query: Query, _: TwoStageParameters) -> tuple[str, tuple[Stage, ..
 
 def retrieve(query: Query, context: RoutingContext, text: str, parameters: TwoStageParameters) -> Retrieval:
     """Runs the two stages for a text: the query itself, or a planner's version of it."""
-    if by_fit := parameters.similarity == FIT:
+    if parameters.similarity == FIT:
         match = query.match(SHOWN[FIT], text)
         servers, tools = match.servers, match.tools
     else:
         match = query.match(SHOWN[VIEW_WEIGHTS])
         servers, tools = query.bm25("servers", text), query.bm25("tools", text)
-    score = "probability of fit" if by_fit else "BM25 score"
+    score = parameters.measure("BM25 score")
     shortlist = top(servers, match.servers, context.server_order, parameters.s)
     rows = np.flatnonzero(shortlist[context.tool_server])
     kept_tools = np.zeros(len(tools), dtype=np.bool_)

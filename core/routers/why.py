@@ -261,6 +261,11 @@ def _tried(decision: Decision, tool: ToolRow) -> str:
 
 
 def _outranked(decision: Decision, tool: ToolRow) -> str:
+    if decision.tries is not None:
+        return (
+            f"Outranked: {tool.tool} has {decision.score} {tool.utility:z.3f}, and {len(decision.candidates)} other tries are "
+            "worth more together."
+        )
     if tool.rank is None:  # a selector read it and took other tools
         return (
             f"Not selected: {tool.tool} was retrieved with {decision.score} {tool.utility:z.3f}, and others were taken."

@@ -8,12 +8,14 @@ import pytest
 from core.domain.catalog import Server
 from core.routers import ROUTERS
 from core.routers.base import AnyRouter
+from core.routers.baselines import RagMcp
 from core.routers.sonar import Sonar
 from tests.cases import each
 from tests.routers import worlds
 
 FITS = {"mail::send": 0.9, "files::read": 0.06, "mail::find": 0.04}
 ALIKE = {"files::read": 0.9, "mail::send": 0.5, "mail::find": 0.1}
+OF_PAPERS = ["cosine", "BM25", "in common", "functional summar", "enriched document", "request's server"]
 CHOOSE = sorted(name for name, router in ROUTERS.items() if "similarity" in {k.name for k in router.parameters.knobs()})
 
 
@@ -45,7 +47,17 @@ def test_fit_decides_by_default_and_the_papers_form_if_it_is_chosen(name: str, c
     settings = {key: value for key, value in {"reranker": "none", "lines": 1}.items() if key in knobs}
     for similarity, winner in (("fit", "mail::send"), ("views", "files::read")):
         chosen = router.parameters().replaced({"similarity": similarity, **settings})
-        assert router.route("do it", context, chosen).winner.tool == winner, similarity
+        decision = router.route("do it", context, chosen)
+        assert decision.winner.tool == winner, similarity
+        notes = " ".join(stage.note for stage in decision.stages)
+        others = OF_PAPERS if similarity == "fit" else ["probability of fit"]
+        assert not [words for words in others if words in notes], notes
+
+
+def test_rag_mcps_relevance_is_not_called_a_similarity(context) -> None:
+    decision = RagMcp().route("do it", context)
+    assert "has the highest score" in decision.reason
+    assert [stage.note for stage in decision.stages] == ["Highest similarity.", "Highest relevance."]
 
 
 def test_sonars_expertise_is_the_share_of_fit_among_the_kept_tools(context) -> None:

@@ -12,9 +12,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.domain.catalog import Server
+from core.domain.trace import Drop
 from core.routers.expected_value import ExpectedValue, ExpectedValueParameters
-from core.routers.order_of_tries import Order, Tries, evaluated, order_lines, searched, shares, worth_of_next
+from core.routers.order_of_tries import (
+    Order,
+    Tries,
+    evaluated,
+    order_lines,
+    searched,
+    shares,
+    tries_after,
+    worth_of_next,
+)
 from core.routers.projection import StatisticsProjection
+from core.routers.why import why_tool
 from tests.routers import worlds
 
 CHANCE = st.floats(0.0, 1.0).map(lambda x: round(x, 3))
@@ -119,10 +130,34 @@ def decided(fits: dict[str, float], **values):
 
 
 def test_equal_tools_go_by_name_whatever_their_rows() -> None:
-    decision = decided({"c": 0.5, "b": 0.5, "a": 0.5}, n=1)
+    fits = {"c": 0.5, "b": 0.5, "a": 0.5}
+    decision, worthless = decided(fits, n=1), decided(fits, worth_usd=0.0)
     assert decision.tries is not None
+    assert worthless.tries is not None
     assert [tool.tool for tool in decision.tries.tries] == ["s::a"]
-    assert decision.tries.next_tool == "s::b"
+    assert (worthless.tries.tries, worthless.tries.next_tool) == ((), "s::a")
+
+
+def test_a_tool_that_only_n_cuts_is_outranked_and_no_further_worth_is_named() -> None:
+    decision = decided({"a": 0.6, "b": 0.55, "c": 0.5, "d": 0.45, "e": 0.001})
+    assert [decision.tool_at(row).dropped_by for row in (3, 4)] == [Drop.OUTRANKED, Drop.NOT_WORTH]
+    assert why_tool(decision, 3) == (
+        "Outranked: s::d has expected value of one try 0.036, and 3 other tries are worth more together."
+    )
+    assert decision.reason.endswith("; then stop.")
+
+
+def test_a_rival_of_a_failed_tool_is_outranked_only_if_it_is_still_worth_a_try() -> None:
+    tries = Tries(np.full(3, 0.9), np.array([0.99, 0.9, 0.9]), np.full(3, 0.02), np.zeros(3), np.array([0, 0, 1]))
+    chances = tries_after(tries, [0]).p_fit * tries.delivery
+    assert chances[1:] == pytest.approx([evaluated(tries, [0, row], worth_usd=0.1).chance[1] for row in (1, 2)])
+    assert (tries.value_usd(0.1) > 0).all()
+    assert (tries_after(tries, [0]).value_usd(0.1) > 0).tolist() == [False, False, True]
+
+
+def test_a_refusal_drops_the_tools_that_n_cuts_as_well() -> None:
+    decision = decided({"a": 0.3, "b": 0.25}, n=1, wrong_refusals=50.0)
+    assert {decision.tool_at(row).dropped_by for row in range(2)} == {Drop.REFUSED}
 
 
 def test_the_plan_adds_up() -> None:
