@@ -78,7 +78,7 @@ class CatalogService:
         self._relevance_encoder = encoder if tuned is None else tuned
         self._learnt = LearntModels(store, self._relevance_encoder) if learnt is None else learnt
         self._index_files = index_files
-        self._cross_encoder = cross_encoder
+        self.cross_encoder = cross_encoder
         self._now = now
         self._loaded: dict[str, LoadedCatalog] = {}
         self._once_prepared: set[str] = set()
@@ -265,7 +265,7 @@ class CatalogService:
         with self._lock:
             moment = self._statistics_at(learning)
             options = {"by_words": by_words, "with_simulated": with_simulated}
-            return loaded.context(learning, moment, learnt, matcher, **options, cross_encoder=self._cross_encoder)
+            return loaded.context(learning, moment, learnt, matcher, **options, cross_encoder=self.cross_encoder)
 
     def part(self, context: RoutingContext, tools: NDArray[np.int64]) -> RoutingContext:
         outcomes = self._loaded_catalog(context.catalog.name).outcomes

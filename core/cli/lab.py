@@ -31,7 +31,7 @@ from core.importers import tasks_text
 from core.lab.benchmark import MEASURES
 from core.lab.execution import S_PER_USD, VALUE_USD, Playing
 from core.lab.gate import Baseline, Gate, read_baseline
-from core.lab.lab import RANKED
+from core.lab.lab import RANKED, parts_of_name
 from core.lab.lab_runs import STORED, Experiment, Measured, missing_labels
 from core.planning.base import Watch, watched
 
@@ -217,7 +217,7 @@ def bench(
         ]
         digest = app.lab_runs.digest(name)
         generated = sum(bool(task.provenance) for task in labelled)
-        missing = missing_labels(labelled, app.catalogs.catalog(name).tool_row)
+        missing = missing_labels(labelled, digest.tools)
         entries = [result.entry for result in results]
         if storing:
             _keep(app, results, labelled, entries)
@@ -274,7 +274,7 @@ class BenchOptions:
         """Returns the tasks of the file or the judgment set, and their source. Raises WayfareError."""
         if not self.judgments:
             return app.lab.read_tasks(Path(self.tasks)), self.tasks
-        tasks, left_out = app.judgments.tasks(catalog, self.judgments)
+        tasks, left_out = app.judgments.tasks(parts_of_name(catalog)[0], self.judgments)
         if left_out:
             click.echo(f"{left_out} judged sub-tasks are left out, because they have no tool above grade 0.", err=True)
         return tasks, app.judgments.source(self.judgments)

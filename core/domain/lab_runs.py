@@ -107,8 +107,8 @@ class LabConditions:
 
     `catalog` is a name or a file, `tasks` the origin of the tasks. Their fingerprints distinguish different contents of one
     name. The state of learning is in `outcomes` (the number of calls in the statistics), `labels` (their number) and
-    `calibration` (in force, "" for none). `versions_json` has the versions of Wayfare and its numeric libraries. `played_json`
-    says how the tasks were played out, "" if they were not.
+    `calibration` (in force, "" for none). `versions_json` has the versions of Wayfare and its numeric libraries, and the models of
+    encoder and reranker. `played_json` says how the tasks were played out, "" if they were not.
     """
 
     catalog: str
@@ -269,6 +269,8 @@ def differences(one: ConsoleState, other: ConsoleState) -> tuple[Difference, ...
     >>> paper = ConsoleState({"route": {"q": "a", "k": "3"}}, {}, {}, {})
     >>> [(d.where, d.name, d.one, d.other) for d in differences(paper, ConsoleState({"route": {"q": "a"}}, {}, {}, {}))]
     [('route', 'k', '3', '')]
+    >>> [d.one for d in differences(ConsoleState({}, {}, {"sample": "no calibration"}, {}), ConsoleState({}, {}, {}, {}))]
+    ['unnamed (6aa931)']
     """
     parts: list[tuple[str, Texts, Texts]] = [
         (page, one.pages.get(page, {}), other.pages.get(page, {})) for page in dict.fromkeys((*one.pages, *other.pages))
@@ -288,4 +290,7 @@ def differences(one: ConsoleState, other: ConsoleState) -> tuple[Difference, ...
 
 def _named(files: Texts) -> Texts:
     """Replaces each file by the name in it and the first digits of its fingerprint."""
-    return {key: f"{json.loads(text)['name']} ({fingerprint(text)[:6]})" if text else "" for key, text in files.items()}
+    return {
+        key: f"{json_object(text).get('name', 'unnamed')} ({fingerprint(text)[:6]})" if text else ""
+        for key, text in files.items()
+    }

@@ -15,6 +15,7 @@ from core.domain.params import Value
 from core.domain.significance import interval
 from core.domain.tasks import Task
 from core.lab.execution import ExecutionRun, Routed
+from core.routers.parameters import FIT
 
 # Measures of rankings, by ir_measures under its names
 # A new measure is one line in `MEASURES`: its key in `wayfare bench`, and its name in ir_measures. Grades are passed as gains,
@@ -141,14 +142,15 @@ class BenchmarkRun:
         finite = {key: self.scores[name][np.isfinite(self.scores[name])] for key, name in JUDGED.items()}
         return {key: float(shares.mean()) if len(shares) else None for key, shares in finite.items()}
 
-    def to_json(self) -> dict[str, Any]:
-        """One entry of `wayfare bench --json`. `intervals` are 95 %, by bootstrap over tasks."""
+    def to_json(self, seed: int = 0) -> dict[str, Any]:
+        """One entry of `wayfare bench --json`. `intervals` are 95 %, by bootstrap over tasks with the seed."""
         refusals = np.array([float(task.solved) for task in self.tasks if not task.right])
         values = {key: self.scores[name] for key, name in MEASURES.items()} | {REJECTION: refusals}
-        bounds = {key: interval(scores) for key, scores in values.items() if len(scores)}
+        bounds = {key: interval(scores, seed=seed) for key, scores in values.items() if len(scores)}
         return {
             "router": self.router,
             "parameters": self.parameters,
+            "similarity": self.parameters.get("similarity", FIT),
             "n": self.n,
             **self.measures,
             REJECTION: self.rejection,
@@ -190,9 +192,9 @@ def measured_run(
     )
 
 
-def run_entry(run: BenchmarkRun, played: ExecutionRun | None, preset: str) -> dict[str, Any]:
+def run_entry(run: BenchmarkRun, played: ExecutionRun | None, preset: str, seed: int = 0) -> dict[str, Any]:
     """The entry of a run in `wayfare bench --json` and in the store: its measures, and the measures of its play-out."""
-    entry: dict[str, Any] = {**run.to_json(), "preset": preset}
+    entry: dict[str, Any] = {**run.to_json(seed), "preset": preset}
     if played is None:
         return entry
     outcome: dict[str, Any] = played.to_json()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from types import TracebackType
 from typing import Any, Self
@@ -20,6 +20,7 @@ from core.domain.tasks import Task
 from core.domain.untrusted_text import one_line
 from core.importers import read_tasks, tasks_text
 from core.lab.execution import Routed
+from core.lab.lab import parts_of_name
 from core.store import Store
 from core.store.connection import Table
 
@@ -63,10 +64,10 @@ class Worker:
     def _known(self, catalog: Catalog) -> str:
         """The catalog's name. Adds a catalog that the store lacks, such as a file's. It comes with every part and is indexed
         again only if its content changed."""
-        names = {info.name for info in self._app.catalogs.infos()}
-        if catalog.name not in names and self._sent.get(catalog.name) != catalog:
-            self._app.catalogs.add(catalog, "sent to a worker")
-            self._sent[catalog.name] = catalog
+        names, name = {info.name for info in self._app.catalogs.infos()}, parts_of_name(catalog.name)[0]
+        if name not in names and self._sent.get(name) != catalog:
+            self._app.catalogs.add(replace(catalog, name=name), "sent to a worker")
+            self._sent[name] = catalog
         return catalog.name
 
 

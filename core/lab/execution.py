@@ -1,8 +1,8 @@
 """Playing routed tasks out: how many are solved, and at which cost. Algorithm 1 of EHRR without a model.
 
-A task of several steps is split into sub-tasks by rules; each sub-task is routed once. Candidates are tried in order, at most
-`ROUNDS` for each step of the sub-task. The last sub-task has all steps that are left, each other sub-task one step. A tool serves
-the first step that it is right for, if that step's inputs are there. A tool that serves no step is an invalid tool call, which takes
+A task of several steps is split into sub-tasks by rules; each sub-task is routed once. Its candidates are tried in order, at most
+`ROUNDS` with every router, however many it shows. The last sub-task has all steps that are left, each other sub-task one step. A tool
+serves the first step that it is right for, if that step's inputs are there. A tool that serves no step is an invalid tool call, which takes
 its time and its price and solves nothing. A right tool succeeds by its declared reliability, r_ij (1 - pfail_i), drawn for every
 seed. A decision without a right tool among the tried tools is an invalid route call.
 
@@ -119,10 +119,6 @@ class _Steps:
     def __len__(self) -> int:
         return len(self.right)
 
-    def tries(self, part: int, parts: int) -> int:
-        """Returns the number of candidates that sub-task `part` of `parts` may try."""
-        return ROUNDS * (max(1, len(self) - part) if part == parts - 1 else 1)
-
 
 # Playing
 
@@ -135,7 +131,8 @@ LiveCall = Callable[[int], tuple[bool, float] | None]  # a tool's row -> went we
 
 @dataclass(frozen=True, slots=True)
 class Playing:
-    """How tasks are played out: the options of `wayfare bench --execute`, stored with a run. `n` candidates are routed.
+    """How tasks are played out: the options of `wayfare bench --execute`, stored with a run. `n` candidates are routed, on which
+    tokens depend.
 
     With `split`, a task of several steps is routed by its sub-tasks, else as a whole.
     """
@@ -265,7 +262,7 @@ def _played(task: Task, parts: Sequence[Routed], context: RoutingContext, seeds:
     for part, routed in enumerate(parts):
         active, last = ~done.all(axis=0), part == len(parts) - 1
         done_before = done.sum(axis=0)
-        rows = [context.tool_ids.index(name) for name in routed.candidates[: steps.tries(part, len(parts))]]
+        rows = [context.tool_ids.index(name) for name in routed.candidates[:ROUNDS]]
         tokens += active * routed.tokens
         invalid_routes += active & (not any(context.tool_ids[row] in right for row in rows for right in steps.right))
         for row, usd_of_call in zip(rows, _payments(routed, rows, context), strict=True):
@@ -342,7 +339,7 @@ def expected_outcome(
     for part, candidates in enumerate(parts):
         ended: dict[frozenset[int], float] = {}  # for a part that has solved its step
         call_prices = prices[list(candidates)] if payments is None else payments[part]
-        for row, usd_of_call in zip(candidates[: steps.tries(part, len(parts))], call_prices, strict=False):
+        for row, usd_of_call in zip(candidates[:ROUNDS], call_prices, strict=False):
             going = sum(share for done, share in states.items() if len(done) < len(steps))
             usd += going * float(np.nan_to_num(usd_of_call))
             seconds += going * _declared_s(context, row, connected)

@@ -11,12 +11,14 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any, cast
 
 from core.domain.catalog import Catalog, Server, Tool
 from core.domain.errors import CatalogError
 from core.domain.lab_runs import fingerprint
 from core.domain.statistics import Statistics
+from core.domain.tasks import EqualJudgment, Request
 from core.lab.benchmark import MEASURES, REJECTION, BenchmarkRun, TaskResult
 
 # The catalog as routing reads it: texts and schemas as digests, figures as they are, and what changed since
@@ -26,19 +28,33 @@ Entries = Mapping[str, Mapping[str, Any]]
 
 @dataclass(frozen=True)
 class CatalogDigest:
-    """For each server and tool by its id: digests of texts and schema, and the declared figures. Prices are the prices in force."""
+    """For each server and tool by its id: digests of texts and schema, and the declared figures. Prices, example requests and judgments
+    of equal tools are those in force."""
 
     name: str
     servers: Entries
     tools: Entries
 
     @classmethod
-    def of(cls, catalog: Catalog, statistics: Statistics) -> CatalogDigest:
+    def of(
+        cls,
+        catalog: Catalog,
+        statistics: Statistics,
+        requests: Mapping[str, Sequence[Request]] = MappingProxyType({}),
+        judgments: Sequence[EqualJudgment] = (),
+    ) -> CatalogDigest:
         asks, prices = statistics.servers.ask_usd.tolist(), statistics.tools.price_usd.tolist()
+        equal: dict[str, list[tuple[str, str]]] = {}
+        for entry in judgments:
+            for tool, other in (entry.pair, entry.pair[::-1]):
+                equal.setdefault(tool, []).append((other, entry.says))
         return cls(
             catalog.name,
             {server.name: _server(server, ask) for server, ask in zip(catalog.servers, asks, strict=True)},
-            {tool.id: _tool(tool, price) for tool, price in zip(catalog.tools, prices, strict=True)},
+            {
+                tool.id: _tool(tool, price, requests.get(tool.id, ()), equal.get(tool.id, ()))
+                for tool, price in zip(catalog.tools, prices, strict=True)
+            },
         )
 
     @cached_property
@@ -72,7 +88,7 @@ class Change:
 
 
 def changes(before: CatalogDigest, now: CatalogDigest) -> tuple[Change, ...]:
-    """Servers first, then tools, each in alphabetical order."""
+    """Servers first, then tools, each in alphabetical order. Fields that an earlier version of Wayfare did not store do not count."""
     return (*_changed("server", before.servers, now.servers), *_changed("tool", before.tools, now.tools))
 
 
@@ -83,7 +99,7 @@ def _changed(what: str, old: Entries, new: Entries) -> list[Change]:
             rows.append(Change(name, what, "removed"))
         elif name not in old:
             rows.append(Change(name, what, "added"))
-        elif fields := tuple(key for key in new[name] if old[name].get(key) != new[name][key]):
+        elif fields := tuple(key for key in new[name] if old[name].get(key, new[name][key]) != new[name][key]):
             rows.append(Change(name, what, "changed", fields))
     return rows
 
@@ -97,13 +113,19 @@ def _server(server: Server, ask_usd: float) -> dict[str, Any]:
     }
 
 
-def _tool(tool: Tool, price_usd: float) -> dict[str, Any]:
+def _tool(
+    tool: Tool, price_usd: float, requests: Sequence[Request], equal: Sequence[tuple[str, str]]
+) -> dict[str, Any]:
     return {
         "description": fingerprint([tool.title, tool.description])[:8],
         "schema": fingerprint(repr(tool.input_schema))[:8],
         "price_usd": _known(price_usd),
         "latency_s": tool.latency_s,
         "success": tool.success,
+        "preconditions": list(tool.preconditions),
+        "hints": [tool.hints.read_only, tool.hints.destructive],
+        "requests": fingerprint([(request.source, request.text) for request in requests])[:8],
+        "equal": fingerprint(sorted(equal))[:8],
     }
 
 

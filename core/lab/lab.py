@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import count
 from pathlib import Path
@@ -15,12 +15,13 @@ import numpy as np
 
 import sample_catalog
 from core.catalogs.catalogs import CatalogService
-from core.decisions.routing import RoutingService
+from core.decisions.routing import Asked, RoutingService
 from core.domain.catalog import Catalog, Server, Tool
 from core.domain.decision import Decision
 from core.domain.errors import CatalogError, Refusal
 from core.domain.outcome import CallMode, ToolCall
 from core.domain.params import AS_MEASURED, NetworkMoment, Parameters
+from core.domain.statistics import Statistics
 from core.domain.tasks import Task
 from core.importers import read_tasks
 from core.importers.shipped_catalogs import SAMPLE
@@ -28,6 +29,8 @@ from core.lab.benchmark import BenchmarkRun, measured_run
 from core.lab.equal_sets import EqualSetsService, widened
 from core.lab.execution import ExecutionRun, LiveCall, Playing, Routed, play
 from core.lab.levels import LevelRun, run_levels
+from core.routers.context import RoutingContext
+from core.routers.projection import StatisticsProjection
 from core.servers.lazy_pool import load_protocol
 
 if TYPE_CHECKING:
@@ -51,6 +54,19 @@ TASK_SETS: Mapping[str, Mapping[str, Path]] = {
 }
 
 
+def parts_of_name(name: str) -> tuple[str, bool, NetworkMoment]:
+    """The catalog in a name that `priced_by_tiers` and `under_network` made, whether it has prices by tiers, and its network.
+
+    >>> catalog, by_tiers, network = parts_of_name("sample (prices by tiers) under hybrid at 600 s")
+    >>> catalog, by_tiers, str(network), parts_of_name("sample") == ("sample", False, AS_MEASURED)
+    ('sample', True, 'hybrid at 600 s', True)
+    """
+    network = AS_MEASURED
+    if under := UNDER_NETWORK.fullmatch(name):
+        name, network = under["catalog"], NetworkMoment(under["network"], float(under["at_s"]))
+    return name.removesuffix(BY_TIERS), name.endswith(BY_TIERS), network
+
+
 @dataclass(eq=False)
 class LabService:
     """Measures over labelled tasks. Its decisions are not recorded. `calls` are opened for the first real call."""
@@ -59,7 +75,6 @@ class LabService:
     catalogs: CatalogService
     calls: Callable[[], GovernedCalls]
     equal_sets: EqualSetsService
-    _moments: dict[str, NetworkMoment] = field(default_factory=dict[str, NetworkMoment])
 
     def read_tasks(self, path: Path) -> tuple[Task, ...]:
         """Read labelled tasks from a JSON Lines file. Raises CatalogError that names the line."""
@@ -91,13 +106,9 @@ class LabService:
         network: NetworkMoment | None = None,
     ) -> Iterator[Routed]:
         """Route the tasks after the `known` ones, one by one, under `network` or else the catalog's network."""
-        moment = self._moment(catalog) if network is None else network
+        decide = self._deciding(catalog, router, parameters, network)
         for task in tasks[len(known) :]:
-            decision = self.routing.route(
-                task.subtask, catalog=catalog, router=router, parameters=parameters, record=False, network=moment,
-                server_hint=task.server_hint if server_hints else "",
-            )  # fmt: skip
-            yield Routed.of(task, decision)
+            yield Routed.of(task, decide(task.subtask, task.server_hint if server_hints else ""))
 
     def play(
         self,
@@ -113,27 +124,34 @@ class LabService:
 
         `playing.live` calls read-only tools on servers that run, with made-up arguments of their schemas.
         """
-        moment = self._moment(catalog) if network is None else network
+        name, by_tiers, moment = parts_of_name(catalog)
+        moment = network or moment
         context = self.routing.networks.context(
-            self.catalogs.context(catalog, with_simulated=moment.with_simulated), moment
+            self.catalogs.context(name, with_simulated=moment.with_simulated), moment
         )
-        return play(router, tasks, routed, context, playing, live=self._live(catalog) if playing.live else None)
+        context = _priced_context(context) if by_tiers else context
+        return play(router, tasks, routed, context, playing, live=self._live(name) if playing.live else None)
 
     def priced_by_tiers(self, catalog: str) -> str:
-        """The name of a copy of a catalog, for this process, in which every tool has a price by EHRR's tiers."""
-        name = f"{catalog}{BY_TIERS}"
-        self.catalogs.add(priced_by_tiers(self.catalogs.catalog(catalog), name=name), "prices by tiers")
-        return name
+        """The name of a catalog that is measured with a price by EHRR's tiers for every tool."""
+        return f"{catalog}{BY_TIERS}"
 
     def under_network(self, catalog: str, moment: NetworkMoment) -> str:
-        """The name of a copy of a catalog, for this process, that is measured under a simulated network."""
-        name = f"{catalog} under {moment}"
-        self.catalogs.add(replace(self.catalogs.catalog(catalog), name=name), f"the network {moment}")
-        self._moments[name] = moment
-        return name
+        """The name of a catalog that is measured under a simulated network."""
+        return f"{catalog} under {moment}"
 
-    def _moment(self, catalog: str) -> NetworkMoment:
-        return self._moments.get(catalog, AS_MEASURED)
+    def _deciding(
+        self, catalog: str, router: str, parameters: Parameters, network: NetworkMoment | None = None
+    ) -> Callable[[str, str], Decision]:
+        """Decides on a text and a server hint over the catalog's figures at the first text."""
+        name, by_tiers, moment = parts_of_name(catalog)
+
+        @cache
+        def context() -> RoutingContext:
+            figures = self.routing.figures(Asked("", parameters, name, router, network=network or moment))
+            return _priced_context(figures) if by_tiers else figures
+
+        return lambda text, hint: self.routing.decide(text, context(), router, parameters, server_hint=hint)
 
     def _live(self, catalog: str) -> LiveCall:
         load_protocol()
@@ -168,16 +186,14 @@ class LabService:
         """ETOM's scores by level. Each task is its question without a hint. Tools in one equal function set with a right tool are right,
         too. `known` texts are not routed again.
         """
-        done = count(1)
+        done, decide = count(1), self._deciding(catalog, router, parameters)
 
         def route(text: str) -> Decision:
-            decision = self.routing.route(
-                text, catalog=catalog, router=router, parameters=parameters, record=False, network=self._moment(catalog)
-            )
+            decision = decide(text, "")
             progress(next(done))
             return decision
 
-        return run_levels(router, widened(tasks, self.equal_sets.sets(catalog)), route, known)
+        return run_levels(router, widened(tasks, self.equal_sets.sets(parts_of_name(catalog)[0])), route, known)
 
 
 # Prices by EHRR's two tiers (section V): low U(0, 0.0025) USD, high N(0.0225, 0.005^2) USD, cut at 0
@@ -220,3 +236,15 @@ def priced_by_tiers(catalog: Catalog, *, name: str, seed: int = 0) -> Catalog:
 def _priced(server: Server, seed: int) -> Server:
     tools = tuple(replace(tool, price_usd=drawn_price_usd(tool, seed)) for tool in server.tools)
     return replace(server, tools=tools, ask_usd=None)
+
+
+def with_tiers(catalog: Catalog, statistics: Statistics) -> Statistics:
+    """The statistics of a catalog with its prices by tiers."""
+    drawn = StatisticsProjection(priced_by_tiers(catalog, name=catalog.name)).snapshot()
+    asks = {"ask_usd": drawn.servers.ask_usd, "ask_source": drawn.servers.ask_source}
+    prices = {"price_usd": drawn.tools.price_usd, "price_source": drawn.tools.price_source}
+    return replace(statistics, servers=replace(statistics.servers, **asks), tools=replace(statistics.tools, **prices))
+
+
+def _priced_context(context: RoutingContext) -> RoutingContext:
+    return replace(context, statistics=with_tiers(context.catalog, context.statistics))

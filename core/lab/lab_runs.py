@@ -11,13 +11,10 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from cachetools import LRUCache
-from numpy.typing import NDArray
 
 from core.catalogs.catalogs import CatalogService
 from core.decisions.routing import RoutingService
-from core.domain.catalog import Catalog
 from core.domain.errors import WayfareError
 from core.domain.lab_runs import (
     OPTUNA,
@@ -29,7 +26,7 @@ from core.domain.lab_runs import (
     fingerprint,
     lab_id,
 )
-from core.domain.params import NetworkMoment, Parameters
+from core.domain.params import Parameters
 from core.domain.people import actions
 from core.domain.tasks import Task
 from core.importers import read_tasks, tasks_text
@@ -37,8 +34,9 @@ from core.lab.benchmark import CLOCKED, BenchmarkRun, measured_run, run_entry
 from core.lab.cluster import RaySpread, Work
 from core.lab.execution import ExecutionRun, Playing, Routed
 from core.lab.gate import CatalogDigest, Change, changes
-from core.lab.lab import BY_TIERS, UNDER_NETWORK, LabService
+from core.lab.lab import LabService, parts_of_name, with_tiers
 from core.learning.requests import RequestService
+from core.routers.context import Same
 from core.routers.presets import DEFAULT_PRESET
 from core.store import Store
 
@@ -103,28 +101,32 @@ class LabRunService:
     now: Callable[[], datetime]
 
     def open(self, name_or_path: str) -> str:
-        """Open a catalog and return its name. A catalog with prices by tiers is made again. Raises UnknownNameError."""
-        if under := UNDER_NETWORK.fullmatch(name_or_path):
-            moment = NetworkMoment(under["network"], float(under["at_s"]))
-            return self.lab.under_network(self.open(under["catalog"]), moment)
-        name = self.catalogs.open(name_or_path.removesuffix(BY_TIERS)).name
-        return self.lab.priced_by_tiers(name) if name_or_path.endswith(BY_TIERS) else name
+        """Open a catalog and return its name, with its prices by tiers and its network. Raises UnknownNameError."""
+        name = parts_of_name(name_or_path)[0]
+        return f"{self.catalogs.open(name).name}{name_or_path.removeprefix(name)}"
 
     def __post_init__(self) -> None:
-        self._digests: LRUCache[str, tuple[Catalog, NDArray[np.float64], CatalogDigest]] = LRUCache(DIGESTS_KEPT)
+        self._digests: LRUCache[tuple[object, ...], CatalogDigest] = LRUCache(DIGESTS_KEPT)
 
     def digest(self, catalog: str) -> CatalogDigest:
         """The catalog as routing reads it now. Keeps the last digests, because a page asks each time and every schema is read."""
-        opened, statistics = self.catalogs.catalog(catalog), self.catalogs.statistics(catalog)
-        prices = np.concatenate([statistics.servers.ask_usd, statistics.tools.price_usd])
-        entry = self._digests.get(catalog)
-        if entry is None or entry[0] is not opened or not np.array_equal(entry[1], prices, equal_nan=True):
-            entry = self._digests[catalog] = opened, prices, CatalogDigest.of(opened, statistics)
-        return entry[2]
+        name, by_tiers, _ = parts_of_name(catalog)
+        opened, statistics = self.catalogs.catalog(name), self.catalogs.statistics(name)
+        statistics = with_tiers(opened, statistics) if by_tiers else statistics
+        requests = self.lab.equal_sets.learnt.requests.of(opened)
+        judgments = self.store.equal_judgments.of_catalog(name)
+        prices = statistics.servers.ask_usd.tobytes(), statistics.tools.price_usd.tobytes()
+        key = Same(opened), Same(requests), judgments, prices
+        digest = self._digests.get(key)
+        if digest is None:
+            digest = self._digests[key] = CatalogDigest.of(opened, statistics, requests, judgments)
+        return digest
 
     def conditions(self, asked: Experiment) -> LabConditions:
         """Everything that determines the result of an experiment now."""
-        in_force = self.store.calibrations.active(asked.catalog)
+        name = parts_of_name(asked.catalog)[0]
+        in_force = self.store.calibrations.active(name)
+        models = {"encoder": self.lab.equal_sets.learnt.encoder.model, "reranker": self.catalogs.cross_encoder}
         return LabConditions(
             catalog=asked.catalog,
             catalog_fingerprint=self.digest(asked.catalog).fingerprint,
@@ -134,11 +136,11 @@ class LabRunService:
             router=asked.router,
             preset=asked.preset,
             parameters_json=json.dumps(asked.parameters.values()),
-            outcomes=self.catalogs.statistics(asked.catalog, asked.parameters).version,
-            labels=len(self.store.labels.history(asked.catalog)),
+            outcomes=self.catalogs.statistics(name, asked.parameters).version,
+            labels=len(self.store.labels.history(name)),
             calibration="" if in_force is None else in_force.id,
             seed=asked.seed,
-            versions_json=json.dumps({name: version(name) for name in COMPUTING}),
+            versions_json=json.dumps({package: version(package) for package in COMPUTING} | models),
             played_json="" if asked.playing is None else json.dumps(asdict(asked.playing)),
         )
 
@@ -222,7 +224,7 @@ class Measured:
 
     @property
     def entry(self) -> dict[str, Any]:
-        return run_entry(self.run, self.played, self.conditions.preset)
+        return run_entry(self.run, self.played, self.conditions.preset, self.conditions.seed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -327,8 +329,8 @@ class MeasuringService:
             tuple(task.id for task in repeated.run.tasks if task.id in ranks and ranks[task.id]["rank"] != task.rank),
             tuple(
                 name
-                for name in {**run.result, **entry}
-                if name not in CLOCKED and run.result.get(name) != entry.get(name)
+                for name, figure in run.result.items()  # an earlier version of Wayfare stored fewer
+                if name not in CLOCKED and figure != entry.get(name)
             ),
         )
 
@@ -345,7 +347,8 @@ class MeasuringService:
                 server_hints=setup.hints,
             )  # fmt: skip
         else:
-            work = Work(self.runs.catalogs.catalog(setup.catalog), setup.router, setup.tasks, setup.hints)
+            catalog = self.runs.catalogs.catalog(parts_of_name(setup.catalog)[0])
+            work = Work(replace(catalog, name=setup.catalog), setup.router, setup.tasks, setup.hints)
             rest = spread.routed(work, setup.parameters, known=stored)
         try:
             for decision in rest:

@@ -14,7 +14,7 @@ from tests.cli.conftest import ROOT, Command, refused, server, tool
 
 MEASURES = ["mrr", "hit@1", "hit@3", "hit@5", "hit@10", "recall@3", "recall@10", "ndcg@10"]
 KEYS = [
-    "router", "parameters", "n", *MEASURES, "P@3", "P@10", "rejection", "judged@1", "judged@3", "judged@5", "judged@10", "latency_ms_p50", "latency_ms_p95",
+    "router", "parameters", "similarity", "n", *MEASURES, "P@3", "P@10", "rejection", "judged@1", "judged@3", "judged@5", "judged@10", "latency_ms_p50", "latency_ms_p95",
     "intervals", "tasks", "preset", "id",
 ]  # fmt: skip
 READ, DIG, SEND = "Read a text file from the disk.", "Dig for gold in a mountain.", "Send a letter by post."

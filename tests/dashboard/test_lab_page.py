@@ -11,6 +11,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.app import App
+from core.catalogs.background_jobs import Job
 from core.lab.execution import Playing
 from core.lab.lab_runs import Experiment
 from dashboard.pages.lab.run import JOB
@@ -130,6 +131,12 @@ def test_stored_runs_of_the_same_tasks_are_ranked_and_tested(app: App) -> None:
     assert test["p (Holm)"] == "0.250"  # 2^4 signs: those of the 3 differences all alike, twice
     assert [title.split(",")[0] for title in titles(page)] == ["Success@1", "Solved"]
     assert "unchanged" in board["catalog"].tolist()
+    assert "until *grade…* on Decision, Compare or Call grades them" in text_of(page)
+
+
+def test_the_name_of_a_judgment_set_in_the_progress_is_text() -> None:
+    page = visit(view="Snapshots", remembered={JOB: Job(("run", None), "Routing **mine**", of=3)})
+    assert page.get("progress")[0].proto.text.startswith(r"Routing \*\*mine\*\*: 0 of 3")
 
 
 def test_tasks_are_compared_with_a_baseline_and_open_both_decisions(app: App) -> None:

@@ -61,6 +61,13 @@ def test_what_comes_after_the_last_round_is_not_tried(routed) -> None:
     assert run.to_json()["usd_per_solved"] is None
 
 
+def test_a_router_that_shows_more_candidates_has_no_more_tries(routed) -> None:
+    """Ten are shown by Tool Attention and three by most; the last sub-task has two steps."""
+    task = replace(STEPS, subtask="mail the report")
+    more, three = (played_steps(routed, [WRONG, WRONG, RIGHT, *rest], task=task) for rest in ([WRONG, FLAKY], []))
+    assert more.to_json() == three.to_json()
+
+
 PLAN = (Step("a::right"), Step("b::flaky", needs=(0,), equal=("a::wrong",)))
 STEPS = Task("s", "find the report, then mail it to Bo", relevant=("a::right", "b::flaky"), plan=PLAN)
 

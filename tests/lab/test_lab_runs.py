@@ -6,20 +6,29 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 from core.app import App
-from core.domain.catalog import Catalog
+from core.decisions.routing import Asked
+from core.domain.catalog import Catalog, ToolHints
 from core.domain.errors import CatalogError, UnknownNameError
 from core.domain.events import Override
-from core.domain.feedback import Calibration, CalibrationSwitch
-from core.domain.lab_runs import LabRun, differences
+from core.domain.feedback import By, Calibration, CalibrationSwitch
+from core.domain.lab_runs import LabRun, differences, differing
+from core.domain.params import NetworkMoment
+from core.domain.significance import interval
 from core.domain.tasks import Step, Task
 from core.importers import read_document, read_tasks, tasks_text
-from core.lab.benchmark import CLOCKED
+from core.lab.benchmark import CLOCKED, MEASURES
 from core.lab.execution import Playing
+from core.lab.gate import changes
+from core.lab.lab import drawn_price_usd
 from core.lab.lab_runs import BLOCK, Experiment
+from core.network.profiles import Profile
+from core.network.states import HighLatency
 from core.relevance.learnt import LearntValues
 from core.store import Store
 from tests.cases import each
@@ -82,6 +91,12 @@ def test_how_tasks_were_played_out_is_stored_and_repeated_to_the_last_byte(app: 
     assert (usual.differing, "value" in usual.other) == ((), True)
 
 
+def test_a_figure_that_an_earlier_version_did_not_store_does_not_differ(app: App) -> None:
+    run = app.lab_runs.find(measured(app))
+    fewer = {name: figure for name, figure in run.result.items() if name != "similarity"}
+    assert app.measuring.repeat(replace(run, result_json=json.dumps(fewer))).other == ()
+
+
 def unclocked(run: LabRun) -> str:
     """All of a result but the times of decisions."""
     return json.dumps({**run.result, **dict.fromkeys(CLOCKED)})
@@ -119,6 +134,64 @@ def test_what_has_changed_since_is_named(app: App) -> None:
     repetition = app.measuring.repeat(run)
     assert repetition.differing == ("catalog_fingerprint", "outcomes")
     assert [(tool.name, tool.fields) for tool in repetition.changes] == [("files::read", ("description", "latency_s"))]
+
+
+def test_what_else_decides_is_a_condition_and_is_named(app: App) -> None:
+    """Example requests, equal tools, hints, preconditions and models: a bench or sweep after their change is another one."""
+    conditions, digest = app.lab_runs.conditions(asked(app)), app.lab_runs.digest("world")
+    app.requests.add("world", [(1, "raw::echo", ["Shout back at me."])], source="operator", by=By())
+    app.equal_sets.judge("world", "files::read", "files::write", "equal")
+    guarded = {"preconditions": ("is_authenticated(scope='mail')",), "hints": ToolHints(destructive=True)}
+    (send,) = app.catalogs.catalog("world").server("mail").tools
+    server = replace(app.catalogs.catalog("world").server("mail"), tools=(replace(send, **guarded),))
+    app.catalogs.edit("world", lambda catalog: catalog.with_server(server))
+    present = app.lab_runs.digest("world")
+    assert {tool.name: tool.fields for tool in changes(digest, present)} == {
+        "files::read": ("equal",), "files::write": ("equal",), "mail::send": ("preconditions", "hints"), "raw::echo": ("requests",),
+    }  # fmt: skip
+    app.catalogs.cross_encoder = "another"
+    assert differing(conditions, app.lab_runs.conditions(asked(app))) == ("catalog_fingerprint", "versions")
+    new_fields = {"preconditions", "hints", "requests", "equal"}
+    tools = {name: {key: tool[key] for key in tool.keys() - new_fields} for name, tool in digest.tools.items()}
+    assert changes(replace(digest, tools=tools), present) == (), "an earlier version stored less"
+
+
+def test_a_catalog_under_a_network_or_by_tiers_is_decided_on_as_route_decides(app: App) -> None:
+    """With its labels, example requests and learnt statistics."""
+    app.networks.save(Profile("slow", default=(HighLatency(base_ms=400, spread_ms=0),)))
+    app.requests.add(
+        "world", [(1, "mail::send", ["Read my aunt the news.", "Read him the news."])], source="operator", by=By()
+    )
+    app.feedback.label("Shout at the moon.", "raw::echo", right=False, catalog="world")
+    for _ in range(9):
+        app.calls.run(call("echo"))
+    network, parameters = NetworkMoment("slow", 600.0), app.routing.parameters("rag_mcp", {"n": 10})
+    texts = ("Read my aunt the news.", "Shout at the moon.")
+    tasks = [Task(text, text, relevant=("mail::send",), level="L2") for text in texts]
+    routes = [app.routing.preview(Asked(text, parameters, "world", "rag_mcp", network=network)) for text in texts]
+    winners = [route.winner.tool for route in routes if route.winner]
+    assert winners == ["mail::send", "raw::nap"], "by words these are files::read and raw::echo"
+    setting: dict[str, Any] = {"router": "rag_mcp", "parameters": parameters}
+    for name in (app.lab.under_network("world", network), app.lab.priced_by_tiers("world")):
+        assert app.lab_runs.open(name) == name
+        experiment = Experiment(tasks, source="t", catalog=name, playing=Playing(3), **setting)
+        measurement = app.measuring.measure(experiment, resumable=False)
+        assert [task.candidates[0] for task in measurement.run.tasks] == winners
+        (level,) = app.lab.levels(tasks, catalog=name, **setting)
+        assert level.scores == {"em": 0.5}
+        assert (measurement.conditions.labels, measurement.conditions.outcomes) == (1, 9)
+        assert measurement.conditions.catalog == name
+    assert measurement.played is not None
+    assert measurement.played.unpriced_tries == 0, "every tool has a price by tiers"
+    send = app.catalogs.catalog("world").server("mail").tools[0]
+    assert app.lab_runs.digest(name).tools["mail::send"]["price_usd"] == drawn_price_usd(send, 0)
+
+
+def test_the_seed_is_that_of_the_intervals(app: App) -> None:
+    measurement = app.measuring.measure(replace(asked(app), seed=5), resumable=False)
+    scores = dict.fromkeys(MEASURES.values(), np.random.default_rng(0).random(40))
+    entry = replace(measurement, run=replace(measurement.run, scores={**measurement.run.scores, **scores})).entry
+    assert tuple(entry["intervals"]["mrr"]) == interval(scores["RR"], seed=5) != interval(scores["RR"])
 
 
 def test_a_catalog_is_read_once_for_its_digest_until_it_or_a_price_changes(app: App) -> None:

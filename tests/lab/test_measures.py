@@ -122,6 +122,7 @@ def test_the_json_entry_has_everything_flat() -> None:
     own_keys = {
         "router",
         "parameters",
+        "similarity",
         "n",
         "rejection",
         *JUDGED,
@@ -131,7 +132,8 @@ def test_the_json_entry_has_everything_flat() -> None:
         "tasks",
     }
     assert own_keys | set(MEASURES) == set(entry)
-    assert entry["mrr"] == 1.0
+    assert (entry["mrr"], entry["similarity"]) == (1.0, "fit")
+    assert run_benchmark("fake", {"similarity": "views"}, [], answering({})).to_json()["similarity"] == "views"
     assert entry["tasks"] == {"first": {"rank": 1, "right": ["s::a"], "candidates": list(IDS)}}
 
 

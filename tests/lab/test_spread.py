@@ -101,9 +101,14 @@ def test_a_run_and_a_sweep_of_which_a_worker_is_lost_end_as_on_one_machine(app: 
     plan = SweepPlan(tuple(read_axis(text, type(parameters)) for text in ("n=1:10", "hint_weight=0:1:0.5")))
     setting: dict[str, Any] = {"catalog": "world", "router": "rag_mcp", "preset": "balanced", "parameters": parameters}
     local = app.sweeps.run(Experiment(TASKS, source="here", **setting), plan)
-    measured = app.measuring.measure(Experiment(MANY, source="here", **setting), resumable=False).entry
+    by_tiers = setting | {
+        "catalog": app.lab.priced_by_tiers("world"),
+        "router": "ehrr",
+        "parameters": app.routing.parameters("ehrr"),
+    }
+    measured = app.measuring.measure(Experiment(MANY, source="here", **by_tiers), resumable=False).entry
     with RaySpread("auto", app.store.tables(), opened=opened, ray=PlayedRay(math.inf, 7)) as spread:
-        run = app.measuring.measure(Experiment(MANY, source="there", **setting), resumable=False, spread=spread).entry
+        run = app.measuring.measure(Experiment(MANY, source="there", **by_tiers), resumable=False, spread=spread).entry
         spread_out = app.sweeps.run(Experiment(TASKS, source="there", **setting), plan, spread=spread)
     assert (spread.hired, spread.lost) == (2, 1)
     assert json.dumps({**spread_out, "sweep": ""}) == json.dumps({**local, "sweep": ""})

@@ -111,7 +111,10 @@ def test_the_expected_outcome_by_hand() -> None:
     assert outcome.usd == pytest.approx(0.1 + 0.2)  # the third has no price
     assert outcome.s == pytest.approx((1 + 2) + 3 + 0.5 * (10 + 5))
     assert expected_outcome(task, [[]], three_tools()).solved == 0.0
-    assert expected_outcome(task, [[0, 0, 0, 1]], three_tools()).solved == 0.0  # the fourth is not tried
+    for plan in ((), STEPS):  # the fourth is not tried, however many steps are left
+        chain = replace(task, plan=plan)
+        four, three = (expected_outcome(chain, [rows], three_tools()) for rows in ([0, 0, 0, 1], [0, 0, 0]))
+        assert (four, four.solved) == (three, 0.0)
 
 
 STEPS = (Step("near::right", equal=("near::wrong",)), Step("far::also", needs=(0,)), Step("near::right", needs=(0,)))

@@ -198,7 +198,7 @@ def job_panel() -> None:
 
 def _told(job: Job) -> tuple[float, str]:
     model = "".join(f"; {watch.words()}" for watch in job.reported if isinstance(watch, Watch) and watch.words())
-    words = f"{job.title}: {job.done:,} of {job.of:,}{units.time_left(job.left_s)}{model}. You can leave this page meanwhile."
+    words = f"{escaped(job.title, 200)}: {job.done:,} of {job.of:,}{units.time_left(job.left_s)}{model}. You can leave this page meanwhile."
     return share_of(job), words
 
 
@@ -250,7 +250,7 @@ def run_form(app: App, state: UrlState, linked: Mapping[str, str], chosen: Chose
         )  # fmt: skip
         play = st.toggle(
             "Play the tasks out", key="lab:play",
-            help=f"Also simulates solving: at most {ROUNDS} candidates are tried in order for each step, and a right one succeeds with its "
+            help=f"Also simulates solving: at most {ROUNDS} candidates are tried in order for each sub-task, and a right one succeeds with its "
             "declared reliability, over 20 seeds. A task of several steps is split into sub-tasks and solved if all steps are. Nothing is "
             "called.",
         )  # fmt: skip
