@@ -127,11 +127,17 @@ def test_a_preset_is_exported_imported_or_refused_whole_and_saved_for_all_window
     expect(visit.select("Preset")).to_have_value("<b>mine</b>", timeout=LIMIT_MS)
     visit.see("for *now*", within=visit.page.get_by_test_id("stSidebar"))
 
+    save = visit.page.get_by_role("button", name="Save", exact=True)
+
+    def named() -> bool:  # at once after it was closed, the popover has its old fields until the page has run
+        visit.fill("Name", "noon")
+        visit.settled()
+        return save.is_visible()
+
     visit.settled()
     files.click()
-    visit.fill("Name", "noon")
-    visit.settled()  # a redraw of the page may come between the name and the button
-    visit.press("Save")
+    visit.until(named)
+    save.click()
     expect(visit.select("Preset")).to_have_value("noon", timeout=LIMIT_MS)
     other = visitor(console)
     decided(other, alpha_t="0.4", budget_usd="0.1")
