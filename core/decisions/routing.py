@@ -35,7 +35,7 @@ from core.relevance.requests import like_requests
 from core.relevance.scoring import SAME_HIGH, limit_of, measured_curve, nothing_fits, shipped_curve, understood
 from core.routers import ROUTERS
 from core.routers.base import AnyRouter
-from core.routers.context import RoutingContext
+from core.routers.context import RoutingContext, Same
 from core.routers.parameters import LearningParameters
 from core.routers.presets import DEFAULT_PRESET, applied, preset_of
 from core.routers.why import fit_note, language_note, network_note, parts_note, words_note
@@ -62,20 +62,22 @@ class RefusalService:
     def curve(self, catalog: str = SAMPLE) -> RefusalCurve:
         """Wrong refusals against impossible sub-tasks refused. A labelled sub-task becomes impossible without its right tools and
         their equals. Labels do not shift these decisions, because the curve is for new sub-tasks."""
-        rows = self.catalogs.catalog(catalog).tool_row
+        whole = self.catalogs.catalog(catalog)
+        rows = whole.tool_row
         queries = tuple(query for query in self.feedback.queries(catalog) if any(tool in rows for tool in query.right))
         if len(queries) < LEAST_LABELS:
             return shipped_curve()
+        scorer = self.catalogs.scorer(catalog)
+        key = queries, Same(whole), Same(scorer.requests)
         with self._lock:
-            curve = self._known.get((catalog, queries))
+            curve = self._known.get(key)
         if curve is None:
-            scorer = self.catalogs.scorer(catalog)
             chances = [
                 _chances(scorer, task, [rows[t] for t in task.right if t in rows]) for task in queries[-MOST_MEASURED:]
             ]
             curve = measured_curve([yes for yes, _ in chances], [no for _, no in chances])
             with self._lock:
-                self._known[catalog, queries] = curve
+                self._known[key] = curve
         return curve
 
 

@@ -107,8 +107,8 @@ class LabConditions:
 
     `catalog` is a name or a file, `tasks` the origin of the tasks. Their fingerprints distinguish different contents of one
     name. The state of learning is in `outcomes` (the number of calls in the statistics), `labels` (their number) and
-    `calibration` (in force, "" for none). `versions_json` has the versions of Wayfare and its numeric libraries, and the models of
-    encoder and reranker. `played_json` says how the tasks were played out, "" if they were not.
+    `calibration` (in force, "" for none). `versions_json` has the versions of Wayfare and its numeric libraries, the models of encoder
+    and reranker, and the fingerprint of a network's profile. `played_json` says how the tasks were played out, "" if they were not.
     """
 
     catalog: str

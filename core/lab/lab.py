@@ -15,7 +15,7 @@ import numpy as np
 
 import sample_catalog
 from core.catalogs.catalogs import CatalogService
-from core.decisions.routing import Asked, RoutingService
+from core.decisions.routing import RoutingService
 from core.domain.catalog import Catalog, Server, Tool
 from core.domain.decision import Decision
 from core.domain.errors import CatalogError, Refusal
@@ -30,6 +30,7 @@ from core.lab.equal_sets import EqualSetsService, widened
 from core.lab.execution import ExecutionRun, LiveCall, Playing, Routed, play
 from core.lab.levels import LevelRun, run_levels
 from core.routers.context import RoutingContext
+from core.routers.parameters import LearningParameters
 from core.routers.projection import StatisticsProjection
 from core.servers.lazy_pool import load_protocol
 
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 LIVE_LIMIT_S = 10.0
 RANKED = "10"  # candidates in the lab, more than in a decision, unless the parameter n is given
 BY_TIERS = " (prices by tiers)"
-UNDER_NETWORK = re.compile(r"(?P<catalog>.+) under (?P<network>.+) at (?P<at_s>[\d.e+]+) s")
+UNDER_NETWORK = re.compile(r"(?P<catalog>.+) under (?P<network>.+) at (?P<at_s>[\d.e+-]+) s")
 TASK_SETS: Mapping[str, Mapping[str, Path]] = {
     SAMPLE: {
         "everyday questions": sample_catalog.TASKS_DIR / "everyday.jsonl",
@@ -125,10 +126,7 @@ class LabService:
         `playing.live` calls read-only tools on servers that run, with made-up arguments of their schemas.
         """
         name, by_tiers, moment = parts_of_name(catalog)
-        moment = network or moment
-        context = self.routing.networks.context(
-            self.catalogs.context(name, with_simulated=moment.with_simulated), moment
-        )
+        context = self.context(name, network or moment)
         context = _priced_context(context) if by_tiers else context
         return play(router, tasks, routed, context, playing, live=self._live(name) if playing.live else None)
 
@@ -138,17 +136,25 @@ class LabService:
 
     def under_network(self, catalog: str, moment: NetworkMoment) -> str:
         """The name of a catalog that is measured under a simulated network."""
-        return f"{catalog} under {moment}"
+        return f"{catalog} under {moment.network} at {repr(moment.at_s).removesuffix('.0')} s"
+
+    def context(
+        self, catalog: str, network: NetworkMoment, learning: LearningParameters | None = None
+    ) -> RoutingContext:
+        """The figures of a catalog under a network, without open sessions, because a measurement has none."""
+        context = self.catalogs.context(catalog, learning, with_simulated=network.with_simulated)
+        return self.routing.networks.context(context, network)
 
     def _deciding(
         self, catalog: str, router: str, parameters: Parameters, network: NetworkMoment | None = None
     ) -> Callable[[str, str], Decision]:
         """Decides on a text and a server hint over the catalog's figures at the first text."""
         name, by_tiers, moment = parts_of_name(catalog)
+        learning = parameters if isinstance(parameters, LearningParameters) else None
 
         @cache
         def context() -> RoutingContext:
-            figures = self.routing.figures(Asked("", parameters, name, router, network=network or moment))
+            figures = self.context(name, network or moment, learning)
             return _priced_context(figures) if by_tiers else figures
 
         return lambda text, hint: self.routing.decide(text, context(), router, parameters, server_hint=hint)

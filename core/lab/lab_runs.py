@@ -122,11 +122,26 @@ class LabRunService:
             digest = self._digests[key] = CatalogDigest.of(opened, statistics, requests, judgments)
         return digest
 
+    def stored_digest(self, catalog_fingerprint: str) -> CatalogDigest | None:
+        """The catalog of a stored run. None if it is damaged. Raises UnknownNameError if the store lacks it."""
+        return CatalogDigest.parse(json.loads(self.store.lab_runs.input(catalog_fingerprint)))
+
+    def unchanged(self, catalog_fingerprint: str, catalog: str) -> bool:
+        """Whether routing reads a catalog as a stored run did. Fields that the run's version of Wayfare did not store do not count."""
+        now = self.digest(catalog)
+        if catalog_fingerprint == now.fingerprint:
+            return True
+        stored = self.stored_digest(catalog_fingerprint)
+        return stored is not None and not changes(stored, now)
+
     def conditions(self, asked: Experiment) -> LabConditions:
         """Everything that determines the result of an experiment now."""
-        name = parts_of_name(asked.catalog)[0]
+        name, _, moment = parts_of_name(asked.catalog)
         in_force = self.store.calibrations.active(name)
-        models = {"encoder": self.lab.equal_sets.learnt.encoder.model, "reranker": self.catalogs.cross_encoder}
+        versions = {package: version(package) for package in COMPUTING}
+        versions |= {"encoder": self.lab.equal_sets.learnt.encoder.model, "reranker": self.catalogs.cross_encoder}
+        if moment.has_profile:
+            versions["network"] = fingerprint(self.lab.routing.networks.profiles.load(moment.network).text())
         return LabConditions(
             catalog=asked.catalog,
             catalog_fingerprint=self.digest(asked.catalog).fingerprint,
@@ -140,7 +155,7 @@ class LabRunService:
             labels=len(self.store.labels.history(name)),
             calibration="" if in_force is None else in_force.id,
             seed=asked.seed,
-            versions_json=json.dumps({package: version(package) for package in COMPUTING} | models),
+            versions_json=json.dumps(versions),
             played_json="" if asked.playing is None else json.dumps(asdict(asked.playing)),
         )
 
@@ -317,7 +332,7 @@ class MeasuringService:
         """
         experiment = self.again(run)
         repeated = self.measure(experiment, resumable=False, progress=progress)
-        old_catalog = CatalogDigest.parse(json.loads(self.store.lab_runs.input(run.catalog_fingerprint)))
+        old_catalog = self.runs.stored_digest(run.catalog_fingerprint)
         if old_catalog is None:
             raise WayfareError(f"The catalog of run {run.id} is damaged in the store; make the run anew.")
         ranks: Mapping[str, Any] = run.result["tasks"]

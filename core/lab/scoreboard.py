@@ -99,10 +99,10 @@ class ScoreboardService:
             board = self._boards.get(self._key(task_set, catalog, router, network))
         finally:
             self._guard.release()
-        return board is not None and board.context is self.catalogs.context(catalog)
+        return board is not None and board.context is self.lab.context(catalog, network)
 
     def _board(self, task_set: str, catalog: str, router: str, network: NetworkMoment) -> _Board:
-        key, context = self._key(task_set, catalog, router, network), self.catalogs.context(catalog)
+        key, context = self._key(task_set, catalog, router, network), self.lab.context(catalog, network)
         board = self._boards.get(key)
         defaults = self.routing.parameters(router)
         if board is None or board.context is not context or board.defaults != defaults:

@@ -233,12 +233,11 @@ class TasksAsked:
 
     def _routed(self, point: Parameters) -> Rows:
         """(Q, n) candidates of a router that decides task by task."""
+        context = self._context(point if isinstance(point, LearningParameters) else None)
         rows = np.full((len(self._scorer.queries), int(point.values().get("n") or 0)), -1, dtype=np.int64)
         for row, task in zip(rows, self._scorer.queries, strict=True):
-            candidates = self.routing.route(
-                task.subtask, catalog=self.catalog, router=self.router, parameters=point, server_hint=self._hint(task),
-                record=False, network=self.network,
-            ).candidates[: len(row)]  # fmt: skip
+            decision = self.routing.decide(task.subtask, context, self.router, point, server_hint=self._hint(task))
+            candidates = decision.candidates[: len(row)]
             row[: len(candidates)] = candidates
         return rows
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from core.app import App
+from core.decisions.routing import RefusalService
 from core.decisions.strips import Segment, refusal_strip
-from core.domain.feedback import By
+from core.domain.feedback import By, RefusalCurve
 from core.relevance.calibration import LEAST_LABELS
 from core.relevance.scoring import limit_of, shipped_curve
 from core.routers.ehrr import EhrrParameters
@@ -31,6 +32,21 @@ def test_it_is_measured_once_there_are_labels_enough(app: App) -> None:
     assert app.refusals.limit(0.0) == 1.0 > app.refusals.limit(5.0)
     app.feedback.label("one more", tools[0].id, right=True)
     assert app.refusals.curve("sample").questions == LEAST_LABELS + 1
+
+
+def test_it_is_measured_again_once_a_tool_or_its_requests_change(app: App) -> None:
+    for number in range(LEAST_LABELS):
+        app.feedback.label(f"send my aunt {number} letters", "mail::send", right=True, catalog="world")
+
+    def fresh() -> RefusalCurve:
+        return RefusalService(app.catalogs, app.feedback).curve("world")
+
+    curve = app.refusals.curve("world")
+    import_text(app.catalog_editor, document().replace("Send a letter.", "Bake a cake."), "world", "test")
+    edited = app.refusals.curve("world")
+    assert curve != edited == fresh()
+    app.requests.add_by_hand("world", "mail::send", ["send my uncle a letter"], By())
+    assert edited != app.refusals.curve("world") == fresh()
 
 
 def test_a_question_is_compared_with_one_request_and_a_knob_that_is_turned_runs_no_encoder() -> None:

@@ -13,6 +13,7 @@ from core.domain.outcome import CallMode, OutcomeKind, ToolCall
 from core.domain.params import AS_MEASURED, NetworkMoment
 from core.domain.statistics import Source
 from core.lab.execution import Playing
+from core.lab.lab import parts_of_name
 from core.lab.lab_runs import Experiment
 from core.network.profiles import Profile
 from core.network.states import HighLatency, Ideal, Outage
@@ -121,6 +122,8 @@ def test_a_real_call_meets_the_network_and_teaches_nothing(app: App) -> None:
 def test_labelled_tasks_are_measured_under_it(app: App) -> None:
     name = app.lab_runs.open(app.lab.under_network("world", MINE))
     assert name == "world under mine at 600 s"
+    for moment in (NetworkMoment("mine", at_s) for at_s in (1e-5, 12_349.98)):
+        assert parts_of_name(app.lab.under_network("world", moment)) == ("world", False, moment)
     tasks = app.lab.parse_tasks(b'{"id": "1", "subtask": "read a file", "relevant": ["files::read"]}\n', source="t")
     parameters = app.routing.parameters("rag_mcp")
     under, plain = (

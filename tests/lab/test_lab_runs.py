@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from core.domain.catalog import Catalog, ToolHints
 from core.domain.errors import CatalogError, UnknownNameError
 from core.domain.events import Override
 from core.domain.feedback import By, Calibration, CalibrationSwitch
-from core.domain.lab_runs import LabRun, differences, differing
+from core.domain.lab_runs import LabRun, differences, differing, lab_id
 from core.domain.params import NetworkMoment
 from core.domain.significance import interval
 from core.domain.tasks import Step, Task
@@ -27,6 +28,7 @@ from core.lab.execution import Playing
 from core.lab.gate import changes
 from core.lab.lab import drawn_price_usd
 from core.lab.lab_runs import BLOCK, Experiment
+from core.lab.sweeps import TasksAsked
 from core.network.profiles import Profile
 from core.network.states import HighLatency
 from core.relevance.learnt import LearntValues
@@ -185,6 +187,31 @@ def test_a_catalog_under_a_network_or_by_tiers_is_decided_on_as_route_decides(ap
     assert measurement.played.unpriced_tries == 0, "every tool has a price by tiers"
     send = app.catalogs.catalog("world").server("mail").tools[0]
     assert app.lab_runs.digest(name).tools["mail::send"]["price_usd"] == drawn_price_usd(send, 0)
+
+
+def test_a_run_under_another_content_of_its_network_is_another_run(app: App) -> None:
+    experiment = replace(asked(app), catalog=app.lab.under_network("world", NetworkMoment("mine", 600.0)))
+    networks = Profile("mine"), Profile("mine", default=(HighLatency(),)), Profile("mine")
+    runs = []
+    for network in networks:
+        app.networks.save(network)
+        runs.append(app.lab_runs.conditions(experiment))
+    assert lab_id(runs[0]) == lab_id(runs[2]) != lab_id(runs[1])
+    assert differing(runs[0], runs[1]) == ("versions",)
+
+
+def test_open_sessions_do_not_count_in_a_measurement(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They spare only their own client the time to connect."""
+    import_text(app.catalog_editor, document(conn_s=300.0), "world", "test")
+    connection = app.catalogs.catalog("world").server("raw").connection
+    state = SimpleNamespace(server="raw", state="ready", catalog="world", owner_key="", connection=connection)
+    monkeypatch.setattr(app.routing._sessions, "states", lambda: [state])
+    parameters = app.routing.parameters("expected_value", {"n": 10})
+    setting: dict[str, Any] = {"catalog": "world", "router": "expected_value"}
+    assert app.routing.preview(Asked(TASKS[0].subtask, parameters, **setting)).winner
+    (routed,) = app.lab.routed(TASKS[:1], **setting, parameters=parameters)
+    swept = TasksAsked(app.catalogs, app.routing, TASKS[:1], **setting, hints=True).first_and_measures(parameters)[0]
+    assert (routed.candidates, swept.tolist()) == ((), [-1])
 
 
 def test_the_seed_is_that_of_the_intervals(app: App) -> None:

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from core.app import App
 from core.domain.errors import UnknownNameError
 from core.domain.feedback import By
-from core.domain.params import NetworkMoment
+from core.domain.outcome import CallMode, ToolCall
+from core.domain.params import SIMULATED_TOO, NetworkMoment
 from core.domain.tasks import Task
 from core.lab.lab_runs import WRITTEN
 from core.lab.scoreboard import LABELS, MEASURES, REQUESTS
 from core.lab.sweep import SECONDS, USD
 from core.lab.sweeps import TasksAsked
+from core.network.profiles import Profile
+from core.network.states import HighLatency
 from tests.cases import each
 from tests.dashboard.harness import app_with
 
@@ -22,7 +27,7 @@ PAID = {
     "servers": [{"name": "files", "ask_usd": 0.002, "tools": [{"name": "read", "price_usd": 0.005, "success": 1.0}]}]
 }
 
-app = app_with({"own": OWN, "paid": PAID}, scope="module")
+app = app_with({"own": OWN, "called": OWN, "paid": PAID}, scope="module")
 
 
 def test_a_score_is_that_of_a_sweep_and_names_each_question_with_another_first_tool(app: App) -> None:
@@ -52,6 +57,22 @@ def test_under_a_simulated_network_its_figures_count_and_the_measured_ones_come_
     asked_tasks = TasksAsked(app.catalogs, app.routing, [task], TESTBED, "ehrr", hints=True, network=moments[1])
     assert asked_tasks.first_and_measures(defaults)[0].tolist() == [*decision.candidates[:1]]
     assert app.scoreboard.score(TASKS, **setting) == measured
+
+
+@each("network", [NetworkMoment("mine", 600.0), SIMULATED_TOO])
+def test_a_network_that_changes_is_scored_anew_at_the_defaults_and_now(app: App, network: NetworkMoment) -> None:
+    """By an edit of its profile, or by a simulated call."""
+    app.networks.save(Profile("mine"))
+    app.feedback.label("what is in it", "files::read", right=True, catalog="called")
+    setting: dict[str, Any] = {"catalog": "called", "router": "ehrr", "network": network}
+    defaults = app.routing.parameters("ehrr")
+    score = app.scoreboard.score(LABELS, **setting, parameters=defaults)
+    assert app.scoreboard.ready(LABELS, **setting)
+    app.networks.save(Profile("mine", default=(HighLatency(base_ms=5000, spread_ms=0),)))
+    app.calls.run(ToolCall("files", "read", {}, catalog="called"), mode=CallMode.DRAWN)
+    assert not app.scoreboard.ready(LABELS, **setting)
+    changed = app.scoreboard.score(LABELS, **setting, parameters=defaults)
+    assert changed.before == changed.now != score.now
 
 
 def test_an_own_catalog_is_scored_over_its_labels_and_example_requests(app: App) -> None:

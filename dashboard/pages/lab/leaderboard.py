@@ -91,9 +91,10 @@ def leaderboard(shown: ShownRuns) -> dict[str, str]:
         show=shown.names.__getitem__, most=MOST, note="Each pair is tested, and the tests are corrected for their number.",
     )  # fmt: skip
     ordered = sorted(shown.runs, key=lambda run: -results[run.id][measure])
-    current = shown.app.lab_runs.digest(shown.runs[0].catalog).fingerprint
+    stored = {run.catalog_fingerprint: run.catalog for run in shown.runs}
+    unchanged = {key: shown.app.lab_runs.unchanged(key, catalog) for key, catalog in stored.items()}
     frame = pd.DataFrame(
-        [_line(run, shown.names[run.id], results[run.id], run.catalog_fingerprint == current) for run in ordered]
+        [_line(run, shown.names[run.id], results[run.id], unchanged[run.catalog_fingerprint]) for run in ordered]
     )
     table(frame, RUN_COLUMNS, key="lab:leaderboard")
     st.caption(
