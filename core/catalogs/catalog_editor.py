@@ -15,8 +15,8 @@ from core.catalogs.catalogs import CatalogService
 from core.catalogs.followed import FollowedFiles, with_known
 from core.catalogs.lint_reports import LintReports
 from core.catalogs.loaded_catalog import Wording, setting_of, stored_wordings, without_wordings, words_digest
-from core.catalogs.servers import keep_values
-from core.domain.catalog import Catalog, Discovery, Follow, Imported, Server
+from core.catalogs.servers import keep_values, stored_values
+from core.domain.catalog import Catalog, Discovery, Follow, Imported, Server, ServerId
 from core.domain.errors import CatalogError, UnknownNameError
 from core.domain.events import Override
 from core.domain.people import actions
@@ -114,13 +114,17 @@ class CatalogEditor:
         without tools. If no server is left, nothing changes (CatalogError).
         """
         check_name(name)
-        self.keep_secrets(name, (*imported.servers, *imported.off), imported.secrets)
+        servers = (*imported.servers, *imported.off)
+        previous_values = stored_values(self.vault, name, servers, imported.secrets)
+        self.keep_secrets(name, servers, imported.secrets)
         load_protocol()
         from core.servers.discovery import discover
 
         off = self.followed.by_operator(self._known(name))
         discoveries = discover(self.sessions(), name, [server for server in imported.servers if server.name not in off])
         if discoveries and all(discovery.server is None for discovery in discoveries):
+            for (server, key), value in previous_values.items():
+                self.vault.remove(server, key) if value is None else self.vault.put(server, key, value)
             reasons = "; ".join(d.error for d in discoveries)
             raise CatalogError(f"{source}: no server answered, so nothing was kept. {reasons}")
         previous, new = self._before(name), {server.name: server for server in imported.servers}
@@ -153,7 +157,9 @@ class CatalogEditor:
 
     def remove(self, name: str) -> None:
         """Forget an imported catalog and its servers' secrets. Its events stay."""
+        previous = self.catalogs.catalog(name)
         self.catalogs.remove(name)
+        self._end_sessions(previous, Catalog(name))
         self.vault.forget(name)
         self.followed.forget(name)
 
@@ -187,9 +193,18 @@ class CatalogEditor:
     def _saved(
         self, catalog: Catalog, source: str, imported: Imported, discoveries: tuple[Discovery, ...] = ()
     ) -> ImportReport:
+        previous = self._known(catalog.name)
         self.catalogs.save(catalog, source)
+        self._end_sessions(previous, catalog)
         errors = self.lint_reports.count_errors(catalog.name) if len(catalog.tools) <= MOST_LINTED else None
         return ImportReport(catalog.name, len(catalog.servers), len(catalog.tools), imported, errors, discoveries)
+
+    def _end_sessions(self, previous: Catalog, catalog: Catalog) -> None:
+        """End the sessions of servers that are gone, switched off, or reached in another way."""
+        connections = {server.name: server.connection for server in catalog.servers}
+        for server in (*previous.servers, *previous.off):
+            if server.connection is not None and server.connection != connections.get(server.name):
+                self.sessions().end(ServerId(catalog.name, server.name))
 
 
 @actions("tune", put="reword", remove="remove a wording")
@@ -208,7 +223,7 @@ class Wordings:
 
     def stale(self, catalog: str) -> tuple[Wording, ...]:
         """The wordings that do not count because the server changed its description or lost the tool."""
-        stored_catalog = self._with_servers_off(catalog)
+        stored_catalog = self.catalogs.with_servers_off(catalog)
         descriptions = {(tool.server, tool.name): tool.own_description for tool in stored_catalog.tools}
         descriptions |= {(server.name, ""): server.own_description for server in stored_catalog.servers}
         pairs = ((wording, descriptions.get((wording.server, wording.tool))) for wording in self.list(catalog))
@@ -233,14 +248,9 @@ class Wordings:
             raise UnknownNameError(f"{place!r} of catalog {catalog!r} has the server's own description already.")
         self._write(catalog, server, tool, ())
 
-    def _with_servers_off(self, catalog: str) -> Catalog:
-        """A catalog as if all its servers were on: a server that is switched off keeps its wordings."""
-        stored_catalog = self.catalogs.catalog(catalog)
-        return Catalog(catalog, (*stored_catalog.servers, *stored_catalog.off))
-
     def _found(self, catalog: str, place: str) -> tuple[str, str, str]:
         server, colons, tool = place.partition("::")
-        stored_catalog = self._with_servers_off(catalog)
+        stored_catalog = self.catalogs.with_servers_off(catalog)
         if colons:
             stored_tool = stored_catalog.find(server, tool)[1]
             return stored_tool.server, stored_tool.name, stored_tool.own_description

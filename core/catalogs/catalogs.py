@@ -105,6 +105,13 @@ class CatalogService:
     def catalog(self, name: str) -> Catalog:
         return self._loaded_catalog(name).catalog
 
+    def with_servers_off(self, name: str) -> Catalog:
+        """A catalog as if all its servers were on: a server that is switched off keeps its wordings, requests and labels."""
+        catalog = self.catalog(name)
+        if not catalog.off:
+            return catalog
+        return reworded(Catalog(name, (*catalog.servers, *catalog.off)), stored_wordings(self._store, name))
+
     def open(self, name_or_path: str) -> Catalog:
         """A catalog by name, or read from a file for this process only. A name comes before a file of that name.
 
@@ -374,7 +381,9 @@ class CatalogService:
     def _freshly_loaded(self, catalog: Catalog, source: str) -> LoadedCatalog:
         outcomes = list(map(without_names, self._store.events.outcomes(catalog.name)))
         catalog = reworded(catalog, stored_wordings(self._store, catalog.name))
-        return LoadedCatalog(catalog, source, outcomes, tuple(self._store.catalogs.overrides(catalog.name)))
+        overrides, previous = tuple(self._store.catalogs.overrides(catalog.name)), self._loaded.get(catalog.name)
+        answers = [] if previous is None else previous.answers
+        return LoadedCatalog(catalog, source, outcomes, overrides, answers=answers)
 
 
 def _is_file(path: Path) -> bool:

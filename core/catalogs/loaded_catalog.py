@@ -112,8 +112,13 @@ class LoadedCatalog:
 
     def __post_init__(self) -> None:
         self.catalog = packed(self.catalog)
-        for outcome in self.outcomes:
-            self._notice(outcome)
+        self._fold(self._notice, lambda server, _: self.down.pop(server, None))
+
+    def _fold(self, observe: Callable[[OutcomeEvent], object], answered: Callable[[str, datetime], object]) -> None:
+        outcomes = ((outcome.at, partial(observe, outcome)) for outcome in self.outcomes)
+        answers = ((at, partial(answered, server, at)) for at, server in self.answers)
+        for _, fold in merge(outcomes, answers, key=operator.itemgetter(0)):
+            fold()
 
     def answered(self, server: str, at: datetime) -> None:
         self.down.pop(server, None)
@@ -138,10 +143,7 @@ class LoadedCatalog:
             projection = StatisticsProjection(
                 self.catalog, overrides=self.overrides, priors=priors, rates=rates, with_simulated=with_simulated
             )
-            outcomes = ((outcome.at, partial(projection.observe, outcome)) for outcome in self.outcomes)
-            answers = ((at, partial(projection.answered, server, at)) for at, server in self.answers)
-            for _, fold in merge(outcomes, answers, key=operator.itemgetter(0)):
-                fold()
+            self._fold(projection.observe, projection.answered)
             self.projections[key] = projection
         return self.projections[key]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from http.client import HTTPException
@@ -151,11 +151,25 @@ def published(registry: str, name: str) -> Imported:
 
 
 def keep_values(vault: SecretVault, catalog: str, servers: Iterable[Server], values: Mapping[str, str]) -> None:
-    vault.put_all(
-        (ServerId(catalog, server.name), name, values[name])
-        for server in servers
-        for name in reference_names(server.connection) & values.keys()
-    )
+    vault.put_all((*key, values[key[1]]) for key in _keys(catalog, servers, values))
+
+
+def stored_values(
+    vault: SecretVault, catalog: str, servers: Iterable[Server], values: Mapping[str, str]
+) -> dict[tuple[ServerId, str], str | None]:
+    """The values that `keep_values` would replace, None where there is none."""
+    stored = vault.names()
+
+    def value(server: ServerId, name: str) -> str:
+        return vault.resolve(server, Connection("stdio", command=f"${{secret:{name}}}")).command
+
+    return {key: value(*key) if key in stored else None for key in _keys(catalog, servers, values)}
+
+
+def _keys(catalog: str, servers: Iterable[Server], values: Mapping[str, str]) -> Iterator[tuple[ServerId, str]]:
+    for server in servers:
+        for name in reference_names(server.connection) & values.keys():
+            yield ServerId(catalog, server.name), name
 
 
 def switched_off(catalog: Catalog, name: str) -> Catalog:

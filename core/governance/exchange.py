@@ -129,14 +129,14 @@ class Exchange:
         yield _json(wordings, sort_keys=True) if wordings else ""
         yield lines(
             {"tool": tool, "requests": texts, "source": source}
-            for tool, requests in sorted(self.requests.of_catalog(name).items())
+            for tool, requests in sorted(self.requests.with_servers_off(name).items())
             for source in GIVEN_BY
             if (texts := [request.text for request in requests if request.source == source and not request.stale])
         )
         yield lines(
             {"id": AskedQuery(query.query, query.server_hint).id, "subtask": query.query, "server_hint": query.server_hint, "relevant": right, "wrong": wrong}
             for query in sorted(self.feedback.queries(name), key=lambda query: (query.query, query.server_hint))
-            for right, wrong in [[sorted(set(tools) & catalog.tool_row.keys()) for tools in (query.right, query.wrong)]]
+            for right, wrong in [[sorted(set(tools) & places) for tools in (query.right, query.wrong)]]
             if right or wrong
         )  # fmt: skip
         calls = sorted(map(Call.of, self.store.events.outcomes(name)), key=lambda call: call.at)
@@ -198,7 +198,8 @@ class Exchange:
                 server, _, tool = place.partition("::")
                 price = "price_usd" if tool else "ask_usd"
                 self.catalogs.set_override(Override(name, server, tool, price, usd, self.wordings.now()))
-        known_texts = {_id(wording): wording.text for wording in self.wordings.list(name)}
+        stale = self.wordings.stale(name)
+        known_texts = {_id(wording): wording.text for wording in self.wordings.list(name) if wording not in stale}
         for place, text in _parsed(dict[str, str], texts, wordings).items():
             if known_texts.get(place) != text:
                 self.wordings.put(name, place, text)
@@ -220,14 +221,14 @@ class Exchange:
         stored = {info.name: info.source for info in self.store.catalogs.list_catalogs()}
         base = without_wordings(self.catalogs.catalog(name)) if name in stored else Catalog(name)
         servers, fresh = {server.name: server for server in (*base.servers, *base.off)}, dict[str, Server]()
-        for server in imported.servers:
-            connection, incoming = entries[server.name].get("connection", {}), server
+        for server in (*imported.servers, *imported.off):
+            connection, incoming = entries[server.name].get("connection") or dict[str, Any](), server
             if "transport" in connection:  # as written; an import looks for secrets in it
                 incoming = replace(server, connection=documents.read(Connection, connection, f"{file}: {server.name}"))
             previous = servers.get(server.name, incoming)
             fresh[server.name] = previous if _document(previous) == _document(incoming) else incoming
         off = {server.name for server in base.off} - fresh.keys()
-        off |= {name for name in fresh if entries[name].get(OFF) is True}
+        off |= {server.name for server in imported.off}
         whole = {**servers, **fresh}.values()
         on, disabled = (tuple(server for server in whole if (server.name in off) is is_off) for is_off in (False, True))
         if name in stored and (on, disabled) == (base.servers, base.off):

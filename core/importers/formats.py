@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar, cast
 
 from core.domain.catalog import Connection, Imported, Note, Prompt, Server, is_wayfare
-from core.importers.connections import ServerLists, lists_of_servers, read_connection, read_restrictions
+from core.importers.connections import ServerLists, lists_of_servers, read_connection, read_restrictions, scalar
 from core.importers.entry import Entry, ToolReader, entries, place, read_prices, read_prompts
 from core.importers.reading import BrokenDocumentError, Reading, inspect, shown
 from core.importers.secrets import secret_name
@@ -81,13 +81,17 @@ class Plain(Importer):
         top = Entry(reading, "", cast("dict[str, Any]", document))
         read_prompts(top)
         for entry in top.entries("servers") if "servers" in top.value else [top]:
-            reading.add(entry.where, read_server(entry))
+            server = read_server(entry)
+            off = entry.flag("switched_off") or (server.connection is not None and server.connection.quarantined)
+            if off:
+                entry.note("it is switched off there: it is switched off here, too")
+            reading.add(entry.where, server, off=off)
 
 
 def read_server(entry: Entry) -> Server:
     name = entry.server_name()
     connection_entry = entry.child("connection")
-    connection = None if connection_entry is None else read_connection(connection_entry, name)
+    connection = None if connection_entry is None else _connection(connection_entry, name)
     description = entry.text("description")
     if not description.strip():
         entry.note("no description: its profile is made from its tools")
@@ -111,6 +115,18 @@ def read_server(entry: Entry) -> Server:
         connection=connection,
         virtual=entry.flag("virtual") or False,
     )
+
+
+def _connection(entry: Entry, server: str) -> Connection | None:
+    connection = read_connection(entry, server)
+    if connection is None or "transport" not in entry.value:
+        return connection
+    only, without = (  # as `wayfare export` writes them
+        tuple(scalar(entry, f"{key}[{position}]", name) for position, name in enumerate(entry.list(key)))
+        for key in ("only", "without")
+    )
+    allowed = None if entry.get("only") is None else only
+    return replace(connection, only=allowed, without=without, quarantined=entry.flag("quarantined") or False)
 
 
 def _remark(entry: Entry, *, has_connection: bool, has_tools: bool) -> None:

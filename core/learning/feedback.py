@@ -72,14 +72,14 @@ class FeedbackService:
 
     def label(self, query: str, tool: str, *, right: bool, **about: Unpack[About]) -> Label:
         """Labels a tool (`server::tool`) as right or wrong for a sub-task. Raises UnknownNameError, WayfareError."""
-        label = self._label(query, tool, right=right, **about)
+        label = self._checked(self._label(query, tool, right=right, **about))
         self._keep(label.catalog, label)
         return label
 
     def should_have_been(self, query: str, *, right: str, shown: str, **about: Unpack[About]) -> tuple[Label, Label]:
         if right == shown:
             raise WayfareError(f"{right} cannot be right and wrong at once; name the tool that it should have been.")
-        good, bad = (self._label(query, tool, right=tool == right, **about) for tool in (right, shown))
+        good, bad = (self._checked(self._label(query, tool, right=tool == right, **about)) for tool in (right, shown))
         bad = replace(bad, at=good.at)
         self._keep(good.catalog, good, bad)
         return good, bad
@@ -147,7 +147,7 @@ class FeedbackService:
         Raises CatalogError that names file, line and field, WayfareError for too many.
         """
         author = By(origin="file") if by is None else by
-        tool_row = self.catalogs.catalog(catalog).tool_row
+        tool_row = self.catalogs.with_servers_off(catalog).tool_row
         stored = {
             (label.subtask, label.server_hint, label.tool, label.right)
             for label in self.labels(catalog)
@@ -178,10 +178,6 @@ class FeedbackService:
         note: str = "",
         by: By = OPERATOR,
     ) -> Label:
-        if tool not in self.catalogs.catalog(catalog).tool_row:
-            raise UnknownNameError(
-                f"There is no tool {tool!r} in catalog {catalog!r}; write server::tool as the catalog has it."
-            )
         return Label(
             id=uuid.uuid4().hex,
             at=self.now(),
@@ -195,6 +191,13 @@ class FeedbackService:
             decision_id=decision_id,
             note=note[:MOST_NOTE_CHARACTERS],
         )
+
+    def _checked(self, label: Label) -> Label:
+        if label.tool not in self.catalogs.catalog(label.catalog).tool_row:
+            raise UnknownNameError(
+                f"There is no tool {label.tool!r} in catalog {label.catalog!r}; write server::tool as the catalog has it."
+            )
+        return label
 
     def _keep(self, catalog: str, *labels: Label) -> None:
         if labels:

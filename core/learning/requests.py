@@ -85,6 +85,9 @@ class RequestService:
     def of_catalog(self, catalog: str) -> Mapping[str, tuple[Request, ...]]:
         return self.learnt.requests.of(self.catalogs.catalog(catalog))
 
+    def with_servers_off(self, catalog: str) -> Mapping[str, tuple[Request, ...]]:
+        return self.learnt.requests.of(self.catalogs.with_servers_off(catalog))
+
     def import_file(self, data: bytes, *, source_file: str, catalog: str, source: str, by: By) -> Taken:
         """Imports requests from JSON Lines. Skips unusable lines. Raises CatalogError if no line is usable."""
         if source not in GIVEN_BY:
@@ -118,10 +121,11 @@ class RequestService:
         skipped: Sequence[Skipped] = (),
     ) -> Taken:
         """Stores requests as a batch: for each line its number, a tool and its requests. Skips unusable requests."""
-        tools = {tool.id: tool for tool in self.catalogs.catalog(catalog).tools}
+        tools = {tool.id: tool for tool in self.catalogs.with_servers_off(catalog).tools}
         by_tool, left_out = _cleaned(given, tools.keys(), catalog)
         orders = _orders({text for texts in by_tool.values() for text in texts})
-        stored = {tool: {row.text for row in rows if not row.stale} for tool, rows in self.of_catalog(catalog).items()}
+        requests = self.with_servers_off(catalog)
+        stored = {tool: {row.text for row in rows if not row.stale} for tool, rows in requests.items()}
         changes: list[RequestChange] = []
         batch, moment = uuid4().hex, self.now()
         for tool, line_of in by_tool.items():

@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from core.app import App
 from core.calls.calls import CallService
-from core.domain.catalog import Server
+from core.domain.catalog import Server, ServerId
 from core.domain.errors import CatalogError, UnknownNameError, WayfareError
+from core.domain.feedback import By
+from core.domain.outcome import OutcomeKind
 from core.domain.statistics import Source
 from core.importers.shipped_catalogs import SHIPPED_CATALOGS
 from core.relevance.relevance_index import RelevanceIndex
@@ -93,6 +96,34 @@ def test_removing(app: App, calls_of, path: Path) -> None:
         assert names(reopened) == [*SHIPPED_CATALOGS]
 
 
+def test_sessions_end_with_their_server(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
+    ended: list[ServerId] = []
+    monkeypatch.setattr(app.catalog_editor, "sessions", lambda: SimpleNamespace(end=ended.append))
+    elsewhere = document(connection={"type": "http", "url": "https://a.example/mcp"})
+    for text, count in ((document(), 0), (elsewhere, 1), (ONE, 2), (ONE, 2), (document(), 2)):
+        import_text(app.catalog_editor, text, "world")
+        assert ended == [ServerId("world", "raw")] * count
+    app.catalog_editor.remove("world")
+    assert ended == [ServerId("world", "raw")] * 3
+
+
+def test_a_server_that_answered_a_check_is_not_down_again_after_an_edit(app: App, calls_of) -> None:
+    calls: CallService = calls_of(Scripted(OutcomeKind.NOT_CONNECTED))
+    edits = (
+        lambda: app.wordings.put("world", "files::read", "Read it."),
+        lambda: app.servers.disable("world", "mail"),
+        app.catalogs.read_anew,
+    )
+    initial = app.catalogs.statistics("world").servers.success[0]
+    calls.run(call("echo"))
+    assert [*app.catalogs.down("world")] == ["raw"]
+    app.catalogs.answered("world", "raw")
+    for edit in edits:
+        edit()
+        assert app.catalogs.down("world") == {}
+        assert app.catalogs.statistics("world").servers.success[0] == initial
+
+
 def test_a_file_is_opened_for_this_process_only(app: App, tmp_path: Path) -> None:
     file = tmp_path / "one.json"
     file.write_text(ONE)
@@ -170,15 +201,24 @@ class TestPrices:
             app.catalog_editor.set_figure(*place, 0.1)
 
 
-def test_a_server_that_is_switched_off_keeps_its_wordings_in_an_export_too(app: App, tmp_path: Path) -> None:
+def test_a_server_that_is_switched_off_keeps_its_words_requests_and_labels_in_an_export_too(
+    app: App, tmp_path: Path
+) -> None:
     app.wordings.put("world", "raw::echo", "Say it again.")
     app.wordings.put("world", "raw", "Says things.")
+    app.requests.add_by_hand("world", "raw::echo", ["repeat after me"], By())
+    app.feedback.label("nap", "raw::nap", right=True, catalog="world")
     app.servers.disable("world", "raw")
     assert app.wordings.stale("world") == ()
     app.exchange.write(tmp_path / "folder", ["world"])
     with open_test_app(None) as other:
         other.exchange.apply(tmp_path / "folder")
+        assert (other.exchange.skipped, other.exchange.apply(tmp_path / "folder")) == ([], {})
+        assert other.requests.of_catalog("world") == {}
         other.servers.enable("world", "raw")
+        assert other.requests.rows("world") == [{"tool": "raw::echo", "requests": ["repeat after me"]}]
+        assert "raw::echo" not in other.requests.lacking("world")  # it is not stale
+        assert [row.right for row in other.feedback.queries("world")] == [("raw::nap",)]
         server = other.catalogs.catalog("world").server("raw")
         assert (server.description, server.tools[0].description) == ("Says things.", "Say it again.")
 

@@ -5,8 +5,11 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from core.app import App
-from core.domain.catalog import ServerId
+from core.domain.catalog import Connection, ServerId
+from core.domain.errors import CatalogError
 from core.domain.outcome import OutcomeKind, ToolCall
 from tests.importing import import_text
 from tests.world import RAW, under_way
@@ -79,6 +82,18 @@ def test_discovery_takes_the_values_of_its_catalog(app: App) -> None:
     assert app.catalog_editor.discover(imported, "one", "x.json").servers == len(servers)
     definitions = app.attention.definitions("one", ["raw::pid"], live=True)
     assert (definitions[0].source, definitions[0].note) == ("live", "")
+
+
+def test_a_discovery_without_an_answer_keeps_the_values_as_they_were(app: App) -> None:
+    keep(app, "one", SHORT)
+    gone = {"command": "no-such-command-here", "env": {"KEY": LONG}}
+    imported = app.catalog_editor.read(json.dumps({"mcpServers": {"raw": gone}}), "x.json")
+    for catalog in ("one", "two"):
+        with pytest.raises(CatalogError, match="nothing was kept"):
+            app.catalog_editor.discover(imported, catalog, "x.json")
+    assert [*app.vault.names()] == [(ServerId("one", "raw"), "raw/KEY")]
+    connection = Connection("stdio", env={"KEY": "${secret:raw/KEY}"})
+    assert app.vault.resolve(ServerId("one", "raw"), connection).env == {"KEY": SHORT}
 
 
 def test_a_catalog_that_is_removed_takes_its_values_with_it(app: App) -> None:

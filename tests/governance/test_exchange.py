@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from core.app import App
+from core.domain.catalog import Catalog, Connection, Server, Tool
 from core.domain.errors import StoreError, WayfareError
 from core.domain.feedback import By
 from core.domain.outcome import OutcomeKind
@@ -208,3 +209,53 @@ def test_a_server_is_taken_in_exactly_and_a_value_in_its_connection_is_refused(o
         file.write_text(file.read_text().replace("${secret:raw/KEY}", "s3cret-9f8e7d"))
         with pytest.raises(WayfareError):
             app.exchange.apply(folder)
+
+
+def test_an_import_of_an_exported_catalog_frees_no_held_server_and_no_forbidden_tool(
+    opened: Opened, tmp_path: Path
+) -> None:
+    held, web = Connection("stdio", "held", quarantined=True), Connection("http", url="https://a.example/mcp")
+    connections = {
+        "web": replace(web, without=("rm",)),
+        "few": replace(web, only=("read_*",)),
+        "none": replace(web, only=()),
+        "held": held,
+        "mail": None,
+    }
+    servers = [Server(name, tools=(Tool(name, "t"),), connection=place) for name, place in connections.items()]
+
+    def restrictions(name: str) -> list[object]:
+        catalog = app.catalogs.catalog(name)
+        places = [server.connection or held for server in (*catalog.servers, *catalog.off)]
+        rules = [(place.quarantined, place.only, place.without) for place in places]
+        return [[server.name for server in catalog.off], rules]
+
+    with opened("a") as app:
+        app.catalogs.save(Catalog("mine", tuple(servers[:3]), tuple(servers[3:])), "test")
+        app.exchange.write(tmp_path)
+        app.catalog_editor.import_files([tmp_path / "catalogs/mine/catalog.json"], "again")
+        assert restrictions("again") == restrictions("mine")
+        assert app.exchange.apply(tmp_path) == {}
+
+
+def test_a_folder_takes_no_wording_away_that_it_has(opened: Opened, tmp_path: Path) -> None:
+    with opened("a") as app, opened("b") as other:
+        for store in (app, other):
+            import_text(store.catalog_editor, document(), "world")
+            store.wordings.put("world", "raw::nap", "Ours.")
+        import_text(app.catalog_editor, document().replace("Delay words.", "Wait."), "world")
+        app.wordings.put("world", "raw::nap", "Ours.")
+        app.exchange.write(tmp_path / "folder")
+        changes = other.exchange.apply(tmp_path / "folder")
+        assert [*changes] == ["catalogs/world/catalog.json"]
+        tool = other.catalogs.catalog("world").find("raw", "nap")[1]
+        assert (tool.description, tool.own_description) == ("Ours.", "Wait.")
+
+
+def test_a_server_may_have_null_for_a_connection(opened: Opened, tmp_path: Path) -> None:
+    file = tmp_path / "catalogs/mine/catalog.json"
+    file.parent.mkdir(parents=True)
+    file.write_text('{"servers": [{"name": "a", "connection": null, "tools": [{"name": "t"}]}]}')
+    with opened("a") as app:
+        app.exchange.apply(tmp_path)
+        assert app.catalogs.catalog("mine").tool_ids == ("a::t",)

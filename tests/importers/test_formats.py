@@ -54,6 +54,21 @@ def test_plain_refuses_a_mark_that_is_none() -> None:
         read({"servers": [{"name": "w", "tools": [], "virtual": "yes"}]})
 
 
+@each(
+    ("says", "off"),
+    [
+        ({}, False),
+        ({"switched_off": True}, True),
+        ({"switched_off": False}, False),
+        ({"connection": {"transport": "stdio", "command": "w", "quarantined": True}}, True),
+    ],
+)
+def test_plain_takes_a_server_that_is_switched_off_or_held(says: dict[str, Any], off: bool) -> None:
+    imported = read({"servers": [{"name": "w", "tools": [], **says}]})
+    assert ([server.name for server in imported.off] == ["w"]) is off
+    assert ("it is switched off there: it is switched off here, too" in remarks(imported)) is off
+
+
 def test_plain_takes_one_server_alone() -> None:
     assert [tool.id for tool in read({"name": "s", "tools": [{"name": "t"}]}).servers[0].tools] == ["s::t"]
     with pytest.raises(CatalogError, match=r"^a\.json: tools\[0\]: name is empty; give a name\.$"):
