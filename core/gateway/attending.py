@@ -89,7 +89,7 @@ class Attending:
         else:
             arguments = {"tool": tool.id, "arguments": dict(request.arguments)}
             result = await execute_tool(services, replace(request, arguments=arguments, mirrored=True), read_only=False)
-        if not result.is_error and not request.arguments.get(DRY_RUN):
+        if not result.is_error and (tool is not None or not request.arguments.get(DRY_RUN)):
             await self._observed(request, tool_id)
         return result
 

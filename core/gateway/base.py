@@ -155,10 +155,10 @@ def _seconds(text: str) -> float:
     return seconds
 
 
-# Long results and linked resources: a client gets the first part at once, and the rest by a handle.
+# Long results and linked resources: a client gets the first part at once, and the rest by a handle. The tools that a search has shown.
 
 KEPT_CHARS = 64 * 1024 * 1024
-MOST_LINKS = 10_000
+MOST_LINKS, MOST_ROUTES = 10_000, 1_024
 
 
 class KeptText(NamedTuple):
@@ -179,6 +179,7 @@ class ResultStore:
     def __init__(self, kept_chars: int = KEPT_CHARS) -> None:
         self._texts: LRUCache[tuple[str, str], KeptText] = LRUCache(kept_chars, getsizeof=lambda text: len(text.text))
         self._links: LRUCache[tuple[str, str], ResourceLink] = LRUCache(MOST_LINKS)
+        self._shown: LRUCache[tuple[str, str], tuple[str, ...]] = LRUCache(MOST_ROUTES)
         self._lock = threading.Lock()
         self._client = ""
 
@@ -211,6 +212,16 @@ class ResultStore:
         kept."""
         with self._lock:
             return self._links.get((self._client, handle))
+
+    def keep_shown(self, route_id: str, tools: tuple[str, ...]) -> None:
+        """Keeps the tools that a search has shown: its candidates, and tools of servers that are down."""
+        with self._lock:
+            self._shown[self._client, route_id] = tools
+
+    def shown(self, route_id: str) -> tuple[str, ...]:
+        """Returns the tools that a search has shown, or none if they are no longer kept."""
+        with self._lock:
+            return self._shown.get((self._client, route_id), ())
 
 
 Answer = mcp_types.CallToolResult

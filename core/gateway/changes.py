@@ -174,7 +174,9 @@ class Changes:
                     if not await self._told(listener):
                         await self.left(session_id)
                 for listener in list(self._streams):
-                    await self._told(listener)
+                    if not await self._told(listener):
+                        self._streams.discard(listener)
+                        await self._unsubscribe(listener, list(listener.uris))
                 if self._subscribers:
                     for subscription in await anyio.to_thread.run_sync(self._lost, list(self._subscribers)):
                         tasks.start_soon(self._begin_again, subscription)
@@ -196,20 +198,23 @@ class Changes:
             _log.info("%s of %s is not heard of: %s", uri, server.server, error)
 
     async def _told(self, listener: Listener) -> bool:
-        """Notifies a listener of changes. Returns whether it is still connected."""
+        """Notifies a listener of changes. Returns whether it is still connected, and its token in force."""
+        request = listener.request
+        if request.known and self._app.governance.clients.in_force(request.client) is None:
+            return False
         try:
-            state, parts = await self._state(listener.request)
+            state, parts = await self._state(request)
             kinds = ["resources", "prompts"] if parts != listener.parts else []
             if state != listener.state or kinds:
-                self._endpoint.parts.forget(listener.request.options.catalog)
-                tools = await self._tools(listener.request)
+                self._endpoint.parts.forget(request.options.catalog)
+                tools = await self._tools(request)
                 kinds += ["tools"] if tools != listener.tools else []
                 listener.tools = tools
             listener.state, listener.parts = state, parts
             for kind in kinds:
                 await listener.tell(EVENTS[kind])
             if "resources" in kinds:  # perhaps it may not read them any more
-                allows = partial(self._endpoint.parts.may_read, listener.request)
+                allows = partial(self._endpoint.parts.may_read, request)
                 uris = [uri for uri, (id_, _) in listener.uris.items() if id_.server in parts[0] and allows(id_.server)]
                 await self._unsubscribe(listener, listener.uris.keys() - uris)
             for uri, (server, known_updates) in list(listener.uris.items()):

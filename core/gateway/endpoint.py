@@ -147,11 +147,13 @@ class Endpoint:
                 Refusal("internal_error", "Wayfare itself failed; its log says where.", "Try something else.")
             )
 
-    async def _run(self, request: Request) -> Answer:
-        if len(request.options.catalogs) > 1:
-            return await Several(self._services.app, request, self._run).answered()
+    async def _run(self, request: Request, *, counted: bool = False) -> Answer:
         admission, catalog = self._services.app.governance.admission, request.options.catalog
-        request = replace(request, client=admission.enter(request.client, catalog, known=request.known))
+        if len(request.options.catalogs) > 1:
+            admission.count(request.client, catalog, known=request.known)
+            return await Several(self._services.app, request, partial(self._run, counted=True)).answered()
+        client = admission.enter(request.client, catalog, known=request.known, counted=counted)
+        request = replace(request, client=client)
         services = self._services.of(request.client)
         if request.options.attention:
             if fault := _not_text(dict(request.arguments)):

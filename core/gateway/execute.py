@@ -226,8 +226,7 @@ def _wanted(services: Services, request: Request, read_only: bool) -> Wanted:
     if (
         route is not None
         and route.gated
-        and refusal(route.offered, tool.id) is not None
-        and server.name not in services.app.health.down(catalog.name)  # searches show these beside the candidates
+        and refusal((*route.offered, *services.results.shown(route.id)), tool.id) is not None
     ):
         raise Refusal(
             "not_offered",

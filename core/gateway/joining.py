@@ -41,7 +41,10 @@ HTTP_TIMEOUT = httpx2.Timeout(30.0, read=300.0)
 T = TypeVar("T")
 Whose = tuple[str, frozenset[str], bool]
 """The name of a client, its abilities, and whether it is asked during a call, as its revision of the protocol says."""
-FORGOTTEN = "Session terminated"  # the SDK's words for a 404: the next console knows no session, and took no request
+FORGOTTEN = {"Session terminated", "Session not found"}
+"""The SDK's words for a 404: the next console knows no session, and took no request."""
+REFUSED = {mcp_types.INVALID_REQUEST, mcp_types.INVALID_PARAMS, TOO_MANY}
+"""Codes of requests that were not taken; the first is also of a token that is not in force."""
 REPEATABLE = {
     tool.name
     for tool in (*DEFINITIONS, *IMPROVING_DEFINITIONS)
@@ -94,7 +97,7 @@ class JoinedOwner:
             return await session.call(request.tool, request.arguments, self._limit_s, progress)
         except Exception as error:
             failure = self._said(whose, error)
-            if failure.code not in {mcp_types.INVALID_PARAMS, TOO_MANY}:  # the tool may have done its work
+            if failure.code not in REFUSED:  # the tool may have done its work
                 self._sessions.pop(whose, None)
                 raise OwnerLostError(failure.message) from error
             return _refused(failure)
@@ -128,7 +131,7 @@ class JoinedOwner:
         while isinstance(inner, BaseExceptionGroup):  # of a session that could not begin
             inner = cast("BaseExceptionGroup[BaseException]", inner).exceptions[0]
         code = inner.code if isinstance(inner, MCPError) else mcp_types.CONNECTION_CLOSED
-        untaken = code == ENDING or str(inner) == FORGOTTEN
+        untaken = code == ENDING or str(inner) in FORGOTTEN
         if isinstance(inner, MCPError) and code != mcp_types.CONNECTION_CLOSED and not untaken:
             return inner
         self._sessions.pop(whose, None)

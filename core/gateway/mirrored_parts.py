@@ -159,15 +159,18 @@ class MirroredParts:
 
     async def _owners(self, request: PartRequest, uri: str, *, listed: bool = False) -> list[str]:
         """Returns the server that lists a URI or a matching template, else all servers that might have it, or with `listed` none."""
-        resources = await self.lists(request.options, request.client, RESOURCES, fresh=False)
-        for server, items in resources.items():
-            if any(str(resource.uri) == uri for resource in items):
-                return [server]
-        templates = await self.lists(request.options, request.client, TEMPLATES, fresh=False)
-        for server, items in templates.items():
-            if any(uri == template.uri_template or fits_template(uri, template.uri_template) for template in items):
-                return [server]
-        return [] if listed else sorted({*resources, *templates})
+        for fresh in (False, True):  # the first are perhaps another client's, of a server to which each person signs in
+            resources = await self.lists(request.options, request.client, RESOURCES, fresh=fresh)
+            for server, items in resources.items():
+                if any(str(resource.uri) == uri for resource in items):
+                    return [server]
+            templates = await self.lists(request.options, request.client, TEMPLATES, fresh=fresh)
+            for server, items in templates.items():
+                if any(uri == template.uri_template or fits_template(uri, template.uri_template) for template in items):
+                    return [server]
+            if not listed:
+                return sorted({*resources, *templates})
+        return []
 
     async def _sent(self, request: PartRequest, server: str) -> Any:
         app, options = self.services.app, request.options

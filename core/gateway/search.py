@@ -216,7 +216,9 @@ DROP_WORDS = {
 
 
 def search_tools(services: Services, request: Request) -> dict[str, Any]:
-    return search(services.app, request)
+    document = search(services.app, request)
+    services.results.keep_shown(document["route_id"], tuple(row["tool"] for row in document["candidates"]))
+    return document
 
 
 def search(app: App, request: Request) -> dict[str, Any]:

@@ -151,8 +151,17 @@ class Admission:
             f"A request of this machine without a token is the client {ANONYMOUS!r}; it may use {scope.words()}.{hint}"
         )
 
-    def enter(self, client: str, catalog: str, *, known: bool) -> str:
-        """Admits a request of any tool. Returns the name under which it counts, see `identified`. Raises Refusal."""
+    def count(self, client: str, catalog: str, *, known: bool) -> None:
+        """Takes a request of any tool from its client's rate. Raises Refusal."""
+        client = self.identified(client, known=known)
+        with self.refused.recorded(client, catalog, "", AGENT):
+            per_minute = self._per_minute(client)
+            if wait_s := self._waits(self._of_tools, client, per_minute, 1.0):
+                raise refusals.rate_limited(client, per_minute, wait_s, self.now())
+
+    def enter(self, client: str, catalog: str, *, known: bool, counted: bool = False) -> str:
+        """Admits a request of any tool, and counts it if it is not `counted`. Returns the name under which it counts, see `identified`.
+        Raises Refusal."""
         client = self.identified(client, known=known)
         with self.refused.recorded(client, catalog, "", AGENT):
             if not known and client in OWN_NAMES:
@@ -161,9 +170,8 @@ class Admission:
                 raise refusals.not_authorized(client)
             if reason := self._scope(client).catalog_refusal(catalog):
                 raise refusals.catalog_not_allowed(client, reason)
-            per_minute = self._per_minute(client)
-            if wait_s := self._waits(self._of_tools, client, per_minute, 1.0):
-                raise refusals.rate_limited(client, per_minute, wait_s, self.now())
+        if not counted:
+            self.count(client, catalog, known=known)
         return client
 
     def http_wait_s(self, client: str) -> float:

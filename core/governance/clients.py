@@ -7,7 +7,7 @@ import math
 import secrets
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, cast
@@ -41,7 +41,7 @@ class Client:
     scope: Scope
     since: datetime
     revoked: bool = False
-    seen: datetime | None = None
+    seen: datetime | None = field(default=None, compare=False)
 
 
 @actions("administer", make="make a token", change="change what a client may", revoke="revoke a token")

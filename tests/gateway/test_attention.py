@@ -101,7 +101,7 @@ def test_the_output_of_a_tool_opens_those_that_need_it(world: App, url: str) -> 
     async def script(client: Client) -> None:
         await ask(client, "search_tools", task="Echo or delay words.")
         assert "nap" not in await names(client)
-        assert not (await client.call_tool("echo", {"text": "x"})).is_error
+        assert not (await client.call_tool("echo", {"dry_run": True})).is_error  # an argument of the tool's own
         assert "nap" in await names(client)
         await ask(client, "search_tools", task="Delay words.")
         assert "nap" in await names(client)  # a later search knows of the output, too

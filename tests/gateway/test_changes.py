@@ -13,11 +13,19 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import mcp_types
 import pytest
 from mcp import Client, MCPError
+from mcp.shared.subscriptions import ResourceUpdated
 
 from core.app import App
 from core.domain.catalog import Server, ServerId, Tool
+from core.domain.execution import SessionOwner
+from core.gateway.base import EndpointOptions, PartRequest, Services
+from core.gateway.changes import Changes, Listener
+from core.gateway.endpoint import Endpoint
+from core.gateway.entrance import Uses
+from core.governance.governed_calls import ServerRequests
 from core.servers.asking_back import _subscribed
 from tests.catalogs.test_upkeep import config, living
 from tests.gateway.conftest import ROOT
@@ -148,6 +156,40 @@ def test_a_client_that_can_be_asked_is_told_of_the_list_of_its_own_process(world
                 while await kinds.get() != "tool":  # it logs, too
                     pass
             assert "grown_0" in [tool.name for tool in (await client.list_tools()).tools]
+
+    anyio.run(script)
+
+
+def test_a_client_with_a_token_is_told_nothing_of_its_own_requests_and_nothing_once_its_token_is_revoked(
+    world: App, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    uri, owner = "file:///tools", SessionOwner("ann")
+    events, subscribed = list[Any](), list[bool]()
+    monkeypatch.setattr(ServerRequests, "list", lambda *_, **__: [mcp_types.Resource(uri=uri, name="tools")])
+    monkeypatch.setattr(ServerRequests, "subscribe", lambda *_, wanted, **__: subscribed.append(wanted))
+    monkeypatch.setattr(ServerRequests, "hears", lambda *_: True)
+    token = world.governance.clients.make("ann", origin="test")
+    request = PartRequest("", None, EndpointOptions("world", mirror=("raw",)), "ann", known=True, owner=owner)
+    changes = Changes(world, Endpoint(Services(world)), Uses())
+
+    async def tell(event: Any) -> None:
+        events.append(event)
+
+    async def script() -> None:
+        listener = Listener(request, tell, await changes._tools(request), *await changes._state(request))
+        async with changes._listening(listener, [uri]), anyio.create_task_group() as tasks:
+            tasks.start_soon(changes.watch)
+            assert world.governance.clients.of_token(token) is not None
+            await anyio.sleep(SILENCE_S)
+            assert events == []
+            world.upkeep.list_changed(ServerId("world", "raw"), uri)
+            await anyio.sleep(SILENCE_S)
+            assert events == [ResourceUpdated(uri=uri)]
+            world.governance.clients.revoke("ann", origin="test")
+            world.upkeep.list_changed(ServerId("world", "raw"), uri)
+            await anyio.sleep(SILENCE_S)
+            assert (len(events), subscribed) == (1, [True, False])
+            tasks.cancel_scope.cancel()
 
     anyio.run(script)
 

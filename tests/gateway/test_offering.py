@@ -109,6 +109,9 @@ def test_what_a_search_shows_of_a_server_that_is_down_may_be_called_under_it(
         assert "the next call tells" in {row["tool"]: row["why"] for row in answer["candidates"]}[second]
         route = {"route_id": answer["route_id"]}
         assert (await refused(client, "execute_tool", tool=second, **route))["error"] == "not_set_up"
+        world.catalogs.answered("world", second.partition("::")[0])  # it is back
+        assert (await refused(client, "execute_tool", tool=second, **route))["error"] == "not_set_up"
+        lose(world, third.partition("::")[0], OutcomeKind.TIMEOUT)
         assert (await refused(client, "execute_tool", tool=third, **route))["error"] == "not_offered"
 
     talk(served(world, router="rag_mcp"), script)

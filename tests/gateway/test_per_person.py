@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import TypeVar
 from urllib.parse import parse_qsl, urlsplit
 
+import anyio
+import mcp_types
 import pytest
 from mcp import Client
 from starlette.applications import Starlette
@@ -23,7 +25,10 @@ from core.domain.catalog import Connection, ServerId
 from core.domain.errors import WayfareError
 from core.domain.outcome import Outcome, OutcomeKind, ToolCall
 from core.domain.people import NotAllowedError, Person, act_for, ask_pages
+from core.gateway.base import EndpointOptions, PartRequest, Services
 from core.gateway.http_app import callback_route
+from core.gateway.mirrored_parts import MirroredParts
+from core.governance.governed_calls import ServerRequests
 from core.governance.policy import Scope
 from core.servers.secrets import SecretVault
 from dashboard.session import person_at_page
@@ -116,6 +121,23 @@ def test_two_agents_at_the_same_time_use_their_own_value_and_a_third_is_told_whe
     world.close()
     for file in path.parent.rglob("*"):
         assert not file.is_file() or not any(value.encode() in file.read_bytes() for value in VALUES.values())
+
+
+def test_a_client_may_subscribe_to_its_own_resources_after_another_has_listed_others(
+    world: App, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    account = "bob"
+
+    def list_of(_: object, __: ServerId, method: str, **___: object) -> list[mcp_types.Resource]:
+        return [mcp_types.Resource(uri=f"repo://{account}", name="x")] if method == "resources/list" else []
+
+    monkeypatch.setattr(ServerRequests, "list", list_of)
+    monkeypatch.setattr(ServerRequests, "subscribe", lambda *_, **__: None)
+    parts, options = MirroredParts(Services(world)), EndpointOptions("world", mirror=("raw",))
+    anyio.run(parts.answer, PartRequest("resources/list", None, options, "bob"))
+    account = "ann"
+    subscribed = anyio.run(parts.subscribed, PartRequest("", None, options, "ann"), "repo://ann")
+    assert subscribed == ServerId("world", "raw")
 
 
 def test_two_people_sign_in_and_each_call_has_the_token_of_its_person(app: App) -> None:

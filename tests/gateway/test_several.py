@@ -14,8 +14,9 @@ from core.domain.events import ActivityFilter
 from core.gateway.base import EndpointOptions
 from core.governance.policy import Scope
 from tests.gateway.conftest import ask, refused, served, talk
+from tests.governance.conftest import policy
 from tests.importing import import_text
-from tests.world import RAW
+from tests.world import RAW, document
 
 
 @pytest.fixture
@@ -80,6 +81,20 @@ def test_a_catalog_outside_the_scope_is_left_out_and_not_named_otherwise(both: A
         assert (await refused(client, "describe_tool", tools=["work/invoice-desk::invoice"]))["error"] == "not_allowed"
 
     talk(served(both, client="ann", catalog="work", further=("home",)), job)
+
+
+def test_a_request_to_several_catalogs_counts_once(both: App) -> None:
+    import_text(both.catalog_editor, document(), "third")
+    policy(both, per_minute=2)
+
+    async def job(client: Client) -> None:
+        search = await ask(client, "search_tools", task="Echo words.")
+        assert "requests a minute" not in search["left_out"]
+        tools = [f"{catalog}/raw::echo" for catalog in ("home", "work", "third")]
+        assert len((await ask(client, "describe_tool", tools=tools))["tools"]) == 3
+        assert (await refused(client, "search_tools", task="Echo words."))["error"] == "rate_limited"
+
+    talk(served(both, catalog="home", further=("work", "third")), job)
 
 
 def test_a_mirror_shows_one_catalog() -> None:

@@ -6,18 +6,25 @@ import json
 import os
 import subprocess
 from collections.abc import Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 from mcp import Client
 
+from core.app import App
 from core.cli import main
-from core.domain.console import announced_owner
+from core.domain.console import Owner, announced_owner
+from core.domain.execution import ClientSide
+from core.gateway.base import EndpointOptions, Request
 from core.gateway.door import last_line
+from core.gateway.joining import StdioBackend
 from tests.cases import each
 from tests.gateway.conftest import ROOT, Console, program, stdio, talk
+from tests.gateway.serving import asgi, listening
 from tests.gateway.test_http import TASK, TOOL
 from tests.gateway.test_mirrored_parts import STDIO
 from tests.gateway.test_mirrored_questions import ANSWERING, ASKING
@@ -93,6 +100,26 @@ def test_beside_a_console_a_mirrors_questions_and_messages_reach_the_client(
     assert text.startswith("state-ok")
     assert "Paris" in text
     assert "warning of who" in heard
+
+
+def test_a_call_in_a_session_that_the_next_console_does_not_know_is_sent_again(
+    world: App, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    side = ClientSide("tests", frozenset({"elicitation"}), False, "", print, lambda _: Future())
+    request = Request("execute_tool", {"tool": "raw::echo"}, side=side)
+    app = asgi(lambda: world)
+
+    async def script() -> None:
+        backend = StdioBackend(world.settings, EndpointOptions("world"))
+        async with anyio.create_task_group() as tasks:
+            assert (await backend.call(tasks, request)).structured_content["ok"]
+            app.routes[0].endpoint._served[""].__self__._server_instances.clear()
+            assert (await backend.call(tasks, request)).structured_content["ok"]
+            tasks.cancel_scope.cancel()
+
+    with listening(app, "on") as url:
+        monkeypatch.setattr("core.gateway.joining.console_of", lambda _: Owner(url))
+        anyio.run(script)
 
 
 def test_standard_output_has_nothing_but_the_protocol(console: Console, encoder_cache: Path) -> None:

@@ -123,8 +123,9 @@ def test_the_command_line_makes_and_revokes_clients_of_a_running_console(
     async def script(client: Client) -> None:
         refusal = await refused(client, "execute_tool", tool="gremlin::hang")
         assert "'gremlin' is outside its scope" in refusal["why"]
-
-    talk(parameters, script)
+        wayfare("clients", "revoke", "cli-made")
+        refusal = await refused(client, "execute_tool", tool="gremlin::hang")
+        assert "unknown or was revoked" in refusal["why"]  # not that it may have been called
 
     async def without(client: Client) -> None:
         with pytest.raises(MCPError, match="The request has no token"):
@@ -136,6 +137,6 @@ def test_the_command_line_makes_and_revokes_clients_of_a_running_console(
     talk(stdio(console.db, encoder_cache, "--mirror", "unit*"), without)  # it joins the console
     wayfare("clients", "revoke", "anonymous")
     assert status(console.mcp, Authorization=f"Bearer {token}")[0] == 200
-    wayfare("clients", "revoke", "cli-made")
+    talk(parameters, script)
     assert status(console.mcp, Authorization=f"Bearer {token}")[0] == 401
     assert "are unchanged" in wayfare("audit")
