@@ -172,7 +172,7 @@ def _limits(case: Case, outcomes: Outcomes, row: int) -> Headroom:
     p, statistics, server = case.parameters, case.context.statistics.tools, int(case.context.tool_server[row])
     others = outcomes.racing[0].copy()
     others[row] = -np.inf
-    to_beat = max(float(others.max(initial=-np.inf)), 0.0 if p.worthwhile else -1e9)
+    to_beat = max(float(others.max(initial=-np.inf)), 0.0 if p.worthwhile else -math.inf)
     servers, posted = outcomes.engine.servers, float(outcomes.servers.posted_usd[server])
     success = statistics.success if case.beliefs is None else case.beliefs.tool_success
     return headroom(
@@ -221,5 +221,8 @@ def nearest_value(knob: Knob, strip: Strip, place: int, now: float) -> float:
     up = now < segment.low  # the value moves up to the low end, or down to the high end
     step = knob.step or 1.0
     margin = min((segment.high - segment.low) / 2, 1e-6 * (strip.high - strip.low))
+    slack = 1e-9 * (strip.high - strip.low)  # a bisected end may lie right beside a multiple
     stepped = round((math.ceil(segment.low / step) if up else math.floor(segment.high / step)) * step, 9)
-    return stepped if segment.low < stepped < segment.high else segment.low + margin if up else segment.high - margin
+    if segment.low + slack < stepped < segment.high - slack:
+        return stepped
+    return segment.low + margin if up else segment.high - margin

@@ -147,7 +147,7 @@ def posted(case: Case) -> Curve:
     def price(costs: Array) -> Array:
         return outcomes.engine.posted_usd(np.full(len(costs), similarity), costs)
 
-    current = float(price(np.array([cost]))[0])
+    current, offer = float(price(np.array([cost]))[0]), p.p_bs * similarity + p.p_ofs * np.log1p(cost / p.l0_s)
     slope = p.p_ofs / p.l0_s
     asks = case.context.statistics.servers.ask_usd
     name = case.context.server_names[focus]
@@ -164,11 +164,11 @@ def posted(case: Case) -> Curve:
             if np.isfinite(usd):
                 x = (float(servers.cost_s[i]),)
                 lines.append(Line(f"{case.context.server_names[i]} {verb}", x, (1e3 * float(usd),), kind, marks=mark))
-    cap = "" if p.budget_usd is None else f", at most B = {rounded(p.budget_usd)} $"
+    cap = "" if p.budget_usd is None or offer <= p.budget_usd else f", capped by B at {rounded(p.budget_usd)} $"
     return Curve(
         f"Price posted to {name}", "expected time to success C (s)", "m$ per call", tuple(lines), cost, longest,
         r"\begin{gathered}\tau = p_{bs}\,\mathrm{Sim} + p_{ofs}\ln(1 + C / L_0) \\ |d\tau / dC| \le p_{ofs} / L_0\end{gathered}",
-        f"{rounded(p.p_bs)} · {rounded(similarity)} + {rounded(p.p_ofs)} · ln(1 + {rounded(cost)} / {rounded(p.l0_s)}) = {rounded(current)} ${cap}; "
+        f"{rounded(p.p_bs)} · {rounded(similarity)} + {rounded(p.p_ofs)} · ln(1 + {rounded(cost)} / {rounded(p.l0_s)}) = {rounded(offer)} ${cap}; "
         f"bound {rounded(slope)} $/s",
     )  # fmt: skip
 

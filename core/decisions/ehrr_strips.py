@@ -142,10 +142,13 @@ def _of_smooth(case: Case, knobs: Sequence[Knob]) -> dict[str, Strip]:
         moving = [{name: points} for name, points in grids.items() if name in MOVES_SERVERS]
         case = of_listed(case, [{"k": np.array([case.parameters.k])}, *moving])
     borders = bracketed(grids, lambda names, values: _signatures(case, names, values))
-    return {
-        knob.name: _assembled(case, knob, apart(borders[knob.name], float(knob.low or 0.0), float(knob.high or 1.0)))
-        for knob in knobs
-    }
+    made: dict[str, Strip] = {}
+    for knob in knobs:
+        low, high = float(knob.low or 0.0), float(knob.high or 1.0)
+        # a present value at an end may decide as no value beside it does
+        beside = low + (high - low) * np.array([NEXT_TO_END, 1 - NEXT_TO_END])
+        made[knob.name] = _assembled(case, knob, apart(np.sort(np.append(borders[knob.name], beside)), low, high))
+    return made
 
 
 def _with_present(knob: Knob, value: float | None) -> Array:
@@ -200,8 +203,8 @@ def apart(inside: Array, low: float, high: float) -> Array:
 def _assembled(case: Case, knob: Knob, edges: Array) -> Strip:
     """The strip of a parameter: segments between the edges at which the decision changes, each with its reason."""
     current = getattr(case.parameters, knob.name)
-    middles = np.ceil(edges[:-1]) if knob.kind is int else (edges[:-1] + edges[1:]) / 2
-    signatures = _outcomes(case, [knob.name] * len(middles), middles).signatures()
+    points = np.array(asked(knob, edges.tolist(), current))
+    signatures = _outcomes(case, [knob.name] * len(points), points).signatures()
     changed = [True, *(first != other for first, other in pairwise(signatures))]
     bounds = [*edges[:-1][changed].tolist(), float(edges[-1])]
     values = np.array(asked(knob, bounds, current))

@@ -10,7 +10,7 @@ from core.domain import units
 from core.domain.catalog import Catalog
 from core.domain.decision import Decision, Fit
 from core.domain.errors import UnknownNameError
-from core.domain.trace import Drop, ServerRow, ToolRow
+from core.domain.trace import DROPS, Drop, ServerRow, ToolRow
 from core.relevance.lexical import terms, words_in_common
 from core.relevance.text_views import full
 from core.routers.ehrr import WRITING_SHARE, EhrrParameters
@@ -217,6 +217,8 @@ def _not_worth(decision: Decision, row: int) -> str:
     """The main cause first: the fit, the reliability, the price or the time."""
     tool, remark = decision.tool_at(row), decision.remarks.get(row)
     end = f"{tool.tool} has {decision.score} {tool.utility:z.3f}{f'; {remark}' if remark else ''}."
+    if decision.tries is not None and tool.utility > 0:
+        return f"Not worth a try once those before it have failed, because it is like one of them and likely fails with it: {end}"
     if low_fit := _hardly_fits(decision, row):
         return f"{low_fit}, so a try is not worth its cost: {end}"
     fit = "" if decision.fit is None else f" than a fit of {units.share(float(decision.fit.tools[row]))} brings"
@@ -231,10 +233,15 @@ def _not_worth(decision: Decision, row: int) -> str:
 
 def _kept(decision: Decision, tool: ToolRow) -> str:
     rivals = int((decision.tools.rank > 0).sum())
-    if rivals == 1:
+    outranked = int((decision.tools.dropped == DROPS.index(Drop.OUTRANKED)).sum())
+    if rivals == 1 and not outranked:
         return f"Chosen: with {decision.score} {tool.utility:z.3f} it is the only tool that is left."
     if decision.tries is not None:
         return _tried(decision, tool)
+    if rivals == 1:  # a selector read the others, too
+        return (
+            f"Chosen: with {decision.score} {tool.utility:z.3f} it is the only one taken of {outranked + 1} retrieved."
+        )
     if tool.rank == 1:
         lead = f"Chosen: {decision.score} {tool.utility:z.3f} is the highest of {rivals} {_racing(decision)}"
         if len(decision.candidates) > 1:
@@ -253,7 +260,7 @@ def _tried(decision: Decision, tool: ToolRow) -> str:
     score, count = f"{decision.score} {tool.utility:z.3f}", len(decision.candidates)
     if tool.rank == 1:
         if count == 1:
-            return f"Chosen: {score}, and no further try is worth its cost."
+            return f"Chosen: {score}, and no more tries than n = {decision.parameters['n']} are made."
         second = decision.tool_at(decision.candidates[1])
         return f"Chosen: {score}, and the order of tries that is worth most begins with it; {second.tool}, with {second.utility:z.3f}, is next."
     previous = decision.tool_at(decision.candidates[(tool.rank or count) - 2])
@@ -262,10 +269,9 @@ def _tried(decision: Decision, tool: ToolRow) -> str:
 
 def _outranked(decision: Decision, tool: ToolRow) -> str:
     if decision.tries is not None:
-        return (
-            f"Outranked: {tool.tool} has {decision.score} {tool.utility:z.3f}, and {len(decision.candidates)} other tries are "
-            "worth more together."
-        )
+        count = len(decision.candidates)
+        others = "another try is worth more" if count == 1 else f"{count} other tries are worth more together"
+        return f"Outranked: {tool.tool} has {decision.score} {tool.utility:z.3f}, and {others}."
     if tool.rank is None:  # a selector read it and took other tools
         return (
             f"Not selected: {tool.tool} was retrieved with {decision.score} {tool.utility:z.3f}, and others were taken."

@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 from core.decisions.strips import Segment, Strip
+from core.domain import units
 from core.routers.ehrr import EhrrParameters
 from dashboard.pages.route.decision import winning_interval
+from dashboard.pages.route.why import numbers_of_tool
 from tests.cases import each
 from tests.dashboard.decision_charts import CASES, chart, decision, marks, written
 
@@ -82,6 +84,20 @@ def test_the_parts_of_a_tool_sum_to_its_utility_and_the_diamond_stands_there(cas
     assert list(diamond.customdata)[::-1] == best
     figures = [text for text in written(case, "tool_breakdown") if text.startswith("<b>")]
     assert figures == [f"<b>{x:.3f}</b>" for x in diamond.x]
+
+
+@CASES
+def test_money_is_billed_as_its_labels_say(case) -> None:
+    result = decision(case)
+    row = next((row for row in result.evaluated_tools() if result.tools.price_usd[row] > 0), None)
+    if row is None:
+        return
+    billed = result.tools.success[row] if result.parameters["billing"] == "per_attempt" else 1.0
+    money_s = result.parameters["kappa"] * result.tools.price_usd[row] / billed
+    name = "κ·p/β" if billed < 1 else "κ·p"
+    assert dict(numbers_of_tool(result, row))[f"money cost {name}"] == units.seconds(money_s)
+    title = chart(case, "tool_breakdown").layout.xaxis.title.text
+    assert title.startswith(f"U = Sim − αt·(time + κ·price{'/β' if billed < 1 else ''})")
 
 
 def test_tables_i_and_ii_stand_in_the_charts() -> None:

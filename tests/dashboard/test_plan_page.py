@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.app import App
 from core.catalogs.decision_log import DecisionLog
 from core.decisions.routing import RoutingService
+from core.domain import units
 from core.domain.errors import PlannerError
 from core.planning.base import SubQuery, Usage, who_waits
 from core.planning.plans import Plan, PlannedStep
@@ -79,6 +81,15 @@ def test_several_things_can_be_planned_and_the_link_says_so(app: App) -> None:
     text = " ".join(element.value for element in page.markdown)
     assert all(step.decision.winner.tool.split("::")[1].replace("_", "\\_") in text for step in plan.steps)
     assert "after 1" in text
+
+
+def test_the_payments_of_the_steps_sum_to_that_of_the_plan(app: App) -> None:
+    parameters = app.routing.parameters("ehrr", {"settlement": "posted"})
+    plan = app.routing.plan(TWO, catalog="small", parameters=parameters)
+    shown = [text.rsplit(" · ", 1)[1] for text in plan_steps(plan).data[1].text]
+    assert all(text.endswith(" m$") for text in shown)
+    assert sum(float(text.removesuffix(" m$")) for text in shown) == pytest.approx(1e3 * plan.price_usd, rel=0.01)
+    assert metrics(visit(q=TWO, plan="rules", settlement="posted"))["Payment"] == units.price(plan.price_usd)
 
 
 @each("short, long", [(0.4, 8.0), (8.0, 0.4), (4.0, 4.0)])

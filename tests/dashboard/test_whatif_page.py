@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -20,7 +21,7 @@ from dashboard.theme import MUTED, WinnerColours
 from dashboard.ui.charts.shared import curve_chart
 from dashboard.ui.setting import LAYER, suppose
 from tests.cases import each
-from tests.dashboard.harness import app_with, checked, open_page, press, text_of
+from tests.dashboard.harness import app_with, checked, open_page, press, text_of, titles
 
 CATALOG = {
     "servers": [
@@ -239,6 +240,10 @@ def test_the_numbers_satisfy_the_equations_beside_the_curves(app: App) -> None:
     assert case is not None
     all_curves = [utilities(case, strips[name]) for name in ("alpha_t", "kappa", "alpha_s")]
     all_curves += [
+        *(
+            curves.posted(replace(case, parameters=case.parameters.replaced({"budget_usd": cap})))
+            for cap in (None, 0.001)
+        ),
         curves.time_against_success(case),
         curves.conservatism(case),
         curves.value_against_worth(app.what_if.value_case(question)),
@@ -247,6 +252,12 @@ def test_the_numbers_satisfy_the_equations_beside_the_curves(app: App) -> None:
     for curve in all_curves:
         left, right = computed(curve.filled)
         assert left == pytest.approx(right, rel=2e-3, abs=2e-4), curve.filled
+
+
+def test_without_an_auction_no_posted_price_is_drawn() -> None:
+    for page in (visit(**ASKED, view="Cost curves", auction="false"), open_page("route", **ASKED, auction="false")):
+        assert any(title.startswith("Utility against αt") for title in titles(page))
+        assert not any(title.startswith("Price posted") for title in titles(page))
 
 
 def test_a_new_question_begins_with_its_own_other_tool() -> None:

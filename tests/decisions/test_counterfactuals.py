@@ -8,11 +8,13 @@ from functools import cache
 import numpy as np
 
 from core.decisions.case import Case, decide
-from core.decisions.counterfactuals import Change, counterfactual, room
-from core.decisions.ehrr_strips import near_the_short_list, strips
+from core.decisions.counterfactuals import Change, counterfactual, of_knobs, room
+from core.decisions.ehrr_strips import near_the_short_list, strip, strips
 from core.decisions.layer import FIGURES, FIT, Supposed, layered
+from core.domain.catalog import Server
 from core.routers.ehrr import Ehrr, EhrrParameters, counted_share
 from tests.decisions import instances
+from tests.routers import worlds
 
 DO, KNOW = "send it", "what is it"
 
@@ -58,6 +60,31 @@ def test_an_applied_change_makes_the_tool_win() -> None:
                 assert applied(case, outcome.tool, change) == outcome.tool, change
                 names.add(change.name)
     assert {*FIGURES, "alpha_t", "kappa", "p_ofs", "budget_usd", "k"} <= names
+
+
+def of_servers(parameters: EhrrParameters, **prices: float) -> Case:
+    """A case with a server for each price, in order of fit. Each has a tool and accepts every offer."""
+    servers = [
+        Server(name, ask_usd=0.0, call_s=1.0, success=0.9, tools=(worlds.tool("t", price_usd=price, latency_s=1.0),))
+        for name, price in prices.items()
+    ]
+    fits = {name: 0.95 - 0.15 * place for place, name in enumerate(prices)}
+    context = worlds.context(worlds.catalog(*servers), fits, {f"{name}::t": fit for name, fit in fits.items()})
+    return Case(context, context.matcher.answer, parameters)
+
+
+def test_a_cap_beside_a_round_price_is_changed_to_one_below_it() -> None:
+    knob = next(knob for knob in EhrrParameters.knobs() if knob.name == "budget_usd")
+    for price in np.arange(1, 100) / 1000:
+        case = of_servers(EhrrParameters(kappa=1.0, p_bs=0.2), dear=price, cheap=0.0005)
+        (change,) = of_knobs(case.parameters, {knob.name: strip(case, knob)}, "cheap::t")
+        assert applied(case, "cheap::t", change) == "cheap::t", (price, change)
+
+
+def test_a_tool_without_a_rival_wins_at_any_price_and_latency_if_it_need_not_be_worthwhile() -> None:
+    slack = room(of_servers(worlds.table_v(auction=False), alone=0.001))
+    assert slack is not None
+    assert (slack.price_usd, slack.latency_s, slack.success) == (None, None, 0.0)
 
 
 def test_what_is_blocked_has_no_value_that_wins() -> None:

@@ -104,6 +104,21 @@ def test_tables_one_and_two() -> None:
     assert first.reason.endswith("loses to s1::t13")
 
 
+@each("name", ["alpha_t", "kappa"])
+def test_tools_that_are_equal_only_at_the_end_of_a_knob_are_not_equal_beside_it(name: str) -> None:
+    """The first by name is dearer and slower. It wins at 0 alone."""
+    servers = [
+        Server(server, ask_usd=0.0, tools=(worlds.tool("t", price_usd=price, latency_s=latency),))
+        for server, price, latency in (("a", 0.01, 3.0 if name == "alpha_t" else 1.0), ("b", 0.001, 1.0))
+    ]
+    context = worlds.context(worlds.catalog(*servers), {"a": 0.9, "b": 0.9}, {"a::t": 0.9, "b::t": 0.9})
+    case = Case(context, context.matcher.answer, worlds.table_v(**{"alpha_t": 0.02, name: 0.0}))
+    knob_strip = strip(case, KNOBS[name])
+    for value in (0.0, 0.01, 0.05):
+        decision = Ehrr().route("x", context, case.parameters.replaced({name: value}))
+        assert knob_strip.at(value).winner == decision.winner.tool == ("b::t" if value else "a::t")
+
+
 def test_a_refused_subtask_has_no_winner_anywhere() -> None:
     case = replace(instances.case(np.random.default_rng(1)), refused="Refused: nothing fits.")
     for knob_strip in strips(case).values():

@@ -120,12 +120,13 @@ def test_the_next_tool_becomes_worth_a_try_where_it_says(known: Tries, worth: fl
     assert gain(needed * 1.001) >= 0 >= gain(needed * 0.999) - 1e-15
 
 
-def decided(fits: dict[str, float], **values):
-    """A decision over one server whose tools differ only in their chance of fit."""
+def decided(fits: dict[str, float], like: float = 0.0, **values):
+    """A decision over one server whose tools differ only in their chance of fit. `like` is the cosine between any two."""
     tools = tuple(worlds.tool(name, price_usd=0.001, latency_s=0.1) for name in fits)
     context = worlds.context(
         worlds.catalog(Server("s", "S", tools=tools)), {}, {f"s::{name}": fit for name, fit in fits.items()}
     )
+    context.matcher.likeness = lambda rows: np.full((len(rows), len(rows)), like)
     return ExpectedValue().route("do it", context, ExpectedValueParameters(**values))
 
 
@@ -145,6 +146,18 @@ def test_a_tool_that_only_n_cuts_is_outranked_and_no_further_worth_is_named() ->
         "Outranked: s::d has expected value of one try 0.036, and 3 other tries are worth more together."
     )
     assert decision.reason.endswith("; then stop.")
+
+    single = decided({"a": 0.6, "b": 0.55}, n=1)
+    assert [why_tool(single, row) for row in (0, 1)] == [
+        "Chosen: expected value of one try 0.050, and no more tries than n = 1 are made.",
+        "Outranked: s::b has expected value of one try 0.045, and another try is worth more.",
+    ]
+
+
+def test_a_rival_that_alone_is_worth_a_try_is_not_called_too_dear() -> None:
+    decision = decided({"a": 0.9, "b": 0.89}, like=0.95, worth_usd=0.01, wrong_usd=0.01)
+    assert (decision.tool_at(1).dropped_by, decision.tool_at(1).utility > 0) == (Drop.NOT_WORTH, True)
+    assert why_tool(decision, 1).startswith("Not worth a try once those before it have failed, because it is like")
 
 
 def test_a_rival_of_a_failed_tool_is_outranked_only_if_it_is_still_worth_a_try() -> None:

@@ -7,6 +7,8 @@ from dataclasses import replace
 import pytest
 
 from core.domain.catalog import Server
+from core.domain.trace import DROPS, Drop
+from core.routers import ROUTERS
 from core.routers.ehrr import Ehrr
 from core.routers.why import fit_note, why_server, why_tool
 from tests.cases import each
@@ -78,3 +80,11 @@ def decided(slow: float, quick: float, *, router=Ehrr, **values):
 def test_it_names_the_likelier_tool_and_what_decided_instead() -> None:
     note = fit_note(decided(0.9, 0.3, alpha_t=0.25))
     assert note.startswith(" a::slow is likelier to fit, 90 % against 30 %")
+
+
+@each("router", ROUTERS.values())
+def test_a_tool_is_the_only_one_left_only_where_none_is_outranked(router) -> None:
+    for values in ({}, {"n": 1}):
+        result = decided(0.9, 0.8, router=router, **values)
+        is_alone = "the only tool that is left" in why_tool(result, result.candidates[0])
+        assert not (is_alone and DROPS.index(Drop.OUTRANKED) in result.tools.dropped), values

@@ -155,8 +155,8 @@ def _place(decision: Decision, tool_id: str) -> str:
         return f"{task}: this tool was not in the catalog then."
     row = decision.tool_at(decision.tools.ids.index(tool_id))
     if row.dropped_by is None:
-        return f"{task}: **candidate {row.rank} of {len(decision.candidates)}**, U {units.plain(row.utility)}."
-    return f"{task}: not a candidate ({row.dropped_by.replace('_', ' ')}), U {units.plain(row.utility)}."
+        return f"{task}: **candidate {row.rank} of {len(decision.candidates)}**, {escaped(decision.score)} {units.plain(row.utility)}."
+    return f"{task}: not a candidate ({row.dropped_by.replace('_', ' ')}), {escaped(decision.score)} {units.plain(row.utility)}."
 
 
 def _description(text: str) -> None:

@@ -154,11 +154,11 @@ def _free(plan: Plan, rows: list[int], position: int, whole: float) -> tuple[flo
 
 
 def _name(position: int, step: PlannedStep, most: int) -> str:
-    """Returns a step's number, tool, time and price, in at most so many characters; the tool has at least eight."""
+    """Returns a step's number, tool, time and payment, in at most so many characters; the tool has at least eight."""
     winner = step.decision.winner
     if winner is None:
         return f"{position + 1} · {REJECTED_SIGN} no tool can do it"
-    figures = f" · {units.seconds(winner.time_cost_s)} · {units.price(winner.price_usd)}"
+    figures = f" · {units.seconds(winner.time_cost_s)} · {units.price(winner.payment_usd)}"
     return f"{position + 1} · {label(winner.tool, max(8, min(40, most - len(figures) - 4)))}{figures}"
 
 
@@ -308,7 +308,7 @@ def tool_breakdown(decision: Decision, *, height: int = 330) -> go.Figure:
         decision,
         [*bars, utility],
         title=f"3 · Tools: {_in(CHOSEN, '◆')} = {' − '.join(words)}",
-        score="U = Sim − αt·(time + κ·price)",
+        score=f"U = Sim − αt·(time + κ·price{'/β' if decision.parameters.get('billing') == 'per_attempt' else ''})",
         ends=[*parts[0][2], *(time + money for time, money in zip(parts[1][2], parts[2][2], strict=True))],
         height=height,
         barmode="relative",

@@ -214,9 +214,10 @@ def _cost_curves(app: App, asked: Asked, winner: str) -> None:
         with grid.cell():
             chart(curve_chart(utilities(case, strips[axis]), colours, height=HEIGHT_PX), key=f"route:{axis}")
             st.caption(winning_interval(strips[axis], knobs[axis], getattr(asked.parameters, axis)))
-    with grid.cell():
-        chart(curve_chart(posted(case), height=HEIGHT_PX), key="route:posted")
-        st.caption(MARKS)
+    if case.parameters.auction:
+        with grid.cell():
+            chart(curve_chart(posted(case), height=HEIGHT_PX), key="route:posted")
+            st.caption(MARKS)
     st.caption(TRACKS)
 
 

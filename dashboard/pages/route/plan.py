@@ -254,7 +254,7 @@ def _totals(plan: Plan) -> None:
     unpriced = f" {plan.unpriced} without a price not counted." if plan.unpriced else ""
     for name, value, help_text in (
         ("Steps", str(len(plan.steps)), f"Split by {plan.planner}."),
-        ("Price", units.price(plan.price_usd), f"Sum over the steps' winners.{unpriced}"),
+        ("Payment", units.price(plan.price_usd), f"Sum over the steps' winners.{unpriced}"),
         ("Expected time", units.seconds(plan.elapsed_s), "Time until all steps are done; independent steps run in parallel."),
         ("One by one", units.seconds(plan.work_s), "Expected seconds of all steps one after another."),
         ("Tokens exposed", f"{plan.exposed_tokens:,}", "New cl100k_base tokens of all steps for a model."),

@@ -89,7 +89,7 @@ def why_panel(known: Labelling, key: str) -> None:
     sentence.info(escaped(why(decision, subject), 600), icon=":material/help:")
     if "::" in subject:
         row = decision.tools.ids.index(subject)
-        _numbers(_numbers_of_tool(decision, row))
+        _numbers(numbers_of_tool(decision, row))
         _numbers(reasons_of_fit(decision, row, known.app.catalogs.catalog(decision.catalog)))
         asked_like_line(known.app, decision, subject)
         tool_labels(known, subject)
@@ -143,13 +143,14 @@ def _fit(decision: Decision, index: int) -> list[tuple[str, str]]:
     return [(f"fits{suffix}", fits), solves, ("similarity", f"{similarity:.3f}")]
 
 
-def _numbers_of_tool(decision: Decision, index: int) -> list[tuple[str, str]]:
-    row = decision.tool_at(index)
+def numbers_of_tool(decision: Decision, index: int) -> list[tuple[str, str]]:
+    """Returns names and values of a tool's figures in a decision, and its headroom under EHRR."""
+    row, billed = decision.tool_at(index), "/β" if decision.parameters.get("billing") == "per_attempt" else ""
     numbers = [
         ("rank", str(row.rank or "–")), *_fit(decision, index),
         ("latency l", units.seconds(row.latency_s)), ("success of one attempt", units.share(row.success)),
         ("time cost", units.seconds(row.time_cost_s)), ("price", units.price(row.price_usd)), ("payment", units.price(row.payment_usd)),
-        ("money cost κ·p", units.seconds(row.money_cost_s)), (_score_name(decision), units.plain(row.utility)),
+        (f"money cost κ·p{billed}", units.seconds(row.money_cost_s)), (_score_name(decision), units.plain(row.utility)),
         ("schema tokens", f"{row.tokens:,}"),
     ]  # fmt: skip
     room = tool_headroom(decision, index) if row.rank and decision.economic else None

@@ -256,7 +256,8 @@ def _curves(app: App, asked: Asked) -> list[Curve]:
     if case is not None:
         strips = app.what_if.strips(asked)
         ehrr_curves += [utilities(case, strips[name]) for name in ("alpha_t", "kappa", "alpha_s")]
-        ehrr_curves += [curves.posted(case), curves.time_against_success(case), curves.conservatism(case)]
+        ehrr_curves += [curves.posted(case)] if case.parameters.auction else []
+        ehrr_curves += [curves.time_against_success(case), curves.conservatism(case)]
         ehrr_curves += curves.money_against_cap(case, strips["budget_usd"])
     return [*ehrr_curves, curves.value_against_worth(app.what_if.value_case(asked))]
 

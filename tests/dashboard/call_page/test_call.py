@@ -195,7 +195,7 @@ def test_the_next_decision_is_compared_with_the_one_that_led_here(bench: Bench) 
     winner = decision.winner
     assert winner is not None
     page = bench.open(winner.tool, decision=decision.id)
-    assert "candidate 1 of" in markdown_of(page)
+    assert f"candidate 1 of {len(decision.candidates)}**, utility {units.plain(winner.utility)}." in markdown_of(page)
     if winner.tool == "files::read":
         labelled(page, "text_input", "path").set_value("a")
     bench.caller.outcome = {"kind": OutcomeKind.TIMEOUT, "latency_s": 30.0, "error": "no answer"}
