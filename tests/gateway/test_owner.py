@@ -78,7 +78,8 @@ async def in_thread(work: Callable[..., Any], *words: object) -> Any:
 
 def working(db: Path) -> bool:
     """Whether a call is under way in the console."""
-    return any(use["active"] for use in asked(owner_of(db), "GET")["uses"])
+    console = owner_of(db)  # a busy machine may not answer in time
+    return console is not None and any(use["active"] for use in asked(console, "GET")["uses"])
 
 
 def nap(until: Path) -> dict[str, Any]:
