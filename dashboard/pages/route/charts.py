@@ -54,7 +54,7 @@ def auction(decision: Decision, *, height: int = 330) -> go.Figure:
     asks = _points(rows, colours, prices[1], "circle", 10)
     return figure(
         [*spans, posted, asks, row_texts(names, range(len(rows)))],
-        title="2 · Auction: ask ● ≤ posted |",
+        title="2 · Auction: ask ● ≤ posted |" if decision.parameters.get("auction", True) else "2 · Auction off: ask ●",
         height=height,
         xaxis2=EDGES,
         xaxis={
