@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -65,6 +66,8 @@ class ServerEditor:
     def _keep(self, catalog: str, imported: Imported, server: Server, *, off: bool = False) -> None:
         if not any(info.name == catalog for info in self.catalogs.infos()):
             check_name(catalog)
+            if os.path.isfile(catalog):  # noqa: PTH113 - no error for a name that no file can have
+                raise CatalogError(f"{catalog} is only read from its file; import it to change one of its servers.")
             self.catalogs.save(Catalog(catalog), SOURCE)
         self.catalogs.edit(catalog, lambda current: _added(current, server, off=off))
         keep_values(self.vault, catalog, [server], imported.secrets)

@@ -33,7 +33,7 @@ CANDIDATES_SHOWN = 3
     help="Largest number of actions for a sub-task.",
 )
 @click.option(
-    "--budget-usd", type=click.FloatRange(min=0),
+    "--budget-usd", type=options.Finite(min=0),
     help="Limits the cost of all calls. Unpriced tools are not called.",
 )  # fmt: skip
 @click.option("--live/--simulate", default=False, show_default=True, help="Make real calls of read-only tools.")

@@ -133,6 +133,8 @@ def override(place: str | None, description: str | None, remove: bool, catalog: 
     Example: wayfare override files::read --description "Show the text of a file." --catalog mine
     """
     if place is None:
+        if remove or description is not None:
+            raise click.UsageError("Name SERVER or SERVER::TOOL.")
         _list_wordings(catalog)
         return
     options.one_of({"--description": description is not None, "--remove": remove}, least=1)

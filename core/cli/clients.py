@@ -44,14 +44,12 @@ LIST, ADD, CHANGE, REVOKE = ACTIONS = ("list", "add", "change", "revoke")
 @click.option("--read-only", is_flag=True, help="add, change: it may only use read-only tools.")
 @click.option(
     "--per-minute",
-    type=click.FloatRange(0),
-    callback=options.finite,
+    type=options.Finite(0),
     help="add, change: its rate limit; 0 is no limit (default: the policy's).",
 )
 @click.option(
     "--days",
-    type=click.FloatRange(0, 36_500, min_open=True),
-    callback=options.finite,
+    type=options.Finite(0, 36_500, min_open=True),
     help="add, change: the token expires after so many days (default: never).",
 )
 @click.option(
@@ -191,6 +189,8 @@ def pin(tool: str | None, client: str, remove: bool, catalog: str) -> None:
 
     Example: wayfare pin unit-exchange::convert_units
     """
+    if tool is None and (remove or client != EACH):
+        raise click.UsageError("Name SERVER::TOOL.")
     with apps.opened() as app:
         governance = app.governance
         if tool is not None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import cast
 
@@ -45,17 +47,17 @@ def _from_anywhere(command: click.Command, name: str, words: Sequence[str]) -> l
         if isinstance(parameter.type, click.Path):
             paths.update(map(str, filter(None, values)))
         elif parameter.name in {"catalog", "preset", "network"}:
-            paths.update(str(value) for value in values if _is_file(str(value)))
+            paths.update(str(value) for value in values if _names_file(str(value)))
 
     def absolute(word: str) -> str:
         option, sign, value = word.partition("=")
         if word in paths:
             return str(Path(word).expanduser().absolute())
-        if sign and option.startswith("--") and value in paths:
+        if sign and option.startswith("--") and option != "--name" and value in paths:
             return f"{option}={Path(value).expanduser().absolute()}"
         return word
 
-    return [absolute(word) for word in words]
+    return [word if option == "--name" else absolute(word) for option, word in pairwise((name, *words))]
 
 
 def _context(command: click.Command, name: str, words: Sequence[str]) -> click.Context:
@@ -71,8 +73,9 @@ def _values(value: object) -> Iterable[object]:
     return cast("tuple[object, ...]", value) if isinstance(value, tuple) else (value,)
 
 
-def _is_file(text: str) -> bool:
+def _names_file(text: str) -> bool:
+    """Whether a word is a file's name. A bare word is the name of a catalog, preset or network, also beside a file of that name."""
     try:
-        return Path(text).is_file()
+        return bool(Path(text).suffix or os.sep in text) and Path(text).is_file()
     except (OSError, ValueError):
         return False

@@ -95,7 +95,7 @@ def write(count: int, seed: int, planner: str, out: Path | None, catalog: str) -
     help="The output of an earlier `bench --json`: exit 1 if quality fell. Missing options are taken from it.",
 )  # fmt: skip
 @click.option(
-    "--tolerance", default=0.02, show_default=True, type=click.FloatRange(0, 1),
+    "--tolerance", default=0.02, show_default=True, type=options.Finite(0, 1),
     help="With --baseline: the largest accepted fall of a measure.",
 )  # fmt: skip
 @click.option(
@@ -105,7 +105,7 @@ def write(count: int, seed: int, planner: str, out: Path | None, catalog: str) -
     type=click.Choice(list(MEASURES)),
     help="The measure by which runs are compared.",
 )
-@click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Seed of intervals and tests.")
+@click.option("--seed", default=0, show_default=True, type=options.SEED, help="Seed of intervals and tests.")
 @click.option("--store/--no-store", default=True, show_default=True, help="Store the runs; `wayfare runs` lists them.")
 @click.option("--router", "routers", multiple=True, default=("ehrr",), show_default=True, help="May be repeated.")
 @click.option("--hints/--no-hints", default=True, show_default=True, help="Give the tasks' server hints to the router.")
@@ -131,14 +131,14 @@ def write(count: int, seed: int, planner: str, out: Path | None, catalog: str) -
     "--value-usd",
     default=VALUE_USD,
     show_default=True,
-    type=click.FloatRange(0),
+    type=options.Finite(0),
     help="The value of a solved sub-task.",
 )
 @click.option(
     "--s-per-usd",
     default=S_PER_USD,
     show_default=True,
-    type=click.FloatRange(0, min_open=True),
+    type=options.Finite(0, min_open=True),
     help="The value's exchange rate of time: seconds for one dollar.",
 )
 @options.network

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import io
+import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from pathlib import Path
 
 import click
 
@@ -96,6 +98,8 @@ def wayfare() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run one command. Exits 0 on success, 2 on wrong use or bad input with one sentence on standard error."""
+    sys.stdout = sys.stdout or Path(os.devnull).open("w")  # noqa: SIM115 - None if its descriptor is closed
+    sys.stderr = sys.stderr or Path(os.devnull).open("w")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a character that the terminal lacks is no reason to fail

@@ -17,6 +17,17 @@ from core.routers.presets import DEFAULT_PRESET, PRESETS
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 PATH = click.Path(path_type=Path)
+SEED = click.IntRange(0, 2**63 - 1)  # what the store can keep
+
+
+class Finite(click.FloatRange):
+    """A range without nan, and without inf if it has no upper bound: click accepts both."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        number = super().convert(value, param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"{number} is not a finite number.", param, ctx)
+        return number
 
 
 def kept(context: click.Context, option: click.Parameter, value: object) -> None:
@@ -81,13 +92,6 @@ def planner(about: str) -> Callable[[Command], Command]:
         "--planner", type=click.Choice(["rules", "model", *ALIASES]), default="rules", show_default=True, metavar="rules|model",
         callback=_without_alias, help=f"{about}: rules, or the model in WAYFARE_LLM_MODEL.",
     )  # fmt: skip
-
-
-def finite(_context: click.Context, _option: click.Parameter, value: float | None) -> float | None:
-    # click's range check accepts nan, and inf without an upper bound
-    if value is not None and not math.isfinite(value):
-        raise click.BadParameter(f"{value} is not a finite number.")
-    return value
 
 
 def common(command: Command) -> Command:

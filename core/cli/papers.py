@@ -45,9 +45,7 @@ LIVE_NOTE = "Live: every call was made over MCP, with the network injected. AL a
     "--live", is_flag=True,
     help="Make real MCP calls with the network injected: delays, time-outs of 1 s, dropped connections.",
 )  # fmt: skip
-@click.option(
-    "--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of traces, order and random draws."
-)
+@click.option("--seed", type=options.SEED, default=0, show_default=True, help="Seed of traces, order and random draws.")
 @click.option("--tasks", type=options.PATH, help="Labelled tasks, JSON Lines (default: the catalog's own).")
 @click.option(
     "--predict", "predicted", default="", help="A fixed tool prediction for every query, in place of the planner's."

@@ -106,7 +106,7 @@ def undo(catalog: str) -> None:
 
 @requests.command()
 @click.option("--model", default="", metavar="NAME", help="The model that writes (default: WAYFARE_LLM_MODEL).")
-@click.option("--limit-usd", type=click.FloatRange(0), help="Stop before more than this is spent.")
+@click.option("--limit-usd", type=options.Finite(0), help="Stop before more than this is spent.")
 @click.option("--yes", is_flag=True, help="Begin without asking.")
 @options.catalog
 @options.common
@@ -202,7 +202,7 @@ NAMED = 3
 
 @click.command()
 @click.option(
-    "--min", "least", type=click.FloatRange(0, 1), help="Exit 1 if fewer than this share of requests find their tool among three."
+    "--min", "least", type=options.Finite(0, 1), help="Exit 1 if fewer than this share of requests find their tool among three."
 )  # fmt: skip
 @options.catalog
 @options.common

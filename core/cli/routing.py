@@ -157,8 +157,7 @@ MARKS = {
     "--timeout",
     default=30.0,
     show_default=True,
-    type=click.FloatRange(0.01, 3600),
-    callback=options.finite,
+    type=options.Finite(0.01, 3600),
     help="Time limit of the call in s.",
 )
 @click.option("--virtual", is_flag=True, help="Call a virtual server: real MCP, simulated results.")

@@ -43,7 +43,7 @@ LISTED = 20
     "--optuna", "searched", type=click.IntRange(1, 100_000),
     help="Let Optuna search this many points for success, money and time at once.",
 )  # fmt: skip
-@click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Seed of --random and --optuna.")
+@click.option("--seed", default=0, show_default=True, type=options.SEED, help="Seed of --random and --optuna.")
 @click.option("--hints/--no-hints", default=True, show_default=True, help="Give the tasks' server hints to the router.")
 @click.option(
     "--measure", default=SOLVED, show_default=True, type=click.Choice([*OBJECTIVES, *MEASURES]),

@@ -306,7 +306,7 @@ def listening(host: str, port: int, *, otherwise_free: bool) -> socket.socket:
     "--timeout",
     default=60.0,
     show_default=True,
-    type=click.FloatRange(0.1, 3600),
+    type=options.Finite(0.1, 3600),
     help="Time limit of one call of a tool, in s.",
 )
 @click.option(

@@ -31,7 +31,7 @@ PROFILES_HELP = " ".join(f"{name}: {profile.help}" for name, profile in PROFILES
     "--speed",
     default=1.0,
     show_default=True,
-    type=click.FloatRange(0, 100),
+    type=options.Finite(0, 100),
     help="Factor on every wait; 0 never waits.",
 )
 @options.catalog
@@ -85,7 +85,7 @@ def record(server: str | None, file: Path | None, stop: bool, catalog: str) -> N
 @click.option("--name", default="", help="The new catalog's name (default: made from catalog, server and number).")
 @click.option("--seed", default=0, show_default=True, type=int, help="Another seed gives other words and numbers.")
 @click.option(
-    "--spread", default=2.0, show_default=True, type=click.FloatRange(1, HIGHEST_SPREAD),
+    "--spread", default=2.0, show_default=True, type=options.Finite(1, HIGHEST_SPREAD),
     help="Largest factor, up or down, on the declared times, prices and odds.",
 )  # fmt: skip
 @click.option("--replace", is_flag=True, help="Leave the original server out.")
@@ -145,7 +145,7 @@ def multiply(server: str, copies: int, name: str, seed: int, spread: float, repl
     "--spread",
     default=2.0,
     show_default=True,
-    type=click.FloatRange(1, HIGHEST_SPREAD),
+    type=options.Finite(1, HIGHEST_SPREAD),
     help="Largest factor on the copies' figures.",
 )
 @click.option(

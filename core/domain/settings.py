@@ -75,7 +75,7 @@ def variable(
             number = float(text)
         except ValueError:
             number = math.nan
-        if not least <= number < math.inf or (whole and not number.is_integer()):
+        if not least * unit <= number * unit < math.inf or (whole and not number.is_integer()):
             raise WayfareError(f"{name} is {text!r}; give {wanted}.")
         return kind(round(min(number, most) * unit) if kind is int else min(number, most))
 

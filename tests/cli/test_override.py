@@ -112,6 +112,8 @@ def test_the_command_sets_lists_and_removes(wayfare: Command, write: Callable[[s
     for wrong in (
         ("desk::a1",),
         ("desk::a1", "--remove"),
+        ("--remove",),
+        ("--description", "x"),
         ("desk::a1", "--remove", "--description", "x"),
         ("no", "--description", "x"),
     ):

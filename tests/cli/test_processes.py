@@ -44,6 +44,14 @@ def test_a_reader_that_goes_away(tmp_path: Path) -> None:
         assert child.stderr.read() == ""
 
 
+@each("closed", [1, 2])
+def test_a_stream_that_is_closed(closed: int) -> None:
+    line = ["sh", "-c", f'exec "$@" {closed}>&-', "sh", *command("routers", "--json")]
+    run = subprocess.run(line, cwd=ROOT, capture_output=True, text=True, timeout=60, check=True)
+    assert run.stderr == ""
+    assert bool(run.stdout) is (closed == 2)
+
+
 def test_ctrl_c_during_a_call_ends_the_command_and_its_server(raw_catalog: Path, tmp_path: Path) -> None:
     log = tmp_path / "starts.log"
     document = json.loads(raw_catalog.read_text())
@@ -87,10 +95,31 @@ def test_a_console_gets_the_whole_path_of_a_file(line: str, tmp_path: Path, monk
     assert sent(line, monkeypatch) == line.replace("own.json", str(tmp_path / "own.json"))
 
 
-@each("line", ["clients add None", "clients add own.json"])
+@each("line", ["import own --name own", "import own --name=own", "import own.json --name own.json"])
+def test_a_console_gets_the_name_of_a_catalog_as_it_is(
+    line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    file, name = line.split()[1:2], line.split()[2:]
+    for word in ("own", "own.json"):
+        Path(word).touch()
+    assert sent(line, monkeypatch) == " ".join(["import", str(tmp_path / file[0]), *name])
+
+
+@each(
+    "line",
+    [
+        "clients add None",
+        "clients add own.json",
+        "scenario ideal",
+        "bench --network ideal",
+        "route own --catalog=ideal",
+    ],
+)
 def test_a_console_gets_other_words_as_they_are(line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("own.json").touch()
+    Path("ideal").touch()
     assert sent(line, monkeypatch) == line
 
 

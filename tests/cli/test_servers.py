@@ -80,6 +80,12 @@ def test_what_cannot_be_done_is_one_sentence(wayfare: Command, server: Command) 
     assert "part of Wayfare" in wayfare("server", "disable", "web-search", "--catalog", "sample").err
 
 
+def test_a_server_is_not_added_to_a_file(wayfare: Command, raw_catalog: Path) -> None:
+    listed = wayfare("catalogs", "--json").json()
+    refused(wayfare("server", "add", "one", "--catalog", raw_catalog, *RUN), "only read from its file; import it")
+    assert wayfare("catalogs", "--json").json() == listed
+
+
 def test_a_catalog_follows_its_file(wayfare: Command, write: Callable[[str, Any], Path]) -> None:
     entry = {"command": sys.executable, "args": ["-S", RAW], "env": {"KEY": SECRET}}
 

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import json
 import socket
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import click
+import pytest
+
+from core.cli.main import wayfare as every_command
 from core.importers.shipped_catalogs import SHIPPED_CATALOGS
 from tests.benchmarks.measuring import free_port
 from tests.cases import each
@@ -26,6 +31,11 @@ CONVERT = ("call", "unit-exchange", "convert_units")
         ("route", ("TEXT", "wayfare route --help")),
         ("call unit-exchange", ("TOOL",)),
         ("import", ("FILES",)),
+        ("pin --remove", ("SERVER::TOOL",)),
+        ("pin --client ann", ("SERVER::TOOL",)),
+        (f"scenario ideal --seed {2**63}", ("--seed",)),
+        (f"bench --tasks x.jsonl --seed {2**63}", ("--seed",)),
+        (f"sweep --tasks x.jsonl --axis k=1,2 --seed {2**63}", ("--seed",)),
         ("discover", ("FILE",)),
         ("bench", ("--tasks",)),
         ("route words --set", ("--set",)),
@@ -112,6 +122,26 @@ def test_task_files(wayfare: Command, write, raw_catalog: Path, lines: str, word
 )
 def test_arguments_of_a_call(wayfare: Command, arguments: str, words: tuple[str, ...]) -> None:
     refused(wayfare(*CONVERT, "--args", arguments), *words)
+
+
+@each("number", ["nan", "inf"])
+def test_no_option_with_a_range_takes_a_number_that_is_not_finite(number: str) -> None:
+    ranges = list(options_with_a_range(every_command))
+    assert len(ranges) >= 11
+    for option in ranges:
+        with pytest.raises(click.BadParameter):
+            option.type_cast_value(click.Context(every_command), number)
+
+
+def options_with_a_range(command: click.Command) -> Iterator[click.Parameter]:
+    """The options of a command, and of those below it, that take a number of a range."""
+    yield from (option for option in command.params if isinstance(option.type, click.FloatRange))
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for name in command.list_commands(context):
+            below = command.get_command(context, name)
+            assert below is not None
+            yield from options_with_a_range(below)
 
 
 @each("limit", ["0", "-1", "nan", "inf", "4000", "soon"])

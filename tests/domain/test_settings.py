@@ -37,7 +37,7 @@ def test_every_variable_has_its_place() -> None:
     assert list(planners(settings.environment)) == ["rules", "model"]
 
 
-@each("most", ["much", "0", "-1", "nan", "inf"])
+@each("most", ["much", "0", "-1", "nan", "inf", "1e308"])
 def test_a_limit_of_answers_that_is_no_number_is_one_sentence(most: str) -> None:
     with pytest.raises(WayfareError, match=r"WAYFARE_MAX_ANSWER_MB is .* give a number of MB above 0"):
         Settings.from_environment({"WAYFARE_MAX_ANSWER_MB": most})
