@@ -306,12 +306,14 @@ class ServerValues:
         self.vault.remove(holder, key)
 
     def hide(self, catalog: str, server: str, name: str) -> None:
-        """Turn a variable that is written in the catalog into a secret. Raises UnknownNameError."""
+        """Turn a variable that is written in the catalog into a secret. Raises UnknownNameError, CatalogError if the secret cannot be kept."""
         connection = _connection(self.catalogs.catalog(catalog).server(server))
         if name not in connection.env or names_in(connection.env[name]):
             raise UnknownNameError(f"Server {server!r} has no variable {name!r} that is written out.")
         key = secret_name(server, name)
         self.vault.put(ServerId(catalog, server), key, connection.env[name])
+        if self.vault.note:
+            raise CatalogError(f"{name} of server {server!r} stays written out: {self.vault.note}")
 
         def change(current: Connection) -> Connection:
             shown = tuple(variable for variable in current.shown if variable != name)

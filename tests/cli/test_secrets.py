@@ -49,6 +49,8 @@ def test_values_are_set_shown_hidden_and_removed_and_outlive_a_restart(
         refused(wayfare("secrets", "remove", "raw", "KEY", "--catalog", "mine"), "cannot be written")
         full.setattr("sys.stdin", io.StringIO("lost"))
         refused(wayfare("secrets", "set", "raw", "KEY", "--catalog", "mine"), "cannot be written")
+        refused(wayfare("secrets", "hide", "raw", "ROOT", "--catalog", "mine"), "stays written out")
+    assert states()["ROOT"] == "written"
     assert "30" in length_of("KEY")
 
     assert wayfare("secrets", "show", "raw", "PLAN", "--catalog", "mine").code == 0
