@@ -472,13 +472,13 @@ class App:
     def sweeps(self):
         from core.lab.sweeps import SweepService
 
-        return SweepService(self.store, self.catalogs, self.routing, self.lab_runs, self.settings.now)
+        return SweepService(self.store, self.lab_runs, self.settings.now)
 
     @built
     def scoreboard(self):
         from core.lab.scoreboard import ScoreboardService
 
-        return ScoreboardService(self.catalogs, self.routing, self.lab, self.lab_runs, self.feedback, self.requests)
+        return ScoreboardService(self.lab, self.lab_runs, self.feedback, self.requests)
 
     @built
     def replay(self):

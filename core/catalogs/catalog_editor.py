@@ -124,7 +124,10 @@ class CatalogEditor:
         discoveries = discover(self.sessions(), name, [server for server in imported.servers if server.name not in off])
         if discoveries and all(discovery.server is None for discovery in discoveries):
             for (server, key), value in previous_values.items():
-                self.vault.remove(server, key) if value is None else self.vault.put(server, key, value)
+                if value is None:
+                    self.vault.remove(server, key)
+                else:
+                    self.vault.put(server, key, value)
             reasons = "; ".join(d.error for d in discoveries)
             raise CatalogError(f"{source}: no server answered, so nothing was kept. {reasons}")
         previous, new = self._before(name), {server.name: server for server in imported.servers}
@@ -159,9 +162,9 @@ class CatalogEditor:
         """Forget an imported catalog and its servers' secrets. Its events stay."""
         previous = self.catalogs.catalog(name)
         self.catalogs.remove(name)
-        self._end_sessions(previous, Catalog(name))
         self.vault.forget(name)
         self.followed.forget(name)
+        self._end_sessions(previous, Catalog(name))
 
     def copies(self, catalog: str, server: str, recipe: Recipe) -> tuple[Server, ...]:
         stored_catalog = self.catalogs.catalog(catalog)
@@ -195,14 +198,15 @@ class CatalogEditor:
     ) -> ImportReport:
         previous = self._known(catalog.name)
         self.catalogs.save(catalog, source)
-        self._end_sessions(previous, catalog)
+        if not discoveries:  # they have just opened the sessions
+            self._end_sessions(previous, catalog)
         errors = self.lint_reports.count_errors(catalog.name) if len(catalog.tools) <= MOST_LINTED else None
         return ImportReport(catalog.name, len(catalog.servers), len(catalog.tools), imported, errors, discoveries)
 
     def _end_sessions(self, previous: Catalog, catalog: Catalog) -> None:
         """End the sessions of servers that are gone, switched off, or reached in another way."""
         connections = {server.name: server.connection for server in catalog.servers}
-        for server in (*previous.servers, *previous.off):
+        for server in previous.servers:
             if server.connection is not None and server.connection != connections.get(server.name):
                 self.sessions().end(ServerId(catalog.name, server.name))
 

@@ -29,12 +29,10 @@ if TYPE_CHECKING:
     from core.servers.pool import SessionPool
 
 SOURCE = "servers added one by one"
+CHANGED = "its connection was changed while it was asked; ask it again"
 REGISTRY_NAME = re.compile(r"[A-Za-z0-9.-]+/[A-Za-z0-9._-]+")
-REGISTRY_PATHS = (
-    "v0.1/servers/{}/versions/latest",
-    "v0/servers/{}/versions/latest",
-    "v0/servers/{}",
-)  # newest form first
+# the newest form first
+REGISTRY_PATHS = ("v0.1/servers/{}/versions/latest", "v0/servers/{}/versions/latest", "v0/servers/{}")
 REGISTRY_LIMIT_S = 10.0
 
 
@@ -67,7 +65,7 @@ class ServerEditor:
         if not any(info.name == catalog for info in self.catalogs.infos()):
             check_name(catalog)
             if os.path.isfile(catalog):  # noqa: PTH113 - no error for a name that no file can have
-                raise CatalogError(f"{catalog} is only read from its file; import it to change one of its servers.")
+                raise CatalogError(f"{catalog} is a file here; import it, or choose another name.")
             self.catalogs.save(Catalog(catalog), SOURCE)
         self.catalogs.edit(catalog, lambda current: _added(current, server, off=off))
         keep_values(self.vault, catalog, [server], imported.secrets)
@@ -109,21 +107,24 @@ class ServerEditor:
         load_protocol()
         from core.servers.discovery import discover
 
-        discoveries = discover(self.sessions(), catalog, servers)
+        discoveries, skipped = discover(self.sessions(), catalog, servers), set[str]()
 
         def change(current: Catalog) -> Catalog:
             stored_servers = {server.name: server for server in current.servers}
             for probe in discoveries:
                 old, new = stored_servers.get(probe.name), probe.server
-                if probe.error or old is None or new is None or old.connection != new.connection:
+                if probe.error or old is None or new is None:
+                    continue
+                if old.connection != new.connection:
+                    skipped.add(probe.name)
                     continue
                 description = old.description if old.description.strip() else new.own_description
-                words = {"title": old.title or new.title, "description": description}
-                listed = replace(old, tools=new.tools, odd=new.odd, virtual=new.virtual, **words)
-                current = current.with_server(listed)
+                listed = replace(old, tools=new.tools, odd=new.odd, virtual=new.virtual, title=old.title or new.title)
+                current = current.with_server(replace(listed, description=description))
             return current
 
         self.catalogs.edit(catalog, change)
+        discoveries = tuple(replace(d, error=CHANGED) if d.name in skipped else d for d in discoveries)
         stored = {server.name: server for server in servers if server.tools}
         return tuple(
             replace(discovery, server=stored[discovery.name], kept=True)

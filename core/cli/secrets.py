@@ -120,7 +120,7 @@ def asked_value(what: str) -> str:
     empty."""
     if sys.stdin.isatty():
         return click.prompt(what, hide_input=True, err=True)
-    value = sys.stdin.read().removesuffix("\n")
+    value = sys.stdin.read().rstrip("\r\n")
     if not value:
         raise WayfareError(f"{what} is empty; give it on standard input.")
     return value

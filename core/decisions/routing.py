@@ -294,7 +294,7 @@ class RoutingService:
         return self.networks.context(context, asked.network)
 
     def figures(self, asked: Asked) -> RoutingContext:
-        """The context with the supposed figures. Raises UnknownNameError, CatalogError for a network."""
+        """The context, with the supposed figures laid over it. Raises as `context`."""
         return layered(self.context(asked), asked.supposed)
 
     def _completed(

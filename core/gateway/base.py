@@ -155,7 +155,7 @@ def _seconds(text: str) -> float:
     return seconds
 
 
-# Long results and linked resources: a client gets the first part at once, and the rest by a handle. The tools that a search has shown.
+# Long results and linked resources: a client gets the first part at once, and the rest by a handle.
 
 KEPT_CHARS = 64 * 1024 * 1024
 MOST_LINKS, MOST_ROUTES = 10_000, 1_024
@@ -167,8 +167,8 @@ class KeptText(NamedTuple):
 
 
 class ResultStore:
-    """The full texts of results that were cut, kept for the client that received them. The oldest leave when 64 Mi
-    characters are reached. Thread-safe; nothing is written to disk.
+    """The full texts of results that were cut, kept for the client that received them, and the tools that its searches have shown. The
+    oldest texts leave when 64 Mi characters are reached. Thread-safe; nothing is written to disk.
 
     >>> store = ResultStore().of("ann")
     >>> handle = store.keep(KeptText("a long text", ServerId("demo", "files")))

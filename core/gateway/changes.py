@@ -174,7 +174,7 @@ class Changes:
                     if not await self._told(listener):
                         await self.left(session_id)
                 for listener in list(self._streams):
-                    if not await self._told(listener):
+                    if not await self._told(listener) and self._revoked(listener.request):
                         self._streams.discard(listener)
                         await self._unsubscribe(listener, list(listener.uris))
                 if self._subscribers:
@@ -197,10 +197,13 @@ class Changes:
         except (MCPError, WayfareError) as error:
             _log.info("%s of %s is not heard of: %s", uri, server.server, error)
 
+    def _revoked(self, request: PartRequest) -> bool:
+        return request.known and self._app.governance.clients.in_force(request.client) is None
+
     async def _told(self, listener: Listener) -> bool:
         """Notifies a listener of changes. Returns whether it is still connected, and its token in force."""
         request = listener.request
-        if request.known and self._app.governance.clients.in_force(request.client) is None:
+        if self._revoked(request):
             return False
         try:
             state, parts = await self._state(request)

@@ -223,14 +223,11 @@ def _wanted(services: Services, request: Request, read_only: bool) -> Wanted:
             "Use execute_tool, which may write, or search for a tool that only reads.",
         )
     route = route_of(services, request, params["route_id"]) if "route_id" in params else None
-    if (
-        route is not None
-        and route.gated
-        and refusal((*route.offered, *services.results.shown(route.id)), tool.id) is not None
-    ):
+    offered = () if route is None else (*route.offered, *services.results.shown(route.id))
+    if route is not None and route.gated and refusal(offered, tool.id) is not None:
         raise Refusal(
             "not_offered",
-            f"{tool.id} was not offered under this route_id; offered were: {', '.join(route.offered) or 'none'}.",
+            f"{tool.id} was not offered under this route_id; offered were: {', '.join(dict.fromkeys(offered)) or 'none'}.",
             "Call one of these, leave route_id out, or search again.",
         )
     arguments: dict[str, Any] = params.get("arguments", {})

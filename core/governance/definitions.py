@@ -246,10 +246,12 @@ class KnownDefinitions:
                 yield catalog, snapshot.tools[row], change
 
     def _waiting(self) -> Iterator[tuple[str, Tool, None]]:
+        denials = tuple(self._denied)
         for catalog in self.catalogs.stored():
-            snapshot, waiting = self.catalogs.catalog(catalog), self.lint_errors(catalog) if self.errors_wait() else ()
-            denied = [f"{server}::{name}" for name_of, server, name in tuple(self._denied) if name_of == catalog]
+            waiting = self.lint_errors(catalog) if self.errors_wait() else ()
+            denied = [f"{server}::{name}" for denied_in, server, name in denials if denied_in == catalog]
             for tool_id in dict.fromkeys((*waiting, *denied)):
+                snapshot = self.catalogs.catalog(catalog)
                 tool = snapshot.tools[snapshot.tool_row[tool_id]] if tool_id in snapshot.tool_row else None
                 is_new = tool is not None and (catalog, tool.server, tool.name) not in self._known
                 if tool is not None and is_new and self.state(catalog, tool) in HELD_BACK:

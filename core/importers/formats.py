@@ -121,12 +121,12 @@ def _connection(entry: Entry, server: str) -> Connection | None:
     connection = read_connection(entry, server)
     if connection is None or "transport" not in entry.value:
         return connection
-    only, without = (  # as `wayfare export` writes them
-        tuple(scalar(entry, f"{key}[{position}]", name) for position, name in enumerate(entry.list(key)))
-        for key in ("only", "without")
-    )
-    allowed = None if entry.get("only") is None else only
-    return replace(connection, only=allowed, without=without, quarantined=entry.flag("quarantined") or False)
+
+    def names(key: str) -> tuple[str, ...]:  # as `wayfare export` writes them
+        return tuple(scalar(entry, f"{key}[{position}]", name) for position, name in enumerate(entry.list(key)))
+
+    only = None if entry.get("only") is None else names("only")
+    return replace(connection, only=only, without=names("without"), quarantined=entry.flag("quarantined") or False)
 
 
 def _remark(entry: Entry, *, has_connection: bool, has_tools: bool) -> None:

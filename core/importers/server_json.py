@@ -121,7 +121,6 @@ def _arguments(
     return [*runtime, pinned, *package_args]
 
 
-_OFFICIAL = "io.modelcontextprotocol.registry/official"
 _REMOTES = {"streamable-http": 0, "streamable": 0, "http": 0, "sse": 1}
 
 
@@ -172,22 +171,24 @@ def _documents(top: Entry) -> Iterator[Entry]:
             name = value.get("name")
             label = f" {shown(name)}" if isinstance(name, str) and outer.where else ""
             documents.append((_is_latest(outer), Entry(top.reading, outer.where + label, value)))
-    newest = {_key(entry): entry for _, entry in sorted(documents, key=itemgetter(0))}
+    taken = {_name(entry): entry for _, entry in sorted(documents, key=itemgetter(0))}  # the last of a name wins
     for _, entry in documents:
-        if newest[_key(entry)] is entry:
+        if taken[_name(entry)] is entry:
             yield entry
         else:
             entry.note("another version of it is taken: it is left out")
 
 
-def _key(entry: Entry) -> str:
+def _name(entry: Entry) -> str:
     return str(entry.get("name") or entry.where)
 
 
 def _is_latest(outer: Entry) -> bool:
-    meta = outer.child("_meta")
-    official = None if meta is None else meta.child(_OFFICIAL)
-    return official is not None and official.flag("isLatest") is True
+    match outer.value.get("_meta"):  # any other form of the mark is no fault of the server
+        case {"io.modelcontextprotocol.registry/official": {"isLatest": True}}:
+            return True
+        case _:
+            return False
 
 
 def _connection(entry: Entry, name: str) -> Connection | None:

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 LIVE_LIMIT_S = 10.0
 RANKED = "10"  # candidates in the lab, more than in a decision, unless the parameter n is given
 BY_TIERS = " (prices by tiers)"
-UNDER_NETWORK = re.compile(r"(?P<catalog>.+) under (?P<network>.+) at (?P<at_s>[\d.e+-]+) s")
+UNDER_NETWORK = re.compile(r"(?P<catalog>.+) under (?P<network>.+) at (?P<at_s>\d+(\.\d+)?(e[+-]\d+)?) s")
 TASK_SETS: Mapping[str, Mapping[str, Path]] = {
     SAMPLE: {
         "everyday questions": sample_catalog.TASKS_DIR / "everyday.jsonl",
@@ -125,10 +125,8 @@ class LabService:
 
         `playing.live` calls read-only tools on servers that run, with made-up arguments of their schemas.
         """
-        name, by_tiers, moment = parts_of_name(catalog)
-        context = self.context(name, network or moment)
-        context = _priced_context(context) if by_tiers else context
-        return play(router, tasks, routed, context, playing, live=self._live(name) if playing.live else None)
+        live = self._live(parts_of_name(catalog)[0]) if playing.live else None
+        return play(router, tasks, routed, self.context(catalog, network), playing, live=live)
 
     def priced_by_tiers(self, catalog: str) -> str:
         """The name of a catalog that is measured with a price by EHRR's tiers for every tool."""
@@ -139,23 +137,24 @@ class LabService:
         return f"{catalog} under {moment.network} at {repr(moment.at_s).removesuffix('.0')} s"
 
     def context(
-        self, catalog: str, network: NetworkMoment, learning: LearningParameters | None = None
+        self, catalog: str, network: NetworkMoment | None = None, learning: LearningParameters | None = None
     ) -> RoutingContext:
-        """The figures of a catalog under a network, without open sessions, because a measurement has none."""
-        context = self.catalogs.context(catalog, learning, with_simulated=network.with_simulated)
-        return self.routing.networks.context(context, network)
+        """The figures of a catalog under `network` or else its own, without open sessions, because a measurement has none."""
+        name, by_tiers, moment = parts_of_name(catalog)
+        moment = moment if network is None else network
+        context = self.catalogs.context(name, learning, with_simulated=moment.with_simulated)
+        context = self.routing.networks.context(context, moment)
+        return replace(context, statistics=with_tiers(context.catalog, context.statistics)) if by_tiers else context
 
     def _deciding(
         self, catalog: str, router: str, parameters: Parameters, network: NetworkMoment | None = None
     ) -> Callable[[str, str], Decision]:
         """Decides on a text and a server hint over the catalog's figures at the first text."""
-        name, by_tiers, moment = parts_of_name(catalog)
         learning = parameters if isinstance(parameters, LearningParameters) else None
 
         @cache
         def context() -> RoutingContext:
-            figures = self.context(name, network or moment, learning)
-            return _priced_context(figures) if by_tiers else figures
+            return self.context(catalog, network, learning)
 
         return lambda text, hint: self.routing.decide(text, context(), router, parameters, server_hint=hint)
 
@@ -250,7 +249,3 @@ def with_tiers(catalog: Catalog, statistics: Statistics) -> Statistics:
     asks = {"ask_usd": drawn.servers.ask_usd, "ask_source": drawn.servers.ask_source}
     prices = {"price_usd": drawn.tools.price_usd, "price_source": drawn.tools.price_source}
     return replace(statistics, servers=replace(statistics.servers, **asks), tools=replace(statistics.tools, **prices))
-
-
-def _priced_context(context: RoutingContext) -> RoutingContext:
-    return replace(context, statistics=with_tiers(context.catalog, context.statistics))

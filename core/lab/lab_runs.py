@@ -107,6 +107,7 @@ class LabRunService:
 
     def __post_init__(self) -> None:
         self._digests: LRUCache[tuple[object, ...], CatalogDigest] = LRUCache(DIGESTS_KEPT)
+        self._unchanged: LRUCache[tuple[str, str], bool] = LRUCache(1_000)
 
     def digest(self, catalog: str) -> CatalogDigest:
         """The catalog as routing reads it now. Keeps the last digests, because a page asks each time and every schema is read."""
@@ -116,10 +117,11 @@ class LabRunService:
         requests = self.lab.equal_sets.learnt.requests.of(opened)
         judgments = self.store.equal_judgments.of_catalog(name)
         prices = statistics.servers.ask_usd.tobytes(), statistics.tools.price_usd.tobytes()
-        key = Same(opened), Same(requests), judgments, prices
+        key = catalog, Same(opened), Same(requests), judgments, prices
         digest = self._digests.get(key)
         if digest is None:
-            digest = self._digests[key] = CatalogDigest.of(opened, statistics, requests, judgments)
+            digest = replace(CatalogDigest.of(opened, statistics, requests, judgments), name=catalog)
+            self._digests[key] = digest
         return digest
 
     def stored_digest(self, catalog_fingerprint: str) -> CatalogDigest | None:
@@ -131,8 +133,11 @@ class LabRunService:
         now = self.digest(catalog)
         if catalog_fingerprint == now.fingerprint:
             return True
-        stored = self.stored_digest(catalog_fingerprint)
-        return stored is not None and not changes(stored, now)
+        key = catalog_fingerprint, now.fingerprint
+        if key not in self._unchanged:
+            stored = self.stored_digest(catalog_fingerprint)
+            self._unchanged[key] = stored is not None and not changes(stored, now)
+        return self._unchanged[key]
 
     def conditions(self, asked: Experiment) -> LabConditions:
         """Everything that determines the result of an experiment now."""

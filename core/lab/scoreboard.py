@@ -8,8 +8,6 @@ from dataclasses import dataclass, field
 
 from cachetools import LRUCache
 
-from core.catalogs.catalogs import CatalogService
-from core.decisions.routing import RoutingService
 from core.domain.errors import UnknownNameError
 from core.domain.params import AS_MEASURED, NetworkMoment, Parameters
 from core.domain.tasks import Task
@@ -57,8 +55,6 @@ class _Board:
 class ScoreboardService:
     """Scores settings. Embeds the tasks of a set once, and computes the outcome of a list of candidates once. Thread-safe."""
 
-    catalogs: CatalogService
-    routing: RoutingService
     lab: LabService
     lab_runs: LabRunService
     feedback: FeedbackService
@@ -104,10 +100,10 @@ class ScoreboardService:
     def _board(self, task_set: str, catalog: str, router: str, network: NetworkMoment) -> _Board:
         key, context = self._key(task_set, catalog, router, network), self.lab.context(catalog, network)
         board = self._boards.get(key)
-        defaults = self.routing.parameters(router)
+        defaults = self.lab.routing.parameters(router)
         if board is None or board.context is not context or board.defaults != defaults:
             tasks = self._tasks(task_set, catalog)
-            scorer = TasksAsked(self.catalogs, self.routing, tasks, catalog, router, hints=True, network=network)
+            scorer = TasksAsked(self.lab, tasks, catalog, router, hints=True, network=network)
             board = self._boards[key] = _Board(context, defaults, scorer, scorer.first_and_measures(defaults))
         return board
 

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import Any
 
 import numpy as np
 
-from core.catalogs.catalogs import CatalogService
 from core.decisions.case import ManyTasks, families
-from core.decisions.routing import RoutingService
 from core.domain.lab_runs import OPTUNA, Sweep, SweepPoint, lab_id
-from core.domain.params import AS_MEASURED, NetworkMoment, Parameters
+from core.domain.params import NetworkMoment, Parameters
 from core.domain.people import actions
 from core.domain.tasks import Task
 from core.lab.cluster import RaySpread, Work
+from core.lab.lab import LabService, parts_of_name
 from core.lab.lab_runs import Experiment, LabRunService
 from core.lab.sweep import (
     AGAINST,
@@ -73,8 +72,6 @@ class SweepService:
     """Runs sweeps over labelled tasks. Their decisions are not recorded."""
 
     store: Store
-    catalogs: CatalogService
-    routing: RoutingService
     runs: LabRunService
     now: Callable[[], datetime]
 
@@ -94,7 +91,7 @@ class SweepService:
         conditions = self.runs.conditions(asked)
         spec = plan.to_json(total)
         sweep = Sweep(**asdict(conditions), id=lab_id(conditions, spec), at=self.now(), plan_json=json.dumps(spec))
-        router = TasksAsked(self.catalogs, self.routing, asked.tasks, asked.catalog, asked.router, asked.hints)
+        router = TasksAsked(self.runs.lab, asked.tasks, asked.catalog, asked.router, asked.hints)
         stored = self.store.lab_runs.begin(sweep, self.runs.inputs(conditions, asked.tasks))
         progress(len(stored), total)
         if points is None:
@@ -107,7 +104,8 @@ class SweepService:
             if spread is None:
                 numbered = enumerate(map(router.results, parameter_blocks))
             else:
-                work = Work(self.catalogs.catalog(asked.catalog), asked.router, asked.tasks, asked.hints)
+                catalog = self.runs.catalogs.catalog(parts_of_name(asked.catalog)[0])
+                work = Work(replace(catalog, name=asked.catalog), asked.router, asked.tasks, asked.hints)
                 numbered = spread.points(work, parameter_blocks)
             done = len(stored)
             for number, results in numbered:
@@ -120,7 +118,7 @@ class SweepService:
         self, tasks: Sequence[Task], points: Sequence[Parameters], *, catalog: str, router: str, hints: bool
     ) -> list[Result]:
         """The measures of each point over these tasks. Nothing is stored."""
-        return TasksAsked(self.catalogs, self.routing, tasks, catalog, router, hints).results(points)
+        return TasksAsked(self.runs.lab, tasks, catalog, router, hints).results(points)
 
     def changes(
         self,
@@ -134,7 +132,7 @@ class SweepService:
         tests: int = 1,
     ) -> list[Change]:
         """The named measures before and after a change of parameters, task by task; `tests` as in `core.lab.sweep.changes`."""
-        scorer = TasksAsked(self.catalogs, self.routing, tasks, catalog, router, hints=True)
+        scorer = TasksAsked(self.runs.lab, tasks, catalog, router, hints=True)
         return changes(scorer.per_task(before), scorer.per_task(after), names, tests=tests)
 
     def document(self, sweep: str) -> dict[str, Any]:
@@ -177,15 +175,14 @@ class SweepService:
 
 @dataclass(eq=False)
 class TasksAsked:
-    """A router over labelled tasks under many sets of parameters, on a network. Raises WayfareError if no task names a right tool."""
+    """A router over labelled tasks under many sets of parameters, under `network` or else the catalog's. Raises WayfareError if no task names a right tool."""
 
-    catalogs: CatalogService
-    routing: RoutingService
+    lab: LabService
     tasks: Sequence[Task]
     catalog: str
     router: str
     hints: bool
-    network: NetworkMoment = AS_MEASURED
+    network: NetworkMoment | None = None
 
     def __post_init__(self) -> None:
         context = self._context()
@@ -198,8 +195,7 @@ class TasksAsked:
         self._ehrr = ManyTasks(queries, self._context)
 
     def _context(self, learning: LearningParameters | None = None) -> RoutingContext:
-        context = self.catalogs.context(self.catalog, learning, with_simulated=self.network.with_simulated)
-        return self.routing.networks.context(context, self.network)
+        return self.lab.context(self.catalog, self.network, learning)
 
     def results(self, points: Sequence[Parameters]) -> list[Result]:
         pairs = self._candidates(points)
@@ -236,7 +232,7 @@ class TasksAsked:
         context = self._context(point if isinstance(point, LearningParameters) else None)
         rows = np.full((len(self._scorer.queries), int(point.values().get("n") or 0)), -1, dtype=np.int64)
         for row, task in zip(rows, self._scorer.queries, strict=True):
-            decision = self.routing.decide(task.subtask, context, self.router, point, server_hint=self._hint(task))
+            decision = self.lab.routing.decide(task.subtask, context, self.router, point, server_hint=self._hint(task))
             candidates = decision.candidates[: len(row)]
             row[: len(candidates)] = candidates
         return rows

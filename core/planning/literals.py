@@ -49,7 +49,7 @@ _PASSAGES = {
     ),
 }
 _NUMBER = re.compile(  # a comma divides thousands; 3,5 may be a decimal or two numbers, so it is none
-    rf"(?<![\w.])(?<!\d,)-?(?:\d{{1,3}}(?:,\d{{3}})+|\d+)(?:\.\d+)?(?![.,]?\d)|\b(?:{'|'.join(_NUMBERS)})\b",
+    rf"(?<![\w.])(?:-|(?<!\d,))(?:\d{{1,3}}(?:,\d{{3}})+|\d+)(?:\.\d+)?(?![.,]?\d)|\b(?:{'|'.join(_NUMBERS)})\b",
     re.IGNORECASE,
 )
 _FORMATS = {"uri": "web page", "url": "web page", "email": "e-mail address", "date": "date or time",

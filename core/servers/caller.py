@@ -141,6 +141,7 @@ class McpCaller:
                 inbox=work.inbox,
                 cancel=cancel,
                 owner=session_owner(),
+                from_turn=True,
             )
         except tuple(error for error, _, _ in _ENDINGS) as error:
             kind, text = next((kind, text) for error_type, kind, text in _ENDINGS if isinstance(error, error_type))

@@ -155,9 +155,10 @@ class SessionPool:
         cancel: threading.Event | None = None,
         owner: SessionOwner = WAYFARE,
         listing: bool = False,
+        from_turn: bool = False,
     ) -> T:
-        """Runs `work` with the owner's session with the server and waits for it, at most `limit_s` from its turn in the opened session on.
-        A `listing` goes to the open session that said last that its list changed, and waits for no call there.
+        """Runs `work` with the owner's session with the server and waits for it, at most `limit_s` from the opened session on, or `from_turn`
+        on, because a call that waits for another call is not slow. A `listing` goes to the open session that said last that its list changed, and waits for no call there.
 
         Raises NotConnectedError (UnauthorizedError for a 401), ConnectionLostError, CallTimeoutError, CancelledCallError, InvalidResponseError, and
         the errors of the work, such as MCPError for an error that the server returned.
@@ -168,9 +169,9 @@ class SessionPool:
 
         async def done() -> T:
             try:
-                return await self._once(server, connection, work, limit_s, owner, listing)
+                return await self._once(server, connection, work, limit_s, owner, listing, from_turn)
             except SessionRefusedError:  # the call did not run: it is repeated in a new session
-                return await self._once(server, connection, work, limit_s, owner, listing)
+                return await self._once(server, connection, work, limit_s, owner, listing, from_turn)
 
         future = self._submitted(done)
         return (ThreadInbox() if inbox is None else inbox).wait_for(future, cancel)
@@ -273,6 +274,7 @@ class SessionPool:
         limit_s: float,
         owner: SessionOwner,
         listing: bool,
+        from_turn: bool,
     ) -> T:
         pooled = self._teller(server, connection) if listing else None
         pooled = pooled or self._pooled_connection(server, connection, owner)
@@ -289,7 +291,11 @@ class SessionPool:
             return bounded(work(lease), limit_s)
 
         try:
-            return await (limited(lease) if listing else session.in_turn(limited, lease))
+            if listing:
+                return await limited(lease)
+            if from_turn:
+                return await session.in_turn(limited, lease)
+            return await bounded(session.in_turn(work, lease), limit_s)
         except CallTimeoutError:
             session.suspect = True
             raise

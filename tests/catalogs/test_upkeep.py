@@ -215,8 +215,9 @@ def test_what_the_operator_changes_during_a_listing_stays(app: App, monkeypatch:
         )
 
     monkeypatch.setattr(discovery, "discover", listing)
-    app.servers.refresh("world", app.catalogs.catalog("world").servers)
+    told = app.servers.refresh("world", app.catalogs.catalog("world").servers)
     web, local, words = app.catalogs.catalog("world").servers
+    assert ["changed while" in discovery.error for discovery in told] == [True, True, False]
     assert web.connection is not None
     assert local.connection is not None
     assert web.connection.headers == {"Authorization": "${secret:web/Authorization}"}

@@ -82,7 +82,7 @@ def test_what_cannot_be_done_is_one_sentence(wayfare: Command, server: Command) 
 
 def test_a_server_is_not_added_to_a_file(wayfare: Command, raw_catalog: Path) -> None:
     listed = wayfare("catalogs", "--json").json()
-    refused(wayfare("server", "add", "one", "--catalog", raw_catalog, *RUN), "only read from its file; import it")
+    refused(wayfare("server", "add", "one", "--catalog", raw_catalog, *RUN), "is a file here; import it")
     assert wayfare("catalogs", "--json").json() == listed
 
 

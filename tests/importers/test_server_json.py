@@ -112,12 +112,12 @@ def test_registry_remotes_lists_and_prices() -> None:
 
 
 def test_of_several_versions_the_latest_is_taken_else_the_last() -> None:
-    def listed(version: str, **official: bool) -> dict[str, Any]:
+    def listed(version: str, **official: object) -> dict[str, Any]:
         return {"server": package(registryType="npm", version=version), "_meta": {OFFICIAL: official}}
 
     for versions, args in (
-        ([listed("1"), listed("2", isLatest=True), listed("3", isLatest=False)], ("-y", "w@2")),
-        ([listed("1"), listed("2")], ("-y", "w@2")),
+        ([listed("1"), listed("2", isLatest=True), listed("3", isLatest="true")], ("-y", "w@2")),
+        ([listed("1"), {**listed("2"), "_meta": []}], ("-y", "w@2")),
     ):
         imported = read({"servers": versions})
         assert [server.name for server in imported.servers] == ["org.x/w"]

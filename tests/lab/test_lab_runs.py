@@ -210,7 +210,7 @@ def test_open_sessions_do_not_count_in_a_measurement(app: App, monkeypatch: pyte
     setting: dict[str, Any] = {"catalog": "world", "router": "expected_value"}
     assert app.routing.preview(Asked(TASKS[0].subtask, parameters, **setting)).winner
     (routed,) = app.lab.routed(TASKS[:1], **setting, parameters=parameters)
-    swept = TasksAsked(app.catalogs, app.routing, TASKS[:1], **setting, hints=True).first_and_measures(parameters)[0]
+    swept = TasksAsked(app.lab, TASKS[:1], **setting, hints=True).first_and_measures(parameters)[0]
     assert (routed.candidates, swept.tolist()) == ((), [-1])
 
 

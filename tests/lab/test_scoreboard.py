@@ -54,7 +54,7 @@ def test_under_a_simulated_network_its_figures_count_and_the_measured_ones_come_
     assert len({score.now[SECONDS] for score in (measured, *simulated)}) == 3
     task = app.lab.read_tasks(app.lab.task_sets(TESTBED)[TASKS])[0]
     decision = app.routing.route(task.subtask, catalog=TESTBED, server_hint=task.server_hint, network=moments[1])
-    asked_tasks = TasksAsked(app.catalogs, app.routing, [task], TESTBED, "ehrr", hints=True, network=moments[1])
+    asked_tasks = TasksAsked(app.lab, [task], TESTBED, "ehrr", hints=True, network=moments[1])
     assert asked_tasks.first_and_measures(defaults)[0].tolist() == [*decision.candidates[:1]]
     assert app.scoreboard.score(TASKS, **setting) == measured
 

@@ -100,9 +100,10 @@ def test_a_run_and_a_sweep_of_which_a_worker_is_lost_end_as_on_one_machine(app: 
     parameters = app.routing.parameters("rag_mcp", {"n": 10})
     plan = SweepPlan(tuple(read_axis(text, type(parameters)) for text in ("n=1:10", "hint_weight=0:1:0.5")))
     setting: dict[str, Any] = {"catalog": "world", "router": "rag_mcp", "preset": "balanced", "parameters": parameters}
+    setting["catalog"] = app.lab.priced_by_tiers("world")
     local = app.sweeps.run(Experiment(TASKS, source="here", **setting), plan)
+    assert app.lab_runs.digest(setting["catalog"]).name == "world (prices by tiers)"
     by_tiers = setting | {
-        "catalog": app.lab.priced_by_tiers("world"),
         "router": "ehrr",
         "parameters": app.routing.parameters("ehrr"),
     }

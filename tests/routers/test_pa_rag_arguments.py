@@ -46,6 +46,7 @@ def test_an_argument_wants_its_kind_of_literal(argument, wanted, holds, holds_no
 def test_a_comma_divides_thousands_or_makes_a_number_doubtful() -> None:
     numbers = "1,200, 5, 6 and -2,000,000.5, not 3,5 or 1,2,3 or 1,2345 or 1,234,5 or 1234,567 or 1.500,75"
     assert QuestionLiterals.of(numbers).of_kind("number") == (1200, 5, 6, -2_000_000.5)
+    assert QuestionLiterals.of("at 52.52,-13.40").of_kind("number") == (52.52, -13.4)
 
 
 def test_a_number_that_the_schema_does_not_admit_is_none() -> None:

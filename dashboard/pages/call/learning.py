@@ -175,8 +175,10 @@ def learning(report: CallReport) -> None:
         st.caption(f"The measured statistics are unchanged, because it was simulated. {SEPARATE}")
     same = (report.server_before, report.tool_before) == (report.server_after, report.tool_after)
     if same or outcome.injected or not outcome.kind.counts:  # what fades changes with time alone
-        reason = "no statistic moved" if outcome.kind.counts else "the call says nothing about the tool"
-        reason = "the network was injected, and its faults are not the server's" if outcome.injected else reason
+        if outcome.injected:
+            reason = "the network was injected, and its faults are not the server's"
+        else:
+            reason = "no statistic moved" if outcome.kind.counts else "the call says nothing about the tool"
         st.caption(f"The statistics are unchanged, because {reason}.")
         return
     if outcome.kind is OutcomeKind.INVALID_ARGUMENTS:
@@ -186,8 +188,8 @@ def learning(report: CallReport) -> None:
         )
     else:
         y, fail = int(outcome.kind.success), int(outcome.kind.post_accept_failure)
-        time = "" if outcome.kind is OutcomeKind.NOT_CONNECTED else f", l = {units.seconds(outcome.latency_s)}"
-        st.caption(f"Folded with y = {y}, fail = {fail}{time}, EHRR (8).")
+        latency = "" if outcome.kind is OutcomeKind.NOT_CONNECTED else f", l = {units.seconds(outcome.latency_s)}"
+        st.caption(f"Folded with y = {y}, fail = {fail}{latency}, EHRR (8).")
     _table(learning_rows(report), "call.learning")
 
 
