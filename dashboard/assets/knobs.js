@@ -6,6 +6,7 @@ const ranked = new Map(); // by prefix: a question and the names of the knobs th
 const FEW = 4;
 const MOST_NEAR = 4;
 const UNHEARD_MS = 5000; // then a message is sent again; the time doubles
+const SENT_MS = 150; // the page host's script has sent a message by then, also on a busy machine
 
 export default function ({ data, parentElement, setTriggerValue }) {
   const host = parentElement.querySelector(".wayfare-knobs");
@@ -245,13 +246,13 @@ class Panel {
     if (!event.isTrusted || event.ctrlKey || event.metaKey || event.shiftKey || !this.host.isConnected) return;
     const waiting = (this.turned.size || this.told.length) && waitingButton(event);
     const pressed = waiting || event.target.closest?.("a, button");
-    const onTheWay = this.turned.size || performance.now() - this.toldAt < SOON_MS; // the page host's script sends a little later
+    const onTheWay = this.turned.size || performance.now() - this.toldAt < SENT_MS;
     if (!pressed || this.host.contains(pressed) || !(waiting || onTheWay)) return;
     event.preventDefault();
     event.stopImmediatePropagation();
     this.settle();
     if (waiting) this.waiting = placeOf(waiting);
-    else setTimeout(() => pressed.click(), SOON_MS);
+    else setTimeout(() => pressed.click(), SENT_MS);
   }
 
   // Values on their way to the page host are a step, too. The clicked history may be older than the present state.
