@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -198,16 +198,16 @@ class CatalogEditor:
     ) -> ImportReport:
         previous = self._known(catalog.name)
         self.catalogs.save(catalog, source)
-        if not discoveries:  # they have just opened the sessions
-            self._end_sessions(previous, catalog)
+        self._end_sessions(previous, catalog, opened={discovery.name for discovery in discoveries})
         errors = self.lint_reports.count_errors(catalog.name) if len(catalog.tools) <= MOST_LINTED else None
         return ImportReport(catalog.name, len(catalog.servers), len(catalog.tools), imported, errors, discoveries)
 
-    def _end_sessions(self, previous: Catalog, catalog: Catalog) -> None:
-        """End the sessions of servers that are gone, switched off, or reached in another way."""
+    def _end_sessions(self, previous: Catalog, catalog: Catalog, opened: Collection[str] = ()) -> None:
+        """End the sessions of servers that are gone, switched off, or reached in another way, but not those just `opened`."""
         connections = {server.name: server.connection for server in catalog.servers}
         for server in previous.servers:
-            if server.connection is not None and server.connection != connections.get(server.name):
+            changed = server.connection is not None and server.connection != connections.get(server.name)
+            if changed and server.name not in opened:
                 self.sessions().end(ServerId(catalog.name, server.name))
 
 

@@ -14,6 +14,7 @@ from core.decisions.expected_value import ValueCase
 from core.decisions.strips import Strip
 from core.domain.params import Knob
 from core.domain.trace import Array
+from core.routers.auction import posted_price
 from core.routers.ehrr import EhrrEngine
 from core.routers.estimates import estimate_servers
 from core.routers.utility import Rows, attempt_success
@@ -147,7 +148,8 @@ def posted(case: Case) -> Curve:
     def price(costs: Array) -> Array:
         return outcomes.engine.posted_usd(np.full(len(costs), similarity), costs)
 
-    current, offer = float(price(np.array([cost]))[0]), p.p_bs * similarity + p.p_ofs * np.log1p(cost / p.l0_s)
+    current, uncapped = float(price(np.array([cost]))[0]), {"p_bs": p.p_bs, "p_ofs": p.p_ofs, "l0_s": p.l0_s}
+    offer = float(posted_price(np.array([similarity]), np.array([cost]), **uncapped)[0])
     slope = p.p_ofs / p.l0_s
     asks = case.context.statistics.servers.ask_usd
     name = case.context.server_names[focus]

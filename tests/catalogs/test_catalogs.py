@@ -11,7 +11,7 @@ import pytest
 
 from core.app import App
 from core.calls.calls import CallService
-from core.domain.catalog import Server, ServerId
+from core.domain.catalog import Discovery, Server, ServerId
 from core.domain.errors import CatalogError, UnknownNameError, WayfareError
 from core.domain.feedback import By
 from core.domain.outcome import OutcomeKind
@@ -105,6 +105,15 @@ def test_sessions_end_with_their_server(app: App, monkeypatch: pytest.MonkeyPatc
         assert ended == [ServerId("world", "raw")] * count
     app.catalog_editor.remove("world")
     assert ended == [ServerId("world", "raw")] * 3
+
+    # a discovery has opened the sessions with the servers that it asked, also in another way
+    import_text(app.catalog_editor, document(), "world")
+    monkeypatch.setattr(
+        "core.servers.discovery.discover", lambda *asked: tuple(Discovery(server.name, server) for server in asked[2])
+    )
+    for text, count in ((elsewhere, 3), (ONE, 4)):
+        app.catalog_editor.discover(app.catalog_editor.read(text, "a.json"), "world", "a.json")
+        assert ended == [ServerId("world", "raw")] * count
 
 
 def test_a_server_that_answered_a_check_is_not_down_again_after_an_edit(app: App, calls_of) -> None:
