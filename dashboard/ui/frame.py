@@ -72,8 +72,9 @@ def _bar(question: Question) -> None:
     prefix, router, state = question.prefix, question.form.router, question.setting
     titles = {info.id: info.title for info in question.app.routing.routers()}
     fixed = {"catalog": state.get("catalog", ""), "router": titles[router] if "router" in state else ""}
-    reply = _shown(
-        key=f"{BAR}:shown",  # one key for all routers and views
+    key = f"{BAR}:shown"  # one key for all routers and views
+    _shown(
+        key=key,
         data={
             "locked": bool(person().refusal("tune")), "view": question.view, "prefix": prefix, "state": dict(sorted(state.items())), "ignored": question.ignored,
             "fixed": [_chip(name, f"{name} {text}", f"{name} {text}") for name, text in fixed.items() if text],
@@ -81,14 +82,14 @@ def _bar(question: Question) -> None:
             "agents": _agents(question, titles[router]), **_beside(question),
             "heard": st.session_state.get(heard_key(prefix), 0), **_steps(question, titles),
         },
-        on_asked_change=lambda: None,
+        on_asked_change=lambda: _act(question, st.session_state.get(key, {}).get("asked")),  # also if a question came with it
     )  # fmt: skip
-    if isinstance(reply.asked, dict) and not person().refusal("tune"):
-        _act(question, reply.asked)
 
 
-def _act(question: Question, message: Mapping[str, Any]) -> None:
+def _act(question: Question, message: Any) -> None:
     """Handle a pressed button. The message may be anything."""
+    if person().refusal("tune"):
+        return
     match message:
         case {"agents": True}:
             question.app.agent_knobs.put(question.form.router, question.parameters)

@@ -13,7 +13,7 @@ from core.decisions.strips import Strip
 from core.domain.decision import Decision
 from core.domain.params import Parameters
 from core.importers.shipped_catalogs import starting_queries
-from dashboard.page_host import DeltaGenerator
+from dashboard.page_host import DeltaGenerator, draws_whole_page
 from dashboard.session import first_catalog, visitor
 from dashboard.theme import WinnerColours
 from dashboard.ui.knobs import LaneLink, read_knobs
@@ -56,21 +56,21 @@ def query_row(
         grid = st.grid(2, min_column_width=400, gap="small", vertical_alignment="bottom")
         query = grid.text_input(
             "What is needed?", _text(state, linked, "q"), key=state.key("q"), placeholder="For example: convert 300 miles to kilometres",
-            icon=":material/search:", max_chars=LONGEST,
+            icon=":material/search:", max_chars=LONGEST, on_change=redraw_all,
         )  # fmt: skip
         row = grid.container(horizontal=True, vertical_alignment="bottom", gap="small")
         server_hint = row.text_input(
             "Server hint", _text(state, linked, "hint"), key=state.key("hint"), placeholder="optional",
-            help="The kind of server. It is compared only with the texts of servers.",
+            help="The kind of server. It is compared only with the texts of servers.", on_change=redraw_all,
         )  # fmt: skip
     catalogs = [info.name for info in app.catalogs.infos()]
     start = _start(state, "catalog", catalogs, linked.get("catalog", first_catalog), first_catalog)
-    catalog = row.selectbox("Catalog", catalogs, start, key=state.key("catalog"), width=150)
+    catalog = row.selectbox("Catalog", catalogs, start, key=state.key("catalog"), on_change=redraw_all, width=150)
     _warn_if_missing("catalog", catalog, catalogs, linked)
     routers = {router.id: router.title for router in app.routing.routers()}
     start = _start(state, "router", list(routers), linked.get("router", DEFAULT_ROUTER), DEFAULT_ROUTER)
     router = row.selectbox(
-        "Router", list(routers), start, key=state.key("router"), format_func=routers.__getitem__, width=140,
+        "Router", list(routers), start, key=state.key("router"), format_func=routers.__getitem__, on_change=redraw_all, width=140,
     )  # fmt: skip
     _warn_if_missing("router", router, list(routers), linked)
     return QueryForm(query.strip(), server_hint.strip(), catalog, router), row
@@ -89,6 +89,12 @@ def example_queries(state: UrlState, catalog: str, *, count: int = 6) -> None:
 def fill(values: Mapping[str, str]) -> None:
     """Set fields by their session keys. For `on_click`."""
     st.session_state.update(values)
+
+
+def redraw_all() -> None:
+    """Draw the whole page. The browser sends a change that comes at the moment of a press in a fragment as a change of that fragment."""
+    if not draws_whole_page():
+        st.rerun("app")
 
 
 def _text(state: UrlState, linked: Mapping[str, str], name: str) -> str:

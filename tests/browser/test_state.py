@@ -106,3 +106,29 @@ def test_another_window_is_told_of_a_newer_state_and_takes_it(console: ConsolePr
     page.evaluate("BroadcastChannel.prototype.postMessage = () => {}")  # a window that is killed says no farewell
     page.close()
     expect(note).to_be_empty()
+
+
+AT_ONCE = """([button, question]) => {
+  const field = document.querySelector("input[aria-label='What is needed?']");
+  Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, "value").set.call(field, question);
+  field.dispatchEvent(new Event("input", {bubbles: true}));
+  return new Promise(done => setTimeout(() => {
+    field.dispatchEvent(new KeyboardEvent("keydown", {key: "Enter", bubbles: true}));
+    done(document.querySelector(button).click());
+  }, 50));
+}"""
+
+
+def test_a_question_and_a_press_that_reach_the_page_host_together_both_count(
+    console: ConsoleProgram, visitor: Visitor
+) -> None:
+    visit = visitor(console)
+    route = Route(visit)
+    for button, question in (
+        (".wayfare-state .wayfare-chip", "read a text file"),
+        ("[aria-label='Reset all knobs']", AIR),
+    ):
+        visit.open("", q="weather in Oslo", alpha_t=0.3)
+        route.decided()
+        visit.page.evaluate(AT_ONCE, [button, question])
+        visit.until_query(q=question, alpha_t=None)

@@ -20,7 +20,7 @@ from dashboard.pages.route.charts import plan_steps
 from dashboard.session import visitor
 from dashboard.ui.chart import chart
 from dashboard.ui.long_work import job_progress
-from dashboard.ui.question import Question
+from dashboard.ui.question import Question, redraw_all
 from dashboard.ui.text import counted, escaped
 from dashboard.ui.url_state import UrlState, open_page
 
@@ -170,7 +170,7 @@ def plan_choice(app: App, state: UrlState, query: str) -> str:
     row = st.container(horizontal=True, vertical_alignment="center", gap="small", key="route:split")
     planner_name = row.segmented_control(
         "Steps", list(options), key=key, format_func=options.__getitem__, required=True, label_visibility="collapsed",
-        help=HELP, width="content",
+        help=HELP, width="content", on_change=redraw_all,
     )  # fmt: skip
     if planner_name is not None and planner_name != ONE:
         return planner_name
