@@ -569,7 +569,7 @@ class App:
         """Take over the changes of another process that had the store, a command that began before this console."""
         for learnt in self._made("_learnt"):
             learnt.forget_all()
-        for service in self._made("catalogs", "governance", "agent_knobs", "recordings"):
+        for service in self._made("catalogs", "governance", "agent_knobs", "recordings", "judgments"):
             service.read_anew()
 
     def _made(self, *names: str) -> Iterator[Any]:

@@ -21,6 +21,7 @@ from core.domain.outcome import Outcome, ToolCall
 from core.domain.params import AS_MEASURED, NetworkMoment, Parameters
 from core.domain.people import actions
 from core.domain.tools import count_tokens, fits, piece
+from core.governance.budgets import ROUNDING_USD
 from core.governance.clients import AGENT_LOOP
 from core.governance.governed_calls import GovernedCalls
 from core.governance.refusals import Wanted
@@ -145,7 +146,7 @@ class AgentRun:
         """The rest of the budget, by the known prices. Returns None without a budget."""
         if self._task.budget_usd is None:
             return None
-        return self._task.budget_usd - self.calls_usd - (self.model_usd or 0.0)
+        return round(self._task.budget_usd - self.calls_usd - (self.model_usd or 0.0), 9)
 
     def events(self) -> Iterator[AgentEvent]:
         """Runs the loop. Raises PlannerError if the model cannot answer; earlier calls stay done."""
@@ -261,7 +262,7 @@ class AgentRun:
             text = f"{tool_id} was not called: it does not say that it only reads, and this run calls no other tools."
             return MAY_WRITE, text
         budget = self.left_usd
-        if budget is not None and not price <= budget:  # NaN is an unknown price, which may be any
+        if budget is not None and not price <= budget + ROUNDING_USD:  # NaN is an unknown price, which may be any
             text = f"{tool_id} was not called: {units.price(price)}, of the budget {units.price(budget)} are left."
             return OVER_BUDGET, text
         return None

@@ -164,7 +164,7 @@ def _outcome(run: ExecutionRun) -> tuple[str, ...]:
         run.router,
         f"{run.success_rate.mean:.3f} ±{run.success_rate.high - run.success_rate.mean:.3f}",
         f"{run.step_success_rate.mean:.3f}",
-        f"{run.usd_per_solved.mean * 1e3:.2f}",
+        "unpriced" if run.unpriced_tries and not run.usd_per_solved.mean else f"{run.usd_per_solved.mean * 1e3:.2f}",
         f"{run.s_per_solved.mean:.2f}",
         f"{run.tokens_per_solved.mean:,.0f}",
         f"{run.invalid_route_calls.mean:.2f}",

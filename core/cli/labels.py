@@ -202,7 +202,8 @@ def label(
         elif imported is not None:
             tally = app.feedback.import_tasks(options.read_file(imported), source=str(imported), catalog=name)
             fields = asdict(tally)
-            output.outcome(fields, f"{tally.added} labels added, {tally.known} known, {tally.passed_over} passed over.")
+            left_out = f"{tally.passed_over} passed over, {tally.generated} generated tasks left out"
+            output.outcome(fields, f"{tally.added} labels added, {tally.known} known, {left_out}.")
         elif exported is not None:
             lines = app.feedback.export(name)
             options.write_file(exported, lines)

@@ -118,7 +118,7 @@ def _row(run: ScenarioRun) -> tuple[str, ...]:
         f"{run.al_ms:.1f}",
         f"{run.sl_ms:.2f}",
         units.share(run.fr),
-        units.price(run.cost_usd),
+        run.spent,
         "–" if run.utility is None else f"{run.utility:.3f}",
     )
 

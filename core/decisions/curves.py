@@ -12,6 +12,7 @@ from core.decisions.case import NONE, Case, Outcomes, decide
 from core.decisions.ehrr_strips import of_listed
 from core.decisions.expected_value import ValueCase
 from core.decisions.strips import Strip
+from core.domain import units
 from core.domain.params import Knob
 from core.domain.trace import Array
 from core.routers.auction import posted_price
@@ -226,9 +227,10 @@ def conservatism(case: Case) -> Curve:
     )  # fmt: skip
 
 
-def money_against_cap(case: Case, strip: Strip) -> tuple[Curve, Curve]:
-    """The winner's price, and the chance that one call solves the sub-task, over the cap B, as steps between exact breakpoints."""
-    context, p, fit = case.context, case.parameters, case.fitting.tools
+def money_against_cap(case: Case, strip: Strip, fit: Array) -> tuple[Curve, Curve]:
+    """The winner's price, and the chance that one call solves the sub-task, over the cap B, as steps between exact breakpoints.
+    `fit` (T,) are the probabilities of fit."""
+    context, p = case.context, case.parameters
     tools = EhrrEngine.of(context, p, case.beliefs).tools
     rows = {name: row for row, name in enumerate(context.tool_ids)}
     xs, money, success = list[float](), list[float](), list[float]()
@@ -245,13 +247,13 @@ def money_against_cap(case: Case, strip: Strip) -> tuple[Curve, Curve]:
     filled = "no tool wins" if row is None else (
         f"{rounded(float(fit[row]))} · {rounded(float(tools.success[row]))} = {rounded(float(fit[row] * tools.success[row]))}"
     )  # fmt: skip
-    paid = "no tool wins" if row is None else f"p = {rounded(float(np.nan_to_num(tools.price_usd[row])))} $"
+    paid = "no tool wins" if row is None else f"p = {units.price(float(tools.price_usd[row]))}"
     axis = "cap B of every posted price (m$)"
     return (
         Curve("Money against the cap", axis, "price of the winner (m$)", (Line("price", ends, (*money, money[-1]), "chosen", steps=True),),
               current, longest, r"\tau' = \min(\tau, B),\quad p_{winner} \le \tau'", paid),
         Curve("Success against the cap", axis, "one call solves it (%)", (Line("success", ends, (*success, success[-1]), "chosen", steps=True),),
-              current, longest, r"P = \mathrm{Sim}_{winner}\,(1 - p_{fail})\,r", filled),
+              current, longest, r"P = p_{fit}\,(1 - p_{fail})\,r", filled),
     )  # fmt: skip
 
 

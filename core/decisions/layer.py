@@ -20,6 +20,7 @@ from core.domain.catalog import Catalog, ConnectionState
 from core.domain.decision import Fit
 from core.domain.execution import WAYFARE
 from core.domain.statistics import Source
+from core.relevance.scoring import confidence_of
 from core.routers.context import IndexMatcher, Match, RoutingContext
 from core.routers.parameters import FIT as BY_FIT
 from core.routers.parameters import MatchingParameters
@@ -83,7 +84,8 @@ class LayeredMatcher:
     def fit(self, text: str, hint: str) -> tuple[Fit, float]:
         fit, embed_ms = self.inner.fit(text, hint)
         moved = with_fit(Match(fit.servers, fit.tools), self.fits, self.server_of, servers_follow=True)
-        return replace(fit, tools=moved.tools, servers=moved.servers), embed_ms
+        confidence = confidence_of(float(moved.tools.max()), fit.nothing)
+        return replace(fit, tools=moved.tools, servers=moved.servers, confidence=confidence), embed_ms
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.inner, name)
@@ -118,7 +120,7 @@ class OpenSessions:
         with self._lock:
             stored = self._contexts.get(key)
             if stored is None or stored[0]() is not context:
-                stored = self._contexts[key] = ref(context), _connected(context, sorted(rows))
+                stored = self._contexts[key] = ref(context), connected(context, sorted(rows))
             return stored[1]
 
 
@@ -128,7 +130,8 @@ def _row(catalog: Catalog, state: ConnectionState) -> int | None:
     return None if server is None or server.virtual or server.connection != state.connection else row
 
 
-def _connected(context: RoutingContext, rows: list[int]) -> RoutingContext:
+def connected(context: RoutingContext, rows: list[int]) -> RoutingContext:
+    """The context with open sessions with the servers in these rows."""
     servers = context.statistics.servers
     conn_s, source = servers.conn_s.copy(), servers.conn_source.copy()
     conn_s[rows], source[rows] = 0.0, Source.MEASURED

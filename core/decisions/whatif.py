@@ -28,7 +28,7 @@ from core.decisions.expected_value import strips as value_strips
 from core.decisions.over_tasks import Compared, Tornado
 from core.decisions.routing import Asked, RoutingService
 from core.decisions.strips import Strip, refusal_strip
-from core.domain.decision import Decision
+from core.domain.decision import Decision, Fit
 from core.domain.errors import WayfareError
 from core.domain.params import Parameters
 from core.domain.tasks import Task
@@ -89,11 +89,11 @@ class Payoff:
         return earned(stated_usd, np.array([self.cost_usd]), settlement=self.settlement, **of_call)
 
 
-def auction_of(case: Case, worth_usd: float) -> list[Offer]:
+def auction_of(case: Case, fit: Array, worth_usd: float) -> list[Offer]:
     """The short-list, the highest utility first. The best tool of a server has the highest utility of its affordable tools, or of all its
-    tools. By a call the buyer gains V P - payment, the server payment - c."""
+    tools. By a call the buyer gains V P - payment, the server payment - c. P needs the probabilities of fit, `fit` (T,)."""
     context, decision = case.context, decide(case, {})
-    chance, price = case.fitting.tools * decision.engine.tools.success, decision.engine.tools.price_usd
+    chance, price = fit * decision.engine.tools.success, decision.engine.tools.price_usd
     pays, ask = decision.engine.payment_usd(decision.servers), context.statistics.servers.ask_usd
     best_first = ranking(decision.tools.utility, case.match.tools, context.tool_order)
     best_first = best_first[np.argsort(~decision.tools.affordable[best_first], kind="stable")]
@@ -164,7 +164,7 @@ class WhatIfService:
         case = self._case(asked)
         if case is None:
             return {}
-        strips, nothing = _strips(case), self._nothing(asked)
+        strips, nothing = _strips(case), self.fit(asked).nothing
         if nothing is not None:
             knobs = {knob.name: knob for knob in case.parameters.knobs()}
             decision = (_strips(replace(case, refused="")) if case.refused else strips)["n"].at(case.parameters.n)
@@ -269,10 +269,9 @@ class WhatIfService:
             queries, lambda parameters: self.routing.figures(replace(actual, parameters=parameters))
         )
 
-    def _nothing(self, asked: Asked) -> float | None:
-        """P(nothing fits), or None if it is unknown."""
-        context = self.routing.figures(asked)
-        return self._query(context, asked).fit().nothing
+    def fit(self, asked: Asked) -> Fit:
+        """The probabilities of fit, also if the router ranks by another similarity."""
+        return self._query(self.routing.figures(asked), asked).fit()
 
     def _query(self, context: RoutingContext, asked: Asked) -> Query:
         """The sub-task with its probabilities of fit, which do not depend on the knobs."""

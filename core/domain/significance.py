@@ -102,7 +102,7 @@ def effect_size(differences: Floats) -> float | None:
     1.0
     """
     deviation = float(differences.std(ddof=1)) if len(differences) > 1 else 0.0
-    return float(differences.mean()) / deviation if deviation > 0 else None
+    return float(differences.mean()) / deviation if deviation > EQUAL else None
 
 
 def tasks_needed(effect: float | None) -> int | None:

@@ -179,7 +179,7 @@ class Request:
 def in_force(
     changes: Iterable[RequestChange], tools: Mapping[str, Tool], *, source: str
 ) -> dict[str, tuple[Request, ...]]:
-    """The requests of each tool that has any, at most 24 of a tool. The catalog's own requests come first.
+    """The requests of each tool that has any, at most 24 of a tool. The catalog's own requests come first, stale ones last.
 
     `source` is the source of the catalog's own requests. Unknown tools are left out.
 
@@ -200,7 +200,11 @@ def in_force(
                 definitions[change.tool] = definition_fingerprint(tools[change.tool])
             stale = change.definition != definitions[change.tool]
             requests[change.tool][text] = Request(text, change.source, change.at, stale)
-    return {id_: tuple(by_text.values())[:MOST_REQUESTS] for id_, by_text in requests.items() if by_text}
+    return {
+        id_: tuple(sorted(by_text.values(), key=lambda request: request.stale)[:MOST_REQUESTS])
+        for id_, by_text in requests.items()
+        if by_text
+    }
 
 
 def standing(changes: Iterable[RequestChange]) -> list[RequestChange]:

@@ -302,7 +302,7 @@ def _candidate(decision: Decision, catalog: Catalog, row: int, why: str) -> dict
         "signature": signature(catalog.tools[catalog.tool_row[tool.tool]]),
         "fit": None if decision.fit is None else _rounded(decision.fit.tools[row], 3),
         "success": _rounded(tool.success, 3),
-        "price_usd": None if tool.payment_usd is None else _rounded(tool.payment_usd, 6),
+        "price_usd": None if tool.payment_usd is None else float(f"{tool.payment_usd:.6g}"),
         "expected_s": _rounded(tool.time_cost_s, 2),
         "why": why,
     }

@@ -192,7 +192,7 @@ class Ledger:
             limit = budget.limit(unit)
             if limit is None:
                 continue
-            left = max(0, limit - getattr(used, unit))  # a person may have approved calls beyond the limit
+            left = max(0, round(limit - getattr(used, unit), 9))  # a person may have approved calls beyond the limit
             spent = unit == "usd" and budget.at_limit == "refuse" and left <= ROUNDING_USD
             if getattr(amount, unit) > left + ROUNDING_USD or spent:
                 yield Short(budget, unit, left)

@@ -250,7 +250,7 @@ class Exchange:
         """Imports the labels that the store does not have yet."""
         labels = {(row.query, row.server_hint): (set(row.right), set(row.wrong)) for row in self.feedback.queries(name)}
         fresh: list[dict[str, Any]] = []
-        for label in read_labels(text, source=file) if text else ():
+        for label in read_labels(text, source=file)[0] if text else ():
             right, wrong = labels.get((label.query, label.server_hint), (set[str](), set[str]()))
             line = {"id": str(len(fresh)), "subtask": label.query, "server_hint": label.server_hint}
             fresh.append({**line, "relevant": [*{*label.right} - right], "wrong": [*{*label.wrong} - wrong]})

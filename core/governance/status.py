@@ -44,7 +44,7 @@ class BudgetStatus:
 
     @property
     def left(self) -> float:
-        return max(0.0, self.limit - self.used - self.reserved)
+        return max(0.0, round(self.limit - self.used - self.reserved, 9))
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,15 +23,18 @@ from core.importers.tasks import json_lines, read_tasks
 # Labels from JSON Lines: labelled tasks that may also name wrong tools.
 
 
-def read_labels(text: str | bytes, *, source: str) -> tuple[LabelledQuery, ...]:
-    """Reads the labels of each sub-task of a file, in its order. Raises BrokenDocumentError that names the line."""
+def read_labels(text: str | bytes, *, source: str) -> tuple[tuple[LabelledQuery, ...], int]:
+    """Reads the labels of each sub-task of a file, in its order, and the number of generated tasks, which are left out, because no
+    person labelled them. Raises BrokenDocumentError that names the line."""
     tasks = read_tasks(text, source=source)
     labels: list[LabelledQuery] = []
     for task, entry in zip(tasks, json_lines(Reading(source), decode(text, source=source)), strict=True):
+        if task.provenance:
+            continue
         wrong = _names(entry.get("wrong"), f"{source}: {entry.where}")
         bad = tuple(tool for tool in wrong if tool not in task.relevant)
         labels.append(LabelledQuery(task.subtask.strip(), task.server_hint.strip(), task.relevant, bad, task.question))
-    return tuple(labels)
+    return tuple(labels), len(tasks) - len(labels)
 
 
 def _names(raw: object, where: str) -> tuple[str, ...]:

@@ -39,6 +39,8 @@ from core.lab.benchmark import RouteTask
 from core.learning.feedback import OPERATOR, FeedbackService
 from core.relevance.calibration import LEAST_LABELS, CalibrationFit, Change, Progress, change_of, fit, folds_of, sampled
 from core.relevance.learnt import LearntModels, LearntValues
+from core.relevance.relevance_index import SIGNALS
+from core.relevance.requests import ASKED, ASKED_WORDS
 from core.routers.parameters import VIEW_WEIGHTS
 from core.routers.tool_attention import ToolAttention, ToolAttentionParameters
 from core.store import Store
@@ -351,11 +353,13 @@ class CalibrationService:
         apply: bool = False,
         by: By = OPERATOR,
     ) -> Calibration:
-        """Keep a calibration that `export` wrote. Its tools that this catalog lacks have no effect.
+        """Keep a calibration that `export` wrote. Its tools and signals that this catalog lacks have no effect.
 
         Raises CatalogError if the file is wrong.
         """
-        file = read(text, source=source, signals=self.catalogs.scorer(catalog).weights)
+        no_weights = dict.fromkeys((*SIGNALS, ASKED, ASKED_WORDS), 0.0)
+        signals = {**no_weights, **self.catalogs.scorer(catalog).weights}
+        file = read(text, source=source, signals=signals)
         return self._keep(catalog, replace(file, name=name or file.name), apply=apply, by=by)
 
     def _keep(self, catalog: str, file: CalibrationFile, *, apply: bool, by: By) -> Calibration:

@@ -196,8 +196,8 @@ class EqualSetsService:
             document = json.loads(data)
         except (ValueError, RecursionError):
             raise CatalogError(f"{source}: it is not JSON; give {EXPORTED}.") from None
-        pairs = _pairs(documents.read(_File, document, source, advice=f"give {EXPORTED}"), source)
         tools, now = self.catalogs.catalog(catalog).tool_row, self.now()
+        pairs = _pairs(documents.read(_File, document, source, advice=f"give {EXPORTED}"), source, tools)
         judgments = [
             EqualJudgment(catalog, *ordered(tool, other), says, now)
             for tool, other, says in pairs
@@ -233,10 +233,11 @@ class _File:
     pairs: tuple[_Pair, ...] | None = None
 
 
-def _pairs(file: _File, source: str) -> list[tuple[str, str, Says]]:
-    """The pairs of a file, or of its sets. Raises CatalogError if it has neither."""
+def _pairs(file: _File, source: str, known: Container[str]) -> list[tuple[str, str, Says]]:
+    """The pairs of a file, or the first known tool of each of its sets with the others. Raises CatalogError if it has neither."""
     if file.pairs is not None:
         return [(*dict.fromkeys(pair.tools), pair.says) for pair in file.pairs]  # type: ignore[misc]
     if file.sets is None:
         raise CatalogError(f"{source}: it has neither pairs nor sets; give {EXPORTED}.")
-    return [(tools[0], other, "equal") for tools in file.sets for other in dict.fromkeys(tools) if other != tools[0]]
+    firsts = ((next((tool for tool in tools if tool in known), tools[0]), tools) for tools in file.sets)
+    return [(first, other, "equal") for first, tools in firsts for other in dict.fromkeys(tools) if other != first]

@@ -12,7 +12,8 @@ seed. A decision without a right tool among the tried tools is an invalid route 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Self
 
@@ -249,16 +250,15 @@ def play(
         invalid_calls=Interval.of((invalid_routes + invalid_tools).mean(axis=0)),
         value=Interval.of((playing.value_usd * solved - usd - time_s / playing.s_per_usd).mean(axis=0)),
         usd_per_task=Interval.of(usd.mean(axis=0)),
-        unpriced_tries=float(of("unpriced")[:, 0].sum()) / len(tries),
+        unpriced_tries=float(of("unpriced").mean()),
     )
 
 
 def _played(task: Task, parts: Sequence[Routed], context: RoutingContext, seeds: int, live: LiveCall | None) -> Tries:
     steps = _Steps.of(task)
     done = np.zeros((len(steps), seeds), dtype=np.bool_)
-    usd, time_s, tokens, invalid_tools, invalid_routes = np.zeros((5, seeds))
-    connected: set[int] = set()
-    unpriced = 0
+    usd, time_s, tokens, invalid_tools, invalid_routes, unpriced = np.zeros((6, seeds))
+    connected = np.zeros((len(context.statistics.servers.conn_s), seeds), dtype=np.bool_)
     for part, routed in enumerate(parts):
         active, last = ~done.all(axis=0), part == len(parts) - 1
         done_before = done.sum(axis=0)
@@ -267,11 +267,14 @@ def _played(task: Task, parts: Sequence[Routed], context: RoutingContext, seeds:
         invalid_routes += active & (not any(context.tool_ids[row] in right for row in rows for right in steps.right))
         for row, usd_of_call in zip(rows, _payments(routed, rows, context), strict=True):
             going = ~done.all(axis=0) & (last | (done.sum(axis=0) == done_before))
-            unpriced += bool(np.isnan(usd_of_call))
+            if not going.any():
+                break
+            server, latency_s, conn_s = _declared(context, row)
+            unpriced += going & np.isnan(usd_of_call)
             usd += going * float(np.nan_to_num(usd_of_call))
             live_result = live(row) if live is not None else None
-            time_s += going * (_declared_s(context, row, connected) if live_result is None else live_result[1])
-            connected.add(int(context.tool_server[row]))
+            time_s += going * (latency_s + conn_s * ~connected[server] if live_result is None else live_result[1])
+            connected[server] |= going
             succeeds = (
                 _luck(task, part, context.tool_ids[row], seeds) < chance(context, row)
                 if live_result is None
@@ -286,7 +289,7 @@ def _played(task: Task, parts: Sequence[Routed], context: RoutingContext, seeds:
             invalid_tools += going & ~serves
     return {
         "solved": np.logical_and.reduce(done), "steps": done.sum(axis=0), "usd": usd, "time_s": time_s, "tokens": tokens,
-        "invalid_tools": invalid_tools, "invalid_routes": invalid_routes, "unpriced": np.full(seeds, unpriced),
+        "invalid_tools": invalid_tools, "invalid_routes": invalid_routes, "unpriced": unpriced,
     }  # fmt: skip
 
 
@@ -302,10 +305,11 @@ def chance(context: RoutingContext, row: int) -> float:
     return float(context.statistics.tools.success[row]) * (1.0 - float(failure))
 
 
-def _declared_s(context: RoutingContext, row: int, connected: Collection[int]) -> float:
+def _declared(context: RoutingContext, row: int) -> tuple[int, float, float]:
+    """The server of a tool, the seconds of a call, and the seconds to connect to the server."""
     server = int(context.tool_server[row])
-    connection_s = 0.0 if server in connected else float(context.statistics.servers.conn_s[server])
-    return float(context.statistics.tools.latency_s[row]) + connection_s
+    statistics = context.statistics
+    return server, float(statistics.tools.latency_s[row]), float(statistics.servers.conn_s[server])
 
 
 def _luck(task: Task, part: int, tool: str, seeds: int) -> Floats:
@@ -314,7 +318,9 @@ def _luck(task: Task, part: int, tool: str, seeds: int) -> Floats:
     return np.random.default_rng(zlib.crc32(name.encode())).random(seeds)
 
 
-# Expected outcomes without draws, by the chance of each set of solved steps
+# Expected outcomes without draws, by the chance of each set of solved steps and connected servers
+
+State = tuple[frozenset[int], frozenset[int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -333,32 +339,30 @@ def expected_outcome(
     """`parts` has the candidates of each sub-task, rows of tools, best first; `context` the figures of outcomes; `payments` the USD of a call
     of each candidate, None for the listed prices."""
     steps, prices = _Steps.of(task), context.statistics.tools.price_usd
-    states: dict[frozenset[int], float] = {frozenset(): 1.0}  # solved steps: their chance
-    usd, seconds, invalid_tools = 0.0, 0.0, 0.0
-    connected: set[int] = set()
+    states: dict[State, float] = {(frozenset(), frozenset()): 1.0}  # the chance of each, while a step is left
+    solved, usd, seconds, invalid_tools = 0.0, 0.0, 0.0, 0.0
     for part, candidates in enumerate(parts):
-        ended: dict[frozenset[int], float] = {}  # for a part that has solved its step
+        ended = defaultdict[State, float](float)  # for a part that has solved its step
         call_prices = prices[list(candidates)] if payments is None else payments[part]
         for row, usd_of_call in zip(candidates[:ROUNDS], call_prices, strict=False):
-            going = sum(share for done, share in states.items() if len(done) < len(steps))
-            usd += going * float(np.nan_to_num(usd_of_call))
-            seconds += going * _declared_s(context, row, connected)
-            connected.add(int(context.tool_server[row]))
-            next_states: dict[frozenset[int], float] = {}
-            for done, share in states.items():
+            (server, latency_s, conn_s), succeeds = _declared(context, row), chance(context, row)
+            usd += sum(states.values()) * float(np.nan_to_num(usd_of_call))
+            next_states = defaultdict[State, float](float)
+            for (done, connected), share in states.items():
+                seconds += share * (latency_s + conn_s * (server not in connected))
                 step = next((s for s in range(len(steps)) if _serves(steps, s, context.tool_ids[row], done)), None)
-                gain = share * chance(context, row) if step is not None else 0.0
-                invalid_tools += share if step is None and len(done) < len(steps) else 0.0
-                next_states[done] = next_states.get(done, 0.0) + share - gain
-                if step is not None:
+                gain = share * succeeds if step is not None else 0.0
+                invalid_tools += share if step is None else 0.0
+                next_states[done, connected | {server}] += share - gain
+                if step is not None and len(done) == len(steps) - 1:
+                    solved += gain
+                elif step is not None:
                     target = next_states if part == len(parts) - 1 else ended
-                    target[done | {step}] = target.get(done | {step}, 0.0) + gain
+                    target[done | {step}, connected | {server}] += gain
             states = next_states
-        for done, share in ended.items():
-            states[done] = states.get(done, 0.0) + share
-    return ExpectedOutcome(
-        sum(share for done, share in states.items() if len(done) == len(steps)), usd, seconds, invalid_tools
-    )
+        for state, share in ended.items():
+            states[state] = states.get(state, 0.0) + share
+    return ExpectedOutcome(solved, usd, seconds, invalid_tools)
 
 
 def _serves(steps: _Steps, step: int, tool: str, done: frozenset[int]) -> bool:

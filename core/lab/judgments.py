@@ -177,6 +177,10 @@ class JudgmentService:
             len(fresh), len(judgments) - len(fresh), sum(judgment.tool not in tool_row for judgment in judgments)
         )
 
+    def read_anew(self) -> None:  # another process may have written
+        with self._lock:
+            self._known.clear()
+
     def _of(self, catalog: str) -> JudgmentSets:
         with self._lock:
             if catalog not in self._known:

@@ -1,7 +1,8 @@
 """Replay: recorded questions under other parameters or another router, with the statistics of their time, beside their calls.
 
 Outcomes and edited prices are folded in order of commit; each decision is made again at its place among them. Catalog, labels and
-calibration are the present ones. The questions of another gateway are decided with the present statistics.
+calibration are the present ones. A session is taken to stay open for `SESSION` after a call. The questions of another gateway are decided
+with the present statistics.
 
 Calls are measured. Prices, times and tokens of decisions are projected, then and now by one rule.
 """
@@ -11,7 +12,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 
 from core.catalogs.catalogs import CatalogService
 from core.catalogs.loaded_catalog import measured_network
+from core.decisions.layer import connected
 from core.decisions.routing import RoutingService
 from core.domain import units
 from core.domain.catalog import Catalog, tool_id
@@ -31,7 +33,7 @@ from core.domain.significance import interval
 from core.routers.context import RoutingContext
 from core.routers.parameters import LearningParameters
 from core.routers.presets import DEFAULT_PRESET
-from core.routers.projection import StatisticsProjection
+from core.routers.projection import StatisticsProjection, teaches
 from core.store import Store
 from core.store.activity import ALL
 
@@ -111,7 +113,7 @@ class ReplayTotals:
 
     `refused` counts questions that lost their winner, `answered` questions that gained a winner.
 
-    Measured are `calls`, the number of `ok` and of `simulated` calls, and the money of real and of simulated calls. `unpriced` calls add 0.
+    Measured are `calls`, the number of `ok` and of `simulated` calls, and the money of real and of simulated calls. `unpriced` real calls add 0.
     `solved` counts the questions that a call answered, `lost` answers by tools that are not candidates now, `absent` answers by tools
     outside the catalog. Projected is the money to one success, over `compared` questions, with the 95 % interval of the mean difference.
     """
@@ -168,7 +170,7 @@ class ReplayTotals:
             simulated=sum(call.simulated for call in calls),
             paid_usd=_sum(call.price_usd for call in calls if not call.simulated),
             simulated_usd=_sum(call.price_usd for call in calls if call.simulated),
-            unpriced=sum(call.price_usd is None for call in calls),
+            unpriced=sum(call.price_usd is None for call in calls if not call.simulated),
             solved=sum(row.answer is not None for row in rows),
             lost=sum(row.lost for row in rows),
             absent=sum(row.absent for row in rows),
@@ -189,7 +191,7 @@ class ReplayTotals:
 
     def words(self) -> list[tuple[str, str, str, str]]:
         """Each figure in words: its name, measured, projected then, projected now."""
-        paid = units.spent(self.paid_usd, self.calls, self.unpriced)
+        paid = units.spent(self.paid_usd, self.calls - self.simulated, self.unpriced)
         then, now = (
             units.price(usd) if self.compared else "–" for usd in (self.projected_usd_then, self.projected_usd_now)
         )
@@ -213,6 +215,7 @@ def _sum(values: Iterable[float | None]) -> float:
 
 Progress = Callable[[int, int], None]
 See = Callable[[str, Catalog], NDArray[np.int64] | None]
+SESSION = timedelta(hours=1)  # as `PoolConfig.idle_s`
 
 
 @dataclass(eq=False)
@@ -313,6 +316,7 @@ class _Past:
         self._outcomes: list[OutcomeEvent] = []
         self._overrides: list[Override] = []
         self._projections: dict[object, StatisticsProjection] = {}
+        self._session_ends: dict[tuple[str, str, str], datetime] = {}  # by origin, client and server
 
     def add(self, event: OutcomeEvent | Override) -> None:
         if isinstance(event, Override):
@@ -320,6 +324,10 @@ class _Past:
             self._projections.clear()
             return
         self._outcomes.append(event)
+        if teaches(event) and event.origin != "cli":  # a command ends its sessions
+            lost = event.kind in {OutcomeKind.CRASH, OutcomeKind.NOT_CONNECTED}
+            end = event.at if lost else event.at + SESSION
+            self._session_ends[event.origin, event.client, event.server] = end
         if event.decision_id is not None:
             self.calls.setdefault(event.decision_id, []).append(event)
         for projection in self._projections.values():
@@ -339,6 +347,12 @@ class _Past:
             statistics=self._projections[key].snapshot(event.at),
             network=measured_network(catalog, self._outcomes),
         )
+        rows = [
+            row
+            for server, row in catalog.server_row.items()
+            if event.at < self._session_ends.get((event.origin, event.client, server), event.at)
+        ]
+        context = connected(context, rows) if rows else context
         if event.client not in self._seen:
             self._seen[event.client] = self._see(event.client, catalog)
         tools = self._seen[event.client]

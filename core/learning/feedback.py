@@ -38,11 +38,12 @@ class About(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class ImportedLabels:
-    """The numbers of new labels of a file, of known labels, and of labels for tools that the catalog does not have."""
+    """The numbers of new labels of a file, of known labels, of labels for tools that the catalog does not have, and of generated tasks."""
 
     added: int
     known: int
     passed_over: int
+    generated: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +154,8 @@ class FeedbackService:
             for label in self.labels(catalog)
             if (label.visitor, label.origin) == (author.visitor, author.origin)
         }
-        pairs = dict.fromkeys(pair for labelled in read_labels(text, source=source) for pair in _pairs(labelled))
+        queries, generated = read_labels(text, source=source)
+        pairs = dict.fromkeys(pair for labelled in queries for pair in _pairs(labelled))
         in_catalog = [pair for pair in pairs if pair[2] in tool_row]
         fresh = [pair for pair in in_catalog if pair not in stored]
         if len(fresh) > MOST_AT_ONCE:
@@ -164,7 +166,7 @@ class FeedbackService:
             for query, hint, tool, right in fresh
         )
         self._keep(catalog, *(replace(label, at=moment) for label in labels))
-        return ImportedLabels(len(fresh), len(in_catalog) - len(fresh), len(pairs) - len(in_catalog))
+        return ImportedLabels(len(fresh), len(in_catalog) - len(fresh), len(pairs) - len(in_catalog), generated)
 
     def _label(
         self,

@@ -245,8 +245,8 @@ class LearntModels:
                 entry.forgotten += 1
 
     def forget_all(self) -> None:
+        self.requests = RequestBook(self.store, self.encoder)
         for name in {name for name, _ in tuple(self._known)}:
-            self.requests.forget(name)
             self.forget(name)
 
     def _known_of(self, name: str, part: str = "") -> _Known:

@@ -80,7 +80,12 @@ def fit_note(decision: Decision) -> str:
         return f"{likelier}, but it writes, and the question asks to know."
     if fit.tools[row] >= MUCH_BETTER * fit.tools[best]:
         return ""
-    return f"{likelier}; time and price decided under these parameters."
+    servers = decision.tools.server_row[[best, row]]
+    both = decision.tools.similarity[[best, row]]
+    if not decision.servers.shortlisted[servers[0]]:
+        both = decision.servers.similarity[servers]
+    cause = "time and price" if both[0] > both[1] else "the similarity of views"
+    return f"{likelier}; {cause} decided under these parameters."
 
 
 def language_note(decision: Decision) -> str:

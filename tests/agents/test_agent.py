@@ -181,6 +181,10 @@ def test_the_budget_is_never_exceeded_and_what_is_unpriced_is_not_free(start: St
     run = start(replace(TASK, question="Paint a fence", live=True, may_write=True, budget_usd=1.0))
     (unpriced,) = of(Executed, list(run.events()))
     assert (unpriced.error, run.calls_usd) == ("over_budget", 0.0)
+    run = start(replace(TASK, live=True, budget_usd=0.3))
+    run.calls_usd = 0.1 + 0.2 - 0.002  # 0.1 + 0.2 is a little more than 0.3
+    (exact,) = of(Executed, list(run.events()))
+    assert (exact.tool, exact.error, run.left_usd) == ("parrot::echo_again", "", 0.0)
 
 
 def test_a_missing_argument_is_named_and_stops_the_step_and_those_that_need_it(start: Start) -> None:

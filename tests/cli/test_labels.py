@@ -49,7 +49,7 @@ def test_two_labels_go_out_and_come_in(wayfare: Command, own: str, tmp_path: Pat
     assert wayfare("label", "--export", file, "--catalog", own).out == f"1 labelled sub-tasks written to {file}.\n"
     assert json.loads(file.read_text())["wrong"] == ["raw::nap"]
     report = wayfare("label", "--import", file, "--catalog", own, "--json").json()
-    assert report == {"added": 2, "known": 0, "passed_over": 0}
+    assert report == {"added": 2, "known": 0, "passed_over": 0, "generated": 0}
     assert wayfare("bench", "--tasks", file, "--catalog", own, "--json").json()["runs"][0]["n"] == 1
 
 

@@ -44,6 +44,7 @@ def test_the_document_is_the_one_of_the_contract(wayfare: Command, small) -> Non
         assert run["fr"] == (1 if run["router"] == "prag" else 0)
     table = wayfare(*line, "--setting", "s3t6").out.splitlines()
     assert table[0].split()[:4] == ["router", "setting", "SSR", "EE"]
+    assert all("unpriced" in row for row in table[1:])
     assert [row.split()[:2] for row in table[1:]] == [["prag", "s3t6"], ["sonar", "s3t6"], ["ehrr", "s3t6"]]
 
 

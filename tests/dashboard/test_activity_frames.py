@@ -29,6 +29,7 @@ TOOL = {
     "time_cost_s": 0.1,
     "utility": 0.25,
     "price_usd": None,
+    "payment_usd": 0.078,
     "success": 0.9,
 }
 DECISION = DecisionEvent(
@@ -68,6 +69,7 @@ def test_decisions_say_how_their_calls_ended_and_what_is_unpriced(store: Store) 
     assert frame["winner"].tolist() == ["none", "★ files::read (unpriced)"]
     assert frame["outcomes"].tolist() == ["not called", "1 ✗ crash, 1 ✓ ok; simulated: 1 ✓ ok"]
     assert "100 ms" in shown(decision_styler(frame))
+    assert candidates_frame(DECISION)[["price", "payment"]].to_numpy().tolist() == [["unpriced", "78 m$"]]
 
 
 def test_totals_keep_simulated_and_unpriced_calls_apart_and_cancelled_ones_out_of_success(

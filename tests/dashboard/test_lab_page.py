@@ -15,6 +15,7 @@ from core.app import App
 from core.catalogs.background_jobs import Job
 from core.lab.execution import Playing
 from core.lab.lab_runs import Experiment
+from dashboard.pages.lab.leaderboard import _line
 from dashboard.pages.lab.run import JOB
 from dashboard.pages.lab.view import LABELS, OWN_FILE
 from tests.dashboard.harness import TIMEOUT_S, app_with, charts, checked, open_page, press, text_of, titles, turn
@@ -131,6 +132,8 @@ def test_stored_runs_of_the_same_tasks_are_ranked_and_tested(app: App) -> None:
     page = visit(tasks=f"stored:{run.tasks_fingerprint}", runs=f"{bad},{good}", measure="hit@1")
     board = table(page, "Judged@10")
     assert board["id"].tolist() == [good[:8], bad[:8]]
+    unpriced = {"usd_per_solved": 0.0, "unpriced_tries": 1.0, "latency_ms_p50": 1.0}
+    assert _line(run, "", unpriced, same_catalog=True)["money each"] == "unpriced"
     assert board["run"][1] == "EHRR · budget_usd = 0.0"
     (test,) = table(page, "p (Holm)").to_dict("records")
     assert (test["run"], test["won, lost, same"]) == ("RAG-MCP", "3, 0, 1")

@@ -92,6 +92,11 @@ def test_the_payments_of_the_steps_sum_to_that_of_the_plan(app: App) -> None:
     assert metrics(visit(q=TWO, plan="rules", settlement="posted"))["Payment"] == units.price(plan.price_usd)
 
 
+def test_a_plan_without_a_price_is_unpriced_and_not_free() -> None:
+    page = visit(q="read the report and read the report", plan="rules")
+    assert metrics(page)["Payment"] == "unpriced"
+
+
 @each("short, long", [(0.4, 8.0), (8.0, 0.4), (4.0, 4.0)])
 def test_no_arrow_crosses_a_name(app: App, short: float, long: float) -> None:
     decision = app.routing.plan(TWO, catalog="small").steps[0].decision

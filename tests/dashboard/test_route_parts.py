@@ -131,6 +131,10 @@ def test_the_tries_are_those_of_the_decision_and_so_are_the_sums(app: App) -> No
     assert f"Together {units.share(plan.success)} solved" in text
     assert f"V = {units.price(5.0)}" in text
     assert "<b>deep" not in html
+    unpriced = app.routing.route(
+        "read a file", catalog="small", router="expected_value", parameters=parameters, record=False
+    )
+    assert "solved, <b>unpriced</b> and" in drawing(unpriced)["route:tries"]
 
 
 def test_where_no_try_is_worth_it_the_next_tool_and_its_worth_are_named() -> None:

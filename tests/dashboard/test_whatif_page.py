@@ -248,7 +248,7 @@ def test_the_numbers_satisfy_the_equations_beside_the_curves(app: App) -> None:
         curves.conservatism(case),
         curves.value_against_worth(app.what_if.value_case(question)),
     ]
-    all_curves += curves.money_against_cap(case, strips["budget_usd"])[1:]
+    all_curves += curves.money_against_cap(case, strips["budget_usd"], app.what_if.fit(question).tools)[1:]
     for curve in all_curves:
         left, right = computed(curve.filled)
         assert left == pytest.approx(right, rel=2e-3, abs=2e-4), curve.filled

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import cast
 
 import numpy as np
 import pytest
 
 from core.app import App
+from core.decisions.curves import money_against_cap
+from core.decisions.layer import LayeredMatcher
 from core.decisions.over_tasks import TURNS, compared, tornado
 from core.decisions.routing import Asked
 from core.decisions.whatif import auction_of
 from core.domain.catalog import Catalog, Server, Tool
+from core.domain.decision import Fit
 from core.domain.params import Parameters
 from core.domain.tasks import Task
-from core.routers.context import Match
+from core.routers.context import IndexMatcher, Match
 from core.routers.ehrr import Ehrr, EhrrParameters
 from tests.cases import each
 from tests.decisions import instances
@@ -118,14 +123,22 @@ def test_the_auction_lists_servers_and_their_best_tools_as_the_router_ranks_them
                     ),
                 )
                 best.append(tools.ids[first])
-            assert [offer.tool for offer in auction_of(case, 0.1)] == best, (task.subtask, name)
+            assert [offer.tool for offer in auction_of(case, np.zeros(len(tools.ids)), 0.1)] == best, (
+                task.subtask,
+                name,
+            )
 
 
-@pytest.mark.parametrize("settlement", ["price", "posted", "ask"])
-def test_decision_and_auction_name_one_payment_and_both_sides_gain_by_it(shop: App, settlement: str) -> None:
-    query = Asked("read and write words", replace(PLAIN, settlement=settlement), "shop")
-    decision = shop.what_if.decision(query)
-    agreed = [offer for offer in auction_of(shop.what_if.case(query), 0.1) if offer.accepts]
+@pytest.mark.parametrize(
+    ("settlement", "similarity"), [("price", "fit"), ("price", "views"), ("posted", "fit"), ("ask", "fit")]
+)
+def test_decision_and_auction_name_one_payment_and_both_sides_gain_by_it(
+    shop: App, settlement: str, similarity: str
+) -> None:
+    query = Asked("read and write words", replace(PLAIN, settlement=settlement, similarity=similarity), "shop")
+    decision = shop.routing.preview(query)
+    case, fit = shop.what_if.case(query), shop.what_if.fit(query).tools
+    agreed = [offer for offer in auction_of(case, fit, 0.1) if offer.accepts]
     assert agreed
     for offer in agreed:
         row = list(decision.tools.ids).index(offer.tool)
@@ -137,6 +150,16 @@ def test_decision_and_auction_name_one_payment_and_both_sides_gain_by_it(shop: A
         assert decision.agreed_usd(offer.tool) == (None if settlement == "price" else paid)
     rows = [row for row, server in enumerate(decision.tools.server_row) if not decision.servers.accepted[server]]
     assert all(tool.payment_usd == tool.price_usd for tool in decision.tools_at(rows))
+    if similarity == "views":
+        _, chance = money_against_cap(case, shop.what_if.strips(query)["budget_usd"], fit)
+        p_success = decision.fit_at(decision.candidates[0])["p_success"]
+        assert float(chance.filled.split(" = ")[1]) == pytest.approx(p_success, rel=1e-3)
+
+
+def test_a_supposed_fit_says_itself_how_sure_it_is() -> None:
+    unsure = Fit(np.array([0.5]), np.array([0.5]), 0.1, np.zeros(1), {})
+    inner = cast(IndexMatcher, SimpleNamespace(fit=lambda *_: (unsure, 0.0)))
+    assert LayeredMatcher(inner, {0: 1.0}, np.zeros(1, dtype=np.int64)).fit("x", "")[0].confidence == "sure"
 
 
 @each("settlement", ["price", "posted"])

@@ -35,7 +35,7 @@ def document() -> str:
     raw = [
         tool("echo", "Echo words back.", **reads),
         tool("say", STRANGE, inputSchema=SEARCHES),
-        tool("pid", "Tell the number of the process."),
+        tool("pid", "Tell the number of the process.", price_usd=4e-7),
     ]
     long = [tool(f"look{i}", f"Look at stars {'very closely ' * 10}{i}.", inputSchema=wide(i)) for i in range(30)]
     return json.dumps({"servers": [
@@ -274,8 +274,8 @@ def test_a_search_whose_catalog_is_replaced_meanwhile_offers_what_there_is(
 
     async def script(client: Client) -> None:
         search = await ask(client, "search_tools", task="echo words, tell the number of the process", n=20)
-        offered = {candidate["tool"] for candidate in search["candidates"]}
-        assert "raw::pid" in offered
+        offered = {candidate["tool"]: candidate["price_usd"] for candidate in search["candidates"]}
+        assert offered["raw::pid"] == 4e-7
         assert "raw::echo" not in offered
 
     talk(served(world), script)

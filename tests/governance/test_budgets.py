@@ -63,6 +63,16 @@ def test_a_budget_is_charged_what_a_decision_agreed_on(app: App) -> None:
     app.governance.before(plain)
 
 
+def test_a_budget_that_is_used_up_leaves_nothing(app: App) -> None:
+    policy(app, budgets=(Budget(client="ann", usd=0.8),))
+    plain = wanted(app)
+    for _ in range(8):  # 0.8 less eight times 0.1 is 1.1e-16
+        call = replace(plain, call=replace(plain.call, payment_usd=0.1))
+        app.governance.after(app.governance.before(call), OutcomeKind.OK, 10)
+    assert budgets(app.governance, app.settings.now)[0].left == 0
+    assert "$0 of $0.8" in refused(app, plain).why
+
+
 def test_what_a_killed_process_reserved_is_settled_at_the_next_start(opened: Callable[[], App], app: App) -> None:
     policy(app, budgets=(Budget(client="ann", calls=3, tokens=1000),))
     app.governance.after(app.governance.before(wanted(app)), OutcomeKind.OK, 40)

@@ -110,11 +110,11 @@ def test_labelled_tasks_are_labels() -> None:
     text = label_lines(
         {}, {"wrong": ["files::write", "files::read", "files::write"], "server_hint": "disk", "question": "q"}
     )
-    assert read_labels(text, source="a.jsonl") == (
+    assert read_labels(text, source="a.jsonl")[0] == (
         LabelledQuery("read a file", "", ("files::read",)),
         LabelledQuery("read a file", "disk", ("files::read",), ("files::write",), "q"),
     )
-    assert read_labels(f"\ufeff{label_lines({})}".encode(), source="a.jsonl") == (
+    assert read_labels(f"\ufeff{label_lines({})}".encode(), source="a.jsonl")[0] == (
         LabelledQuery("read a file", "", ("files::read",)),
     )
 

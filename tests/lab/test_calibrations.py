@@ -106,6 +106,8 @@ def test_it_goes_out_and_comes_in_as_a_file(app: App, fitted: CalibrationResult)
     assert (copied.name, copied.labels) == ("copied", 24)
     assert mean_rank(app) == good
     assert app.calibrations.import_file(text, source="c.json", catalog="world").name == "spring"
+    with_requests = changed(text, name="asked", values__weights={"asked": 0.9})
+    assert app.calibrations.import_file(with_requests, source="c.json", catalog="world").name == "asked"
     app.catalogs.save(replace(app.catalogs.catalog("world"), name="other"), "test")
     copy = app.calibrations.import_file(text, source="c.json", catalog="other", apply=True)
     assert app.calibrations.active("other") == copy

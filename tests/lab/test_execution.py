@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from core.cli.lab_tables import print_played
 from core.domain.catalog import Server
 from core.domain.tasks import Step, Task
 from core.lab.execution import ROUNDS, Playing, Routed, play
@@ -131,16 +132,24 @@ def test_a_right_tool_succeeds_as_often_as_it_is_declared_to(routed) -> None:
     assert run.invalid_tool_calls.mean == 0.0, "a right tool that fails was no wrong choice"
 
 
-def test_unpriced_tries_are_counted(routed) -> None:
-    tools = replace(CONTEXT.statistics.tools, price_usd=np.array([np.nan, 0.01, 0.01]))
+def test_unpriced_tries_are_counted(routed, capsys) -> None:
+    tools = replace(CONTEXT.statistics.tools, price_usd=np.array([np.nan, np.nan, 0.01]))
     unpriced = replace(CONTEXT, statistics=replace(CONTEXT.statistics, tools=tools))
-    decision = routed(CONTEXT, candidates=(RIGHT,))
+    decision = routed(CONTEXT, candidates=(RIGHT, WRONG))  # the second is not tried
     task = Task("t", "do it", relevant=("a::right",))
     run = executed([task], lambda _: decision, unpriced)
     assert (run.unpriced_tries, run.usd_per_solved.mean) == (1.0, 0.0)
+    print_played([run])
+    assert "unpriced" in capsys.readouterr().out
 
 
 def test_a_live_call_says_itself_how_it_went(routed) -> None:
-    run = played(routed, [RIGHT, FLAKY], live=lambda row: (row == FLAKY, 0.5))
-    assert run.success_rate.mean == 1.0
+    called = []
+
+    def live(row: int) -> tuple[bool, float]:
+        called.append(row)
+        return row == FLAKY, 0.5
+
+    run = played(routed, [RIGHT, FLAKY, WRONG], live=live)
+    assert (run.success_rate.mean, called) == (1.0, [RIGHT, FLAKY])
     assert run.s_per_solved.mean == pytest.approx(1.0)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 
 import pytest
 
@@ -77,6 +78,20 @@ def test_a_price_set_by_hand_counts_from_then_on(twins: App) -> None:
     decided(twins, **dear)
     rows = twins.replay.replay("twins")
     assert [row.now.usd for row in rows] == [row.then.usd for row in rows] != [0.001, 0.001]
+
+
+def test_an_open_session_spares_the_time_to_connect(twins: App, monkeypatch: pytest.MonkeyPatch) -> None:
+    state = SimpleNamespace(server="alpha", state="ready", catalog="twins", owner_key="", connection=None)
+    decided(twins)
+    for kind, sessions in (("ok", [state]), ("crash", [])):
+        event = replace(called("alpha", kind), at=datetime.now(UTC), origin="console")
+        twins.store.events.append(event)
+        twins.catalogs.observe(event)
+        monkeypatch.setattr(twins.routing._sessions, "states", lambda sessions=sessions: sessions)
+        decided(twins)
+    rows = twins.replay.replay("twins")
+    assert [row.now.s for row in rows] == pytest.approx([row.then.s for row in rows])
+    assert rows[1].then.s < rows[0].then.s
 
 
 def test_other_parameters_and_another_router(twins: App) -> None:
@@ -178,3 +193,6 @@ def test_the_totals_compare_what_can_be_compared() -> None:
     assert (totals.decisions, totals.changed, totals.refused, totals.answered, totals.both) == (5, 4, 1, 1, 3)
     assert (totals.usd_then, totals.usd_now, totals.unpriced_then, totals.unpriced_now) == (1.0, 0.75, 0, 1)
     assert (totals.s_then, totals.s_now, totals.tokens_then, totals.tokens_now) == (4.0, 7.0, 40, 70)
+    real, simulated = called("alpha", usd=0.5), replace(called("alpha", usd=None), simulated=True)
+    paid = ReplayTotals.of([replace(row(a, a), calls=(real, simulated))]).words()[1]
+    assert paid[1] == "500 m$; simulated: 0 m$"

@@ -39,6 +39,15 @@ def test_what_is_decided_does_not_depend_on_what_comes(world, router) -> None:
     assert np.array_equal(long.tool[:40], short.tool)
 
 
+@each("router", ["prag", "ehrr"])
+def test_a_price_that_was_set_by_hand_counts_for_every_router(world, router) -> None:
+    cheap = world(Profile("ideal"), steps=3)
+    statistics = cheap.context.statistics
+    tools = replace(statistics.tools, price_usd=statistics.tools.price_usd / 2)
+    cheap = replace(cheap, context=replace(cheap.context, statistics=replace(statistics, tools=tools)))
+    assert [step.price_usd for step in walk(cheap, router, parameters_of(router))] == [0.0005] * 3
+
+
 @each("form", ["defaults", "paper"])
 @each("router", ["prag", "expected_value", "ehrr"])
 def test_the_cache_changes_no_decision(world, router, form) -> None:

@@ -50,6 +50,7 @@ def test_holm_by_hand() -> None:
 
 def test_where_nothing_differs_there_is_no_effect_and_no_number_of_tasks() -> None:
     assert effect_size(np.zeros(5)) is None
+    assert effect_size(np.full(20, 1 - 1 / 3)) is None, "all differ alike, and the deviation is rounding"
     assert tasks_needed(None) is None
     assert tasks_needed(0.0) is None
 

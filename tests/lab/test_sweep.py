@@ -111,6 +111,8 @@ def test_the_expected_outcome_by_hand() -> None:
     assert outcome.usd == pytest.approx(0.1 + 0.2)  # the third has no price
     assert outcome.s == pytest.approx((1 + 2) + 3 + 0.5 * (10 + 5))
     assert expected_outcome(task, [[]], three_tools()).solved == 0.0
+    halves = expected_outcome(replace(task, plan=STEPS[:2]), [[1, 2], [2]], three_tools())
+    assert halves.s == pytest.approx((1 + 3) + 0.5 * (10 + 5) + (0.5 * 10 + 5))  # half have connected to far before
     for plan in ((), STEPS):  # the fourth is not tried, however many steps are left
         chain = replace(task, plan=plan)
         four, three = (expected_outcome(chain, [rows], three_tools()) for rows in ([0, 0, 0, 1], [0, 0, 0]))
@@ -127,6 +129,7 @@ STEPS = (Step("near::right", equal=("near::wrong",)), Step("far::also", needs=(0
         (STEPS, [(0, 1), (2, 1, 0)]),
         (STEPS, [(2, 1), (1, 0, 2), (0, 1, 2)]),
         (STEPS[:2], [(1,), (2,), (2, 1)]),
+        (STEPS[:2], [(1, 2), (2,)]),
     ],
 )
 def test_the_expected_outcome_is_what_playing_comes_to(plan: tuple[Step, ...], parts: list[tuple[int, ...]]) -> None:
@@ -134,10 +137,11 @@ def test_the_expected_outcome_is_what_playing_comes_to(plan: tuple[Step, ...], p
     context, task = three_tools(), Task("t", query, relevant=("near::right", "far::also"), plan=plan)
     plain = Ehrr().route("t", context, worlds.table_v(n=3))
     decisions = iter([replace(plain, candidates=rows) for rows in parts])
-    played = executed([task], lambda _: next(decisions), context, seeds=20_000)
+    played = executed([task], lambda _: next(decisions), context, seeds=20_000, value_usd=0.0, s_per_usd=1.0)
     expected = expected_outcome(task, parts, context)
     assert played.success_rate.low - 0.005 < expected.solved < played.success_rate.high + 0.005
     assert played.usd_per_task.mean == pytest.approx(expected.usd, rel=0.02)
+    assert -played.value.mean == pytest.approx(expected.usd + expected.s, rel=0.02)
 
 
 def test_a_point_has_the_measures_that_bench_gives_its_candidates() -> None:

@@ -245,8 +245,9 @@ def test_they_go_out_and_come_in_as_labelled_tasks(app: App, path: Path) -> None
     assert app.lab.read_tasks(file)[0].relevant == (READ, ECHO)
     with open_test_app(None) as other_app:
         import_text(other_app.catalog_editor, json.dumps({"servers": SERVERS}), "world")
-        first = other_app.feedback.import_tasks(text, source="a.jsonl", catalog="world")
-        assert (first.added, first.known, first.passed_over) == (2, 0, 1)
+        generated = json.dumps({**json.loads(text), "id": "2", "subtask": "copy", "provenance": {"rule": "definition"}})
+        first = other_app.feedback.import_tasks(text + generated, source="a.jsonl", catalog="world")
+        assert (first.added, first.known, first.passed_over, first.generated) == (2, 0, 1, 1)
         second = other_app.feedback.import_tasks(text, source="a.jsonl", catalog="world")
         assert (second.added, second.known, second.passed_over) == (0, 2, 1)
         assert {(label.tool, label.right, label.origin) for label in other_app.feedback.labels("world")} == {
@@ -299,3 +300,11 @@ def test_requests_are_met_by_the_next_decision_and_a_label_keeps_their_index(app
     assert index() is learnt_index
     app.requests.remove("world", READ, ["look into my diary"], ANN)
     assert index() is None
+
+
+def test_new_requests_of_a_changed_tool_are_in_force_beside_many_stale_ones(app: App) -> None:
+    for version in range(3):
+        app.wordings.put("world", READ, f"Read it, version {version}.")
+        assert READ in app.requests.lacking("world")
+        app.requests.add_by_hand("world", READ, [f"look into diary {version} {page}" for page in range(12)], ANN)
+        assert READ not in app.requests.lacking("world")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from core.domain.catalog import Server
@@ -79,7 +80,20 @@ def decided(slow: float, quick: float, *, router=Ehrr, **values):
 
 def test_it_names_the_likelier_tool_and_what_decided_instead() -> None:
     note = fit_note(decided(0.9, 0.3, alpha_t=0.25))
-    assert note.startswith(" a::slow is likelier to fit, 90 % against 30 %")
+    assert note == " a::slow is likelier to fit, 90 % against 30 %; time and price decided under these parameters."
+
+
+@each(("cause", "similarity", "of_servers", "listed"), [
+    ("the similarity of views", (0.3, 0.9), (0.5, 0.5), True), ("the similarity of views", (0.9, 0.3), (0.3, 0.9), False),
+    ("time and price", (0.9, 0.3), (0.3, 0.9), True),
+])  # fmt: skip
+def test_time_and_price_decided_only_if_similarity_did_not(cause, similarity, of_servers, listed) -> None:
+    result = decided(0.9, 0.3, alpha_t=0.25)
+    tools = replace(result.tools, similarity=np.array(similarity), server_row=np.array([0, 1]))
+    servers = replace(
+        result.servers, names=("a", "b"), similarity=np.array(of_servers), shortlisted=np.array([listed, True])
+    )
+    assert f"; {cause} decided" in fit_note(replace(result, tools=tools, servers=servers))
 
 
 @each("router", ROUTERS.values())

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
@@ -14,11 +15,13 @@ from typing import Any
 
 from core.domain.console import Owner, announced
 from core.domain.events import Spent
+from core.domain.tasks import RequestChange
 from core.store import Store
 from core.store.connection import COMMAND, CONSOLE
 from core.store.log import checked
 from tests.cli.conftest import wait_for
 from tests.store.conftest import SPENT
+from tests.world import NOON, open_world
 
 ROOT = Path(__file__).parents[2]
 WRITES = """
@@ -95,3 +98,16 @@ def test_a_command_takes_over_the_journal_of_a_killed_console(tmp_path: Path) ->
     with Store(tmp_path / "db", sharing=COMMAND) as store:
         assert store.governance.spending(SPENT.day) == (SPENT,)
     assert not (tmp_path / "db.journal").exists()
+
+
+def test_a_console_takes_over_the_judgments_and_requests_of_a_command(tmp_path: Path) -> None:
+    with open_world(tmp_path / "db", in_memory=True) as app:
+        judged = app.judgments.judge("read", "files::read", 3, judge="ann", set_name="trip", catalog="world")
+        assert not app.requests.of_catalog("world")
+        app.store.judgments.append(replace(judged, judge="bob"))
+        app.store.requests.append(
+            RequestChange("1", NOON, "world", "b", "files::read", '["open my notes"]', "operator", "", False, "", "cli")
+        )
+        app.store.on_return()
+        assert app.judgments.sets("world") == {"trip": 2}
+        assert [*app.requests.of_catalog("world")] == ["files::read"]

@@ -79,6 +79,10 @@ class ScenarioRun:
     injected: tuple[str, ...] = ()
     mode: str = SIMULATED
 
+    @property
+    def spent(self) -> str:
+        return units.spent(self.cost_usd, int((self.server >= 0).sum()), int(np.isnan(self.price_usd).sum()))
+
     def to_json(self) -> dict[str, object]:
         """One entry of `wayfare scenario --json`. Cost and utility are there if the router has utilities, mode if the run is live."""
         measures: dict[str, object] = {

@@ -26,6 +26,7 @@ from core.domain.events import OutcomeEvent
 from core.domain.lab_runs import Conditions
 from core.domain.outcome import OutcomeKind
 from core.domain.params import Parameters
+from core.domain.statistics import Statistics
 from core.domain.tasks import Task
 from core.network.traces import OUTAGE_S, Traces, TraceView
 from core.planning.base import Planner
@@ -226,7 +227,8 @@ def walk(world: World, router: str, parameters: Parameters, call: Call | None = 
         task = world.tasks[task_row]
         view.at = world.lead_in + step
         if projection is not None:
-            context = replace(context, statistics=projection.snapshot(_time_of(view.at, traces)))
+            learnt = projection.snapshot(_time_of(view.at, traces))
+            context = replace(context, statistics=_priced(learnt, world.context.statistics))
         saved_ms = world.cache.saved_ms
         decision = decider.route(world.text(task), context, parameters, server_hint=task.server_hint)
         select_ms = decision.timings_ms["total"] + world.cache.saved_ms - saved_ms
@@ -256,6 +258,13 @@ def _projection(world: World, parameters: Parameters) -> StatisticsProjection | 
             kind = OutcomeKind.TIMEOUT if network_s >= OUTAGE_S else OutcomeKind.OK
             projection.observe(_event(world, server, None, CallResult(kind, network_s), position))
     return projection
+
+
+def _priced(learnt: Statistics, listed: Statistics) -> Statistics:
+    """Learnt statistics with the listed prices, which an operator may have edited."""
+    servers = replace(learnt.servers, ask_usd=listed.servers.ask_usd, ask_source=listed.servers.ask_source)
+    tools = replace(learnt.tools, price_usd=listed.tools.price_usd, price_source=listed.tools.price_source)
+    return replace(learnt, servers=servers, tools=tools)
 
 
 def drawn(world: World, step: int, server: int, tool: int) -> CallResult:

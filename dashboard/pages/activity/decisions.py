@@ -59,6 +59,7 @@ def candidates_frame(event: DecisionEvent) -> pd.DataFrame:
             "utility U": _texts(tools, "utility", _plain),
             "similarity": _texts(tools, "similarity", _plain),
             "price": _texts(tools, "price_usd", units.price, "unpriced"),
+            "payment": _texts(tools, "payment_usd", units.price, "unpriced"),
             "time cost": _texts(tools, "time_cost_s", units.seconds),
             "success": _texts(tools, "success", units.share),
             "tokens": _texts(tools, "tokens", lambda count: f"{count:,.0f}"),

@@ -238,8 +238,8 @@ def decision_columns(zone: str) -> tuple[Column, ...]:
         Column("router", width=80),
         Column("winner", width=240),
         Column(
-            "expected_price_usd", "price", width=84,
-            help="Price of one call of the winner. Empty without a winner or without a declared price.",
+            "expected_price_usd", "payment", width=84,
+            help="What a call of the winner pays. Empty without a winner, and if the payment is not known.",
         ),
         Column(
             "expected_time_s", "expected time", width=100,

@@ -166,9 +166,10 @@ def _tests(shown: ShownRuns, results: Results, measure: str) -> None:
 
 
 def _line(run: LabRun, name: str, result: Mapping[str, Any], same_catalog: bool) -> dict[str, str]:
+    usd = result.get("usd_per_solved")
     return {
         "run": one_line(name, 120), "solved, simulated": _figure(result, "success_rate"),
-        "money each": units.price(result.get("usd_per_solved")) if result.get("usd_per_solved") is not None else "–",
+        "money each": "–" if usd is None else units.price(None if result.get("unpriced_tries") and not usd else usd),
         **{column: text for key in MEASURE_WORDS for column, text in _measure(result, key)},
         "refused rightly": _figure(result, "rejection"), "median": f"{result['latency_ms_p50']:.1f} ms",
         "steps solved": _figure(result, "step_success_rate"), "catalog": "unchanged" if same_catalog else "changed since", "when": f"{run.at:%Y-%m-%d %H:%M}",

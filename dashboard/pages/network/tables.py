@@ -149,10 +149,7 @@ def measures_frame(timeline: RunTimeline) -> pd.DataFrame:
             "without": [int((~run.ok).sum()) for run in timeline.runs],
             "ee": [run.ee for run in timeline.runs], "al_ms": [run.al_ms for run in timeline.runs],
             "sl_ms": [run.sl_ms for run in timeline.runs], "fr": [run.fr * 100 for run in timeline.runs],
-            "cost": [
-                units.spent(run.cost_usd, int((run.server >= 0).sum()), int(np.isnan(run.price_usd).sum()))
-                for run in timeline.runs
-            ],
+            "cost": [run.spent for run in timeline.runs],
             "utility": pd.array([run.utility for run in timeline.runs], dtype="Float64"),
         }
     )  # fmt: skip

@@ -178,8 +178,9 @@ HELP = (
 def _order_of_tries(plan: TryPlan) -> str:
     """Returns HTML: the tries in order, their expected result, and the value from which the next tool is worth a try."""
     tries = "".join(_try(number, attempt) for number, attempt in enumerate(plan.tries, 1))
+    spent = units.spent(plan.usd, len(plan.tries), sum(attempt.price_usd is None for attempt in plan.tries))
     together = (
-        f"<p><small>Together <b>{units.share(plan.success)}</b> solved, <b>{units.price(plan.usd)}</b> and "
+        f"<p><small>Together <b>{units.share(plan.success)}</b> solved, <b>{spent}</b> and "
         f"<b>{units.seconds(plan.time_s)}</b> expected; worth <b>{units.price(plan.value_usd)}</b> at "
         f"V = {units.price(plan.worth_usd)}.</small></p>"
     )

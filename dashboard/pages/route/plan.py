@@ -251,10 +251,9 @@ def _totals(plan: Plan) -> None:
         steps = ", ".join(str(position + 1) for position in missing)
         st.warning(f"No tool can do step {steps}. The totals leave it out.", icon=":material/block:")
     row = st.container(horizontal=True, gap="medium")
-    unpriced = f" {plan.unpriced} without a price not counted." if plan.unpriced else ""
     for name, value, help_text in (
         ("Steps", str(len(plan.steps)), f"Split by {plan.planner}."),
-        ("Payment", units.price(plan.price_usd), f"Sum over the steps' winners.{unpriced}"),
+        ("Payment", units.spent(plan.price_usd, len(plan.steps) - len(missing), plan.unpriced), "Sum over the steps' winners."),
         ("Expected time", units.seconds(plan.elapsed_s), "Time until all steps are done; independent steps run in parallel."),
         ("One by one", units.seconds(plan.work_s), "Expected seconds of all steps one after another."),
         ("Tokens exposed", f"{plan.exposed_tokens:,}", "New cl100k_base tokens of all steps for a model."),

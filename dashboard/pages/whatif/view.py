@@ -188,7 +188,7 @@ def auction_view(app: App, state: UrlState, asked: Asked, prefix: str) -> None: 
         "Value of a solved sub-task for the buyer, V ($)", 0.0, 10.0, app.what_if.value_case(asked).parameters.worth_usd, 0.01,
         key="whatif.worth", width=320, help="V of the cost curves. The buyer's surplus is the chance P that one call solves the sub-task, times V, minus the payment.",
     )  # fmt: skip
-    offers = auction_of(case, worth)
+    offers = auction_of(case, app.what_if.fit(asked).tools, worth)
     table([_row(offer) for offer in offers])
     surplus, truth = SETTLED[settlement]
     st.caption(
@@ -258,7 +258,7 @@ def _curves(app: App, asked: Asked) -> list[Curve]:
         ehrr_curves += [utilities(case, strips[name]) for name in ("alpha_t", "kappa", "alpha_s")]
         ehrr_curves += [curves.posted(case)] if case.parameters.auction else []
         ehrr_curves += [curves.time_against_success(case), curves.conservatism(case)]
-        ehrr_curves += curves.money_against_cap(case, strips["budget_usd"])
+        ehrr_curves += curves.money_against_cap(case, strips["budget_usd"], app.what_if.fit(asked).tools)
     return [*ehrr_curves, curves.value_against_worth(app.what_if.value_case(asked))]
 
 
