@@ -260,15 +260,14 @@ class CallService:
         return self.networks.injection(self.catalogs.catalog(call.catalog), call.network)
 
     def _drawn(self, call: ToolCall) -> Outcome:
-        catalog, projection = self.catalogs.catalog(call.catalog), self.catalogs.projection(call.catalog)
-        server = projection.server(catalog.server_row[call.server])
-        tool = projection.tool(catalog.tool_row[f"{call.server}::{call.tool}"])
+        catalog, statistics = self.catalogs.catalog(call.catalog), self.catalogs.statistics(call.catalog)
+        server, tool = catalog.server_row[call.server], catalog.tool_row[f"{call.server}::{call.tool}"]
         injection = self._injection(call)
         return simulated_outcome(
             call,
-            success=tool.success,
-            post_accept_failure=server.post_accept_failure,
-            latency_s=tool.call_s,
+            success=float(statistics.tools.success[tool]),
+            post_accept_failure=float(statistics.servers.post_accept_failure[server]),
+            latency_s=float(statistics.tools.latency_s[tool]),
             rng=self.rng,
             fault=None if injection is None else injection.fault(call.server),
         )
@@ -277,7 +276,7 @@ class CallService:
         call = outcome.call
         with self._learning, self.catalogs.unchanged():  # statistics follow each other as the outcomes do
             try:
-                previous = self._before(call)
+                previous = self._before(call, outcome.started_at)
             except UnknownNameError:
                 previous = None  # the catalog was removed or replaced meanwhile; the call counts
             price = (previous or at_start).price_usd if call.payment_usd is None else call.payment_usd
@@ -292,7 +291,7 @@ class CallService:
             report = self._report(outcome, event, previous)
             append(event, _statistics(event, report.server_after, report.tool_after))
             if outcome.simulated:
-                previous = self._before(call, with_simulated=True)
+                previous = self._before(call, event.at, with_simulated=True)
                 report = replace(report, simulated=self._report(outcome, event, previous, with_simulated=True))
             self.catalogs.observe(event)
         return report
@@ -303,12 +302,13 @@ class CallService:
         server, tool = self.catalogs.projection(event.catalog, with_simulated=with_simulated).after(event)
         return CallReport(outcome, previous.server, server, previous.tool, tool)
 
-    def _before(self, call: ToolCall, *, with_simulated: bool = False) -> _Before:
+    def _before(self, call: ToolCall, at: datetime | None = None, *, with_simulated: bool = False) -> _Before:
         catalog = self.catalogs.catalog(call.catalog)
         catalog.find(call.server, call.tool)
         projection = self.catalogs.projection(call.catalog, with_simulated=with_simulated)
         server_row, tool_row = catalog.server_row[call.server], catalog.tool_row[f"{call.server}::{call.tool}"]
-        return _Before(projection.server(server_row), projection.tool(tool_row), projection.price_usd(tool_row))
+        server, tool = projection.server(server_row, at), projection.tool(tool_row, at)
+        return _Before(server, tool, projection.price_usd(tool_row))
 
 
 def _statistics(event: OutcomeEvent, server: Running, tool: Running) -> StatisticsEvent:

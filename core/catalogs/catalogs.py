@@ -19,11 +19,11 @@ from core.catalogs.loaded_catalog import (
     Down,
     Embedding,
     LoadedCatalog,
+    in_order,
     measured_network,
     reworded,
     stored_wordings,
     token_counts,
-    without_names,
     without_wordings,
 )
 from core.domain.catalog import Catalog, ServerId
@@ -379,7 +379,7 @@ class CatalogService:
         return self._freshly_loaded(catalog, "store")
 
     def _freshly_loaded(self, catalog: Catalog, source: str) -> LoadedCatalog:
-        outcomes = list(map(without_names, self._store.events.outcomes(catalog.name)))
+        outcomes = in_order(self._store.events.outcomes(catalog.name))
         catalog = reworded(catalog, stored_wordings(self._store, catalog.name))
         overrides, previous = tuple(self._store.catalogs.overrides(catalog.name)), self._loaded.get(catalog.name)
         answers = [] if previous is None else previous.answers

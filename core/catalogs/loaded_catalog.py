@@ -115,8 +115,8 @@ class LoadedCatalog:
         self._fold(self._notice, lambda server, _: self.down.pop(server, None))
 
     def _fold(self, observe: Callable[[OutcomeEvent], object], answered: Callable[[str, datetime], object]) -> None:
-        outcomes = ((outcome.at, partial(observe, outcome)) for outcome in self.outcomes)
-        answers = ((at, partial(answered, server, at)) for at, server in self.answers)
+        outcomes = ((_ended_s(outcome), partial(observe, outcome)) for outcome in self.outcomes)
+        answers = ((at.timestamp(), partial(answered, server, at)) for at, server in self.answers)
         for _, fold in merge(outcomes, answers, key=operator.itemgetter(0)):
             fold()
 
@@ -209,6 +209,22 @@ class LoadedCatalog:
 def without_names(outcome: OutcomeEvent) -> OutcomeEvent:
     """Keeps only the figures that statistics need, because all outcomes of a catalog stay in memory."""
     return replace(outcome, id="", decision_id=None, error="", client="")
+
+
+FROM_FILE = "file"  # the origin of the outcomes of another store, which are committed long after the calls
+
+
+def in_order(outcomes: Iterable[OutcomeEvent]) -> list[OutcomeEvent]:
+    """Outcomes in order of commit, except that those of another store take their place by time."""
+    kept, at = list(map(without_names, outcomes)), operator.attrgetter("at")
+    own = [outcome for outcome in kept if outcome.origin != FROM_FILE]
+    others = sorted((outcome for outcome in kept if outcome.origin == FROM_FILE), key=at)
+    return list(merge(own, others, key=at))
+
+
+def _ended_s(outcome: OutcomeEvent) -> float:
+    took_s = 0.0 if outcome.simulated else (outcome.connect_s or 0.0) + outcome.latency_s  # nothing waits if simulated
+    return outcome.at.timestamp() + took_s
 
 
 def measured_network(catalog: Catalog, outcomes: Sequence[OutcomeEvent]) -> CallHistory:

@@ -26,7 +26,7 @@ from urllib.parse import quote, unquote
 
 from core.catalogs.catalog_editor import Wordings
 from core.catalogs.catalogs import CatalogService
-from core.catalogs.loaded_catalog import Wording, setting_of, without_wordings
+from core.catalogs.loaded_catalog import FROM_FILE, Wording, setting_of, without_wordings
 from core.domain import documents
 from core.domain.catalog import Catalog, Connection, Server, tool_id
 from core.domain.documents import AMOUNT, CLOSED, Annotated, Wanted
@@ -51,7 +51,7 @@ COPIED = (
     "catalogs", "servers", "tools", "schema_blocks", "overrides", "settings", "labels", "request_changes", "client_changes",
     "policy_changes", "outcomes",
 )  # fmt: skip
-ORIGIN, OFF = "file", "switched_off"
+ORIGIN, OFF = FROM_FILE, "switched_off"
 T = TypeVar("T")
 Texts = Mapping[str, str]
 Prices = dict[str, Annotated[float, AMOUNT]]

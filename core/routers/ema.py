@@ -149,7 +149,8 @@ class RunningTable:
 
     def __init__(self, start: Array, sources: NDArray[Any], *, rates: Rates) -> None:
         rows = start.shape[1]
-        self._base = start.copy()
+        self._last_good = start.copy()  # after the last success
+        self._base = self._last_good if rates.fading == "failures" else start
         self._figures = start.copy()
         self._sources = sources.astype(np.int8)
         self._counts = np.zeros((2, rows), dtype=np.int64)  # calls, connects
@@ -194,17 +195,20 @@ class RunningTable:
         self._sources[:CONN_ROW, row] = np.maximum(self._sources[:CONN_ROW, row], source)
         self._figures[:, row] = _figures(running)
         self._counts[:, row] = running.calls, running.connects
-        if self._rates.fading == "failures":
-            if succeeded:
-                self._base[:, row] = self._figures[:, row]
-                self._succeeded(row)
-            else:
-                self._failing_since_s[row] = np.fmin(self._failing_since_s[row], at_s)
-                self._failing.add(row)
+        if succeeded:
+            self._last_good[:, row] = self._figures[:, row]
+            self._succeeded(row)
+        else:
+            self._failing_since_s[row] = np.fmin(self._failing_since_s[row], at_s)
+            self._failing.add(row)
 
-    def columns(self, at_s: float) -> dict[str, NDArray[Any]]:
-        """Every column at `at_s`, (N,) each, by the names of `ServerStatistics`. The arrays are copies."""
-        share, conn_share = self._share(at_s - self._seen_s, slice(None))
+    def shares(self, at_s: float) -> Array:
+        """(2, N) the forgotten shares at `at_s` of what calls and connects have taught."""
+        return self._share(at_s - self._seen_s, slice(None))
+
+    def columns(self, shares: Array) -> dict[str, NDArray[Any]]:
+        """Every column with these `shares` forgotten, (N,) each, by the names of `ServerStatistics`. The arrays are copies."""
+        share, conn_share = shares
         calls, connects = self._counts.copy()
         return {
             **dict(zip(SOURCES, decayed(self._figures, self._base, share), strict=True)),
@@ -218,7 +222,7 @@ class RunningTable:
 
     def forgive(self, row: int, at_s: float) -> None:
         """Forgets failures, because a signal other than a call, such as a ping, shows that the server answers again."""
-        self._figures[:, row] = self._base[:, row]
+        self._figures[:, row] = self._last_good[:, row]
         self._succeeded(row)
         self._seen_s[0, row] = np.fmax(self._seen_s[0, row], at_s)
 

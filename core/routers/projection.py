@@ -47,7 +47,7 @@ class StatisticsProjection:
         self._ask, self._ask_source, self._price, self._price_source = _prices(catalog, overrides)
         self._version = 0
         self._latest_s = -np.inf
-        self._snapshot: tuple[float, Statistics] | None = None
+        self._snapshot: tuple[float, tuple[Array, Array], Statistics] | None = None
 
     def observe(self, outcome: OutcomeEvent) -> None:
         """Folds one outcome. Ignores servers that the catalog no longer has."""
@@ -100,8 +100,15 @@ class StatisticsProjection:
         """The statistics as arrays. With decay they depend on the time: `at`, else the time of the latest outcome."""
         at_s = at.timestamp() if at is not None and self.fades else self._latest_s
         if self._snapshot is None or self._snapshot[0] != at_s:
-            self._snapshot = at_s, Statistics(self._server_statistics(at_s), self._tool_statistics(at_s), self._version)
-        return self._snapshot[1]
+            shares, known = (self._servers.shares(at_s), self._tools.shares(at_s)), self._snapshot
+            if known is not None and all(map(np.array_equal, shares, known[1])):
+                statistics = known[2]  # the same object, because contexts and scores are kept by it
+            else:
+                statistics = Statistics(
+                    self._server_statistics(shares[0]), self._tool_statistics(shares[1]), self._version
+                )
+            self._snapshot = at_s, shares, statistics
+        return self._snapshot[2]
 
     @property
     def fades(self) -> bool:
@@ -118,23 +125,23 @@ class StatisticsProjection:
         self._version += 1
         self._snapshot = None
 
-    def server(self, row: int) -> Running:
-        return self._servers.row(row)
+    def server(self, row: int, at: datetime | None = None) -> Running:
+        return self._servers.row(row, None if at is None else at.timestamp())
 
-    def tool(self, row: int) -> Running:
-        return self._tools.row(row)
+    def tool(self, row: int, at: datetime | None = None) -> Running:
+        return self._tools.row(row, None if at is None else at.timestamp())
 
     def price_usd(self, tool_row: int) -> float:
         """The price of a tool, NaN without a price."""
         return float(self._price[tool_row])
 
-    def _server_statistics(self, at_s: float) -> ServerStatistics:
+    def _server_statistics(self, shares: Array) -> ServerStatistics:
         prices = {"ask_usd": self._ask, "ask_source": self._ask_source}
-        return _picked(ServerStatistics, self._servers.columns(at_s) | prices)
+        return _picked(ServerStatistics, self._servers.columns(shares) | prices)
 
-    def _tool_statistics(self, at_s: float) -> ToolStatistics:
+    def _tool_statistics(self, shares: Array) -> ToolStatistics:
         prices = {"price_usd": self._price, "price_source": self._price_source}
-        columns = self._tools.columns(at_s)
+        columns = self._tools.columns(shares)
         latency = {"latency_s": columns["call_s"], "latency_source": columns["call_source"]}
         return _picked(ToolStatistics, columns | latency | prices)
 

@@ -6,6 +6,8 @@ import json
 import sys
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
+from datetime import timedelta
 from itertools import pairwise
 from pathlib import Path
 from threading import Thread
@@ -22,7 +24,7 @@ from core.routers.ema import Rates
 from core.routers.projection import StatisticsProjection
 from tests.cases import each
 from tests.importing import import_text
-from tests.world import RAW, Scripted, call, document, figures, open_test_app, under_way
+from tests.world import NOON, RAW, Scripted, call, document, figures, open_test_app, under_way
 
 CallsOf = Callable[[Scripted], CallService]
 KINDS = tuple(OutcomeKind)
@@ -97,6 +99,20 @@ def test_a_report_has_the_figures_before_and_after_as_equation_8_says(app: App, 
         assert report.tool_after == report.tool_before.after(latency_s=latency_s, connect_s=None, **observed)
     for earlier, later in pairwise(reports):
         assert (earlier.server_after, earlier.tool_after) == (later.server_before, later.tool_before)
+
+
+def test_a_report_and_a_drawn_call_count_the_time_since_the_last_call(
+    app: App, calls_of: CallsOf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls, later = calls_of(Scripted(OutcomeKind.CRASH, OutcomeKind.INVALID_ARGUMENTS)), timedelta(hours=1)
+    first = calls.run(call("echo"))
+    monkeypatch.setattr(app.catalogs, "_now", lambda: NOON + later)
+    drawn = calls.run(call("echo"), mode=CallMode.DRAWN).outcome
+    assert drawn.latency_s == pytest.approx(first.tool_before.call_s) != first.tool_after.call_s
+    calls.sanitised = lambda outcome: replace(outcome, started_at=NOON + later)
+    report = calls.run(call("echo"))
+    assert report.server_before == report.server_after
+    assert report.server_before.success == pytest.approx(first.server_before.success)
 
 
 def test_statistics_are_the_fold_of_the_events_and_survive_reopening(app: App, calls_of: CallsOf, path: Path) -> None:

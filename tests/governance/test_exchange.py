@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,7 @@ from core.governance.policy import Policy, Scope
 from core.store import Store
 from core.virtual.launch import plain_server
 from tests.importing import import_text
-from tests.world import RAW, Scripted, call, document, figures, open_test_app
+from tests.world import NOON, RAW, Scripted, call, document, figures, open_test_app
 
 Opened = Callable[[str], App]
 
@@ -128,6 +129,23 @@ def test_two_stores_are_merged_without_counting_twice(opened: Opened, tmp_path: 
             assert [client.name for client in app.governance.clients.all()] == ["ann", "bo", "cy"]
         assert app.exchange.apply(folder) == {}
         assert not app.store.events.audit().problem
+
+
+def test_an_old_outage_of_another_store_comes_before_the_calls_that_succeeded_since(
+    opened: Opened, tmp_path: Path
+) -> None:
+    with opened("a") as app, opened("b") as other:
+        for store in (app, other):
+            import_text(store.catalog_editor, document(), "world")
+        app.calls.run(call("echo"))
+        (outcome,) = app.store.events.outcomes("world")
+        month_ago = NOON - timedelta(days=30)
+        other.store.events.append(replace(outcome, id="old", at=month_ago, kind=OutcomeKind.NOT_CONNECTED.value))
+        other.exchange.write(tmp_path / "folder")
+        success = app.catalogs.statistics("world").servers.success[0]
+        app.exchange.apply(tmp_path / "folder")
+        assert app.catalogs.down("world") == {}
+        assert app.catalogs.statistics("world").servers.success[0] >= success
 
 
 FAULTY = (

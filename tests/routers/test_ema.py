@@ -186,7 +186,9 @@ def test_figures_go_back_to_those_of_the_last_success_and_not_to_the_declared_on
     assert low < success
     assert world.success(2 + FADING_S) == pytest.approx((low + success) / 2)
     assert world.success(1e9) == pytest.approx(success)
-    assert world.projection.snapshot(world.at(1e9)).servers.call_s[0] == pytest.approx(measured_s)
+    faded = world.projection.snapshot(world.at(1e9))
+    assert faded.servers.call_s[0] == pytest.approx(measured_s)
+    assert world.projection.snapshot(world.at(1e9 + 1)) is faded  # nothing is left to fade
 
 
 def test_the_half_life_is_as_long_as_the_failures_have_lasted(world: World) -> None:
@@ -210,6 +212,15 @@ def test_a_server_that_answers_a_check_stands_where_it_stood_before_it_failed(wo
     assert world.projection.snapshot(world.at(20)).servers.success.tolist() == success
     assert not world.projection.fades
     world.projection.answered("nobody", world.at(20))
+
+
+def test_a_check_gives_back_the_figures_of_the_last_success_also_if_everything_fades(two_servers, at, moment):
+    projection = fading(two_servers)
+    projection.observe(at(0, "a", "x", "ok", 9.0))
+    learnt = projection.server(0).success, projection.tool(0).call_s
+    projection.observe(at(1, "a", "x", "not_connected"))
+    projection.answered("a", moment(2))
+    assert (projection.server(0).success, projection.tool(0).call_s) == learnt
 
 
 def test_rejected_arguments_lower_the_tool_alone_and_by_a_quarter_of_a_failure(world: World) -> None:
