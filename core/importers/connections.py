@@ -28,7 +28,10 @@ _TRANSPORTS: dict[str, Transport] = {
     "remote": "http",
     "sse": "sse",
 }
-_URLS = ("url", "serverUrl", "httpUrl")
+_OPENCODE_VARIABLE = re.compile(r"(?<!\$)\{env:([A-Za-z_]\w*)\}")
+_GEMINI_VARIABLE = re.compile(r"(?<![^\s/:@])\$([A-Z_][A-Z0-9_]*)(?![\w{])")
+_OWN_VARIABLE = re.compile(r"\$\{([A-Za-z_]\w*)\}")
+_URLS = ("url", "serverUrl", "httpUrl", "baseUrl", "uri")
 
 
 def read_connection(entry: Entry, server: str) -> Connection | None:
@@ -36,7 +39,7 @@ def read_connection(entry: Entry, server: str) -> Connection | None:
     extractor = SecretExtractor(entry, server)
     entry = _flat(entry)
     command = expanded(entry, entry.raw_text("command"))
-    url = next((result for key in _URLS if (result := entry.raw_text(key))), "")
+    url = next((_with_references(text) for key in _URLS if (text := entry.raw_text(key).strip())), "")
     transport = _transport(entry, command, url)
     if transport is None:
         return None
@@ -91,6 +94,8 @@ def _local(entry: Entry, extractor: SecretExtractor, command: str) -> Connection
     env = {name: _environment_value(entry, extractor, name, value) for name, value in values.items()}
     for name in _variable_names(entry):
         env[str(name)] = _variable(entry, "env_vars", name)
+    # the program itself or its shell replaces `${NAME}`, by the server's own variable first; `${env:NAME}` is the client's
+    arguments = [_OWN_VARIABLE.sub(lambda match: env.get(match[1], match[0]), argument) for argument in arguments]
     return Connection(
         "stdio",
         command=extractor.hide_leaks("command", command),
@@ -147,7 +152,7 @@ def pairs(entry: Entry, key: str) -> dict[str, str]:
         if fault := line_fault(name) or ("" if name.strip() else "is empty; give a name"):
             entry.problem(f"{key}: the name {shown(name)} {fault}")
         elif raw is not None:
-            texts[name] = scalar(entry, f"{key} {shown(name)}", raw)
+            texts[name] = _GEMINI_VARIABLE.sub(r"${env:\1}", scalar(entry, f"{key} {shown(name)}", raw))
     return texts
 
 
@@ -164,8 +169,12 @@ def scalar(entry: Entry, label: str, raw: Any) -> str:
     elif len(raw) > MAX_TEXT:
         entry.problem(f"{label} has {len(raw):,} characters; use at most {MAX_TEXT:,}")
     else:
-        return raw
+        return _with_references(raw)
     return ""
+
+
+def _with_references(text: str) -> str:
+    return _OPENCODE_VARIABLE.sub(r"${env:\1}", text)
 
 
 def _check_url(entry: Entry, url: str) -> None:

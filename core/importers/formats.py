@@ -11,7 +11,7 @@ from typing import Any, ClassVar, cast
 from core.domain.catalog import Connection, Imported, Note, Prompt, Server, is_wayfare
 from core.importers.connections import ServerLists, lists_of_servers, read_connection, read_restrictions, scalar
 from core.importers.entry import Entry, ToolReader, entries, place, read_prices, read_prompts
-from core.importers.reading import BrokenDocumentError, Reading, inspect, shown
+from core.importers.reading import BrokenDocumentError, Reading, inspect, part, shown
 from core.importers.secrets import secret_name
 
 
@@ -34,7 +34,7 @@ class Importer(ABC):
         Raises BrokenDocumentError (a CatalogError) that names every fault.
         """
         reading = Reading(source, folder=folder)
-        inspect(reading, document)
+        inspect(reading, self._inspected(document))
         if not self.matches(document):
             reading.problem("", f"its shape is not that of the format {self.name}; give a document in it")
         if not reading.problems:
@@ -48,6 +48,10 @@ class Importer(ABC):
         if not reading.problems:
             self._fill(reading, {key: [entry]} if key else [entry])
         return reading
+
+    def _inspected(self, document: object) -> object:
+        """The parts of the document that are read. Faults in others do no harm."""
+        return document
 
     @abstractmethod
     def _fill(self, reading: Reading, document: object) -> None:
@@ -219,6 +223,12 @@ class ClientConfig(Importer):
             return any("config" in x or _REACHED & x.keys() for x in items) and not any(map(_has_tools, items))
         return isinstance(document, dict) and _has_servers(cast("dict[str, Any]", document))
 
+    def _inspected(self, document: object) -> object:
+        top = part(document, (*_KEYS, "mcp", "inputs", "projects"))
+        if isinstance(document, dict) and isinstance(top.get("projects"), dict):
+            top["projects"] = {folder: part(project, _KEYS[:1]) for folder, project in top["projects"].items()}
+        return top
+
     def _fill(self, reading: Reading, document: object) -> None:
         if isinstance(document, dict):
             _fill_document(Entry(reading, "", cast("dict[str, Any]", document)), about=None)
@@ -249,18 +259,26 @@ def _by_name(document: Mapping[str, object]) -> bool:
 
 
 def _fill_document(top: Entry, about: Entry | None) -> None:
-    lists = lists_of_servers(top)
-    if top.get("mcp") is not None and _KEYS[0] not in top.value:
-        inner = top.child("mcp") or top
-        top = inner if "servers" in inner.value else Entry(top.reading, "", {**top.value, _KEYS[0]: inner.value})
     read_prompts(top)
-    key = next((key for key in _KEYS if key in top.value), _KEYS[0])
-    projects = list(_projects(top))
-    if top.get(key) is None and not projects:
-        top.problem(f"{key} is missing; give an object of servers by name")
-    top.reading.apart.append(place(top.where, key))
-    for name, entry in _servers(top, key):
-        _add(entry, name, about, lists)
+    places = [(top, key) for key in _KEYS if top.value.get(key) is not None]
+    inner = top.child("mcp") if isinstance(top.get("mcp"), dict) else None
+    if inner is not None and "servers" in inner.value:
+        read_prompts(inner)
+        places.append((inner, "servers"))
+    elif inner is not None and _by_name(inner.value):
+        places.append((top, "mcp"))
+    lists, projects, names = lists_of_servers(top), list(_projects(top)), set[str]()
+    if not places and not projects:
+        top.problem(f"{_KEYS[0]} is missing; give an object of servers by name")
+    for holder, key in places:
+        top.reading.apart.append(place(holder.where, key))
+        earlier = frozenset(names)
+        for name, entry in _servers(holder, key):
+            if name in earlier:
+                entry.note("it is left out, because the file has another server of this name")
+            else:
+                _add(entry, name, about, lists)
+            names.add(name)
     for folder, project in projects:
         _fill_project(Path(folder), project)
 
@@ -308,8 +326,6 @@ def _add(entry: Entry, name: str, about: Entry | None, lists: ServerLists = (), 
     for label, allows, names in lists:
         if allows is not ((listed or name) in names):
             off = off or f"{label} {'does not name it' if allows else 'names it'}: it is switched off here, too"
-    if off:
-        entry.note(off)
     server = Server(
         name=name,
         description=texts.text("description"),
@@ -321,6 +337,8 @@ def _add(entry: Entry, name: str, about: Entry | None, lists: ServerLists = (), 
     if not entry.reading.add(entry.where, server, off=bool(off)):
         for secret in entry.reading.secrets.keys() - known_secrets:
             del entry.reading.secrets[secret]
+    elif off:
+        entry.note(off)
 
 
 # Several imports as one. Nothing is renamed or overwritten: a collision is an error that names both files.

@@ -208,6 +208,15 @@ def keep_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return marked
 
 
+def part(value: Any, keys: Iterable[str]) -> Any:
+    """An object with some of its keys, which may have occurred twice. Another value stays whole."""
+    if not isinstance(value, dict):
+        return value
+    kept = RepeatedKeys({key: value[key] for key in keys if key in value})
+    kept.repeated = tuple(key for key in kept if isinstance(value, RepeatedKeys) and key in value.repeated)
+    return kept
+
+
 def inspect(reading: Reading, document: object, path: str = "") -> None:
     """Records faults that no format admits; `path` is the document's place. It does not recurse, so a deep document does no harm."""
     outside = path.count("[")
@@ -309,6 +318,8 @@ def _json(text: str, source: str) -> Any:
         return json.loads(strip_comments(text), object_pairs_hook=keep_repeats)
     except json.JSONDecodeError as error:
         fault = f"line {error.lineno}, column {error.colno} is not JSON ({error.msg.lower()}); mend it there"
+        if source.lower().endswith((".yaml", ".yml")):
+            fault = "YAML is not read; give the same as JSON or TOML"
     except ValueError:
         fault = "it holds a number of thousands of digits; shorten it"
     raise BrokenDocumentError([f"{source}: {fault if text.strip() else 'it is empty; give a document'}."])

@@ -1,8 +1,8 @@
 """Keeps secrets out of catalogs. A literal value becomes a reference, and the value stays in memory.
 
 After reading, references have three forms: `${env:NAME}`, `${input:id}` and `${secret:<server>/<NAME>}`. The ways in which clients write an
-environment variable (`${NAME}`, `${NAME:-default}`, a whole value `$NAME`) become the first; `${python}`, the running interpreter, stays. A
-default that may be a secret becomes a secret: `${env:NAME:-${secret:<server>/<NAME>}}`.
+environment variable (`${NAME}`, `${NAME:-default}`, a whole value `$NAME`, those of `connections.py`) become the first; `${python}`, the
+running interpreter, stays. A default that may be a secret becomes a secret: `${env:NAME:-${secret:<server>/<NAME>}}`.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ _REFERENCE = re.compile(
     rf"(?::-(?P<default>{DEFAULT}))?\}}"
 )
 _WHOLE_VARIABLE = re.compile(r"\$([A-Z_][A-Z0-9_]*)")
+_FOREIGN = re.compile(r"\$\{\w+:|\$\(")
 _FLAG = re.compile(r"--?[A-Za-z][\w-]*")
 _SURELY_FLAG = re.compile(r"--[A-Za-z][\w-]*(?:=.*)?|-[A-Za-z]", re.DOTALL)
 _SHORT_FLAG = re.compile(r"-[kKpPtT]")
@@ -149,7 +150,10 @@ class SecretExtractor:
         value = re.sub("[\ue000\ue001]", "", value)
         if whole := _WHOLE_VARIABLE.fullmatch(value):
             return self._placeholder(f"${{env:{whole[1]}}}")
-        return _REFERENCE.sub(lambda match: self._placeholder(self._reference(name, match, strict)), value)
+        value = _REFERENCE.sub(lambda match: self._placeholder(self._reference(name, match, strict)), value)
+        if strict and _FOREIGN.search(value):
+            self.entry.note(f"{name} has text that only its client replaces; write the value or ${{env:NAME}}")
+        return value
 
     def _reference(self, name: str, match: re.Match[str], strict: bool) -> str:
         """Returns a reference in its normal form. Hides a default that looks like a secret; `strict` hides each default that may be a secret."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 import threading
@@ -251,8 +252,8 @@ class SecretVault:
             args=tuple(expand(arg) for arg in connection.args),
             cwd=expand(connection.cwd),
             env={name: expand(value) for name, value in connection.env.items()},
-            url=expand(connection.url),
-            headers={name: expand(value) for name, value in connection.headers.items()},
+            url=expand(connection.url).strip(),  # a variable often ends in a line break
+            headers={name: expand(value).strip() for name, value in connection.headers.items()},
             server=server,
         )
 
@@ -310,13 +311,15 @@ class SecretVault:
         return None if None in values.values() else _REFERENCE.sub(lambda match: values[match[0]] or "", text)
 
     def _remember(self, name: str, value: str, *, secret: bool = False) -> None:
-        """Keeps old values masked, because a late error may quote them."""
-        if len(value) >= SHORTEST_REDACTED and value not in self._seen:
+        """Keeps old values masked, because a late error may quote them, also inside JSON or line by line."""
+        value = value.strip()
+        in_results = value not in self._in_results and _is_secret(name, value, secret)
+        if in_results or (len(value) >= SHORTEST_REDACTED and value not in self._seen):
+            forms = {value, *(json.dumps(value, ensure_ascii=ascii_only)[1:-1] for ascii_only in (True, False))}
+            lines = {line for line in map(str.strip, value.splitlines()) if _is_secret(name, line, secret=True)}
             with self._lock:
-                self._seen |= {value}
-        if value not in self._in_results and _is_secret(name, value, secret):
-            with self._lock:
-                self._in_results |= {value}
+                self._seen |= forms | lines
+                self._in_results |= forms if in_results else set()
 
 
 def client_secret_name(client_id: str) -> str:

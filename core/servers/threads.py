@@ -14,6 +14,7 @@ from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
+import httpx2
 from mcp import MCPError
 from mcp_types import CONNECTION_CLOSED, CallToolResult
 from pydantic import ValidationError
@@ -38,6 +39,8 @@ def said(error: Exception) -> str:
     ...     said(error)
     'The answer does not fit the protocol: content: Input should be a valid list; isError: Input should be a valid boolean, unable to interpret input.'
     """
+    if isinstance(error, httpx2.HTTPStatusError):  # its own text has the address
+        return f"HTTP {error.response.status_code} {error.response.reason_phrase}"
     if not isinstance(error, ValidationError):
         return str(error) or type(error).__name__
     faults = error.errors(include_url=False, include_context=False, include_input=False)
@@ -130,6 +133,9 @@ def sentence(error: Exception, launch: Launch) -> str:
         return f"the command {launch.command} cannot be started: {error.strerror or error}"
     if isinstance(error, MCPError) and error.code == CONNECTION_CLOSED:
         return "it closed the connection before it answered"
+    odd = [name for name, value in launch.headers.items() if not (value.isascii() and value.isprintable())]
+    if odd and isinstance(error, (httpx2.LocalProtocolError, UnicodeEncodeError)):
+        return f"the value of the header {' and '.join(odd)} has a character that HTTP does not allow"
     return said(error)
 
 

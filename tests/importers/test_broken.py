@@ -175,6 +175,7 @@ TEXTS: list[tuple[str | bytes, str, str]] = [
     ('{"a": ' + "1" * 5000 + ",}", "a.json", "a number of thousands of digits"),
     ('{"mcpServers": {"a": {}, "a": {}}}', "a.json", 'mcpServers has the key "a" twice; keep one of them'),
     ('{"a": 1, "a": 2}', "a.json", "none of the formats known"),
+    ("name: dev\nschema: v1", "a.yaml", "YAML is not read; give the same as JSON or TOML"),
     ("[mcp_servers.a]\ncommand = run", "a.toml", "line 2, column 11 is not TOML; mend it there"),
     (f'[mcp_servers.a]\nenv = {{ KEY = "{SECRET}', "config", "not TOML"),
     (" " * (64 * 1024 * 1024 + 1), "a.json", "it has 64 MB; give a file of at most 64 MB"),
@@ -209,6 +210,7 @@ LISTS: tuple[tuple[Any, str], ...] = (
     ({"mcpServers": {"good": GOOD}, "projects": {"/p": {"mcpServers": {"bad": {}}}}}, 'projects "/p" → mcpServers "bad"'),
     ({"projects": {"/p": {"mcpServers": {"good": GOOD, "bad": None}}}}, 'projects "/p" → mcpServers "bad"'),
     ({"mcp": {"servers": {"good": GOOD, "bad": {}}}}, 'mcp → servers "bad"'),
+    ({"mcp": {"good": GOOD, "bad": {"enabled": False}}}, 'mcp "bad"'),
     ([{"name": "good", **GOOD}, {"name": "bad", "protocol": "http"}], '[1] "bad"'),
     ([{"name": "P", "config": {"mcpServers": {"good": GOOD, "bad": {}}}}], '[0] "P" → config → mcpServers "bad"'),
 )  # fmt: skip
@@ -218,7 +220,7 @@ LISTS: tuple[tuple[Any, str], ...] = (
 def test_it_is_left_out_wherever_its_list_is(document: Any, place: str) -> None:
     imported = read_document(json.dumps(document), source="mcp.json")
     assert [server.name for server in imported.servers] == ["good"]
-    assert [note.where for note in imported.notes if "it was left out" in note.text] == [f"mcp.json: {place}"]
+    assert [(note.where, note.text[:15]) for note in imported.notes] == [(f"mcp.json: {place}", "it was left out")]
 
 
 def test_a_fault_outside_the_servers_refuses_the_document() -> None:

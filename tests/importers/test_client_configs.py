@@ -10,7 +10,7 @@ import pytest
 
 from core.domain.catalog import Prompt
 from core.governance.client_setup import CLIENTS, NAME, Target
-from core.importers import read_document, read_files
+from core.importers import BrokenDocumentError, read_document, read_files
 from tests.cases import each
 from tests.importers.documents import reached, read, remarks
 
@@ -30,6 +30,8 @@ from tests.importers.documents import reached, read, remarks
         ({"url": "https://x.org", "protocol": "sse"}, "sse"),
         ({"serverUrl": "https://x.org"}, "http"),
         ({"httpUrl": "https://x.org"}, "http"),
+        ({"baseUrl": "https://x.org"}, "http"),
+        ({"uri": " https://x.org\n"}, "http"),
         ({"command": "x", "url": "https://x.org", "type": "http"}, "http"),
     ],
 )
@@ -115,6 +117,45 @@ def test_tools_that_a_client_does_not_allow(more: dict[str, Any], left: str, sai
     assert said in "; ".join(remarks(imported))
     assert len(remarks(imported)) <= 2 if said else not remarks(imported)
     assert read([{"name": "s", "command": "x", **more}]).servers == imported.servers
+
+
+def test_a_client_has_its_own_ways_to_write_a_variable() -> None:
+    env = {
+        "A": "{env:PW}", "B": "Bearer {env:PW}", "C": "/x/{env:PW}", "D": "http://$HOST:80/x", "E": "Bearer $PW",
+        "F": "$(cmd)", "G": "${cmd: x}", "H": "a$PW", "I": "$PWx",
+    }  # fmt: skip
+    imported = read({"mcp": {"a": {"command": ["x", "{env:PW}", "echo $PW"], "environment": env}}})
+    assert reached(imported).args == ("${env:PW}", "echo $PW")
+    hidden = {name: f"${{secret:a/{name}}}" for name in "FGHI"}
+    assert dict(reached(imported).env) == {
+        "A": "${env:PW}", "B": "Bearer ${env:PW}", "C": "/x/${env:PW}", "D": "http://${env:HOST}:80/x",
+        "E": "Bearer ${env:PW}", **hidden,
+    }  # fmt: skip
+    said = "has text that only its client replaces; write the value or ${env:NAME}"
+    assert remarks(imported) == [f"F {said}", f"G {said}"]
+
+
+def test_every_list_of_a_file_counts() -> None:
+    a, b, c = ({name: {"command": name}} for name in "abc")
+    for document, names in (
+        ({"servers": a, "mcpServers": b}, "b a"),
+        ({"mcp": {"servers": a}, "mcpServers": b}, "b a"),
+        ({"mcp": a, "mcpServers": b | c}, "b c a"),
+        ({"mcpServers": {}, "context_servers": a}, "a"),
+        ({"servers": a | b, "mcpServers": a}, "a b"),
+    ):
+        imported = read(document)
+        assert " ".join(server.name for server in imported.servers) == names
+    assert remarks(imported) == ["it is left out, because the file has another server of this name"]
+
+
+def test_faults_outside_the_servers_do_no_harm() -> None:
+    projects = '"projects": {"/p": {"history": ["\\ud83d"], "mcpServers": {"b": {"command": "x"}}}}'
+    imported = read('{"size": 1, "size": 2, "mcpServers": {"a": {"command": "x"}}, ' + projects + "}")
+    assert [server.name for server in imported.servers] == ["a", "b"]
+    for broken in ('"mcpServers": {}, "mcpServers": {}', projects.replace('"command": "x"', '"command": "\\ud83d"')):
+        with pytest.raises(BrokenDocumentError, match=r"twice|\.mcpServers\.b\.command holds half a character"):
+            read("{" + broken + "}")
 
 
 SERVERS = {name: {"command": "x"} for name in "abc"}

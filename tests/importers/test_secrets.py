@@ -93,6 +93,16 @@ def test_arguments(given: list[str], expected: list[str]) -> None:
     assert restored == ["${env:TOKEN}" if p == "$TOKEN" else p for p in plain]
 
 
+def test_a_variable_in_arguments_has_the_value_of_the_servers_own() -> None:
+    arguments = ["--header", "Auth:${AUTH}", "--mode=${MODE}", "${env:MODE}", "${OTHER}"]
+    imported = read({"command": "x", "args": arguments, "env": {"AUTH": f"Bearer {SECRET}", "MODE": "read-only"}})
+    assert imported.servers[0].connection is not None
+    assert imported.servers[0].connection.args == (
+        "--header", "Auth:${secret:web/AUTH}", "--mode=read-only", "${env:MODE}", "${env:OTHER}",
+    )  # fmt: skip
+    assert SECRET not in repr(imported)
+
+
 def resolve(text: str, imported: Imported) -> str:
     for name, value in imported.secrets.items():
         text = text.replace(f"${{secret:{name}}}", value)

@@ -68,7 +68,12 @@ def test_headers_carry_secrets_and_a_changed_token_is_picked_up(bench: Bench, we
     refused = bench.call(connection, "count")
     lack = "Server server refuses the value of the header Authorization. The operator enters it on the Catalog page, or with"
     assert (refused.kind, refused.error.startswith(lack)) == (OutcomeKind.NOT_TRIED, True)
-    bench.pool.vault.put(SERVER, "t", "first-token")
+    for wrong in ("first\ntoken", "first-tøken"):
+        bench.pool.vault.put(SERVER, "t", wrong)
+        assert bench.call(connection, "count").error.endswith(
+            "reached: the value of the header Authorization has a character that HTTP does not allow"
+        )
+    bench.pool.vault.put(SERVER, "t", "first-token\n")
     assert bench.call(connection, "count").kind is OutcomeKind.OK
     server.stop()
     server.start(token="second-token")
@@ -83,6 +88,8 @@ def test_the_older_transport_with_server_sent_events(bench: Bench, web: Any) -> 
     server = web("sse")
     connection = Connection("sse", url=f"http://127.0.0.1:{server.port}/sse")
     assert bench.call(connection, "count").content[0].text == "1"
+    elsewhere = Connection("sse", url=f"http://me:p^ss|w0rd12@127.0.0.1:{server.port}/none")
+    assert bench.call(elsewhere, "count").error == "Server server cannot be reached: HTTP 404 Not Found"
     guarded = web("sse", token="a-token")
     refused = bench.call(Connection("sse", url=f"http://127.0.0.1:{guarded.port}/sse"), "count")
     assert (refused.kind, "the header Authorization is missing" in refused.error) == (OutcomeKind.NOT_TRIED, True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 
 from core.domain.catalog import Connection, ServerId
+from core.domain.leaks import MASK
 from core.domain.settings import Settings
 from core.servers.pool import PoolConfig
 from core.servers.secrets import MissingReferenceError, SecretVault
@@ -18,7 +20,7 @@ from tests.cases import each
 from tests.gateway.conftest import ROOT
 
 SERVER = ServerId("work", "server")
-ENVIRON = {"TOKEN": "from-environment", "SHORT": "abc", "EMPTY": ""}
+ENVIRON = {"TOKEN": "from-environment", "SHORT": "abc", "EMPTY": "", "LINE": "a-line\n"}
 
 
 def test_every_field_and_spelling_is_resolved(real_python: None) -> None:
@@ -32,7 +34,7 @@ def test_every_field_and_spelling_is_resolved(real_python: None) -> None:
         cwd="/${input:id}",
         env={"KEY": "${secret:srv:1/KEY}", "E": "${env:EMPTY:-default}", "F": "x${env:EMPTY}y"},
         url="https://${TOKEN}.example",
-        headers={"Authorization": "Bearer ${secret:srv:1/KEY}"},
+        headers={"Authorization": "Bearer ${secret:srv:1/KEY}", "X-Line": "${env:LINE}"},
     )
     launch = vault.resolve(SERVER, connection)
     assert launch.command == sys.executable
@@ -40,7 +42,8 @@ def test_every_field_and_spelling_is_resolved(real_python: None) -> None:
     assert launch.cwd == "/typed-in"
     assert launch.env == {"KEY": "hunter22", "E": "default", "F": "xy"}
     assert launch.url == "https://from-environment.example"
-    assert launch.headers == {"Authorization": "Bearer hunter22"}
+    assert launch.headers == {"Authorization": "Bearer hunter22", "X-Line": "a-line"}
+    assert vault.redact("a-line") == MASK
 
 
 def test_missing_references_are_named_once_and_in_order() -> None:
@@ -67,6 +70,15 @@ def test_secrets_and_used_variables_are_masked_and_old_ones_stay_masked() -> Non
     vault.resolve(SERVER, Connection("http", url="${env:TOKEN}${env:SHORT}"))
     text = "old-secret, old-secret-longer, from-environment, abc"
     assert vault.redact(text) == "•••, •••, •••, abc"
+
+
+def test_a_value_is_masked_inside_json_and_line_by_line() -> None:
+    vault = SecretVault()
+    vault.put(SERVER, "server/KEY", key := '--- BEGIN "clé" ---\nMIIEvQIBADAN+/\nC7VJTUt9Us8c==\nend\n')
+    for text in (key, json.dumps(key), json.dumps(key, ensure_ascii=False)):
+        assert not re.search("MIIE|C7VJ", vault.redact(f"bad key {text}"))
+        assert any(value in text for value in vault.in_results)
+    assert [*map(vault.redact, key.splitlines())] == [MASK, MASK, MASK, "end"]
 
 
 def test_names_of_servers_are_not_masked() -> None:
