@@ -24,16 +24,19 @@ if TYPE_CHECKING:
     from core.lab.cluster import RaySpread
 
 _held: ContextVar[App | None] = ContextVar("held", default=None)
+folder: ContextVar[str] = ContextVar("folder", default="")
+"""The folder of the process for which a console runs the command, else empty."""
 
 
 @contextmanager
-def working_on(app: App) -> Generator[None]:
-    """Makes commands of this thread use an open app until the end of the block."""
-    token = _held.set(app)
+def working_on(app: App, *, within: str = "") -> Generator[None]:
+    """Makes commands of this thread use an open app, and files from a folder, until the end of the block."""
+    token, place = _held.set(app), folder.set(within)
     try:
         yield
     finally:
         _held.reset(token)
+        folder.reset(place)
 
 
 def terminal_progress() -> Report:

@@ -172,9 +172,12 @@ def policy(action: str, file: Path | None) -> None:
 
 def _text(file: Path) -> str:
     try:
-        return options.read_file(file).decode()
+        text = options.read_file(file).decode()
     except UnicodeDecodeError:
         raise WayfareError(f"{file} is not text in UTF-8.") from None
+    if not text.strip():
+        raise WayfareError(f"{file} is empty; give a policy, as `wayfare policy export` writes it.")
+    return text
 
 
 @click.command()
@@ -281,7 +284,7 @@ def _marked(difference: PartDifference) -> str:
 @click.option(
     "--export",
     "file",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=options.File(dir_okay=False, path_type=Path),
     help="Write every record to a file, JSON Lines.",
 )
 @click.option("--head", metavar="HASH", default="", help="The expected newest hash, noted earlier.")

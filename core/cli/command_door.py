@@ -69,11 +69,12 @@ class CommandDoor:
         if request.method == "DELETE":
             return JSONResponse({}, 202, background=BackgroundTask(self._end))
         try:
-            arguments = [str(word) for word in cast("list[object]", (await request.json())["arguments"])]
+            document = await request.json()
+            arguments, folder = list(map(str, document["arguments"])), str(document.get("folder", ""))
         except (ValueError, LookupError, TypeError, RecursionError):
             return JSONResponse({"error": "Give the words of a command as arguments."}, status_code=400)
         with self._uses.use("command", arguments[0] if arguments and arguments[0] in COMMANDS else "unknown"):
-            done = await anyio.to_thread.run_sync(self._run, arguments, abandon_on_cancel=True)
+            done = await anyio.to_thread.run_sync(self._run, arguments, folder, abandon_on_cancel=True)
         return JSONResponse(asdict(done))
 
     async def _end(self) -> None:
@@ -85,15 +86,15 @@ class CommandDoor:
         await anyio.sleep(TELLS_S)
         launched().stop()
 
-    def _run(self, arguments: list[str]) -> Done:
-        with _captured() as (out, err), apps.working_on(self._app()):
+    def _run(self, arguments: list[str], folder: str) -> Done:
+        with _captured() as (out, err), apps.working_on(self._app(), within=folder):
             code = 0
             try:
                 main(arguments)
             except SystemExit as end:
                 code = end.code if isinstance(end.code, int) else 1
             except Exception:  # noqa: BLE001  a defect of a command must not end the console
-                _log.exception("a command failed: %s", arguments)
+                _log.exception("a command failed: %s", arguments[:1])  # others may be secret
                 return Done(
                     1, out.getvalue(), "The command failed in the process that has the store; its log says where.\n"
                 )

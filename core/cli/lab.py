@@ -84,7 +84,7 @@ def write(count: int, seed: int, planner: str, out: Path | None, catalog: str) -
 
 @click.command()
 @click.option(
-    "--tasks", type=click.Path(), default="",
+    "--tasks", type=options.File(), default="",
     help="Labelled tasks, JSON Lines. Required without --judgments and --baseline.",
 )  # fmt: skip
 @click.option(
@@ -287,15 +287,14 @@ class BenchOptions:
 
 def _completed(ctx: click.Context, bench_options: BenchOptions, base: Baseline) -> BenchOptions:
     """Takes missing options from the baseline. Settings are merged."""
+    by_name = {option.name: option for option in ctx.command.params}
     missing = {
-        name: base.made_with[name]
+        name: by_name[name].type_cast_value(ctx, base.made_with[name])
         for name in BenchOptions.__match_args__
         if name != "settings" and name in base.made_with and ctx.get_parameter_source(name) is ParameterSource.DEFAULT
     }
     if bench_options.tasks:  # the baseline may have used a judgment set
         missing.pop("judgments", None)
-    if "routers" in missing:
-        missing["routers"] = tuple(missing["routers"])
     return replace(bench_options, **missing, settings={**base.made_with.get("settings", {}), **bench_options.settings})
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
@@ -10,13 +11,41 @@ from typing import Any, TypeVar
 
 import click
 
+from core.cli import apps
 from core.domain.catalog import FOLLOW
 from core.domain.errors import CatalogError, ParameterError, WayfareError
 from core.domain.params import ALIASES, MEASURED, NetworkMoment
 from core.routers.presets import DEFAULT_PRESET, PRESETS
 
 Command = TypeVar("Command", bound=Callable[..., Any])
-PATH = click.Path(path_type=Path)
+STREAMS = ("/dev/std", "/dev/fd/", "/proc/")
+"""Each process has its own files there."""
+
+
+def _found(path: str) -> str:
+    """Returns the path, in a console from the command's folder. Raises WayfareError if the console would open a stream of its own."""
+    if not (folder := apps.folder.get()):
+        return path
+    whole = str(Path(folder, os.path.expanduser(path)))  # noqa: PTH111 - a file may be called ~draft
+    if whole.startswith(STREAMS):
+        raise WayfareError(f"A console runs this command and cannot open {path}; give a file.")
+    return whole
+
+
+class File(click.Path):
+    """A file or folder that a command finds in a console, too."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        return super().convert(value and _found(str(value)), param, ctx)
+
+
+def name_or_file(text: str) -> str:
+    """Returns a name as it is, and a file as `File` does. A bare word is a name, also beside a file of that name."""
+    path = _found(text) if os.sep in text or Path(text).suffix else ""
+    return path if os.path.isfile(path) else text  # noqa: PTH113 - also for a text that can be no path
+
+
+PATH = File(path_type=Path)
 SEED = click.IntRange(0, 2**63 - 1)  # what the store can keep
 
 
@@ -39,7 +68,9 @@ db = click.option(
     "--db", type=PATH, expose_value=False, callback=kept,
     help="The store's file (default: WAYFARE_DB, or the user's data directory).",
 )  # fmt: skip
-catalog = click.option("--catalog", default="sample", show_default=True, help="A catalog by name, or a catalog file.")
+catalog = click.option(
+    "--catalog", type=name_or_file, default="sample", show_default=True, help="A catalog by name, or a catalog file."
+)
 as_json = click.option(
     "--json", "as_json", is_flag=True, expose_value=False, callback=kept,
     help="Print one JSON document and nothing else.",
@@ -54,7 +85,7 @@ settings = click.option(
 )
 
 network = click.option(
-    "--network", default=MEASURED, show_default=True, metavar="NAME|FILE.json",
+    "--network", type=name_or_file, default=MEASURED, show_default=True, metavar="NAME|FILE.json",
     help="Decide under a simulated network: its delays and outages count, and nothing is recorded.",
 )  # fmt: skip
 at = click.option("--at", default=0.0, show_default=True, metavar="T", help="With --network: the moment in s.")
@@ -72,7 +103,7 @@ preset = click.option(
     help=f"Named parameters: {', '.join(PRESETS)}. --set wins over it.",
 )  # fmt: skip
 preset_or_file = click.option(
-    "--preset", default=DEFAULT_PRESET, show_default=True, metavar="NAME|FILE.toml",
+    "--preset", type=name_or_file, default=DEFAULT_PRESET, show_default=True, metavar="NAME|FILE.toml",
     help=f"Named parameters: {', '.join(PRESETS)}, or those of an exported file. --set wins over it.",
 )  # fmt: skip
 

@@ -29,7 +29,7 @@ LIVE_NOTE = "Live: every call was made over MCP, with the network injected. AL a
 
 
 @click.command()
-@click.argument("network", metavar="NAME")
+@click.argument("network", type=options.name_or_file, metavar="NAME")
 @click.option(
     "--router", "routers", multiple=True, default=("prag", "sonar", "ehrr"), show_default=True, help="May be repeated."
 )
@@ -56,7 +56,10 @@ LIVE_NOTE = "Live: every call was made over MCP, with the network injected. AL a
     is_flag=True,
     help="Ask the person's question instead of the sub-task that a model wrote.",
 )
-@click.option("--catalog", default=TESTBED, show_default=True, help="A catalog by name, or a catalog file.")
+@click.option(
+    "--catalog", type=options.name_or_file, default=TESTBED, show_default=True,
+    help="A catalog by name, or a catalog file.",
+)  # fmt: skip
 @click.option("--store/--no-store", default=True, show_default=True, help="Store the runs for the Network page.")
 @options.settings
 @options.preset

@@ -174,9 +174,7 @@ class _Keeper:
                     return {"tools": 0, "requests": 0, "skipped": [{"why": str(error)}]}
 
     def _by_owner(self, words: list[str], busy: StoreBusyError) -> dict[str, Any]:
-        file = Path(self.catalog)
-        catalog = str(file.absolute()) if file.is_file() else self.catalog
-        return console_said(["requests", *words, "--catalog", catalog], busy)
+        return console_said(["requests", *words, "--catalog", self.catalog], busy)
 
 
 def _print_run(run: WritingRun, left: int, model: str) -> None:

@@ -232,7 +232,7 @@ LISTED_CHANGES = 30
 
 
 @click.command()
-@click.argument("file", required=False, type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@click.argument("file", required=False, type=options.File(path_type=Path, exists=True, dir_okay=False))
 @click.option("--router", default="", help="Another router, with its defaults and --set. [default: the recorded one]")
 @click.option("--preset", default="", metavar="NAME", help=f"Instead of the recorded parameters: {', '.join(PRESETS)}.")
 @click.option("--last", default=1_000, show_default=True, type=click.IntRange(1, 100_000), help="How many decisions.")

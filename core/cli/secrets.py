@@ -117,12 +117,16 @@ def _where(vault: SecretVault) -> str:
 
 def asked_value(what: str) -> str:
     """Asks for a value without showing it, or reads it from standard input, where it may have several lines. Raises WayfareError if it is
-    empty."""
+    empty or no text."""
     if sys.stdin.isatty():
         return click.prompt(what, hide_input=True, err=True)
-    value = sys.stdin.read().rstrip("\r\n")
-    if not value:
-        raise WayfareError(f"{what} is empty; give it on standard input.")
+    try:
+        value = sys.stdin.read().rstrip("\r\n")
+        value.encode()
+    except UnicodeError:
+        value = ""
+    if not value or "\0" in value:
+        raise WayfareError(f"{what} is empty or no text; give it on standard input.")
     return value
 
 

@@ -19,6 +19,7 @@ import click
 from pydantic import TypeAdapter
 
 from core.cli import apps, options, output
+from core.cli.joining import run_in
 from core.domain.catalog import ServerId
 from core.domain.console import Owner, asked, beside, console_lock, owner_of
 from core.domain.errors import StoreBusyError, WayfareError
@@ -168,7 +169,7 @@ def console_said(words: list[str], error: StoreBusyError) -> Any:
     owner = owner_of(apps.settings().db)
     if owner is None or not owner.key:
         raise error
-    result = asked(owner, "POST", {"arguments": [*words, "--json"]})
+    result = run_in(owner, [*words, "--json"])
     if result["code"]:
         raise WayfareError(str(result["err"]).strip())
     return json.loads(result["out"])
@@ -212,7 +213,7 @@ def backup(file: Path, force: bool) -> None:
 
 
 @click.command()
-@click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@click.argument("file", type=options.File(path_type=Path, exists=True, dir_okay=False))
 @click.option("--force", is_flag=True, help="Put it in the place of a store, which is moved to a folder beside it.")
 @options.common
 def restore(file: Path, force: bool) -> None:
@@ -236,7 +237,7 @@ SHOWN = 12  # changed lines of a file that are printed
 
 
 @click.command()
-@click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
+@click.argument("folder", type=options.File(path_type=Path, file_okay=False))
 @click.option("--catalog", "catalogs", multiple=True, metavar="NAME", help="This catalog alone; may be repeated (default: all, with clients and policy).")  # fmt: skip
 @options.common
 def export(folder: Path, catalogs: tuple[str, ...]) -> None:
@@ -251,7 +252,7 @@ def export(folder: Path, catalogs: tuple[str, ...]) -> None:
 
 
 @click.command()
-@click.argument("folder", type=click.Path(path_type=Path, file_okay=False, exists=True))
+@click.argument("folder", type=options.File(path_type=Path, file_okay=False, exists=True))
 @click.option("--yes", is_flag=True, help="Take it in: all or nothing.")
 @options.common
 def apply(folder: Path, yes: bool) -> None:

@@ -118,6 +118,7 @@ def multiply(server: str, copies: int, name: str, seed: int, spread: float, repl
 @click.option(
     "--from",
     "catalog",
+    type=options.name_or_file,
     multiple=True,
     help="A catalog by name or file; may be repeated. [default: sample]",
 )

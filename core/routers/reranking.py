@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -77,6 +78,7 @@ def cross_encoder(query: str, documents: Documents, _: Tokens, model: str) -> Sc
 
 @made_once
 def _loaded(name_or_path: str) -> CrossEncoder:
+    logging.getLogger("sentence_transformers").setLevel(logging.ERROR)  # it would warn on standard error, too
     try:
         from sentence_transformers import CrossEncoder
 

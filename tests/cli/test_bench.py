@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
-from core.app import Settings, open_app
+from core.app import App, Settings, open_app
+from core.cli import main
+from core.cli.apps import working_on
 from tests.cli.conftest import ROOT, Command, refused, server, tool
 
 MEASURES = ["mrr", "hit@1", "hit@3", "hit@5", "hit@10", "recall@3", "recall@10", "ndcg@10"]
@@ -140,6 +142,14 @@ def test_what_fell_since_the_baseline_is_named_and_the_command_fails(wayfare: Co
     write("tasks.jsonl", [*THREE[:2], {"id": "new", "subtask": "Fly to the moon.", "relevant": ["files::read"]}])
     run = wayfare("bench", "--baseline", baseline)
     assert (run.code, "(2 tasks, lost 0, won 0)" in run.out) == (0, True)
+
+
+def test_a_console_finds_the_files_of_a_baseline(app: App, baseline: Path, write, tmp_path: Path) -> None:
+    document = json.loads(baseline.read_text())
+    document["made_with"] |= {"tasks": "tasks.jsonl", "catalog": "world.json"}
+    write("near.json", document)
+    with working_on(app, within=str(tmp_path)):
+        main(["bench", "--baseline", "near.json"])
 
 
 def test_what_cannot_be_compared_is_said(wayfare: Command, baseline: Path, write) -> None:

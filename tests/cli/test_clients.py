@@ -66,7 +66,7 @@ def test_a_policy_goes_out_and_in_and_a_wrong_one_changes_nothing(wayfare, tmp_p
     policy = wayfare("policy", "--json").json()
     assert policy["digest"] == imported["digest"]
     assert "writes = true" in policy["toml"]
-    for text, words in (("writes = true", "has no 'writes'"), ("\xff", "not text")):
+    for text, words in (("writes = true", "has no 'writes'"), ("\xff", "not text"), ("\n", "is empty")):
         file.write_bytes(text.encode("latin-1"))
         wrong = wayfare("policy", "import", file)
         assert (wrong.code, words in wrong.err) == (2, True)

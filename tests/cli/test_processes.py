@@ -11,14 +11,15 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import SimpleNamespace
+from typing import cast
 
 import click
 import pytest
 
-from core.cli.joining import joined
+from core.app import App
+from core.cli.apps import working_on
 from core.cli.main import wayfare
-from core.domain.errors import StoreBusyError
+from core.domain.errors import WayfareError
 from tests.cases import each
 from tests.cli.conftest import ROOT, Command, command, wait_for
 
@@ -86,58 +87,45 @@ def interruptible(line: list[str]) -> Iterator[subprocess.Popen[str]]:
 
 
 @each(
-    "line",
-    ["route own --network own.json", "bench --network=own.json", "agent own --network own.json", "scenario own.json", "testbed --name own --from own.json"],
-)  # fmt: skip
-def test_a_console_gets_the_whole_path_of_a_file(line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("own.json").touch()
-    assert sent(line, monkeypatch) == line.replace("own.json", str(tmp_path / "own.json"))
-
-
-@each("line", ["import own --name own", "import own --name=own", "import own.json --name own.json"])
-def test_a_console_gets_the_name_of_a_catalog_as_it_is(
-    line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    file, name = line.split()[1:2], line.split()[2:]
+    ("line", "option"),
+    [
+        ("route own.json --network own.json", "network"),
+        ("bench --network=own.json", "network"),
+        ("agent own --network own.json", "network"),
+        ("scenario own.json", "network"),
+        ("testbed --name own --from own.json", "catalog"),
+        ("import own.json --name own.json", "files"),
+        ("judgments export own.json --set own.json --catalog own", "file"),
+        ("record own.json --to=own.json", "file"),
+        ("clients add own.json", ""),
+        ("scenario own", ""),
+        ("route own --catalog=own", ""),
+    ],
+)
+def test_a_console_finds_files_from_the_folder_of_the_command(line: str, option: str, tmp_path: Path) -> None:
+    """Names are left as they are, also beside a file of that name."""
     for word in ("own", "own.json"):
-        Path(word).touch()
-    assert sent(line, monkeypatch) == " ".join(["import", str(tmp_path / file[0]), *name])
+        (tmp_path / word).touch()
+    found = {name for name, value in in_a_console(line, tmp_path).items() if str(tmp_path) in str(value)}
+    assert found == {option} - {""}
 
 
 @each(
     "line",
-    [
-        "clients add None",
-        "clients add own.json",
-        "scenario ideal",
-        "bench --network ideal",
-        "route own --catalog=ideal",
-    ],
-)
-def test_a_console_gets_other_words_as_they_are(line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("own.json").touch()
-    Path("ideal").touch()
-    assert sent(line, monkeypatch) == line
+    ["policy import /dev/stdin", "audit --export=/dev/stdout", "import /dev/fd/63", "route own --catalog /proc/self/fd/0"],
+)  # fmt: skip
+def test_a_console_opens_no_stream_of_its_own(line: str, tmp_path: Path) -> None:
+    with pytest.raises(WayfareError, match=r"cannot open /.*; give a file"):
+        in_a_console(line, tmp_path)
 
 
-def sent(line: str, monkeypatch: pytest.MonkeyPatch) -> str:
-    """The words that a console gets for a command of another process."""
-    bodies = list[dict[str, list[str]]]()
-
-    def asked(_owner: object, _method: str, body: dict[str, list[str]]) -> dict[str, object]:
-        bodies.append(body)
-        return {"out": "", "err": "", "code": 0}
-
-    monkeypatch.setattr("core.cli.joining.owner_of", lambda _: SimpleNamespace(key="key"))
-    monkeypatch.setattr("core.cli.joining.asked", asked)
+def in_a_console(line: str, folder: Path) -> dict[str, object]:
+    """The options of a command of another process in this folder."""
     name, *words = line.split()
     command = wayfare.get_command(click.Context(wayfare), name)
     assert command is not None
-    assert joined(command, name, words, StoreBusyError("")) == 0
-    return " ".join(bodies[0]["arguments"])
+    with working_on(cast(App, None), within=str(folder)):
+        return command.make_context(name, words).params
 
 
 def children(pid: int) -> list[str]:

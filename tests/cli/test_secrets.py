@@ -43,6 +43,9 @@ def test_values_are_set_shown_hidden_and_removed_and_outlive_a_restart(
     assert "`wayfare secrets set raw KEY --catalog mine`" in length_of("KEY")
     monkeypatch.setattr("sys.stdin", io.StringIO("another-value-17c\nof two lines\n"))
     assert "key file" in wayfare("secrets", "set", "raw", "KEY", "--catalog", "mine").out
+    for text in ("a\0b", "\udcff"):
+        monkeypatch.setattr("sys.stdin", io.StringIO(text))
+        refused(wayfare("secrets", "set", "raw", "KEY", "--catalog", "mine"), "no text")
     assert "30" in length_of("KEY")
     with monkeypatch.context() as full:
         full.setattr("core.servers.secret_file._write_private", lambda *_: (tmp_path / "nothing").stat())

@@ -9,6 +9,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -55,7 +56,7 @@ def test_files_are_found_from_where_the_command_stands(
     connection = {"type": "stdio", "command": "${python}", "args": ["-S", RAW]}
     raw = {"name": "raw", "description": "Echo.", "tools": [{"name": "echo"}], "connection": connection}
     (tmp_path / "near.json").write_text(json.dumps({"servers": [raw]}))
-    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("core.cli.joining.Path", SimpleNamespace(cwd=lambda: tmp_path))  # the console stands elsewhere
     assert wayfare("import", "near.json", "--name", "near")[0] == 0
     assert "near " in wayfare("catalogs")[1]
     assert wayfare("call", "raw", "echo", "--catalog=near.json")[0] == 0

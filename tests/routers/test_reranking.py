@@ -131,11 +131,14 @@ def test_without_a_model_it_says_what_to_set() -> None:
         cross_encoder("read", Documents(("read a file",)), no_tokens, "")
 
 
-def test_a_folder_without_a_model_is_named(tmp_path) -> None:
+def test_a_folder_without_a_model_is_named(tmp_path, caplog) -> None:
     (tmp_path / "config.json").write_text(json.dumps({"model_type": "nothing"}), encoding="utf-8")
     with pytest.raises(RerankerError, match=rf"^The cross-encoder '.*' of {VARIABLE} cannot be loaded") as caught:
         cross_encoder("read", Documents(("read a file",)), no_tokens, str(tmp_path))
     assert "\n" not in str(caught.value)
+    with pytest.raises(RerankerError):
+        cross_encoder("read", Documents(("read a file",)), no_tokens, "/nowhere")
+    assert caplog.messages == []  # a command writes one sentence
 
 
 def test_a_classifier_of_several_labels_is_no_reranker(tmp_path) -> None:
