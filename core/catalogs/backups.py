@@ -12,11 +12,10 @@ import logging
 import os
 import re
 import shutil
-import threading
 import zipfile
 import zlib
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from glob import escape
@@ -39,6 +38,7 @@ FORMAT = 1
 LOOK_S = 60.0
 OF_A_STORE = ("", ".wal", ".journal", ".secrets", ".secrets.key")
 """Endings of the files that are one store."""
+DATED = f"{'[0-9]' * 8}T{'[0-9]' * 6}Z.backup"
 _log = logging.getLogger(__name__)
 
 
@@ -67,7 +67,6 @@ class Backup:
 class Backups:
     def __init__(self, store: Store, settings: Settings) -> None:
         self._store, self._settings = store, settings
-        self._making = threading.Lock()
 
     def make(self, file: Path, *, replace: bool = False) -> Backup:
         """Make a backup. For a folder, make a new file in it. Its mode is 0600. Raises WayfareError, and leaves no file then."""
@@ -78,7 +77,11 @@ class Backups:
         file = file / f"{db.stem}-{time.astimezone(UTC):%Y%m%dT%H%M%SZ}.backup" if file.is_dir() else file
         if file.exists() and not replace:
             raise WayfareError(f"{file} is there already; name another file, or give --force to replace it.")
-        with self._making, _emptied(copies):
+        if file.exists() and any(own.exists() and own.samefile(file) for own in _of_store(db)):
+            raise WayfareError(f"{file} is part of the store itself; name another file.")
+        from filelock import FileLock
+
+        with FileLock(f"{db}.backup.lock", mode=0o600), _emptied(copies):
             copy = copies / STORE
             self._store.copy(copy)
             audit, members = _audited(copy), {STORE: copy, **_beside(self._settings)}
@@ -86,8 +89,14 @@ class Backups:
             contents = Contents(
                 FORMAT, time.isoformat(), version("wayfare"), digests, audit.records, audit.hash, audit.problem
             )
+            for left in file.parent.glob(f".{escape(db.stem)}-{DATED}.new"):  # of a process that was killed
+                left.unlink()
             _write(file, contents, members)
         return Backup(file, contents)
+
+
+def _of_store(db: Path) -> list[Path]:
+    return [db.with_name(db.name + ending) for ending in OF_A_STORE]
 
 
 @contextmanager
@@ -166,16 +175,24 @@ def restore(file: Path, settings: Settings, *, replace: bool = False) -> Backup:
         contents = _unpacked(file, Path(folder), db)
         _verify(file, Path(folder) / STORE, contents)
         new = {Path(folder) / name: _place(name, db) for name in contents.files}
-        old = [db.with_name(db.name + ending) for ending in OF_A_STORE]
         old_folder = db.with_name(f"{db.name}.before-{settings.now():%Y%m%dT%H%M%S%f}")
-        for path in {*old, *new.values()}:
+        for path in {*_of_store(db), *new.values()}:
             if path.exists():
                 old_folder.mkdir(mode=0o700, exist_ok=True)
-                path.replace(old_folder / path.name)
+                _put_aside(path, old_folder / path.name, stays=path == db)
         for source, place in sorted(new.items(), key=lambda pair: pair[1] == db):  # the store itself comes last
             place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             source.replace(place)
         return Backup(file, contents, old_folder if old_folder.exists() else None)
+
+
+def _put_aside(path: Path, place: Path, *, stays: bool) -> None:
+    """A file that `stays` keeps its name too, so that there is a store at every moment."""
+    if stays:
+        with suppress(OSError):  # a file system without links
+            os.link(path, place)
+            return
+    path.replace(place)
 
 
 @contextmanager
@@ -234,8 +251,8 @@ def _verify(file: Path, store: Path, contents: Contents) -> None:
 
 
 class ScheduledBackups(Rounds):
-    """Makes a backup in `settings.backups` every `backup_hours`, and removes its own that are older than `backup_days` or beyond
-    `backup_mb` together. The newest stays. `problem` is the reason why the last backup failed, or ""."""
+    """Makes a backup in `settings.backups` every `backup_hours`, and removes its own that were older than `backup_days` at the backup
+    before, or are beyond `backup_mb` together. The newest stays. `problem` is the reason why the last backup failed, or ""."""
 
     def __init__(self, backups: Backups, settings: Settings) -> None:
         super().__init__(pause_s=LOOK_S, name="wayfare-backups")
@@ -243,10 +260,11 @@ class ScheduledBackups(Rounds):
         self.problem = ""
 
     def made(self) -> list[tuple[datetime, Path]]:
-        """The backups of this store in the folder with their times, the newest first."""
-        folder, stem, digit = self._settings.backups, escape(Path(self._settings.db).stem), "[0-9]"
-        files = () if folder is None else folder.glob(f"{stem}-{digit * 8}T{digit * 6}Z.backup")
-        return sorted(((datetime.strptime(file.name[-23:-7], "%Y%m%dT%H%M%S%z"), file) for file in files), reverse=True)
+        """The backups of this store in the folder with their times, the newest first. Those of a clock that was ahead are left out."""
+        folder, stem, now = self._settings.backups, escape(Path(self._settings.db).stem), self._settings.now()
+        files = () if folder is None else folder.glob(f"{stem}-{DATED}")
+        times = ((datetime.strptime(file.name[-23:-7], "%Y%m%dT%H%M%S%z"), file) for file in files)
+        return sorted(((time, file) for time, file in times if time <= now), reverse=True)
 
     @property
     def age_s(self) -> float | None:
@@ -260,16 +278,16 @@ class ScheduledBackups(Rounds):
         try:
             self._settings.backups.mkdir(parents=True, exist_ok=True, mode=0o700)
             self._backups.make(self._settings.backups)
-            self._remove_old(now)
+            self._remove_old(past[0][0] if past else now)  # not of a clock that is ahead for a moment
             self.problem = ""
         except (WayfareError, OSError) as error:
             self.problem = str(error)
             _log.error("The backup failed: %s", error)
 
-    def _remove_old(self, now: datetime) -> None:
+    def _remove_old(self, last: datetime) -> None:
         total = 0
         for number, (time, file) in enumerate(self.made()):
             total += file.stat().st_size
-            old = now - time > timedelta(days=self._settings.backup_days)
+            old = last - time > timedelta(days=self._settings.backup_days)
             if number and (old or total > self._settings.backup_mb * 1e6):
                 file.unlink()

@@ -171,7 +171,7 @@ class CatalogService:
     def edit(self, name: str, change: Callable[[Catalog], Catalog]) -> Catalog:
         """Change a stored catalog, and keep it if it differs. `change` gets it in its servers' own words. Holds the lock. Raises for a shipped
         catalog and for a catalog of this process only."""
-        with self._lock:
+        with self._lock, self._store.kept(self.read_anew):
             row = next((row for row in self._store.catalogs.list_catalogs() if row.name == name), None)
             if name in SHIPPED_CATALOGS:
                 raise CatalogError(f"The catalog {name!r} is part of Wayfare and stays as it is; name another one.")

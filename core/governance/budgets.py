@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from itertools import islice
 from typing import Annotated, Literal, NamedTuple
 
 from core.domain.documents import AMOUNT, CLOSED, COUNT
@@ -130,10 +129,15 @@ class Ledger:
         self._count(usage, amount, over=over)
         self._since.setdefault(usage, at)
 
+    def read_anew(self, calls: Iterable[tuple[Reservation, datetime]]) -> None:
+        """Replaces the settled use by these calls and their times. A call that is under way here stays reserved."""
+        for table in (self._settled, self._over, self._since):
+            table.clear()
+        for call, at in calls:
+            self.add(call.usage, Amount() if call.id in self._open else call.amount, at, over=call.over)
+
     def reserve(self, reservation: Reservation, at: datetime) -> None:
         """Keeps a reservation until it is settled. The caller has checked that it fits, under the same lock."""
-        if any(usage.day < reservation.usage.day for usage in islice(self._since, 1)):
-            self._forget_before(reservation.usage.day)
         self._open[reservation.id] = reservation
         self._since.setdefault(reservation.usage, at)
 
@@ -196,11 +200,6 @@ class Ledger:
             spent = unit == "usd" and budget.at_limit == "refuse" and left <= ROUNDING_USD
             if getattr(amount, unit) > left + ROUNDING_USD or spent:
                 yield Short(budget, unit, left)
-
-    def _forget_before(self, day: str) -> None:
-        for table in (self._settled, self._over, self._since):
-            for usage in [usage for usage in table if usage.day < day]:
-                del table[usage]
 
 
 def day_of(at: datetime) -> str:

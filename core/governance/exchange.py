@@ -16,7 +16,7 @@ exports of both shows the changes.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, asdict, dataclass, field, fields, replace
 from datetime import datetime
 from difflib import unified_diff
@@ -165,11 +165,17 @@ class Exchange:
         with Store.of_tables(self.store.tables(*COPIED)) as copy:
             other = self.copied(copy)
             names, since = _names(texts), copy.activity.latest_sequence()
+            replaced = _replaced(copy, names)
             previous = other._of_all(names)
             catalogs = other.take(texts)
             changes, self.skipped = _differences(previous, other._of_all(names)), other.skipped
             if changes and not dry:
-                self.store.merge(copy, since, catalogs=catalogs, settings=[setting_of(name) for name in names])
+                with self.catalogs.unchanged(), self.store.kept():
+                    if _replaced(self.store, names) != replaced:
+                        raise CatalogError(
+                            "A catalog was changed meanwhile, so nothing was imported; apply the folder again."
+                        )
+                    self.store.merge(copy, since, catalogs=catalogs, settings=[setting_of(name) for name in names])
                 self.read_anew()
         return changes
 
@@ -326,6 +332,11 @@ def _read(folder: Path) -> Texts:
     raise CatalogError(
         f"{folder} has no {POLICY}, {CLIENTS} or {CATALOGS}/NAME/...; `wayfare export` writes such a folder."
     )
+
+
+def _replaced(store: Store, names: Iterable[str]) -> list[tuple[Catalog | None, Any]]:
+    """What an import replaces as a whole: catalogs and their wordings."""
+    return [(store.catalogs.load_catalog(name), store.get_setting(setting_of(name))) for name in names]
 
 
 def _names(texts: Texts) -> list[str]:

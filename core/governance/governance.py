@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import threading
 import uuid
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
+from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import replace
 from datetime import datetime
@@ -99,16 +100,28 @@ class GovernanceService:
             self.clients, self.definitions, self.refused, lambda: self._policy, now=now, clock=clock
         )
         self.ledger = Ledger()
-        for spent in store.governance.spending(day_of(now())):
-            usage = Usage(spent.day, spent.client, spent.catalog, spent.server)
-            self.ledger.add(usage, Amount(spent.usd, spent.calls, spent.tokens), spent.at, over=spent.over)
+        self._read_ledger()
 
     def read_anew(self) -> None:
-        """Reads the clients, approvals, definitions and policy that another process has written."""
+        """Reads the clients, approvals, definitions, policy and spending that another process has written."""
         with self.lock:
             for register in (self.clients, self.approvals, self.definitions):
                 register.read_anew()
             self._read_policy()
+            self._read_ledger()
+
+    def _read_ledger(self) -> None:
+        day = day_of(self._now())
+        self.ledger.read_anew((_reserved(spent), spent.at) for spent in self._store.governance.spending(day))
+        self._ledger_day = day
+
+    @contextmanager
+    def _up_to_date(self) -> Generator[None]:
+        """Holds the lock, and the file of a command, so that no other process admits a call meanwhile."""
+        with self.lock, self._store.kept(self.read_anew):
+            if self._ledger_day != day_of(self._now()):
+                self._read_ledger()
+            yield
 
     def _read_policy(self) -> None:
         policies = self._store.governance.policies()
@@ -188,7 +201,7 @@ class GovernanceService:
     def before(self, wanted: Wanted) -> Permit:
         """Reserves the amount of a call, or raises Refusal with the missing condition and the next step."""
         call, tool = wanted.call, wanted.tool
-        with self.refused.recorded(wanted.client, call.catalog, tool.id, wanted.origin), self.lock:
+        with self.refused.recorded(wanted.client, call.catalog, tool.id, wanted.origin), self._up_to_date():
             weighed = self._weighed(wanted, self.ledger)
             approval = self._approved(wanted, weighed) if weighed.reasons else None
             id_ = uuid.uuid4().hex
@@ -245,13 +258,13 @@ class GovernanceService:
         with self.lock:
             self.ledger.settle(permit.id, amount)
             self._breakers[permit.wanted.call.server_id].ended(permit.id, good, self._policy.breaker, self._clock())
-        self._store.governance.keep(self._row(permit, amount, settled=True))
+            self._store.governance.keep(self._row(permit, amount, settled=True), has_run=True)
 
     def request(self, client: str, catalog: str, request: Tool, *, linked_by: Tool | None = None) -> None:
         """Allows a request to a server that is not a tool call (see `Admission.requestable`), and counts it as one call without a
         price. A client that may use a tool may read the resources it links to. Raises Refusal."""
         usage = Usage(day_of(self._now()), client, catalog, request.server)
-        with self.refused.recorded(client, catalog, request.id, AGENT), self.lock:
+        with self.refused.recorded(client, catalog, request.id, AGENT), self._up_to_date():
             if linked_by is None:
                 self.admission.requestable(client, catalog, request)
             else:
@@ -260,19 +273,19 @@ class GovernanceService:
             if short := self.ledger.short(self._policy.budgets, usage, Amount(calls=1)):
                 raise refusals.budget_spent(request.id, short[0], (), self._now())
             self.ledger.add(usage, Amount(calls=1), self._now())
-        self._settle_later(usage, request.name, Amount(calls=1))
+            self._settle_later(usage, request.name, Amount(calls=1))
 
     def read_on(self, client: str, source: ServerId, tokens: int, *, whole: bool = False) -> int:
         """Returns how many tokens of a server's text a client may get, and counts them against that server's budgets. A `whole` text
         must fit. Raises Refusal."""
         usage = Usage(day_of(self._now()), client, source.catalog, source.server)
-        with self.refused.recorded(client, source.catalog, f"{source.server}::{READ_ON}", AGENT), self.lock:
+        with self.refused.recorded(client, source.catalog, f"{source.server}::{READ_ON}", AGENT), self._up_to_date():
             budgets = [replace(cap, usd=None, calls=None) for cap in self._policy.budgets if cap.tokens is not None]
             allowance = tokens if whole else min(tokens, self.ledger.tokens_left(budgets, usage, tokens))
             if short := self.ledger.short(budgets, usage, Amount(tokens=allowance)):
                 raise refusals.budget_spent(f"a text of {source.server}", short[0], (), self._now())
             self.ledger.add(usage, Amount(tokens=allowance), self._now())
-        self._settle_later(usage, READ_ON, Amount(tokens=allowance))
+            self._settle_later(usage, READ_ON, Amount(tokens=allowance))
         return allowance
 
     def _settle_later(self, usage: Usage, tool: str, amount: Amount) -> None:
@@ -332,6 +345,11 @@ class GovernanceService:
             permit.id, self._now(), usage.day, usage.client, call.catalog, call.server, call.tool,
             amount.usd, amount.calls, amount.tokens, permit.reservation.over, settled,
         )  # fmt: skip
+
+
+def _reserved(spent: Spent) -> Reservation:
+    usage = Usage(spent.day, spent.client, spent.catalog, spent.server)
+    return Reservation(spent.id, usage, Amount(spent.usd, spent.calls, spent.tokens), over=spent.over)
 
 
 def _covers(approval: Approval, weighed: _Weighed) -> bool:

@@ -136,11 +136,11 @@ class Database:
             except BaseException as error:
                 with suppress(duckdb.Error):
                     writer.rollback()
+                self.openings += 1  # the log must read its newest record again
                 if isinstance(error, duckdb.FatalException):  # the disk is full, and all fails until the next opening
                     self._leave()
                 if isinstance(error, duckdb.Error | pa.ArrowException):
-                    error_class = NoRoomError if any(words in str(error) for words in NO_ROOM) else StoreError
-                    raise error_class(
+                    raise _error_class(error)(
                         f"The store {self.where} refused a write, nothing of it was kept: {_first_line(error)}."
                     ) from error
                 raise
@@ -167,7 +167,7 @@ class Database:
     def read_together(self, *statements: str, parameters: Sequence[object] = ()) -> tuple[Table, ...]:
         """The rows of several SELECTs with shared parameters, at one moment. Raises StoreError as `read`."""
         try:
-            with self._cursor() as cursor:
+            with self.cursor() as cursor:
                 cursor.begin()
                 return tuple(cursor.sql(sql, params=list(parameters)).to_arrow_table() for sql in statements)
         except duckdb.Error as error:
@@ -187,7 +187,7 @@ class Database:
             self.lock.release()
 
     @contextmanager
-    def _cursor(self) -> Generator[duckdb.DuckDBPyConnection]:
+    def cursor(self) -> Generator[duckdb.DuckDBPyConnection]:
         with self._readers:
             self._readers.wait_for(lambda: not self._leaving)
             cursor = self._required_open().root.cursor()
@@ -210,7 +210,7 @@ class Database:
         StoreError."""
         name = str(file).replace("'", "''")
         try:
-            with self._cursor() as cursor:
+            with self.cursor() as cursor:
                 cursor.execute(f"ATTACH '{name}' AS copied")
                 try:
                     [(database,)] = cursor.execute("SELECT current_database()").fetchall()
@@ -247,11 +247,10 @@ class Database:
             migrate(root, self.where, self._migrations)  # before the limit, because a step may need more memory
             if self.path is not None:
                 root.execute(f"SET memory_limit = '{MEMORY_LIMIT}'")
-        except duckdb.Error as error:
+        except BaseException as error:
             root.close()
-            raise StoreError(_unreadable(self.where, error)) from error
-        except StoreError:
-            root.close()
+            if isinstance(error, duckdb.Error):
+                raise _unopened(self.path, self.where, error) from error
             raise
         self._open = _Open(root, root.cursor())
         self._opened_s = self._used_s = monotonic()
@@ -269,15 +268,16 @@ class Database:
         """Closes the file for a command that asks for it, and opens it again a little later."""
         if self._sharing is not None and not self.closed:
             self._leave(LENT_S)
-            Thread(target=self._take_back, name="wayfare-sharing", daemon=True).start()
+            sharer = self._sharer = Thread(target=self._take_back, name="wayfare-sharing", daemon=True)
+            sharer.start()
 
     def _take_back(self) -> None:
-        if self._ended.wait(LENT_S):
-            return
-        with suppress(StoreError):  # the next use raises it
-            with self._readers:
-                self._required_open()
-            self.on_return()
+        while not self._ended.wait(LENT_S) and self._sharer is current_thread():  # else it was lent again
+            with suppress(StoreError):  # another process still has it
+                with self._readers:
+                    self._required_open()
+                self.on_return()
+                return
 
     def _share(self) -> None:
         """Closes the file for others at every pause, until the store is closed."""
@@ -351,6 +351,7 @@ def connect(path: Path | None, where: str) -> duckdb.DuckDBPyConnection:
         # apart from the first Store. A unique configuration makes DuckDB refuse the second Store.
         "custom_user_agent": uuid4().hex,
     }
+    is_new = path is not None and not os.path.exists(path)  # noqa: PTH110 - as in `_unopened`
     try:
         if path is not None:
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -361,11 +362,13 @@ def connect(path: Path | None, where: str) -> duckdb.DuckDBPyConnection:
         root.execute("SET GLOBAL enable_external_access = false")
         return root
     except (OSError, duckdb.Error) as error:
+        if path is not None and is_new and _error_class(error) is NoRoomError:
+            path.unlink(missing_ok=True)  # it is no database yet
         raise _unopened(path, where, error) from error
 
 
 def _unopened(path: Path | None, where: str, error: Exception) -> StoreError:
-    text = str(error)
+    text, reason = str(error), _first_line(error)
     if path is not None and os.path.isdir(path):  # noqa: PTH112 - unlike Path.is_dir, False for a name that is too long
         return StoreError(f"The store {where} is a directory; name a file with --db.")
     if "different configuration" in text:
@@ -381,17 +384,14 @@ def _unopened(path: Path | None, where: str, error: Exception) -> StoreError:
             f"The folder of the store {where} cannot be made ({error.strerror}); name another file with --db."
         )
     if any(words in text for words in NOT_WRITABLE):
-        return StoreBusyError(
-            f"The store {where} may not be written ({_first_line(error)}); name another file with --db."
-        )
-    return StoreError(_unreadable(where, error))
+        return StoreBusyError(f"The store {where} may not be written ({reason}); name another file with --db.")
+    error_class = _error_class(error)
+    remedy = "make room for it" if error_class is NoRoomError else "restore it from a copy"
+    return error_class(f"The store {where} cannot be opened ({reason}); {remedy}, or name another file with --db.")
 
 
-def _unreadable(where: str, error: Exception) -> str:
-    return (
-        f"The store {where} cannot be opened ({_first_line(error)}); restore it from a copy, or name another file "
-        "with --db."
-    )
+def _error_class(error: BaseException) -> type[StoreError]:
+    return NoRoomError if any(words in str(error) for words in NO_ROOM) else StoreError
 
 
 def _first_line(error: BaseException) -> str:

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from threading import Lock
 from time import monotonic
 
-from core.domain.errors import StoreError
+from core.domain.errors import StoreBusyError, StoreError
 from core.domain.events import (
     ApprovalChange,
     ClientChange,
@@ -68,17 +68,17 @@ class BackgroundWriter:
 
 GATHERED_S = 0.2
 MOST_WAITING = 1_000
-"""The most writes that wait for room on the disk. The oldest beyond that are lost and logged."""
+"""The most writes that wait for room on the disk, or for another process. The oldest beyond that are lost and logged."""
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _Queued:
-    """The events of a call: the ids that others may wait for, the entries, and the number in the journal, if any."""
+    """The events of a call: the ids that others may wait for, the entries, and the number in the journal, or 0."""
 
     ids: tuple[str, ...]
     entries: Callable[[], Sequence[Entry]]
-    journaled: int | None = None
+    journaled: int = 0
     at_s: float = field(default_factory=monotonic)
 
 
@@ -90,7 +90,7 @@ class Events:
     calls of agents). `make_later` returns even before its events are made (decisions for agents, because their JSON takes
     time). A background thread writes the events of each 0.2 s. The order of the calls is the order of commit. Outcomes are in
     the journal before `append_later` returns, or in the database if there is no journal. A killed process loses other queued
-    events, and no call.
+    events, and no call, unless the disk was full when the call ended.
     """
 
     database: Database
@@ -118,7 +118,7 @@ class Events:
     def append_later(self, *events: Event) -> None:
         """Queues events. The events of one call are committed together. `flush` raises errors of the disk.
 
-        Raises StoreError at once for an event that cannot be stored, or for an outcome that the journal does not take.
+        Raises StoreError at once for an event that cannot be stored.
         """
         has_outcome = any(isinstance(event, OutcomeEvent) for event in events)
         if has_outcome and self.journal.path is None and self.database.path is not None:
@@ -126,7 +126,7 @@ class Events:
             return
         entries = tuple(map(entry, events))
         ids = tuple(event.id for event in events if isinstance(event, DecisionEvent | OutcomeEvent))
-        self._queue(_Queued(ids, lambda: entries, self.journal.add(*entries) if has_outcome else None))
+        self._queue(_Queued(ids, lambda: entries, self.journal.add_if_room(*entries) if has_outcome else 0))
 
     def take_over(self, left: Sequence[Sequence[Kept]]) -> None:
         """Commits the outcomes that a killed process left in the journal, with their statistics, unless the log has them
@@ -142,7 +142,7 @@ class Events:
         self._queue(_Queued((id_,), lambda: tuple(map(entry, events()))))
 
     def flush(self) -> None:
-        """Waits until all queued events are committed. Raises StoreError once for lost writes, and as long as the disk is full."""
+        """Waits until all queued events are committed. Raises StoreError once for lost writes, and as long as they have to wait."""
         with self.database.lock:
             done = self._drain()
             errors, self._failed = self._failed, []
@@ -187,7 +187,7 @@ class Events:
 
     def _drain(self) -> bool:
         """Writes the queue in one transaction. If that fails, writes call by call, so that a bad call loses no other. Returns
-        whether no call waits for room on the disk."""
+        whether no call has to wait."""
         with self.database.lock:
             units = self._pending.copy()
             written_units, count = list(units), len(units)
@@ -196,7 +196,7 @@ class Events:
                 self.problem = "" if units else self.problem
             except Exception:  # noqa: BLE001 - each is tried again, and flush() raises what fails then
                 written_units, count = self._one_by_one(units)
-            self.journal.done(unit.journaled for unit in written_units if unit.journaled is not None)
+            self.journal.done(unit.journaled for unit in written_units)
             for _ in range(count):  # only now, because `wait_for` looks for units here until they are on the disk
                 self._pending.popleft()
             return count == len(units)
@@ -211,14 +211,14 @@ class Events:
             raise
 
     def _one_by_one(self, units: Collection[_Queued]) -> tuple[list[_Queued], int]:
-        """Returns the written units, and the number of units before the first that waits for room on the disk."""
+        """Returns the written units, and the number of units before the first that has to wait."""
         written_units = list[_Queued]()
         for number, unit in enumerate(units):
             try:
                 self.log.commit(unit.entries())
                 written_units.append(unit)
             except Exception as error:  # noqa: BLE001 - raised by flush()
-                waits = isinstance(error, NoRoomError) and len(units) - number <= MOST_WAITING
+                waits = isinstance(error, NoRoomError | StoreBusyError) and len(units) - number <= MOST_WAITING
                 if not waits:
                     self._failed.append(error)
                     _log.error("%s were not stored: %s", " and ".join(unit.ids) or "Changed parameters", error)
@@ -261,13 +261,14 @@ class Governance:
     def approvals(self) -> tuple[ApprovalChange, ...]:
         return tuple(self.log.read(ApprovalChange, "true", []))
 
-    def keep(self, spent: Spent) -> None:
+    def keep(self, spent: Spent, *, has_run: bool = False) -> None:
         """Stores a reservation, or in its place the amount that a call used. After this a killed process does not lose it. Does not
-        wait for the database, unless the store has no journal. Raises StoreError."""
+        wait for the database, unless the store has no journal. Raises StoreError, but not for a full disk if the call `has_run`."""
         if self.journal.path is None and self.database.path is not None:
             self._spending.put(spent)
             return
-        self._pending.append((self.journal.add((Spent, checked(spent))), spent))
+        add = self.journal.add_if_room if has_run else self.journal.add
+        self._pending.append((add((Spent, checked(spent))), spent))
         self._background.soon()
 
     def take_over(self, left: Sequence[Sequence[Kept]]) -> None:
@@ -291,7 +292,7 @@ class Governance:
                     {spent.id: spent for _, spent in pending}.values()
                 )  # the newest record of each call
             except StoreError:
-                _log.exception("%d records of spending are in the journal alone and are written again", len(pending))
+                _log.exception("%d records of spending are not stored yet and are written again", len(pending))
                 self._pending.extendleft(reversed(pending))
             else:
                 self.journal.done(number for number, _ in pending)
@@ -305,7 +306,9 @@ class Governance:
         return count
 
     def spending(self, day: str) -> tuple[Spent, ...]:
-        """The settled spending of a day, oldest first."""
-        self.flush()
-        rows = self._spending.select('day = ? AND settled ORDER BY "at"', [day])
-        return tuple(replace(row, at=row.at.astimezone(UTC)) for row in rows)
+        """The spending of a day, oldest first; of calls that are under way what is reserved."""
+        with self.database.lock:
+            self.flush()
+            rows = {row.id: row for row in self._spending.select('day = ? ORDER BY "at"', [day])}
+            rows |= {row.id: row for _, row in self._pending.copy() if row.day == day}  # they wait for room on the disk
+        return tuple(replace(row, at=row.at.astimezone(UTC)) for row in rows.values())

@@ -21,6 +21,7 @@ from typing import Any
 
 from core.domain.errors import StoreError
 from core.domain.events import Spent
+from core.store.connection import NoRoomError
 from core.store.log import TABLES, Record, checked
 
 Kept = Record | Spent
@@ -57,6 +58,12 @@ class Journal:
                 self._append(self.path, line)
                 self._needed[self._last] = line
             return self._last
+
+    def add_if_room(self, *rows: tuple[type[Any], Sequence[object]]) -> int:
+        """`add` for what has happened already. Returns 0 if the disk is full."""
+        with suppress(NoRoomError):
+            return self.add(*rows)
+        return 0
 
     def done(self, numbers: Iterable[int]) -> None:
         """Drops lines whose records are in the database."""
@@ -109,7 +116,7 @@ class Journal:
             if self._file is not None:
                 with suppress(OSError):
                     os.ftruncate(self._file, self._size)  # no half line before the next
-            raise StoreError(f"The journal {path} cannot be written ({error.strerror}); make room for it.") from error
+            raise NoRoomError(f"The journal {path} cannot be written ({error.strerror}); make room for it.") from error
 
     def _make_anew(self, path: Path) -> None:
         new_path = path.with_name(f"{path.name}.new")

@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 import zlib
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from duckdb import DuckDBPyConnection
+from duckdb import DuckDBPyConnection, Error
 
 from core.domain.errors import StoreError
 
@@ -108,5 +109,6 @@ def _apply(connection: DuckDBPyConnection, migrations: Sequence[Migration]) -> N
             )
         connection.commit()
     except BaseException:
-        connection.rollback()
+        with suppress(Error):  # a failed commit has ended the transaction
+            connection.rollback()
         raise

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import heapq
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -23,7 +24,7 @@ from core.store.catalogs import Catalogs
 from core.store.connection import COMMAND, CONSOLE, Database, Sharing, Table
 from core.store.events import Events, Governance
 from core.store.journal import Journal
-from core.store.log import TABLES, Log
+from core.store.log import TABLES, Log, entry
 from core.store.results import CommandRuns, LabRuns, ScenarioRuns, Snapshots, Vectors
 from core.store.tables import TypedTable, all_tables, fill
 
@@ -189,6 +190,9 @@ class Store:
         self.governance = Governance(self._database, log, self._journal)
         self.calibrations = Calibrations(log)
         self._settings = TypedTable(self._database, _Setting, "settings")
+        self._sharing = sharing
+        self._read: dict[Callable[[], None], int] = {}
+        """The number of openings at which a service read the store last."""
         self._taken: FileLock | None = None
         try:
             self._take_over(sharing)
@@ -219,6 +223,19 @@ class Store:
     def lend(self) -> None:
         self._database.lend()
 
+    @contextmanager
+    def kept(self, read_anew: Callable[[], None] = lambda: None) -> Generator[None]:
+        """Keeps the file of a command, so that no other process writes meanwhile. `read_anew` runs first if one may have written since
+        it ran. A console has its file all the time, and `on_return` instead."""
+        if self._sharing != COMMAND:
+            yield
+            return
+        with self._database.cursor():
+            if self._read.get(read_anew, 1) != self._database.openings:
+                read_anew()
+                self._read[read_anew] = self._database.openings
+            yield
+
     @property
     def copies(self) -> Path | None:
         return self._database.copies
@@ -246,14 +263,16 @@ class Store:
         StoreError."""
         records = heapq.merge(*(made._log.numbered(kind, "sequence > ?", [since]) for kind in TABLES), key=lambda pair: pair[0])  # fmt: skip
         sources = {row.name: row.source for row in made.catalogs.list_catalogs()}
-        with self._database.transaction():
-            for name in catalogs:
-                if (catalog := made.catalogs.load_catalog(name)) is not None:
-                    self.catalogs.save_catalog(catalog, sources[name])
-            for name in settings:
-                if (value := made.get_setting(name)) is not None:
-                    self.set_setting(name, value)
-            self._log.append(*(record for _, record in records))  # last, because only the commit may fail after it
+        with self._database.lock:
+            self._log.write_queued()  # not in the transaction, because its failure would lose these records
+            with self._database.transaction():
+                for name in catalogs:
+                    if (catalog := made.catalogs.load_catalog(name)) is not None:
+                        self.catalogs.save_catalog(catalog, sources[name])
+                for name in settings:
+                    if (value := made.get_setting(name)) is not None:
+                        self.set_setting(name, value)
+                self._log.commit([entry(record) for _, record in records])
 
     def get_setting(self, name: str, default: Any = None) -> Any:
         """The last value of a setting, for example the last catalog."""

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from filelock import FileLock, Timeout
 
 from core.app import App
 from core.catalogs.backups import STORE, Backups, ScheduledBackups, restore
@@ -58,7 +59,9 @@ def state(app: App) -> list[Any]:
     return [figures(app), traced["tools"], teaching, governed, secret, audit.records, audit.hash]
 
 
-def test_a_restore_after_the_store_was_deleted_brings_everything_back(tmp_path: Path) -> None:
+def test_a_restore_after_the_store_was_deleted_brings_everything_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder, file = tmp_path / "store", tmp_path / "a.backup"
     folder.mkdir()
     with lived_in(folder) as app:
@@ -67,6 +70,8 @@ def test_a_restore_after_the_store_was_deleted_brings_everything_back(tmp_path: 
         assert sorted(entry.name for entry in folder.iterdir() if "copies" in entry.name) == []
         with pytest.raises(WayfareError, match="--force"):
             app.backups.make(file)
+        with pytest.raises(WayfareError, match="part of the store"):
+            app.backups.make(settings.db, replace=True)
     assert file.stat().st_mode & 0o777 == 0o600
     for entry in [*folder.rglob("*.*")]:
         entry.unlink()
@@ -79,6 +84,18 @@ def test_a_restore_after_the_store_was_deleted_brings_everything_back(tmp_path: 
             restore(file, settings, replace=True)
     with pytest.raises(WayfareError, match="--force"):
         restore(file, settings)
+    rename = Path.replace
+
+    def killed_before_the_last(path: Path, target: Path) -> Path:
+        if target == settings.db:
+            raise KeyboardInterrupt
+        return rename(path, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "replace", killed_before_the_last)
+        with pytest.raises(KeyboardInterrupt):
+            restore(file, settings, replace=True)
+    assert Path(settings.db).exists()
     result = restore(file, settings, replace=True)
     assert result.before is not None
     with open_test_app(folder / "wayfare.duckdb") as app:
@@ -152,6 +169,20 @@ def test_a_damaged_backup_is_refused_whole(tmp_path: Path) -> None:
     assert [path for path in folder.iterdir() if "restored" in path.name or "before" in path.name] == []
 
 
+def test_two_processes_back_up_by_turns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = Settings(db=tmp_path / "w.duckdb")
+    with Store(settings.db) as store:
+        copy = store.copy
+
+        def during(file: Path) -> None:
+            with pytest.raises(Timeout):
+                FileLock(f"{settings.db}.backup.lock", timeout=0).acquire()
+            copy(file)
+
+        monkeypatch.setattr(store, "copy", during)
+        Backups(store, settings).make(tmp_path / "a.backup")
+
+
 def test_scheduled_backups_are_made_when_due_and_old_ones_go(tmp_path: Path) -> None:
     clock = [NOON]
     settings = Settings(
@@ -167,14 +198,20 @@ def test_scheduled_backups_are_made_when_due_and_old_ones_go(tmp_path: Path) -> 
 
         assert made(0) == [0]
         (tmp_path / "kept" / "mine.backup").write_text("not ours")
+        left = tmp_path / "kept" / ".w-20260301T110000Z.backup.new"
+        left.write_text("of a process that was killed")
         assert made(5) == [0]
         assert made(1) == [6, 0]
-        assert made(19) == [25, 6]
-        assert made(100) == [125]
+        assert not left.exists()
+        assert made(19) == [25, 6, 0]
+        assert made(100_000) == [100_025, 25, 6]  # the clock is ahead for a moment
+        assert made(-99_993) == [32, 25, 6]
+        assert made(93) == [125, 32, 25]
+        assert made(6) == [131, 125]
         small = ScheduledBackups(Backups(store, settings), replace(settings, backup_mb=0.001))
         clock[0] += timedelta(hours=7)
         small.round()
-        assert [moment - NOON for moment, _ in small.made()] == [timedelta(hours=132)]
+        assert [moment - NOON for moment, _ in small.made()] == [timedelta(hours=138)]
         (tmp_path / "kept").rename(tmp_path / "other")
         (tmp_path / "kept").write_text("a file")
         clock[0] += timedelta(hours=7)

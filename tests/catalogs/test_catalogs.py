@@ -18,10 +18,12 @@ from core.domain.outcome import OutcomeKind
 from core.domain.statistics import Source
 from core.importers.shipped_catalogs import SHIPPED_CATALOGS
 from core.relevance.relevance_index import RelevanceIndex
+from core.store import Store
+from core.store.connection import COMMAND
 from tests.cases import each
 from tests.importing import import_text
 from tests.relevance.toy_encoders import WordEncoder
-from tests.world import Scripted, call, document, figures, open_test_app
+from tests.world import Scripted, call, document, figures, open_test_app, open_world
 
 ONE = '{"servers": [{"name": "new", "description": "New.", "tools": [{"name": "tool", "description": "A tool."}]}]}'
 
@@ -131,6 +133,18 @@ def test_a_server_that_answered_a_check_is_not_down_again_after_an_edit(app: App
         edit()
         assert app.catalogs.down("world") == {}
         assert app.catalogs.statistics("world").servers.success[0] == initial
+
+
+def test_an_edit_by_a_command_keeps_what_another_process_has_written(tmp_path: Path) -> None:
+    path = tmp_path / "db"
+    open_world(path).close()
+    with open_test_app(path, store=Store(path, sharing=COMMAND)) as command:
+        command.catalogs.catalog("world")
+        command.store._database._leave()
+        with open_test_app(path) as other:
+            other.servers.disable("world", "mail")
+        command.servers.disable("world", "files")
+        assert [server.name for server in command.catalogs.catalog("world").off] == ["mail", "files"]
 
 
 def test_a_file_is_opened_for_this_process_only(app: App, tmp_path: Path) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import permutations
+from pathlib import Path
 
 import pytest
 
@@ -17,7 +19,9 @@ from core.governance.governed_calls import GovernedCall
 from core.governance.policy import ApprovalRules
 from core.governance.refusals import Permit
 from core.governance.status import Metrics, budgets
-from tests.governance.conftest import Clock, policy, refused, wanted
+from core.store import Store
+from core.store.connection import COMMAND
+from tests.governance.conftest import Clock, open_app, policy, refused, wanted
 from tests.importing import import_text
 from tests.world import document
 
@@ -112,6 +116,38 @@ def test_what_is_not_used_is_given_back_and_days_begin_anew(app: App, clock: Clo
     assert "2026-03-02 00:00 UTC" in refusal.advice
     clock.pass_s(12 * 3600)
     assert app.governance.before(wanted(app)).tokens == 100
+    clock.pass_s(-12 * 3600)  # it was ahead for a moment
+    assert refused(app, wanted(app)).error == "budget_spent"
+
+
+def test_a_command_admits_by_what_another_process_has_written(
+    opened: Callable[[], App], app: App, tmp_path: Path, clock: Clock
+) -> None:
+    policy(app, budgets=(Budget(client="", calls=3),))
+    app.close()
+
+    def elsewhere(work: Callable[[App], object]) -> None:
+        command.store._database._leave()
+        with opened() as other:
+            work(other)
+
+    def approve_and_use(other: App) -> None:
+        policy(other, approvals=ApprovalRules(writes=True))
+        other.governance.decide(re.findall("[0-9a-f]{8}", refused(other, call).advice)[0], approve=True, origin="test")
+        other.governance.before(call)
+
+    with open_app(Store(tmp_path / "wayfare.duckdb", sharing=COMMAND), tmp_path, clock) as command:
+        call = wanted(command)
+        permit = command.governance.before(call)
+        elsewhere(lambda other: other.governance.before(call))  # under way
+        command.governance.before(call)
+        (status,) = budgets(command.governance, clock)
+        assert (status.used, status.reserved) == (1, 2)
+        assert refused(command, call).error == "budget_spent"
+        command.governance.after(permit, OutcomeKind.OK, 10)
+        elsewhere(lambda other: policy(other, budgets=()))
+        elsewhere(approve_and_use)
+        assert refused(command, call).error == "approval_needed"
 
 
 def test_results_are_cut_to_the_tokens_that_are_left(app: App) -> None:

@@ -12,10 +12,11 @@ import pytest
 
 from core.app import App
 from core.domain.catalog import Catalog, Connection, Server, Tool
-from core.domain.errors import StoreError, WayfareError
+from core.domain.errors import CatalogError, StoreError, WayfareError
 from core.domain.feedback import By
 from core.domain.outcome import OutcomeKind
 from core.governance.budgets import Budget
+from core.governance.exchange import Exchange
 from core.governance.policy import Policy, Scope
 from core.store import Store
 from core.virtual.launch import plain_server
@@ -146,6 +147,29 @@ def test_an_old_outage_of_another_store_comes_before_the_calls_that_succeeded_si
         app.exchange.apply(tmp_path / "folder")
         assert app.catalogs.down("world") == {}
         assert app.catalogs.statistics("world").servers.success[0] >= success
+
+
+def test_what_is_changed_during_an_import_is_not_undone(
+    opened: Opened, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with opened("a") as app:
+        import_text(app.catalog_editor, document(), "world")
+        app.exchange.write(tmp_path / "folder")
+        file = tmp_path / "folder" / "catalogs" / "world" / "catalog.json"
+        file.write_text(file.read_text().replace("Echo words.", "Repeat words."))
+        copied = app.exchange.copied
+
+        def meanwhile(store: Store) -> Exchange:
+            app.servers.disable("world", "mail")
+            return copied(store)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(app.exchange, "copied", meanwhile)
+            with pytest.raises(CatalogError, match="changed meanwhile"):
+                app.exchange.apply(tmp_path / "folder")
+        app.exchange.apply(tmp_path / "folder")
+        catalog = app.catalogs.catalog("world")
+        assert catalog.find("raw", "echo")[1].description == "Repeat words."
 
 
 FAULTY = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -9,18 +10,22 @@ from datetime import UTC, datetime
 from io import BytesIO
 from pathlib import Path
 from types import SimpleNamespace
+from unittest.mock import Mock
 
+import pytest
 from pyarrow import parquet
 
 from core.app import App
+from core.catalogs.decision_log import AGENT
 from core.domain.catalog import Catalog, Server
 from core.domain.errors import StoreError
-from core.domain.outcome import OutcomeKind
-from core.store import Store
+from core.domain.outcome import OutcomeKind, ToolCall
+from core.governance.refusals import Wanted
+from core.store import Store, journal
 from core.store.connection import Database
 from tests.forking import FORKS
 from tests.store.victim import changed, large
-from tests.world import ROOT, call, figures, open_test_app
+from tests.world import ROOT, Scripted, call, figures, open_test_app
 
 
 def test_killed(app: App, path: Path) -> None:
@@ -86,6 +91,24 @@ def test_every_answered_call_is_found_after_kills(app: App, path: Path) -> None:
         assert list(history["outcome_id"]) == outcomes
         assert list(history["server_calls"]) == list(range(1, len(outcomes) + 1))
         assert not reopened.store.events.audit().problem
+
+
+def test_an_agent_gets_its_answer_though_the_disk_fills_during_its_call(
+    app: App, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app.close()
+
+    def fill(_: ToolCall) -> None:
+        monkeypatch.setattr(journal, "_written", Mock(side_effect=OSError(errno.ENOSPC, "full")))
+
+    with open_test_app(path, caller=lambda: Scripted(meanwhile=fill)) as reopened:
+        _, tool = reopened.catalogs.catalog("world").find("raw", "echo")
+        made = reopened.governed.start(Wanted("ann", call("echo"), tool, 100), origin=AGENT, counted=lambda *_: 1)
+        assert made.handle.report().outcome.kind is OutcomeKind.OK
+        reopened.store.events.flush()
+        assert reopened.store.activity.call_count() == 1
+        spending = reopened.store.governance.spending(datetime.now(UTC).date().isoformat())
+        assert [(row.id, row.tokens) for row in spending] == [(made.permit.id, 1)]
 
 
 def assert_gone(pid: int) -> None:
@@ -197,18 +220,22 @@ def until(is_storing):
 
 with Store(path) as store:
     store.events.append(outcome())
+    made = Store.of_tables(store.tables())
+    made.events.append(outcome())
     resource.setrlimit(resource.RLIMIT_FSIZE, (path.with_name(f"{path.name}.wal").stat().st_size, most))
     store.events.append_later(decision(id="waits"))
     store.events.append_later(outcome(id="waits, too", decision_id="waits"))
     print(until(False))
-    try:
-        store.events.flush()
-    except Exception as error:
-        print("flush:", error)
+    for use in (store.events.flush, lambda: store.merge(made, 1, catalogs=[], settings=[])):
+        try:
+            use()
+        except Exception as error:
+            print("refused:", error)
     resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
     until(True)
     store.events.flush()
     print(store.activity.decision("waits").id, [event.id for event in store.activity.decision_outcomes("waits")])
+    print(store.events.audit().records, store.events.audit().problem)
 """
 
 
@@ -216,8 +243,9 @@ def test_what_a_full_disk_refuses_is_said_and_written_when_there_is_room(tmp_pat
     line = [FORKS.python, "-c", FULL_DISK, str(tmp_path / "db")]
     ended = subprocess.run(line, capture_output=True, text=True, timeout=120, check=False)
     assert ended.returncode == 0, ended.stderr
-    logged, reason, flushed, waiting = ended.stdout.splitlines()
+    logged, reason, flushed, merged, waiting, audited = ended.stdout.splitlines()
     assert "File too large" in reason
     assert reason in logged
     assert reason in flushed
-    assert waiting == "waits ['waits, too']"
+    assert "nothing of it was kept" in merged
+    assert (waiting, audited) == ("waits ['waits, too']", "3 ")

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.domain.errors import StoreError
+from core.domain.errors import StoreBusyError, StoreError
 from core.domain.events import DecisionEvent, OutcomeEvent
 from core.domain.outcome import OutcomeKind
 from core.store import Store, catalogs
@@ -126,6 +126,21 @@ def test_a_failed_background_write_loses_no_other_and_is_raised_once(
     store.events.append_later(make.outcome())
     store.events.flush()
     assert store.problem == ""
+
+
+def test_an_event_waits_until_another_process_gives_the_file_back(
+    store: Store, make: SimpleNamespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def busy(_: object) -> None:
+        raise StoreBusyError("in use")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(store._log, "commit", busy)
+        store.events.append_later(decision := make.decision())
+        with pytest.raises(StoreError, match="in use"):
+            store.events.flush()
+    store.events.flush()
+    assert store.activity.decision(decision.id) == decision
 
 
 def test_waiting_for_one_event_does_not_wait_for_others(store: Store, make: SimpleNamespace) -> None:

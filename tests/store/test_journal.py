@@ -84,18 +84,16 @@ def test_what_cannot_be_taken_over_stays_and_is_said(tmp_path: Path) -> None:
     assert journal.left() == [(spent("1"),)]
 
 
-def test_a_disk_that_is_full_is_said_at_once_and_nothing_is_queued(tmp_path: Path, make: SimpleNamespace) -> None:
+def test_a_full_disk_refuses_a_reservation_and_no_call_that_has_run(tmp_path: Path, make: SimpleNamespace) -> None:
     with Store(tmp_path / "db") as store:
         (tmp_path / "db.journal").symlink_to("/dev/full")
-        for use in (
-            lambda: store.events.append_later(make.outcome()),
-            lambda: store.governance.keep(spent("1", settled=False)),
-        ):
-            with pytest.raises(StoreError, match=r"db\.journal cannot be written \(No space left on device\)"):
-                use()
-        store.events.append_later(make.decision())  # waits for no call, and is in no journal
+        with pytest.raises(StoreError, match=r"db\.journal cannot be written \(No space left on device\)"):
+            store.governance.keep(spent("1", settled=False))
+        store.governance.keep(spent("2"), has_run=True)
+        store.events.append_later(make.decision(), outcome := make.outcome())
         store.events.flush()
-        assert list(store.events.outcomes("demo")) == []
+        assert list(store.events.outcomes("demo")) == [outcome]
+        assert store.governance.spending(SPENT.day) == (spent("2"),)
         assert store.activity.decision_count() == 1
 
 

@@ -83,6 +83,8 @@ def test_a_broken_migration_leaves_nothing_of_itself(tmp_path: Path) -> None:
     assert {"outcomes", "good"} <= tables(path)
     assert "half" not in tables(path)
     assert [number for number, _ in recorded(path)] == [1, 2]
+    with pytest.raises(StoreError, match='"cause" was not found'):  # the rollback fails, as after a failed commit
+        Database(path, [first, good, Migration(3, "003_ended.sql", "ROLLBACK; SELECT cause")])
 
 
 def test_tables_are_what_the_dataclasses_say() -> None:

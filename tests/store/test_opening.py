@@ -55,6 +55,18 @@ def test_not_a_database(tmp_path: Path) -> None:
         assert path.read_bytes() == content
 
 
+def test_a_full_disk_leaves_no_file_of_a_new_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def connect(file: str, **_: object) -> None:
+        Path(file).touch()
+        raise duckdb.IOException("No space left on device")
+
+    monkeypatch.setattr(duckdb, "connect", connect)
+    (tmp_path / "old").touch()
+    for name in ("new", "old"):
+        assert "make room" in refusal(tmp_path / name)
+    assert [file.name for file in tmp_path.iterdir()] == ["old"]
+
+
 def test_a_copy_has_everything_that_the_store_has_and_lives_on_its_own() -> None:
     with Store() as store:
         store.set_setting("here", {"there": 1})

@@ -9,14 +9,17 @@ from contextlib import contextmanager
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
+
 from core.domain.console import Owner, announced
+from core.domain.errors import StoreBusyError
 from core.domain.events import Spent
 from core.domain.tasks import RequestChange
-from core.store import Store
+from core.store import Store, connection
 from core.store.connection import COMMAND, CONSOLE
 from core.store.log import checked
 from tests.cli.conftest import wait_for
@@ -88,6 +91,24 @@ def test_a_console_and_two_commands_write_by_turns_and_one_is_killed(tmp_path: P
         children[1].communicate(timeout=60)
         assert children[1].returncode == 0
         children[0].communicate()
+
+
+def test_a_console_reads_anew_also_when_its_file_comes_back_late(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    is_read, connect, busy = Event(), connection.connect, iter([StoreBusyError("in use")])
+
+    def connected(path: Path, where: str) -> Any:
+        for error in busy:
+            raise error
+        return connect(path, where)
+
+    with Store(tmp_path / "db", sharing=CONSOLE) as store:
+        store.on_return = is_read.set
+        monkeypatch.setattr(connection, "LENT_S", 0.01)
+        monkeypatch.setattr(connection, "connect", connected)
+        store.lend()
+        assert is_read.wait(5)
 
 
 def test_a_command_takes_over_the_journal_of_a_killed_console(tmp_path: Path) -> None:
