@@ -23,9 +23,10 @@ from core.domain.people import actions
 from core.domain.tool_table import packed
 from core.domain.untrusted_text import visible
 from core.importers import read_document, read_files
+from core.importers.secrets import secret_name
 from core.importers.shipped_catalogs import check_name
 from core.servers.lazy_pool import load_protocol
-from core.servers.secrets import SecretVault
+from core.servers.secrets import SecretVault, names_in
 from core.store import Store
 from core.virtual.multiply import Recipe, copies, multiplied, multiplied_name
 
@@ -72,8 +73,13 @@ class CatalogEditor:
     def keep(self, imported: Imported, name: str, source: str) -> ImportReport:
         """Keep an import as a catalog. Raises CatalogError for an unusable name."""
         check_name(name)
+        imported, previous = self._with_hidden(name, imported), self._before(name)
         self.keep_secrets(name, (*imported.servers, *imported.off), imported.secrets)
-        report = self._saved(self._with_off(name, imported.servers, imported), source, imported)
+        servers = tuple(
+            with_known(server, previous.get(server.name)) if server.name in imported.needs_discovery else server
+            for server in imported.servers
+        )
+        report = self._saved(self._with_off(name, servers, imported), source, imported)
         self.followed.forget(name)
         return report
 
@@ -101,7 +107,7 @@ class CatalogEditor:
         follow: Follow | None,
         take: Callable[[Imported, str, str], ImportReport],
     ) -> ImportReport:
-        imported, name = read_files(files, pack=packed), name or files[0].stem
+        imported, name = read_files(files, pack=packed), (name or files[0].stem).strip()
         file = self.followed.of(name)
         report = take(imported, name, ", ".join(path.name for path in files))
         self.followed.remember(name, files, imported, follow or (file.follow if file is not None else None))
@@ -110,10 +116,11 @@ class CatalogEditor:
     def discover(self, imported: Imported, name: str, source: str) -> ImportReport:
         """Connect to every server of a read document, take its tools live and keep the catalog.
 
-        A server that does not answer keeps its earlier tools, or is left out. A server that needs a value or a sign-in is kept
-        without tools. If no server is left, nothing changes (CatalogError).
+        A server that does not answer stays as it was in the catalog. A new one is left out, with its values. A server that needs a
+        value or a sign-in is kept without tools. If no server is left, nothing changes (CatalogError).
         """
         check_name(name)
+        imported = self._with_hidden(name, imported)
         servers = (*imported.servers, *imported.off)
         previous_values = stored_values(self.vault, name, servers, imported.secrets)
         self.keep_secrets(name, servers, imported.secrets)
@@ -122,18 +129,23 @@ class CatalogEditor:
 
         off = self.followed.by_operator(self._known(name))
         discoveries = discover(self.sessions(), name, [server for server in imported.servers if server.name not in off])
-        if discoveries and all(discovery.server is None for discovery in discoveries):
-            for (server, key), value in previous_values.items():
+        none_answered = bool(discoveries) and all(discovery.server is None for discovery in discoveries)
+        previous, new = self._before(name), {server.name: server for server in imported.servers}
+        left_out = {discovery.name for discovery in discoveries if discovery.server is None} - previous.keys()
+        for (server, key), value in previous_values.items():
+            if none_answered or server.server in left_out:
                 if value is None:
                     self.vault.remove(server, key)
                 else:
                     self.vault.put(server, key, value)
+        if none_answered:
             reasons = "; ".join(d.error for d in discoveries)
             raise CatalogError(f"{source}: no server answered, so nothing was kept. {reasons}")
-        previous, new = self._before(name), {server.name: server for server in imported.servers}
         discoveries = tuple(
-            replace(discovery, server=with_known(new[discovery.name], previous[discovery.name]), kept=True)
-            if discovery.error and discovery.name in previous
+            replace(discovery, server=with_known(new[discovery.name], known), kept=True)
+            if discovery.error
+            and (known := previous.get(discovery.name)) is not None
+            and (known.tools or discovery.server is None)
             else discovery
             for discovery in discoveries
         )
@@ -143,13 +155,30 @@ class CatalogEditor:
             self.followed.forget(name)
         return report
 
+    def _with_hidden(self, name: str, imported: Imported) -> Imported:
+        """Returns the import with each variable as a secret that is one in the catalog: a person has perhaps hidden it."""
+        previous, secrets = self._before(name), dict(imported.secrets)
+
+        def hidden(server: Server) -> Server:
+            known, new, env = previous.get(server.name), server.connection, dict[str, str]()
+            if known is None or known.connection is None or new is None:
+                return server
+            for variable, text in new.env.items():
+                key = secret_name(server.name, variable)
+                if text and not names_in(text) and known.connection.env.get(variable) == f"${{secret:{key}}}":
+                    env[variable], secrets[key] = f"${{secret:{key}}}", text
+            return replace(server, connection=replace(new, env={**new.env, **env}))
+
+        servers, off = (tuple(map(hidden, group)) for group in (imported.servers, imported.off))
+        return replace(imported, servers=servers, off=off, secrets=secrets)
+
     def _known(self, name: str) -> Catalog:
         exists = name in {info.name for info in self.catalogs.infos()}
         return without_wordings(self.catalogs.catalog(name)) if exists else Catalog(name)
 
     def _before(self, name: str) -> dict[str, Server]:
         catalog = self._known(name)
-        return {server.name: server for server in (*catalog.servers, *catalog.off) if server.tools}
+        return {server.name: server for server in (*catalog.servers, *catalog.off)}
 
     def _with_off(self, name: str, servers: tuple[Server, ...], imported: Imported) -> Catalog:
         """Returns a catalog of these servers. A server that the import or the operator switched off is off."""

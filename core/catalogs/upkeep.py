@@ -140,15 +140,21 @@ class Upkeep(Rounds):
         self._catalogs.prepare_again()
 
     def _due(self) -> Iterable[ServerId]:
-        now_s = self._clock()
+        now_s, stored = self._clock(), self._catalogs.stored()
+        # a server that is discovered for the first time is stored at the end; a shipped catalog does not change
+        changeable = [
+            server
+            for server in self._told.copy()
+            if server.catalog in stored and server.server in self._catalogs.catalog(server.catalog).server_row
+        ]
         with self._lock:
-            due = {server for server in self._told if self._may_ask(server, now_s)}
+            due = {server for server in changeable if self._may_ask(server, now_s)}
             self._told -= due
         if self._look_s and now_s >= self._next_look_s:
             self._next_look_s = now_s + self._look_s
             due |= {
                 ServerId(name, server.name)
-                for name in self._catalogs.stored()
+                for name in stored
                 for server in self._catalogs.catalog(name).servers
                 if server.connection is not None and server.tools
             }
@@ -160,8 +166,6 @@ class Upkeep(Rounds):
         return not paused and not bucket.wait_s(PER_MINUTE, now_s)
 
     def _refresh(self, catalog: str, names: set[str]) -> None:
-        if catalog not in self._catalogs.stored():
-            return  # a shipped catalog does not change
         stored = self._catalogs.catalog(catalog)
         for discovery in self._servers.refresh(catalog, [server for server in stored.servers if server.name in names]):
             if discovery.error:

@@ -102,9 +102,11 @@ def print_report(report: ImportReport) -> None:
     for note in notes:
         click.echo(f"  note: {output.printable(note.where)}: {output.printable(note.text, 200)}")
     for discovery, why in refused:
-        waits = " It is kept without tools." if discovery.error and discovery.server is not None else ""
-        remark = " It stays as it was discovered before." if discovery.kept else waits
-        click.echo(f"  refused: {output.printable(discovery.name)}: {output.printable(why, 300)}{remark}")
+        without = "kept without tools" if discovery.server is not None else "left out; run this again once it answers"
+        remark = " It stays as it was." if discovery.kept else f" It is {without}." if discovery.error else ""
+        click.echo(
+            f"  refused: {output.printable(discovery.name)}: {output.printable(why.removesuffix('.'), 300)}.{remark}"
+        )
     if imported.needs_discovery and not report.discoveries:
         click.echo("  These servers list their tools themselves: run `wayfare discover` on the same file.")
     click.echo(f"  {_lint_line(report)}")

@@ -148,6 +148,8 @@ class McpCaller:
             text = text.format(tool=call.tool, error=error)
             if isinstance(error, MCPError) and error.code == INVALID_PARAMS:
                 kind = OutcomeKind.INVALID_ARGUMENTS
+            if isinstance(error, MCPError) and error.data:  # the message is often general
+                text = f"{text} {json.dumps(error.data, ensure_ascii=False)}"
             if (
                 kind is OutcomeKind.TIMEOUT and work.side is not None and work.side.waiting.now
             ):  # not the server's fault

@@ -319,7 +319,7 @@ class Session:
         return self.stderr_log.last(self.log_start)
 
     def _with_stderr(self, reason: str) -> str:
-        words = self.last_words
+        words = self.stderr_log.cause(self.log_start) if self.launch.command else self.last_words
         return f"{reason} (last words: {words})" if words and words not in reason else reason
 
     def _heard(self, client: Client) -> AbstractAsyncContextManager[Client]:

@@ -6,6 +6,7 @@ loop: the time of an answer grew with the square of its size, and all other serv
 
 from __future__ import annotations
 
+import re
 import sys
 from collections import deque
 from collections.abc import AsyncGenerator, Callable
@@ -30,6 +31,7 @@ from core.servers.sdk import (
     terminate_windows_process_tree,
 )
 from core.servers.secrets import Launch
+from core.servers.threads import kill_group
 
 ON_SPAWN: ContextVar[Callable[[int], None] | None] = ContextVar("on_spawn", default=None)
 """Called with the process id of each child that the current task starts."""
@@ -40,6 +42,10 @@ Incoming = SessionMessage | Exception
 LINE_CHARS = 500
 SKIPPED_LIMITS = 100
 """A line beyond the limit is read to its end and dropped, up to this multiple of the limit."""
+_NAMES_ERROR = re.compile(
+    r"(?i)(?!\s*(?:at|file|raise|throw)\b|.*\bwarn|npm (?:error|err!) (?:code|a complete))"  # of a stack, or about a log
+    r".*(?:error\b|\bexception\b|\bcannot\b|not found|fail|denied|refused|missing|required|invalid)"
+)
 
 
 class StderrLog:
@@ -71,6 +77,12 @@ class StderrLog:
     def last(self, since: int = 0) -> str:
         """Returns the newest line, or "" if none came after the first `since` lines."""
         return self._lines[-1] if self.count > since and self._lines else ""
+
+    def cause(self, since: int = 0) -> str:
+        """Returns the newest line or, if it names no error, the first that does, because npx, uvx, docker and node end in advice."""
+        lines = self.lines()
+        new = lines[max(0, len(lines) - (self.count - since)) :]
+        return next(filter(_NAMES_ERROR.match, (*new[-1:], *new)), self.last(since))
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,6 +248,7 @@ async def _stop(process: Process | FallbackProcess, stdin: ByteSendStream, stdou
             await terminate_posix_process_tree(cast(Process, process), TERMINATE_S)
         await _ended(process, KILL_S)
     close_process_job(process)  # of Windows
+    kill_group(process.pid)  # a descendant that is left over would keep the reader of standard error waiting
     await _close(stdout)
     close_pipes(process)
 

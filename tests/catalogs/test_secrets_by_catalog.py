@@ -96,6 +96,19 @@ def test_a_discovery_without_an_answer_keeps_the_values_as_they_were(app: App) -
     assert app.vault.resolve(ServerId("one", "raw"), connection).env == {"KEY": SHORT}
 
 
+def test_a_new_server_without_an_answer_leaves_no_values_and_a_known_one_stays(app: App) -> None:
+    gone = {"command": "no-such-command-here", "env": {"KEY": LONG}}
+    imported = app.catalog_editor.read(json.dumps({"mcpServers": {"raw": LAUNCH, "gone": gone}}), "x.json")
+    assert app.catalog_editor.discover(imported, "one", "x.json").servers == 1
+    assert [*app.vault.names()] == []
+    taken = app.catalogs.catalog("one").server("raw").tools
+    app.catalog_editor.keep(imported, "one", "x.json")  # without asking them
+    assert [server.tools for server in app.catalogs.catalog("one").servers] == [taken, ()]
+    report = app.catalog_editor.discover(imported, "one", "x.json")
+    assert (report.servers, [discovery.kept for discovery in report.discoveries]) == (2, [False, True])
+    assert [*app.vault.names()] == [(ServerId("one", "gone"), "gone/KEY")]
+
+
 def test_a_catalog_that_is_removed_takes_its_values_with_it(app: App) -> None:
     keep(app, "one")
     enter(app, "one", SHORT)

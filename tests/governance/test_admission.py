@@ -82,7 +82,7 @@ def test_a_server_of_the_same_name_in_another_catalog_is_not_left_alone(app: App
 
 def test_a_tool_that_its_catalog_has_just_lost_is_said_to_be_gone(app: App) -> None:
     lost = wanted(app)
-    import_text(app.catalog_editor, document(tools=[]), "world")
+    import_text(app.catalog_editor, document(tools=[{"name": "other"}]), "world")
     with pytest.raises(UnknownNameError, match="no tool 'echo'"):
         app.governance.before(lost)
 

@@ -5,14 +5,17 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from core.domain.catalog import Connection, ToolHints
 from core.domain.outcome import OutcomeKind
+from core.servers import transports
 from core.servers.pool import PoolConfig
 from core.servers.secrets import SecretVault
 from tests.cases import each
@@ -22,6 +25,7 @@ from .conftest import SERVER, eventually, running, states
 
 SAFE = ToolHints(read_only=True)
 IDEMPOTENT = ToolHints(idempotent=True)
+NPM = "npm error code E404\nnpm error 404 Not Found\nnpm error 404\nnpm error A complete log of this run can be found in: /x.log"
 
 
 def crash_arguments(tmp_path: Path, times: int) -> dict[str, Any]:
@@ -110,7 +114,21 @@ def test_a_program_that_is_no_server_ends_at_the_connect_limit(bench_with: Any, 
     assert outcome.latency_s == 0
 
 
-def test_a_command_that_exits_at_once_says_its_last_words_redacted(bench_with: Any, raw: Any) -> None:
+class LateThread(threading.Thread):
+    """Begins when it is waited for."""
+
+    def start(self) -> None:
+        """Does nothing yet."""
+
+    def join(self, timeout: float | None = None) -> None:
+        super().start()
+        super().join(timeout)
+
+
+def test_a_command_that_exits_at_once_says_its_last_words_redacted(
+    bench_with: Any, raw: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(transports, "threading", SimpleNamespace(Thread=LateThread))
     vault = SecretVault()
     vault.put(SERVER, "licence", "L-4711-secret")
     bench = bench_with(vault=vault)
@@ -128,6 +146,10 @@ def test_a_command_that_exits_at_once_says_its_last_words_redacted(bench_with: A
         (Connection("stdio", command="no-such-command-here"), "the command no-such-command-here was not found"),
         (Connection("stdio", command="${python}", cwd="/no/such/folder"), "the working directory /no/such/folder"),
         (Connection("stdio", command="/"), "the command / cannot be started: Permission denied"),
+        (
+            Connection("stdio", command="${python}", args=("-Sc", f"raise SystemExit({NPM!r})")),
+            "(last words: npm error 404 Not Found)",
+        ),
         (Connection("http", url="http://127.0.0.1:9/mcp"), "All connection attempts failed"),
         (Connection("http", url="nonsense"), "cannot be reached"),
         (Connection("sse", url="http://127.0.0.1:9/sse"), "All connection attempts failed"),

@@ -58,6 +58,12 @@ ANSWERS = [  # the bytes, and how the call ends: its kind, and a part of the err
     (b'{"id":ID,"result":{"content":"bare"}}', OK, "bare"),
     (b"done: " + TEXT % b"late", OK, "late"),
     (b'[{"jsonrpc":"2.0","method":"notifications/progress"},' + TEXT % b"batched" + b"]", OK, "batched"),
+    (
+        b'{"jsonrpc":"2.0","id":ID,"error":{"code":-32603,"message":"Internal error","data":{"disk":"full"}}}',
+        ERROR,
+        'Internal error {"disk": "full"}',
+    ),
+    (b'{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}', ERROR, "Parse error"),
 ]
 
 
