@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, cast
@@ -12,7 +12,7 @@ from typing import Any, Literal, cast
 from core.catalogs.catalogs import CatalogService
 from core.catalogs.servers import ServerEditor, switched_off, without
 from core.domain.catalog import Catalog, Connection, Discovery, Follow, Imported, Server, ServerId
-from core.domain.errors import CatalogError, UnknownNameError, WayfareError
+from core.domain.errors import CatalogError, StoreError, UnknownNameError, WayfareError
 from core.domain.people import actions
 from core.domain.tool_table import packed
 from core.importers import BrokenDocumentError, read_files
@@ -123,19 +123,17 @@ class FollowedFiles:
         states = {name: self.look(name) for name in self.catalogs.stored()}
         return {name: state for name, state in states.items() if state is not None}
 
-    def take(self, catalog: str, shown: Sequence[FileChange] | None = None) -> tuple[Discovery, ...]:
+    def take(self, catalog: str, shown: Signature | None = None) -> tuple[Discovery, ...]:
         """Take over the changes. New and changed servers are asked for their tools, the others stay unchanged. Raises CatalogError if the
-        file cannot be read, or if its changes differ from `shown`."""
+        file cannot be read, or if it has changed since it was `shown`."""
         with self._taking:
-            state = self._changed(catalog)
-            if shown is not None and tuple(shown) != state.changes:
-                raise CatalogError("The file has changed again; look at its changes once more.")
+            state = self._changed(catalog, shown)
             return self._take(catalog, state, state.found or Imported("", ()))
 
-    def ignore(self, catalog: str) -> None:
-        """Leave the catalog unchanged. Only later changes of the file are shown. Raises CatalogError."""
+    def ignore(self, catalog: str, shown: Signature | None = None) -> None:
+        """Leave the catalog unchanged. Only later changes of the file are shown. Raises CatalogError as `take`."""
         with self._taking:
-            state = self._changed(catalog)
+            state = self._changed(catalog, shown)
             config = state.found or Imported("", ())
             self._keep(catalog, replace(state.file, taken=Catalog(catalog, config.servers, config.off)), config.secrets)
 
@@ -150,6 +148,8 @@ class FollowedFiles:
                     safe_state = _held_back(self._changed(name), self.catalogs.catalog(name))
                     if safe_state.changes:
                         self._take(name, safe_state, safe_state.found or Imported("", ()))
+            except StoreError:
+                continue  # the store cannot be written now, so it is tried again
             except WayfareError as error:
                 self._failed[name] = state.signature, f"{error} Nothing more is taken until the file changes."
 
@@ -219,13 +219,15 @@ class FollowedFiles:
             raise UnknownNameError(f"Catalog {catalog!r} was not read from a file; import one under its name.")
         return file
 
-    def _changed(self, catalog: str) -> FileState:
+    def _changed(self, catalog: str, shown: Signature | None = None) -> FileState:
         self._known(catalog)
         state = self.look(catalog)
         if state is None:
             raise CatalogError(f"Catalog {catalog!r} does not follow its file; choose show or take first.")
         if state.problem:
             raise CatalogError(state.problem)
+        if shown not in (None, state.signature):
+            raise CatalogError("The file has changed again; look at its changes once more.")
         return state
 
     def _read(self, catalog: str, file: FollowedFile, signature: Signature) -> FileState:

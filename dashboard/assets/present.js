@@ -4,7 +4,7 @@
 
 const root = document.documentElement;
 const HOME = { route: "route:winner", call: "call:form" }; // the part that tells which view is shown
-const WAYS = { route: '.st-key-navigation a[href="./"]', call: ".st-key-route-actions-call-0 button", outcome: ".st-key-call-run-go button" };
+const WAYS = { route: '.st-key-navigation a[href="./"]', call: ".st-key-route-actions-call-0 button", outcome: '[class*="st-key-call-run-go"] button' };
 const TICK_MS = 300;
 const LONGEST_TICKS = 200;
 const CALM_TICKS = 2; // the page is drawn: a press amid a redraw may be lost

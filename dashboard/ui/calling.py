@@ -14,7 +14,8 @@ import streamlit as st
 
 import dashboard
 from core.app import App
-from core.domain.catalog import Server, Tool
+from core.domain.catalog import Server, Tool, definition_text
+from core.domain.documents import digest
 from core.domain.errors import WayfareError
 from core.domain.events import made_by
 from core.domain.feedback import (
@@ -155,7 +156,8 @@ def _changed(app: App, catalog: str, tool: Tool) -> None:
             f":orange[:material/difference:] **This tool is held back.** {held_words(definition)}, {state}. Read it before you call it."
         )
         what_changed(definition)
-        st.button("Accept this definition", key=ACCEPT, **only("approve"), icon=":material/check:", on_click=_accept, args=(app, catalog, tool))  # fmt: skip
+        key = f"{ACCEPT}.{digest(f'{catalog} {tool.id} {definition_text(tool)}')[:12]}"  # no press is about a later definition
+        st.button("Accept this definition", key=key, **only("approve"), icon=":material/check:", on_click=_accept, args=(app, catalog, tool))  # fmt: skip
 
 
 def _accept(app: App, catalog: str, tool: Tool) -> None:

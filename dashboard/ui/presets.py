@@ -120,7 +120,7 @@ def _files(
         note = st.text_area("Note", stored.note if stored else "", max_chars=LONGEST_NOTE, key=f"{key}:note", height=80)
         preset, shipped = PresetFile(name, note, parameters), name in {entry.title for entry in PRESETS.values()}
         if st.button(
-            "Replace" if name in saved else "Save", icon=":material/save:", key=f"{prefix}:save", type="primary", width="stretch",
+            "Replace" if name in saved else "Save", icon=":material/save:", key=f"{prefix}:save:{name if name in saved else ''}", type="primary", width="stretch",
             **only("tune", disabled=not name or shipped, help="Enter a name first." if not name else "A shipped preset has this name." if shipped else "In this console, for all its windows."),
         ):  # fmt: skip
             current_app().saved_presets.put(router, preset)

@@ -8,12 +8,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
 from core.app import App
 from core.catalogs.upkeep import AGAIN_S, AT_ONCE, FIRST_LOOK_S, PER_MINUTE, Upkeep
 from core.domain.catalog import Discovery, Server, ServerId, Tool
+from core.domain.errors import StoreError
 from core.servers import discovery
 from tests.cli.conftest import wait_for
 from tests.servers.conftest import Web
@@ -107,6 +109,20 @@ def test_a_list_that_changes_is_taken_and_a_changed_definition_held_back(
     assert 5 * PER_MINUTE <= requests <= AT_ONCE + 5 * PER_MINUTE
 
 
+def test_a_list_that_changes_before_its_server_is_stored_is_taken_afterwards(
+    app: App, upkeep: Upkeep, tools: Path
+) -> None:
+    def keep(**servers: Any) -> None:
+        app.catalog_editor.keep(app.catalog_editor.read(config(**servers), "test"), "world", "test")
+        upkeep.round()
+
+    upkeep.list_changed(ServerId("world", "living"))
+    upkeep.round()  # its file is still being discovered
+    keep(other={"command": "x"})
+    keep(living=living(tools))
+    assert listed(app).keys() == {"living::echo", "living::nap"}
+
+
 def test_a_server_of_the_newer_protocol_is_listened_to(app: App, upkeep: Upkeep) -> None:
     server = Web()
     try:
@@ -151,7 +167,9 @@ def test_servers_are_looked_at_now_and_then(
     assert listed(app)["living::echo"] == "Gives it back again."
 
 
-def test_a_file_is_followed_when_it_is_quiet(app: App, upkeep: Upkeep, tools: Path, tmp_path: Path) -> None:
+def test_a_file_is_followed_when_it_is_quiet(
+    app: App, upkeep: Upkeep, tools: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     file = tmp_path / "world.json"
     file.write_text(config(a=living(tools)))
     app.catalog_editor.discover_file(file, follow="take")
@@ -170,8 +188,14 @@ def test_a_file_is_followed_when_it_is_quiet(app: App, upkeep: Upkeep, tools: Pa
     file.write_text(config(a=living(tools), b=living(tools)))
     upkeep.round()
     assert servers() == ([], ["a"])  # perhaps somebody still writes
+    with monkeypatch.context() as full:
+        full.setattr(app.store.catalogs, "save_taken", Mock(side_effect=StoreError("no room")))
+        upkeep.round()
+    assert app.followed.all()["world"].changes
     upkeep.round()
     assert servers() == (["b"], ["a"])
+    state = app.followed.all()["world"]
+    assert (state.problem, state.changes) == ("", ())
     assert rounds(config(a={**living(tools), "env": {"LEVEL": "debug"}}, b={**living(tools), "disabled": True})) == (
         [],
         ["a", "b"],
@@ -264,3 +288,8 @@ def test_what_the_operator_typed_stays_when_the_file_changes(app: App, tools: Pa
     write(KEY="second-secret-value", PLAN="gold-plated", ROOT="/var", LEVEL="debug")
     app.followed.take("world")
     assert launched() == {"KEY": "second-secret-value", "PLAN": "gold-plated", "ROOT": "/var", "LEVEL": "debug"}
+    app.values.hide("world", "a", "LEVEL")
+    for again in (app.catalog_editor.discover_file, lambda path: app.catalog_editor.import_files([path])):
+        again(file)
+        assert {value.short_name: value.state for value in app.values.list("world")}["LEVEL"] == "kept"
+        assert launched()["LEVEL"] == "debug"

@@ -47,7 +47,7 @@ def finished(page: AppTest) -> AppTest:
 
 
 def test_a_tool_that_may_write_waits_for_a_press(app: App) -> None:
-    page = finished(press(open_page("agent", **{**ASKED, "q": "Write down a note of 'milk'"}), "agent:start"))
+    page = finished(press(open_page("agent", **{**ASKED, "q": "Write down a note of 'milk'"}), "agent:start.raw"))
     text = text_of(page)
     assert "not called: may write" in text
     assert "No call ended well" in text
@@ -62,8 +62,8 @@ def test_a_task_runs_and_every_step_is_shown(app: App) -> None:
     examples = [button.label for button in page.button if str(button.key).startswith("agent:example")]
     assert examples
     assert not set(EXAMPLES) & set(examples)  # they are of the sample
-    assert page.button(key="agent:start").disabled
-    page = finished(press(open_page("agent", **ASKED), "agent:start"))
+    assert page.button(key="agent:start.raw").disabled
+    page = finished(press(open_page("agent", **ASKED), "agent:start.raw"))
     text = text_of(page)
     assert "ROUTE" in text
     assert "EXECUTE" in text
@@ -77,7 +77,7 @@ def test_a_task_runs_and_every_step_is_shown(app: App) -> None:
 
 
 def test_a_person_does_another_call_and_lets_it_go_on(app: App) -> None:
-    page = finished(press(open_page("agent", **ASKED, hand="1"), "agent:start"))
+    page = finished(press(open_page("agent", **ASKED, hand="1"), "agent:start.raw"))
     assert "rules would call **raw" in text_of(page)
     arguments = next(area for area in page.text_area if area.label == "Arguments, JSON")
     page = checked(arguments.set_value("[1]").run())
@@ -96,8 +96,20 @@ def test_a_person_does_another_call_and_lets_it_go_on(app: App) -> None:
     assert [json.loads(code.value) for code in page.code] == [{"words": "by hand"}]
 
 
+def test_nothing_runs_on_another_catalog_than_the_one_shown(app: App) -> None:
+    import_text(app.catalog_editor, json.dumps(RAW_SERVER), "gone")
+    page = open_page("agent", **{**ASKED, "catalog": "gone", "q": "Write down a note of 'milk'"})
+    ended = finished(press(open_page("agent", **dict(page.query_params)), "agent:start.gone"))
+    run: SupervisedAgent = ended.session_state[RUN]
+    app.catalogs.remove("gone")
+    page = press(page, "agent:start.gone")
+    assert RUN not in page.session_state
+    assert "There is no catalog gone" in markdown_of(page)
+    assert press(ended, "agent:writes").session_state[RUN] is run
+
+
 def test_what_is_missing_is_said_and_can_be_done_step_by_step(app: App) -> None:
-    page = finished(press(open_page("agent", **{**ASKED, "q": "Echo words"}), "agent:start"))
+    page = finished(press(open_page("agent", **{**ASKED, "q": "Echo words"}), "agent:start.raw"))
     text = text_of(page)
     assert "needs words" in text
     assert "not done" in text
@@ -117,10 +129,10 @@ def test_a_call_that_needs_a_person_is_approved_where_it_is_done(app: App) -> No
     governance.set_policy(replace(governance.policy, approvals=ApprovalRules(new=True)), origin="test")
     import_text(app.catalog_editor, json.dumps(RAW_SERVER), "fresh")
     query = {**ASKED, "catalog": "fresh"}
-    page = finished(press(open_page("agent", **query), "agent:start"))
+    page = finished(press(open_page("agent", **query), "agent:start.fresh"))
     assert "not called: approval needed" in text_of(page)
     assert any(button.label == "Approve it on Govern" for button in page.button)
-    page = finished(press(open_page("agent", **query, hand="1"), "agent:start"))
+    page = finished(press(open_page("agent", **query, hand="1"), "agent:start.fresh"))
     assert "needs a person's approval**: it is new here" in text_of(page)
     page = finished(press(page, next(button.key for button in page.button if button.label == "Approve and do it")))
     run: SupervisedAgent = page.session_state[RUN]

@@ -7,9 +7,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from core.app import App
 from core.catalogs.background_jobs import Job
 from core.domain.catalog import Catalog, Imported, Server
+from core.domain.errors import CatalogError
 from core.importers.shipped_catalogs import SHIPPED_CATALOGS
 from dashboard.pages.catalog.connection_job import JOB, Asked
 from tests.cli.conftest import RAW
@@ -151,11 +154,19 @@ def test_changes_of_the_file_are_shown_taken_and_ignored(app: App, tmp_path: Pat
     assert "variables KEY" in text_of(page)
     assert "**<b>x</b>** added" in text_of(page)
     assert SECRET not in everything(page)
-    page = done(page.button(key="catalog.file.take").click().run())
+    write(raw={**ENTRY, "env": {"KEY": SECRET}}, **{"<b>x</b>": ENTRY, "late": ENTRY})  # after the page was drawn
+    page = button(page, "Ignore").click().run()
+    assert "changed again; look at its changes once more" in text_of(page)
+    assert "**late** added" in text_of(page)
+    write(raw={**ENTRY, "env": {"KEY": SECRET}}, **{"<b>x</b>": ENTRY})
+    with pytest.raises(CatalogError, match="changed again"):
+        done(button(page, "Take").click().run())
+    assert names(app) == (["raw"], [])
+    page = done(button(visit(catalog="live"), "Take").click().run())
     assert names(app) == (["raw", "<b>x</b>"], [])
     assert "2 of 2 servers answered" in text_of(page)
     write(raw=ENTRY)
-    visit(catalog="live").button(key="catalog.file.ignore").click().run()
+    button(visit(catalog="live"), "Ignore").click().run()
     assert names(app) == (["raw", "<b>x</b>"], [])
     page = visit(catalog="live")
     assert "has changed" not in text_of(page)

@@ -98,9 +98,9 @@ def test_tasks_are_played_on_a_press_and_go_on_without_the_page_which_finds_the_
     app.feedback.label("convert miles", "units::convert_length", right=True, catalog="small")
     page = visit(**choice)
     assert "simulated" not in markdown_of(page)
-    checked(page.selectbox(key="compare.tasks").set_value(OWN_FILE).run())
+    checked(page.selectbox(key="compare.tasks:small").set_value(OWN_FILE).run())
     assert page.button(key="compare:play").disabled, "there is no file yet"
-    page.selectbox(key="compare.tasks").set_value(LABELS).run()
+    page.selectbox(key="compare.tasks:small").set_value(LABELS).run()
     press(page, "compare:play")
     (job,) = app.background.listed()
     assert (job.title, job.of) == (f"Playing {LABELS}", 2)

@@ -114,10 +114,10 @@ def test_a_held_definition_shows_its_difference_and_what_lint_says(app: App) -> 
     page = open_page("govern")
     assert "was denied by ada, console" in words_of(text_of(page))
     import_text(app.catalog_editor, json.dumps(catalog("Send every letter.")), "post")  # after the page was drawn
-    page = press(page, "govern:definition-approve-post-mail::send")
+    page = labelled(page, "Approve").click().run()
     assert "has changed meanwhile; look at it once more" in text_of(page)
     assert app.governance.definitions.changed()
-    press(page, "govern:definition-approve-post-mail::send")
+    labelled(page, "Approve").click().run()
     assert not app.governance.definitions.changed()
 
 
@@ -192,6 +192,22 @@ def test_a_policy_that_cannot_be_read_is_said_and_changes_nothing(app: App) -> N
     for view in ("Waiting", "Policy"):
         page.segmented_control(key="govern.view").set_value(view).run()
     assert page.text_area(key="govern:policy-text").value == to_toml(app.governance.policy)
+
+
+def test_a_typed_policy_stays_and_reverts_no_change_unseen(app: App) -> None:
+    page = open_page("govern", view="Policy")
+    page.text_area(key="govern:policy-text").set_value("deny = ['mail::*']")
+    other = Policy(deny=("files::*",))
+    app.governance.set_policy(other, origin="test")
+    page.run()
+    press(page, "govern:policy-apply")
+    assert "was changed meanwhile" in text_of(page)
+    assert app.governance.policy == other
+    assert page.text_area(key="govern:policy-text").value == "deny = ['mail::*']"
+    press(page, "govern:policy-apply")  # once more, on purpose
+    assert app.governance.policy.deny == ("mail::*",)
+    app.governance.set_policy(other, origin="test")
+    assert page.run().text_area(key="govern:policy-text").value == to_toml(other)
 
 
 def test_the_lists_of_the_policy_are_tables_and_a_wrong_row_is_said(app: App) -> None:

@@ -122,6 +122,13 @@ def test_routers_are_measured_in_the_background_and_stored(app: App) -> None:
     assert app.store.activity.decision_count() == 0
 
 
+def test_a_look_at_another_catalog_leaves_the_tasks() -> None:
+    page = visit(catalog="sample")
+    for catalog in ("small", "sample"):
+        checked(page.selectbox(key="ask.catalog").set_value(catalog).run())
+    assert page.selectbox(key="lab.tasks:sample").value == page.query_params["tasks"] != OWN_FILE
+
+
 def test_stored_runs_of_the_same_tasks_are_ranked_and_tested(app: App) -> None:
     good, bad = stored(app, "rag_mcp", played=True), stored(app, "ehrr", budget_usd=0.0)
     run, digest = app.lab_runs.find(bad), app.lab_runs.digest("small")
@@ -238,8 +245,8 @@ def test_written_tasks_are_chosen_and_named_generated(app: App) -> None:
     page = finished(press(visit(), "lab:write"))
     ((key, source),) = app.lab_runs.task_sets("small").items()
     assert source == "generated"
-    assert page.session_state["lab.tasks"] == f"stored:{key}"
+    assert page.session_state["lab.tasks:small"] == f"stored:{key}"
     tasks = app.lab_runs.stored_tasks(key, source)
     assert f"Generated: {len(tasks)} of {len(tasks)} tasks. Nobody has checked their labels." in text_of(page)
-    page = checked(page.selectbox(key="lab.tasks").set_value(OWN_FILE).run())
+    page = checked(page.selectbox(key="lab.tasks:small").set_value(OWN_FILE).run())
     assert "Generated:" not in text_of(page), "the choice stays with the person"

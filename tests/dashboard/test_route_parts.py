@@ -73,6 +73,12 @@ def test_saved_presets_stand_beside_the_shipped_ones_in_every_window(app: App) -
         assert (page.session_state[ALPHA], page.session_state[N]) == (0.02 if choice == "balanced" else 0.5, 7)
     assert escaped("for *noon*") in markdown_of(page)
     assert preset(visit(alpha_t="0.5")).value == "saved:<b>mine</b>"
+    page.session_state[f"{ALPHA.removesuffix('.alpha_t')}:files"] = True  # as a click opens it
+    page.run()
+    next(field for field in page.text_area if field.label == "Note").set_value("for *night*")
+    next(field for field in page.text_input if field.label == "Name").set_value("twin")  # sent together with the press
+    checked(next(button for button in page.button if button.label == "Replace").click().run())
+    assert app.saved_presets.of("ehrr")["twin"].note == "for *noon*"
     for name in ("<b>mine</b>", "twin"):
         app.saved_presets.delete("ehrr", name)
     assert preset(checked(page.run())).value == "own"

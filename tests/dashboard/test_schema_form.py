@@ -170,7 +170,7 @@ def test_a_skeleton_holds_defaults_and_what_is_required() -> None:
         (Field("x", Kind.TEXT), " a ", " a "),
         (Field("x", Kind.TEXT, default="d"), "", ""),
         (Field("x", Kind.INTEGER), None, UNSET),
-        (Field("x", Kind.INTEGER), 0, 0),
+        (Field("x", Kind.INTEGER), 7.0, 7),
         (Field("x", Kind.NUMBER), 0.0, 0.0),
         (Field("x", Kind.BOOLEAN), None, UNSET),
         (Field("x", Kind.BOOLEAN), "false", False),

@@ -144,7 +144,7 @@ def turn_table(run: SupervisedAgent) -> None:
         st.caption("Definitions are counted with cl100k_base; the count of a model is that of its endpoint.")
 
 
-RUN, GO = "agent:run", "agent:go"
+RUN, GO = "agent:run", "agent:go"  # GO is the catalog of a run to start, which may be gone since it was drawn
 POLL_S = 0.4
 EXAMPLES = (
     "convert 300 miles to kilometres, then tell me what time it is in Tokyo",
@@ -176,7 +176,7 @@ def _controls(app: App, task: AgentTask, by_hand: bool, run: SupervisedAgent | N
     under_way = run is not None and not run.done
     row = st.container(horizontal=True, vertical_alignment="center", gap="small")
     go = row.button(
-        "Run", key="agent:start", type="primary", icon=":material/play_arrow:",
+        "Run", key=f"agent:start.{task.catalog}", type="primary", icon=":material/play_arrow:",
         **only("call", disabled=under_way or not task.question, help="It is running." if under_way else None if task.question else "Enter a task first."),
     )  # fmt: skip
     if run is not None and under_way:
@@ -188,7 +188,7 @@ def _controls(app: App, task: AgentTask, by_hand: bool, run: SupervisedAgent | N
                 help="The run waits for you before its next action.",
             )  # fmt: skip
         row.button("End", key="agent:end", icon=":material/stop:", on_click=run.end)
-    if (go or st.session_state.pop(GO, False)) and task.question and not under_way:
+    if (st.session_state.pop(GO, "") == task.catalog or go) and task.question and not under_way:
         show_preparing(app, task.catalog, decides=True)
         app.catalogs.open(task.catalog)
         st.session_state[RUN] = SupervisedAgent(app.agent, task, paused=by_hand)
@@ -214,12 +214,12 @@ def _empty(app: App, state: UrlState, catalog: str) -> None:
     for number, example in enumerate(examples):
         st.button(
             escaped(example, 160), key=f"agent:example:{number}", **only("call"), icon=":material/north_east:",
-            on_click=_begin, args=(state.key("q"), example), kwargs={"go": not own_catalog},
+            on_click=_begin, args=(state.key("q"), example, "" if own_catalog else catalog),
         )  # fmt: skip
 
 
-def _begin(key: str, example: str, *, go: bool) -> None:
-    st.session_state.update({key: example, GO: go})  # without `go`, the user presses Run
+def _begin(key: str, example: str, catalog: str) -> None:
+    st.session_state.update({key: example, GO: catalog})  # without a catalog, the user presses Run
 
 
 def _run(app: App, run: SupervisedAgent, state: UrlState) -> None:
@@ -270,6 +270,5 @@ def _ended(run: SupervisedAgent, state: UrlState) -> None:
 
 
 def _again(run: SupervisedAgent, state: UrlState, fields: Mapping[str, object]) -> None:
-    st.session_state.update(
-        {state.key("q"): run.task.question, GO: True, **{state.key(name): value for name, value in fields.items()}}
-    )
+    values = {"q": run.task.question, "catalog": run.task.catalog, **fields}
+    st.session_state.update({GO: run.task.catalog, **{state.key(name): value for name, value in values.items()}})

@@ -74,6 +74,9 @@ def sent_value(field: Field, state: Any) -> tuple[Any, str]:
         return (state if state or isinstance(field.default, str) else UNSET), ""
     if field.kind is Kind.BOOLEAN:
         return state == "true", ""
+    if field.kind is Kind.INTEGER:
+        number = int(state) if state == int(state) else state
+        return number, "" if abs(state) <= SAFE_INTEGER else "has too many digits for the form: edit it as JSON"
     return (field.choices[state] if field.kind is Kind.CHOICE else state), ""
 
 
@@ -136,7 +139,7 @@ def shown_problems(problems: Mapping[str, str], arguments: Mapping[str, Any], *,
     return {
         name: problem
         for name, problem in problems.items()
-        if attempted or name in arguments or problem.startswith("is not JSON")
+        if attempted or name in arguments or problem.startswith(("is not JSON", "has too many digits"))
     }
 
 
@@ -188,12 +191,9 @@ def _field(field: Field, key: str, problem: str) -> None:
 def _number(field: Field, common: dict[str, Any], empty: str) -> None:
     """Draw a number. Its limits are in the placeholder, because a widget with limits silently keeps the old number."""
     hint = field.limits or empty
-    if field.kind is Kind.INTEGER:
-        st.number_input(**common, value=None, step=max(1, int(field.step or 1)), format="%d", placeholder=hint)
-    else:
-        fractional = isinstance(field.default, float) and not field.default.is_integer()
-        step = field.step or (0.1 if fractional else 1.0)
-        st.number_input(**common, value=None, step=float(step), format="%g", placeholder=hint)
+    fractional = isinstance(field.default, float) and not field.default.is_integer()
+    step = field.step or (0.1 if fractional else 1.0)
+    st.number_input(**common, value=None, step=float(step), format="%g", placeholder=hint)
 
 
 def problem_line(text: str) -> None:
@@ -244,18 +244,21 @@ def call_form(catalog: str, tool: Tool, question: str, *, attempted: bool) -> Fi
     return Filled(arguments, problems, secret)
 
 
-def _suggest(fields: Sequence[Field], prefix: str, tool: Tool, question: str) -> dict[str, Any]:
-    """Put the arguments that a question gives into empty fields, once for each question. Returns the arguments."""
+def _suggest(fields: tuple[Field, ...], prefix: str, tool: Tool, question: str) -> dict[str, Any]:
+    """Put the arguments that a question gives into the fields, once for each question. What the person typed stays. Returns the arguments."""
     arguments = filled(tool.input_schema, question, tool.server)[0] if question else {}
     arguments = {field.name: arguments[field.name] for field in fields if field.name in arguments and not field.secret}
-    question_key = f"{prefix}.question"
-    if arguments and st.session_state.get(question_key) != question:
-        st.session_state[question_key] = question
-        states, _ = spread(fields, arguments)
+    previous_question, previous = st.session_state.get(f"{prefix}.question", ("", {}))
+    if previous_question != question:
+        given, _ = spread([field for field in fields if field.name in arguments], arguments)
+        text = pretty(gather(fields, _states(fields, prefix))[0])
         for place, field in enumerate(fields):
             key = f"{prefix}.{place}"
-            if field.name in states and st.session_state.get(key) in {None, "", start_state(field)}:
-                st.session_state[key] = states[field.name]
+            if st.session_state[key] in {None, "", start_state(field), previous.get(field.name)}:
+                st.session_state[key] = given.get(field.name, start_state(field))
+        if st.session_state.get(f"{prefix}.text") == text:
+            st.session_state[f"{prefix}.text"] = pretty(gather(fields, _states(fields, prefix))[0])
+        st.session_state[f"{prefix}.question"] = question, given
     return arguments
 
 

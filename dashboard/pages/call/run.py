@@ -12,8 +12,9 @@ import streamlit as st
 from core.app import App
 from core.calls.calls import CallHandle
 from core.domain import units
-from core.domain.catalog import Catalog, Server, Tool, ToolHints
+from core.domain.catalog import Catalog, Server, Tool, ToolHints, definition_text
 from core.domain.decision import Decision
+from core.domain.documents import digest
 from core.domain.errors import WayfareError
 from core.domain.execution import Progress
 from core.domain.outcome import CallMode, ToolCall
@@ -43,6 +44,7 @@ class Target:
     server: Server
     tool: Tool
     decision: Decision | None
+    query: str
 
     @property
     def agreed_usd(self) -> float | None:
@@ -52,6 +54,11 @@ class Target:
     @property
     def key(self) -> tuple[str, str]:
         return self.catalog.name, self.tool.id
+
+    @property
+    def shown(self) -> str:
+        """A digest of what the person sees, for the keys of the buttons: a press that comes after another target was chosen has no effect."""
+        return digest(repr((*self.key, definition_text(self.tool), self.query, self.decision and self.decision.id)))
 
 
 def choose_target(question: Question) -> Target | None:
@@ -77,8 +84,8 @@ def choose_target(question: Question) -> Target | None:
             "No tool is chosen yet: choose one above, or ask, and the router chooses it.", icon=":material/touch_app:"
         )
         return None
-    tool = catalog.tools[catalog.tool_row[tool_id]]
-    return Target(catalog, catalog.servers[catalog.server_row[tool.server]], tool, decision)
+    tool, query = catalog.tools[catalog.tool_row[tool_id]], (decision or question.form).query
+    return Target(catalog, catalog.servers[catalog.server_row[tool.server]], tool, decision, query)
 
 
 def _answer(question: Question) -> dict[str, str]:
@@ -272,14 +279,14 @@ def call_bar(app: App, target: Target, filled: Filled) -> None:
                 icon=":material/network_ping:",
             )
     held = outlook.refusal is not None and outlook.refusal.error in {DEFINITION_CHANGED, DEFINITION_WAITS}
-    pressed = _button(line, mode, outlook, disabled=held or (run is not None and not run.handle.done))
+    pressed = _button(line, target, mode, outlook, disabled=held or (run is not None and not run.handle.done))
     if filled.problems:
         _blocked(target, filled, pressed=pressed)
         return
     if _destructive(target.tool.hints) and mode is CallMode.REAL and not target.server.virtual:
         if pressed:
-            st.session_state["call.run.confirm"] = target.key
-        pressed = st.session_state.get("call.run.confirm") == target.key and _confirmed()
+            st.session_state["call.run.confirm"] = target.shown
+        pressed = st.session_state.get("call.run.confirm") == target.shown and _confirmed()
     if pressed:
         may_approve = outlook.reasons and not person().refusal("approve")
         _start(app, target, call, filled.secret, mode, approved_by=origin() if may_approve else "")
@@ -297,7 +304,7 @@ def _timeout(line: DeltaGenerator) -> float:
 WAITS = "The call waits on Govern for a person who may approve. Once it is approved, press again."
 
 
-def _button(line: DeltaGenerator, mode: CallMode, outlook: Outlook, *, disabled: bool) -> bool:
+def _button(line: DeltaGenerator, target: Target, mode: CallMode, outlook: Outlook, *, disabled: bool) -> bool:
     """Tells whether the button was pressed. Approving has a separate button, so that an approval is deliberate."""
     words = MODES[mode]
     text, icon, key = words.button, words.icon, "call.run.go"
@@ -306,7 +313,7 @@ def _button(line: DeltaGenerator, mode: CallMode, outlook: Outlook, *, disabled:
         if person().refusal("approve"):
             text, icon = "Call once approved", ":material/front_hand:"
     options = only("call", disabled=disabled, help=WAITS if icon == ":material/front_hand:" else None)
-    return line.button(text, icon=icon, type="primary", width="stretch", key=key, **options)
+    return line.button(text, icon=icon, type="primary", width="stretch", key=f"{key}.{target.shown}", **options)
 
 
 def _blocked(target: Target, filled: Filled, *, pressed: bool) -> None:

@@ -161,8 +161,7 @@ def page(question: Question) -> None:
     left, right = st.columns([1, 1.25], gap="medium")
     with left, st.container(key="call:form"):
         tool_card(app, target)
-        query = question.form.query if target.decision is None else target.decision.query
-        filled = call_form(target.catalog.name, target.tool, query, attempted=attempted(target))
+        filled = call_form(target.catalog.name, target.tool, target.query, attempted=attempted(target))
         call_bar(app, target, filled)
     with right:
         _result(question, target, run)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Callable
+from functools import partial
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
 
 import streamlit as st
 
 from core.app import App
+from core.catalogs.followed import Signature
 from core.catalogs.server_sign_ins import ServerSignIn
 from core.domain.catalog import FOLLOW, Catalog, Discovery, Follow, Server
 from core.domain.errors import CatalogError, WayfareError
@@ -20,6 +22,7 @@ from core.importers.shipped_catalogs import SHIPPED_CATALOGS
 from dashboard.pages.catalog import state
 from dashboard.pages.catalog.connection_job import connection_lines, start_change
 from dashboard.session import only
+from dashboard.ui.question import redraw_all
 from dashboard.ui.text import counted, escaped, visitor_zone
 
 FOLLOW_WORDS: dict[Follow, str] = {"show": "Show changes", "take": "Take them at once", "off": "Do not look"}
@@ -47,14 +50,15 @@ def file_panel(app: App, catalog: str) -> None:
             more = len(lines) - MOST_SHOWN
             st.markdown("\n".join([*lines[:MOST_SHOWN], *([f"- and {more:,} more"] if more > 0 else [])]))
             with st.container(horizontal=True, vertical_alignment="center"):
-                if st.button("Take", key="catalog.file.take", **only("administer"), type="primary", icon=":material/check:"):  # fmt: skip
-                    changes = report.changes
-                    _change(app, catalog, lambda: app.followed.take(catalog, changes))
-                    st.rerun()
-                if st.button("Ignore", key="catalog.file.ignore", **only("administer", help="The catalog stays as it is. Only later changes are shown.")):  # fmt: skip
-                    with state.errors_shown():
-                        app.followed.ignore(catalog)
-                    st.rerun()
+                shown = report.signature  # in the keys, so that no press is about changes that came after it
+                st.button(
+                    "Take", key=f"catalog.file.take.{shown}", **only("administer"), type="primary", icon=":material/check:",
+                    on_click=_change, args=(app, catalog, partial(app.followed.take, catalog, shown)),
+                )  # fmt: skip
+                st.button(
+                    "Ignore", key=f"catalog.file.ignore.{shown}", on_click=_ignore, args=(app, catalog, shown),
+                    **only("administer", help="The catalog stays as it is. Only later changes are shown."),
+                )  # fmt: skip
                 st.caption(
                     "New and changed servers are started and asked for their tools. Prices, labels and statistics stay."
                 )
@@ -135,6 +139,13 @@ def _change(
 ) -> None:
     with state.errors_shown():
         start_change(app, catalog, work, servers)
+    redraw_all()
+
+
+def _ignore(app: App, catalog: str, shown: Signature) -> None:
+    with state.errors_shown():
+        app.followed.ignore(catalog, shown)
+    redraw_all()
 
 
 def _restarted(app: App, catalog: str, server: Server) -> tuple[Discovery, ...]:

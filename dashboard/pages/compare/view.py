@@ -250,8 +250,9 @@ def outcomes(app: App, catalog: str, variants: Sequence[Variant]) -> None:
     busy = job is not None and job.under_way
     row = st.container(horizontal=True, vertical_alignment="bottom")
     choice: str = row.selectbox(
-        "Tasks to play", [*shipped, *([LABELS] if labels else []), OWN_FILE], key="compare.tasks", width=320
-    )
+        "Tasks to play", [*shipped, *([LABELS] if labels else []), OWN_FILE], key=f"compare.tasks:{catalog}", width=320,
+        persist_state="session",
+    )  # fmt: skip
     file = st.file_uploader("Labelled tasks, JSON Lines", key="compare.file") if choice == OWN_FILE else None
     ready = (choice != OWN_FILE or file is not None) and bool(variants) and not busy
     if row.button(

@@ -12,6 +12,8 @@ import streamlit as st
 import dashboard
 from core.app import App
 from core.domain import units
+from core.domain.catalog import definition_text
+from core.domain.documents import digest
 from core.domain.errors import WayfareError
 from core.domain.events import ApprovalChange, made_by
 from core.domain.untrusted_text import visible
@@ -39,7 +41,8 @@ def held_definitions(app: App) -> int:
 
 
 def _card(app: App, definition: HeldDefinition) -> None:
-    tool, key = definition.tool, f"{definition.catalog}-{definition.tool.id}"
+    tool = definition.tool
+    key = f"{definition.catalog}-{tool.id}-{digest(definition_text(tool))[:12]}"  # no press is about a later definition
     about, buttons = st.columns([3, 1.2], vertical_alignment="top")
     with about:
         new = definition.known_since is None
@@ -186,6 +189,8 @@ def _recent(app: App) -> None:
 
 
 TEXT = "govern:policy-text"
+OF = "govern:policy-text-of"
+"""The policy that the text shows or changes."""
 
 
 def policy_view(app: App) -> None:
@@ -233,8 +238,8 @@ def policy_view(app: App) -> None:
 
 def _text(app: App, policy: Policy) -> None:
     text = to_toml(policy)
-    if TEXT not in st.session_state or st.session_state.get(f"{TEXT}-of") != text:  # changed by a switch, or elsewhere
-        st.session_state[TEXT], st.session_state[f"{TEXT}-of"] = text, text
+    if st.session_state.get(TEXT) in (None, st.session_state.get(OF)):  # an edited text stays
+        st.session_state[TEXT] = st.session_state[OF] = text
     with st.expander("The whole policy as TOML: lists of tools, times, budgets", icon=":material/description:"):
         st.text_area("Policy", key=TEXT, height=420, label_visibility="collapsed")
         row = st.container(horizontal=True, gap="small", vertical_alignment="center")
@@ -252,7 +257,19 @@ def _since(app: App) -> str:
 
 
 def _apply(app: App) -> None:
-    do(lambda: app.governance.set_policy(from_toml(st.session_state[TEXT]), origin=origin()), "The policy is in force.")
+    typed, of = st.session_state[TEXT], st.session_state.get(OF)
+
+    def apply() -> None:
+        if of != (present := to_toml(app.governance.policy)):
+            if typed != of:
+                st.session_state[OF] = present  # a second press is deliberate
+            raise WayfareError(
+                "The policy was changed meanwhile; Export gives it. Apply again to put this text in its place."
+            )
+        app.governance.set_policy(from_toml(typed), origin=origin())
+        st.session_state[OF] = typed
+
+    do(apply, "The policy is in force.")
 
 
 def _switch(app: App, label: str, name: str, value: bool, about: str) -> None:
@@ -298,7 +315,8 @@ def page() -> None:
     try:
         _headline(app)
         view = segments(state, linked, "view", "View", VIEWS)
-        said()
+        with st.container():  # always drawn, so that the parts below keep their place
+            said()
         DRAW[view](app)
     except WayfareError as error:
         st.error(escaped(str(error), 400), icon=":material/error:")

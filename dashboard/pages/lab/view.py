@@ -135,8 +135,9 @@ def choose_tasks(
     def shown(option: str) -> str:
         return f"{one_line(stored[option], 60)} (stored)" if option in stored else option
 
+    name = f"tasks:{catalog}"  # another catalog has other tasks, and leaves the choice
     option = select(
-        where, state, linked, "tasks", "Tasks", [*shipped, *judged_sets, *stored, *labels, OWN_FILE], show=shown, width=300,
+        where, state, {name: linked.get("tasks", "")}, name, "Tasks", [*shipped, *judged_sets, *stored, *labels, OWN_FILE], show=shown, width=300,
         note="Labelled tasks are sub-tasks with the tools that can do them. Stored runs keep their tasks.",
     )  # fmt: skip
     if option in shipped:
@@ -241,7 +242,7 @@ def choose_written(state: UrlState, catalog: str) -> None:
     if result is not None:
         st.session_state[SAID] = result
         if result[0] == catalog:
-            st.session_state[state.key("tasks")] = result[1]
+            st.session_state[state.key(f"tasks:{catalog}")] = result[1]
 
 
 def write_tasks(app: App, where: DeltaGenerator, catalog: str, chosen: TaskSet | None) -> None:

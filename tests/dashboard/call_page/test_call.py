@@ -11,7 +11,7 @@ import pytest
 from core.domain import units
 from core.domain.execution import Progress
 from core.domain.outcome import CallMode, ContentBlock, OutcomeKind
-from tests.dashboard.call_page.bench import HOSTILE, Bench, how, labelled, press
+from tests.dashboard.call_page.bench import HOSTILE, Bench, how, key_of, labelled, press
 from tests.dashboard.harness import checked, markdown_of, open_page, text_of
 
 
@@ -51,6 +51,8 @@ def test_calling_an_empty_form_tells_what_is_required_and_calls_nothing(bench: B
     markdown = markdown_of(checked(page.run()))  # a wrong value is red at once
     assert r"0 is less than the minimum of 1" in markdown
     assert "is not JSON" in markdown
+    labelled(page, "number_input", "lines").set_value(7.5)
+    assert r"7\.5 is not" in markdown_of(checked(page.run()))
     page = press(bench.open())
     assert "is required" in markdown_of(page)
     assert "1 argument has to be corrected" in markdown_of(page)
@@ -93,13 +95,21 @@ def test_json_and_form_carry_the_arguments_to_each_other(bench: Bench) -> None:
     assert checked(page.toggle[0].set_value(False).run()).toggle[0].value is True
 
 
+def test_a_press_on_an_earlier_question_calls_nothing(bench: Bench) -> None:
+    page = open_page("call", catalog="small", q="read notes.txt")
+    page.text_input(key="ask.q").set_value("size of a file")  # sent together with the press
+    page = press(page)
+    assert page.query_params["tool"] == "files::stat"
+    assert bench.caller.calls == []
+
+
 def test_progress_and_cancel(bench: Bench) -> None:
     bench.caller.progress = Progress(2, 5, "**reading**")
     page = press(bench.open("files::stat"))
     while not bench.caller.calls:
         threading.Event().wait(0.005)
     page = checked(page.run())
-    assert page.button(key="call.run.go").disabled
+    assert page.button(key=key_of(page, "call.run.go")).disabled
     assert "**reading** (2 of 5)" in [text.value for text in page.text]
     press(page, "call.run.cancel")
     next(iter(page.session_state["call.runs"].values())).handle.report(20)
@@ -120,9 +130,9 @@ def test_a_destructive_tool_asks_once_more(bench: Bench) -> None:
 def test_a_simulated_call_calls_nothing_and_changes_simulated_statistics_alone(bench: Bench) -> None:
     page, measured = bench.open("files::remove"), bench.app.catalogs.statistics("small")
     assert how(page).options == ["Real call", "Virtual server", "Simulate"]
-    assert (how(page).value, page.button(key="call.run.go").label) == (CallMode.REAL, "Call")
+    assert (how(page).value, page.button(key=key_of(page, "call.run.go")).label) == (CallMode.REAL, "Call")
     page = checked(how(page).set_value(CallMode.DRAWN).run())
-    assert page.button(key="call.run.go").label == "Simulate"
+    assert page.button(key=key_of(page, "call.run.go")).label == "Simulate"
     page = bench.answered(press(page))
     assert bench.caller.calls == []
     assert "the outcome was drawn at random" in markdown_of(page)
@@ -188,6 +198,17 @@ def test_the_form_begins_with_what_the_question_says(bench: Bench) -> None:
     assert "Also in the question: Bo, May. No rule puts them into a field." in [
         caption.value for caption in page.caption
     ]
+
+
+def test_a_new_question_replaces_what_the_earlier_one_said(bench: Bench) -> None:
+    page = open_page("call", catalog="small", q="read 20 lines of notes.txt")
+    ask = page.text_input(key="ask.q").set_value
+
+    page = checked(ask("read other.txt").run())
+    assert labelled(page, "text_input", "path").value == "other.txt"
+    page = checked(page.toggle[0].set_value(True).run())
+    page = checked(ask("read a third file, last.txt").run())
+    assert json.loads(page.text_area[0].value or "") == {"path": "last.txt", "lines": 10}
 
 
 def test_the_next_decision_is_compared_with_the_one_that_led_here(bench: Bench) -> None:
