@@ -277,6 +277,8 @@ class AgentRun:
             request = Wanted(AGENT_LOOP, call, tool, RESULT_TOKENS, origin=AGENT, approved_by=approved_by)
             governed_call = calls.start(request, origin=AGENT, counted=said_tokens)
             self._call, limit = governed_call.handle, governed_call.permit.tokens
+            if self.watch.stop.is_set():  # the end came before there was a call to cancel
+                self._call.cancel()
             outcome = governed_call.handle.report().outcome
         self.calls_usd += outcome.price_usd or 0.0
         self.unpriced += outcome.price_usd is None

@@ -232,6 +232,8 @@ class CallService:
         with self.telemetry.calling(call, origin) as ended:
             outcome = self._drawn(call) if mode is CallMode.DRAWN else self._called(handle, server, tool, mode, origin)
             outcome = self.sanitised(outcome)
+            if outcome.asks_back:
+                return CallReport(outcome, at_start.server, at_start.server, at_start.tool, at_start.tool)
             self.record(outcome)
             report = self._learn(outcome, origin, client, at_start)
             ended(report.outcome)
@@ -307,8 +309,7 @@ class CallService:
         catalog.find(call.server, call.tool)
         projection = self.catalogs.projection(call.catalog, with_simulated=with_simulated)
         server_row, tool_row = catalog.server_row[call.server], catalog.tool_row[f"{call.server}::{call.tool}"]
-        server, tool = projection.server(server_row, at), projection.tool(tool_row, at)
-        return _Before(server, tool, projection.price_usd(tool_row))
+        return _Before(projection.server(server_row, at), projection.tool(tool_row, at), projection.price_usd(tool_row))
 
 
 def _statistics(event: OutcomeEvent, server: Running, tool: Running) -> StatisticsEvent:
@@ -370,9 +371,8 @@ class Recordings:
     def add(self, outcome: Outcome) -> None:
         """Writes the answer of a real call if its server is recorded. Logs an error of the file."""
         server_id = outcome.call.server_id
-        real = outcome.mode is CallMode.REAL and not outcome.injected
         answered = outcome.kind.counts and outcome.kind is not OutcomeKind.NOT_CONNECTED
-        if server_id not in self.files or not real or not answered:
+        if server_id not in self.files or outcome.simulated or outcome.injected or not answered:
             return
         with self._lock:
             try:

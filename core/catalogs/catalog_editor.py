@@ -72,7 +72,7 @@ class CatalogEditor:
 
     def keep(self, imported: Imported, name: str, source: str) -> ImportReport:
         """Keep an import as a catalog. Raises CatalogError for an unusable name."""
-        check_name(name)
+        check_name(name, self.catalogs.stored())
         imported, previous = self._with_hidden(name, imported), self._before(name)
         self.keep_secrets(name, (*imported.servers, *imported.off), imported.secrets)
         servers = tuple(
@@ -119,7 +119,7 @@ class CatalogEditor:
         A server that does not answer stays as it was in the catalog. A new one is left out, with its values. A server that needs a
         value or a sign-in is kept without tools. If no server is left, nothing changes (CatalogError).
         """
-        check_name(name)
+        check_name(name, self.catalogs.stored())
         imported = self._with_hidden(name, imported)
         servers = (*imported.servers, *imported.off)
         previous_values = stored_values(self.vault, name, servers, imported.secrets)

@@ -134,7 +134,7 @@ class CatalogService:
 
     def save(self, catalog: Catalog, source: str) -> None:
         """Keep a catalog, and replace a catalog of that name. Its calls so far stay with it."""
-        check_name(catalog.name)
+        check_name(catalog.name, self.stored())
         self._save(without_wordings(catalog), source)
 
     def _save(self, catalog: Catalog, source: str) -> None:

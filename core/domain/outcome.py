@@ -101,7 +101,8 @@ class Outcome:
 
     `connect_s` is None if a kept session was used. `latency_s` is the tool call alone. `injected` is the effect of an
     injected network on the call, in plain words, or "". `original` is the server's answer or error in the protocol's own
-    type, to pass on unchanged. `note` is further information for the client. `cut` says what was sanitised in the result.
+    type, to pass on unchanged. `note` is further information for the client. `cut` says what was sanitised in the result. A server
+    that `asks_back` has not ended the call: the client repeats it with its answers.
     """
 
     call: ToolCall
@@ -120,6 +121,7 @@ class Outcome:
     injected: str = ""
     note: str = ""
     cut: str = ""
+    asks_back: bool = False
     original: object = field(default=None, repr=False, compare=False)
 
     @property

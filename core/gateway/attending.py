@@ -43,9 +43,11 @@ _OWN = {tool.definition.name: tool for tool in OWN}
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """The last offer to a client: its search, and the active tools, best first. `seen` are tools whose output it has."""
+    """The last offer to a client: its search with the route id, and the active tools, best first. `seen` are tools whose output it
+    has."""
 
     asked: Request | None = None
+    route_id: str = ""
     active: tuple[str, ...] = ()
     seen: tuple[str, ...] = ()
 
@@ -87,7 +89,9 @@ class Attending:
         if tool is None:
             result = await own(request)
         else:
-            arguments = {"tool": tool.id, "arguments": dict(request.arguments)}
+            arguments: dict[str, Any] = {"tool": tool.id, "arguments": dict(request.arguments)}
+            if turn.asked is not None and turn.asked.client == request.client:
+                arguments["route_id"] = turn.route_id
             result = await execute_tool(services, replace(request, arguments=arguments, mirrored=True), read_only=False)
         if not result.is_error and (tool is not None or not request.arguments.get(DRY_RUN)):
             await self._observed(request, tool_id)
@@ -114,6 +118,7 @@ class Attending:
             turn = self._turns[key] = replace(turn, seen=asked.seen)
         if any(tool.preconditions for tool in self.services.app.catalogs.catalog(request.options.catalog).tools):
             document = await anyio.to_thread.run_sync(search, self.services.app, asked)
+            document["route_id"] = turn.route_id  # the one that the client knows
             await anyio.to_thread.run_sync(self._activated, owner, asked, document, turn)
 
     def _activated(
@@ -128,11 +133,12 @@ class Attending:
             if candidate["tool"] in listed_as
         ]
         active = tuple(candidate["tool"] for candidate in candidates)
+        self.services.results.of(request.client).keep_shown(document["route_id"], active)
         key = owner.key, request.options.catalog
         with self._lock:
             turn = self._turns.get(key, Turn())
             if gated is None or gated is turn:
-                self._turns[key] = replace(turn, asked=request, active=active)
+                self._turns[key] = replace(turn, asked=request, route_id=document["route_id"], active=active)
         return candidates
 
     def _allowed(self, options: EndpointOptions, client: str) -> dict[str, Tool]:

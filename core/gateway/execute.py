@@ -29,8 +29,8 @@ from core.domain.outcome import Outcome, OutcomeKind, ToolCall
 from core.domain.untrusted_text import one_line, visible
 from core.gateway.base import AgentTool, Answer, Request, Services, answer, definition, no_progress, or_null
 from core.gateway.describe import LONGEST_NAME, find
-from core.gateway.passing_on import given_tokens, is_empty, passed_on
-from core.gateway.report import LONGEST_ROUTE, answered_instead, route_of
+from core.gateway.passing_on import WHY_CHARS, given_tokens, is_empty, passed_on, told_tokens
+from core.gateway.report import LONGEST_ROUTE, OR_TRY, answered_instead, route_of
 from core.gateway.search import signature
 from core.governance import refusals
 from core.governance.refusals import ApprovalNeededError, Wanted
@@ -47,9 +47,9 @@ NOTHING: dict[str, Any] = {"type": "object", "properties": {}}
 """The form of the question. It has no fields: the person accepts or declines."""
 
 
-async def decided(services: Services, request: Request, needed: ApprovalNeededError) -> None:
-    """Waits until a person has decided, for at most `hold_s`, or shorter for a client without progress. Raises ApprovalNeededError if
-    the time is over, or if the client asks its person between two requests."""
+async def held_in_vain_s(services: Services, request: Request, needed: ApprovalNeededError) -> float:
+    """Waits until a person has decided, for at most `hold_s`, or shorter for a client without progress. Returns 0 then, else the
+    time that is over. Raises ApprovalNeededError if the client asks its person between two requests."""
     governance = services.app.governance
     rules, side = governance.policy.approvals, request.side
     asking: asyncio.Task[None] | None = None
@@ -59,12 +59,13 @@ async def decided(services: Services, request: Request, needed: ApprovalNeededEr
             side.questions.append(mcp_types.InputRequiredResult(input_requests={_key(needed): _question(needed)}))
             raise needed
         asking = asyncio.create_task(_ask(services, request, side, needed))
+        if side.asked_between:  # the answer is in the request
+            await asking
     unheard = request.progress is no_progress and asking is None
-    hold_s = min(rules.hold_s, SHORT_HOLD_S) if unheard else rules.hold_s
+    hold_s = min(rules.hold_s, rules.wait_s, SHORT_HOLD_S if unheard else rules.hold_s)
     try:
         with governance.approvals.watched(needed.number) as future:
-            if not await _waited(request, needed, future, hold_s):
-                raise refusals.not_decided(needed, hold_s)
+            return 0.0 if await _waited(request, needed, future, hold_s) else hold_s
     finally:
         if asking is not None:
             asking.cancel()
@@ -109,7 +110,6 @@ def _question(needed: ApprovalNeededError) -> mcp_types.ElicitRequest:
 
 
 WAIT_S = 30.0  # for the start of a server and for a free thread, on top of the call's own limit
-WHY_CHARS = 4_000
 MOST_PROBLEMS = 8
 ERRORS = {
     OutcomeKind.TOOL_ERROR: ("tool_error", "Read what the tool says: other arguments may do"),
@@ -157,8 +157,12 @@ async def _answered(services: Services, request: Request, *, read_only: bool) ->
         try:
             return await _in_thread(services, request, work, sent)
         except ApprovalNeededError as needed:
-            await decided(services, request, needed)
-            return await _in_thread(services, request, work, sent)
+            held_s = await held_in_vain_s(services, request, needed)
+            services.app.governance.admission.check_in_force(request.client, known=request.known)
+            try:
+                return await _in_thread(services, request, work, sent)
+            except ApprovalNeededError as still:  # of another number, if the first has expired
+                raise (refusals.not_decided(still, held_s) if held_s else still) from None
     finally:
         cancelled.set()
 
@@ -198,7 +202,8 @@ def _made(
             {"tool": check.tool, "ok": not check.why, "outcome": DRY_RUN, **figures, "fallback": [], "links": []}
         )
     handle = CallHandle(wanted.call, listener, cancelled)
-    permit, report = services.app.governed.make(wanted, handle, origin=AGENT, counted=given_tokens)
+    counted = given_tokens if request.mirrored else told_tokens
+    permit, report = services.app.governed.make(wanted, handle, origin=AGENT, counted=counted)
     outcome = report.outcome
     if outcome.kind is not OutcomeKind.OK and not (request.mirrored and outcome.original is not None):
         raise _failed(services, outcome, wanted)
@@ -266,7 +271,7 @@ def _failed(services: Services, outcome: Outcome, wanted: Wanted) -> Refusal:
 
 def _others(wanted: Wanted) -> str:
     others = [name for name in wanted.others if name != wanted.tool.id][:3]
-    return f", or try {' or '.join(others)}" if others else ", or search for another tool"
+    return f"{OR_TRY}{' or '.join(others)}" if others else ", or search for another tool"
 
 
 TOOL: dict[str, Any] = {"type": "string", "maxLength": LONGEST_NAME, "description": "server::tool, as search_tools gives it."}  # fmt: skip

@@ -150,9 +150,14 @@ SENTENCE_CHARS, ROOM_TOKENS = 80, 20
 
 def pinned(services: Services, options: EndpointOptions, client: str, reserved: Collection[str]) -> dict[str, str]:
     """Returns the tools that are pinned for a client, as `execute_tool` takes them, by their names in its list. The names depend on no catalog."""
+    admission = services.app.governance.admission
     places = [pin.tool.partition("/") for pin in services.app.governance.policy.pinned if pin.covers(client)]
     several = len(options.catalogs) > 1
-    tools = {f"{catalog}/{id_}" if several else id_ for catalog, _, id_ in places if catalog in options.catalogs}
+    tools = {
+        f"{catalog}/{id_}" if several else id_
+        for catalog, _, id_ in places
+        if catalog in options.catalogs and not admission.outside(client, catalog, _stub(id_))
+    }
     return {name: tool.id for name, tool in names(map(_stub, sorted(tools)), reserved=reserved).items()}
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Generator, Iterable, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -137,7 +137,10 @@ class MirroredParts:
 
     def may_read(self, request: PartRequest, server: str) -> bool:
         admission = self.services.app.governance.admission
-        return admission.may_request(request.client, request.options.catalog, _request(server, READ))
+        with suppress(Refusal):
+            client = admission.identified(request.client, known=request.known)
+            return admission.may_request(client, request.options.catalog, _request(server, READ))
+        return False
 
     async def subscribe(self, server: ServerId, uri: str, owner: SessionOwner, *, wanted: bool) -> None:
         requests = self.services.app.server_requests

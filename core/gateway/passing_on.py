@@ -29,6 +29,7 @@ from core.gateway.base import (
 )
 from core.governance.governed_calls import ResourceLink
 
+WHY_CHARS = 4_000
 MOST_BINARY_CHARS = 8 * 1024 * 1024
 MOST_LINKS, LINK_CHARS = 20, 200
 LONGEST_LIST, CHARS_PER_ITEM = 12, 16
@@ -65,6 +66,12 @@ def given_tokens(outcome: Outcome, limit: int) -> int:
     return min(
         limit, tokens + (0 if not others else count_tokens(text) if fits(text := compact(others), limit) else limit)
     )
+
+
+def told_tokens(outcome: Outcome, limit: int) -> int:
+    """Returns the `given_tokens` of a client that gets only the beginning of an error."""
+    tokens = given_tokens(outcome, limit)
+    return tokens if outcome.kind is OutcomeKind.OK else min(tokens, count_tokens(outcome.error[:WHY_CHARS]))
 
 
 def passed_on(

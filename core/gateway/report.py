@@ -20,7 +20,7 @@ from core.domain.json_schema import argument_problems
 from core.domain.leaks import masked
 from core.domain.outcome import OutcomeKind
 from core.domain.untrusted_text import one_line, visible
-from core.gateway.base import AgentTool, Answer, Request, Services, definition, in_thread, text_block
+from core.gateway.base import AgentTool, Answer, Request, Services, definition, in_thread, no_progress, text_block
 from core.gateway.describe import find
 from core.gateway.search import Offering
 from core.learning.feedback import MOST_NOTE_CHARACTERS
@@ -145,19 +145,21 @@ MOST_TRIES = 3
 NO_ANSWER = frozenset({"server_down", "server_paused", "connection_lost", "timeout", "tool_error", "busy"})
 """Errors after which another tool may answer. The agent or a person has to solve the others."""
 WHY_CHARS = 300
+OR_TRY = ", or try "
 Execute = Callable[[Request], Awaitable[Answer]]
 
 
 async def answered_instead(services: Services, request: Request, error: Refusal, execute: Execute) -> Answer:
     """Returns the answer of the next candidate that gives one, with the tries before it. Raises Refusal if all fail,
     and `error` if there is no other candidate."""
-    if not request.options.fallback or error.error not in NO_ANSWER:
-        raise error
+    if not request.options.fallback or request.mirrored or error.error not in NO_ANSWER:
+        raise error  # a mirrored result has to fit the schema of its own tool
     others = await anyio.to_thread.run_sync(_others, services, request)
     tries = [_try(request.arguments["tool"], error)]
     for tool in others[: MOST_TRIES - 1]:
         try:
-            result = await execute(replace(request, arguments={**request.arguments, "tool": tool}))
+            arguments = {**request.arguments, "tool": tool}  # its progress would begin anew, and may only grow
+            result = await execute(replace(request, arguments=arguments, progress=no_progress))
         except Refusal as failure:
             if request.side is not None and request.side.questions:  # its person is asked before another tool is tried
                 raise
@@ -166,7 +168,8 @@ async def answered_instead(services: Services, request: Request, error: Refusal,
             return _with_note(result, tool, tries)
     if len(tries) == 1:
         raise error
-    raise Refusal(error.error, f"{error.why} Tried in its place: {_words(tries[1:])}.", error.advice)
+    advice = f"{error.advice.partition(OR_TRY)[0].rstrip('.')}."  # it names tools that have failed
+    raise Refusal(error.error, f"{error.why} Tried in its place: {_words(tries[1:])}.", advice)
 
 
 def _others(services: Services, request: Request) -> list[str]:

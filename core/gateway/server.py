@@ -35,7 +35,7 @@ from core.domain.errors import Refusal, WayfareError
 from core.domain.execution import ANONYMOUS, CLIENT_SIDE, NOBODY, SESSION_OWNER, WAYFARE, ClientSide, SessionOwner
 from core.domain.settings import IN_MEMORY, Settings
 from core.domain.untrusted_text import one_line
-from core.gateway.base import Answer, EndpointOptions, PartRequest, Request, no_progress, refused
+from core.gateway.base import Answer, EndpointOptions, PartRequest, Request, compact, no_progress, refused, text_block
 from core.gateway.changes import JoinedChanges, TellsClients
 from core.gateway.door import IN_A_FILE
 from core.gateway.endpoint import DEFINITIONS, IMPROVING_DEFINITIONS, INSTRUCTIONS
@@ -206,6 +206,15 @@ MIRROR_INSTRUCTIONS = (
 SCHEMAS = {tool.name: tool.input_schema for tool in (*DEFINITIONS, *IMPROVING_DEFINITIONS)}
 
 
+def _of_objects(result: Any) -> Any:
+    """Returns a result for a client before 2026-07-28, whose structured result may only be an object."""
+    structured = result.structured_content
+    if isinstance(structured, dict | None):
+        return result
+    content = result.content or [text_block(compact(structured))]
+    return result.model_copy(update={"structured_content": None, "content": content})
+
+
 class TellingServer(McpServer[Any]):
     """A server that tells its clients when its lists change."""
 
@@ -267,7 +276,7 @@ def mcp_server(
         )
         if request.options.attention:
             await changes.look(part_request.owner)
-        return result
+        return result if context.protocol_version in MODERN_PROTOCOL_VERSIONS else _of_objects(result)
 
     async def answered(method: str, context: Context, params: Any) -> Any:
         request = build(context, method, params)

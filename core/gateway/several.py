@@ -77,7 +77,9 @@ class Several:
             return await self._called(arguments["tool"])
         if self.request.tool == "report_outcome" and isinstance(arguments.get("route_id"), str):
             return await self._reported(arguments["route_id"])
-        return await self._run(self.request.options.catalog, arguments)
+        catalogs, admission = self.request.options.catalogs, self.app.governance.admission
+        allowed = (catalog for catalog in catalogs if admission.may_enter(self._client, catalog))
+        return await self._run(next(allowed, catalogs[0]), arguments)  # a handle belongs to no catalog
 
     async def _run(self, catalog: str, arguments: Any) -> Answer:
         options = replace(self.request.options, catalog=catalog, further=())
@@ -108,7 +110,9 @@ class Several:
         candidates = merged(lists)
         most = self.request.arguments.get("n")
         selection = fitting(candidates, MOST_TOKENS - LEFT_OUT_TOKENS) if most is None else candidates[: int(most)]
-        order = dict.fromkeys([*(candidate["tool"].partition("/")[0] for candidate in selection), *documents])
+        names = [candidate["tool"] for candidate in selection]
+        firsts = (catalog for name in names for catalog in documents if name.startswith(f"{catalog}/"))
+        order = dict.fromkeys([*firsts, *documents])
         notes = [f"Catalog {catalog}: {document['left_out']}" for catalog, document in documents.items()]
         return answer(
             {

@@ -174,6 +174,15 @@ class Admission:
             self.count(client, catalog, known=known)
         return client
 
+    def check_in_force(self, client: str, *, known: bool) -> None:
+        """Raises Refusal if the client of a token was revoked, or has expired, while its request waited."""
+        with self.refused.recorded(client, "", "", AGENT):
+            if known and self.clients.in_force(client) is None:
+                raise refusals.not_in_force(client)
+
+    def may_enter(self, client: str, catalog: str) -> bool:
+        return not self._scope(client).catalog_refusal(catalog)
+
     def http_wait_s(self, client: str) -> float:
         """Returns the seconds that the client of a token has to wait with any HTTP request, 0 if this one may go on. Clients that back off
         after the error of `enter` never reach this limit, which is `HTTP_TIMES` as high."""

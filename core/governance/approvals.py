@@ -186,6 +186,11 @@ class ApprovalQueue:
         with self._lock:
             self._write(replace(approval.change, at=self.now(), action=USED, origin=origin))
 
+    def give_back(self, approval: Approval) -> None:
+        """Records that the approved call is still to be made."""
+        with self._lock:
+            self._write(replace(approval.change, at=self.now()))
+
     def _shown(self, change: ApprovalChange) -> Approval:
         state: State = change.action  # pyright: ignore[reportAssignmentType]
         expired = state != USED and change.expires_at <= self.now()

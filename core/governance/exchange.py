@@ -218,7 +218,7 @@ class Exchange:
 
     def _save(self, name: str, text: str, file: str) -> bool:
         """Replaces servers by name with the servers of a catalog file, and appends new servers. Returns whether the catalog changed."""
-        check_name(name)
+        check_name(name, self.catalogs.stored())
         imported = read_document(text, source=file)
         document = parse(text, source=file)
         if not (isinstance(document, dict) and "servers" in document):

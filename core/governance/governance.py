@@ -209,7 +209,7 @@ class GovernanceService:
             usage = Usage(day_of(self._now()), wanted.client, call.catalog, call.server)
             reservation = Reservation(id_, usage, weighed.amount, over=weighed.over)
             self.ledger.reserve(reservation, self._now())
-            permit = Permit(reservation.id, wanted, reservation)
+            permit = Permit(reservation.id, wanted, reservation, approval)
             try:
                 if approval is not None:
                     self.approvals.use(approval, origin=wanted.origin)
@@ -249,16 +249,19 @@ class GovernanceService:
             raise refusals.server_paused(server, breaker.failures, breaker.wait_s(now_s), self._now())
         return breaker
 
-    def after(self, permit: Permit, kind: OutcomeKind | None, tokens: int) -> None:
-        """Settles an ended call. `kind` is None if its outcome is unknown. A call that reached no tool costs no money."""
+    def after(self, permit: Permit, kind: OutcomeKind | None, tokens: int, *, asks_back: bool = False) -> None:
+        """Settles an ended call. `kind` is None if its outcome is unknown. A call that reached no tool costs no money. A server that
+        `asks_back` has not ended the call: it costs nothing yet, and keeps its approval."""
         bound = permit.reservation.amount
         usd = bound.usd if kind is None else kind.charged_usd(bound.usd) or 0.0
-        amount = Amount(usd, 1, tokens).at_most(bound)
+        amount = Amount() if asks_back else Amount(usd, 1, tokens).at_most(bound)
         good = None if kind is None or kind in NOT_THE_SERVERS else kind not in LOST
         with self.lock:
             self.ledger.settle(permit.id, amount)
             self._breakers[permit.wanted.call.server_id].ended(permit.id, good, self._policy.breaker, self._clock())
             self._store.governance.keep(self._row(permit, amount, settled=True), has_run=True)
+            if asks_back and permit.approval is not None:
+                self.approvals.give_back(permit.approval)
 
     def request(self, client: str, catalog: str, request: Tool, *, linked_by: Tool | None = None) -> None:
         """Allows a request to a server that is not a tool call (see `Admission.requestable`), and counts it as one call without a

@@ -117,8 +117,11 @@ class GovernedCalls:
 
     def _settle(self, permit: Permit, counted: Counted, outcome: Outcome | None) -> None:
         """Settles a call. With an unknown outcome the reserved amount counts, and the client gets no tokens."""
-        tokens = 0 if outcome is None else counted(outcome, permit.tokens)
-        self.governance.after(permit, None if outcome is None else outcome.kind, tokens)
+        if outcome is None:
+            self.governance.after(permit, None, 0)
+        else:
+            tokens = counted(outcome, permit.tokens)
+            self.governance.after(permit, outcome.kind, tokens, asks_back=outcome.asks_back)
 
     def _settle_unbegun(self, permit: Permit, future: Future[CallReport]) -> None:
         if future.cancelled():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
 
 from core.domain import units
 from core.domain.catalog import ServerId, Tool
@@ -12,6 +13,9 @@ from core.domain.errors import Refusal
 from core.domain.execution import APPROVAL_DENIED, APPROVAL_NEEDED
 from core.domain.outcome import ToolCall
 from core.governance.budgets import Reservation, Short, next_day
+
+if TYPE_CHECKING:
+    from core.governance.approvals import Approval
 
 
 class ApprovalNeededError(Refusal):
@@ -60,6 +64,7 @@ class Permit:
     id: str
     wanted: Wanted
     reservation: Reservation
+    approval: Approval | None = None
 
     @property
     def tokens(self) -> int:
@@ -85,6 +90,12 @@ def token_needed() -> Refusal:
         "The request has no token. A client here has a limited scope, so nothing may be used without one.",
         "Send a token as Authorization: Bearer (`wayfare mcp` takes it from WAYFARE_TOKEN), or ask the operator for a token or to give "
         "the client 'anonymous' a scope.",
+    )
+
+
+def not_in_force(client: str) -> Refusal:
+    return Refusal(
+        "not_authorized", f"The token of {client!r} was revoked or has expired.", "Ask the operator for a new token."
     )
 
 

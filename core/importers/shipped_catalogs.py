@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -57,12 +57,16 @@ def played() -> Mapping[str, Any]:
     return json.loads(sample_catalog.PLAYED.read_text(encoding="utf-8"))
 
 
-def check_name(name: str) -> None:
-    """Raises CatalogError if a catalog cannot have this name."""
+def check_name(name: str, stored: Collection[str] = ()) -> None:
+    """Raises CatalogError if a catalog cannot have this name. A `stored` name may be older than the rule of the signs."""
     if name in SHIPPED_CATALOGS:
         raise CatalogError(f"The name {name!r} belongs to a shipped catalog; choose another with --name.")
     if fault := name_fault(name):
         raise CatalogError(f"The catalog's name {fault}; choose another with --name.")
+    if name not in stored and not {"/", "+"}.isdisjoint(name):
+        raise CatalogError(
+            "A catalog's name cannot hold / or +, which stand between names; choose another with --name."
+        )
 
 
 # Shipped catalogs, read from their files.

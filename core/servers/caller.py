@@ -156,7 +156,8 @@ class McpCaller:
                 kind, text = OutcomeKind.CANCELLED, f"{call.tool}: a question to the client was not answered in time"
             return self._outcome(work, kind, text, connect_s=getattr(error, "connect_s", None))
         if not result.is_error:
-            return self._outcome(work, OutcomeKind.OK, work.misfit, result_without_secrets(result, vault.in_results))
+            outcome = self._outcome(work, OutcomeKind.OK, work.misfit, result_without_secrets(result, vault.in_results))
+            return replace(outcome, asks_back=work.side is not None and bool(work.side.questions))
         kind = classify_error_result(call, tool, work.lease.session.tools if work.lease is not None else None)
         texts = [block.text for block in result.content if isinstance(block, mcp_types.TextContent)]
         return self._outcome(work, kind, "\n".join(texts) or "The tool reported an error without a text.", result)

@@ -15,6 +15,7 @@ from core.app import App
 from core.calls.calls import CallService
 from core.domain.outcome import ToolCall
 from core.governance.governed_calls import GovernedCalls
+from core.governance.refusals import Permit, Wanted
 from core.planning.base import Action
 from core.planning.plans import Executed, Stopped, turn_tokens
 from tests.agents.test_agent import CATALOG, ECHO
@@ -101,3 +102,19 @@ def test_the_end_comes_before_the_next_action(begin: Begin) -> None:
         runs[0].wait(WAIT_S)
     assert [type(event).__name__ for event in runs[0].events] == ["Routed", "Executed"]
     assert runs[0].problem == "Ended by hand."
+
+
+def test_an_end_while_a_call_is_admitted_cancels_it(app: App, begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
+    run, admit = begin(paused=True), app.governance.before
+
+    def before(wanted: Wanted) -> Permit:
+        run.end()
+        return admit(wanted)
+
+    monkeypatch.setattr(app.governance, "before", before)
+    assert run.wait(WAIT_S)
+    run.answer(run.proposal.action)
+    while not run.done:
+        run.wait(WAIT_S)
+    assert run.run._call is not None
+    assert run.run._call.cancel_event.is_set()

@@ -145,6 +145,21 @@ def test_a_slow_call_takes_back_nothing_that_came_meanwhile(world: App, monkeypa
     assert ended(tool="raw::echo").active == ("mail::send",)
 
 
+def test_a_call_by_its_own_name_belongs_to_the_last_search(world: App, url: str) -> None:
+    with_needy_nap(world)
+
+    async def script(client: Client) -> str:
+        route = (await ask(client, "search_tools", task="Echo or delay words."))["route_id"]
+        for name in ("echo", "nap"):  # nap came up without a search
+            assert not (await client.call_tool(name, {"seconds": 0})).is_error
+        report = await ask(client, "report_outcome", route_id=route, useful=True)
+        assert report["tool"] == "raw::nap"
+        return route
+
+    route = talk(url + ADDRESS, script)
+    assert [call.tool for call in world.store.activity.decision_outcomes(route)] == ["echo", "nap"]
+
+
 def test_clients_have_lists_of_their_own_and_see_nothing_outside_their_scope(world: App, url: str) -> None:
     async def script(client: Client) -> None:
         await ask(client, "search_tools", task="Send a letter.")

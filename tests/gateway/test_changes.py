@@ -26,6 +26,7 @@ from core.gateway.changes import Changes, Listener
 from core.gateway.endpoint import Endpoint
 from core.gateway.entrance import Uses
 from core.governance.governed_calls import ServerRequests
+from core.governance.policy import Scope
 from core.servers.asking_back import _subscribed
 from tests.catalogs.test_upkeep import config, living
 from tests.gateway.conftest import ROOT
@@ -190,6 +191,30 @@ def test_a_client_with_a_token_is_told_nothing_of_its_own_requests_and_nothing_o
             await anyio.sleep(SILENCE_S)
             assert len(events) == 1
             tasks.cancel_scope.cancel()
+
+    anyio.run(script)
+
+
+def test_a_client_without_a_token_is_told_of_what_the_scope_of_anonymous_lets_it_read(
+    world: App, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    uri, subscribed = "file:///tools", list[bool]()
+    monkeypatch.setattr(ServerRequests, "list", lambda *_, **__: [mcp_types.Resource(uri=uri, name="tools")])
+    monkeypatch.setattr(ServerRequests, "subscribe", lambda *_, wanted, **__: subscribed.append(wanted))
+    monkeypatch.setattr(ServerRequests, "hears", lambda *_: True)
+    world.governance.clients.make("anonymous", origin="test")
+    request = PartRequest("", None, EndpointOptions("world", mirror=("raw",)), "crab", owner=SessionOwner("crab"))
+    changes = Changes(world, Endpoint(Services(world)), Uses())
+
+    async def tell(_: Any) -> None:
+        """Says nothing."""
+
+    async def script() -> None:
+        listener = Listener(request, tell, await changes._tools(request), *await changes._state(request))
+        async with changes._listening(listener, [uri]):
+            world.governance.clients.change("anonymous", Scope(tools=("raw::nap",)), origin="test")
+            assert await changes._told(listener)
+            assert subscribed == [True, False]
 
     anyio.run(script)
 

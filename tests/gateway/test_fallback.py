@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,6 +12,10 @@ from mcp import Client
 from mcp_types import ElicitResult
 
 from core.app import App
+from core.domain.errors import Refusal
+from core.gateway.base import Answer, EndpointOptions, Request, Services, answer, no_progress
+from core.gateway.report import answered_instead
+from core.gateway.search import search
 from core.governance.budgets import Budget
 from core.governance.policy import ApprovalRules
 from tests.cases import each
@@ -95,6 +101,21 @@ def test_no_fallback(world: App, options: dict[str, Any], given: dict[str, Any])
     assert world.store.activity.call_count() == call_count + 1
 
 
+def test_only_the_first_try_tells_its_progress(world: App) -> None:
+    async def told(*_: object) -> None: ...
+
+    async def execute(request: Request) -> Answer:
+        assert request.progress is no_progress
+        return answer({})
+
+    request = Request("search_tools", {"task": "Echo words.", "n": 20}, EndpointOptions(catalog="world", **OPTIONS))
+    call = {"tool": "gone::echo", "arguments": {"words": "x"}, "route_id": search(world, request)["route_id"]}
+    failed, request = Refusal("server_down", "", ""), replace(request, arguments=call, progress=told)
+    assert asyncio.run(answered_instead(Services(world), request, failed, execute)).structured_content
+    with pytest.raises(Refusal):  # what answers in the place of a mirrored tool need not fit its schema
+        asyncio.run(answered_instead(Services(world), replace(request, mirrored=True), failed, execute))
+
+
 def test_a_tool_that_may_write_has_no_fallback(app: App) -> None:
     servers = [server("gone", "/nowhere/at-all", "echo", annotations={}), server("works", "${python}", "echo")]
     import_text(app.catalog_editor, json.dumps({"servers": servers}), "world")
@@ -118,6 +139,7 @@ def test_governance_decides_on_each_try(world: App) -> None:
         refusal = await refused(client, "execute_tool", **call)
         assert refusal["error"] == "server_down"
         assert "Tried in its place: works::echo (budget_spent: " in refusal["why"]
+        assert "::" not in refusal["try"]
         policy(world, deny=("works::*",))
         assert "works" not in json.dumps(await refused(client, "execute_tool", **call))
 

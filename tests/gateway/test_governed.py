@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import cast
+from typing import Any, cast
 
 import anyio
 import pytest
 from mcp import Client, MCPError
+from mcp_types import CallToolResult
 
 from core.app import App
+from core.domain.outcome import Outcome, OutcomeKind, ToolCall
+from core.domain.tools import count_tokens
+from core.gateway.base import text_block
 from core.governance.budgets import Budget
 from core.governance.policy import ApprovalRules, Sanitise, Scope
 from core.governance.refusals import ApprovalNeededError
 from core.governance.status import budgets
 from core.routers.ehrr import EhrrParameters
+from tests.callers import RecordingCaller
 from tests.gateway.conftest import ask, refused, served, status, talk, with_token
 from tests.governance.conftest import policy, wanted
 from tests.governance.conftest import refused as refusal
 from tests.governance.test_sanitising import SECRETS
+from tests.world import NOON
 
 
 def test_budgets_are_settled_and_a_spent_one_says_when_it_goes_on(world: App, url: str) -> None:
@@ -34,6 +40,24 @@ def test_budgets_are_settled_and_a_spent_one_says_when_it_goes_on(world: App, ur
     calls, tokens = budgets(world.governance, world.settings.now)
     assert (calls.client, calls.used, calls.reserved, calls.left) == ("anonymous", 2, 0, 0)
     assert 0 < tokens.used < 30
+
+
+def test_an_error_counts_as_far_as_the_client_gets_it(world: App, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = "problem " * 20_000
+
+    class Failing(RecordingCaller):
+        def answer(self, call: ToolCall, report: Any, cancel: Any) -> Outcome:
+            result = CallToolResult(content=[text_block(problem)], is_error=True)
+            return Outcome(call, OutcomeKind.TOOL_ERROR, NOON, 0.1, error=problem, original=result)
+
+    async def script(client: Client) -> None:
+        assert len((await refused(client, "execute_tool", tool="raw::echo"))["why"]) == 4_000
+
+    monkeypatch.setattr(world.calls, "caller", Failing)
+    policy(world, budgets=(Budget(tokens=50_000),))
+    talk(url, script)
+    (tokens,) = budgets(world.governance, world.settings.now)
+    assert tokens.used == count_tokens(problem[:4_000])
 
 
 def test_a_client_that_goes_away_gives_back_what_was_reserved(world: App, url: str) -> None:

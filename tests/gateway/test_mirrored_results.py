@@ -17,8 +17,8 @@ from core.domain.catalog import ServerId
 from core.domain.json_schema import misfit
 from core.domain.outcome import Outcome, OutcomeKind
 from core.domain.tools import count_tokens
-from core.gateway.base import Services
-from core.gateway.endpoint import DEFINITIONS
+from core.gateway.base import Answer, Services
+from core.gateway.endpoint import DEFINITIONS, Endpoint
 from core.gateway.passing_on import given_tokens, passed_on, text_of
 from tests.gateway.conformance_server import SCHEMAS, TEMPERATURE, conformance_server
 from tests.gateway.conftest import ROOT, served, talk
@@ -102,6 +102,21 @@ def test_of_a_server_that_tells_too_much_no_answer_has_its_key_and_no_list_is_lo
 
     texts = [*talk(served(app, mirror=("telling",)), mirrored), *talk(served(app), searched)]
     assert [("•••" in text, SECRET in text) for text in texts] == [(True, False)] * 4
+
+
+@pytest.mark.parametrize(("mode", "result"), [("legacy", (None, "[1,2]")), ("auto", ([1, 2], ""))])
+def test_a_structured_result_that_is_no_object_is_text_before_2026(
+    world: App, monkeypatch: pytest.MonkeyPatch, mode: str, result: Any
+) -> None:
+    async def call(*_: Any) -> Answer:
+        return Answer(content=[], structured_content=[1, 2])
+
+    async def script(client: Client) -> Any:
+        answer = await client.call_tool("measure", {})
+        return answer.structured_content, text_of(answer.content)
+
+    monkeypatch.setattr(Endpoint, "call", call)
+    assert talk(served(world, mirror=("conformance",)), script, mode=mode) == result
 
 
 def test_definitions_have_one_type_in_each_place() -> None:

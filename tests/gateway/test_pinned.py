@@ -80,7 +80,7 @@ def test_names_differ_and_do_not_change_with_what_is_there(app: App) -> None:
 
 
 def test_what_cannot_be_called_is_left_out_and_said_to_who_may_know(world: App) -> None:
-    policy(world, pinned=pins("raw::echo", "raw::gone", "mail::send"), deny=("raw::echo",))
+    policy(world, pinned=pins("raw::echo", "raw::gone", "mail::send", "mail::echo"), deny=("raw::echo",))
     world.governance.clients.make("ann", Scope(servers=("raw",)), origin="test")
     search, *rest = talk(served(world, client="ann"), listed)
     assert [tool.name for tool in rest] == OWN[1:]
@@ -91,6 +91,7 @@ def test_what_cannot_be_called_is_left_out_and_said_to_who_may_know(world: App) 
     async def script(client: Client) -> None:
         assert (await refused(client, "gone"))["error"] == "unknown_tool"
         assert (await refused(client, "echo"))["error"] == "not_allowed"
+        assert "Wayfare has no tool 'send'" in (await refused(client, "send"))["why"]
 
     talk(served(world, client="ann"), script)
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from mcp import Client
 
 from core.app import App
-from core.domain.errors import ParameterError
+from core.domain.errors import CatalogError, ParameterError
 from core.domain.events import ActivityFilter
 from core.gateway.base import EndpointOptions
 from core.governance.policy import Scope
@@ -79,8 +80,26 @@ def test_a_catalog_outside_the_scope_is_left_out_and_not_named_otherwise(both: A
         assert "invoice-desk" not in json.dumps(search)
         assert (await refused(client, "describe_tool", tools=["invoice-desk::invoice"]))["error"] == "unknown_tool"
         assert (await refused(client, "describe_tool", tools=["work/invoice-desk::invoice"]))["error"] == "not_allowed"
+        call = await ask(client, "execute_tool", tool="home/raw::echo", arguments={"text": "word " * 500})
+        assert (await ask(client, "read_result", handle=call["result"]["handle"]))["text"].startswith('{"text": "word')
 
     talk(served(both, client="ann", catalog="work", further=("home",)), job)
+
+
+def test_a_name_that_is_older_than_the_rule_of_its_signs_is_searched_and_kept(both: App) -> None:
+    for name in ("a/b", "a+b"):
+        with pytest.raises(CatalogError, match="cannot hold / or"):
+            import_text(both.catalog_editor, document(), name)
+    both.store.catalogs.save_catalog(replace(both.catalogs.catalog("work"), name="a/b"), "test")
+    import_text(both.catalog_editor, document(), "a/b")
+
+    async def job(client: Client) -> None:
+        search = await ask(client, "search_tools", task="Echo words back.")
+        assert {"a/b/raw::echo", "home/raw::echo"} <= {candidate["tool"] for candidate in search["candidates"]}
+        assert "a/b/" in search["route_id"]
+
+    talk(served(both, catalog="a/b", further=("home",)), job)
+    both.catalogs.remove("a/b")
 
 
 def test_a_request_to_several_catalogs_counts_once(both: App) -> None:

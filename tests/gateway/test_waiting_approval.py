@@ -22,7 +22,7 @@ from core.domain.settings import Settings
 from core.governance.approvals import Approval, Webhook
 from core.governance.budgets import Budget
 from core.governance.policy import ApprovalRules
-from tests.gateway.conftest import ask, refused, stdio, talk
+from tests.gateway.conftest import ask, refused, served, stdio, talk
 from tests.governance.conftest import policy
 
 SECRET = "sk-abcdefghijklmnop"
@@ -79,8 +79,37 @@ def test_when_the_time_is_over_the_agent_learns_what_to_do_and_a_retry_goes(
             assert "call again with exactly the same arguments" in refusal["try"]
             world.governance.decide(waiting.change.id, approve=True, origin="test")
             assert SECRET in str(await ask(client, "execute_tool", **ECHO))  # the client gets what the tool gave
+        policy(world, approvals=ApprovalRules(writes=True, wait_s=0.1))
+        refusal = await refused(client, "execute_tool", **ECHO)  # the first number has expired
+        assert refusal["try"].startswith("Nobody decided within 100 ms.")
+        assert [*world.governance.approvals._last][-1] in refusal["try"]
+
+        async def in_vain(*_: Any) -> bool:
+            policy(world, approvals=ApprovalRules())
+            return False
+
+        monkeypatch.setattr("core.gateway.execute._waited", in_vain)
+        await ask(client, "execute_tool", **ECHO)  # the policy asks for no approval any more
 
     talk(url, script)
+
+
+def test_a_waiting_call_of_a_client_that_is_revoked_is_not_made(world: App) -> None:
+    policy(world, approvals=ApprovalRules(writes=True, hold_s=60))
+    world.governance.clients.make("ann", origin="test")
+
+    async def decide() -> None:
+        waiting = await the_waiting(world)
+        world.governance.clients.revoke("ann", origin="test")
+        world.governance.decide(waiting.change.id, approve=True, origin="test")
+
+    async def script(client: Client) -> None:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(decide)
+            refusal = await refused(client, "execute_tool", **ECHO)
+        assert refusal["why"] == "The token of 'ann' was revoked or has expired."
+
+    talk(served(world, client="ann"), script)
 
 
 def test_a_client_that_leaves_makes_no_call_and_its_approval_stays(world: App, url: str) -> None:
@@ -129,9 +158,12 @@ def test_the_person_at_the_client_decides_where_the_policy_lets_it(world: App, u
     assert talk_as("decline", 60, client_may_approve=True)["error"] == "approval_denied"
     assert talk_as("cancel", 0.1, client_may_approve=True)["error"] == "approval_needed"
     assert ["raw::echo waits for a person" in message for message in messages] == [True] * 3
+    at_once = talk_as("accept", 0, client_may_approve=True)  # an answer between two requests is there already
+    assert "ok" in at_once if mode == "auto" else at_once["error"] == "approval_needed"
+    messages.clear()
     policy(world, budgets=(Budget(calls=0, at_limit="ask"),))  # the limits of the operator are the operator's to lift
     assert talk_as("accept", 0.1, client_may_approve=True)["error"] == "approval_needed"
-    assert len(messages) == 3
+    assert messages == []
     deciders = {approval.decided for approval in world.governance.approvals.recent() if approval.decided}
     assert deciders == {"client:crab"}
 
