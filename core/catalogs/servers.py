@@ -63,9 +63,9 @@ class ServerEditor:
 
     def _keep(self, catalog: str, imported: Imported, server: Server, *, off: bool = False) -> None:
         if not any(info.name == catalog for info in self.catalogs.infos()):
-            check_name(catalog)
             if os.path.isfile(catalog):  # noqa: PTH113 - no error for a name that no file can have
                 raise CatalogError(f"{catalog} is a file here; import it, or choose another name.")
+            check_name(catalog)
             self.catalogs.save(Catalog(catalog), SOURCE)
         self.catalogs.edit(catalog, lambda current: _added(current, server, off=off))
         keep_values(self.vault, catalog, [server], imported.secrets)

@@ -131,7 +131,8 @@ class Events:
     def take_over(self, left: Sequence[Sequence[Kept]]) -> None:
         """Commits the outcomes that a killed process left in the journal, with their statistics, unless the log has them
         already. Raises StoreError, and keeps none of them."""
-        units = {record.id: unit for unit in left for record in unit if isinstance(record, OutcomeEvent)}
+        outcomes = ([record.id for record in unit if isinstance(record, OutcomeEvent)] for unit in left)
+        units = {ids[0]: unit for ids, unit in zip(outcomes, left, strict=True) if ids}
         stored = self.database.read("SELECT id FROM outcomes WHERE list_contains(?::VARCHAR[], id)", [list(units)])
         for id_ in stored["id"].to_pylist():
             del units[id_]

@@ -101,10 +101,11 @@ def test_what_is_no_price_changes_nothing(app: App) -> None:
 
 def test_hostile_names_are_text(app: App) -> None:
     name = "<script>alert(1)</script> **bold** :red[x] $a$ [l](http://x.org)"
+    catalog = name.replace("/", "")
     hostile = {"servers": [{"name": name, "description": name, "tools": [{"name": name, "description": name}]}]}
-    import_text(app.catalog_editor, json.dumps(hostile), name, "test")
+    import_text(app.catalog_editor, json.dumps(hostile), catalog, "test")
     for query in ({"server": name}, {"tool": f"{name}::{name}"}):
-        page = visit(catalog=name, **query)
+        page = visit(catalog=catalog, **query)
         for element in page.markdown:
             assert not element.allow_html
             assert "**bold**" not in element.value

@@ -47,7 +47,8 @@ def test_what_was_answered_is_found_at_the_next_start_and_counts_once(tmp_path: 
         store.events.append_later(make.decision(), *events[1])
         store.governance.keep(spent("settled"))
         store.governance.keep(spent("reserved", tokens=90, settled=False))
-        store.events.append_later(*events[2])
+        further = make.outcome()
+        store.events.append_later(*events[2], further)  # together
         assert journal.stat().st_mode & 0o777 == 0o600
         path = killed(store, tmp_path / "killed")
     store.close()
@@ -62,7 +63,8 @@ def test_what_was_answered_is_found_at_the_next_start_and_counts_once(tmp_path: 
     ):  # the next start is killed before it removes the journal, again and again
         path.with_name("db.journal").write_bytes(content)
         with Store(path) as store:
-            assert [row.id for row in store.events.outcomes("demo")] == [outcome.id for outcome, _ in events]
+            ids = [*(outcome.id for outcome, _ in events), further.id]
+            assert [row.id for row in store.events.outcomes("demo")] == ids
             history = store.activity.statistics_history("demo", "files")
             assert list(history["outcome_id"]) == [outcome.id for outcome, _ in events]
             assert not store.events.audit().problem
