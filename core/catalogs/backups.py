@@ -36,6 +36,8 @@ from core.store.connection import connect
 ABOUT, STORE = "backup.json", "store"
 FORMAT = 1
 LOOK_S = 60.0
+LEFT_OVER_S = 86_400.0
+"""An unfinished backup of this age is that of a process that was killed."""
 OF_A_STORE = ("", ".wal", ".journal", ".secrets", ".secrets.key")
 """Endings of the files that are one store."""
 DATED = f"{'[0-9]' * 8}T{'[0-9]' * 6}Z.backup"
@@ -89,8 +91,9 @@ class Backups:
             contents = Contents(
                 FORMAT, time.isoformat(), version("wayfare"), digests, audit.records, audit.hash, audit.problem
             )
-            for left in file.parent.glob(f".{escape(db.stem)}-{DATED}.new"):  # of a process that was killed
-                left.unlink()
+            for left in file.parent.glob(f".{escape(db.stem)}-{DATED}.new"):
+                if time.timestamp() - left.stat().st_mtime > LEFT_OVER_S:  # a newer file may be that of another store
+                    left.unlink()
             _write(file, contents, members)
         return Backup(file, contents)
 

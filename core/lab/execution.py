@@ -341,11 +341,14 @@ def expected_outcome(
     steps, prices = _Steps.of(task), context.statistics.tools.price_usd
     states: dict[State, float] = {(frozenset(), frozenset()): 1.0}  # the chance of each, while a step is left
     solved, usd, seconds, invalid_tools = 0.0, 0.0, 0.0, 0.0
+    servers = [int(context.tool_server[row]) for candidates in parts for row in candidates[:ROUNDS]]
+    later = iter([frozenset(servers[place:]) for place in range(1, len(servers) + 1)])
     for part, candidates in enumerate(parts):
         ended = defaultdict[State, float](float)  # for a part that has solved its step
         call_prices = prices[list(candidates)] if payments is None else payments[part]
         for row, usd_of_call in zip(candidates[:ROUNDS], call_prices, strict=False):
             (server, latency_s, conn_s), succeeds = _declared(context, row), chance(context, row)
+            counting = next(later)  # others are not called again, and would only multiply the states
             usd += sum(states.values()) * float(np.nan_to_num(usd_of_call))
             next_states = defaultdict[State, float](float)
             for (done, connected), share in states.items():
@@ -353,12 +356,13 @@ def expected_outcome(
                 step = next((s for s in range(len(steps)) if _serves(steps, s, context.tool_ids[row], done)), None)
                 gain = share * succeeds if step is not None else 0.0
                 invalid_tools += share if step is None else 0.0
-                next_states[done, connected | {server}] += share - gain
+                now_connected = (connected | {server}) & counting
+                next_states[done, now_connected] += share - gain
                 if step is not None and len(done) == len(steps) - 1:
                     solved += gain
                 elif step is not None:
                     target = next_states if part == len(parts) - 1 else ended
-                    target[done | {step}, connected | {server}] += gain
+                    target[done | {step}, now_connected] += gain
             states = next_states
         for state, share in ended.items():
             states[state] = states.get(state, 0.0) + share
