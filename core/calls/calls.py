@@ -351,7 +351,7 @@ class Recordings:
             server_id = ServerId(catalog, server)
             files = {other: path for other, path in self.files.items() if other != server_id}
             if file is not None:
-                files[server_id] = self._begun(server_id, file.expanduser().absolute())
+                files[server_id] = self._begun(server_id, file.absolute())
             elif server_id not in self.files:
                 raise CatalogError(f"Server {server!r} of catalog {catalog!r} is not recorded.")
             self._store.set_setting(SETTING, [[key.catalog, key.server, str(path)] for key, path in files.items()])

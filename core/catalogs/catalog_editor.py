@@ -23,6 +23,7 @@ from core.domain.people import actions
 from core.domain.tool_table import packed
 from core.domain.untrusted_text import visible
 from core.importers import read_document, read_files
+from core.importers.reading import shown
 from core.importers.secrets import secret_name
 from core.importers.shipped_catalogs import check_name
 from core.servers.lazy_pool import load_protocol
@@ -76,7 +77,9 @@ class CatalogEditor:
         imported, previous = self._with_hidden(name, imported), self._before(name)
         self.keep_secrets(name, (*imported.servers, *imported.off), imported.secrets)
         servers = tuple(
-            with_known(server, previous.get(server.name)) if server.name in imported.needs_discovery else server
+            with_known(server, known)
+            if server.name in imported.needs_discovery and _same_program(server, known := previous.get(server.name))
+            else server
             for server in imported.servers
         )
         report = self._saved(self._with_off(name, servers, imported), source, imported)
@@ -156,8 +159,11 @@ class CatalogEditor:
         return report
 
     def _with_hidden(self, name: str, imported: Imported) -> Imported:
-        """Returns the import with each variable as a secret that is one in the catalog: a person has perhaps hidden it."""
-        previous, secrets = self._before(name), dict(imported.secrets)
+        """Returns the import with each variable as a secret that is one in the catalog, but was none in the file: a person has hidden it."""
+        previous, secrets, notes = self._before(name), dict(imported.secrets), list(imported.notes)
+        file = self.followed.of(name)
+        taken = () if file is None else (*file.taken.servers, *file.taken.off)
+        read = {(old.name, *pair) for old in taken if old.connection is not None for pair in old.connection.env.items()}
 
         def hidden(server: Server) -> Server:
             known, new, env = previous.get(server.name), server.connection, dict[str, str]()
@@ -165,12 +171,15 @@ class CatalogEditor:
                 return server
             for variable, text in new.env.items():
                 key = secret_name(server.name, variable)
-                if text and not names_in(text) and known.connection.env.get(variable) == f"${{secret:{key}}}":
-                    env[variable], secrets[key] = f"${{secret:{key}}}", text
+                reference, says = f"${{secret:{key}}}", f"env {shown(variable)} stays "
+                by_person = (server.name, variable, reference) not in read
+                if text and not names_in(text) and known.connection.env.get(variable) == reference and by_person:
+                    env[variable], secrets[key] = reference, text
+                    notes[:] = [n for n in notes if shown(server.name) not in n.where or says not in n.text]
             return replace(server, connection=replace(new, env={**new.env, **env}))
 
         servers, off = (tuple(map(hidden, group)) for group in (imported.servers, imported.off))
-        return replace(imported, servers=servers, off=off, secrets=secrets)
+        return replace(imported, servers=servers, off=off, secrets=secrets, notes=tuple(notes))
 
     def _known(self, name: str) -> Catalog:
         exists = name in {info.name for info in self.catalogs.infos()}
@@ -238,6 +247,12 @@ class CatalogEditor:
             changed = server.connection is not None and server.connection != connections.get(server.name)
             if changed and server.name not in opened:
                 self.sessions().end(ServerId(catalog.name, server.name))
+
+
+def _same_program(server: Server, known: Server | None) -> bool:
+    """Whether a server is reached as before. Another program has other tools."""
+    a, b = server.connection, None if known is None else known.connection
+    return a is None or b is None or (a.command, *a.args, a.url) == (b.command, *b.args, b.url)
 
 
 @actions("tune", put="reword", remove="remove a wording")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -38,7 +39,11 @@ def joined(command: click.Command, name: str, words: Sequence[str], error: Store
 
 def run_in(owner: Owner, words: Sequence[str]) -> dict[str, Any]:
     """Runs a command in the console, which finds its files from the folder of this process. Returns the result."""
-    return asked(owner, "POST", {"arguments": words, "folder": str(Path.cwd())})
+    try:
+        folder = str(Path.cwd())
+    except OSError:  # it was deleted, so no file is found from it
+        folder = os.devnull
+    return asked(owner, "POST", {"arguments": words, "folder": folder})
 
 
 def _context(command: click.Command, name: str, words: Sequence[str]) -> click.Context:

@@ -26,7 +26,7 @@ def _found(path: str) -> str:
     """Returns the path, in a console from the command's folder. Raises WayfareError if the console would open a stream of its own."""
     if not (folder := apps.folder.get()):
         return path
-    whole = str(Path(folder, os.path.expanduser(path)))  # noqa: PTH111 - a file may be called ~draft
+    whole = str(Path(folder, path))
     if whole.startswith(STREAMS):
         raise WayfareError(f"A console runs this command and cannot open {path}; give a file.")
     return whole

@@ -146,7 +146,7 @@ def _setting(text: str) -> Setting:
 @click.option(
     "--to",
     "folder",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=options.File(path_type=Path, file_okay=False),
     help="The folder to write [default: the one that the Papers page reads]",
 )
 @click.option(
@@ -158,7 +158,7 @@ def _setting(text: str) -> Setting:
 )  # fmt: skip
 @click.option(
     "--poisoned",
-    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    type=options.File(path_type=Path, exists=True, dir_okay=False),
     help="Poisoned servers, JSON Lines, for Tool Attention's section 7.6.",
 )
 @click.option(

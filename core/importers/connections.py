@@ -29,7 +29,9 @@ _TRANSPORTS: dict[str, Transport] = {
     "sse": "sse",
 }
 _OPENCODE_VARIABLE = re.compile(r"(?<!\$)\{env:([A-Za-z_]\w*)\}")
-_GEMINI_VARIABLE = re.compile(r"(?<![^\s/:@])\$([A-Z_][A-Z0-9_]*)(?![\w{])")
+_GEMINI_VARIABLE = re.compile(r"(?<![^\s/:])\$([A-Z_][A-Z0-9_]*)(?![\w{])")
+_PLAIN = re.compile(r"(?i:bearer|basic|token) \$\w+|(?:[a-z][\w+.-]*://|[~.]{0,2}/|\$[A-Z_][A-Z0-9_]*[/:])[^\s@]*")
+"""An address or a path without a password, or a token: elsewhere `$NAME` may be a part of a password."""
 _OWN_VARIABLE = re.compile(r"\$\{([A-Za-z_]\w*)\}")
 _URLS = ("url", "serverUrl", "httpUrl", "baseUrl", "uri")
 
@@ -39,7 +41,9 @@ def read_connection(entry: Entry, server: str) -> Connection | None:
     extractor = SecretExtractor(entry, server)
     entry = _flat(entry)
     command = expanded(entry, entry.raw_text("command"))
-    url = next((_with_references(text) for key in _URLS if (text := entry.raw_text(key).strip())), "")
+    keys = _URLS[:1] if command else _URLS  # beside a command, the others may have another meaning
+    url = next((text for key in keys if (text := entry.raw_text(key).strip())), "")
+    url = _OPENCODE_VARIABLE.sub(r"${env:\1}", url)
     transport = _transport(entry, command, url)
     if transport is None:
         return None
@@ -92,8 +96,7 @@ def _local(entry: Entry, extractor: SecretExtractor, command: str) -> Connection
         entry.note("envFile is not read; give its variables under env")
     values = {name: expanded(entry, value) for name, value in pairs(entry, "env").items()}
     env = {name: _environment_value(entry, extractor, name, value) for name, value in values.items()}
-    for name in _variable_names(entry):
-        env[str(name)] = _variable(entry, "env_vars", name)
+    env |= {str(name): _variable(entry, "env_vars", name) for name in _variable_names(entry)}
     # the program itself or its shell replaces `${NAME}`, by the server's own variable first; `${env:NAME}` is the client's
     arguments = [_OWN_VARIABLE.sub(lambda match: env.get(match[1], match[0]), argument) for argument in arguments]
     return Connection(
@@ -152,7 +155,8 @@ def pairs(entry: Entry, key: str) -> dict[str, str]:
         if fault := line_fault(name) or ("" if name.strip() else "is empty; give a name"):
             entry.problem(f"{key}: the name {shown(name)} {fault}")
         elif raw is not None:
-            texts[name] = _GEMINI_VARIABLE.sub(r"${env:\1}", scalar(entry, f"{key} {shown(name)}", raw))
+            text = scalar(entry, f"{key} {shown(name)}", raw)
+            texts[name] = _GEMINI_VARIABLE.sub(r"${env:\1}", text) if _PLAIN.fullmatch(text) else text
     return texts
 
 
@@ -169,12 +173,8 @@ def scalar(entry: Entry, label: str, raw: Any) -> str:
     elif len(raw) > MAX_TEXT:
         entry.problem(f"{label} has {len(raw):,} characters; use at most {MAX_TEXT:,}")
     else:
-        return _with_references(raw)
+        return _OPENCODE_VARIABLE.sub(r"${env:\1}", raw)
     return ""
-
-
-def _with_references(text: str) -> str:
-    return _OPENCODE_VARIABLE.sub(r"${env:\1}", text)
 
 
 def _check_url(entry: Entry, url: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, cast
@@ -16,10 +16,7 @@ from core.importers.secrets import secret_name
 
 
 class Importer(ABC):
-    """One format. A subclass fills `matches` and `_fill`; reading is everything or nothing.
-
-    `example` is one small document in the format, which the contract tests read.
-    """
+    """One format. A subclass fills `matches` and `_fill`; reading is everything or nothing. The contract tests read the small `example`."""
 
     name: ClassVar[str]
     example: ClassVar[str]
@@ -201,8 +198,7 @@ def _server(project: Entry, entry: Entry, name: str, connection: Connection | No
 # Configurations of MCP clients: how servers are reached. Their tools are discovered.
 #
 # Accepted are `mcpServers` (Claude Desktop, Cursor, .mcp.json), `servers` as an object with `inputs` (VS Code, also inside
-# `mcp`), `context_servers` (Zed), a list with `name`, `protocol` and `enabled` (mcpproxy), `[mcp_servers.x]` (Codex, TOML), and a list of projects
-# that have such a configuration under `config`.
+# `mcp`), `context_servers` (Zed), a list with `name`, `protocol` and `enabled` (mcpproxy), `[mcp_servers.x]` (Codex), and projects with `config`.
 
 _KEYS = ("mcpServers", "mcp_servers", "context_servers", "servers")
 _REACHED = frozenset({"command", "url", "protocol"})
@@ -226,7 +222,8 @@ class ClientConfig(Importer):
     def _inspected(self, document: object) -> object:
         top = part(document, (*_KEYS, "mcp", "inputs", "projects"))
         if isinstance(document, dict) and isinstance(top.get("projects"), dict):
-            top["projects"] = {folder: part(project, _KEYS[:1]) for folder, project in top["projects"].items()}
+            top["projects"] = part(top["projects"], top["projects"])
+            top["projects"] |= {folder: part(project, _KEYS[:1]) for folder, project in top["projects"].items()}
         return top
 
     def _fill(self, reading: Reading, document: object) -> None:
@@ -246,16 +243,16 @@ def _has_servers(document: dict[str, Any]) -> bool:
     if not {*_KEYS[:-1]}.isdisjoint(document) or isinstance(document.get("servers"), dict):
         return True
     inner, projects = document.get("mcp"), document.get("projects")
-    if isinstance(inner, dict) and ("servers" in inner or _by_name(cast("dict[str, object]", inner))):
+    if isinstance(inner, dict) and ("servers" in inner or _by_name(cast("object", inner))):
         return True
     values = cast("dict[str, object]", projects).values() if isinstance(projects, dict) else ()
     return any(isinstance(project, dict) and _KEYS[0] in project for project in values)
 
 
-def _by_name(document: Mapping[str, object]) -> bool:
-    """Whether an object has servers by name, without a key around them."""
-    servers = [cast("dict[str, object]", value) for value in document.values() if isinstance(value, dict)]
-    return any(_REACHED & server.keys() for server in servers)
+def _by_name(value: object) -> bool:
+    """Whether a value is an object of servers by name."""
+    servers = cast("dict[str, object]", value).values() if isinstance(value, dict) else ()
+    return any(isinstance(server, dict) and _REACHED & cast("dict[str, object]", server).keys() for server in servers)
 
 
 def _fill_document(top: Entry, about: Entry | None) -> None:
@@ -263,14 +260,17 @@ def _fill_document(top: Entry, about: Entry | None) -> None:
     places = [(top, key) for key in _KEYS if top.value.get(key) is not None]
     inner = top.child("mcp") if isinstance(top.get("mcp"), dict) else None
     if inner is not None and "servers" in inner.value:
-        read_prompts(inner)
         places.append((inner, "servers"))
     elif inner is not None and _by_name(inner.value):
         places.append((top, "mcp"))
+    if places and places[0][1] == _KEYS[0]:  # beside it, the other keys may have another meaning
+        places[1:] = [(holder, key) for holder, key in places[1:] if _by_name(holder.value[key])]
     lists, projects, names = lists_of_servers(top), list(_projects(top)), set[str]()
     if not places and not projects:
         top.problem(f"{_KEYS[0]} is missing; give an object of servers by name")
     for holder, key in places:
+        if holder is not top:
+            read_prompts(holder)
         top.reading.apart.append(place(holder.where, key))
         earlier = frozenset(names)
         for name, entry in _servers(holder, key):

@@ -17,6 +17,7 @@ from mcp_types import INVALID_PARAMS
 from core.domain.catalog import Connection, Tool
 from core.domain.execution import CLIENT_SIDE, ClientSide, Progress, session_owner
 from core.domain.json_schema import arguments_fit
+from core.domain.leaks import masked
 from core.domain.outcome import SIMULATED_MARK, CallMode, Outcome, OutcomeKind, ToolCall
 from core.servers.asking_back import called
 from core.servers.pool import SessionPool
@@ -148,8 +149,8 @@ class McpCaller:
             text = text.format(tool=call.tool, error=error)
             if isinstance(error, MCPError) and error.code == INVALID_PARAMS:
                 kind = OutcomeKind.INVALID_ARGUMENTS
-            if isinstance(error, MCPError) and error.data:  # the message is often general
-                text = f"{text} {json.dumps(error.data, ensure_ascii=False)}"
+            if isinstance(error, MCPError) and error.data and error.data != error.message:
+                text = f"{text} {masked(json.dumps(error.data, ensure_ascii=False))}"  # the message is often general
             if (
                 kind is OutcomeKind.TIMEOUT and work.side is not None and work.side.waiting.now
             ):  # not the server's fault

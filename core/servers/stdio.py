@@ -42,6 +42,11 @@ Incoming = SessionMessage | Exception
 LINE_CHARS = 500
 SKIPPED_LIMITS = 100
 """A line beyond the limit is read to its end and dropped, up to this multiple of the limit."""
+_ADVICE = re.compile(
+    r"(?i)npm (?:error|err!)\s+(?:a complete log|\S+\.log$)|node\.js v|\s+at |for (?:more|further) information"
+    r"|(?:run|see) 'docker\b|.*\bunsatisfiable\.$"
+)
+"""The last line of npx, node, docker or uvx, after the line that names the error."""
 _NAMES_ERROR = re.compile(
     r"(?i)(?!\s*(?:at|file|raise|throw)\b|.*\bwarn|npm (?:error|err!) (?:code|a complete))"  # of a stack, or about a log
     r".*(?:error\b|\bexception\b|\bcannot\b|not found|fail|denied|refused|missing|required|invalid)"
@@ -79,10 +84,10 @@ class StderrLog:
         return self._lines[-1] if self.count > since and self._lines else ""
 
     def cause(self, since: int = 0) -> str:
-        """Returns the newest line or, if it names no error, the first that does, because npx, uvx, docker and node end in advice."""
-        lines = self.lines()
+        """Returns the newest line or, if it is only advice, the first that names an error."""
+        lines, last = self.lines(), self.last(since)
         new = lines[max(0, len(lines) - (self.count - since)) :]
-        return next(filter(_NAMES_ERROR.match, (*new[-1:], *new)), self.last(since))
+        return next(filter(_NAMES_ERROR.match, new), last) if _ADVICE.match(last) else last
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from mcp.client.streamable_http import MCP_SESSION_ID, streamable_http_client
 from mcp.server.mcpserver import MCPServer
 from mcp.shared.dispatcher import coerce_request_id
 from mcp.shared.message import SessionMessage
-from mcp_types import PARSE_ERROR, JSONRPCError, JSONRPCRequest, JSONRPCResponse, RequestId
+from mcp_types import JSONRPCError, JSONRPCRequest, JSONRPCResponse, RequestId
 
 from core.domain.leaks import inherited
 from core.domain.settings import MAX_ANSWER_BYTES
@@ -36,7 +36,8 @@ from core.servers.stdio import LINE_CHARS, StderrLog, stdio_transport
 from core.servers.threads import NotConnectedError
 
 HTTP_TIMEOUT = httpx2.Timeout(10.0, read=None)  # s; reading is bounded call by call
-DRAIN_S = 1.0
+DRAIN_S, REASON_S = 0.2, 1.0
+"""How long the rest of standard error is waited for: usually, and after a failed start that has given no reason yet."""
 ON_SESSION_ID: ContextVar[Callable[[], None] | None] = ContextVar("ON_SESSION_ID", default=None)
 """Called when a server over HTTP gives the session of the current task an id, because it keeps state for it."""
 Message = SessionMessage | Exception
@@ -83,13 +84,16 @@ async def _stdio(
     # a thread works alike on every platform; it ends with the last process that has the pipe open
     thread = threading.Thread(target=_log_lines, args=(read_fd, stderr_log), name="mcp-stderr", daemon=True)
     thread.start()
+    opened, known = False, stderr_log.count
     try:
         with os.fdopen(write_fd, "w", encoding="utf-8") as errlog:
             async with stdio_transport(launch, errlog, stderr_log, limit) as (reader, writer):
                 yield watched(reader, writer, stderr_log, on_end)
+        opened = True
     finally:
+        limit_s = DRAIN_S if opened or stderr_log.count > known else REASON_S
         with anyio.CancelScope(shield=True):  # a descendant outside its group may keep the pipe open
-            await anyio.to_thread.run_sync(thread.join, DRAIN_S)
+            await anyio.to_thread.run_sync(thread.join, limit_s)
 
 
 def _log_lines(read_fd: int, stderr_log: StderrLog) -> None:
@@ -212,11 +216,8 @@ class WatchedStream(WrappedStream):
         if isinstance(item, Exception):
             details: Any = getattr(item, "errors", list[Any])()
             self.stderr_log.add(f"not a protocol message: {details[0].get('input', item) if details else item}")
-        elif isinstance(item.message, JSONRPCError):
-            if item.message.id is None and item.message.error.code == PARSE_ERROR and len(self.asked) == 1:
-                item.message.id = next(iter(self.asked))  # a server that cannot read a request cannot name it
-            if item.message.id is not None:
-                self.asked.pop(coerce_request_id(item.message.id), "")
+        elif isinstance(item.message, JSONRPCError) and item.message.id is not None:
+            self.asked.pop(coerce_request_id(item.message.id), "")
         elif isinstance(item.message, JSONRPCResponse):
             method = self.asked.pop(coerce_request_id(item.message.id), "")
             self.modern = self.modern and method != "initialize"

@@ -99,8 +99,8 @@ class Database:
         """Called in its own thread after a console has lent the file."""
         self._migrations = all_migrations() if migrations is None else migrations
         self._sharing = None if self.path is None else sharing
-        self._reading = 0
-        self._readers = Condition()  # guards the count, the making of cursors, and the opening
+        self._users: list[Thread] = []  # the thread of each read and each transaction under way
+        self._readers = Condition()  # guards the users, the making of cursors, and the opening
         self._leaving = False
         self._ended = Event()
         self._opened_s = self._used_s = self._free_until_s = 0.0
@@ -128,6 +128,7 @@ class Database:
                 return
             with self._readers:
                 writer = self._required_open().writer
+                self._users.append(current_thread())
             try:
                 writer.begin()
                 self._writing = writer
@@ -146,7 +147,7 @@ class Database:
                 raise
             finally:
                 self._writing = None
-                self._used_s = monotonic()
+                self._end_use()
             self._keep_private()
 
     def read(self, sql: str, parameters: Sequence[object] = ()) -> Table:
@@ -175,31 +176,29 @@ class Database:
 
     def release_pages(self) -> None:
         """Frees the memory of read pages, except a few MB, unless the store is being read or written."""
-        if self.path is None or not self.lock.acquire(blocking=False):
-            return
-        try:
-            with self._readers:
-                if self._open is not None and not self._reading:
-                    with suppress(duckdb.Error):  # pages in use stay
-                        self._open.root.execute(f"SET memory_limit = '{LEAST_MEMORY}'")
-                    self._open.root.execute(f"SET memory_limit = '{MEMORY_LIMIT}'")
-        finally:
-            self.lock.release()
+        with self._readers:
+            if self.path is not None and self._open is not None and not self._users:
+                with suppress(duckdb.Error):  # pages in use stay
+                    self._open.root.execute(f"SET memory_limit = '{LEAST_MEMORY}'")
+                self._open.root.execute(f"SET memory_limit = '{MEMORY_LIMIT}'")
 
     @contextmanager
     def cursor(self) -> Generator[duckdb.DuckDBPyConnection]:
         with self._readers:
-            self._readers.wait_for(lambda: not self._leaving)
+            self._readers.wait_for(lambda: not self._leaving or current_thread() in self._users)
             cursor = self._required_open().root.cursor()
-            self._reading += 1
+            self._users.append(current_thread())
         try:
             with cursor:
                 yield cursor
         finally:
-            with self._readers:
-                self._reading -= 1
-                self._used_s = monotonic()
-                self._readers.notify_all()
+            self._end_use()
+
+    def _end_use(self) -> None:
+        with self._readers:
+            self._users.remove(current_thread())
+            self._used_s = monotonic()
+            self._readers.notify_all()
 
     @property
     def copies(self) -> Path | None:
@@ -221,27 +220,27 @@ class Database:
             raise StoreError(f"The store {self.where} cannot be copied: {_first_line(error)}.") from error
 
     def close(self) -> None:
-        """Releases the file when the running reads have ended. A second call does nothing."""
-        with self.lock, self._readers:
+        """Releases the file when the running reads and transactions have ended. A second call does nothing."""
+        with self._readers:  # not the lock, because a user may wait for it
             self._ended.set()
-            self._readers.wait_for(lambda: self._reading == 0)  # DuckDB does not close during a read
+            self._readers.wait_for(lambda: not self._users)  # DuckDB does not close during a read
             self._make_closed()
         if self._sharer is not None and self._sharer is not current_thread():
             self._sharer.join(timeout=1)  # at the end of a process a running thread leaks DuckDB's types
 
-    def _required_open(self) -> _Open:
-        if self.closed:
+    def _required_open(self, most_s: float = LOST_S) -> _Open:
+        if self.closed and current_thread() not in self._users:
             raise StoreError(f"The store {self.where} is closed; open it again.")
-        return self._open or self._make_open()
+        return self._open or self._make_open(most_s)
 
-    def _make_open(self) -> _Open:
+    def _make_open(self, most_s: float = LOST_S) -> _Open:
         """Opens the file, and waits for it if it is shared. Raises StoreError, StoreBusyError."""
         if self._sharing is None or self.path is None:
             root = connect(self.path, self.where)
         else:
             sleep(max(0.0, self._free_until_s - monotonic()))
             patience_s = LOST_S if self.openings and not self._sharing.stays else self._sharing.patience_s
-            root = _awaited(self.path, self.where, patience_s, asks=not self._sharing.stays)
+            root = _awaited(self.path, self.where, min(patience_s, most_s), asks=not self._sharing.stays)
         try:
             root.execute("SET GLOBAL TimeZone = 'UTC'")
             migrate(root, self.where, self._migrations)  # before the limit, because a step may need more memory
@@ -275,7 +274,7 @@ class Database:
         while not self._ended.wait(LENT_S) and self._sharer is current_thread():  # else it was lent again
             with suppress(StoreError):  # another process still has it
                 with self._readers:
-                    self._required_open()
+                    self._required_open(LENT_S)  # not longer, because pages wait meanwhile
                 self.on_return()
                 return
 
@@ -283,16 +282,18 @@ class Database:
         """Closes the file for others at every pause, until the store is closed."""
         while not self._ended.wait(LOOK_S):
             now_s = monotonic()
-            due = now_s - self._used_s >= PAUSE_S or now_s - self._opened_s >= LONGEST_S
-            if due and self._open is not None and not self._reading:
+            is_pause = now_s - self._used_s >= PAUSE_S
+            due = not self._users if is_pause else now_s - self._opened_s >= LONGEST_S
+            if due and self._open is not None:
                 self._leave(BREATH_S)
+                self._opened_s = monotonic()  # else the next try would follow at once
 
     def _leave(self, free_s: float = 0.0) -> None:
-        """Closes the file, unless a long read runs, and leaves it to others for a time."""
-        with self.lock, self._readers:
+        """Closes the file, unless another thread uses it for long, and leaves it to others for a time."""
+        with self._readers:
             self._leaving = True
             try:
-                if self._readers.wait_for(lambda: self._reading == 0, LONGEST_S):
+                if self._readers.wait_for(lambda: {*self._users} <= {current_thread()}, LONGEST_S):
                     self._make_closed()
                     self._free_until_s = monotonic() + free_s
             finally:

@@ -130,7 +130,7 @@ class Log:
     def last(self) -> int:
         """The sequence number of the newest committed record, 0 in an empty store."""
         if self._seen != self._database.openings:
-            with self._database.lock:
+            with self._database.cursor(), self._database.lock:  # no other process writes between the two reads
                 self._know_newest()
         return self._last
 

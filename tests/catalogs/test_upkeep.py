@@ -293,3 +293,12 @@ def test_what_the_operator_typed_stays_when_the_file_changes(app: App, tools: Pa
         again(file)
         assert {value.short_name: value.state for value in app.values.list("world")}["LEVEL"] == "kept"
         assert launched()["LEVEL"] == "debug"
+    assert not [note.text for note in again(file).imported.notes if "LEVEL" in note.text]
+    for plan, state in (("what-a-word", "kept"), ("/opt/plan", "written")):  # it was hidden because it was a word
+        write(KEY="second-secret-value", PLAN=plan)
+        again(file)
+        assert {value.short_name: value.state for value in app.values.list("world")}["PLAN"] == state
+    assert listed(app)
+    file.write_text(config(a={"command": "another-program"}))
+    again(file)
+    assert not listed(app)

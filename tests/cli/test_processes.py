@@ -17,8 +17,10 @@ import click
 import pytest
 
 from core.app import App
+from core.cli import joining
 from core.cli.apps import working_on
 from core.cli.main import wayfare
+from core.domain.console import Owner
 from core.domain.errors import WayfareError
 from tests.cases import each
 from tests.cli.conftest import ROOT, Command, command, wait_for
@@ -97,6 +99,9 @@ def interruptible(line: list[str]) -> Iterator[subprocess.Popen[str]]:
         ("import own.json --name own.json", "files"),
         ("judgments export own.json --set own.json --catalog own", "file"),
         ("record own.json --to=own.json", "file"),
+        ("papers --poisoned own.json", "poisoned"),
+        ("papers --to made", "folder"),
+        ("import ~/own.json", "files"),
         ("clients add own.json", ""),
         ("scenario own", ""),
         ("route own --catalog=own", ""),
@@ -117,6 +122,15 @@ def test_a_console_finds_files_from_the_folder_of_the_command(line: str, option:
 def test_a_console_opens_no_stream_of_its_own(line: str, tmp_path: Path) -> None:
     with pytest.raises(WayfareError, match=r"cannot open /.*; give a file"):
         in_a_console(line, tmp_path)
+
+
+def test_a_command_from_a_deleted_folder_finds_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    monkeypatch.setattr(joining, "asked", lambda _owner, _method, document: document)
+    assert not Path(joining.run_in(Owner(""), [])["folder"]).is_dir()
 
 
 def in_a_console(line: str, folder: Path) -> dict[str, object]:

@@ -122,14 +122,15 @@ def test_tools_that_a_client_does_not_allow(more: dict[str, Any], left: str, sai
 def test_a_client_has_its_own_ways_to_write_a_variable() -> None:
     env = {
         "A": "{env:PW}", "B": "Bearer {env:PW}", "C": "/x/{env:PW}", "D": "http://$HOST:80/x", "E": "Bearer $PW",
-        "F": "$(cmd)", "G": "${cmd: x}", "H": "a$PW", "I": "$PWx",
+        "F": "$(cmd)", "G": "${cmd: x}", "H": "a$PW", "I": "$PWx", "J": "p@$PW", "K": "Use $PW, $5", "L": "word:$PW",
+        "M": "$AND name", "N": "mongodb://u:$PW@h", "PATH": "$HOME/bin:$PATH",
     }  # fmt: skip
     imported = read({"mcp": {"a": {"command": ["x", "{env:PW}", "echo $PW"], "environment": env}}})
     assert reached(imported).args == ("${env:PW}", "echo $PW")
-    hidden = {name: f"${{secret:a/{name}}}" for name in "FGHI"}
+    hidden = {name: f"${{secret:a/{name}}}" for name in "FGHIJKLMN"}
     assert dict(reached(imported).env) == {
         "A": "${env:PW}", "B": "Bearer ${env:PW}", "C": "/x/${env:PW}", "D": "http://${env:HOST}:80/x",
-        "E": "Bearer ${env:PW}", **hidden,
+        "E": "Bearer ${env:PW}", "PATH": "${env:HOME}/bin:${env:PATH}", **hidden,
     }  # fmt: skip
     said = "has text that only its client replaces; write the value or ${env:NAME}"
     assert remarks(imported) == [f"F {said}", f"G {said}"]
@@ -142,6 +143,9 @@ def test_every_list_of_a_file_counts() -> None:
         ({"mcp": {"servers": a}, "mcpServers": b}, "b a"),
         ({"mcp": a, "mcpServers": b | c}, "b c a"),
         ({"mcpServers": {}, "context_servers": a}, "a"),
+        ({"servers": {"web": {"port": 80}}, "context_servers": "x", "mcpServers": a}, "a"),
+        ({"mcp": {"servers": ["x"], "inputs": "x"}, "mcpServers": a}, "a"),
+        ({"mcpServers": {"a": {"command": "x", "baseUrl": 5, "uri": {}}}}, "a"),
         ({"servers": a | b, "mcpServers": a}, "a b"),
     ):
         imported = read(document)
@@ -153,7 +157,9 @@ def test_faults_outside_the_servers_do_no_harm() -> None:
     projects = '"projects": {"/p": {"history": ["\\ud83d"], "mcpServers": {"b": {"command": "x"}}}}'
     imported = read('{"size": 1, "size": 2, "mcpServers": {"a": {"command": "x"}}, ' + projects + "}")
     assert [server.name for server in imported.servers] == ["a", "b"]
-    for broken in ('"mcpServers": {}, "mcpServers": {}', projects.replace('"command": "x"', '"command": "\\ud83d"')):
+    twice = '"projects": {"/p": {}, "/p": {"mcpServers": {"a": {"command": "x"}}}}'
+    half = projects.replace('"command": "x"', '"command": "\\ud83d"')
+    for broken in ('"mcpServers": {}, "mcpServers": {}', twice, half):
         with pytest.raises(BrokenDocumentError, match=r"twice|\.mcpServers\.b\.command holds half a character"):
             read("{" + broken + "}")
 

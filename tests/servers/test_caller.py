@@ -249,7 +249,7 @@ def made() -> McpServer[Any]:
 
     async def called(_: Any, params: mcp_types.CallToolRequestParams) -> mcp_types.CallToolResult:
         if params.name.startswith("-"):
-            raise MCPError(int(params.name), "boom")
+            raise MCPError(int(params.name), "boom", "boom" if params.name == "-1" else {"password": "hunter2"})
         text = mcp_types.TextContent(type="text", text="done")
         return mcp_types.CallToolResult(content=[text], is_error=params.name == "fail", _meta=MARKS.get(params.name))
 
@@ -260,6 +260,7 @@ def test_an_error_of_the_protocol_is_about_the_arguments_by_its_code(bench_with:
     bench = bench_with(open_target=lambda *_: made())
     kinds = [bench.call(HERE, code).kind for code in ("-32602", "-32603", "-32601")]
     assert kinds == [OutcomeKind.INVALID_ARGUMENTS, OutcomeKind.TOOL_ERROR, OutcomeKind.TOOL_ERROR]
+    assert [bench.call(HERE, code).error for code in ("-1", "-2")] == ["boom", 'boom {"password": "•••"}']
 
 
 def test_only_a_marked_result_is_simulated(bench_with: Callable[..., Bench]) -> None:

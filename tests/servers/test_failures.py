@@ -140,6 +140,24 @@ def test_a_command_that_exits_at_once_says_its_last_words_redacted(
     assert "4711" not in repr((state, outcome, bench.pool.vault))
 
 
+def test_a_server_that_was_open_or_has_said_why_is_not_waited_for_long(
+    bench_with: Any, raw: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limits: list[float | None] = []
+    monkeypatch.setattr(LateThread, "start", threading.Thread.start)
+    monkeypatch.setattr(LateThread, "join", lambda _, timeout=None: limits.append(timeout))
+    monkeypatch.setattr(transports, "threading", SimpleNamespace(Thread=LateThread))
+    bench = bench_with()
+    bench.call(raw(), "echo")
+    bench.call(
+        Connection("stdio", command="${python}", args=("-Sc", "print('usage', flush=True); input()")),
+        "echo",
+        server="other",
+    )
+    bench.pool.close()
+    assert set(limits) == {transports.DRAIN_S}
+
+
 @each(
     ("connection", "words"),
     [
@@ -149,6 +167,10 @@ def test_a_command_that_exits_at_once_says_its_last_words_redacted(
         (
             Connection("stdio", command="${python}", args=("-Sc", f"raise SystemExit({NPM!r})")),
             "(last words: npm error 404 Not Found)",
+        ),
+        (
+            Connection("stdio", command="${python}", args=("-Sc", "raise SystemExit('Missing .env file\\nKilled')")),
+            "(last words: Killed)",
         ),
         (Connection("http", url="http://127.0.0.1:9/mcp"), "All connection attempts failed"),
         (Connection("http", url="nonsense"), "cannot be reached"),

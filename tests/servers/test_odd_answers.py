@@ -63,7 +63,6 @@ ANSWERS = [  # the bytes, and how the call ends: its kind, and a part of the err
         ERROR,
         'Internal error {"disk": "full"}',
     ),
-    (b'{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}', ERROR, "Parse error"),
 ]
 
 
@@ -104,6 +103,12 @@ def test_each_odd_answer_ends_its_own_call_at_once(shared: Bench, http: Any) -> 
             assert "pydantic" not in outcome.error, about
             assert time.monotonic() - began < 10, about
         assert write(shared, connection, TEXT % b"fine").connect_s is None, name
+
+
+def test_an_error_that_names_no_request_ends_no_call(shared: Bench, http: Any) -> None:
+    """It may answer a notification."""
+    error = b'{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}\n'
+    assert write(shared, connections(http)["stdio-legacy"], error + TEXT % b"done").kind is OK
 
 
 def test_a_result_beside_its_output_schema_is_kept_and_says_so(shared: Bench, http: Any) -> None:

@@ -6,7 +6,6 @@ import errno
 import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime
 from io import BytesIO
 from pathlib import Path
 from types import SimpleNamespace
@@ -25,7 +24,7 @@ from core.store import Store, journal
 from core.store.connection import Database
 from tests.forking import FORKS
 from tests.store.victim import changed, large
-from tests.world import ROOT, Scripted, call, figures, open_test_app
+from tests.world import ROOT, Scripted, call, figures, open_test_app, spending
 
 
 def test_killed(app: App, path: Path) -> None:
@@ -82,9 +81,9 @@ def test_every_answered_call_is_found_after_kills(app: App, path: Path) -> None:
 
     with open_test_app(path) as reopened:
         outcomes = [event.id for event in reopened.store.events.outcomes("world")]
-        spent = [row.id for row in reopened.store.governance.spending(datetime.now(UTC).date().isoformat())]
+        spent = [row.id for row in spending(reopened.store)]
         assert {outcome for outcome, _ in answered} <= set(outcomes)
-        assert {spending for _, spending in answered} <= set(spent)
+        assert {id_ for _, id_ in answered} <= set(spent)
         assert len(outcomes) <= len(answered) + 3  # answered, killed before it was printed
         assert len(set(outcomes)) == len(outcomes)
         history = reopened.store.activity.statistics_history("world", "raw")
@@ -107,8 +106,7 @@ def test_an_agent_gets_its_answer_though_the_disk_fills_during_its_call(
         assert made.handle.report().outcome.kind is OutcomeKind.OK
         reopened.store.events.flush()
         assert reopened.store.activity.call_count() == 1
-        spending = reopened.store.governance.spending(datetime.now(UTC).date().isoformat())
-        assert [(row.id, row.tokens) for row in spending] == [(made.permit.id, 1)]
+        assert [(row.id, row.tokens) for row in spending(reopened.store)] == [(made.permit.id, 1)]
 
 
 def assert_gone(pid: int) -> None:

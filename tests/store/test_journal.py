@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import shutil
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -16,7 +18,9 @@ from core.domain.events import Spent
 from core.store import Store
 from core.store.journal import LARGEST_BYTES, Journal
 from core.store.log import checked, entry
-from tests.store.conftest import SPENT
+from core.store.tables import TypedTable
+from tests.store.conftest import SPENT, T0
+from tests.world import spending
 
 
 def spent(id_: str, **changes: Any) -> Spent:
@@ -69,7 +73,7 @@ def test_what_was_answered_is_found_at_the_next_start_and_counts_once(tmp_path: 
             assert list(history["outcome_id"]) == [outcome.id for outcome, _ in events]
             assert not store.events.audit().problem
             store.governance.settle_left_over()
-            rows = {row.id: row for row in store.governance.spending(SPENT.day)}
+            rows = {row.id: row for row in spending(store)}
             assert rows == {id_: spent(id_) for id_ in ("written", "settled")} | {
                 "reserved": spent("reserved", tokens=90)
             }
@@ -95,8 +99,29 @@ def test_a_full_disk_refuses_a_reservation_and_no_call_that_has_run(tmp_path: Pa
         store.events.append_later(make.decision(), outcome := make.outcome())
         store.events.flush()
         assert list(store.events.outcomes("demo")) == [outcome]
-        assert store.governance.spending(SPENT.day) == (spent("2"),)
+        assert spending(store) == (spent("2"),)
         assert store.activity.decision_count() == 1
+
+
+def test_the_spending_of_a_day_is_summed_but_for_the_calls_asked_for_and_those_that_wait(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def total(**changes: Any) -> Spent:
+        return spent("", **{"tool": ""} | changes)
+
+    with Store(tmp_path / "db") as store:
+        later = T0 + timedelta(seconds=1)
+        rows = [spent("1", at=later), spent("2"), spent("3", server="mail", at=later), spent("4", day="2026-02-28")]
+        for row in (*rows, spent("open", over=True), spent("waits", settled=False)):
+            store.governance.keep(row)
+        store.governance.flush()
+        with monkeypatch.context() as patched:
+            patched.setattr(TypedTable, "put_distinct", Mock(side_effect=StoreError("full")))
+            store.governance.keep(waits := spent("waits", tokens=1))
+            days = store.governance.spending(SPENT.day, ["open"])
+        expected = {total(usd=0.004, calls=2, tokens=80), total(server="mail", at=later), waits}
+        assert {*days} == expected | {spent("open", tool="", over=True)}
+        assert len(days) == 4
 
 
 def test_a_journal_that_is_never_empty_stays_small(tmp_path: Path, make: SimpleNamespace) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -24,7 +24,7 @@ from core.store.connection import COMMAND, CONSOLE
 from core.store.log import checked
 from tests.cli.conftest import wait_for
 from tests.store.conftest import SPENT
-from tests.world import NOON, open_world
+from tests.world import NOON, open_world, spending
 
 ROOT = Path(__file__).parents[2]
 WRITES = """
@@ -96,19 +96,46 @@ def test_a_console_and_two_commands_write_by_turns_and_one_is_killed(tmp_path: P
 def test_a_console_reads_anew_also_when_its_file_comes_back_late(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    is_read, connect, busy = Event(), connection.connect, iter([StoreBusyError("in use")])
+    is_read, waits_s, busy = Event(), list[float](), iter([StoreBusyError("in use")])
 
-    def connected(path: Path, where: str) -> Any:
+    def awaited(path: Path, where: str, patience_s: float, *, asks: bool) -> Any:
+        waits_s.append(patience_s)
         for error in busy:
             raise error
-        return connect(path, where)
+        return connection.connect(path, where)
 
     with Store(tmp_path / "db", sharing=CONSOLE) as store:
         store.on_return = is_read.set
         monkeypatch.setattr(connection, "LENT_S", 0.01)
-        monkeypatch.setattr(connection, "connect", connected)
+        monkeypatch.setattr(connection, "_awaited", awaited)
         store.lend()
         assert is_read.wait(5)
+        assert waits_s == [0.01, 0.01]  # a page waits meanwhile
+
+
+@pytest.mark.parametrize("release", [Store.close, lambda store: store._database._leave()])
+def test_a_release_of_the_file_waits_for_a_thread_that_keeps_it_and_writes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, release: Callable[[Store], None]
+) -> None:
+    monkeypatch.setattr(connection, "LONGEST_S", 60)
+    store, is_kept = Store(tmp_path / "db", sharing=COMMAND), Event()
+    database = store._database
+
+    def write() -> None:
+        with store.kept():
+            is_kept.set()
+            wait_for(lambda: database.closed or database._leaving)
+            store.set_setting("catalog", "demo")
+
+    Thread(target=write, daemon=True).start()
+    assert is_kept.wait(5)
+    releasing = Thread(target=release, args=(store,), daemon=True)
+    releasing.start()
+    releasing.join(5)
+    assert not releasing.is_alive()
+    store.close()
+    with Store(tmp_path / "db") as store:
+        assert store.get_setting("catalog") == "demo"
 
 
 def test_a_command_takes_over_the_journal_of_a_killed_console(tmp_path: Path) -> None:
@@ -117,7 +144,7 @@ def test_a_command_takes_over_the_journal_of_a_killed_console(tmp_path: Path) ->
     console._journal.add((Spent, checked(SPENT)))
     console._release()  # as the system does for a killed process
     with Store(tmp_path / "db", sharing=COMMAND) as store:
-        assert store.governance.spending(SPENT.day) == (SPENT,)
+        assert spending(store) == (SPENT,)
     assert not (tmp_path / "db.journal").exists()
 
 
