@@ -14,6 +14,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from core.app import App, Settings, build_app
+from core.domain.events import Spent
 from core.domain.execution import Progress, ToolCaller
 from core.domain.outcome import ContentBlock, Outcome, OutcomeKind, ToolCall
 from core.relevance.encoder import CachedEncoder, Encoder, EncoderSource
@@ -93,6 +94,12 @@ def document(**changes: Any) -> str:
         "tools": [{"name": "send", "description": "Send a letter."}],
     }
     return json.dumps({"servers": [{**raw, **FIGURES, **changes}, files, mail]})
+
+
+def spending(store: Store) -> tuple[Spent, ...]:
+    """What each call used of its budgets, oldest first."""
+    store.governance.flush()
+    return store.governance._spending.select('true ORDER BY "at"')
 
 
 def call(tool: str, server: str = "raw", **fields: Any) -> ToolCall:

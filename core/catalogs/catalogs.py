@@ -135,18 +135,17 @@ class CatalogService:
     def save(self, catalog: Catalog, source: str) -> None:
         """Keep a catalog, and replace a catalog of that name. Its calls so far stay with it."""
         check_name(catalog.name, self.stored())
-        self._save(without_wordings(catalog), source)
-
-    def _save(self, catalog: Catalog, source: str) -> None:
         with self._lock:
-            catalog = self._store.catalogs.save_catalog(catalog, source)
-            previous = self._loaded.get(catalog.name)
-            if previous is not None and previous.index is not None:
-                self._once_prepared.add(catalog.name)
-            fresh = self._freshly_loaded(catalog, source)
-            if previous is not None:
-                self._take_over(previous, fresh)
-            self._loaded[catalog.name] = fresh
+            self._replace(self._store.catalogs.save_catalog(without_wordings(catalog), source), source)
+
+    def _replace(self, catalog: Catalog, source: str) -> None:
+        previous = self._loaded.get(catalog.name)
+        if previous is not None and previous.index is not None:
+            self._once_prepared.add(catalog.name)
+        fresh = self._freshly_loaded(catalog, source)
+        if previous is not None:
+            self._take_over(previous, fresh)
+        self._loaded[catalog.name] = fresh
 
     def _take_over(self, previous: LoadedCatalog, fresh: LoadedCatalog) -> None:
         """Use the previous index if none of its texts has changed."""
@@ -171,17 +170,20 @@ class CatalogService:
     def edit(self, name: str, change: Callable[[Catalog], Catalog]) -> Catalog:
         """Change a stored catalog, and keep it if it differs. `change` gets it in its servers' own words. Holds the lock. Raises for a shipped
         catalog and for a catalog of this process only."""
-        with self._lock, self._store.kept(self.read_anew):
-            row = next((row for row in self._store.catalogs.list_catalogs() if row.name == name), None)
-            if name in SHIPPED_CATALOGS:
-                raise CatalogError(f"The catalog {name!r} is part of Wayfare and stays as it is; name another one.")
-            if row is None:
-                self.catalog(name)
-                raise CatalogError(f"{name} is only read from its file; import it to change one of its servers.")
-            previous = without_wordings(self.catalog(name))
-            edited = without_wordings(change(previous))
-            if edited != previous:
-                self._save(edited, row.source)
+        with self._lock:
+            with self._store.kept():  # not while the outcomes are read, which may take seconds
+                row = next((row for row in self._store.catalogs.list_catalogs() if row.name == name), None)
+                if name in SHIPPED_CATALOGS:
+                    raise CatalogError(f"The catalog {name!r} is part of Wayfare and stays as it is; name another one.")
+                stored = self._store.catalogs.load_catalog(name)
+                if row is None or stored is None:
+                    self.catalog(name)
+                    raise CatalogError(f"{name} is only read from its file; import it to change one of its servers.")
+                edited = without_wordings(change(without_wordings(stored)))
+                if edited != stored:
+                    edited = self._store.catalogs.save_catalog(edited, row.source)
+            if edited != without_wordings(self.catalog(name)):
+                self._replace(edited, row.source)
             return self.catalog(name)
 
     def remove(self, name: str) -> None:

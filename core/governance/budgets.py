@@ -122,7 +122,7 @@ class Ledger:
 
     _settled: dict[Usage, Amount] = field(default_factory=dict[Usage, Amount])
     _over: dict[Usage, Amount] = field(default_factory=dict[Usage, Amount])
-    _open: dict[str, Reservation] = field(default_factory=dict[str, Reservation])
+    open: dict[str, Reservation] = field(default_factory=dict[str, Reservation])
     _since: dict[Usage, datetime] = field(default_factory=dict[Usage, datetime])
 
     def add(self, usage: Usage, amount: Amount, at: datetime, *, over: bool = False) -> None:
@@ -130,24 +130,24 @@ class Ledger:
         self._since.setdefault(usage, at)
 
     def read_anew(self, calls: Iterable[tuple[Reservation, datetime]]) -> None:
-        """Replaces the settled use by these calls and their times. A call that is under way here stays reserved."""
+        """Replaces the settled use by these calls, or sums of calls, and their times. A call that is under way here stays reserved."""
         for table in (self._settled, self._over, self._since):
             table.clear()
         for call, at in calls:
-            self.add(call.usage, Amount() if call.id in self._open else call.amount, at, over=call.over)
+            self.add(call.usage, Amount() if call.id in self.open else call.amount, at, over=call.over)
 
     def reserve(self, reservation: Reservation, at: datetime) -> None:
         """Keeps a reservation until it is settled. The caller has checked that it fits, under the same lock."""
-        self._open[reservation.id] = reservation
+        self.open[reservation.id] = reservation
         self._since.setdefault(reservation.usage, at)
 
     def settle(self, id_: str, amount: Amount) -> None:
         """Replaces a reservation by the actual use, which is at most the reserved amount."""
-        reservation = self._open.pop(id_)
+        reservation = self.open.pop(id_)
         self._count(reservation.usage, amount.at_most(reservation.amount), over=reservation.over)
 
     def release(self, id_: str) -> None:
-        self._open.pop(id_, None)
+        self.open.pop(id_, None)
 
     def usages(self, day: str) -> tuple[Usage, ...]:
         return tuple(usage for usage in self._since if usage.day == day)
@@ -157,7 +157,7 @@ class Ledger:
         return _sum([*settled, self.reserved(budget, of)])
 
     def reserved(self, budget: Budget, of: Usage) -> Amount:
-        return _sum(reservation.amount for reservation in self._open.values() if budget.counts(reservation.usage, of))
+        return _sum(reservation.amount for reservation in self.open.values() if budget.counts(reservation.usage, of))
 
     def over(self, budget: Budget, of: Usage) -> Amount:
         """Returns the settled amount that a person approved beyond a budget."""

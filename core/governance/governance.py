@@ -112,7 +112,8 @@ class GovernanceService:
 
     def _read_ledger(self) -> None:
         day = day_of(self._now())
-        self.ledger.read_anew((_reserved(spent), spent.at) for spent in self._store.governance.spending(day))
+        spending = self._store.governance.spending(day, self.ledger.open)
+        self.ledger.read_anew((_reserved(spent), spent.at) for spent in spending)
         self._ledger_day = day
 
     @contextmanager

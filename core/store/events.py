@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from threading import Lock
 from time import monotonic
@@ -231,6 +231,13 @@ class Events:
         return written_units, len(units)
 
 
+SPENDING = """
+SELECT CASE WHEN list_contains($2::VARCHAR[], id) THEN id ELSE '' END AS id, min("at") AS "at", day, client, catalog, server,
+    '' AS tool, sum(usd) AS usd, sum(calls)::BIGINT AS calls, sum(tokens)::BIGINT AS tokens, "over", true AS settled
+FROM spending WHERE day = $1 GROUP BY ALL ORDER BY min("at")
+"""
+
+
 @dataclass(eq=False)
 class Governance:
     """Changes are append-only and sealed. A call's spending is one row that is settled in place."""
@@ -306,10 +313,12 @@ class Governance:
                 connection.execute("UPDATE spending SET settled = true WHERE NOT settled")
         return count
 
-    def spending(self, day: str) -> tuple[Spent, ...]:
-        """The spending of a day, oldest first; of calls that are under way what is reserved."""
+    def spending(self, day: str, apart: Collection[str] = ()) -> tuple[Spent, ...]:
+        """The spending of a day, oldest first, summed for each client and server; of calls that are under way what is reserved. The
+        calls with the ids `apart` are not in the sums."""
         with self.database.lock:
             self.flush()
-            rows = {row.id: row for row in self._spending.select('day = ? ORDER BY "at"', [day])}
-            rows |= {row.id: row for _, row in self._pending.copy() if row.day == day}  # they wait for room on the disk
-        return tuple(replace(row, at=row.at.astimezone(UTC)) for row in rows.values())
+            waiting = {row.id: row for _, row in self._pending.copy() if row.day == day}  # for room on the disk
+            rows = self.database.read(SPENDING, [day, [*apart, *waiting]]).to_pylist()
+        sums = (Spent(**row | {"at": row["at"].astimezone(UTC)}) for row in rows if row["id"] not in waiting)
+        return (*sums, *waiting.values())

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -135,15 +137,28 @@ def test_a_server_that_answered_a_check_is_not_down_again_after_an_edit(app: App
         assert app.catalogs.statistics("world").servers.success[0] == initial
 
 
-def test_an_edit_by_a_command_keeps_what_another_process_has_written(tmp_path: Path) -> None:
-    path = tmp_path / "db"
+def test_an_edit_by_a_command_keeps_what_another_process_has_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, steps = tmp_path / "db", list[str]()
     open_world(path).close()
     with open_test_app(path, store=Store(path, sharing=COMMAND)) as command:
         command.catalogs.catalog("world")
         command.store._database._leave()
         with open_test_app(path) as other:
             other.servers.disable("world", "mail")
+        kept, outcomes = command.store.kept, command.store.events.outcomes
+
+        @contextmanager
+        def watched(*read_anew: Callable[[], None]) -> Generator[None]:
+            with kept(*read_anew):
+                yield
+                steps.append("given away")
+
+        monkeypatch.setattr(command.store, "kept", watched)
+        monkeypatch.setattr(command.store.events, "outcomes", lambda name: steps.append("read") or outcomes(name))
         command.servers.disable("world", "files")
+        assert steps == ["given away", "read"]  # it may take seconds
         assert [server.name for server in command.catalogs.catalog("world").off] == ["mail", "files"]
 
 

@@ -15,6 +15,7 @@ from core.governance.policy import Sanitise
 from tests.gateway.conftest import ask, refused, served, talk
 from tests.governance.conftest import policy
 from tests.importing import import_text
+from tests.world import spending
 
 SERVER = """
 import sys
@@ -70,8 +71,7 @@ def test_a_linked_text_is_read_on_and_counts(linking: App) -> None:
         return "".join(parts)
 
     assert talk(served(linking), script) == "word " * 700
-    day = linking.settings.now().date().isoformat()
-    spent = [row for row in linking.store.governance.spending(day) if row.tool in {"read_result", "resources/read"}]
+    spent = [row for row in spending(linking.store) if row.tool in {"read_result", "resources/read"}]
     assert {(row.catalog, row.server) for row in spent} == {("world", "linker")}
     assert (sum(row.calls for row in spent), sum(row.tokens for row in spent) >= 700) == (2, True)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
 from typing import Any
 
 import anyio
@@ -12,12 +11,12 @@ import pytest
 from mcp import Client
 
 from core.app import App
-from core.governance.budgets import day_of
 from core.governance.policy import ApprovalRules
 from tests.gateway.conftest import ROOT, served, talk
 from tests.gateway.test_mirrored_parts import STDIO, world_of
 from tests.governance.conftest import policy
 from tests.importing import import_text
+from tests.world import spending
 
 ASKING = {"type": "stdio", "command": "${python}", "args": ["-m", "tests.gateway.asking_server"], "cwd": str(ROOT)}
 
@@ -60,8 +59,7 @@ def test_questions_of_a_server_are_answered_by_the_client_that_called(app: App, 
     texts = talk(target, script, mode=mode, **ANSWERING)
     app.calls.wait(10)
     app.store.events.flush()
-    spending = app.store.governance.spending(day_of(datetime.now(UTC)))
-    spent = [row for row in spending if not row.tool.startswith("prompts/")]
+    spent = [row for row in spending(app.store) if not row.tool.startswith("prompts/")]
     assert [outcome.kind for outcome in app.store.events.outcomes("world")] == ["ok"] * 4  # however often it was asked
     assert [approval.state for approval in app.governance.approvals.recent()] == ["used"] * 4
     assert (sum(row.calls for row in spent), sum(row.usd for row in spent)) == (4, pytest.approx(0.004))

@@ -23,7 +23,7 @@ from core.store import Store
 from core.store.connection import COMMAND
 from tests.governance.conftest import Clock, open_app, policy, refused, wanted
 from tests.importing import import_text
-from tests.world import document
+from tests.world import document, spending
 
 
 def test_fifty_threads_never_overspend(app: App) -> None:
@@ -100,7 +100,7 @@ def test_a_call_is_settled_before_its_report_is_there(app: App) -> None:
     calls.append(app.governed.start(wanted(app), origin="agent", counted=counted))
     started.set()
     assert calls[0].handle.report().outcome.kind is OutcomeKind.OK
-    (row,) = app.store.governance.spending("2026-03-01")
+    (row,) = spending(app.store)
     assert (row.id, row.tokens) == (calls[0].permit.id, 50)
 
 
