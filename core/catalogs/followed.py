@@ -12,6 +12,7 @@ from typing import Any, Literal, cast
 from core.catalogs.catalogs import CatalogService
 from core.catalogs.servers import ServerEditor, switched_off, without
 from core.domain.catalog import Catalog, Connection, Discovery, Follow, Imported, Server, ServerId
+from core.domain.documents import digest
 from core.domain.errors import CatalogError, StoreError, UnknownNameError, WayfareError
 from core.domain.people import actions
 from core.domain.tool_table import packed
@@ -60,6 +61,11 @@ class FileState:
     problem: str = ""
     found: Imported | None = field(default=None, repr=False)
     signature: Signature = ()
+
+    @property
+    def shown(self) -> str:
+        """A digest of what was read. A client may write its file again without a change."""
+        return digest(repr(self.found and (self.found.servers, self.found.off, sorted(self.found.secrets.items()))))
 
 
 @actions("administer", set_follow="follow a file", take="take the changes of a file", ignore="ignore the changes of a file")  # fmt: skip
@@ -123,14 +129,14 @@ class FollowedFiles:
         states = {name: self.look(name) for name in self.catalogs.stored()}
         return {name: state for name, state in states.items() if state is not None}
 
-    def take(self, catalog: str, shown: Signature | None = None) -> tuple[Discovery, ...]:
+    def take(self, catalog: str, shown: str = "") -> tuple[Discovery, ...]:
         """Take over the changes. New and changed servers are asked for their tools, the others stay unchanged. Raises CatalogError if the
         file cannot be read, or if it has changed since it was `shown`."""
         with self._taking:
             state = self._changed(catalog, shown)
             return self._take(catalog, state, state.found or Imported("", ()))
 
-    def ignore(self, catalog: str, shown: Signature | None = None) -> None:
+    def ignore(self, catalog: str, shown: str = "") -> None:
         """Leave the catalog unchanged. Only later changes of the file are shown. Raises CatalogError as `take`."""
         with self._taking:
             state = self._changed(catalog, shown)
@@ -219,14 +225,14 @@ class FollowedFiles:
             raise UnknownNameError(f"Catalog {catalog!r} was not read from a file; import one under its name.")
         return file
 
-    def _changed(self, catalog: str, shown: Signature | None = None) -> FileState:
+    def _changed(self, catalog: str, shown: str = "") -> FileState:
         self._known(catalog)
         state = self.look(catalog)
         if state is None:
             raise CatalogError(f"Catalog {catalog!r} does not follow its file; choose show or take first.")
         if state.problem:
             raise CatalogError(state.problem)
-        if shown not in (None, state.signature):
+        if shown not in ("", state.shown):
             raise CatalogError("The file has changed again; look at its changes once more.")
         return state
 

@@ -159,6 +159,8 @@ async def _answered(services: Services, request: Request, *, read_only: bool) ->
         except ApprovalNeededError as needed:
             held_s = await held_in_vain_s(services, request, needed)
             services.app.governance.admission.check_in_force(request.client, known=request.known)
+            if held_s and held_s < services.app.governance.policy.approvals.wait_s:
+                raise refusals.not_decided(needed, held_s) from None
             try:
                 return await _in_thread(services, request, work, sent)
             except ApprovalNeededError as still:  # of another number, if the first has expired

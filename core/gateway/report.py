@@ -20,7 +20,7 @@ from core.domain.json_schema import argument_problems
 from core.domain.leaks import masked
 from core.domain.outcome import OutcomeKind
 from core.domain.untrusted_text import one_line, visible
-from core.gateway.base import AgentTool, Answer, Request, Services, definition, in_thread, no_progress, text_block
+from core.gateway.base import AgentTool, Answer, Request, Services, definition, in_thread, text_block
 from core.gateway.describe import find
 from core.gateway.search import Offering
 from core.learning.feedback import MOST_NOTE_CHARACTERS
@@ -158,8 +158,7 @@ async def answered_instead(services: Services, request: Request, error: Refusal,
     tries = [_try(request.arguments["tool"], error)]
     for tool in others[: MOST_TRIES - 1]:
         try:
-            arguments = {**request.arguments, "tool": tool}  # its progress would begin anew, and may only grow
-            result = await execute(replace(request, arguments=arguments, progress=no_progress))
+            result = await execute(replace(request, arguments={**request.arguments, "tool": tool}))
         except Refusal as failure:
             if request.side is not None and request.side.questions:  # its person is asked before another tool is tried
                 raise

@@ -252,10 +252,10 @@ class GovernanceService:
 
     def after(self, permit: Permit, kind: OutcomeKind | None, tokens: int, *, asks_back: bool = False) -> None:
         """Settles an ended call. `kind` is None if its outcome is unknown. A call that reached no tool costs no money. A server that
-        `asks_back` has not ended the call: it costs nothing yet, and keeps its approval."""
+        `asks_back` has not ended the call: it costs no money yet, and keeps its approval. It counts as a call, or nothing would limit it."""
         bound = permit.reservation.amount
         usd = bound.usd if kind is None else kind.charged_usd(bound.usd) or 0.0
-        amount = Amount() if asks_back else Amount(usd, 1, tokens).at_most(bound)
+        amount = Amount(0.0 if asks_back else usd, 1, tokens).at_most(bound)
         good = None if kind is None or kind in NOT_THE_SERVERS else kind not in LOST
         with self.lock:
             self.ledger.settle(permit.id, amount)

@@ -13,7 +13,7 @@ from mcp_types import ElicitResult
 
 from core.app import App
 from core.domain.errors import Refusal
-from core.gateway.base import Answer, EndpointOptions, Request, Services, answer, no_progress
+from core.gateway.base import Answer, EndpointOptions, Request, Services
 from core.gateway.report import answered_instead
 from core.gateway.search import search
 from core.governance.budgets import Budget
@@ -101,21 +101,6 @@ def test_no_fallback(world: App, options: dict[str, Any], given: dict[str, Any])
     assert world.store.activity.call_count() == call_count + 1
 
 
-def test_only_the_first_try_tells_its_progress(world: App) -> None:
-    async def told(*_: object) -> None: ...
-
-    async def execute(request: Request) -> Answer:
-        assert request.progress is no_progress
-        return answer({})
-
-    request = Request("search_tools", {"task": "Echo words.", "n": 20}, EndpointOptions(catalog="world", **OPTIONS))
-    call = {"tool": "gone::echo", "arguments": {"words": "x"}, "route_id": search(world, request)["route_id"]}
-    failed, request = Refusal("server_down", "", ""), replace(request, arguments=call, progress=told)
-    assert asyncio.run(answered_instead(Services(world), request, failed, execute)).structured_content
-    with pytest.raises(Refusal):  # what answers in the place of a mirrored tool need not fit its schema
-        asyncio.run(answered_instead(Services(world), replace(request, mirrored=True), failed, execute))
-
-
 def test_a_tool_that_may_write_has_no_fallback(app: App) -> None:
     servers = [server("gone", "/nowhere/at-all", "echo", annotations={}), server("works", "${python}", "echo")]
     import_text(app.catalog_editor, json.dumps({"servers": servers}), "world")
@@ -167,3 +152,14 @@ def test_no_other_tool_answers_while_the_person_at_the_client_is_asked(app: App)
     talk(served(app, **OPTIONS), script, elicitation_callback=elicited)
     app.store.events.flush()
     assert set(app.store.activity.calls()["server"]) == {"gone", "dear"}
+
+
+def test_a_mirrored_call_stays_with_its_tool(world: App) -> None:
+    async def execute(_: Request) -> Answer:
+        raise AssertionError("the result of another tool need not fit the schema of this one")
+
+    request = Request("search_tools", {"task": "Echo words.", "n": 20}, EndpointOptions(catalog="world", **OPTIONS))
+    call = {"tool": "gone::echo", "arguments": {"words": "x"}, "route_id": search(world, request)["route_id"]}
+    mirrored = replace(request, arguments=call, mirrored=True)
+    with pytest.raises(Refusal):
+        asyncio.run(answered_instead(Services(world), mirrored, Refusal("server_down", "", ""), execute))

@@ -62,7 +62,8 @@ def test_questions_of_a_server_are_answered_by_the_client_that_called(app: App, 
     spent = [row for row in spending(app.store) if not row.tool.startswith("prompts/")]
     assert [outcome.kind for outcome in app.store.events.outcomes("world")] == ["ok"] * 4  # however often it was asked
     assert [approval.state for approval in app.governance.approvals.recent()] == ["used"] * 4
-    assert (sum(row.calls for row in spent), sum(row.usd for row in spent)) == (4, pytest.approx(0.004))
+    assert sum(row.usd for row in spent) == pytest.approx(0.004)
+    assert sum(row.calls for row in spent) == (4 if mode == "legacy" else 9)  # a round of questions counts, too
     assert all(text.startswith("state-ok") for text in texts)
     assert "Paris" in texts[0]
     assert "file:///root" in texts[0]

@@ -249,7 +249,7 @@ def _suggest(fields: tuple[Field, ...], prefix: str, tool: Tool, question: str) 
     arguments = filled(tool.input_schema, question, tool.server)[0] if question else {}
     arguments = {field.name: arguments[field.name] for field in fields if field.name in arguments and not field.secret}
     previous_question, previous = st.session_state.get(f"{prefix}.question", ("", {}))
-    if previous_question != question:
+    if question and previous_question != question:
         given, _ = spread([field for field in fields if field.name in arguments], arguments)
         text = pretty(gather(fields, _states(fields, prefix))[0])
         for place, field in enumerate(fields):

@@ -58,7 +58,7 @@ class Target:
     @property
     def shown(self) -> str:
         """A digest of what the person sees, for the keys of the buttons: a press that comes after another target was chosen has no effect."""
-        return digest(repr((*self.key, definition_text(self.tool), self.query, self.decision and self.decision.id)))
+        return digest(repr((*self.key, definition_text(self.tool), self.query)))  # a decision is forgotten after others
 
 
 def choose_target(question: Question) -> Target | None:

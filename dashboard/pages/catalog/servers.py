@@ -12,7 +12,6 @@ from zoneinfo import ZoneInfo
 import streamlit as st
 
 from core.app import App
-from core.catalogs.followed import Signature
 from core.catalogs.server_sign_ins import ServerSignIn
 from core.domain.catalog import FOLLOW, Catalog, Discovery, Follow, Server
 from core.domain.errors import CatalogError, WayfareError
@@ -50,7 +49,7 @@ def file_panel(app: App, catalog: str) -> None:
             more = len(lines) - MOST_SHOWN
             st.markdown("\n".join([*lines[:MOST_SHOWN], *([f"- and {more:,} more"] if more > 0 else [])]))
             with st.container(horizontal=True, vertical_alignment="center"):
-                shown = report.signature  # in the keys, so that no press is about changes that came after it
+                shown = report.shown  # in the keys, so that no press is about changes that came after it
                 st.button(
                     "Take", key=f"catalog.file.take.{shown}", **only("administer"), type="primary", icon=":material/check:",
                     on_click=_change, args=(app, catalog, partial(app.followed.take, catalog, shown)),
@@ -142,7 +141,7 @@ def _change(
     redraw_all()
 
 
-def _ignore(app: App, catalog: str, shown: Signature) -> None:
+def _ignore(app: App, catalog: str, shown: str) -> None:
     with state.errors_shown():
         app.followed.ignore(catalog, shown)
     redraw_all()

@@ -261,8 +261,9 @@ def _apply(app: App) -> None:
 
     def apply() -> None:
         if of != (present := to_toml(app.governance.policy)):
-            if typed != of:
-                st.session_state[OF] = present  # a second press is deliberate
+            if typed == of:
+                raise WayfareError("The policy was changed meanwhile; this is the present text.")
+            st.session_state[OF] = present  # a second press is deliberate
             raise WayfareError(
                 "The policy was changed meanwhile; Export gives it. Apply again to put this text in its place."
             )

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from core.decisions.routing import DECISIONS_KEPT
 from core.domain import units
 from core.domain.execution import Progress
 from core.domain.outcome import CallMode, ContentBlock, OutcomeKind
@@ -101,6 +102,10 @@ def test_a_press_on_an_earlier_question_calls_nothing(bench: Bench) -> None:
     page = press(page)
     assert page.query_params["tool"] == "files::stat"
     assert bench.caller.calls == []
+    for number in range(DECISIONS_KEPT):  # as agents ask meanwhile
+        bench.app.routing.route(f"read file {number}", visitor="", catalog="small")
+    bench.answered(press(page))
+    assert [call.tool for call in bench.caller.calls] == ["stat"]
 
 
 def test_progress_and_cancel(bench: Bench) -> None:
