@@ -14,14 +14,15 @@ from cachetools import LRUCache
 from numpy.typing import NDArray
 
 from core.catalogs.decision_log import AGENT
+from core.domain import units
 from core.domain.catalog import Catalog, Server, Tool, ToolHints
 from core.domain.errors import Refusal
 from core.domain.events import RefusedRequest
 from core.domain.limits import Bucket
-from core.governance import refusals
 from core.governance.clients import ANONYMOUS, OWN_NAMES, ClientRegister
 from core.governance.definitions import KnownDefinitions
 from core.governance.policy import Policy, Scope
+from core.governance.refusals import DEFINITION_CHANGED, DEFINITION_WAITS, at_time
 from core.routers.context import per_catalog
 from core.store import Store
 
@@ -128,7 +129,12 @@ class Admission:
         if not known and client == ANONYMOUS:
             with self.refused.recorded(ANONYMOUS, "", "", AGENT):
                 if self.clients.without_token is None:
-                    raise refusals.token_needed()
+                    raise Refusal(
+                        "not_authorized",
+                        "The request has no token. A client here has a limited scope, so nothing may be used without one.",
+                        "Send a token as Authorization: Bearer (`wayfare mcp` takes it from WAYFARE_TOKEN), or ask the operator for a token "
+                        "or to give the client 'anonymous' a scope.",
+                    )
         return client
 
     def counted_as(self, client: str, *, known: bool) -> str:
@@ -157,7 +163,7 @@ class Admission:
         with self.refused.recorded(client, catalog, "", AGENT):
             per_minute = self._per_minute(client)
             if wait_s := self._waits(self._of_tools, client, per_minute, 1.0):
-                raise refusals.rate_limited(client, per_minute, wait_s, self.now())
+                raise self._too_fast(f"The client {client!r} may make {per_minute:g} requests a minute.", wait_s)
 
     def enter(self, client: str, catalog: str, *, known: bool, counted: bool = False) -> str:
         """Admits a request of any tool, and counts it if it is not `counted`. Returns the name under which it counts, see `identified`.
@@ -165,11 +171,16 @@ class Admission:
         client = self.identified(client, known=known)
         with self.refused.recorded(client, catalog, "", AGENT):
             if not known and client in OWN_NAMES:
-                raise refusals.name_taken(client)
+                raise Refusal("not_authorized", f"The name {client!r} is Wayfare's own.", "Use another name.")
             if not known and client != ANONYMOUS and self.clients.in_force(client) is not None:
-                raise refusals.not_authorized(client)
+                raise Refusal(
+                    "not_authorized",
+                    f"The name {client!r} belongs to a client with a token, and the request has none.",
+                    "Send the token as Authorization: Bearer, or use another name.",
+                )
             if reason := self._scope(client).catalog_refusal(catalog):
-                raise refusals.catalog_not_allowed(client, reason)
+                why = f"The client {client!r} may not: {reason}."
+                raise Refusal("not_allowed", why, "Use a catalog inside its scope.")
         if not counted:
             self.count(client, catalog, known=known)
         return client
@@ -178,7 +189,8 @@ class Admission:
         """Raises Refusal if the client of a token was revoked, or has expired, while its request waited."""
         with self.refused.recorded(client, "", "", AGENT):
             if known and self.clients.in_force(client) is None:
-                raise refusals.not_in_force(client)
+                why = f"The token of {client!r} was revoked or has expired."
+                raise Refusal("not_authorized", why, "Ask the operator for a new token.")
 
     def may_enter(self, client: str, catalog: str) -> bool:
         return not self._scope(client).catalog_refusal(catalog)
@@ -190,12 +202,17 @@ class Admission:
         wait_s = self._waits(self._of_all, client, per_minute, HTTP_AT_ONCE)
         if wait_s:
             with suppress(Refusal), self.refused.recorded(client, "", "", AGENT):
-                raise refusals.flooding(client, per_minute, wait_s, self.now())
+                why = f"The client {client!r} may make {per_minute:g} HTTP requests a minute; it was answered with status 429."
+                raise self._too_fast(why, wait_s)
         return wait_s
+
+    def _too_fast(self, why: str, wait_s: float) -> Refusal:
+        return Refusal("rate_limited", why, f"Go on in {units.seconds(wait_s)}, at {at_time(self.now(), wait_s)}.")
 
     def note_busy(self, client: str, wait_s: float) -> None:
         with suppress(Refusal), self.refused.recorded(client, "", "", AGENT):
-            raise refusals.busy(wait_s)
+            why = "More requests waited than can be answered soon."
+            raise Refusal("busy", why, f"Try again in {units.seconds(wait_s)}.")
 
     def describe(self, client: str, catalog: str, tool: Tool) -> None:
         """Lets a client read a definition. Raises Refusal for a tool that it may neither see nor use."""
@@ -206,12 +223,22 @@ class Admission:
         """Whether a tool's present definition is known. Raises Refusal, unrecorded, if the client may neither see nor use it."""
         policy = self.policy()
         if reason := policy.refusal(tool) or self.outside(client, catalog, tool):
-            raise refusals.tool_not_allowed(tool.id, reason)
+            raise _not_allowed(tool, reason)
         state = self.definitions.state(catalog, tool)
         if state == "waiting":
-            raise refusals.definition_waits(tool.id, self.definitions.error(catalog, tool))
+            error = self.definitions.error(catalog, tool)
+            raise Refusal(
+                DEFINITION_WAITS,
+                f"{tool.id} is new, and Lint finds an error in its definition ({error}): it waits for a person.",
+                "The operator sees it on the page Govern. Use another tool, or call again after the approval.",
+            )
         if state == "denied" or (policy.changed_definitions and state == "changed"):
-            raise refusals.definition_changed(tool.id, denied=state == "denied")
+            what = "differs from the approved one, and the new one waits for approval"
+            raise Refusal(
+                DEFINITION_CHANGED,
+                f"The definition of {tool.id} {'was denied by a person' if state == 'denied' else what}: it is held back.",
+                "The operator sees the changes on the page Govern. Use another tool, or call again after the approval.",
+            )
         return state == "known"
 
     def improves(self, client: str, *, known: bool) -> bool:
@@ -221,12 +248,17 @@ class Admission:
     def check_improve(self, client: str, catalog: str, *, known: bool) -> None:
         with self.refused.recorded(client, catalog, "", AGENT):
             if not self.improves(client, known=known):
-                raise refusals.may_not_improve(client)
+                raise Refusal(
+                    "not_allowed",
+                    f"The client {client!r} may not write example requests.",
+                    "Ask the operator: `wayfare clients change NAME --improve`, or `wayfare clients add anonymous --improve` for requests "
+                    "without a token.",
+                )
 
     def requestable(self, client: str, catalog: str, request: Tool) -> None:
         """Admits a request other than a tool call, such as `server::resources/read`, as a tool that only reads. Raises Refusal."""
         if reason := self.policy().refusal(request) or self._scope(client).refusal(catalog, request):
-            raise refusals.tool_not_allowed(request.id, reason)
+            raise _not_allowed(request, reason)
 
     def may_request(self, client: str, catalog: str, request: Tool) -> bool:
         try:
@@ -295,6 +327,11 @@ class Admission:
             return 0.0
         with self._lock:
             return buckets.setdefault(client, Bucket(least)).wait_s(per_minute, self.clock())
+
+
+def _not_allowed(tool: Tool, reason: str) -> Refusal:
+    why = f"{tool.id} may not be used: {reason}."
+    return Refusal("not_allowed", why, "Search again for another tool, or ask the operator.")
 
 
 @per_catalog

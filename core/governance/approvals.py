@@ -9,21 +9,20 @@ import threading
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
-from dataclasses import asdict, astuple, dataclass, fields, replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Literal
+from typing import Literal, NamedTuple
 from urllib.request import Request, urlopen
 
 from core.domain.catalog import Tool
 from core.domain.documents import digest
-from core.domain.errors import UnknownNameError, WayfareError
+from core.domain.errors import Refusal, UnknownNameError, WayfareError
 from core.domain.events import ApprovalChange
 from core.domain.leaks import masked_arguments
 from core.domain.outcome import ToolCall
 from core.domain.untrusted_text import one_line
-from core.governance import refusals
 from core.governance.definitions import definition_json
-from core.governance.policy import ApprovalRules
+from core.governance.policy import Policy
 from core.store import Store
 
 WAITING, APPROVED, DENIED, USED = "waiting", "approved", "denied", "used"
@@ -33,8 +32,7 @@ REASONS = "; "
 State = Literal["waiting", "approved", "denied", "used", "expired"]
 
 
-@dataclass(frozen=True, slots=True)
-class Binding:
+class Binding(NamedTuple):
     """The exact scope of an approval. Another client, argument, definition or policy needs another approval."""
 
     client: str
@@ -44,10 +42,6 @@ class Binding:
     arguments_digest: str
     definition_digest: str
     policy_digest: str
-
-    @property
-    def key(self) -> str:
-        return digest(json.dumps(astuple(self)))
 
 
 def binding(client: str, call: ToolCall, tool: Tool, policy_digest: str) -> Binding:
@@ -75,18 +69,19 @@ class Approval:
 @dataclass(eq=False)
 class ApprovalQueue:
     """Every approval since the store was made. Thread-safe. Each step is one sealed record. `redact` masks known secrets, `announce` is
-    called for each call that begins to wait."""
+    called for each call that begins to wait, `policy` returns the policy in force."""
 
     store: Store
     now: Callable[[], datetime]
     redact: Callable[[str], str]
     announce: Callable[[ApprovalChange], None]
+    policy: Callable[[], Policy]
 
     def __post_init__(self) -> None:
         self._lock = threading.RLock()
         self._watched: dict[str, list[Future[None]]] = {}
         self._last: dict[str, ApprovalChange] = {}
-        self._by_key: dict[str, str] = {}
+        self._by_binding: dict[Binding, str] = {}
         self._decided: dict[str, str] = {}
         self.read_anew()
 
@@ -95,19 +90,21 @@ class ApprovalQueue:
             for change in self.store.governance.approvals():
                 self._take(change)
 
-    def waiting(self, policy_digest: str) -> tuple[Approval, ...]:
+    def waiting(self) -> tuple[Approval, ...]:
         """Returns the approvals that a person can decide now, oldest first. Approvals of an earlier policy are left out."""
-        approvals = (self._shown(change) for change in tuple(self._last.values()))
-        return tuple(item for item in approvals if item.state == WAITING and item.change.policy_digest == policy_digest)
+        in_force = self.policy().digest
+        return tuple(item for item in self._all() if item.state == WAITING and item.change.policy_digest == in_force)
 
     def recent(self, limit: int = 50) -> tuple[Approval, ...]:
-        approvals = [self._shown(change) for change in tuple(self._last.values())]
-        past = [approval for approval in approvals if approval.state != WAITING]
+        past = [approval for approval in self._all() if approval.state != WAITING]
         return tuple(sorted(past, key=lambda approval: approval.change.at, reverse=True)[:limit])
+
+    def _all(self) -> list[Approval]:
+        return [self._shown(change) for change in tuple(self._last.values())]
 
     def state(self, binding: Binding) -> Approval | None:
         """Returns the approval of exactly this call, or None if it never waited."""
-        id_ = self._by_key.get(binding.key)
+        id_ = self._by_binding.get(binding)
         return None if id_ is None else self._shown(self._last[id_])
 
     def wait_for(
@@ -118,7 +115,6 @@ class ApprovalQueue:
         reasons: Sequence[str],
         *,
         price_usd: float | None,
-        rules: ApprovalRules,
         origin: str,
     ) -> Approval:
         """Returns the approval that a call waits for, and begins to wait if it does not yet. Raises Refusal if too many calls of the client wait."""
@@ -126,19 +122,23 @@ class ApprovalQueue:
             approval = self.state(binding)
             if approval is not None and approval.state == WAITING:
                 return approval
-            count = sum(other.change.client == binding.client for other in self.waiting(binding.policy_digest))
+            count = sum(other.change.client == binding.client for other in self.waiting())
             if count >= MOST_WAITING:
-                raise refusals.too_many_waiting(count)
+                raise Refusal(
+                    "too_many_waiting",
+                    f"{count} calls of this client wait for a person already.",
+                    "Wait until some of them are decided; each says when it expires.",
+                )
             now = self.now()
             change = ApprovalChange(
                 at=now,
                 id=secrets.token_hex(4),
                 action=WAITING,
-                **asdict(binding),
+                **binding._asdict(),
                 arguments_json=_bounded(self.redact(masked_arguments(call.arguments, tool.input_schema))),
                 reasons=REASONS.join(reasons),
                 price_usd=price_usd,
-                expires_at=now + timedelta(seconds=rules.wait_s),
+                expires_at=now + timedelta(seconds=self.policy().approvals.wait_s),
                 origin=origin,
             )
             self._write(change)
@@ -162,21 +162,21 @@ class ApprovalQueue:
                 if not self._watched[id_]:
                     del self._watched[id_]
 
-    def decide(self, id_: str, *, approve: bool, rules: ApprovalRules, policy_digest: str, origin: str) -> Approval:
+    def decide(self, id_: str, *, approve: bool, origin: str) -> Approval:
         """Approves or denies a call that waits. The decision counts for `valid_s`. Raises UnknownNameError, WayfareError."""
+        policy = self.policy()
         with self._lock:
             change = self._last.get(id_)
             if change is None:
                 raise UnknownNameError(f"There is no call {id_[:60]!r} that waits; `wayfare approvals` lists them.")
             if self._shown(change).state != WAITING:
                 raise WayfareError(f"The call {id_} does not wait any more: it is {self._shown(change).state}.")
-            if change.policy_digest != policy_digest:
+            if change.policy_digest != policy.digest:
                 raise WayfareError(
                     f"The policy changed since the call {id_} began to wait; the agent has to call again."
                 )
             now = self.now()
-            action = APPROVED if approve else DENIED
-            valid = now + timedelta(seconds=rules.valid_s)
+            action, valid = APPROVED if approve else DENIED, now + timedelta(seconds=policy.approvals.valid_s)
             decision = replace(change, at=now, action=action, expires_at=valid, origin=origin)
             self._write(decision)
             return self._shown(decision)
@@ -207,8 +207,7 @@ class ApprovalQueue:
             for future in self._watched.get(change.id, ()):
                 if not future.done():
                     future.set_result(None)
-        scope = Binding(**{field_.name: getattr(change, field_.name) for field_ in fields(Binding)})
-        self._by_key[scope.key] = change.id
+        self._by_binding[Binding(*(getattr(change, name) for name in Binding._fields))] = change.id
 
 
 def _bounded(arguments_json: str) -> str:

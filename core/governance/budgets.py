@@ -14,6 +14,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Annotated, Literal, NamedTuple
 
 from core.domain.documents import AMOUNT, CLOSED, COUNT
+from core.domain.events import Spent
 
 EACH = "*"
 ROUNDING_USD = 1e-9  # sums of prices are not exact
@@ -37,6 +38,10 @@ class Amount(NamedTuple):
     def at_most(self, bound: Amount) -> Amount:
         return Amount(min(self.usd, bound.usd), min(self.calls, bound.calls), min(self.tokens, bound.tokens))
 
+    @classmethod
+    def of(cls, spent: Spent) -> Amount:
+        return cls(spent.usd, spent.calls, spent.tokens)
+
 
 class Usage(NamedTuple):
     """The key of a use: a client, a server of a catalog, and a day as `2026-03-01`."""
@@ -45,6 +50,10 @@ class Usage(NamedTuple):
     client: str
     catalog: str
     server: str
+
+    @classmethod
+    def of(cls, spent: Spent) -> Usage:
+        return cls(spent.day, spent.client, spent.catalog, spent.server)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,16 +100,6 @@ class Budget:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Reservation:
-    """The largest possible use of one call; `over` if a person approved it beyond a budget."""
-
-    id: str
-    usage: Usage
-    amount: Amount
-    over: bool = False
-
-
 class Short(NamedTuple):
     """A budget that a call exceeds, the exceeded unit, and the amount that is left."""
 
@@ -114,7 +113,7 @@ class Ledger:
     """Settled use and reservations. Its owner locks it.
 
     >>> ledger, usage, budget = Ledger(), Usage("2026-03-01", "ann", "demo", "files"), Budget(calls=2)
-    >>> ledger.reserve(Reservation("1", usage, Amount(0.01, 1, 90)), at := datetime(2026, 3, 1, 9, tzinfo=UTC))
+    >>> ledger.reserve(Spent("1", datetime(2026, 3, 1, 9, tzinfo=UTC), *usage, "read", *Amount(0.01, 1, 90), over=False, settled=False))
     >>> ledger.settle("1", Amount(0.002, 1, 30))
     >>> ledger.used(budget, usage), ledger.short([budget], usage, Amount(calls=2))
     (Amount(usd=0.002, calls=1, tokens=30), (Short(budget=Budget(client='*', catalog='', server='', usd=None, calls=2, tokens=None, at_limit='refuse'), unit='calls', left=1),))
@@ -122,29 +121,31 @@ class Ledger:
 
     _settled: dict[Usage, Amount] = field(default_factory=dict[Usage, Amount])
     _over: dict[Usage, Amount] = field(default_factory=dict[Usage, Amount])
-    open: dict[str, Reservation] = field(default_factory=dict[str, Reservation])
+    open: dict[str, Spent] = field(default_factory=dict[str, Spent])
     _since: dict[Usage, datetime] = field(default_factory=dict[Usage, datetime])
 
-    def add(self, usage: Usage, amount: Amount, at: datetime, *, over: bool = False) -> None:
-        self._count(usage, amount, over=over)
-        self._since.setdefault(usage, at)
+    def add(self, spent: Spent) -> None:
+        self._count(spent, Amount.of(spent))
+        self._since.setdefault(Usage.of(spent), spent.at)
 
-    def read_anew(self, calls: Iterable[tuple[Reservation, datetime]]) -> None:
-        """Replaces the settled use by these calls, or sums of calls, and their times. A call that is under way here stays reserved."""
+    def read_anew(self, calls: Iterable[Spent]) -> None:
+        """Replaces the settled use by these calls, or sums of calls. A call that is under way here stays reserved."""
         for table in (self._settled, self._over, self._since):
             table.clear()
-        for call, at in calls:
-            self.add(call.usage, Amount() if call.id in self.open else call.amount, at, over=call.over)
+        for call in calls:
+            if call.id not in self.open:
+                self._count(call, Amount.of(call))
+            self._since.setdefault(Usage.of(call), call.at)
 
-    def reserve(self, reservation: Reservation, at: datetime) -> None:
+    def reserve(self, spent: Spent) -> None:
         """Keeps a reservation until it is settled. The caller has checked that it fits, under the same lock."""
-        self.open[reservation.id] = reservation
-        self._since.setdefault(reservation.usage, at)
+        self.open[spent.id] = spent
+        self._since.setdefault(Usage.of(spent), spent.at)
 
     def settle(self, id_: str, amount: Amount) -> None:
         """Replaces a reservation by the actual use, which is at most the reserved amount."""
-        reservation = self.open.pop(id_)
-        self._count(reservation.usage, amount.at_most(reservation.amount), over=reservation.over)
+        reserved = self.open.pop(id_)
+        self._count(reserved, amount.at_most(Amount.of(reserved)))
 
     def release(self, id_: str) -> None:
         self.open.pop(id_, None)
@@ -157,7 +158,7 @@ class Ledger:
         return _sum([*settled, self.reserved(budget, of)])
 
     def reserved(self, budget: Budget, of: Usage) -> Amount:
-        return _sum(reservation.amount for reservation in self.open.values() if budget.counts(reservation.usage, of))
+        return _sum(Amount.of(spent) for spent in self.open.values() if budget.counts(Usage.of(spent), of))
 
     def over(self, budget: Budget, of: Usage) -> Amount:
         """Returns the settled amount that a person approved beyond a budget."""
@@ -186,8 +187,9 @@ class Ledger:
         ]
         return max(LEAST_TOKENS, min([wanted, *lefts]))
 
-    def _count(self, usage: Usage, amount: Amount, *, over: bool) -> None:
-        for table in (self._settled, self._over) if over else (self._settled,):
+    def _count(self, spent: Spent, amount: Amount) -> None:
+        usage = Usage.of(spent)
+        for table in (self._settled, self._over) if spent.over else (self._settled,):
             table[usage] = table.get(usage, Amount()).plus(amount)
 
     def _short(self, budget: Budget, usage: Usage, amount: Amount) -> Iterable[Short]:

@@ -225,44 +225,32 @@ class KnownDefinitions:
 
     def changed(self) -> tuple[tuple[str, str], ...]:
         """Returns catalog and tool of every definition that is held back now, in the order in which they became known."""
-        return tuple((catalog, tool.id) for catalog, tool, _ in (*self._changed(), *self._waiting()))
+        return tuple((catalog, tool.id) for catalog, tool in self._held_back())
 
     def held(self) -> tuple[HeldDefinition, ...]:
-        return tuple(self._held(*entry) for entry in (*self._changed(), *self._waiting()))
+        return tuple(self._held(catalog, tool) for catalog, tool in self._held_back())
 
     def held_of(self, catalog: str, tool: Tool) -> HeldDefinition | None:
         """Returns the changes of a tool's definition, or why a new tool waits. Returns None if the tool may be used."""
-        is_held = self.state(catalog, tool) in HELD_BACK
-        return self._held(catalog, tool, self._known.get((catalog, tool.server, tool.name))) if is_held else None
+        return self._held(catalog, tool) if self.state(catalog, tool) in HELD_BACK else None
 
-    def _changed(self) -> Iterator[tuple[str, Tool, DefinitionChange]]:
+    def _held_back(self) -> Iterator[tuple[str, Tool]]:
+        stored = self.catalogs.stored() if self.errors_wait() else ()
+        waiting = [(catalog, tool_id) for catalog in stored for tool_id in self.lint_errors(catalog)]
+        judged = [(catalog, f"{server}::{name}") for catalog, server, name in (*self._known, *self._denied)]
         names = {info.name for info in self.catalogs.infos()}
-        for (catalog, server, name), change in tuple(self._known.items()):
-            if catalog not in names:
-                continue
-            snapshot = self.catalogs.catalog(catalog)
-            row = snapshot.tool_row.get(f"{server}::{name}")
+        for catalog, tool_id in dict.fromkeys((*judged, *waiting)):
+            snapshot = self.catalogs.catalog(catalog) if catalog in names else Catalog(catalog)
+            row = snapshot.tool_row.get(tool_id)
             if row is not None and self.state(catalog, snapshot.tools[row]) in HELD_BACK:
-                yield catalog, snapshot.tools[row], change
-
-    def _waiting(self) -> Iterator[tuple[str, Tool, None]]:
-        denials = tuple(self._denied)
-        for catalog in self.catalogs.stored():
-            waiting = self.lint_errors(catalog) if self.errors_wait() else ()
-            denied = [f"{server}::{name}" for denied_in, server, name in denials if denied_in == catalog]
-            for tool_id in dict.fromkeys((*waiting, *denied)):
-                snapshot = self.catalogs.catalog(catalog)
-                tool = snapshot.tools[snapshot.tool_row[tool_id]] if tool_id in snapshot.tool_row else None
-                is_new = tool is not None and (catalog, tool.server, tool.name) not in self._known
-                if tool is not None and is_new and self.state(catalog, tool) in HELD_BACK:
-                    yield catalog, tool, None
+                yield catalog, snapshot.tools[row]
 
     def _is_denied(self, key: Key, text: str) -> bool:
         denial = self._denied.get(key)
         return denial is not None and denial.digest == digest(text)
 
-    def _held(self, catalog: str, tool: Tool, change: DefinitionChange | None) -> HeldDefinition:
-        findings = _findings(tool)
+    def _held(self, catalog: str, tool: Tool) -> HeldDefinition:
+        change, findings = self._known.get((catalog, tool.server, tool.name)), _findings(tool)
         old = set[str]() if change is None else {item.rule for item in _findings(_tool(tool, change.definition_json))}
         denial = self._denied.get((catalog, tool.server, tool.name))
         return HeldDefinition(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 import uuid
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import replace
@@ -28,8 +28,8 @@ from core.domain.params import Parameters, Value
 from core.domain.people import actions, person
 from core.governance import refusals
 from core.governance.admission import Admission, RefusedRequests
-from core.governance.approvals import REASONS, Approval, ApprovalQueue, binding
-from core.governance.budgets import Amount, Ledger, Reservation, Usage, day_of
+from core.governance.approvals import REASONS, Approval, ApprovalQueue, Binding, binding
+from core.governance.budgets import Amount, Budget, Ledger, Usage, day_of
 from core.governance.clients import ClientRegister, ClientVisits, SignIns
 from core.governance.definitions import KnownDefinitions
 from core.governance.policy import Pin, Policy, from_toml, to_toml
@@ -86,7 +86,7 @@ class GovernanceService:
         self.clients = ClientRegister(store, now, forget)
         self.visits = ClientVisits(store, now)
         self.sign_ins = SignIns(store, self.clients, lambda: self._policy.people, now=now, clock=clock)
-        self.approvals = ApprovalQueue(store, now, redact, announce)
+        self.approvals = ApprovalQueue(store, now, redact, announce, lambda: self._policy)
         self.definitions = KnownDefinitions(
             store, catalogs, now, lint_errors, lambda: self._policy.new_with_lint_errors and self.clients.any_client
         )
@@ -112,8 +112,7 @@ class GovernanceService:
 
     def _read_ledger(self) -> None:
         day = day_of(self._now())
-        spending = self._store.governance.spending(day, self.ledger.open)
-        self.ledger.read_anew((_reserved(spent), spent.at) for spent in spending)
+        self.ledger.read_anew(self._store.governance.spending(day, self.ledger.open))
         self._ledger_day = day
 
     @contextmanager
@@ -149,12 +148,11 @@ class GovernanceService:
             self.set_policy(replace(self._policy, pinned=(*others, pin) if on else others), origin=origin)
 
     def waiting(self) -> tuple[Approval, ...]:
-        return self.approvals.waiting(self._policy.digest)
+        return self.approvals.waiting()
 
     def decide(self, id_: str, *, approve: bool, origin: str) -> Approval:
         """Approves or denies a call that waits. Raises UnknownNameError, WayfareError."""
-        rules, policy = self._policy.approvals, self._policy.digest
-        return self.approvals.decide(id_, approve=approve, rules=rules, policy_digest=policy, origin=origin)
+        return self.approvals.decide(id_, approve=approve, origin=origin)
 
     def breakers(self) -> list[tuple[float, ServerId, Breaker]]:
         """The clock, server and breaker of each server that was called since the start. Requires `lock`."""
@@ -190,12 +188,8 @@ class GovernanceService:
             self._breaker(wanted.call.server_id)
         except Refusal as error:
             return Outlook(refusal=error, price_usd=priced)
-        ledger.add(
-            Usage(day_of(self._now()), wanted.client, wanted.call.catalog, wanted.call.server),
-            weighed.amount,
-            self._now(),
-        )
-        approval = self.approvals.state(binding(wanted.client, wanted.call, wanted.tool, self._policy.digest))
+        ledger.add(self._spent(wanted.client, wanted.call.server_id, wanted.tool.name, weighed.amount))
+        approval = self.approvals.state(self._binding(wanted))
         reasons = () if approval is not None and _covers(approval, weighed) else weighed.reasons
         return Outlook(reasons=reasons, price_usd=priced)
 
@@ -205,24 +199,23 @@ class GovernanceService:
         with self.refused.recorded(wanted.client, call.catalog, tool.id, wanted.origin), self._up_to_date():
             weighed = self._weighed(wanted, self.ledger)
             approval = self._approved(wanted, weighed) if weighed.reasons else None
-            id_ = uuid.uuid4().hex
-            breaker = self._breaker(call.server_id, entering=id_)
-            usage = Usage(day_of(self._now()), wanted.client, call.catalog, call.server)
-            reservation = Reservation(id_, usage, weighed.amount, over=weighed.over)
-            self.ledger.reserve(reservation, self._now())
-            permit = Permit(reservation.id, wanted, reservation, approval)
+            reserved = self._spent(
+                wanted.client, call.server_id, call.tool, weighed.amount, over=weighed.over, settled=False
+            )
+            breaker = self._breaker(call.server_id, entering=reserved.id)
+            self.ledger.reserve(reserved)
             try:
                 if approval is not None:
                     self.approvals.use(approval, origin=wanted.origin)
                 if self.definitions.state(call.catalog, tool) != "known":
                     origin = wanted.origin if approval is None else approval.decided
                     self.definitions.first_use(call.catalog, tool, approved=approval is not None, origin=origin)
-                self._store.governance.keep(self._row(permit, weighed.amount, settled=False))
+                self._store.governance.keep(reserved)
             except BaseException:
-                self.ledger.release(permit.id)
-                breaker.ended(id_, None, self._policy.breaker, self._clock())
+                self.ledger.release(reserved.id)
+                breaker.ended(reserved.id, None, self._policy.breaker, self._clock())
                 raise
-        return permit
+        return Permit(wanted, reserved, approval)
 
     def _weighed(self, wanted: Wanted, ledger: Ledger) -> _Weighed:
         """Requires `lock`. Raises Refusal if no approval can allow the call."""
@@ -230,18 +223,20 @@ class GovernanceService:
         is_known = self.admission.check(wanted.client, call.catalog, tool)
         priced = self._priced(wanted)
         usd = policy.unpriced_usd if priced is None else priced
-        usage = Usage(day_of(self._now()), wanted.client, call.catalog, call.server)
-        tokens = ledger.tokens_left(policy.budgets, usage, wanted.result_tokens)
-        short = ledger.short(policy.budgets, usage, Amount(usd * times, times, tokens * times))
+        usage = self._usage(wanted.client, call.server_id)
+
+        def within(budgets: Sequence[Budget]) -> Amount:
+            return Amount(usd * times, times, times * ledger.tokens_left(budgets, usage, wanted.result_tokens))
+
+        amount = within(policy.budgets)
+        short = ledger.short(policy.budgets, usage, amount)
         if short and short[0].budget.at_limit != "ask":
             raise refusals.budget_spent(tool.id, short[0], self._cheaper(wanted, short[0].left), self._now())
         reasons = policy.approvals.reasons(self.definitions.cautious(call.catalog, tool), usd, known=is_known)
-        if not short:
-            return _Weighed(Amount(usd * times, times, tokens * times), priced, reasons, over=False)
-        budget_reasons = tuple(f"{BEYOND}, {refusals.left_words(excess)}" for excess in short)
-        others = [budget for budget in policy.budgets if all(budget != excess.budget for excess in short)]
-        tokens = ledger.tokens_left(others, usage, wanted.result_tokens)
-        return _Weighed(Amount(usd * times, times, tokens * times), priced, reasons + budget_reasons, over=True)
+        if short:
+            reasons += tuple(f"{BEYOND}, {refusals.left_words(excess)}" for excess in short)
+            amount = within([budget for budget in policy.budgets if all(budget != excess.budget for excess in short)])
+        return _Weighed(amount, priced, reasons, over=bool(short))
 
     def _breaker(self, server: ServerId, *, entering: str = "") -> Breaker:
         """Returns a server's breaker. `entering` is the id of a call that starts. Raises Refusal if no call may start."""
@@ -253,48 +248,61 @@ class GovernanceService:
     def after(self, permit: Permit, kind: OutcomeKind | None, tokens: int, *, asks_back: bool = False) -> None:
         """Settles an ended call. `kind` is None if its outcome is unknown. A call that reached no tool costs no money. A server that
         `asks_back` has not ended the call: it costs no money yet, and keeps its approval. It counts as a call, or nothing would limit it."""
-        bound = permit.reservation.amount
-        usd = bound.usd if kind is None else kind.charged_usd(bound.usd) or 0.0
-        amount = Amount(0.0 if asks_back else usd, 1, tokens).at_most(bound)
+        reserved = permit.reserved
+        usd = reserved.usd if kind is None else kind.charged_usd(reserved.usd) or 0.0
+        amount = Amount(0.0 if asks_back else usd, 1, tokens).at_most(Amount.of(reserved))
         good = None if kind is None or kind in NOT_THE_SERVERS else kind not in LOST
         with self.lock:
-            self.ledger.settle(permit.id, amount)
-            self._breakers[permit.wanted.call.server_id].ended(permit.id, good, self._policy.breaker, self._clock())
-            self._store.governance.keep(self._row(permit, amount, settled=True), has_run=True)
+            self.ledger.settle(reserved.id, amount)
+            self._breakers[permit.wanted.call.server_id].ended(reserved.id, good, self._policy.breaker, self._clock())
+            settled = replace(reserved, at=self._now(), **amount._asdict(), settled=True)
+            self._store.governance.keep(settled, has_run=True)
             if asks_back and permit.approval is not None:
                 self.approvals.give_back(permit.approval)
 
     def request(self, client: str, catalog: str, request: Tool, *, linked_by: Tool | None = None) -> None:
         """Allows a request to a server that is not a tool call (see `Admission.requestable`), and counts it as one call without a
         price. A client that may use a tool may read the resources it links to. Raises Refusal."""
-        usage = Usage(day_of(self._now()), client, catalog, request.server)
+        server = ServerId(catalog, request.server)
         with self.refused.recorded(client, catalog, request.id, AGENT), self._up_to_date():
             if linked_by is None:
                 self.admission.requestable(client, catalog, request)
             else:
                 self.admission.check(client, catalog, linked_by)
-            self._breaker(ServerId(catalog, request.server))
-            if short := self.ledger.short(self._policy.budgets, usage, Amount(calls=1)):
-                raise refusals.budget_spent(request.id, short[0], (), self._now())
-            self.ledger.add(usage, Amount(calls=1), self._now())
-            self._settle_later(usage, request.name, Amount(calls=1))
+            self._breaker(server)
+            self._spend(client, server, request.name, Amount(calls=1), self._policy.budgets, request.id)
 
     def read_on(self, client: str, source: ServerId, tokens: int, *, whole: bool = False) -> int:
         """Returns how many tokens of a server's text a client may get, and counts them against that server's budgets. A `whole` text
         must fit. Raises Refusal."""
-        usage = Usage(day_of(self._now()), client, source.catalog, source.server)
         with self.refused.recorded(client, source.catalog, f"{source.server}::{READ_ON}", AGENT), self._up_to_date():
             budgets = [replace(cap, usd=None, calls=None) for cap in self._policy.budgets if cap.tokens is not None]
-            allowance = tokens if whole else min(tokens, self.ledger.tokens_left(budgets, usage, tokens))
-            if short := self.ledger.short(budgets, usage, Amount(tokens=allowance)):
-                raise refusals.budget_spent(f"a text of {source.server}", short[0], (), self._now())
-            self.ledger.add(usage, Amount(tokens=allowance), self._now())
-            self._settle_later(usage, READ_ON, Amount(tokens=allowance))
-        return allowance
+            left = tokens if whole else self.ledger.tokens_left(budgets, self._usage(client, source), tokens)
+            allowance = Amount(tokens=min(tokens, left))
+            self._spend(client, source, READ_ON, allowance, budgets, f"a text of {source.server}")
+        return allowance.tokens
 
-    def _settle_later(self, usage: Usage, tool: str, amount: Amount) -> None:
-        row = Spent(uuid.uuid4().hex, self._now(), *usage, tool, *amount, over=False, settled=True)
-        self._store.governance.keep(row)
+    def _spend(
+        self, client: str, server: ServerId, tool: str, amount: Amount, budgets: Sequence[Budget], named: str
+    ) -> None:
+        """Counts the use of a request that is no call, `named` so in a refusal. Requires `lock`. Raises Refusal."""
+        if short := self.ledger.short(budgets, self._usage(client, server), amount):
+            raise refusals.budget_spent(named, short[0], (), self._now())
+        spent = self._spent(client, server, tool, amount)
+        self.ledger.add(spent)
+        self._store.governance.keep(spent)
+
+    def _usage(self, client: str, server: ServerId) -> Usage:
+        return Usage(day_of(self._now()), client, server.catalog, server.server)
+
+    def _spent(
+        self, client: str, server: ServerId, tool: str, amount: Amount, *, over: bool = False, settled: bool = True
+    ) -> Spent:
+        usage = self._usage(client, server)
+        return Spent(uuid.uuid4().hex, self._now(), *usage, tool, *amount, over=over, settled=settled)
+
+    def _binding(self, wanted: Wanted) -> Binding:
+        return binding(wanted.client, wanted.call, wanted.tool, self._policy.digest)
 
     def _priced(self, wanted: Wanted) -> float | None:
         agreed_usd = wanted.call.payment_usd
@@ -310,9 +318,8 @@ class GovernanceService:
     def _approved(self, wanted: Wanted, weighed: _Weighed) -> Approval:
         """Returns the approval of exactly this call, made with knowledge of any exceeded budget. Raises Refusal if the call waits or
         was denied."""
-        policy, name = self._policy, wanted.tool.id
-        key = binding(wanted.client, wanted.call, wanted.tool, policy.digest)
-        approval, rules = self.approvals.state(key), policy.approvals
+        name, key = wanted.tool.id, self._binding(wanted)
+        approval = self.approvals.state(key)
         if approval is not None and _covers(approval, weighed):
             return approval
         if approval is not None and approval.state == "denied" and not wanted.approved_by:
@@ -323,7 +330,6 @@ class GovernanceService:
             wanted.tool,
             weighed.reasons,
             price_usd=weighed.priced,
-            rules=rules,
             origin=origin_of(wanted.origin, person().name),
         )
         if wanted.approved_by:
@@ -342,18 +348,6 @@ class GovernanceService:
             rows = self._catalogs.catalog(catalog).tool_row
             prices = {name: self._price(catalog, name) for name in wanted.others if name in rows}
         return [name for name, price in prices.items() if (unpriced if price is None else price) <= left_usd][:3]
-
-    def _row(self, permit: Permit, amount: Amount, *, settled: bool) -> Spent:
-        call, usage = permit.wanted.call, permit.reservation.usage
-        return Spent(
-            permit.id, self._now(), usage.day, usage.client, call.catalog, call.server, call.tool,
-            amount.usd, amount.calls, amount.tokens, permit.reservation.over, settled,
-        )  # fmt: skip
-
-
-def _reserved(spent: Spent) -> Reservation:
-    usage = Usage(spent.day, spent.client, spent.catalog, spent.server)
-    return Reservation(spent.id, usage, Amount(spent.usd, spent.calls, spent.tokens), over=spent.over)
 
 
 def _covers(approval: Approval, weighed: _Weighed) -> bool:

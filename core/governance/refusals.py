@@ -1,21 +1,19 @@
-"""A call on its way through governance: the request, its permit, and every refusal as agents read it."""
+"""A call on its way through governance: the request, its permit, and its refusals as agents read them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
 
 from core.domain import units
 from core.domain.catalog import ServerId, Tool
 from core.domain.errors import Refusal
+from core.domain.events import Spent
 from core.domain.execution import APPROVAL_DENIED, APPROVAL_NEEDED
 from core.domain.outcome import ToolCall
-from core.governance.budgets import Reservation, Short, next_day
-
-if TYPE_CHECKING:
-    from core.governance.approvals import Approval
+from core.governance.approvals import Approval
+from core.governance.budgets import Short, next_day
 
 
 class ApprovalNeededError(Refusal):
@@ -61,102 +59,19 @@ class Outlook:
 
 @dataclass(frozen=True, slots=True)
 class Permit:
-    id: str
+    """A permitted call, with the amount that is reserved for it."""
+
     wanted: Wanted
-    reservation: Reservation
+    reserved: Spent
     approval: Approval | None = None
 
     @property
     def tokens(self) -> int:
-        return self.reservation.amount.tokens
+        return self.reserved.tokens
 
 
 DEFINITION_CHANGED = "definition_changed"
 DEFINITION_WAITS = "definition_waits"
-
-
-def not_authorized(client: str) -> Refusal:
-    return Refusal(
-        "not_authorized",
-        f"The name {client!r} belongs to a client with a token, and the request has none.",
-        "Send the token as Authorization: Bearer, or use another name.",
-    )
-
-
-def token_needed() -> Refusal:
-    """A request without a token, while clients are limited and the client "anonymous" has no scope."""
-    return Refusal(
-        "not_authorized",
-        "The request has no token. A client here has a limited scope, so nothing may be used without one.",
-        "Send a token as Authorization: Bearer (`wayfare mcp` takes it from WAYFARE_TOKEN), or ask the operator for a token or to give "
-        "the client 'anonymous' a scope.",
-    )
-
-
-def not_in_force(client: str) -> Refusal:
-    return Refusal(
-        "not_authorized", f"The token of {client!r} was revoked or has expired.", "Ask the operator for a new token."
-    )
-
-
-def name_taken(client: str) -> Refusal:
-    return Refusal("not_authorized", f"The name {client!r} is Wayfare's own.", "Use another name.")
-
-
-def catalog_not_allowed(client: str, reason: str) -> Refusal:
-    return Refusal("not_allowed", f"The client {client!r} may not: {reason}.", "Use a catalog inside its scope.")
-
-
-def tool_not_allowed(tool: str, reason: str) -> Refusal:
-    return Refusal(
-        "not_allowed", f"{tool} may not be used: {reason}.", "Search again for another tool, or ask the operator."
-    )
-
-
-def may_not_improve(client: str) -> Refusal:
-    return Refusal(
-        "not_allowed",
-        f"The client {client!r} may not write example requests.",
-        "Ask the operator: `wayfare clients change NAME --improve`, or `wayfare clients add anonymous --improve` for requests without "
-        "a token.",
-    )
-
-
-def rate_limited(client: str, per_minute: float, wait_s: float, now: datetime) -> Refusal:
-    return Refusal(
-        "rate_limited",
-        f"The client {client!r} may make {per_minute:g} requests a minute.",
-        f"Go on in {units.seconds(wait_s)}, at {_time(now, wait_s)}.",
-    )
-
-
-def flooding(client: str, per_minute: float, wait_s: float, now: datetime) -> Refusal:
-    return Refusal(
-        "rate_limited",
-        f"The client {client!r} may make {per_minute:g} HTTP requests a minute; it was answered with status 429.",
-        f"Go on in {units.seconds(wait_s)}, at {_time(now, wait_s)}.",
-    )
-
-
-def busy(wait_s: float) -> Refusal:
-    return Refusal("busy", "More requests waited than can be answered soon.", f"Try again in {units.seconds(wait_s)}.")
-
-
-def definition_changed(tool: str, *, denied: bool) -> Refusal:
-    status = "was denied by a person" if denied else "differs from the approved one, and the new one waits for approval"
-    return Refusal(
-        DEFINITION_CHANGED,
-        f"The definition of {tool} {status}: it is held back.",
-        "The operator sees the changes on the page Govern. Use another tool, or call again after the approval.",
-    )
-
-
-def definition_waits(tool: str, error: str) -> Refusal:
-    return Refusal(
-        DEFINITION_WAITS,
-        f"{tool} is new, and Lint finds an error in its definition ({error}): it waits for a person.",
-        "The operator sees it on the page Govern. Use another tool, or call again after the approval.",
-    )
 
 
 def approval_needed(
@@ -185,14 +100,6 @@ def approval_denied(tool: str, expires_at: datetime) -> Refusal:
     )
 
 
-def too_many_waiting(waiting: int) -> Refusal:
-    return Refusal(
-        "too_many_waiting",
-        f"{waiting} calls of this client wait for a person already.",
-        "Wait until some of them are decided; each says when it expires.",
-    )
-
-
 def budget_spent(tool: str, short: Short, cheaper: Sequence[str], now: datetime) -> Refusal:
     """A daily budget is exhausted; `cheaper` are tools of the same search that still fit."""
     advice = f"The budget is reset at {next_day(now):%Y-%m-%d %H:%M} UTC."
@@ -203,7 +110,7 @@ def budget_spent(tool: str, short: Short, cheaper: Sequence[str], now: datetime)
 
 
 def server_paused(server: ServerId, failures: int, wait_s: float, now: datetime) -> Refusal:
-    retry = f"in {units.seconds(wait_s)}, at {_time(now, wait_s)}" if wait_s else "when the current try has ended"
+    retry = f"in {units.seconds(wait_s)}, at {at_time(now, wait_s)}" if wait_s else "when the current try has ended"
     return Refusal(
         "server_paused",
         f"The last {failures} calls to {server.server} of catalog {server.catalog} were lost, so it is paused for a while.",
@@ -224,5 +131,5 @@ def left_words(short: Short) -> str:
     return f"{short.left:,.0f} of {limit:,.0f} {short.unit} are left"
 
 
-def _time(now: datetime, wait_s: float) -> str:
+def at_time(now: datetime, wait_s: float) -> str:
     return f"{now + timedelta(seconds=wait_s):%H:%M:%S} UTC"

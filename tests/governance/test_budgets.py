@@ -101,7 +101,7 @@ def test_a_call_is_settled_before_its_report_is_there(app: App) -> None:
     started.set()
     assert calls[0].handle.report().outcome.kind is OutcomeKind.OK
     (row,) = spending(app.store)
-    assert (row.id, row.tokens) == (calls[0].permit.id, 50)
+    assert (row.id, row.tokens) == (calls[0].permit.reserved.id, 50)
 
 
 def test_what_is_not_used_is_given_back_and_days_begin_anew(app: App, clock: Clock) -> None:

@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 
 from core.domain.catalog import Tool, ToolHints
 from core.domain.errors import WayfareError
+from core.domain.events import Spent
 from core.domain.limits import LONGEST_S, Breaker, BreakerRules, Bucket
 from core.domain.outcome import ToolCall
 from core.governance.approvals import Binding, binding
-from core.governance.budgets import UNITS, Amount, Budget, Ledger, Reservation, Usage
+from core.governance.budgets import UNITS, Amount, Budget, Ledger, Usage
 from core.governance.definitions import definition_json, differences
 from core.governance.policy import ApprovalRules, Policy, from_toml, to_toml
 from tests.cases import each
@@ -46,7 +47,7 @@ def test_no_budget_is_ever_overspent(limits: list[Budget], calls: list[tuple[Any
     for number, (client, server, amount, ends, used) in enumerate(calls):
         usage = Usage(DAY, client, *server)
         if not ledger.short(limits, usage, amount):
-            ledger.reserve(Reservation(str(number), usage, amount), NOON)
+            ledger.reserve(Spent(str(number), NOON, *usage, "read", *amount, over=False, settled=False))
             under_way.append(str(number))
         for _ in range(min(ends, len(under_way))):
             ledger.settle(under_way.pop(ends % len(under_way)), used)
@@ -120,7 +121,7 @@ OTHERS: list[Binding] = [
 
 @each("other", OTHERS)
 def test_an_approval_is_for_nothing_else(other: Binding) -> None:
-    assert other.key != binding("ann", CALL, TOOL, "p").key
+    assert other != binding("ann", CALL, TOOL, "p")
 
 
 def test_prices_are_no_part_of_a_definition() -> None:

@@ -106,7 +106,7 @@ def test_an_agent_gets_its_answer_though_the_disk_fills_during_its_call(
         assert made.handle.report().outcome.kind is OutcomeKind.OK
         reopened.store.events.flush()
         assert reopened.store.activity.call_count() == 1
-        assert [(row.id, row.tokens) for row in spending(reopened.store)] == [(made.permit.id, 1)]
+        assert [(row.id, row.tokens) for row in spending(reopened.store)] == [(made.permit.reserved.id, 1)]
 
 
 def assert_gone(pid: int) -> None:

@@ -30,7 +30,7 @@ def answer(app: App) -> None:
     while True:
         request = Wanted("ann", call("echo"), tool, 100)
         started_call = app.governed.start(request, origin=AGENT, counted=lambda _outcome, limit: limit)
-        print(started_call.handle.report().outcome.id, started_call.permit.id, flush=True)
+        print(started_call.handle.report().outcome.id, started_call.permit.reserved.id, flush=True)
 
 
 def large(description: str) -> Catalog:
