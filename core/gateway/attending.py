@@ -17,7 +17,7 @@ import mcp_types
 from cachetools import LRUCache
 
 from core.domain.catalog import Tool
-from core.domain.execution import SESSION_OWNER, SessionOwner
+from core.domain.execution import SessionOwner
 from core.domain.untrusted_text import one_line, visible
 from core.gateway.base import Answer, EndpointOptions, PartRequest, Request, Services, answer
 from core.gateway.execute import DRY_RUN, EXECUTE, execute_tool
@@ -83,14 +83,14 @@ class Attending:
         tool = tools.get(request.tool)
         name = request.arguments.get("tool", "") if request.tool in _OWN else request.tool
         tool_id = tool.id if tool else str(name)
-        turn = self.turn(SESSION_OWNER.get(), request.options)
+        turn = self.turn(request.owner, request.options)
         if _parameters(request.options).hallucination_gate and refusal(turn.active, tool_id) is not None:
             return _refused(tools, turn, tool_id)
         if tool is None:
             result = await own(request)
         else:
             arguments: dict[str, Any] = {"tool": tool.id, "arguments": dict(request.arguments)}
-            if turn.asked is not None and turn.asked.client == request.client:
+            if turn.asked is not None and request.sent(turn.asked.client):
                 arguments["route_id"] = turn.route_id
             result = await execute_tool(services, replace(request, arguments=arguments, mirrored=True), read_only=False)
         if not result.is_error and (tool is not None or not request.arguments.get(DRY_RUN)):
@@ -98,18 +98,16 @@ class Attending:
         return result
 
     async def _searched(self, request: Request, own: Callable[[Request], Awaitable[Answer]]) -> Answer:
-        owner = SESSION_OWNER.get()
-        result = await own(replace(request, seen=self.turn(owner, request.options).seen))
+        result = await own(replace(request, seen=self.turn(request.owner, request.options).seen))
         if result.is_error:
             return result
         document = dict(result.structured_content or {})
-        document["candidates"] = await anyio.to_thread.run_sync(self._activated, owner, request, document)
+        document["candidates"] = await anyio.to_thread.run_sync(self._activated, request, document)
         return answer(document)
 
     async def _observed(self, request: Request, tool: str) -> None:
         """Notes the output of a tool. It may be a precondition of other tools, so the last step is gated again."""
-        owner = SESSION_OWNER.get()
-        key = owner.key, request.options.catalog
+        key = request.owner.key, request.options.catalog
         with self._lock:
             turn = self._turns.get(key, Turn())
             if turn.asked is None or tool in turn.seen:
@@ -119,10 +117,10 @@ class Attending:
         if any(tool.preconditions for tool in self.services.app.catalogs.catalog(request.options.catalog).tools):
             document = await anyio.to_thread.run_sync(search, self.services.app, asked)
             document["route_id"] = turn.route_id  # the one that the client knows
-            await anyio.to_thread.run_sync(self._activated, owner, asked, document, turn)
+            await anyio.to_thread.run_sync(self._activated, asked, document, turn)
 
     def _activated(
-        self, owner: SessionOwner, request: Request, document: Mapping[str, Any], gated: Turn | None = None
+        self, request: Request, document: Mapping[str, Any], gated: Turn | None = None
     ) -> list[dict[str, Any]]:
         """Returns the candidates with their names in the list, and keeps them: those of a `gated` turn only if no later search or output
         has taken its place."""
@@ -133,8 +131,8 @@ class Attending:
             if candidate["tool"] in listed_as
         ]
         active = tuple(candidate["tool"] for candidate in candidates)
-        self.services.results.of(request.client).keep_shown(document["route_id"], active)
-        key = owner.key, request.options.catalog
+        self.services.of(request).results.keep_shown(document["route_id"], active)
+        key = request.owner.key, request.options.catalog
         with self._lock:
             turn = self._turns.get(key, Turn())
             if gated is None or gated is turn:

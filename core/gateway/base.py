@@ -235,19 +235,51 @@ async def no_progress(progress: float, total: float | None = None, message: str 
     """Ignores progress, for a client that wants none."""
 
 
-@dataclass(frozen=True)
-class Request:
-    """One tools/call: the tool, its arguments, the client and the options. `client` is the name that the client gives
-    itself, or the name of its token if the token is `known`; `announced` is always its own name. `side` reaches the client
-    during the request. A `mirrored` call wants the
-    unchanged result of the tool. `seen` are tools whose output the client has, as far as the mode attention knows."""
+class Growing:
+    """Progress that never goes back, which the protocol demands: that of a `further` try counts on from the one before it."""
 
-    tool: str
-    arguments: Mapping[str, Any]
+    def __init__(self, tell: ProgressFnT) -> None:
+        self._tell = tell
+        self._begin = self._last = 0.0
+
+    def further(self) -> None:
+        self._begin = self._last
+
+    async def __call__(self, progress: float, total: float | None = None, message: str | None = None) -> None:
+        self._last = max(self._last, self._begin + progress)
+        await self._tell(self._last, None if total is None else self._begin + total, message)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sender:
+    """The sender of a request. `client` is the name that it gives itself, or the name of its token if the token is `known`; `announced` is
+    always its own name. `names` are all names under which its requests may count, see `Admission.names`. `owner` has its sessions with
+    servers."""
+
     options: EndpointOptions = field(default_factory=EndpointOptions)
     client: str = ""
     known: bool = False
     announced: str = ""
+    names: frozenset[str] = frozenset()
+    owner: SessionOwner = WAYFARE
+
+    @property
+    def keeper(self) -> str:
+        """Whose results are kept. It stays the same if requests without a token begin to count as one client."""
+        return f"token {self.client}" if self.known else f"name {self.announced}"
+
+    def sent(self, client: str) -> bool:
+        """Whether requests that counted under this name are the sender's own."""
+        return client == self.client or client in self.names
+
+
+@dataclass(frozen=True)
+class Request(Sender):
+    """One tools/call: the tool and its arguments. `side` reaches the client during the request. A `mirrored` call wants the
+    unchanged result of the tool. `seen` are tools whose output the client has, as far as the mode attention knows."""
+
+    tool: str
+    arguments: Mapping[str, Any]
     side: ClientSide | None = None
     progress: ProgressFnT = no_progress
     mirrored: bool = False
@@ -255,16 +287,11 @@ class Request:
 
 
 @dataclass(frozen=True)
-class PartRequest:
-    """A request other than tools/call: its method and parameters in the protocol's types, the client, and the owner of its sessions."""
+class PartRequest(Sender):
+    """A request other than tools/call: its method and parameters in the protocol's types."""
 
     method: str
     params: Any
-    options: EndpointOptions
-    client: str = ""
-    known: bool = False
-    announced: str = ""
-    owner: SessionOwner = WAYFARE
 
 
 @dataclass(frozen=True)
@@ -275,8 +302,8 @@ class Services:
     results: ResultStore = field(default_factory=ResultStore)
     result_tokens: int = 8_000
 
-    def of(self, client: str) -> Services:
-        return replace(self, results=self.results.of(client))
+    def of(self, sender: Sender) -> Services:
+        return replace(self, results=self.results.of(sender.keeper))
 
 
 @dataclass(frozen=True)

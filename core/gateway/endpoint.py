@@ -153,15 +153,13 @@ class Endpoint:
             admission.count(request.client, catalog, known=request.known)
             return await Several(self._services.app, request, partial(self._run, counted=True)).answered()
         client = admission.enter(request.client, catalog, known=request.known, counted=counted)
-        request = replace(request, client=client)
-        services = self._services.of(request.client)
+        request = replace(request, client=client, names=admission.names(client, request.announced, known=request.known))
+        services = self._services.of(request)
         if request.options.attention:
-            if fault := _not_text(dict(request.arguments)):
-                raise _unreadable(request, fault)
+            _check_text(request)
             return await self.attending.answered(services, request, partial(self._own, services))
         if request.options.mirror and request.tool != READ_RESULT.definition.name:
-            if fault := _not_text(dict(request.arguments)):
-                raise _unreadable(request, fault)
+            _check_text(request)
             return await call_mirrored(services, request)
         return await self._own(services, request)
 
@@ -176,35 +174,29 @@ class Endpoint:
         if request.tool in IMPROVING:
             admission = services.app.governance.admission
             admission.check_improve(request.client, request.options.catalog, known=request.known)
-        arguments = _unpacked(dict(request.arguments))
-        if fault := _not_text(arguments):
-            raise _unreadable(request, fault)
-        if fault := arguments_fault(tool.definition.input_schema, arguments):
+        request = replace(request, arguments=_unpacked(dict(request.arguments)))
+        _check_text(request)
+        if fault := arguments_fault(tool.definition.input_schema, request.arguments):
             raise Refusal(
                 "invalid_arguments", f"{request.tool}: {visible(fault)}.", "Change the arguments to fit its schema."
             )
-        return await tool.run(services, replace(request, arguments=arguments))
+        return await tool.run(services, request)
 
 
-def _unreadable(request: Request, fault: str) -> Refusal:
-    return Refusal("invalid_arguments", f"{one_line(request.tool, 100)}: {fault}.", "Send valid JSON in UTF-8.")
+def _check_text(request: Request) -> None:
+    r"""Raises Refusal if the arguments cannot be written as JSON in UTF-8.
 
-
-def _not_text(arguments: dict[str, Any]) -> str:
-    r"""Returns why the arguments cannot be written as JSON in UTF-8, or "".
-
-    >>> _not_text({"task": "\ud800"}), _not_text({"n": float("nan")}), _not_text({"n": 1})
-    ('a text has half a character', 'a number is not finite', '')
+    >>> _check_text(Request("search_tools", {"task": "\ud800"}))
+    Traceback (most recent call last):
+    core.domain.errors.Refusal: search_tools: a text has half a character. Send valid JSON in UTF-8.
     """
     try:
-        json.dumps(arguments, ensure_ascii=False, allow_nan=False).encode()
-    except UnicodeEncodeError:
-        return "a text has half a character"
-    except ValueError:
-        return "a number is not finite"
-    except RecursionError:
-        return "the arguments are nested too deep"
-    return ""
+        json.dumps(dict(request.arguments), ensure_ascii=False, allow_nan=False).encode()
+    except (ValueError, RecursionError) as error:
+        kinds = {"UnicodeEncodeError": "a text has half a character", "ValueError": "a number is not finite"}
+        fault = kinds.get(type(error).__name__, "the arguments are nested too deep")
+        why = f"{one_line(request.tool, 100)}: {fault}."
+        raise Refusal("invalid_arguments", why, "Send valid JSON in UTF-8.") from None
 
 
 def _unpacked(arguments: dict[str, Any]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -27,7 +28,7 @@ from core.domain.execution import ClientSide, Progress
 from core.domain.json_schema import arguments_fault
 from core.domain.outcome import Outcome, OutcomeKind, ToolCall
 from core.domain.untrusted_text import one_line, visible
-from core.gateway.base import AgentTool, Answer, Request, Services, answer, definition, no_progress, or_null
+from core.gateway.base import AgentTool, Answer, Growing, Request, Services, answer, definition, no_progress, or_null
 from core.gateway.describe import LONGEST_NAME, find
 from core.gateway.passing_on import WHY_CHARS, given_tokens, is_empty, passed_on, told_tokens
 from core.gateway.report import LONGEST_ROUTE, OR_TRY, answered_instead, route_of
@@ -137,6 +138,8 @@ Listener = Callable[[Progress], None]
 
 async def execute_tool(services: Services, request: Request, *, read_only: bool) -> Answer:
     """Makes one call. If it fails, the fallback calls follow that the operator allows. Raises Refusal."""
+    if request.progress is not no_progress:
+        request = replace(request, progress=Growing(request.progress))
     try:
         return await _answered(services, request, read_only=read_only)
     except Refusal as error:
@@ -145,6 +148,8 @@ async def execute_tool(services: Services, request: Request, *, read_only: bool)
 
 async def _answered(services: Services, request: Request, *, read_only: bool) -> Answer:
     loop, sent, cancelled = asyncio.get_running_loop(), list[Future[None]](), threading.Event()
+    if isinstance(request.progress, Growing):
+        request.progress.further()
 
     def forward(progress: Progress) -> None:
         notice: Coroutine[Any, Any, None] = request.progress(  # pyright: ignore[reportAssignmentType]

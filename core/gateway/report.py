@@ -14,6 +14,7 @@ import mcp_types
 
 from core.catalogs.decision_log import AGENT
 from core.domain.catalog import Tool
+from core.domain.decision import Decision
 from core.domain.errors import Refusal
 from core.domain.feedback import By
 from core.domain.json_schema import argument_problems
@@ -43,34 +44,30 @@ class Route:
 
 def route_of(services: Services, request: Request, route_id: str) -> Route:
     """Returns the client's decision of a route id; blocks. Raises Refusal."""
-    owner = (request.options.catalog, request.client)
-    decision = services.app.routing.decision(route_id)
-    if decision is not None and (decision.catalog, decision.client) == owner:
-        ids = [decision.tools.ids[row] for row in decision.candidates]
-        gated = decision.parameters.get("hallucination_gate") is not False
-        prices = {id_: decision.agreed_usd(id_) for id_ in ids}
-        return Route(decision.id, decision.query, decision.server_hint, _offered(services, request, ids), gated, prices)
-    services.app.store.events.flush()
-    event = services.app.store.activity.decision(route_id)
-    if event is None or (event.catalog, event.client) != owner:
+    app, name = services.app, request.options.catalog
+    record = app.routing.decision(route_id)
+    if record is None:
+        app.store.events.flush()
+        record = app.store.activity.decision(route_id)
+    if record is None or record.catalog != name or not request.sent(record.client):
         raise Refusal(
             "unknown_route",
-            f"There is no route {route_id!r} in catalog {request.options.catalog!r}.",
+            f"There is no route {route_id!r} in catalog {name!r}.",
             "Take the route_id that search_tools gave, or leave it out.",
         )
-    parameters: dict[str, Any] = json.loads(event.parameters_json)
-    candidates: list[dict[str, Any]] = json.loads(event.candidates_json)
-    offered = _offered(services, request, [tool["tool"] for tool in candidates])
+    if isinstance(record, Decision):
+        query, parameters = record.query, record.parameters
+        prices = {id_: record.agreed_usd(id_) for id_ in (record.tools.ids[row] for row in record.candidates)}
+    else:
+        query, parameters = record.subtask, json.loads(record.parameters_json)
+        auctioned = parameters.get("settlement", "price") != "price"
+        candidates: list[dict[str, Any]] = json.loads(record.candidates_json)
+        prices = {tool["tool"]: tool["payment_usd"] if auctioned else None for tool in candidates}
+    catalog, offering = app.catalogs.catalog(name), Offering.of(app, request)
+    rows = ((id_, catalog.tool_row.get(id_)) for id_ in prices)
+    offered = tuple(id_ for id_, row in rows if row is not None and offering.names(catalog.tools[row]))
     gated = parameters.get("hallucination_gate") is not False
-    auctioned = candidates if parameters.get("settlement", "price") != "price" else []
-    prices = {tool["tool"]: tool["payment_usd"] for tool in auctioned}
-    return Route(event.id, event.subtask, event.server_hint, offered, gated, prices)
-
-
-def _offered(services: Services, request: Request, ids: Sequence[str]) -> tuple[str, ...]:
-    catalog, offering = services.app.catalogs.catalog(request.options.catalog), Offering.of(services.app, request)
-    rows = ((id_, catalog.tool_row.get(id_)) for id_ in ids)
-    return tuple(id_ for id_, row in rows if row is not None and offering.names(catalog.tools[row]))
+    return Route(route_id, query, record.server_hint, offered, gated, prices)
 
 
 LONGEST_ROUTE = 1_000
@@ -100,7 +97,7 @@ def _judged(services: Services, request: Request, route: Route) -> str:
     it called none."""
     services.app.store.events.flush()
     rows = services.app.store.activity.decision_outcomes(route.id)
-    calls = [call for call in rows if call.client == request.client]  # a person may have called another tool under it
+    calls = [call for call in rows if request.sent(call.client)]  # a person may have called another tool under it
     reached_tools = [f"{call.server}::{call.tool}" for call in calls if call.kind in REACHED]
     if reached_tools:
         return reached_tools[-1]

@@ -241,10 +241,10 @@ def mcp_server(
     token ("" without a token), `listing` the tools that it sees. `part` answers requests about prompts, and with a `mirror` about
     resources and completion. `changes` notifies clients when their lists change. `instructions` replace the usual instructions."""
 
-    sides, build = ClientSides(), partial(_asked, options_of, client_of)
+    sides, sender = ClientSides(), partial(_sender, options_of, client_of)
 
     async def listed(context: Context, params: mcp_types.PaginatedRequestParams | None) -> mcp_types.ListToolsResult:
-        request = build(context, "tools/list", params)
+        request = PartRequest("tools/list", params, **sender(context))
         tools = await listing(request)
         if context.protocol_version not in MODERN_PROTOCOL_VERSIONS:
             await changes.listed(_session(context), context.session, request, tools)
@@ -254,19 +254,11 @@ def mcp_server(
     async def called(
         context: Context, params: mcp_types.CallToolRequestParams
     ) -> Answer | mcp_types.InputRequiredResult:
+        progress = context.session.report_progress if "progress_token" in (params.meta or {}) else no_progress
         try:
-            part_request = build(context, "tools/call", params)
+            request = Request(params.name, params.arguments or {}, progress=progress, **sender(context))
         except MCPError as error:
             return refused(Refusal("not_possible", error.message, "Change the address of the endpoint."))
-        request = Request(
-            tool=params.name,
-            arguments=params.arguments or {},
-            options=part_request.options,
-            client=part_request.client,
-            known=part_request.known,
-            announced=part_request.announced,
-            progress=context.session.report_progress if "progress_token" in (params.meta or {}) else no_progress,
-        )
         result = await sides.with_side(
             context,
             params,
@@ -275,15 +267,15 @@ def mcp_server(
             mirror=bool(request.options.mirror),
         )
         if request.options.attention:
-            await changes.look(part_request.owner)
+            await changes.look(request.owner)
         return result if context.protocol_version in MODERN_PROTOCOL_VERSIONS else _of_objects(result)
 
     async def answered(method: str, context: Context, params: Any) -> Any:
-        request = build(context, method, params)
+        request = PartRequest(method, params, **sender(context))
         return await sides.with_side(context, params, request.client, lambda _: part(request), mirror=mirror)
 
     async def listened(context: Context, params: Any) -> Any:
-        return await changes.listen(context, params, build(context, "tools/list", None))
+        return await changes.listen(context, params, PartRequest("tools/list", None, **sender(context)))
 
     server = TellingServer(
         "wayfare",
@@ -302,35 +294,34 @@ def mcp_server(
         server.add_request_handler(method, PARTS[method], partial(answered, method))
     if mirror:
         server.add_request_handler("logging/setLevel", mcp_types.SetLevelRequestParams, sides.set_level)
-        _pass_subscriptions_on(server, changes, build)
+        subscribed = partial(_subscribed, changes, sender)
+        server.add_request_handler("resources/subscribe", mcp_types.SubscribeRequestParams, partial(subscribed, True))
+        server.add_request_handler(
+            "resources/unsubscribe", mcp_types.UnsubscribeRequestParams, partial(subscribed, False)
+        )
     return server
 
 
-def _pass_subscriptions_on(server: McpServer[Any], changes: TellsClients, build: Callable[..., PartRequest]) -> None:
-    """Handles subscriptions to resources of clients up to 2025-11-25."""
-
-    async def subscribed(begin: bool, context: Context, params: Any) -> mcp_types.EmptyResult:
-        request = build(context, "resources/subscribe", params)
-        await changes.subscribe(_session(context), context.session, request, str(params.uri), wanted=begin)
-        return mcp_types.EmptyResult()
-
-    server.add_request_handler("resources/subscribe", mcp_types.SubscribeRequestParams, partial(subscribed, True))
-    server.add_request_handler("resources/unsubscribe", mcp_types.UnsubscribeRequestParams, partial(subscribed, False))
+async def _subscribed(
+    changes: TellsClients, sender: Callable[[Context], dict[str, Any]], wanted: bool, context: Context, params: Any
+) -> mcp_types.EmptyResult:
+    """Handles a subscription of a client up to 2025-11-25."""
+    request = PartRequest("resources/subscribe", params, **sender(context))
+    await changes.subscribe(_session(context), context.session, request, str(params.uri), wanted=wanted)
+    return mcp_types.EmptyResult()
 
 
-def _asked(
-    options_of: Callable[[Context], EndpointOptions],
-    client_of: Callable[[Context], str],
-    context: Context,
-    method: str,
-    params: Any,
-) -> PartRequest:
-    client, announced_name = client_of(context), client_name(context)
+def _sender(
+    options_of: Callable[[Context], EndpointOptions], client_of: Callable[[Context], str], context: Context
+) -> dict[str, Any]:
+    """Returns the fields of `Sender`. Raises MCPError for wrong options."""
+    client, announced = client_of(context), client_name(context)
     try:
-        identity = client or announced_name, bool(client), announced_name, SESSION_OWNER.get()
-        return PartRequest(method, params, options_of(context), *identity)
+        options = options_of(context)
     except WayfareError as error:
         raise MCPError(mcp_types.INVALID_PARAMS, str(error)) from error
+    identity = {"client": client or announced, "known": bool(client), "announced": announced}
+    return {"options": options, "owner": SESSION_OWNER.get(), **identity}
 
 
 def client_name(context: Context) -> str:

@@ -78,7 +78,8 @@ class Several:
         if self.request.tool == "report_outcome" and isinstance(arguments.get("route_id"), str):
             return await self._reported(arguments["route_id"])
         catalogs, admission = self.request.options.catalogs, self.app.governance.admission
-        allowed = (catalog for catalog in catalogs if admission.may_enter(self._client, catalog))
+        client = self._sender.client
+        allowed = (catalog for catalog in catalogs if admission.may_enter(client, catalog))
         return await self._run(next(allowed, catalogs[0]), arguments)  # a handle belongs to no catalog
 
     async def _run(self, catalog: str, arguments: Any) -> Answer:
@@ -164,16 +165,18 @@ class Several:
         return answer(document)
 
     @property
-    def _client(self) -> str:
-        admission = self.app.governance.admission
-        return admission.identified(self.request.client, known=self.request.known)
+    def _sender(self) -> Request:
+        """Returns the request with the name under which it counts. Raises Refusal."""
+        request, admission = self.request, self.app.governance.admission
+        client = admission.identified(request.client, known=request.known)
+        return replace(request, client=client, names=admission.names(client, request.announced, known=request.known))
 
     def _last_used(self, routes: Sequence[Route]) -> Route:
         """Returns the search under which the client called a tool, or the first one; blocks."""
         store = self.app.store
         store.events.flush()
         calls = ((route, store.activity.decision_outcomes(route.id)) for route in routes)
-        used_routes = [route for route, outcomes in calls if any(call.client == self._client for call in outcomes)]
+        used_routes = [route for route, outcomes in calls if any(self._sender.sent(call.client) for call in outcomes)]
         return (used_routes or list(routes))[0]
 
     def _place(self, name: str) -> tuple[str, str]:
@@ -188,7 +191,7 @@ class Several:
             snapshot = self.app.catalogs.catalog(catalog)
             row = snapshot.tool_row.get(name)
             tool: Tool | None = None if row is None else snapshot.tools[row]
-            if tool is not None and admission.allows(self._client, catalog, tool):
+            if tool is not None and admission.allows(self._sender.client, catalog, tool):
                 hits.append(catalog)
         if len(hits) == 1:
             return hits[0], name

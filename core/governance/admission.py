@@ -142,6 +142,12 @@ class Admission:
         policy = self.policy()
         return client if known or not (self.clients.any_client or policy.budgets or policy.per_minute) else ANONYMOUS
 
+    def names(self, client: str, announced: str, *, known: bool) -> frozenset[str]:
+        """Returns the names under which requests of a client may have counted, which is now `client`. Without a token it may have been the
+        name that the client gives itself, unless that name is another's, or `ANONYMOUS`, because clients, budgets and rates come and go."""
+        taken = OWN_NAMES.keys() | {record.name for record in self.clients.all()}
+        return frozenset({client} if known else {client, ANONYMOUS} | ({announced} - taken))
+
     def without_token_words(self) -> str:
         """Returns the permissions of a request of this machine without a token, in a sentence for the operator."""
         if self.policy().tokens == "always":

@@ -126,7 +126,7 @@ def test_a_slow_call_takes_back_nothing_that_came_meanwhile(world: App, monkeypa
         return attending.turn(WAYFARE, options)
 
     def request(**arguments: Any) -> Request:
-        return Request("search_tools" if "task" in arguments else "execute_tool", arguments, options)
+        return Request("search_tools" if "task" in arguments else "execute_tool", arguments, options=options)
 
     ended(task="Echo words.")
     meanwhile.append(request(tool="raw::stall"))

@@ -170,7 +170,9 @@ def test_a_client_with_a_token_is_told_nothing_of_its_own_requests_and_nothing_o
     monkeypatch.setattr(ServerRequests, "subscribe", lambda *_, wanted, **__: subscribed.append(wanted))
     monkeypatch.setattr(ServerRequests, "hears", lambda *_: True)
     token = world.governance.clients.make("ann", origin="test")
-    request = PartRequest("", None, EndpointOptions("world", mirror=("raw",)), "ann", known=True, owner=owner)
+    request = PartRequest(
+        "", None, options=EndpointOptions("world", mirror=("raw",)), client="ann", known=True, owner=owner
+    )
     changes = Changes(world, Endpoint(Services(world)), Uses())
 
     async def tell(event: Any) -> None:
@@ -203,7 +205,9 @@ def test_a_client_without_a_token_is_told_of_what_the_scope_of_anonymous_lets_it
     monkeypatch.setattr(ServerRequests, "subscribe", lambda *_, wanted, **__: subscribed.append(wanted))
     monkeypatch.setattr(ServerRequests, "hears", lambda *_: True)
     world.governance.clients.make("anonymous", origin="test")
-    request = PartRequest("", None, EndpointOptions("world", mirror=("raw",)), "crab", owner=SessionOwner("crab"))
+    request = PartRequest(
+        "", None, options=EndpointOptions("world", mirror=("raw",)), client="crab", owner=SessionOwner("crab")
+    )
     changes = Changes(world, Endpoint(Services(world)), Uses())
 
     async def tell(_: Any) -> None:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+from contextlib import suppress
 from dataclasses import replace
+from datetime import UTC, datetime
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,7 +16,10 @@ from mcp_types import ElicitResult
 
 from core.app import App
 from core.domain.errors import Refusal
+from core.domain.execution import Progress
+from core.domain.outcome import Outcome, OutcomeKind, ToolCall
 from core.gateway.base import Answer, EndpointOptions, Request, Services
+from core.gateway.execute import execute_tool
 from core.gateway.report import answered_instead
 from core.gateway.search import search
 from core.governance.budgets import Budget
@@ -154,11 +160,38 @@ def test_no_other_tool_answers_while_the_person_at_the_client_is_asked(app: App)
     assert set(app.store.activity.calls()["server"]) == {"gone", "dear"}
 
 
+def test_the_progress_of_the_next_try_counts_on(world: App) -> None:
+    told, tries = list[tuple[float, float | None]](), list[str]()
+
+    async def progress(done: float, total: float | None = None, _: str | None = None) -> None:
+        told.append((done, total))
+
+    def call(call: ToolCall, *_: Any, on_progress: Any, **__: Any) -> Outcome:
+        for done in (1, 3, 2):
+            on_progress(Progress(done, 4, ""))
+        tries.append(call.server)
+        kind = OutcomeKind.OK if tries[1:] else OutcomeKind.TIMEOUT
+        return Outcome(call, kind, datetime.now(UTC), 0.1)
+
+    world.calls.caller = lambda: SimpleNamespace(call=call)
+    search = talk(served(world, **OPTIONS), lambda client: ask(client, "search_tools", task="Echo words.", n=20))
+    arguments = {"tool": "gone::echo", "arguments": {"words": "x"}, "route_id": search["route_id"]}
+    request = Request(
+        "execute_tool", arguments, progress=progress, client="tests",
+        options=EndpointOptions(catalog="world", **OPTIONS),
+    )  # fmt: skip
+    with suppress(Refusal):  # the answer of the second try is empty
+        asyncio.run(execute_tool(Services(world), request, read_only=True))
+    assert tries == ["gone", "works"]
+    assert told == [(1, 4), (3, 4), (3, 4), (4, 7), (6, 7), (6, 7)]
+
+
 def test_a_mirrored_call_stays_with_its_tool(world: App) -> None:
     async def execute(_: Request) -> Answer:
         raise AssertionError("the result of another tool need not fit the schema of this one")
 
-    request = Request("search_tools", {"task": "Echo words.", "n": 20}, EndpointOptions(catalog="world", **OPTIONS))
+    options = EndpointOptions(catalog="world", **OPTIONS)
+    request = Request("search_tools", {"task": "Echo words.", "n": 20}, options=options)
     call = {"tool": "gone::echo", "arguments": {"words": "x"}, "route_id": search(world, request)["route_id"]}
     mirrored = replace(request, arguments=call, mirrored=True)
     with pytest.raises(Refusal):

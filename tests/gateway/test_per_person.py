@@ -134,9 +134,9 @@ def test_a_client_may_subscribe_to_its_own_resources_after_another_has_listed_ot
     monkeypatch.setattr(ServerRequests, "list", list_of)
     monkeypatch.setattr(ServerRequests, "subscribe", lambda *_, **__: None)
     parts, options = MirroredParts(Services(world)), EndpointOptions("world", mirror=("raw",))
-    anyio.run(parts.answer, PartRequest("resources/list", None, options, "bob"))
+    anyio.run(parts.answer, PartRequest("resources/list", None, options=options, client="bob"))
     account = "ann"
-    subscribed = anyio.run(parts.subscribed, PartRequest("", None, options, "ann"), "repo://ann")
+    subscribed = anyio.run(parts.subscribed, PartRequest("", None, options=options, client="ann"), "repo://ann")
     assert subscribed == ServerId("world", "raw")
 
 

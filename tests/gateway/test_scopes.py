@@ -166,6 +166,34 @@ def test_without_a_token_everybody_is_one_client_where_clients_are_told_apart(wo
     assert set(world.store.activity.refused()["client"]) == {"anonymous"}
 
 
+def test_a_client_keeps_its_routes_and_results_when_requests_without_a_token_become_one_client(app: App) -> None:
+    servers = [server("open", "words")]
+    import_text(app.catalog_editor, json.dumps({"servers": servers}), "world")
+    target = endpoint_for(app)
+
+    async def begun(client: Client) -> tuple[str, str]:
+        route = (await ask(client, "search_tools", task="Echo words."))["route_id"]
+        call = {"tool": "open::echo", "arguments": {"words": 10**300}, "route_id": route}
+        return route, (await ask(client, "execute_tool", **call))["result"]["handle"]
+
+    async def gone_on(client: Client) -> None:
+        assert (await ask(client, "read_result", handle=handle))["text"]
+        assert (await ask(client, "report_outcome", route_id=route, useful=True))["tool"] == "open::echo"
+
+    async def strange(client: Client) -> None:
+        assert (await refused(client, "read_result", handle=handle))["error"] == "unknown_handle"
+        assert (await refused(client, "report_outcome", route_id=route, useful=True))["error"] == "unknown_route"
+
+    route, handle = talk(target(""), begun, name="crab")
+    for _ in range(2):
+        talk(target(""), gone_on, name="crab")
+        talk(target(""), strange, name="crow")
+        policy(app, budgets=(Budget(calls=900),))
+    app.governance.clients.make("crab", origin="test")  # from now on the name is another's
+    talk(target(""), lambda client: refused(client, "report_outcome", route_id=route, useful=True), name="crab")
+    talk(target("crab"), lambda client: refused(client, "read_result", handle=handle))
+
+
 def test_anonymous_is_no_person_and_people_are_no_clients(world: App) -> None:
     clients = world.governance.clients
     with pytest.raises(WayfareError, match="cannot sign in"):

@@ -71,7 +71,7 @@ before = set(sys.modules)
 import anyio
 from core.gateway.base import EndpointOptions, Request, Services
 from core.gateway.search import SEARCH
-answer = anyio.run(SEARCH.run, Services(app), Request("search_tools", {"task": "echo words"}, EndpointOptions("own")))
+answer = anyio.run(SEARCH.run, Services(app), Request("search_tools", {"task": "echo words"}, options=EndpointOptions("own")))
 further = {name.partition(".")[0] for name in set(sys.modules) - before} - {"core", "anyio"}
 app.close()
 print(json.dumps([len(importing), failed, len(answer.structured_content["candidates"]), sorted(further)]))
