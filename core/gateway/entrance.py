@@ -263,7 +263,7 @@ class AccessTokens:
     """Verifies tokens with the keys that the issuer publishes. Thread-safe."""
 
     def __init__(self, oidc: Oidc) -> None:
-        self._oidc = oidc
+        self.oidc = oidc
         self._lock = threading.Lock()
         self._keys: jwt.PyJWKClient | None = None
 
@@ -271,7 +271,7 @@ class AccessTokens:
         """Returns the name of the client that a token is for. Raises InsufficientScopeError, or WayfareError for another token."""
         import jwt
 
-        oidc = self._oidc
+        oidc = self.oidc
         try:
             if str(jwt.get_unverified_header(token).get("typ", "")).lower() not in TYPES:
                 raise WayfareError("The token is no access token.")
@@ -295,9 +295,9 @@ class AccessTokens:
         with self._lock:
             if self._keys is None:
                 try:
-                    with urlopen(self._oidc.metadata_url, timeout=TIMEOUT_S) as answer:  # noqa: S310 - https, as the settings ask
+                    with urlopen(self.oidc.metadata_url, timeout=TIMEOUT_S) as answer:  # noqa: S310 - https, as the settings ask
                         metadata: dict[str, Any] = json.loads(answer.read(MOST_BYTES))
-                    if metadata["issuer"] != self._oidc.issuer:
+                    if metadata["issuer"] != self.oidc.issuer:
                         raise ValueError("another issuer")
                     self._keys = jwt.PyJWKClient(metadata["jwks_uri"], timeout=TIMEOUT_S)
                 except (OSError, ValueError, KeyError, TypeError) as error:

@@ -29,15 +29,25 @@ from starlette.types import Message, Receive, Scope, Send
 
 from core.catalogs.server_sign_ins import CALLBACK
 from core.domain.errors import InsufficientScopeError, WayfareError
-from core.domain.settings import FIRST_CATALOG, Oidc
-from core.gateway.entrance import COOKIE, ENDING, PATH, TOO_MANY, Asgi, Entrance, Uses, own_address, stranger
+from core.domain.settings import FIRST_CATALOG
+from core.gateway.entrance import (
+    COOKIE,
+    ENDING,
+    PATH,
+    TOO_MANY,
+    AccessTokens,
+    Asgi,
+    Entrance,
+    Uses,
+    own_address,
+    stranger,
+)
 
 if TYPE_CHECKING:
     from core.app import App
     from core.gateway.base import PartRequest
     from core.gateway.base import Request as AgentRequest
     from core.gateway.changes import Changes
-    from core.gateway.entrance import AccessTokens
     from core.governance.clients import Client
     from core.governance.governance import GovernanceService
 
@@ -80,7 +90,6 @@ class EndpointApp:
         self._wanted, self._ready = anyio.Event(), anyio.Event()
         self._served: Mapping[str, Asgi] | None = None
         self._governance: GovernanceService | None = None
-        self._issuer: Oidc | None = None  # of access tokens
         self._access_tokens: AccessTokens | None = None
         self._verifying = anyio.CapacityLimiter(4)  # an issuer that does not answer keeps no other thread
         self._changes: Changes | None = None
@@ -181,8 +190,9 @@ class EndpointApp:
         }
         self._wanted.set()
         await self._ready.wait()
-        if self._issuer is not None:
-            document |= {"authorization_servers": [self._issuer.issuer], "scopes_supported": [self._issuer.mcp_scope]}
+        if self._access_tokens is not None:
+            oidc = self._access_tokens.oidc
+            document |= {"authorization_servers": [oidc.issuer], "scopes_supported": [oidc.mcp_scope]}
         return JSONResponse(document)
 
     async def _unauthorized(self, scope: Scope) -> str:
@@ -203,16 +213,10 @@ class EndpointApp:
         return ""
 
     async def _client_of(self, governance: GovernanceService, token: str) -> Client | None:
-        if self._issuer is None or token.count(".") != 2:
+        if self._access_tokens is None or token.count(".") != 2:
             return governance.clients.of_token(token)
-        return governance.clients.seen(await anyio.to_thread.run_sync(self._named, token, limiter=self._verifying))
-
-    def _named(self, access_token: str) -> str:
-        if self._access_tokens is None and self._issuer is not None:
-            from core.gateway.entrance import AccessTokens
-
-            self._access_tokens = AccessTokens(self._issuer)
-        return "" if self._access_tokens is None else self._access_tokens.client(access_token)
+        name = await anyio.to_thread.run_sync(self._access_tokens.client, token, limiter=self._verifying)
+        return governance.clients.seen(name)
 
     async def _serve(self) -> None:
         await self._wanted.wait()
@@ -255,7 +259,7 @@ class EndpointApp:
             return "" if request is None else request.scope.get(CLIENT, "")
 
         self._governance, oidc = app.governance, app.settings.oidc
-        self._issuer = oidc if oidc is not None and oidc.audience else None
+        self._access_tokens = AccessTokens(oidc) if oidc is not None and oidc.audience else None
         endpoint = Endpoint(Services(app))
         changes = Changes(app, endpoint, self._uses)
         call, listing, part = self._counted(endpoint.call), self._counted(endpoint.listed), self._counted(endpoint.part)

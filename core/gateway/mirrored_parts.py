@@ -10,6 +10,7 @@ import logging
 from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import anyio
@@ -64,9 +65,7 @@ class MirroredParts:
 
     async def answer(self, request: PartRequest) -> Any:
         """Returns the lists of all servers, or the owner's answer. Raises MCPError, WayfareError."""
-        app = self.services.app
-        client = app.governance.admission.enter(request.client, request.options.catalog, known=request.known)
-        request = replace(request, client=client)
+        request = self._entered(request)
         if request.method in RESULTS:
             lists = await self.lists(request.options, request.client, request.method, fresh=True)
             return RESULTS[request.method](
@@ -79,11 +78,11 @@ class MirroredParts:
             update = {"name": tool.name}
             new_ref = ref.model_copy(update=update)
             params = new_ref if ref is params else params.model_copy(update={"ref": new_ref})
-            return await self._sent(replace(request, params=params), tool.server)
+            return await _in_thread(partial(self._sent, replace(request, params=params), tool.server))
         error: MCPError | None = None
         for server in await self._owners(request, str(ref.uri)):
             try:
-                return await self._sent(request, server)
+                return await _in_thread(partial(self._sent, request, server))
             except MCPError as failure:
                 error = error or failure
                 if failure.code not in NOT_THERE:
@@ -112,7 +111,9 @@ class MirroredParts:
         items = None if fresh else self._kept.get((server, method))
         if items is None:
             try:
-                items = await _in_thread(lambda: self.services.app.server_requests.list(server, method, limit_s=LIST_S))
+                items = await _in_thread(
+                    partial(self.services.app.server_requests.list, server, method, limit_s=LIST_S)
+                )
             except (MCPError, WayfareError) as error:
                 _log.info("%s of %s: %s", method, server.server, error)
                 return
@@ -121,19 +122,22 @@ class MirroredParts:
 
     async def subscribed(self, request: PartRequest, uri: str) -> ServerId:
         """Subscribes to a resource at the server that has it. Raises MCPError, WayfareError."""
-        app, options = self.services.app, request.options
-        client = app.governance.admission.enter(request.client, options.catalog, known=request.known)
-        request = replace(request, client=client)
+        request, catalog = self._entered(request), request.options.catalog
         error: Exception | None = None
         for server in await self._owners(request, uri, listed=True):
-            id_, tool = ServerId(options.catalog, server), _request(server, READ)
-            await _in_thread(lambda: app.governance.request(client, options.catalog, tool))  # noqa: B023 - awaited here
+            id_ = ServerId(catalog, server)
+            allow = partial(self.services.app.governance.request, request.client, catalog, _request(server, READ))
+            await _in_thread(allow)
             try:
                 await self.subscribe(id_, uri, request.owner, wanted=True)
                 return id_
             except MCPError as failure:
                 error = error or failure
         raise error or MCPError(mcp_types.INVALID_PARAMS, f"No server here has {one_line(uri, NAME_CHARS)}.")
+
+    def _entered(self, request: PartRequest) -> PartRequest:
+        admission = self.services.app.governance.admission
+        return replace(request, client=admission.enter(request.client, request.options.catalog, known=request.known))
 
     def may_read(self, request: PartRequest, server: str) -> bool:
         admission = self.services.app.governance.admission
@@ -144,7 +148,7 @@ class MirroredParts:
 
     async def subscribe(self, server: ServerId, uri: str, owner: SessionOwner, *, wanted: bool) -> None:
         requests = self.services.app.server_requests
-        await _in_thread(lambda: requests.subscribe(server, uri, owner, wanted=wanted, limit_s=LIST_S))
+        await _in_thread(partial(requests.subscribe, server, uri, owner, wanted=wanted, limit_s=LIST_S))
 
     def lost(self, owner: SessionOwner, server: ServerId, uri: str) -> bool:
         """Whether a subscription has lost its session with a server that is still in its catalog."""
@@ -175,15 +179,12 @@ class MirroredParts:
                 return sorted({*resources, *templates})
         return []
 
-    async def _sent(self, request: PartRequest, server: str) -> Any:
-        app, options = self.services.app, request.options
-        tool, id_ = _request(server, request.method), ServerId(options.catalog, server)
-        await _in_thread(lambda: app.governance.request(request.client, options.catalog, tool))
-        answer = await _in_thread(
-            lambda: app.server_requests.send(id_, request.method, request.params, limit_s=options.timeout_s)
-        )
-        rule = app.governance.policy.sanitising(server)
-        answer = await _in_thread(lambda: sanitised_part(answer, rule))
+    def _sent(self, request: PartRequest, server: str) -> Any:
+        """Returns the server's answer; blocks. Raises MCPError, WayfareError."""
+        app, options, id_ = self.services.app, request.options, ServerId(request.options.catalog, server)
+        app.governance.request(request.client, options.catalog, _request(server, request.method))
+        answer = app.server_requests.send(id_, request.method, request.params, limit_s=options.timeout_s)
+        answer = sanitised_part(answer, app.governance.policy.sanitising(server))
         texts, size = _texts(answer)
         if meta := servers_own(getattr(answer, "meta", None)):
             texts += compact(meta)
@@ -191,9 +192,8 @@ class MirroredParts:
             raise MCPError(
                 mcp_types.INTERNAL_ERROR, f"{size:,} characters; at most {MOST_BINARY_CHARS:,} are passed on."
             )
-        tokens = await _in_thread(lambda: count_tokens(texts)) if texts else 0
-        if tokens:
-            await _in_thread(lambda: app.governance.read_on(request.client, id_, tokens, whole=True))
+        if tokens := count_tokens(texts) if texts else 0:
+            app.governance.read_on(request.client, id_, tokens, whole=True)
         return answer
 
 

@@ -61,11 +61,9 @@ def given_tokens(outcome: Outcome, limit: int) -> int:
     content, result = _parts(outcome)
     text = text_of(content)
     documents = [text] if _is_text(result, text) else [text, compact(result)]
-    tokens = max(count_tokens(document) if fits(document, limit) else limit for document in documents)
     others = [extra for extra in (*map(beside, content), _meta(outcome)) if extra]
-    return min(
-        limit, tokens + (0 if not others else count_tokens(text) if fits(text := compact(others), limit) else limit)
-    )
+    tokens = [count_tokens(part) if fits(part, limit) else limit for part in (*documents, compact(others))]
+    return min(limit, max(tokens[:-1]) + (tokens[-1] if others else 0))
 
 
 def told_tokens(outcome: Outcome, limit: int) -> int:

@@ -7,7 +7,7 @@ import math
 import secrets
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, cast
@@ -118,10 +118,7 @@ class ClientRegister:
                 scope = client.scope
             elif client is not None and not client.revoked:
                 raise WayfareError(f"There is a client {name!r} already; revoke it first, or choose another name.")
-            hash_ = digest(token) if token else ""
-            change = ClientChange(self.now(), name, MADE, hash_, (scope or Scope()).to_json(), origin)
-            self.store.governance.append(change)
-            self._take(change)
+            self._write(name, MADE, digest(token) if token else "", scope or Scope(), origin)
         return token
 
     def change(self, name: str, scope: Scope, *, origin: str) -> None:
@@ -131,18 +128,18 @@ class ClientRegister:
             if client.scope.pages is not scope.pages:
                 raise WayfareError(f"{name!r} cannot change between the pages and the endpoint; make another client.")
             hash_ = next((hash_ for hash_, owner in self._by_hash.items() if owner == name), "")
-            change = ClientChange(self.now(), name, CHANGED, hash_, scope.to_json(), origin)
-            self.store.governance.append(change)
-            self._take(change)
+            self._write(name, CHANGED, hash_, scope, origin)
 
     def revoke(self, name: str, *, origin: str) -> None:
         """Revokes a client's token. Raises UnknownNameError."""
         with self._lock:
-            client = self._known(name)
-            change = ClientChange(self.now(), name, REVOKED, "", client.scope.to_json(), origin)
-            self.store.governance.append(change)
-            self._take(change)
+            self._write(name, REVOKED, "", self._known(name).scope, origin)
         self.gone(name)
+
+    def _write(self, name: str, action: str, token_hash: str, scope: Scope, origin: str) -> None:
+        change = ClientChange(self.now(), name, action, token_hash, scope.to_json(), origin)
+        self.store.governance.append(change)
+        self._take(change)
 
     def _known(self, name: str) -> Client:
         """Returns a client that is not revoked; it may be expired. Raises UnknownNameError."""
@@ -174,7 +171,7 @@ class ClientRegister:
 
     def _take(self, change: ClientChange) -> None:
         self._by_hash = {hash_: name for hash_, name in self._by_hash.items() if name != change.client}
-        if change.action in {MADE, CHANGED} and change.token_hash:
+        if change.token_hash:
             self._by_hash[change.token_hash] = change.client
         self._clients[change.client] = Client(
             change.client, Scope.from_json(change.scope_json), change.at, revoked=change.action == REVOKED
@@ -254,32 +251,32 @@ class SignIn:
 NOBODY = Person(roles=())
 
 
+@dataclass(eq=False)
 class SignIns:
     """Thread-safe. The secret that signs cookies is this store's own. `clock` is monotonic, `now` the time of day."""
 
-    def __init__(
-        self, store: Store, clients: ClientRegister, people: Callable[[], People], *, now: Callable[[], datetime],
-        clock: Callable[[], float],
-    ) -> None:  # fmt: skip
-        key = store.get_setting(KEY)
-        if key is None:
-            store.set_setting(KEY, key := secrets.token_hex(32))
-        self.cookie = f"wayfare_{digest(key)[:8]}"
+    store: Store
+    clients: ClientRegister
+    people: Callable[[], People]
+    _: KW_ONLY
+    now: Callable[[], datetime]
+    clock: Callable[[], float]
+
+    def __post_init__(self) -> None:
+        self.key = self.store.get_setting(KEY)
+        if self.key is None:
+            self.key = secrets.token_hex(32)
+            self.store.set_setting(KEY, self.key)
+        self.cookie = f"wayfare_{digest(self.key)[:8]}"
         """The cookie's name. It depends on the store, because the consoles of a machine share cookies across ports."""
-        self.key = key
-        self._signer = URLSafeSerializer(key, salt="wayfare.sign-in")
-        self._store = store
-        self._clients = clients
-        self._people = people
-        self._now = now
-        self._clock = clock
+        self._signer = URLSafeSerializer(self.key, salt="wayfare.sign-in")
         self._lock = threading.Lock()
         self._tries: LRUCache[str, Breaker] = LRUCache(MOST_ADDRESSES)
         self._ended: LRUCache[str, None] = LRUCache(MOST_ENDED)
 
     def begin(self, token: str, address: str) -> SignIn:
         """Signs an operator in by a token. Only wrong tokens are limited, so that nobody locks out an operator of the same address."""
-        operator = self._clients.of_token(token, pages=True)
+        operator = self.clients.of_token(token, pages=True)
         with self._lock:
             if operator is None:
                 return self._wrong(self._tries.setdefault(_known_address(address), Breaker()))
@@ -288,24 +285,24 @@ class SignIns:
 
     def begin_with_claims(self, claims: Mapping[str, Any]) -> str:
         """Returns the cookie of a person with verified claims of an identity provider. Raises WayfareError without a role here."""
-        people = self._people()
+        people = self.people()
         claim = claims.get(people.groups_claim)
         groups = [str(group) for group in cast("list[object]", claim if isinstance(claim, list) else [claim])]
         if not people.roles(groups):
             raise WayfareError("None of your groups has a role here. An admin gives groups roles in the policy.")
         name = one_line(str(claims.get(people.name_claim) or claims["sub"]), MOST_NAME_CHARS)
-        if self._clients.in_force(name) is not None:
+        if self.clients.in_force(name) is not None:
             raise WayfareError(
                 f"{name!r} is the name of a token here. An admin has to revoke it, so that the log names one of you."
             )
         return self._begun({"name": name, "groups": groups})
 
     def _begun(self, session: Mapping[str, Any]) -> str:
-        until = (self._now() + LASTS).timestamp()
+        until = (self.now() + LASTS).timestamp()
         return str(self._signer.dumps({**session, "id": secrets.token_urlsafe(12), "until": until}))
 
     def _wrong(self, tries: Breaker) -> SignIn:
-        now_s = self._clock()
+        now_s = self.clock()
         if not tries.enter("wrong", now_s):
             return SignIn(wait_s=math.ceil(tries.wait_s(now_s)) or 1)
         tries.ended("wrong", False, TRIES, now_s)
@@ -318,21 +315,21 @@ class SignIns:
         """Returns the person of a cookie, or `NOBODY` if the cookie is forged, expired or ended, its token is revoked, or no group
         has a role."""
         session = self._session(cookie)
-        if not session or session["until"] <= self._now().timestamp() or session["id"] in self._ended:
+        if not session or session["until"] <= self.now().timestamp() or session["id"] in self._ended:
             return NOBODY
         name, roles = session["name"], self._roles(session)
         return Person(name, roles, partial(self._note, name)) if roles else NOBODY
 
     def _roles(self, session: Mapping[str, Any]) -> tuple[Role, ...]:
         if "groups" in session:
-            return self._people().roles(session["groups"])
-        client = self._clients.in_force(session["name"])
+            return self.people().roles(session["groups"])
+        client = self.clients.in_force(session["name"])
         if client is None or not client.scope.pages or session["made"] != _made(client):
             return ()
         return client.scope.roles or ("admin",)
 
     def _note(self, name: str, did: str, about: str, refused: bool) -> None:
-        self._store.governance.append(PersonAction(self._now(), name, did, about, refused))
+        self.store.governance.append(PersonAction(self.now(), name, did, about, refused))
 
     def end(self, cookie: str) -> bool:
         """Ends a session. Returns whether it was begun at an identity provider."""

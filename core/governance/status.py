@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import accumulate
 from shutil import disk_usage
-from types import MappingProxyType
 from typing import Any
 
 from prometheus_client import ProcessCollector
@@ -153,40 +152,29 @@ CALL_S = (0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0, 30.0, 60.0)
 Family = CounterMetricFamily | GaugeMetricFamily | HistogramMetricFamily
 
 
+@dataclass(eq=False)
 class Metrics(Collector):
     """One page of metrics. `sessions` are the connections of the pool, `health` is the present load."""
 
-    def __init__(
-        self,
-        store: Store,
-        governance: GovernanceService,
-        sessions: Callable[[], Iterable[ConnectionState]],
-        now: Callable[[], datetime],
-        health: Health = MappingProxyType({}),
-    ) -> None:
-        self._health = health
-        self._store = store
-        self._governance = governance
-        self._sessions = sessions
-        self._now = now
-        self._registry = CollectorRegistry(auto_describe=False)
-        self._registry.register(self)
+    store: Store
+    governance: GovernanceService
+    sessions: Callable[[], Iterable[ConnectionState]]
+    now: Callable[[], datetime]
+    health: Health = field(default_factory=dict[str, tuple[float, str]])
 
     def text(self) -> bytes:
-        return generate_latest(self._registry)
-
-    def describe(self) -> Iterable[Family]:
-        """Describes nothing, so that nothing is counted for a description."""
-        return ()
+        registry = CollectorRegistry(auto_describe=False)  # so that nothing is counted for a description
+        registry.register(self)
+        return generate_latest(registry)
 
     def collect(self) -> Iterable[Family]:
-        for name, (value, about) in self._health.items():
+        for name, (value, about) in self.health.items():
             yield GaugeMetricFamily(f"wayfare_{name}", about, value)
         yield from self._log()
         yield from self._now_in_force()
 
     def _log(self) -> Iterable[Family]:
-        decisions, calls = self._store.activity.decision_totals(DECISION_S), self._store.activity.call_totals(CALL_S)
+        decisions, calls = self.store.activity.decision_totals(DECISION_S), self.store.activity.call_totals(CALL_S)
         yield _histogram(
             "wayfare_decision_duration_seconds",
             "Routing decisions.",
@@ -204,7 +192,7 @@ class Metrics(Collector):
         yield from (spent, unpriced)
 
     def _now_in_force(self) -> Iterable[Family]:
-        governance = self._governance
+        governance = self.governance
         yield GaugeMetricFamily("wayfare_approvals_waiting", "Calls that wait for a person.", len(governance.waiting()))
         circuits = GaugeMetricFamily(
             "wayfare_server_circuit", "1 for the state of a server's breaker.", labels=("catalog", "server", "state")
@@ -214,7 +202,7 @@ class Metrics(Collector):
         names = ("client", "catalog", "server", "unit", "at_limit")
         left = GaugeMetricFamily("wayfare_budget_left", "What is left of a budget today.", labels=names)
         least = dict[tuple[str, ...], float]()  # two budgets may have the same labels, which Prometheus takes only once
-        for status in budgets(governance, self._now):
+        for status in budgets(governance, self.now):
             labels = (status.client, status.catalog, status.server, status.unit, status.at_limit)
             least[labels] = min(status.left, least.get(labels, status.left))
         for labels, value in least.items():
@@ -222,7 +210,7 @@ class Metrics(Collector):
         sessions = GaugeMetricFamily(
             "wayfare_server_connection", "1 for the state of a connection.", labels=("catalog", "server", "state")
         )
-        for labels in sorted({(session.catalog, session.server, session.state) for session in self._sessions()}):
+        for labels in sorted({(session.catalog, session.server, session.state) for session in self.sessions()}):
             sessions.add_metric(labels, 1)
         yield from (circuits, left, sessions)
 
