@@ -8,7 +8,7 @@ import secrets
 import threading
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, TypeVar
 
 import anyio.to_thread
 import mcp_types
@@ -157,6 +157,7 @@ def _seconds(text: str) -> float:
 
 # Long results and linked resources: a client gets the first part at once, and the rest by a handle.
 
+T = TypeVar("T")
 KEPT_CHARS = 64 * 1024 * 1024
 MOST_LINKS, MOST_ROUTES = 10_000, 1_024
 
@@ -191,37 +192,37 @@ class ResultStore:
     def keep(self, kept: KeptText, handle: str = "") -> str:
         """Keeps a text and returns its handle: the given one, or a random one that cannot be guessed. Only the
         beginning is kept of a text that is longer than the whole store."""
-        handle = handle or secrets.token_urlsafe(12)
-        with self._lock:
-            self._texts[self._client, handle] = kept._replace(text=kept.text[: int(self._texts.maxsize)])
-        return handle
+        return self._put(self._texts, kept._replace(text=kept.text[: int(self._texts.maxsize)]), handle)
 
     def text(self, handle: str) -> KeptText | None:
         """Returns the text of a handle, or None if it belongs to another client or is no longer kept."""
-        with self._lock:
-            return self._texts.get((self._client, handle))
+        return self._get(self._texts, handle)
 
     def keep_link(self, link: ResourceLink) -> str:
-        handle = secrets.token_urlsafe(12)
-        with self._lock:
-            self._links[self._client, handle] = link
-        return handle
+        return self._put(self._links, link)
 
     def link(self, handle: str) -> ResourceLink | None:
         """Returns the link of a handle, or None if the handle is of a text, belongs to another client or is no longer
         kept."""
-        with self._lock:
-            return self._links.get((self._client, handle))
+        return self._get(self._links, handle)
 
     def keep_shown(self, route_id: str, tools: tuple[str, ...]) -> None:
         """Keeps the tools that a search has shown: its candidates, and tools of servers that are down."""
-        with self._lock:
-            self._shown[self._client, route_id] = tools
+        self._put(self._shown, tools, route_id)
 
     def shown(self, route_id: str) -> tuple[str, ...]:
         """Returns the tools that a search has shown, or none if they are no longer kept."""
+        return self._get(self._shown, route_id) or ()
+
+    def _put(self, cache: LRUCache[tuple[str, str], T], value: T, key: str = "") -> str:
+        key = key or secrets.token_urlsafe(12)
         with self._lock:
-            return self._shown.get((self._client, route_id), ())
+            cache[self._client, key] = value
+        return key
+
+    def _get(self, cache: LRUCache[tuple[str, str], T], key: str) -> T | None:
+        with self._lock:
+            return cache.get((self._client, key))
 
 
 Answer = mcp_types.CallToolResult
@@ -362,6 +363,14 @@ def list_of(properties: Mapping[str, Any], optional: Mapping[str, Any] | None = 
         "type": "array",
         "items": {"type": "object", "properties": {**properties, **(optional or {})}, "required": list(properties)},
     }
+
+
+def string(description: str, **limits: Any) -> dict[str, Any]:
+    return {"type": "string", **limits, "description": description}
+
+
+def integer(description: str, **limits: Any) -> dict[str, Any]:
+    return {"type": "integer", **limits, "description": description}
 
 
 def or_null(kind: str) -> dict[str, Any]:

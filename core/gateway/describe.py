@@ -15,16 +15,7 @@ from core.domain.catalog import Catalog, Server, Tool, ToolHints
 from core.domain.errors import Refusal
 from core.domain.json_schema import object_schema, too_large
 from core.domain.untrusted_text import visible
-from core.gateway.base import (
-    AgentTool,
-    Request,
-    Services,
-    compact,
-    definition,
-    in_thread,
-    list_of,
-    or_null,
-)
+from core.gateway.base import AgentTool, Request, Services, compact, definition, in_thread, list_of, or_null, string
 from core.gateway.search import Offering, signature
 from core.virtual.launch import hint_names
 
@@ -179,11 +170,7 @@ def _described(services: Services, request: Request) -> list[dict[str, Any]]:
 
 
 DESCRIBED = {"tool": {"type": "string"}, "description": {"type": "string"}, "inputSchema": {"type": "object"}}
-CHECKED = {
-    "ok": {"type": "boolean"},
-    "price_usd": or_null("number"),
-    "why": {"type": "string", "description": "What stops a call."},
-}
+CHECKED = {"ok": {"type": "boolean"}, "price_usd": or_null("number"), "why": string("What stops a call.")}
 DESCRIBE = AgentTool(
     definition(
         "describe_tool",

@@ -28,7 +28,18 @@ from core.domain.execution import ClientSide, Progress
 from core.domain.json_schema import arguments_fault
 from core.domain.outcome import Outcome, OutcomeKind, ToolCall
 from core.domain.untrusted_text import one_line, visible
-from core.gateway.base import AgentTool, Answer, Growing, Request, Services, answer, definition, no_progress, or_null
+from core.gateway.base import (
+    AgentTool,
+    Answer,
+    Growing,
+    Request,
+    Services,
+    answer,
+    definition,
+    no_progress,
+    or_null,
+    string,
+)
 from core.gateway.describe import LONGEST_NAME, find
 from core.gateway.passing_on import WHY_CHARS, given_tokens, is_empty, passed_on, told_tokens
 from core.gateway.report import LONGEST_ROUTE, OR_TRY, answered_instead, route_of
@@ -281,16 +292,13 @@ def _others(wanted: Wanted) -> str:
     return f"{OR_TRY}{' or '.join(others)}" if others else ", or search for another tool"
 
 
-TOOL: dict[str, Any] = {"type": "string", "maxLength": LONGEST_NAME, "description": "server::tool, as search_tools gives it."}  # fmt: skip
+ROUTE_ID = "The route_id of the search that offered it: Wayfare learns from the outcome of the call."
 INPUT = {
-    "tool": TOOL,
+    "tool": string("server::tool, as search_tools gives it.", maxLength=LONGEST_NAME),
     "arguments": {"type": "object", "description": "The arguments of that tool, by its signature or schema."},
-    "route_id": {
-        "type": "string",
-        "maxLength": LONGEST_ROUTE,
-        "description": "The route_id of the search that offered it: Wayfare learns from the outcome of the call.",
-    },
+    "route_id": string(ROUTE_ID, maxLength=LONGEST_ROUTE),
 }
+OBJECTS = {"type": "array", "items": {"type": "object"}}
 OUTPUT = {
     "tool": {"type": "string"},
     "ok": {"type": "boolean"},
@@ -298,18 +306,10 @@ OUTPUT = {
     "latency_ms": {"type": "number"},
     "price_usd": or_null("number"),
     "result": {"description": "The tool's structured result, or its text; a cut one says how to read on."},
-    "note": {
-        "type": "string",
-        "description": "What to know beside the result: that the server's state is new, or why the result does not fit.",
-    },
-    "fallback": {
-        "type": "array",
-        "items": {"type": "object"},
-        "description": "Tools tried before the one that answered.",
-    },
+    "note": string("What to know beside the result: that the server's state is new, or why the result does not fit."),
+    "fallback": {**OBJECTS, "description": "Tools tried before the one that answered."},
     "links": {
-        "type": "array",
-        "items": {"type": "object"},
+        **OBJECTS,
         "description": "Resources that the result links to, each with the handle under which read_result reads it.",
     },
 }

@@ -21,7 +21,7 @@ from core.domain.json_schema import argument_problems
 from core.domain.leaks import masked
 from core.domain.outcome import OutcomeKind
 from core.domain.untrusted_text import one_line, visible
-from core.gateway.base import AgentTool, Answer, Request, Services, definition, in_thread, text_block
+from core.gateway.base import AgentTool, Answer, Request, Services, definition, in_thread, string, text_block
 from core.gateway.describe import find
 from core.gateway.search import Offering
 from core.learning.feedback import MOST_NOTE_CHARACTERS
@@ -123,12 +123,12 @@ REPORT = AgentTool(
         {
             "route_id": {"type": "string", "maxLength": LONGEST_ROUTE},
             "useful": {"type": "boolean"},
-            "note": {"type": "string", "maxLength": MOST_NOTE_CHARACTERS, "description": "Why, in a sentence."},
+            "note": string("Why, in a sentence.", maxLength=MOST_NOTE_CHARACTERS),
         },
         ["route_id", "useful"],
         {
             "route_id": {"type": "string"},
-            "tool": {"type": "string", "description": "The tool that the report is about."},
+            "tool": string("The tool that the report is about."),
             "useful": {"type": "boolean"},
         },
         mcp_types.ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False),

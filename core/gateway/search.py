@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self, cast
 
@@ -241,8 +241,7 @@ def search(app: App, request: Request) -> dict[str, Any]:
         scope=lambda catalog: app.governance.admission.seen(request.client, catalog),
     )
     catalog = app.catalogs.catalog(decision.catalog)
-    rows_now = ((row, catalog.tool_row.get(decision.tools.ids[row])) for row in decision.candidates)
-    tools = {row: catalog.tools[new] for row, new in rows_now if new is not None}  # the catalog may have changed since
+    tools = _tools_now(decision, catalog, decision.candidates)
     shown = offering.shown(tools, n or getattr(options.parameters(usual=usual), "n", MOST_CANDIDATES))
     hits = [_candidate(decision, catalog, row, _why(decision, row, tools[row], offering, shown)) for row in shown.rows]
     hits += _down(decision, catalog, offering, shown.rows)
@@ -255,6 +254,12 @@ def search(app: App, request: Request) -> dict[str, Any]:
         "candidates": selection,
         "left_out": _left_out(decision, shown.rows, len(hits), len(selection), notes, reason),
     }
+
+
+def _tools_now(decision: Decision, catalog: Catalog, rows: Iterable[int]) -> dict[int, Tool]:
+    """Returns the tools of these rows of a decision. The catalog may have lost some since."""
+    rows_now = ((row, catalog.tool_row.get(decision.tools.ids[row])) for row in rows)
+    return {row: catalog.tools[new_row] for row, new_row in rows_now if new_row is not None}
 
 
 def _by_words(app: App, decision: Decision, job: Job | None) -> tuple[str, ...]:
@@ -274,8 +279,7 @@ def _down(decision: Decision, catalog: Catalog, offering: Offering, listed: Sequ
         return []
     fits = decision.fit.tools
     likely = [row for row, fit in enumerate(fits) if fit >= FITS_FROM and row not in listed]
-    rows_now = ((row, catalog.tool_row.get(decision.tools.ids[row])) for row in likely)
-    tools = {row: catalog.tools[new_row] for row, new_row in rows_now if new_row is not None}
+    tools = _tools_now(decision, catalog, likely)
     down = [row for row, tool in tools.items() if tool.server in offering.down and not offering.hidden(tool)]
     return [
         _candidate(decision, catalog, row, f"Fits {fits[row]:.0%}, {offering.down[tools[row].server]}.")

@@ -207,18 +207,20 @@ class Admission:
         per_minute = HTTP_TIMES * self._per_minute(client)
         wait_s = self._waits(self._of_all, client, per_minute, HTTP_AT_ONCE)
         if wait_s:
-            with suppress(Refusal), self.refused.recorded(client, "", "", AGENT):
-                why = f"The client {client!r} may make {per_minute:g} HTTP requests a minute; it was answered with status 429."
-                raise self._too_fast(why, wait_s)
+            why = f"The client {client!r} may make {per_minute:g} HTTP requests a minute; it was answered with status 429."
+            self._note(client, self._too_fast(why, wait_s))
         return wait_s
 
     def _too_fast(self, why: str, wait_s: float) -> Refusal:
         return Refusal("rate_limited", why, f"Go on in {units.seconds(wait_s)}, at {at_time(self.now(), wait_s)}.")
 
     def note_busy(self, client: str, wait_s: float) -> None:
+        why = "More requests waited than can be answered soon."
+        self._note(client, Refusal("busy", why, f"Try again in {units.seconds(wait_s)}."))
+
+    def _note(self, client: str, refusal: Refusal) -> None:
         with suppress(Refusal), self.refused.recorded(client, "", "", AGENT):
-            why = "More requests waited than can be answered soon."
-            raise Refusal("busy", why, f"Try again in {units.seconds(wait_s)}.")
+            raise refusal
 
     def describe(self, client: str, catalog: str, tool: Tool) -> None:
         """Lets a client read a definition. Raises Refusal for a tool that it may neither see nor use."""
@@ -267,18 +269,16 @@ class Admission:
             raise _not_allowed(request, reason)
 
     def may_request(self, client: str, catalog: str, request: Tool) -> bool:
-        try:
+        with suppress(Refusal):
             self.requestable(client, catalog, request)
-        except Refusal:
-            return False
-        return True
+            return True
+        return False
 
     def allows(self, client: str, catalog: str, tool: Tool) -> bool:
-        try:
+        with suppress(Refusal):
             self.check(client, catalog, tool)
-        except Refusal:
-            return False
-        return True
+            return True
+        return False
 
     def outside(self, client: str, catalog: str, tool: Tool) -> str:
         """Returns why a tool is outside a client's scope, or "". The more dangerous of a known and a changed definition counts."""

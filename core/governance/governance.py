@@ -161,14 +161,11 @@ class GovernanceService:
     def paused(self, catalog: str) -> dict[str, str]:
         """The paused servers of a catalog, each with the reason and the end of the pause."""
         with self.lock:
-            now_s = self._clock()
-            breakers = [(server, breaker) for server, breaker in self._breakers.items() if server.catalog == catalog]
-            errors = {
-                server.server: refusals.server_paused(server, breaker.failures, breaker.wait_s(now_s), self._now())
-                for server, breaker in breakers
-                if not breaker.may_enter(now_s)
+            return {
+                server.server: str(refusals.server_paused(server, breaker, now_s, self._now()))
+                for now_s, server, breaker in self.breakers()
+                if server.catalog == catalog and not breaker.may_enter(now_s)
             }
-        return {server: str(error) for server, error in errors.items()}
 
     def outlook(self, wanted: Wanted) -> Outlook:
         """Returns the obstacles that a call would meet now. Records and reserves nothing."""
@@ -242,7 +239,7 @@ class GovernanceService:
         """Returns a server's breaker. `entering` is the id of a call that starts. Raises Refusal if no call may start."""
         breaker, now_s = self._breakers.setdefault(server, Breaker()), self._clock()
         if not (breaker.enter(entering, now_s) if entering else breaker.may_enter(now_s)):
-            raise refusals.server_paused(server, breaker.failures, breaker.wait_s(now_s), self._now())
+            raise refusals.server_paused(server, breaker, now_s, self._now())
         return breaker
 
     def after(self, permit: Permit, kind: OutcomeKind | None, tokens: int, *, asks_back: bool = False) -> None:

@@ -11,6 +11,7 @@ from core.domain.catalog import ServerId, Tool
 from core.domain.errors import Refusal
 from core.domain.events import Spent
 from core.domain.execution import APPROVAL_DENIED, APPROVAL_NEEDED
+from core.domain.limits import Breaker
 from core.domain.outcome import ToolCall
 from core.governance.approvals import Approval
 from core.governance.budgets import Short, next_day
@@ -109,11 +110,12 @@ def budget_spent(tool: str, short: Short, cheaper: Sequence[str], now: datetime)
     return Refusal("budget_spent", f"The daily budget is too small for {tool}: {left_words(short)}.", advice)
 
 
-def server_paused(server: ServerId, failures: int, wait_s: float, now: datetime) -> Refusal:
+def server_paused(server: ServerId, breaker: Breaker, now_s: float, now: datetime) -> Refusal:
+    wait_s = breaker.wait_s(now_s)
     retry = f"in {units.seconds(wait_s)}, at {at_time(now, wait_s)}" if wait_s else "when the current try has ended"
     return Refusal(
         "server_paused",
-        f"The last {failures} calls to {server.server} of catalog {server.catalog} were lost, so it is paused for a while.",
+        f"The last {breaker.failures} calls to {server.server} of catalog {server.catalog} were lost, so it is paused for a while.",
         f"It may be tried again {retry}; use a tool of another server meanwhile.",
     )
 

@@ -114,6 +114,10 @@ class Cleaner:
         return self.rule.instructions if kind == INSTRUCTION else self.rule.secrets
 
     @property
+    def is_idle(self) -> bool:
+        return self.rule.secrets == self.rule.instructions == "off"
+
+    @property
     def blocks(self) -> bool:
         return any(self.mode(kind) == "block" for kind, _ in self.found)
 
@@ -148,58 +152,52 @@ def _mapped(value: Any, change: Callable[[str, str], str], name: str = "") -> An
 
 def sanitised(outcome: Outcome, policy: Policy) -> Outcome:
     """Returns an outcome with a cleaned result and a note for the client. `cut` has the findings and places, never the secret itself."""
-    rule, result = policy.sanitising(outcome.call.server), outcome.original
-    if rule.secrets == rule.instructions == "off":
+    cleaner = Cleaner(policy.sanitising(outcome.call.server))
+    if cleaner.is_idle:
         return outcome
-    cleaner, content, structured = Cleaner(rule), list[Any](), None
     error = cleaner.text(outcome.error)
-    if isinstance(result, mcp_types.CallToolResult):
-        for number, block in enumerate(result.content, 1):
-            cleaner.place = f"part {number}"
-            content.append(without_secrets(block, cleaner.text, numbers=False))
-        cleaner.place = "the structured result"
-        structured, meta = cleaner.value(result.structured_content), cleaner.value(result.meta)
-        result = result.model_copy(update={"content": content, "structured_content": structured, "meta": meta})
+    result = _cleaned(outcome.original, cleaner)
     if not cleaner.found:
         return outcome
-    cut, blocked = cleaner.cut, cleaner.blocks
     if isinstance(result, mcp_types.CallToolResult):
-        note = mcp_types.TextContent(type="text", text=NOTE.format(cut))
-        blocks = [note] if blocked else [*content, note]
-        structured, error = (None, error and cut) if blocked else (structured, error)
-        bare = {"meta": None} if blocked else {}
-        result = result.model_copy(update={"content": blocks, "structured_content": structured, **bare})
-        outcome = replace(outcome, content=tuple(map(decode_block, blocks)), structured=structured)
-    return replace(outcome, error=error, original=result, cut=cut)
+        error = cleaner.cut if error and cleaner.blocks else error
+        content, structured = tuple(map(decode_block, result.content)), result.structured_content
+        outcome = replace(outcome, content=content, structured=structured)
+    return replace(outcome, error=error, original=result, cut=cleaner.cut)
 
 
 def sanitised_part(answer: Any, rule: Sanitise) -> Any:
     """Returns a cleaned resource or prompt, with a note for the client as its last part. Other answers stay."""
-    parts: list[Any]
+    cleaner = Cleaner(rule)
+    return answer if cleaner.is_idle else _cleaned(answer, cleaner)
+
+
+def _cleaned(answer: Any, cleaner: Cleaner) -> Any:
+    """Returns a cleaned result, resource or prompt, with a note as its last part if anything was found. Other answers stay."""
     match answer:
+        case mcp_types.CallToolResult():
+            name, place = "content", "the structured result"
         case mcp_types.ReadResourceResult():
-            name, parts = "contents", list(answer.contents)
+            name, place = "contents", "the description"
         case mcp_types.GetPromptResult():
-            name, parts = "messages", list(answer.messages)
+            name, place = "messages", "the description"
         case _:
             return answer
-    if rule.secrets == rule.instructions == "off":
-        return answer
-    cleaner, cleaned = Cleaner(rule), list[Any]()
+    parts, cleaned = list[Any](getattr(answer, name)), list[Any]()
     for number, part in enumerate(parts, 1):
         cleaner.place = f"part {number}"
         address = {"uri": part.uri} if name == "contents" else {}  # the client knows the address: it asked for it
         bare = part.model_copy(update=dict.fromkeys(address, ""))
         cleaned.append(without_secrets(bare, cleaner.text, numbers=False).model_copy(update=address))
-    cleaner.place = "the description"
-    extras = {key: getattr(answer, key, None) for key in ("description", "meta")}
+    cleaner.place = place
+    extras = {key: getattr(answer, key, None) for key in ("structured_content", "description", "meta")}
     extras = cleaner.value({key: value for key, value in extras.items() if value is not None})
     if not cleaner.found:
         return answer
     note: Any = mcp_types.TextContent(type="text", text=NOTE.format(cleaner.cut))
     if name == "messages":
         note = mcp_types.PromptMessage(role="user", content=note)
-    else:
+    elif name == "contents":
         note = mcp_types.TextResourceContents(uri=parts[0].uri, mime_type="text/plain", text=note.text)
     if cleaner.blocks:
         cleaned, extras = [], dict.fromkeys(extras)
