@@ -76,19 +76,16 @@ class EndpointOptions:
         Raises ParameterError for an unknown name, an invalid time, a mirror or the mode attention with several catalogs, or that mode
         with a mirror or another router.
         """
-        options: dict[str, str] = {}
-        catalogs: list[str] = []
-        timeout_s, fallback = cls.timeout_s, cls.fallback
-        settings: dict[str, str] = {}
-        mirror: list[str] = []
+        options, settings = dict[str, Any](), dict[str, str]()
+        catalogs, mirror = list[str](), list[str]()
         for name, value in pairs:
             if name == "set" and "=" in value:
                 key, _, text = value.partition("=")
                 settings[key.strip()] = text.strip()
             elif name == "timeout":
-                timeout_s = _seconds(value)
+                options["timeout_s"] = _seconds(value)
             elif name == "fallback" and value in SWITCH:
-                fallback = value == "on"
+                options["fallback"] = value == "on"
             elif name == "mirror" and value:
                 mirror.append(value)
             elif name == "catalog":
@@ -103,9 +100,7 @@ class EndpointOptions:
             options.setdefault("router", ATTENTION_ROUTER)
             settings.setdefault("outputs", NOTHING)
         first, *further = dict.fromkeys(catalogs) or (catalog,)
-        return cls(
-            first, **options, settings=settings, timeout_s=timeout_s, fallback=fallback, mirror=tuple(mirror), further=tuple(further)
-        )  # fmt: skip
+        return cls(first, **options, settings=settings, mirror=tuple(mirror), further=tuple(further))
 
     def __post_init__(self) -> None:
         if self.mirror and len(self.catalogs) > 1:

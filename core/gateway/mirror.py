@@ -35,13 +35,9 @@ TITLE_CHARS = 200
 
 
 def mirrored(services: Services, options: EndpointOptions, client: str) -> list[mcp_types.Tool]:
-    admission = services.app.governance.admission
-    tools = _tools(services, options, client)
-    definitions = [
-        as_listed(services, options, name, tool)
-        for name, tool in tools.items()
-        if admission.allows(client, options.catalog, tool)
-    ]
+    admission, tools = services.app.governance.admission, _tools(services, options, client)
+    allowed = {name: tool for name, tool in tools.items() if admission.allows(client, options.catalog, tool)}
+    definitions = [as_listed(services, options, name, tool) for name, tool in allowed.items()]
     return [*definitions, READ_RESULT.definition]
 
 

@@ -57,31 +57,25 @@ class Target:
 @dataclass(frozen=True, slots=True)
 class SetupClient:
     """One client. `where` says where its text goes, `announces` are the names that it gives itself, in lower case. `files` are its
-    configuration files below the home folder. `checked` says how its text was checked."""
+    configuration files below the home folder. `checked` says how its text was checked. `ways` are the transports that it can be configured
+    for, the simplest first."""
 
     id: str
     title: str
     language: Language
     where: str
-    stdio: Callable[[Target], str]
-    http: Callable[[Target], str] | None
+    write: Callable[[Target, Way], str]
     announces: tuple[str, ...]
     checked: str
     files: tuple[str, ...] = ()
     note: str = ""
-
-    @property
-    def ways(self) -> tuple[Way, ...]:
-        """The transports that the client can be configured for, the simplest first."""
-        return ("stdio",) if self.http is None else ("http", "stdio")
+    ways: tuple[Way, ...] = ("http", "stdio")
 
     def text(self, way: Way, target: Target) -> str:
         """Returns the exact text. Raises WayfareError if the client cannot be configured for HTTP."""
-        if way == "stdio":
-            return self.stdio(target)
-        if self.http is None:
+        if way not in self.ways:
             raise WayfareError(f"The configuration of {self.title} takes commands only; use stdio.")
-        return self.http(target)
+        return self.write(target, way)
 
     def is_named(self, name: str) -> bool:
         """Whether a client that gives itself this name is this client.
@@ -98,47 +92,48 @@ def client_of(name: str) -> SetupClient:
     return CLIENTS[name]
 
 
-def _json(outer: str, entry: Mapping[str, Any]) -> str:
-    return json.dumps({outer: {NAME: {key: value for key, value in entry.items() if value}}}, indent=2)
+Write = Callable[[Target, Way], str]
 
 
-def _command_entry(target: Target, **more: str) -> dict[str, Any]:
-    return {**more, "command": target.command[0], "args": list(target.command[1:]), "env": target.environment}
+def _json(outer: str, *, url: str = "url", stdio: str = "", http: str = "") -> Write:
+    """Returns the text of an entry below `outer`; `url` is the key of the address, `stdio` and `http` are the words for its type."""
+
+    def text(target: Target, way: Way) -> str:
+        if way == "http":
+            entry = {"type": http, url: target.url, "headers": target.headers}
+        else:
+            entry = {"type": stdio, **_command_entry(target)}
+        return json.dumps({outer: {NAME: {key: value for key, value in entry.items() if value}}}, indent=2)
+
+    return text
 
 
-def _stdio_json(outer: str, **more: str) -> Callable[[Target], str]:
-    return lambda target: _json(outer, _command_entry(target, **more))
+def _command_entry(target: Target) -> dict[str, Any]:
+    return {"command": target.command[0], "args": list(target.command[1:]), "env": target.environment}
 
 
-def _http_json(outer: str, key: str = "url", **more: str) -> Callable[[Target], str]:
-    return lambda target: _json(outer, {**more, key: target.url, "headers": target.headers})
+def _options(flag: str, sign: str, values: Mapping[str, str]) -> list[str]:
+    return [word for name, value in values.items() for word in (flag, f"{name}{sign}{value}")]
 
 
-def _claude_stdio(target: Target) -> str:
-    variables = [word for name, value in target.environment.items() for word in ("--env", f"{name}={value}")]
-    return shlex.join(["claude", "mcp", "add", *variables, "--transport", "stdio", NAME, "--", *target.command])
+def _claude(target: Target, way: Way) -> str:
+    add = ["claude", "mcp", "add"]
+    if way == "http":
+        return shlex.join([*add, "--transport", "http", NAME, target.url, *_options("--header", ": ", target.headers)])
+    variables = _options("--env", "=", target.environment)
+    return shlex.join([*add, *variables, "--transport", "stdio", NAME, "--", *target.command])
 
 
-def _claude_http(target: Target) -> str:
-    headers = [word for name, value in target.headers.items() for word in ("--header", f"{name}: {value}")]
-    return shlex.join(["claude", "mcp", "add", "--transport", "http", NAME, target.url, *headers])
-
-
-def _inspector(words: list[str]) -> str:
+def _inspector(target: Target, way: Way) -> str:
+    if way == "http":
+        words = [target.url, "--transport", "http", *_options("--header", ": ", target.headers)]
+    else:
+        words = [*_options("-e", "=", target.environment), *target.command]
     return shlex.join(["npx", "@modelcontextprotocol/inspector", "--cli", *words, "--method", "tools/list"])
 
 
-def _inspector_stdio(target: Target) -> str:
-    variables = [word for name, value in target.environment.items() for word in ("-e", f"{name}={value}")]
-    return _inspector([*variables, *target.command])
-
-
-def _inspector_http(target: Target) -> str:
-    headers = [word for name, value in target.headers.items() for word in ("--header", f"{name}: {value}")]
-    return _inspector([target.url, "--transport", "http", *headers])
-
-
-def _toml(pairs: Mapping[str, Any]) -> str:
+def _codex(target: Target, way: Way) -> str:
+    pairs = {"url": target.url, "http_headers": target.headers} if way == "http" else _command_entry(target)
     lines = [f"{name} = {_toml_value(value)}" for name, value in pairs.items() if value]
     return "\n".join([f"[mcp_servers.{NAME}]", *lines])
 
@@ -179,15 +174,13 @@ async def main() -> None:
 anyio.run(main)"""
 
 
-def _python_stdio(target: Target) -> str:
+def _python(target: Target, way: Way) -> str:
+    if way == "http":
+        headers = f"headers={json.dumps(target.headers)}, " if target.token else ""
+        return PYTHON_HTTP.format(headers=headers, url=json.dumps(target.url))
     env = f", env={json.dumps(target.environment)}" if target.token else ""
     command, args = json.dumps(target.command[0]), json.dumps(list(target.command[1:]))
     return PYTHON_STDIO.format(command=command, args=args, env=env)
-
-
-def _python_http(target: Target) -> str:
-    headers = f"headers={json.dumps(target.headers)}, " if target.token else ""
-    return PYTHON_HTTP.format(headers=headers, url=json.dumps(target.url))
 
 
 TYPESCRIPT = """\
@@ -200,17 +193,13 @@ console.log((await client.listTools()).tools.map((tool) => tool.name));
 await client.close();"""
 
 
-def _typescript_stdio(target: Target) -> str:
-    arguments: dict[str, Any] = {"command": target.command[0], "args": list(target.command[1:])}
-    if target.token:
-        arguments["env"] = target.environment
-    return TYPESCRIPT.format(kind="StdioClientTransport", part="/stdio", arguments=json.dumps(arguments))
-
-
-def _typescript_http(target: Target) -> str:
-    options = f", {json.dumps({'requestInit': {'headers': target.headers}})}" if target.token else ""
-    arguments = f"new URL({json.dumps(target.url)}){options}"
-    return TYPESCRIPT.format(kind="StreamableHTTPClientTransport", part="", arguments=arguments)
+def _typescript(target: Target, way: Way) -> str:
+    if way == "http":
+        options = f", {json.dumps({'requestInit': {'headers': target.headers}})}" if target.token else ""
+        arguments = f"new URL({json.dumps(target.url)}){options}"
+        return TYPESCRIPT.format(kind="StreamableHTTPClientTransport", part="", arguments=arguments)
+    arguments = json.dumps({key: value for key, value in _command_entry(target).items() if key != "env" or value})
+    return TYPESCRIPT.format(kind="StdioClientTransport", part="/stdio", arguments=arguments)
 
 
 DOCUMENTED = "written from the client's documentation; the client itself was not run here"
@@ -219,58 +208,56 @@ CLIENTS: dict[str, SetupClient] = {
     for client in (
         SetupClient(
             "claude-code", "Claude Code", "sh", "Run in a terminal. With --scope user it holds for all projects.",
-            _claude_stdio, _claude_http, ("claude-code",), "with a token, over both, by Claude Code 2.1.197: connected",
+            _claude, ("claude-code",), "with a token, over both, by Claude Code 2.1.197: connected",
             files=(".claude.json",), note="Servers of single projects are not read from its file.",
         ),
         SetupClient(
             "claude-desktop", "Claude Desktop", "json",
             "claude_desktop_config.json (Settings, Developer, Edit Config). Restart the app afterwards.",
-            _stdio_json("mcpServers"), None, ("claude-ai", "claude-desktop"), DOCUMENTED,
+            _json("mcpServers"), ("claude-ai", "claude-desktop"), DOCUMENTED, ways=("stdio",),
             files=tuple(f"{folder}/Claude/claude_desktop_config.json" for folder in DESKTOP_FOLDERS),
             note="Its file takes commands only. Its custom connectors come from the vendor's servers and do not reach this machine.",
         ),
         SetupClient(
             "vscode", "VS Code", "json", ".vscode/mcp.json in a project, or the command MCP: Open User Configuration.",
-            _stdio_json("servers", type="stdio"), _http_json("servers", type="http"), ("visual studio code",), DOCUMENTED,
+            _json("servers", stdio="stdio", http="http"), ("visual studio code",), DOCUMENTED,
             files=tuple(f"{folder}/Code/User/mcp.json" for folder in DESKTOP_FOLDERS),
         ),
         SetupClient(
             "cursor", "Cursor", "json", "~/.cursor/mcp.json, or .cursor/mcp.json in a project.",
-            _stdio_json("mcpServers"), _http_json("mcpServers"), ("cursor",), DOCUMENTED, files=(".cursor/mcp.json",),
+            _json("mcpServers"), ("cursor",), DOCUMENTED, files=(".cursor/mcp.json",),
         ),
         SetupClient(
             "codex", "Codex", "toml", "~/.codex/config.toml. It is read when Codex starts.",
-            lambda target: _toml(_command_entry(target)),
-            lambda target: _toml({"url": target.url, "http_headers": target.headers}), ("codex",),
-            "with a token, over both, by Codex 0.169.0: tools listed", files=(".codex/config.toml",),
+            _codex, ("codex",), "with a token, over both, by Codex 0.169.0: tools listed", files=(".codex/config.toml",),
         ),
         SetupClient(
             "gemini-cli", "Gemini CLI", "json", "~/.gemini/settings.json, or .gemini/settings.json in a project.",
-            _stdio_json("mcpServers"), _http_json("mcpServers", "httpUrl"), ("gemini-cli",), "with a token, over both, by Gemini CLI 0.61.0: connected",
+            _json("mcpServers", url="httpUrl"), ("gemini-cli",), "with a token, over both, by Gemini CLI 0.61.0: connected",
             files=(".gemini/settings.json",),
         ),
         SetupClient(
             "windsurf", "Windsurf", "json", "~/.codeium/windsurf/mcp_config.json (MCP in the Cascade panel, Configure).",
-            _stdio_json("mcpServers"), _http_json("mcpServers", "serverUrl"), ("windsurf",), DOCUMENTED,
+            _json("mcpServers", url="serverUrl"), ("windsurf",), DOCUMENTED,
             files=(".codeium/windsurf/mcp_config.json",),
         ),
         SetupClient(
             "zed", "Zed", "json", "~/.config/zed/settings.json (the command zed: open settings file).",
-            _stdio_json("context_servers"), _http_json("context_servers"), ("zed",), DOCUMENTED,
+            _json("context_servers"), ("zed",), DOCUMENTED,
             files=(".config/zed/settings.json", "AppData/Roaming/Zed/settings.json"),
         ),
         SetupClient(
             "inspector", "MCP Inspector", "sh", "Run in a terminal: it lists the tools. Without --cli it opens its page.",
-            _inspector_stdio, _inspector_http, ("inspector", "mcp-inspector"),
+            _inspector, ("inspector", "mcp-inspector"),
             "with a token, over both, by its command line 2.12.0: tools listed",
         ),
         SetupClient(
             "python", "Python SDK", "python", 'A script, with `pip install "mcp>=2"`.',
-            _python_stdio, _python_http, ("mcp",), "with a token, run as it stands: over HTTP by the tests, over stdio by hand",
+            _python, ("mcp",), "with a token, run as it stands: over HTTP by the tests, over stdio by hand",
         ),
         SetupClient(
             "typescript", "TypeScript SDK", "javascript", "A module (.mjs), with `npm install @modelcontextprotocol/client`.",
-            _typescript_stdio, _typescript_http, ("my-agent",), "with a token, over both, run as it stands with version 2.4.0",
+            _typescript, ("my-agent",), "with a token, over both, run as it stands with version 2.4.0",
         ),
     )
 }  # fmt: skip
