@@ -124,8 +124,7 @@ class Exchange:
             yield _json({"servers": [*map(_document, original.servers), *off]})
         prices = {_id(price): price.value for price in self.store.catalogs.overrides(name) if _id(price) in places}
         yield _json(prices, sort_keys=True) if prices else ""
-        stale = self.wordings.stale(name)
-        wordings = {_id(wording): wording.text for wording in self.wordings.list(name) if wording not in stale}
+        wordings = self._wordings(name)
         yield _json(wordings, sort_keys=True) if wordings else ""
         yield lines(
             {"tool": tool, "requests": texts, "source": source}
@@ -141,6 +140,10 @@ class Exchange:
         )  # fmt: skip
         calls = sorted(map(Call.of, self.store.events.outcomes(name)), key=lambda call: call.at)
         yield lines({**_said(call), "at": call.at.isoformat()} for call in calls)
+
+    def _wordings(self, name: str) -> dict[str, str]:
+        stale = self.wordings.stale(name)
+        return {_id(wording): wording.text for wording in self.wordings.list(name) if wording not in stale}
 
     def write(self, folder: Path, only: Sequence[str] = ()) -> Texts:
         """Writes the files into a folder. Deletes files of an earlier export that are not needed. Raises UnknownNameError, OSError."""
@@ -204,15 +207,14 @@ class Exchange:
                 server, _, tool = place.partition("::")
                 price = "price_usd" if tool else "ask_usd"
                 self.catalogs.set_override(Override(name, server, tool, price, usd, self.wordings.now()))
-        stale = self.wordings.stale(name)
-        known_texts = {_id(wording): wording.text for wording in self.wordings.list(name) if wording not in stale}
+        known_texts = self._wordings(name)
         for place, text in _parsed(dict[str, str], texts, wordings).items():
             if known_texts.get(place) != text:
                 self.wordings.put(name, place, text)
         self._take_requests(name, texts, requests)
         self._take_labels(name, texts.get(labels, ""), labels)
         stored_ids = {outcome.id for outcome in self.store.events.outcomes(name)}
-        entries = [documents.read(Call, line, f"{calls}: line {number}") for number, line in _lines(texts, calls)]
+        entries = (call for _, call in _lines(Call, texts, calls))
         self.store.events.append(*(call.event(name) for call in entries if call.id not in stored_ids))
         return changed
 
@@ -243,10 +245,7 @@ class Exchange:
         return True
 
     def _take_requests(self, name: str, texts: Texts, file: str) -> None:
-        entries = [
-            (number, documents.read(ToolRequests, line, f"{file}: line {number}"))
-            for number, line in _lines(texts, file)
-        ]
+        entries = list(_lines(ToolRequests, texts, file))
         for source in dict.fromkeys(entry.source for _, entry in entries):
             batch = [(number, entry.tool, entry.requests) for number, entry in entries if entry.source == source]
             result = self.requests.add(name, batch, source=source, by=By(origin=ORIGIN))
@@ -347,10 +346,11 @@ def _parsed(kind: type[T], texts: Texts, file: str) -> T:
     return documents.read(kind, parse(texts.get(file, "{}"), source=file), file)
 
 
-def _lines(texts: Texts, file: str) -> Iterator[tuple[int, Any]]:
+def _lines(kind: type[T], texts: Texts, file: str) -> Iterator[tuple[int, T]]:
     for number, line in enumerate(texts.get(file, "").split("\n"), 1):
         if line.strip():
-            yield number, parse(line, source=f"{file}: line {number}")
+            place = f"{file}: line {number}"
+            yield number, documents.read(kind, parse(line, source=place), place)
 
 
 def _differences(old: Texts, new: Texts) -> Mapping[str, Sequence[str]]:
