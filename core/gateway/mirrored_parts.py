@@ -16,6 +16,7 @@ from typing import Any
 import anyio
 import anyio.to_thread
 import mcp_types
+from anyio.from_thread import check_cancelled
 from cachetools import TTLCache
 from mcp import MCPError
 from mcp.shared.uri_template import InvalidUriTemplate, UriTemplate
@@ -180,9 +181,10 @@ class MirroredParts:
         return []
 
     def _sent(self, request: PartRequest, server: str) -> Any:
-        """Returns the server's answer; blocks. Raises MCPError, WayfareError."""
+        """Returns the server's answer; blocks. A client that has given up costs no tokens. Raises MCPError, WayfareError."""
         app, options, id_ = self.services.app, request.options, ServerId(request.options.catalog, server)
         app.governance.request(request.client, options.catalog, _request(server, request.method))
+        check_cancelled()
         answer = app.server_requests.send(id_, request.method, request.params, limit_s=options.timeout_s)
         answer = sanitised_part(answer, app.governance.policy.sanitising(server))
         texts, size = _texts(answer)
@@ -192,7 +194,9 @@ class MirroredParts:
             raise MCPError(
                 mcp_types.INTERNAL_ERROR, f"{size:,} characters; at most {MOST_BINARY_CHARS:,} are passed on."
             )
-        if tokens := count_tokens(texts) if texts else 0:
+        tokens = count_tokens(texts) if texts else 0
+        check_cancelled()
+        if tokens:
             app.governance.read_on(request.client, id_, tokens, whole=True)
         return answer
 

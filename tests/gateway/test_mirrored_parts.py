@@ -3,18 +3,30 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+import anyio
+import anyio.to_thread
 import pytest
 from mcp import Client, MCPError
-from mcp_types import PromptReference, ResourceTemplateReference
+from mcp_types import (
+    PromptReference,
+    ReadResourceRequestParams,
+    ReadResourceResult,
+    Resource,
+    ResourceTemplateReference,
+    TextResourceContents,
+)
 
 from core.app import App
 from core.domain.catalog import ServerId
-from core.gateway.mirrored_parts import fits_template
+from core.gateway.base import EndpointOptions, PartRequest, Services
+from core.gateway.mirrored_parts import MirroredParts, fits_template
 from core.governance.budgets import Budget, day_of
+from core.governance.governed_calls import ServerRequests
 from core.governance.policy import Mode, Sanitise, Scope
 from tests.benchmarks.measuring import free_port, running
 from tests.cases import each
@@ -168,6 +180,50 @@ def test_a_part_that_does_not_fit_its_servers_token_budget_is_not_given_and_does
     talk(served(world, mirror=("*",)), script)
     spent = world.store.governance.spending(day_of(world.settings.now()))
     assert [(row.server, row.calls, row.tokens) for row in spent] == [("one", 1, 0), ("two", 1, 0)]
+
+
+@each("given_up_while", ["it is admitted", "the server answers"])
+def test_a_client_that_gives_up_sends_nothing_more_and_costs_no_tokens(
+    app: App, monkeypatch: pytest.MonkeyPatch, given_up_while: str
+) -> None:
+    world, admit = world_of(app, one=STDIO), app.governance.request
+    waiting, go_on, requests, sent = threading.Event(), threading.Event(), list[threading.Thread](), list[str]()
+
+    def step(name: str) -> None:
+        if name == given_up_while:
+            requests.append(threading.current_thread())
+            waiting.set()
+            assert go_on.wait(60)
+
+    def admitted(*words: Any) -> None:
+        admit(*words)
+        step("it is admitted")
+
+    def send(_: object, __: ServerId, method: str, ___: object, **____: object) -> ReadResourceResult:
+        sent.append(method)
+        step("the server answers")
+        return ReadResourceResult(contents=[TextResourceContents(uri=TEXT_URI, text="Some words.")])
+
+    def listed(_: object, __: ServerId, method: str, **___: object) -> list[Resource]:
+        return [Resource(uri=TEXT_URI, name="x")] if method == "resources/list" else []
+
+    monkeypatch.setattr(world.governance, "request", admitted)
+    monkeypatch.setattr(ServerRequests, "send", send)
+    monkeypatch.setattr(ServerRequests, "list", listed)
+    parts, options = MirroredParts(Services(world)), EndpointOptions("world", mirror=("one",))
+    asked = PartRequest("resources/read", ReadResourceRequestParams(uri=TEXT_URI), options=options, client="ann")
+
+    async def given_up() -> None:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(parts.answer, asked)
+            assert await anyio.to_thread.run_sync(waiting.wait, 60)
+            tasks.cancel_scope.cancel()
+        go_on.set()
+
+    anyio.run(given_up)
+    requests[0].join(60)  # the loop has ended, and its threads end with it
+    assert len(sent) == (given_up_while == "the server answers")
+    assert {row.tokens for row in world.store.governance.spending(day_of(world.settings.now()))} == {0}
 
 
 def test_a_client_sees_nothing_of_servers_outside_its_scope(app: App) -> None:
