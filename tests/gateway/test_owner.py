@@ -102,20 +102,20 @@ def test_two_agents_share_a_console_beside_a_long_command_through_a_kill_until_n
         await ask(client, "search_tools", task="Does echo.")
         await both.wait()
         assert long.poll() is None  # the command that came first keeps nobody out
-        flag.touch()
-        assert "raw::nap: ok" in await in_thread(long.stdout.read)
-        console = owner_of(db)
-        status = (await in_thread(wayfare, "status", "--json")).json()
-        assert (status["running"], status["started_by"], status["pid"]) == (True, "wayfare mcp", console.pid)
-        assert [(use["kind"], use["uses"] >= 2) for use in status["uses"]] == [("agent", True)]
 
-        def kill_when_it_works() -> None:
+        def look_and_kill() -> None:
+            """Looks while a call is under way, so that the console does not end by itself on a busy machine."""
             wait_for(lambda: working(db))
+            flag.touch()
+            assert "raw::nap: ok" in long.stdout.read()
+            console, status = owner_of(db), wayfare("status", "--json").json()
+            assert (status["running"], status["started_by"], status["pid"]) == (True, "wayfare mcp", console.pid)
+            assert [(use["kind"], use["uses"] >= 2) for use in status["uses"]] == [("agent", True)]
             os.kill(console.pid, signal.SIGKILL)
             wait_for(lambda: not console.answers)
 
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(in_thread, kill_when_it_works)
+            tasks.start_soon(in_thread, look_and_kill)
             slow = {"tool": "raw::nap", "arguments": {"seconds": 100}}
             lost = (await client.call_tool("execute_tool", slow)).structured_content
         assert (lost["error"], "unknown" in lost["why"]) == ("connection_lost", True)
