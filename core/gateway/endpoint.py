@@ -192,11 +192,14 @@ def _check_text(request: Request) -> None:
     """
     try:
         json.dumps(dict(request.arguments), ensure_ascii=False, allow_nan=False).encode()
-    except (ValueError, RecursionError) as error:
-        kinds = {"UnicodeEncodeError": "a text has half a character", "ValueError": "a number is not finite"}
-        fault = kinds.get(type(error).__name__, "the arguments are nested too deep")
-        why = f"{one_line(request.tool, 100)}: {fault}."
-        raise Refusal("invalid_arguments", why, "Send valid JSON in UTF-8.") from None
+        return
+    except UnicodeEncodeError:
+        fault = "a text has half a character"
+    except ValueError:
+        fault = "a number is not finite"
+    except RecursionError:
+        fault = "the arguments are nested too deep"
+    raise Refusal("invalid_arguments", f"{one_line(request.tool, 100)}: {fault}.", "Send valid JSON in UTF-8.")
 
 
 def _unpacked(arguments: dict[str, Any]) -> dict[str, Any]:

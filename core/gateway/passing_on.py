@@ -62,8 +62,11 @@ def given_tokens(outcome: Outcome, limit: int) -> int:
     text = text_of(content)
     documents = [text] if _is_text(result, text) else [text, compact(result)]
     others = [extra for extra in (*map(beside, content), _meta(outcome)) if extra]
-    tokens = [count_tokens(part) if fits(part, limit) else limit for part in (*documents, compact(others))]
-    return min(limit, max(tokens[:-1]) + (tokens[-1] if others else 0))
+
+    def size(text: str) -> int:
+        return count_tokens(text) if fits(text, limit) else limit
+
+    return min(limit, max(map(size, documents)) + (size(compact(others)) if others else 0))
 
 
 def told_tokens(outcome: Outcome, limit: int) -> int:

@@ -235,12 +235,13 @@ class KnownDefinitions:
         return self._held(catalog, tool) if self.state(catalog, tool) in HELD_BACK else None
 
     def _held_back(self) -> Iterator[tuple[str, Tool]]:
+        names = {info.name for info in self.catalogs.infos()}
+        keys = [key for key in (*self._known, *self._denied) if key[0] in names]
+        judged = [(catalog, f"{server}::{name}") for catalog, server, name in keys]
         stored = self.catalogs.stored() if self.errors_wait() else ()
         waiting = [(catalog, tool_id) for catalog in stored for tool_id in self.lint_errors(catalog)]
-        judged = [(catalog, f"{server}::{name}") for catalog, server, name in (*self._known, *self._denied)]
-        names = {info.name for info in self.catalogs.infos()}
         for catalog, tool_id in dict.fromkeys((*judged, *waiting)):
-            snapshot = self.catalogs.catalog(catalog) if catalog in names else Catalog(catalog)
+            snapshot = self.catalogs.catalog(catalog)
             row = snapshot.tool_row.get(tool_id)
             if row is not None and self.state(catalog, snapshot.tools[row]) in HELD_BACK:
                 yield catalog, snapshot.tools[row]

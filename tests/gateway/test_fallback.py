@@ -176,10 +176,8 @@ def test_the_progress_of_the_next_try_counts_on(world: App) -> None:
     world.calls.caller = lambda: SimpleNamespace(call=call)
     search = talk(served(world, **OPTIONS), lambda client: ask(client, "search_tools", task="Echo words.", n=20))
     arguments = {"tool": "gone::echo", "arguments": {"words": "x"}, "route_id": search["route_id"]}
-    request = Request(
-        "execute_tool", arguments, progress=progress, client="tests",
-        options=EndpointOptions(catalog="world", **OPTIONS),
-    )  # fmt: skip
+    options = EndpointOptions(catalog="world", **OPTIONS)
+    request = Request("execute_tool", arguments, progress=progress, client="tests", options=options)
     with suppress(Refusal):  # the answer of the second try is empty
         asyncio.run(execute_tool(Services(world), request, read_only=True))
     assert tries == ["gone", "works"]
