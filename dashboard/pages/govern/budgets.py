@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -13,11 +14,12 @@ import streamlit as st
 
 from core.app import App
 from core.domain import units
+from core.domain.documents import digest
 from core.domain.errors import WayfareError
 from core.domain.people import ROLES
 from core.governance.budgets import AT_LIMIT, EACH, Budget
 from core.governance.clients import ANONYMOUS, Client
-from core.governance.policy import Scope
+from core.governance.policy import Policy, Scope, from_toml, to_toml
 from core.governance.status import BudgetStatus, budgets, clients_today
 from dashboard.session import only, origin
 from dashboard.ui.table import PLAIN
@@ -27,6 +29,11 @@ SAID = "govern:said"
 TOKEN = "govern:token"  # noqa: S105 - the session key of a new token until the visitor has copied it
 
 
+TEXT = "govern:policy-text"
+OF = "govern:policy-text-of"
+"""The policy that the text shows or changes."""
+
+
 def do(action: Callable[[], object], sentence: str) -> None:
     try:
         action()
@@ -34,6 +41,22 @@ def do(action: Callable[[], object], sentence: str) -> None:
         st.session_state[SAID] = ("error", str(error))
         return
     st.session_state[SAID] = ("success", sentence)
+
+
+def put(app: App, changed: Callable[[Policy], Policy]) -> None:
+    """Change the policy in force, and the policy of the typed text in the same way. Raises WayfareError."""
+    with app.governance.lock:
+        before = to_toml(app.governance.policy)
+        app.governance.set_policy(changed(app.governance.policy), origin=origin())
+        after = to_toml(app.governance.policy)
+    if st.session_state.get(OF) == before:
+        with suppress(WayfareError):  # the text cannot be read yet
+            st.session_state[TEXT] = to_toml(changed(from_toml(st.session_state[TEXT])))
+            st.session_state[OF] = after
+
+
+def change(app: App, changed: Callable[[Policy], Policy], sentence: str = "The policy is in force.") -> None:
+    do(lambda: put(app, changed), sentence)
 
 
 def said() -> None:
@@ -169,7 +192,8 @@ def budget_form(app: App) -> None:
             for number, budget in enumerate(app.governance.policy.budgets):
                 line = st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute")
                 line.markdown(escaped(words(budget), 300))
-                line.button("Remove", key=f"govern:budget-remove-{number}", **only("administer"), icon=":material/delete:", type="tertiary",
+                key = f"govern:budget-remove-{number}-{digest(repr(budget))[:12]}"  # no press is about a later budget
+                line.button("Remove", key=key, **only("administer"), icon=":material/delete:", type="tertiary",
                     on_click=_remove, args=(app, budget))  # fmt: skip
     clients = dict.fromkeys([*(entry.name for entry in app.governance.clients.all() if not entry.revoked), ANONYMOUS])
     catalogs = [info.name for info in app.catalogs.infos()]
@@ -230,11 +254,7 @@ def _add(app: App) -> None:
         server=_named(form["server"], EACH_SERVER, ALL_SERVERS), usd=form["usd"], calls=form["calls"],
         tokens=form["tokens"], at_limit=form["at"],
     )  # fmt: skip
-    policy = app.governance.policy
-    do(
-        lambda: app.governance.set_policy(replace(policy, budgets=(*policy.budgets, budget)), origin=origin()),
-        "The budget is set.",
-    )
+    change(app, lambda policy: replace(policy, budgets=(*policy.budgets, budget)), "The budget is set.")
 
 
 def _named(choice: str | None, each: str, together: str) -> str:
@@ -245,9 +265,13 @@ def _named(choice: str | None, each: str, together: str) -> str:
 
 
 def _remove(app: App, budget: Budget) -> None:
-    policy = app.governance.policy
-    remaining = tuple(other for other in policy.budgets if other is not budget)
-    do(lambda: app.governance.set_policy(replace(policy, budgets=remaining), origin=origin()), "The budget is removed.")
+    def without(policy: Policy) -> Policy:
+        budgets = [*policy.budgets]
+        with suppress(ValueError):  # it is removed already
+            budgets.remove(budget)
+        return replace(policy, budgets=tuple(budgets))
+
+    change(app, without, "The budget is removed.")
 
 
 LIMIT_NOTES = {

@@ -11,12 +11,11 @@ import streamlit as st
 from streamlit.column_config import SelectboxColumn, TextColumn
 
 from core.app import App
-from core.domain.errors import WayfareError
 from core.domain.people import person
 from core.governance.policy import Mode, Pin, Policy, Sanitise, from_toml, to_toml
-from dashboard.pages.govern.budgets import do
-from dashboard.session import only, origin
-from dashboard.ui.text import escaped
+from dashboard.pages.govern.budgets import change, put
+from dashboard.session import only
+from dashboard.ui.text import errors_shown
 
 KINDS = {"pinned": Pin, "sanitise": Sanitise}
 FIRST = {"pinned": "tool", "sanitise": "server"}
@@ -53,8 +52,8 @@ def lists(app: App) -> None:
 
 
 def _per_person(app: App, key: str) -> None:
-    with_them = replace(app.governance.policy, per_person=tuple(st.session_state[key]))
-    do(lambda: app.governance.set_policy(with_them, origin=origin()), "The policy is in force.")
+    servers = tuple(st.session_state[key])
+    change(app, lambda policy: replace(policy, per_person=servers))
 
 
 def _edited(app: App, policy: Policy, name: str, columns: Mapping[str, Any]) -> None:
@@ -64,15 +63,11 @@ def _edited(app: App, policy: Policy, name: str, columns: Mapping[str, Any]) -> 
         frame, key=f"govern:policy-{name}-{policy.digest[:12]}", num_rows="dynamic", hide_index=True, column_config=columns,
         disabled=bool(person().refusal("administer")), placeholder="", alt=f"The list {name} of the policy",
     )  # fmt: skip
-    try:
-        new_policy = with_rows(policy, name, edited_frame.to_dict("records"))
-        if new_policy == policy:
-            return
-        app.governance.set_policy(new_policy, origin=origin())
-    except WayfareError as error:
-        st.error(escaped(str(error), 400), icon=":material/error:")
-        return
-    st.rerun()
+    rows = edited_frame.to_dict("records")
+    with errors_shown():
+        if with_rows(policy, name, rows) != policy:
+            put(app, lambda policy: with_rows(policy, name, rows))
+            st.rerun()
 
 
 def with_rows(policy: Policy, name: str, rows: Sequence[Mapping[str, Any]]) -> Policy:

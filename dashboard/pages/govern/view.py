@@ -20,7 +20,7 @@ from core.domain.untrusted_text import visible
 from core.governance.definitions import HeldDefinition
 from core.governance.policy import Policy, from_toml, to_toml
 from core.governance.status import BudgetStatus, budgets, clients_today, servers
-from dashboard.pages.govern.budgets import budgets_view, clients_view, do, said
+from dashboard.pages.govern.budgets import OF, TEXT, budgets_view, change, clients_view, do, said
 from dashboard.pages.govern.lists import lists
 from dashboard.session import current_app, only, origin
 from dashboard.ui.calling import held_words, what_changed
@@ -164,9 +164,7 @@ def _nothing(app: App) -> None:
 
 
 def _begin(app: App) -> None:
-    old = app.governance.policy
-    policy = replace(old, approvals=replace(old.approvals, writes=True))
-    do(lambda: app.governance.set_policy(policy, origin=origin()), "Calls of tools that may write now wait for you.")
+    change(app, lambda policy: with_value(policy, "writes", True), "Calls of tools that may write now wait for you.")
 
 
 def _recent(app: App) -> None:
@@ -186,11 +184,6 @@ def _recent(app: App) -> None:
             for approval in recent
         ]
         table(rows, key="govern:recent")
-
-
-TEXT = "govern:policy-text"
-OF = "govern:policy-text-of"
-"""The policy that the text shows or changes."""
 
 
 def policy_view(app: App) -> None:
@@ -241,7 +234,7 @@ def _text(app: App, policy: Policy) -> None:
     if st.session_state.get(TEXT) in (None, st.session_state.get(OF)):  # an edited text stays
         st.session_state[TEXT] = st.session_state[OF] = text
     with st.expander("The whole policy as TOML: lists of tools, times, budgets", icon=":material/description:"):
-        st.text_area("Policy", key=TEXT, height=420, label_visibility="collapsed")
+        st.text_area("Policy", key=TEXT, height=420, label_visibility="collapsed", persist_state="session")
         row = st.container(horizontal=True, gap="small", vertical_alignment="center")
         row.button("Apply", key="govern:policy-apply", **only("administer"), type="primary", icon=":material/check:", on_click=_apply, args=(app,))  # fmt: skip
         row.download_button("Export", text, file_name="wayfare-policy.toml", mime="application/toml", key="govern:policy-export",
@@ -290,16 +283,18 @@ def _number(app: App, label: str, name: str, value: float | None, about: str) ->
 
 def _changed(app: App, name: str) -> None:
     value: Any = st.session_state[f"govern:policy-{name}"]
-    policy = app.governance.policy
+    change(app, lambda policy: with_value(policy, name, value))
+
+
+def with_value(policy: Policy, name: str, value: Any) -> Policy:
+    """Returns the policy with the value of a control."""
     if name in {"writes", "new", "above_usd", "client_may_approve"}:
-        new_policy = replace(policy, approvals=replace(policy.approvals, **{name: value}))
-    elif name == "tokens":
-        new_policy = replace(policy, tokens="always" if value else "elsewhere")
-    elif name == "lint_errors":
-        new_policy = replace(policy, lint_errors="hidden" if value else "last")
-    else:
-        new_policy = replace(policy, **{name: value or 0.0 if name == "per_minute" else value})
-    do(lambda: app.governance.set_policy(new_policy, origin=origin()), "The policy is in force.")
+        return replace(policy, approvals=replace(policy.approvals, **{name: value}))
+    if name == "tokens":
+        return replace(policy, tokens="always" if value else "elsewhere")
+    if name == "lint_errors":
+        return replace(policy, lint_errors="hidden" if value else "last")
+    return replace(policy, **{name: value or 0.0 if name == "per_minute" else value})
 
 
 WAITING, BUDGETS, CLIENTS, POLICY = VIEWS = ("Waiting", "Budgets", "Clients", "Policy")
