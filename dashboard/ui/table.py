@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any, Literal
 
 import numpy as np
@@ -28,7 +29,8 @@ class Column:
     """A column: its name or place in the frame, and its look. Without a title, the name is the title.
 
     `format` is a printf pattern, a pattern of dates, `distance` or `localized`; `unit` follows the number. `link` is the text of
-    links in the column.
+    links in the column. `cell` returns the cell of a row for `frame_of`, by default the row's attribute of this name. A `sparse`
+    column is left out if all its cells are empty.
     """
 
     name: str | int
@@ -39,6 +41,8 @@ class Column:
     unit: str = ""
     link: str = ""
     pinned: bool | None = None
+    cell: Callable[[Any], object] | None = None
+    sparse: bool = False
 
     @property
     def config(self) -> Any:
@@ -56,6 +60,18 @@ class Column:
             unit = f" {self.unit.replace('%', '%%')}" if self.unit else ""
             return column_config.NumberColumn(self.title, format=self.format + unit, **look)
         return column_config.Column(self.title, **look)
+
+
+def frame_of(rows: Iterable[Any], columns: Sequence[Column]) -> pd.DataFrame:
+    """Returns the cells of each row and column.
+
+    >>> frame_of([1 + 2j], [Column("real"), Column("size", cell=abs), Column("imag", cell=lambda _: "", sparse=True)]).to_dict("list")
+    {'real': [1.0], 'size': [2.23606797749979]}
+    """
+    things = list(rows)
+    cells = {column.name: [*map(column.cell or attrgetter(str(column.name)), things)] for column in columns}
+    left_out = {column.name for column in columns if column.sparse and not any(cells[column.name])}
+    return pd.DataFrame({name: values for name, values in cells.items() if name not in left_out})
 
 
 def table(

@@ -14,9 +14,10 @@ from core.app import App
 from core.domain.events import ActivityFilter, DecisionEvent, OutcomeEvent, ParameterEvent
 from core.store import Store
 from dashboard.pages.activity.decisions import candidates_frame, changed, parameters, route_query, shortlist_frame
-from dashboard.pages.activity.frames import decision_frame, decision_styler
+from dashboard.pages.activity.frames import decision_columns, decision_styler
 from dashboard.pages.activity.totals import totals, where
 from dashboard.pages.activity.view import changes_frame
+from dashboard.ui.table import frame_of
 from tests.cases import each
 from tests.dashboard.harness import app_with
 
@@ -65,7 +66,7 @@ def shown(styler: pd.io.formats.style.Styler) -> str:
 
 def test_decisions_say_how_their_calls_ended_and_what_is_unpriced(store: Store) -> None:
     decisions = store.activity.decisions()
-    frame = decision_frame(decisions, store.activity.calls(), "UTC")
+    frame = frame_of(decisions.itertuples(), decision_columns(store.activity.calls(), "UTC"))
     assert frame["winner"].tolist() == ["none", "★ files::read (unpriced)"]
     assert frame["outcomes"].tolist() == ["not called", "1 ✗ crash, 1 ✓ ok; simulated: 1 ✓ ok"]
     assert "100 ms" in shown(decision_styler(frame))

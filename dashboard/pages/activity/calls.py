@@ -14,13 +14,12 @@ from core.domain.outcome import OutcomeKind
 from core.domain.untrusted_text import visible
 from dashboard.pages.activity.frames import (
     OPEN_SESSION,
-    PAGE_ROWS,
     call_columns,
-    call_frame,
     call_styler,
-    choice_table,
-    page_number,
-    pager,
+    listing,
+    refusal_words,
+    refused_columns,
+    refused_tool,
     row_key,
 )
 from dashboard.pages.activity.totals import Listing
@@ -28,26 +27,15 @@ from dashboard.ui.table import Column, table
 from dashboard.ui.text import cell_text, escaped, injected_badge, missing, outcome_words, source_words, timestamp
 from dashboard.ui.url_state import open_page
 
-RECORD = "activity:call"
 HISTORY_READ = 20_000
 
 
 def calls_body(app: App, shown: Listing) -> str:
     """Draw a page of calls and the chosen call. Returns its id, or ""."""
-    offset = (page_number(shown.count, shown.linked.get("page", "")) - 1) * PAGE_ROWS
-    calls = app.store.activity.calls(shown.admitted, limit=PAGE_ROWS, offset=offset)
-    if calls.empty:
-        return ""
-    ids = calls["id"].tolist()
-    call_id = choice_table(
-        call_styler(call_frame(calls, shown.zone)), ids, call_columns(shown.zone),
-        name="calls", linked=shown.linked.get("row", ""), about="Calls, newest first", nothing="unpriced",
-    )  # fmt: skip
-    pager(shown.count, "calls")
-    if call_id in ids:
-        st.session_state[RECORD] = calls.iloc[ids.index(call_id)].to_dict()
-    record: Mapping[str, Any] = st.session_state.get(RECORD, {})
-    if call_id and record.get("id") == call_id:  # even if newer calls moved it to another page
+    call_id, record = listing(
+        shown, "calls", app.store.activity.calls, lambda _: call_columns(shown.zone), call_styler, nothing="unpriced"
+    )
+    if record is not None:
         call_detail(app, record, shown.zone)
     return call_id
 
@@ -149,12 +137,6 @@ def _pairs(rows: list[tuple[str, str]]) -> None:
     table(frame, (Column("name", width=170),))
 
 
-WORDS = {
-    "approval_needed": "waits for a person", "approval_denied": "denied by a person",
-    "too_many_waiting": "too many wait", "definition_changed": "definition changed", "definition_waits": "new, waits", "budget_spent": "budget spent",
-    "rate_limited": "over its rate", "server_paused": "server paused", "not_allowed": "not allowed",
-    "not_authorized": "another's name",
-}  # fmt: skip
 GOVERNED = {
     "approval_needed",
     "approval_denied",
@@ -165,68 +147,24 @@ GOVERNED = {
     "rate_limited",
 }
 """Refusals that the Govern page can lift. Others end with time."""
-REFUSED_RECORD = "activity:refused"
 
 
 def refused_body(app: App, shown: Listing) -> str:
     """Draw a page of refused requests and the chosen request. Returns its id, or ""."""
-    offset = (page_number(shown.count, shown.linked.get("page", "")) - 1) * PAGE_ROWS
-    rows = app.store.activity.refused(shown.admitted, limit=PAGE_ROWS, offset=offset)
-    if rows.empty:
-        return ""
-    ids = [str(number) for number in rows["sequence"]]
-    sequence = choice_table(
-        refused_frame(rows, shown.zone).style, ids, COLUMNS,
-        name="refused", linked=shown.linked.get("row", ""), about="Refused requests, newest first",
+    sequence, record = listing(
+        shown, "refused", app.store.activity.refused, lambda _: refused_columns(shown.zone), lambda frame: frame.style,
+        thing="refused requests", id_column="sequence",
     )  # fmt: skip
-    pager(shown.count, "refused requests")
-    if sequence in ids:
-        st.session_state[REFUSED_RECORD] = rows.iloc[ids.index(sequence)].to_dict()
-    record: Mapping[str, Any] = st.session_state.get(REFUSED_RECORD, {})
-    if sequence and str(record.get("sequence")) == sequence:
+    if record is not None:
         _detail(record, shown.zone)
     return sequence
-
-
-def refused_frame(rows: pd.DataFrame, zone: str) -> pd.DataFrame:
-    """Returns the table from `Activity.refused`. It has a column of repetitions if there are any."""
-    return pd.DataFrame(
-        {
-            "at": rows["at"].dt.tz_convert(zone),
-            "client": [cell_text(text) for text in rows["client"]],
-            "tool": [_tool(row) for row in rows.to_dict("records")],
-            "refused": [f"✗ {words(error)}" for error in rows["error"]],
-            **(
-                {"again": [f"{count:,} more" if count else "" for count in rows["repeated"]]}
-                if max(rows["repeated"], default=0)
-                else {}
-            ),
-            "why": [cell_text(text) for text in rows["why"]],
-            "advice": [cell_text(text) for text in rows["advice"]],
-            "origin": [cell_text(text) for text in rows["origin"]],
-            "catalog": [cell_text(text) for text in rows["catalog"]],
-        }
-    )
-
-
-def words(error: str) -> str:
-    """Returns the short name of a refusal.
-
-    >>> words("budget_spent"), words("something_new")
-    ('budget spent', 'something new')
-    """
-    return WORDS.get(error, error.replace("_", " "))
-
-
-def _tool(row: Mapping[str, Any]) -> str:
-    return cell_text(f"{row['server']}::{row['tool']}", 160) if row["tool"] else "any"
 
 
 def _detail(record: Mapping[str, Any], zone: str) -> None:
     with st.container(border=True):
         text, button = st.columns([5, 1.2], vertical_alignment="center")
         text.markdown(
-            f"**{escaped(cell_text(record['client'], 80))}** · {escaped(_tool(record))} · :orange[**{escaped(words(record['error']))}**]"
+            f"**{escaped(cell_text(record['client'], 80))}** · {escaped(refused_tool(record['server'], record['tool']))} · :orange[**{escaped(refusal_words(record['error']))}**]"
         )
         text.text(cell_text(record["why"], 600))
         text.markdown(f"**To allow it**  \n{escaped(cell_text(record['advice'], 600))}")
@@ -242,13 +180,3 @@ def _detail(record: Mapping[str, Any], zone: str) -> None:
             width="stretch",
         ):
             open_page("govern")
-
-
-COLUMNS = (
-    Column("at", "time", width=150, help="In your time zone.", format="YYYY-MM-DD HH:mm:ss", pinned=True),
-    Column("client", width=120, help="operator: a person on the pages or at the command line."),
-    Column("tool", width=200), Column("refused", width=150),
-    Column("again", "repeated", width=84, help="Further equal refusals of the same client, stored as a count."),
-    Column("why", width=380), Column("advice", "to allow it", width=380), Column("origin", width=76),
-    Column("catalog", width=90),
-)  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -15,22 +15,17 @@ from core.domain.errors import WayfareError
 from core.domain.events import ActivityFilter, DecisionEvent
 from dashboard.pages.activity.frames import (
     NOT_CALLED,
-    PAGE_ROWS,
     call_columns,
-    call_frame,
     call_styler,
-    choice_table,
     decision_columns,
-    decision_frame,
     decision_styler,
-    page_number,
-    pager,
+    listing,
 )
 from dashboard.pages.activity.totals import Listing
 from dashboard.session import first_catalog
 from dashboard.theme import ACCEPTED_SIGN, CHOSEN_SIGN, REJECTED_SIGN
 from dashboard.ui.question import QueryForm
-from dashboard.ui.table import table
+from dashboard.ui.table import Column, frame_of, table
 from dashboard.ui.text import cell_text, escaped, origin_words, timestamp
 from dashboard.ui.url_state import open_page
 
@@ -111,28 +106,22 @@ def _plain(value: float) -> str:
 
 
 CALLS_READ = 5000
-PLAIN = {"origin", "error", "subtask", "catalog"}
 
 
 def decisions_body(app: App, shown: Listing) -> str:
     """Draw a page of decisions and the chosen decision. Returns its id, or ""."""
-    activity, zone = app.store.activity, shown.zone
-    offset = (page_number(shown.count, shown.linked.get("page", "")) - 1) * PAGE_ROWS
-    decisions = activity.decisions(shown.admitted, limit=PAGE_ROWS, offset=offset)
-    if decisions.empty:
-        return ""
-    since = ActivityFilter(since=decisions["at"].min().to_pydatetime())  # a call follows its decision
-    calls = activity.calls(since, limit=CALLS_READ)
-    uncalled = NOT_CALLED if len(calls) < CALLS_READ else "select it"  # older calls were not read
-    frame = decision_frame(decisions, calls, zone, uncalled=uncalled)
-    decision_id = choice_table(
-        decision_styler(frame), decisions["id"].tolist(), decision_columns(zone),
-        name="decisions", linked=shown.linked.get("row", ""), about="Decisions, newest first",
-    )  # fmt: skip
-    pager(shown.count, "decisions")
+    activity = app.store.activity
+
+    def columns(decisions: pd.DataFrame) -> Sequence[Column]:
+        since = ActivityFilter(since=decisions["at"].min().to_pydatetime())  # a call follows its decision
+        calls = activity.calls(since, limit=CALLS_READ)
+        uncalled = NOT_CALLED if len(calls) < CALLS_READ else "select it"  # older calls were not read
+        return decision_columns(calls, shown.zone, uncalled=uncalled)
+
+    decision_id, _ = listing(shown, "decisions", activity.decisions, columns, decision_styler)
     event = activity.decision(decision_id) if decision_id else None
     if event is not None:
-        decision_detail(app, event, zone)
+        decision_detail(app, event, shown.zone)
     return decision_id
 
 
@@ -196,13 +185,9 @@ def _calls(app: App, event: DecisionEvent, zone: str) -> None:
     if not outcomes:
         st.text("No calls yet.")
         return
-    rows = pd.DataFrame([{name: getattr(outcome, name) for name in outcome.__slots__} for outcome in outcomes])
-    rows["at"] = pd.to_datetime(rows["at"], utc=True)
-    frame = call_frame(
-        rows.assign(subtask=event.subtask).astype({"connect_s": "float64", "price_usd": "float64"}), zone
-    )
-    frame = frame.drop(columns=["subtask", "catalog"])
-    table(call_styler(frame), call_columns(zone), key="activity.decision.calls", placeholder="unpriced")
+    columns = [column for column in call_columns(zone) if column.name not in {"subtask", "catalog"}]
+    frame = frame_of(outcomes, columns).astype({"price_usd": "float64"})
+    table(call_styler(frame), columns, key="activity.decision.calls", placeholder="unpriced")
 
 
 def _table(title: str, frame: pd.DataFrame, nothing: str) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pandas as pd
 import streamlit as st
@@ -12,8 +13,9 @@ from pandas.io.formats.style import Styler
 
 from core.domain import units
 from core.routers.estimates import EXPECTED_TIME
+from dashboard.pages.activity.totals import Listing
 from dashboard.theme import CHOSEN_SIGN, MUTED
-from dashboard.ui.table import Column, listening_table
+from dashboard.ui.table import Column, frame_of, listening_table
 from dashboard.ui.text import SIMULATED, cell_text, missing, outcome_colour, outcome_words, source_words
 
 PAGE_ROWS = 100
@@ -48,24 +50,51 @@ def pages(count: int) -> int:
     return max(1, math.ceil(count / PAGE_ROWS))
 
 
-def choice_table(
-    styler: Styler,
-    ids: Sequence[str],
-    columns: Sequence[Column],
-    *,
+def listing(
+    shown: Listing,
     name: str,
-    linked: str,
-    about: str,
+    read: Callable[..., pd.DataFrame],
+    columns: Callable[[pd.DataFrame], Sequence[Column]],
+    style: Callable[[pd.DataFrame], Styler],
+    *,
+    thing: str = "",
+    id_column: str = "id",
     nothing: str = "–",
+) -> tuple[str, Mapping[str, Any] | None]:
+    """Draw a page of rows, newest first. Returns the id of the chosen row, or "", and the row. It stays chosen if newer rows move it to
+    another page."""
+    offset = (page_number(shown.count, shown.linked.get("page", "")) - 1) * PAGE_ROWS
+    rows = read(shown.admitted, limit=PAGE_ROWS, offset=offset)
+    if rows.empty:
+        return "", None
+    ids, things, of_rows = [*map(str, rows[id_column])], thing or name, columns(rows)
+    chosen = choice_table(
+        style(frame_of(rows.itertuples(), of_rows)), ids, of_rows, name=name, linked=shown.linked.get("row", ""),
+        about=f"{things.capitalize()}, newest first", nothing=nothing,
+    )  # fmt: skip
+    pager(shown.count, things)
+    key = f"activity:record.{name}"
+    if chosen in ids:
+        st.session_state[key] = chosen, rows.iloc[ids.index(chosen)].to_dict()
+    kept, record = st.session_state.get(key, ("", None))
+    return chosen, record if kept == chosen else None
+
+
+def choice_table(
+    styler: Styler, ids: Sequence[str], columns: Sequence[Column], *, name: str, linked: str, about: str, nothing: str
 ) -> str:
     """Show rows and return the id of the chosen row, or "". `linked` is the first choice."""
     key, choice_key = f"activity.table.{name}", row_key(name)
+
+    def choose() -> None:
+        rows = _rows(key)
+        st.session_state[choice_key] = ids[rows[0]] if rows and rows[0] < len(ids) else ""
+
     st.session_state.setdefault(choice_key, linked)
     rows = [ids.index(st.session_state[choice_key])] if st.session_state[choice_key] in ids else []
     if rows != _rows(key):
         st.session_state[key] = {"selection": {"rows": rows, "columns": [], "cells": []}}
-    st.session_state[_ids_key(name)] = list(ids)
-    listening_table(styler, columns, key=key, chosen=lambda: _choose(key, name), about=about, placeholder=nothing)
+    listening_table(styler, columns, key=key, chosen=choose, about=about, placeholder=nothing)
     return st.session_state[choice_key]
 
 
@@ -85,41 +114,12 @@ def _turn(key: str) -> None:
     st.session_state[PAGE] = st.session_state[key]
 
 
-def _choose(key: str, name: str) -> None:
-    rows, ids = _rows(key), st.session_state[_ids_key(name)]
-    st.session_state[row_key(name)] = ids[rows[0]] if rows and rows[0] < len(ids) else ""
-
-
 def _rows(key: str) -> list[int]:
     return list(st.session_state[key]["selection"]["rows"]) if key in st.session_state else []
 
 
-def _ids_key(name: str) -> str:
-    return f"activity:ids.{name}"
-
-
 OPEN_SESSION = "open session"
 NO_WINNER, NOT_CALLED = "none", "not called"
-CALL_TEXTS = ("server", "tool", "origin", "error", "subtask", "catalog")
-DECISION_TEXTS = ("subtask", "router", "origin", "reason", "catalog")
-
-
-def call_frame(calls: pd.DataFrame, zone: str) -> pd.DataFrame:
-    """Returns the table of calls from `Activity.calls`. Numbers stay numbers, so that they sort; `call_styler` adds units. Injected
-    networks and clients have a column if there are any."""
-    texts = {name: [cell_text(text) for text in calls[name]] for name in CALL_TEXTS}
-    injected = [cell_text(text) for text in calls["injected"]]
-    return pd.DataFrame(
-        {
-            "at": calls["at"].dt.tz_convert(zone), **_clients(calls), "server": texts["server"], "tool": texts["tool"],
-            "outcome": [outcome_words(kind) for kind in calls["kind"]],
-            "source": [source_words(bool(simulated)) for simulated in calls["simulated"]],
-            **({"injected": injected} if any(injected) else {}), "latency_s": calls["latency_s"],
-            "connect_s": calls["connect_s"].fillna(0.0), "attempts": calls["attempts"], "price_usd": calls["price_usd"],
-            "origin": texts["origin"], "error": texts["error"], "subtask": texts["subtask"],
-            "catalog": texts["catalog"],
-        }
-    )  # fmt: skip
 
 
 def call_styler(frame: pd.DataFrame) -> Styler:
@@ -141,26 +141,6 @@ def connect_words(connect_s: float) -> str:
     ('open session', '500 ms', '–')
     """
     return OPEN_SESSION if connect_s == 0 else units.seconds(connect_s)
-
-
-def decision_frame(
-    decisions: pd.DataFrame, calls: pd.DataFrame, zone: str, *, uncalled: str = NOT_CALLED
-) -> pd.DataFrame:
-    """Returns the table of decisions from `Activity.decisions` and their calls.
-
-    `uncalled` is the text for a decision without a call.
-    """
-    texts = {name: [cell_text(text) for text in decisions[name]] for name in DECISION_TEXTS}
-    ends = {str(id_): outcomes_words(group) for id_, group in calls.groupby("decision_id")}
-    return pd.DataFrame(
-        {
-            "at": decisions["at"].dt.tz_convert(zone), **_clients(decisions), "subtask": texts["subtask"],
-            "router": texts["router"], "winner": [_winner(row) for row in decisions.itertuples()],
-            "expected_price_usd": decisions["expected_price_usd"], "expected_time_s": decisions["expected_time_s"],
-            "outcomes": [ends.get(id_, uncalled) for id_ in decisions["id"]], "total_ms": decisions["total_ms"],
-            "reason": texts["reason"], "origin": texts["origin"], "catalog": texts["catalog"],
-        }
-    )  # fmt: skip
 
 
 def decision_styler(frame: pd.DataFrame) -> Styler:
@@ -185,11 +165,6 @@ def outcomes_words(calls: pd.DataFrame) -> str:
     return "; ".join(parts)
 
 
-def _clients(rows: pd.DataFrame) -> dict[str, list[str]]:
-    clients = [cell_text(name) for name in rows["client"]]
-    return {"client": clients} if any(clients) else {}
-
-
 def _winner(row: Any) -> str:
     """Returns the winner. An unpriced winner is marked, because its missing price is a dash."""
     if missing(row.winner):
@@ -197,58 +172,113 @@ def _winner(row: Any) -> str:
     return f"{CHOSEN_SIGN} {cell_text(row.winner)}" + (" (unpriced)" if missing(row.expected_price_usd) else "")
 
 
-def _at(name: str, zone: str) -> Column:
-    return Column(name, "time", 150, f"In your time zone, {zone}.", "YYYY-MM-DD HH:mm:ss", pinned=True)
+def _text(name: str, title: str | None = None, **look: Any) -> Column:
+    """Returns a column of strangers' texts."""
+    return Column(name, title, cell=lambda row: cell_text(getattr(row, name)), **look)
 
 
-def _client(name: str) -> Column:
-    return Column(name, width=120, help="The client of the endpoint, as it names itself.")
+def _at(zone: str) -> Column:
+    return Column(
+        "at", "time", 150, f"In your time zone, {zone}.", "YYYY-MM-DD HH:mm:ss", pinned=True,
+        cell=lambda row: row.at.astimezone(ZoneInfo(zone)),
+    )  # fmt: skip
+
+
+CLIENT = _text("client", width=120, help="The client of the endpoint, as it names itself.", sparse=True)
+ORIGIN = _text("origin", width=76, help="The source of the request.")
+CATALOG = _text("catalog", width=90)
 
 
 def call_columns(zone: str) -> tuple[Column, ...]:
     return (
-        _at("at", zone),
-        Column("server", width=130),
-        Column("tool", width=160),
-        Column("outcome", width=140),
-        Column("source", width=84, help="Simulated: a virtual server answered, or the outcome was drawn."),
+        _at(zone),
+        CLIENT,
+        _text("server", width=130),
+        _text("tool", width=160),
+        Column("outcome", width=140, cell=lambda row: outcome_words(row.kind)),
         Column(
-            "injected", "network injected", width=150,
+            "source", width=84, help="Simulated: a virtual server answered, or the outcome was drawn.",
+            cell=lambda row: source_words(bool(row.simulated)),
+        ),
+        _text(
+            "injected", "network injected", width=150, sparse=True,
             help="The effect of an injected network on the call. It is no fault of the server.",
         ),
         Column("latency_s", "latency", width=84, help="The call alone, without connecting."),
-        Column("connect_s", "connect", width=100, help="Time to open a session. An open session is reused."),
+        Column(
+            "connect_s", "connect", width=100, help="Time to open a session. An open session is reused.",
+            cell=lambda row: 0.0 if missing(row.connect_s) else row.connect_s,
+        ),
         Column("attempts", width=72, help="More than one if the connection was lost and the tool may be repeated."),
         Column(
             "price_usd", "price", width=90,
             help="The price of the call. Unpriced: no price is declared; the call may still cost money.",
         ),
-        Column("origin", width=76, help="The source of the request."),
-        _client("client"),
-        Column("error", width=280, help="The error of the tool or the connection, or what the policy cut from the result."),
-        Column("subtask", "for the sub-task", width=280),
-        Column("catalog", width=90),
+        ORIGIN,
+        _text("error", width=280, help="The error of the tool or the connection, or what the policy cut from the result."),
+        _text("subtask", "for the sub-task", width=280),
+        CATALOG,
     )  # fmt: skip
 
 
-def decision_columns(zone: str) -> tuple[Column, ...]:
+def decision_columns(calls: pd.DataFrame, zone: str, *, uncalled: str = NOT_CALLED) -> tuple[Column, ...]:
+    """Returns the columns of decisions with these calls. `uncalled` is the text for a decision without a call."""
+    ends = {str(id_): outcomes_words(group) for id_, group in calls.groupby("decision_id")}
     return (
-        _at("at", zone),
-        Column("subtask", "sub-task", width=300),
-        Column("router", width=80),
-        Column("winner", width=240),
+        _at(zone),
+        CLIENT,
+        _text("subtask", "sub-task", width=300),
+        _text("router", width=80),
+        Column("winner", width=240, cell=_winner),
         Column(
             "expected_price_usd", "payment", width=84,
             help="What a call of the winner pays. Empty without a winner, and if the payment is not known.",
         ),
+        Column("expected_time_s", "expected time", width=100, help=f"Of the winner. {EXPECTED_TIME}"),
         Column(
-            "expected_time_s", "expected time", width=100,
-            help=f"Of the winner. {EXPECTED_TIME}",
+            "outcomes", "its calls", width=240, help="The outcomes of the calls on this decision.",
+            cell=lambda row: ends.get(row.id, uncalled),
         ),
-        Column("outcomes", "its calls", width=240, help="The outcomes of the calls on this decision."),
         Column("total_ms", "decided in", width=84),
-        Column("reason", width=380),
-        Column("origin", width=76, help="The source of the request."),
-        _client("client"),
-        Column("catalog", width=90),
+        _text("reason", width=380),
+        ORIGIN,
+        CATALOG,
     )  # fmt: skip
+
+
+def refused_columns(zone: str) -> tuple[Column, ...]:
+    return (
+        _at(zone),
+        _text("client", width=120, help="operator: a person on the pages or at the command line."),
+        Column("tool", width=200, cell=lambda row: refused_tool(row.server, row.tool)),
+        Column("refused", width=150, cell=lambda row: f"✗ {refusal_words(row.error)}"),
+        Column(
+            "again", "repeated", width=84, help="Further equal refusals of the same client, stored as a count.", sparse=True,
+            cell=lambda row: f"{row.repeated:,} more" if row.repeated else "",
+        ),
+        _text("why", width=380),
+        _text("advice", "to allow it", width=380),
+        _text("origin", width=76),
+        CATALOG,
+    )  # fmt: skip
+
+
+REFUSALS = {
+    "approval_needed": "waits for a person", "approval_denied": "denied by a person",
+    "too_many_waiting": "too many wait", "definition_changed": "definition changed", "definition_waits": "new, waits", "budget_spent": "budget spent",
+    "rate_limited": "over its rate", "server_paused": "server paused", "not_allowed": "not allowed",
+    "not_authorized": "another's name",
+}  # fmt: skip
+
+
+def refusal_words(error: str) -> str:
+    """Returns the short name of a refusal.
+
+    >>> refusal_words("budget_spent"), refusal_words("something_new")
+    ('budget spent', 'something new')
+    """
+    return REFUSALS.get(error, error.replace("_", " "))
+
+
+def refused_tool(server: str, tool: str) -> str:
+    return cell_text(f"{server}::{tool}", 160) if tool else "any"

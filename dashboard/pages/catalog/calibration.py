@@ -22,7 +22,7 @@ from dashboard.session import known_job, only, start_job
 from dashboard.ui.catalog_frames import matching
 from dashboard.ui.labels import labeller
 from dashboard.ui.long_work import job_progress, share_of
-from dashboard.ui.table import Column, choose_rows, table, table_key
+from dashboard.ui.table import Column, choose_rows, frame_of, table, table_key
 from dashboard.ui.text import counted, escaped, file_name
 from dashboard.ui.url_state import open_page
 
@@ -110,13 +110,16 @@ def _keep(app: App, result: CalibrationResult, apply: bool) -> None:
 
 
 COLUMNS = (
-    Column("says", width=80),
-    Column("tool", width=260),
-    Column("sub-task", width=420),
-    Column("server hint", width=120),
-    Column("by", width=110, help="The source of the label, and the address of another machine."),
+    Column("says", width=80, cell=lambda label: "✓ right" if label.right else "✗ wrong"),
+    Column("tool", width=260, cell=lambda label: one_line(label.tool, 200)),
+    Column("sub-task", width=420, cell=lambda label: one_line(label.subtask, 400)),
+    Column("server hint", width=120, cell=lambda label: one_line(label.server_hint, 200)),
+    Column(
+        "by", width=110, help="The source of the label, and the address of another machine.",
+        cell=lambda label: one_line(f"{label.origin} {label.visitor}", 80),
+    ),
     Column("at", width=150, format="YYYY-MM-DD HH:mm"),
-)
+)  # fmt: skip
 
 
 def label_list(app: App, catalog: str, labels: Sequence[Label], query: str) -> None:
@@ -135,7 +138,7 @@ def label_list(app: App, catalog: str, labels: Sequence[Label], query: str) -> N
         st.info(f"None of {counted(len(labels), 'label')} matches the search.", icon=":material/search_off:")
         return
     rows = choose_rows(
-        label_frame(matching_labels),
+        frame_of(matching_labels, COLUMNS),
         COLUMNS,
         key=table_key("labels", catalog, query, matching_labels[0].id, str(len(matching_labels))),
         about=f"Labels of {catalog}",
@@ -146,19 +149,6 @@ def label_list(app: App, catalog: str, labels: Sequence[Label], query: str) -> N
         key="catalog.calibration.labels.delete", icon=":material/delete:", **only("tune", disabled=not chosen, help="They no longer count from the next decision on."), on_click=_delete,
         args=(app, chosen),
     )  # fmt: skip
-
-
-def label_frame(labels: Sequence[Label]) -> pd.DataFrame:
-    return pd.DataFrame(
-        {
-            "says": ["✓ right" if label.right else "✗ wrong" for label in labels],
-            "tool": [one_line(label.tool, 200) for label in labels],
-            "sub-task": [one_line(label.subtask, 400) for label in labels],
-            "server hint": [one_line(label.server_hint, 200) for label in labels],
-            "by": [one_line(f"{label.origin} {label.visitor}", 80) for label in labels],
-            "at": pd.to_datetime([label.at for label in labels], utc=True),
-        }
-    )
 
 
 def _delete(app: App, chosen: Sequence[Label]) -> None:

@@ -22,7 +22,7 @@ from core.importers.shipped_catalogs import SHIPPED_CATALOGS
 from dashboard.pages.catalog import state
 from dashboard.session import known_job, only, start_job
 from dashboard.ui.first_look import begin_first_look
-from dashboard.ui.table import Column, table
+from dashboard.ui.table import Column, frame_of, table
 from dashboard.ui.text import counted, escaped
 from dashboard.ui.url_state import open_page
 
@@ -138,8 +138,7 @@ def _result(discoveries: Sequence[Discovery], catalog: str, tools: int | None) -
     rest += f" {counted(waiting, 'server')} asked who you are: open the catalog to sign in." if waiting else ""
     rest += f" {counted(unchanged, 'server')} did not answer: the earlier tools stay." if unchanged else ""
     st.markdown(f":green[:material/check_circle:] **{escaped(catalog)}**: {summary}{rest}")
-    frame = report_frame(discoveries)
-    table(frame, REPORT_COLUMNS, most=8)
+    table(report_frame(discoveries), REPORT_COLUMNS, most=8)
 
 
 def _buttons(job: Job, *, again: bool, made: str = "") -> None:
@@ -161,31 +160,24 @@ def _result_words(discovery: Discovery) -> str:
     return "✗ failed" if discovery.server is None else "○ needs a value" if discovery.error else "✓ answered"
 
 
-def report_frame(discoveries: Sequence[Discovery]) -> pd.DataFrame:
-    """Returns the reply of each server. `connect_s` is empty for a session that was already open."""
-    return pd.DataFrame(
-        {
-            "server": [discovery.name for discovery in discoveries],
-            "result": [_result_words(discovery) for discovery in discoveries],
-            "tools": [None if discovery.server is None else len(discovery.server.tools) for discovery in discoveries],
-            "connect_s": [discovery.connect_s for discovery in discoveries],
-            "error": [
-                " ".join([discovery.error, *discovery.refused, *discovery.notes]).strip() for discovery in discoveries
-            ],
-        }
-    ).astype({"tools": "Int64", "connect_s": "float64"})
-
-
 REPORT_COLUMNS = (
-    Column("server", width=170),
-    Column("result", width=96),
-    Column("tools", width=60),
+    Column("server", width=170, cell=lambda discovery: discovery.name),
+    Column("result", width=96, cell=_result_words),
+    Column("tools", width=60, cell=lambda discovery: None if discovery.server is None else len(discovery.server.tools)),
     Column(
         "connect_s", "connect", width=80, help="Seconds to open the session. Empty: it was already open.",
         format="%.3g", unit="s",
     ),
-    Column("error", width=700),
+    Column(
+        "error", width=700,
+        cell=lambda discovery: " ".join([discovery.error, *discovery.refused, *discovery.notes]).strip(),
+    ),
 )  # fmt: skip
+
+
+def report_frame(discoveries: Sequence[Discovery]) -> pd.DataFrame:
+    """Returns the reply of each server. `connect_s` is empty for a session that was already open."""
+    return frame_of(discoveries, REPORT_COLUMNS).astype({"tools": "Int64", "connect_s": "float64"})
 
 
 def _forget() -> None:

@@ -33,7 +33,7 @@ from dashboard.pages.catalog.imports import (
 )
 from dashboard.session import only
 from dashboard.ui.catalog_frames import reached_by
-from dashboard.ui.table import Column, choice_table, table, table_key
+from dashboard.ui.table import Column, choice_table, frame_of, table, table_key
 from dashboard.ui.text import counted, error_kept, escaped, kept_error
 
 EXAMPLE = (
@@ -88,23 +88,14 @@ def _plan(app: App, prefill: state.Known) -> None:
     kept_error(PROBLEM)
 
 
-def server_plan(imported: Imported, wanted: tuple[Wanted, ...]) -> pd.DataFrame:
-    missing = {
-        name: [item.name for item in wanted if name in item.lacking] for name in (s.name for s in imported.servers)
-    }
-    return pd.DataFrame(
-        {
-            "server": [server.name for server in imported.servers],
-            "by": [reached_by(server) for server in imported.servers],
-            "command or address": [command_line(s.connection) if s.connection else "" for s in imported.servers],
-            "needs": [", ".join(missing[server.name]) for server in imported.servers],
-        }
-    )
-
-
-def _servers(imported: Imported, values: tuple[Wanted, ...]) -> None:
-    frame = server_plan(imported, values)
-    table(frame, (Column("server", width=150), Column("by", width=60), Column("command or address", width=560)), most=6)
+def _servers(imported: Imported, wanted: tuple[Wanted, ...]) -> None:
+    columns = (
+        Column("server", width=150, cell=lambda server: server.name),
+        Column("by", width=60, cell=reached_by),
+        Column("command or address", width=560, cell=lambda server: command_line(server.connection) if server.connection else ""),
+        Column("needs", cell=lambda server: ", ".join(item.name for item in wanted if server.name in item.lacking)),
+    )  # fmt: skip
+    table(frame_of(imported.servers, columns), columns, most=6)
     with st.expander("Full connections with folders, variables and headers"):
         whole = (f"{s.name}\n{connection_lines(s.connection)}" for s in imported.servers if s.connection is not None)
         st.code("\n\n".join(whole), language=None, wrap_lines=True)
@@ -145,16 +136,16 @@ COLUMNS = (
     ),
     Column("transport", "by", width=60, help="stdio: a command on this machine. http, sse: an address."),
     Column(
-        "state", width=110,
+        "state", width=110, cell=lambda session: WORDS[session.state],
         help="Ready: a session is open. Still starting: a first start may take a minute. Idle: no open session, the next call opens one. Failed: the last attempt failed.",
     ),
     Column("since", width=120, help="The time of the last change of state.", format="distance"),
     Column("connect_s", "connect", width=84, help="Seconds to open the session.", format="%.3g", unit="s"),
     Column("calls", width=62, help="Requests over its sessions, including discovery.", format="localized"),
-    Column("protocol", width=96, help="The agreed version of MCP."),
-    Column("version", width=80, help="The server's own version."),
+    Column("protocol_version", "protocol", width=96, help="The agreed version of MCP."),
+    Column("server_version", "version", width=80, help="The server's own version."),
     Column(
-        "last_error", "last error", width=420,
+        "last_error", "last error", width=420, cell=lambda session: " ".join(session.last_error.split()),
         help="The error stays after a recovery. The state tells whether it still holds.",
     ),
 )  # fmt: skip
@@ -162,18 +153,8 @@ COLUMNS = (
 
 def connection_frame(states: Sequence[ConnectionState]) -> pd.DataFrame:
     """Returns one row for each connected server; `connect_s` in s, `since` in UTC."""
-    return pd.DataFrame(
-        {
-            "server": [session.server for session in states], "catalog": [session.catalog for session in states],
-            "owner": [session.owner for session in states],
-            "transport": [session.transport for session in states], "state": [WORDS[session.state] for session in states],
-            "since": pd.to_datetime([session.since for session in states], utc=True),
-            "connect_s": pd.array([session.connect_s for session in states], dtype="Float64"),
-            "calls": [session.calls for session in states], "protocol": [session.protocol_version for session in states],
-            "version": [session.server_version for session in states],
-            "last_error": [" ".join(session.last_error.split()) for session in states],
-        }
-    )  # fmt: skip
+    frame = frame_of(states, COLUMNS)
+    return frame.assign(since=pd.to_datetime(frame["since"], utc=True), connect_s=frame["connect_s"].astype("Float64"))
 
 
 @st.fragment(run_every=2)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import compress
 
 import numpy as np
-import pandas as pd
 import streamlit as st
 
 from core.app import App
@@ -26,7 +24,7 @@ from dashboard.ui.catalog_frames import matching
 from dashboard.ui.chart import chart
 from dashboard.ui.first_look import work_panel, write_button, writing_model
 from dashboard.ui.long_work import job_progress, share_of
-from dashboard.ui.table import Column, choice_table, page_of, table
+from dashboard.ui.table import Column, choice_table, frame_of, page_of, table
 from dashboard.ui.text import escaped
 from dashboard.ui.url_state import open_page
 
@@ -37,9 +35,16 @@ HELP = (
     "the shares are corrected by that."
 )
 COLUMNS = (
-    Column("tool", width=230), Column("first", width=65, help="Requests that rank it first."),
-    Column("among three", width=85, help="Requests that rank it among the first three, which a search shows."),
-    Column("requests", width=75), Column("taken for", width=420, help="The tools that are ranked first in its place, and how often."),
+    Column("tool", width=230),
+    Column("first", width=65, help="Requests that rank it first.", cell=lambda tool: f"{tool.first} of {tool.of}"),
+    Column(
+        "among three", width=85, help="Requests that rank it among the first three, which a search shows.",
+        cell=lambda tool: f"{tool.found} of {tool.of}",
+    ),
+    Column(
+        "taken for", width=420, help="The tools that are ranked first in its place, and how often.",
+        cell=lambda tool: ", ".join(f"{other} ({times})" for other, times in tool.taken_for[:3]),
+    ),
 )  # fmt: skip
 
 
@@ -165,17 +170,9 @@ def _tools(result: Findable, query: str) -> ToolFound | None:
             )
     tools = [tools[row] for row in page_of(np.arange(len(tools)), "catalog.findable").tolist()]
     row = choice_table(
-        _frame(tools), COLUMNS, labels=list(range(len(tools))), key="catalog.findable.tools", about="Tools that are not always found first"
+        frame_of(tools, COLUMNS), COLUMNS, labels=list(range(len(tools))), key="catalog.findable.tools", about="Tools that are not always found first"
     )  # fmt: skip
     return None if row is None else tools[row]
-
-
-def _frame(tools: Sequence[ToolFound]) -> pd.DataFrame:
-    return pd.DataFrame({
-        "tool": [tool.tool for tool in tools], "first": [f"{tool.first} of {tool.of}" for tool in tools],
-        "among three": [f"{tool.found} of {tool.of}" for tool in tools],
-        "taken for": [", ".join(f"{other} ({times})" for other, times in tool.taken_for[:3]) for tool in tools],
-    })  # fmt: skip
 
 
 # Measured once over the sample catalog, six of its 950 tools: found first, found among three, and the tools found first instead.
@@ -202,7 +199,7 @@ def _example() -> None:
             _shares(EXAMPLE)
         grid = _grid()
         with grid.cell(column_span=3):
-            table(_frame(EXAMPLE.tools), COLUMNS, key="catalog.findable.example")
+            table(frame_of(EXAMPLE.tools, COLUMNS), COLUMNS, key="catalog.findable.example")
         with grid.cell(column_span=2):
             chart(taken_for_map(EXAMPLE.tools), key="catalog:findable.example-map")
 

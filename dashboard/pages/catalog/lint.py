@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
-import pandas as pd
 import streamlit as st
 
 from core.app import App
@@ -20,7 +19,7 @@ from dashboard import theme
 from dashboard.pages.catalog import state
 from dashboard.ui.catalog_frames import beginning, matching
 from dashboard.ui.long_work import AT_ONCE, show_preparing, work_first
-from dashboard.ui.table import Column, choice_table, page_of, part, table_key
+from dashboard.ui.table import Column, choice_table, frame_of, page_of, part, table_key
 from dashboard.ui.text import counted, errors_shown, escaped
 from dashboard.ui.url_state import open_page
 
@@ -40,26 +39,16 @@ MEANINGS = (
     "Note: for information."
 )
 COLUMNS = (
-    Column("severity", width=92, help=MEANINGS),
-    Column("rule", width=176),
+    Column("severity", width=92, help=MEANINGS, cell=lambda finding: SIGNS[finding.severity]),
+    Column("rule", width=176, cell=lambda finding: RULES[finding.rule].title),
     Column("server", width=130),
     Column("tool", width=160, help="Empty: the finding is about the whole server or catalog."),
-    Column("reason", "finding", width=350),
-    Column("evidence", width=380, help="The exact words. Select a row for the text around them."),
-)
-
-
-def lint_frame(findings: Sequence[Finding]) -> pd.DataFrame:
-    return pd.DataFrame(
-        {
-            "severity": [SIGNS[finding.severity] for finding in findings],
-            "rule": [RULES[finding.rule].title for finding in findings],
-            "server": [finding.server for finding in findings],
-            "tool": [finding.tool for finding in findings],
-            "reason": [one_line(finding.reason, 400) for finding in findings],
-            "evidence": [beginning(finding.evidence) for finding in findings],
-        }
-    )
+    Column("reason", "finding", width=350, cell=lambda finding: one_line(finding.reason, 400)),
+    Column(
+        "evidence", width=380, help="The exact words. Select a row for the text around them.",
+        cell=lambda finding: beginning(finding.evidence),
+    ),
+)  # fmt: skip
 
 
 def finding_id(finding: Finding) -> str:
@@ -263,7 +252,7 @@ def _table(
     all_rows = np.arange(len(findings))
     rows = page_of(all_rows, f"catalog.lint.{catalog.name}", chosen=place)
     row = choice_table(
-        lint_frame([findings[row] for row in rows.tolist()]).style.map(severity_colour, subset=["severity"]), COLUMNS,
+        frame_of([findings[row] for row in rows.tolist()], COLUMNS).style.map(severity_colour, subset=["severity"]), COLUMNS,
         labels=rows.tolist(),
         key=table_key("lint", catalog.name, *selection, str(len(report.waiting)), part(all_rows, rows)),
         chosen=place, about=f"Findings in {catalog.name}",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -18,7 +19,7 @@ from dashboard.pages.catalog import state
 from dashboard.pages.catalog.imports import chosen_name, name_field
 from dashboard.session import only
 from dashboard.ui.catalog_frames import M_USD, PERCENT
-from dashboard.ui.table import Column, table
+from dashboard.ui.table import Column, frame_of, table
 from dashboard.ui.text import counted, error_kept, errors_shown, escaped, kept_error
 
 FROM, FILES, WORDS, CATEGORIES, SIZE, SERVERS, COPIES, SPREAD, SEED, TASKS, PROBLEM = (
@@ -151,12 +152,23 @@ MULTIPLY_COPIES, MULTIPLY_SEED, MULTIPLY_SPREAD, REPLACE, TOOL, MULTIPLY_PROBLEM
     f"catalog.multiply.{name}" for name in ("copies", "seed", "spread", "replace", "tool", "problem")
 )
 COPIES_SHOWN, LONGEST_TEXT = 5, 600
+
+
+def _price_musd(server: Server) -> float:
+    prices = [tool.price_usd for tool in server.tools if tool.price_usd is not None]
+    return float(np.median(prices)) * M_USD if prices else math.nan
+
+
 COLUMNS = (
-    Column("server", width=150),
+    Column("server", width=150, cell=lambda server: server.name),
     Column("call_s", "call", help="Declared seconds of one call.", format="%.3g", unit="s"),
-    Column("success_percent", "success", help="Declared share of successful calls.", format="%.4g", unit="%"),
-    Column("price_musd", "price", help="Median price of a call of its tools.", format="%.4g", unit="m$"),
-)
+    Column(
+        "success_percent", "success", help="Declared share of successful calls.", format="%.4g", unit="%",
+        cell=lambda server: None if server.success is None else server.success * PERCENT,
+    ),
+    Column("price_musd", "price", help="Median price of a call of its tools.", format="%.4g", unit="m$", cell=_price_musd),
+    Column("description"),
+)  # fmt: skip
 
 
 @state.dialog("multiply", "Multiply a server", "content_copy")
@@ -201,7 +213,7 @@ def _copy_fields() -> None:
 
 def _copy_preview(server: Server, copies: Sequence[Server]) -> None:
     servers = (server, *copies)
-    table(copies_frame(servers), COLUMNS, most=COPIES_SHOWN)
+    table(frame_of(servers, COLUMNS).astype({"call_s": float, "success_percent": float}), COLUMNS, most=COPIES_SHOWN)
     names = [tool.name for tool in server.tools]
     chosen = st.selectbox("Descriptions of the tool", names, key=TOOL, width=330)
     row = names.index(chosen) if chosen in names else 0
@@ -209,20 +221,6 @@ def _copy_preview(server: Server, copies: Sequence[Server]) -> None:
         for entry in servers:
             description = escaped(entry.tools[row].description, LONGEST_TEXT) or ":gray[no description]"
             st.markdown(f":small[:gray[{escaped(entry.name)}] {description}]")
-
-
-def copies_frame(servers: Sequence[Server]) -> pd.DataFrame:
-    """Returns descriptions and declared statistics in s, percent and m$; NaN if not declared."""
-    prices = [[tool.price_usd for tool in server.tools if tool.price_usd is not None] for server in servers]
-    return pd.DataFrame(
-        {
-            "server": [server.name for server in servers],
-            "call_s": pd.Series([server.call_s for server in servers], dtype=float),
-            "success_percent": pd.Series([server.success for server in servers], dtype=float) * PERCENT,
-            "price_musd": [float(np.median(values)) * M_USD if values else float("nan") for values in prices],
-            "description": [server.description for server in servers],
-        }
-    )
 
 
 def _make(app: App, catalog: str, server: str) -> None:
