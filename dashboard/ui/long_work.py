@@ -85,6 +85,16 @@ def job_progress(job: Job, told: Callable[[Job], tuple[float, str]], *, stop: st
             st.button("Stop", key=stop, **only("tune"), icon=":material/stop:", on_click=job.end)
 
 
+def job_error(job: Job, unexpected: str) -> None:
+    """Draw why a job ended without a result. `unexpected` has a place for the name of an error that is not ours."""
+    if isinstance(job.error, Stopped):
+        st.info("Stopped.", icon=":material/stop_circle:")
+    elif isinstance(job.error, WayfareError):
+        st.warning(escaped(str(job.error), 600), icon=":material/info:")
+    elif job.error is not None:
+        st.error(unexpected.format(type(job.error).__name__))
+
+
 def _ended(words: str, key: str, again: Callable[[], None]) -> None:
     st.info(words, icon=":material/pending_actions:")
     st.button("Start again", key=f"{key}.again", icon=":material/refresh:", on_click=again)

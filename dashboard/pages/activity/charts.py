@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -34,9 +34,10 @@ from dashboard.ui.charts.base import (
 
 SHOWN = 7
 BAR = 0.2
+HEIGHT_PX = 340
 
 
-def spending_by_server(frame: pd.DataFrame, *, height: int = 340) -> go.Figure:
+def spending_by_server(frame: pd.DataFrame) -> go.Figure:
     """Draws bars by server, the dearest on top. `frame` is from `Activity.spending_by_server`."""
     servers = _dearest(frame)
     top_servers = servers[:SHOWN][::-1]
@@ -46,7 +47,7 @@ def spending_by_server(frame: pd.DataFrame, *, height: int = 340) -> go.Figure:
     return chart(
         [trace for trace in (*traces, row_texts(notes, range(len(notes)))) if trace["x"]],
         title="Spent by server" + (f": the {SHOWN} dearest of {len(servers)}" if len(servers) > SHOWN else ""),
-        height=height,
+        height=HEIGHT_PX,
         xaxis2=EDGES,
         barmode="overlay",
         xaxis={"title": {"text": f"{unit} spent", "font": SMALL}, "rangemode": "tozero"},
@@ -54,12 +55,12 @@ def spending_by_server(frame: pd.DataFrame, *, height: int = 340) -> go.Figure:
     )
 
 
-def spending_over_time(frame: pd.DataFrame, bucket: timedelta, zone: str, *, height: int = 340) -> go.Figure:
+def spending_over_time(frame: pd.DataFrame, bucket: timedelta, zone: str) -> go.Figure:
     """Draws bars by bucket of time. `frame` is from `Activity.spending_over_time`."""
     factor, unit = money_unit(frame["spent_usd"].dropna().tolist())
     traces = [_time_bars(group, bucket, zone, factor) for _, group in frame.groupby("simulated")]
     return chart(
-        traces, title=f"Spent over time, each {bucket_words(bucket)}", height=height, barmode="overlay",
+        traces, title=f"Spent over time, each {bucket_words(bucket)}", height=HEIGHT_PX, barmode="overlay",
         xaxis=time_axis(frame, bucket, zone),
         yaxis={"title": {"text": f"{unit} spent", "font": SMALL}, "rangemode": "tozero"},
     )  # fmt: skip
@@ -90,13 +91,9 @@ def _time_bars(group: pd.DataFrame, bucket: timedelta, zone: str, factor: float)
         "type": "bar", "name": WORDS[simulated], "x": local(group["at"], zone),
         "y": (group["spent_usd"].fillna(0.0) * factor).tolist(), "width": width_ms,
         "offset": width_ms if simulated else 0.0, "marker": fill(MONEY, simulated=simulated),
-        "hovertext": [f"{time[:16].replace('T', ' ')}<br>{_hover(row)}" for time, row in _rows(group, zone)],
+        "hovertext": [f"{time[:16].replace('T', ' ')}<br>{_hover(row)}" for time, row in zip(local(group["at"], zone), group.itertuples(), strict=True)],
         "hoverinfo": "text",
     }  # fmt: skip
-
-
-def _rows(group: pd.DataFrame, zone: str) -> list[tuple[str, Any]]:
-    return list(zip(local(group["at"], zone), group.itertuples(), strict=True))
 
 
 def _hover(row: Any) -> str:
@@ -110,112 +107,73 @@ def _unpriced(frame: pd.DataFrame, server: str) -> str:
     return f" · {missing:,} of {calls:,} calls unpriced" if missing else ""
 
 
-def success_history(frame: pd.DataFrame, zone: str, *, tool: str, height: int = 320) -> go.Figure:
+def success_history(frame: pd.DataFrame, zone: str, *, tool: str) -> go.Figure:
     """Draws r of the tool and of its server after each call. `frame` is from `Activity.statistics_history`."""
-    rows = _learnt(frame)
-    return chart(
-        [
-            _steps(rows, zone, "tool_success", name="tool", colour=ACCEPTED, show=units.share, scale=100.0),
-            _steps(rows, zone, "server_success", name="server", colour=MUTED, show=units.share, scale=100.0),
-        ],
+    return _history(
+        frame, zone, ("tool_success", "server_success"), ACCEPTED, units.share, scale=100.0,
         title=f"Learnt success r of {label(tool, 60)}, call by call",
-        height=height,
-        xaxis=_axis(len(rows)),
         yaxis={"title": {"text": "r (%)", "font": SMALL}, "range": [-4, 104]},
-    )
+    )  # fmt: skip
 
 
-def latency_history(frame: pd.DataFrame, zone: str, *, tool: str, height: int = 320) -> go.Figure:
+def latency_history(frame: pd.DataFrame, zone: str, *, tool: str) -> go.Figure:
     """Draws the running mean of the call time of the tool and of its server after each call."""
-    rows = _learnt(frame)
-    return chart(
-        [
-            _steps(rows, zone, "tool_latency_s", name="tool", colour=TIME, show=units.seconds),
-            _steps(rows, zone, "server_call_s", name="server", colour=MUTED, show=units.seconds),
-        ],
+    return _history(
+        frame, zone, ("tool_latency_s", "server_call_s"), TIME, units.seconds,
         title=f"Learnt latency of {label(tool, 60)}, call by call",
-        height=height,
-        xaxis=_axis(len(rows)),
         yaxis={"title": {"text": "running mean of call time (s)", "font": SMALL}, "rangemode": "tozero"},
-    )
+    )  # fmt: skip
 
 
-def _learnt(frame: pd.DataFrame) -> pd.DataFrame:
-    """Returns the rows of calls that taught something. Simulated and cancelled calls do not change the count of calls."""
-    return frame.loc[frame["tool_calls"].diff().fillna(1) != 0]
-
-
-def _axis(calls: int) -> dict[str, Any]:
-    """Returns an axis of order, not time, because overlapping calls are learnt from in the order of their ends."""
-    return {
-        "title": {"text": "real calls of the tool, in the order learnt from", "font": SMALL},
-        "range": [0.5, max(calls, 10) + 0.5],
-    }
-
-
-def _steps(
+def _history(
     frame: pd.DataFrame,
     zone: str,
-    column: str,
-    *,
-    name: str,
+    columns: tuple[str, str],
     colour: str,
     show: Callable[[float], str],
+    *,
     scale: float = 1.0,
-) -> dict[str, Any]:
-    return {
-        "type": "scatter",
-        "mode": "lines+markers",
-        "name": name,
-        "x": list(range(1, len(frame) + 1)),
-        "y": (frame[column] * scale).tolist(),
-        "line": {"color": colour, "width": 2, "shape": "hv", "dash": "dot" if name == "server" else "solid"},
-        "marker": {"color": colour, "size": 4},
-        "hovertext": [
-            f"{time[:19].replace('T', ' ')}<br>{name}: {show(value)}<br>after {calls:,} of its calls"
-            for time, value, calls in zip(local(frame["at"], zone), frame[column], frame[f"{name}_calls"], strict=True)
-        ],
-        "hoverinfo": "text",
-    }
-
-
-def success_over_time(frame: pd.DataFrame, bucket: timedelta, zone: str, *, of: str, height: int = 340) -> go.Figure:
-    """Draws a line each for real and simulated calls. `frame` is from `Activity.success_and_latency_over_time`."""
+    **layout: Any,
+) -> go.Figure:
+    """Draws the columns of the tool and of its server. Calls that taught nothing, such as simulated ones, do not change the count of calls and
+    are left out. The axis is of order, not time, because overlapping calls are learnt from in the order of their ends."""
+    rows = frame.loc[frame["tool_calls"].diff().fillna(1) != 0]
+    times = [time[:19].replace("T", " ") for time in local(rows["at"], zone)]
     traces = [
-        _line(
-            group, bucket, zone, "success_share", name=WORDS[bool(simulated)], scale=100.0,
-            style=line(ACCEPTED, simulated=bool(simulated)), show=lambda share: f"{units.share(share)} succeeded",
-        )
-        for simulated, group in frame.groupby("simulated")
+        {
+            "type": "scatter", "mode": "lines+markers", "name": name, "x": list(range(1, len(rows) + 1)),
+            "y": (rows[column] * scale).tolist(),
+            "line": {"color": hue, "width": 2, "shape": "hv", "dash": dash}, "marker": {"color": hue, "size": 4},
+            "hovertext": [
+                f"{time}<br>{name}: {show(value)}<br>after {calls:,} of its calls"
+                for time, value, calls in zip(times, rows[column], rows[f"{name}_calls"], strict=True)
+            ],
+            "hoverinfo": "text",
+        }
+        for name, column, hue, dash in (("tool", columns[0], colour, "solid"), ("server", columns[1], MUTED, "dot"))
     ]  # fmt: skip
-    return chart(
-        traces,
+    order = {"text": "real calls of the tool, in the order learnt from", "font": SMALL}
+    return chart(traces, height=320, xaxis={"title": order, "range": [0.5, max(len(rows), 10) + 0.5]}, **layout)
+
+
+def success_over_time(frame: pd.DataFrame, bucket: timedelta, zone: str, *, of: str) -> go.Figure:
+    """Draws a line each for real and simulated calls. `frame` is from `Activity.success_and_latency_over_time`."""
+    return _trends(
+        frame, bucket, zone, {"": ("success_share", "solid")}, ACCEPTED, lambda share: f"{units.share(share)} succeeded", scale=100.0,
         title=f"Success of {label(of, 60)}, each {bucket_words(bucket)}",
-        height=height,
-        xaxis=time_axis(frame, bucket, zone),
         yaxis={"title": {"text": "% of calls that succeeded", "font": SMALL}, "range": [-4, 104]},
-    )
+    )  # fmt: skip
 
 
 DECADES_S = [10.0**power for power in range(-3, 5)]
 
 
-def latency_over_time(frame: pd.DataFrame, bucket: timedelta, zone: str, *, of: str, height: int = 340) -> go.Figure:
+def latency_over_time(frame: pd.DataFrame, bucket: timedelta, zone: str, *, of: str) -> go.Figure:
     """Draws p50 solid and p95 dotted on a logarithmic axis, because a timeout is a thousand times longer than a quick answer."""
-    traces = [
-        _line(
-            group, bucket, zone, column, name=f"{figure_name} {WORDS[bool(simulated)]}",
-            style=line(TIME, simulated=bool(simulated), dash=dash), show=units.seconds,
-        )
-        for simulated, group in frame.groupby("simulated")
-        for figure_name, column, dash in (("p50", "latency_p50_s", "solid"), ("p95", "latency_p95_s", "dot"))
-    ]  # fmt: skip
-    return chart(
-        traces,
+    return _trends(
+        frame, bucket, zone, {"p50 ": ("latency_p50_s", "solid"), "p95 ": ("latency_p95_s", "dot")}, TIME, units.seconds,
         title=f"Latency of {label(of, 60)}, p50 and p95, each {bucket_words(bucket)}",
-        height=height,
         top=78,  # four names: two lines of legend on a narrow chart
-        xaxis=time_axis(frame, bucket, zone),
         yaxis={
             "title": {"text": "latency (logarithmic)", "font": SMALL, "standoff": 10}, "automargin": True,
             "type": "log", "tickvals": DECADES_S, "ticktext": [units.seconds(value) for value in DECADES_S],
@@ -223,35 +181,37 @@ def latency_over_time(frame: pd.DataFrame, bucket: timedelta, zone: str, *, of: 
     )  # fmt: skip
 
 
-def _line(
-    group: pd.DataFrame,
+def _trends(
+    frame: pd.DataFrame,
     bucket: timedelta,
     zone: str,
-    column: str,
+    lines: Mapping[str, tuple[str, str]],
+    colour: str,
+    show: Callable[[float], str],
     *,
-    name: str,
-    style: dict[str, Any],
-    show: Any,
     scale: float = 1.0,
-) -> dict[str, Any]:
-    rows = group.loc[group[column].notna()]
-    starts = local(rows["at"], zone)
-    return {
-        "type": "scatter",
-        "mode": "lines+markers",
-        "name": name,
-        "x": local(rows["at"], zone, bucket / 2),
-        "y": (rows[column] * scale).tolist(),
-        "hovertext": [
-            f"{start[:16].replace('T', ' ')}<br>{name}: {show(value)}<br>{calls_words(calls)}"
-            for start, value, calls in zip(starts, rows[column], rows["calls"], strict=True)
-        ],
-        "hoverinfo": "text",
-        **style,
-    }
+    **layout: Any,
+) -> go.Figure:
+    """Draws each line, a column with its dash, of real and of simulated calls."""
+    traces: list[dict[str, Any]] = []
+    for simulated, group in frame.groupby("simulated"):
+        for prefix, (column, dash) in lines.items():
+            name, rows = f"{prefix}{WORDS[bool(simulated)]}", group.loc[group[column].notna()]
+            traces.append(
+                {
+                    "type": "scatter", "mode": "lines+markers", "name": name, "x": local(rows["at"], zone, bucket / 2),
+                    "y": (rows[column] * scale).tolist(), "hoverinfo": "text",
+                    "hovertext": [
+                        f"{start[:16].replace('T', ' ')}<br>{name}: {show(row[column])}<br>{calls_words(row['calls'])}"
+                        for start, row in zip(local(rows["at"], zone), rows.to_dict("records"), strict=True)
+                    ],
+                    **line(colour, simulated=bool(simulated), dash=dash),
+                }
+            )  # fmt: skip
+    return chart(traces, height=HEIGHT_PX, xaxis=time_axis(frame, bucket, zone), **layout)
 
 
-def day(rows: Sequence[Replayed], zone: str, *, height: int = 330) -> go.Figure:
+def day(rows: Sequence[Replayed], zone: str) -> go.Figure:
     """Draws questions and calls over time, and below them the money: paid, and projected with the earlier and the current decisions."""
     starts, calls = [row.at for row in rows], [call for row in rows for call in row.calls]
     pairs = [row.projected_usd or (0.0, 0.0) for row in rows]
@@ -290,7 +250,7 @@ def day(rows: Sequence[Replayed], zone: str, *, height: int = 330) -> go.Figure:
         for name, times, values, style in sums
     ]  # fmt: skip
     return chart(
-        [trace for trace in (*marks, *lines) if trace["x"]], title="The day: questions and calls as they were, and the money added up", height=height, top=78,
+        [trace for trace in (*marks, *lines) if trace["x"]], title="The day: questions and calls as they were, and the money added up", height=330, top=78,
         xaxis={"type": "date", "title": {"text": f"time ({zone})", "font": SMALL}},
         yaxis={"domain": [0, 0.66], "title": {"text": unit, "font": SMALL}, "rangemode": "tozero"},
         yaxis2={"domain": [0.74, 1], "range": [-0.6, 1.6], "tickvals": [0, 1], "ticktext": ["calls", "questions"], "gridcolor": GRID, "automargin": True, "zeroline": False},

@@ -13,7 +13,6 @@ from core.app import App
 from core.catalogs.background_jobs import Job
 from core.domain import units
 from core.domain.catalog import Catalog
-from core.domain.errors import WayfareError
 from core.domain.feedback import Calibration, Label, catalog_fingerprint
 from core.domain.untrusted_text import one_line
 from core.lab.calibrations import CalibrationResult
@@ -21,7 +20,7 @@ from dashboard.pages.catalog import state
 from dashboard.session import known_job, only, start_job
 from dashboard.ui.catalog_frames import matching
 from dashboard.ui.labels import labeller
-from dashboard.ui.long_work import job_progress, share_of
+from dashboard.ui.long_work import job_error, job_progress, share_of
 from dashboard.ui.table import Column, choose_rows, frame_of, table, table_key
 from dashboard.ui.text import counted, escaped, file_name
 from dashboard.ui.url_state import open_page
@@ -51,17 +50,11 @@ def job_panel(app: App, catalog: str) -> None:
     with st.container(border=True):
         if job.under_way:
             job_progress(job, _told)
-            return
-        try:
-            result: CalibrationResult = job.future.result()
-        except WayfareError as error:
-            st.warning(escaped(str(error), 600), icon=":material/info:")
-            _close()
-        except Exception as error:  # noqa: BLE001 - a fit runs in its own thread; every error is shown on the page
-            st.error(f"The fit stopped unexpectedly ({type(error).__name__}); nothing was kept. Press Calibrate again.")
-            _close()
+        elif job.result is not None:
+            _result(app, job.result)
         else:
-            _result(app, result)
+            job_error(job, "The fit stopped unexpectedly ({}); nothing was kept. Press Calibrate again.")
+            _close()
 
 
 def _told(job: Job) -> tuple[float, str]:

@@ -7,6 +7,7 @@ import re
 import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import NamedTuple
 
 import pandas as pd
@@ -22,6 +23,7 @@ from core.importers.shipped_catalogs import SHIPPED_CATALOGS
 from dashboard.pages.catalog import state
 from dashboard.session import known_job, only, start_job
 from dashboard.ui.first_look import begin_first_look
+from dashboard.ui.long_work import job_progress
 from dashboard.ui.table import Column, frame_of, table
 from dashboard.ui.text import counted, escaped
 from dashboard.ui.url_state import open_page
@@ -80,7 +82,7 @@ def job_panel(app: App) -> None:
         st.rerun()
     with st.container(border=True):
         if job.under_way:
-            _progress(app, job)
+            job_progress(job, partial(_told, app))
         else:
             _report(job)
 
@@ -90,19 +92,14 @@ def _connected(job: Job) -> str:
     return job.result.catalog if job.about.whole and job.result is not None else ""
 
 
-@st.fragment(run_every=1)
-def _progress(app: App, job: Job) -> None:
-    if not job.under_way:
-        st.rerun()
-    request: Asked = job.about
-    names = {server.name for server in request.imported.servers}
-    states = [session for session in app.pool.states() if session.catalog == request.name and session.server in names]
+def _told(app: App, job: Job) -> tuple[float, str]:
+    names = {server.name for server in job.about.imported.servers}
+    states = [session for session in app.pool.states() if session.catalog == job.about.name and session.server in names]
     settled = sum(session.state in {"ready", "failed"} for session in states)
     total, starting = len(names), sum(session.state == "connecting" for session in states)
-    st.progress(
-        min(settled / total, 1.0) if total else 0.0,
+    return min(settled / total, 1.0) if total else 0.0, (
         f"Asking {counted(total, 'server') if total else 'the changed servers'} for their tools: {settled:,} connected or refused, {starting:,} still starting, "
-        f"{job.elapsed_s:.0f} s. You can continue to work. A first start may take a minute; then a server without an answer is skipped.",
+        f"{job.elapsed_s:.0f} s. You can continue to work. A first start may take a minute; then a server without an answer is skipped."
     )
 
 

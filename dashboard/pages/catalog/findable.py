@@ -11,7 +11,6 @@ from core.app import App
 from core.catalogs.background_jobs import Job
 from core.domain import units
 from core.domain.catalog import Catalog
-from core.domain.errors import WayfareError
 from core.domain.findings import Findable, Missed, ToolFound
 from core.domain.tasks import Says
 from dashboard.page_host import GridContainer
@@ -23,7 +22,7 @@ from dashboard.session import known_job, only, start_job
 from dashboard.ui.catalog_frames import matching
 from dashboard.ui.chart import chart
 from dashboard.ui.first_look import work_panel, write_button, writing_model
-from dashboard.ui.long_work import job_progress, share_of
+from dashboard.ui.long_work import job_error, job_progress, share_of
 from dashboard.ui.table import Column, choice_table, frame_of, page_of, table
 from dashboard.ui.text import escaped
 from dashboard.ui.url_state import open_page
@@ -56,8 +55,11 @@ def findable_body(app: App, catalog: Catalog, query: str) -> None:
         lacking_requests(app, catalog.name, None)
         return
     job = known_job(JOB)
-    if job is not None and job.about == catalog.name and _job(job):
-        return
+    if job is not None and job.about == catalog.name:
+        if job.under_way:
+            job_progress(job, _told, stop="catalog.findable.stop")
+            return
+        job_error(job, "The estimate stopped unexpectedly ({}). Press Estimate again.")
     result, current = app.findable.latest(catalog.name)
     if result is None:
         possible = app.findable.can_estimate(catalog.name)
@@ -90,18 +92,6 @@ def findable_body(app: App, catalog: Catalog, query: str) -> None:
             _tool(app, catalog, chosen)
     with grid.cell(column_span=2):
         chart(taken_for_map(result.tools), key="catalog:findable.map", choose=_of_servers)
-
-
-def _job(job: Job) -> bool:
-    """Draw the progress, or why there is no result. Returns whether the view ends here."""
-    if job.under_way:
-        job_progress(job, _told, stop="catalog.findable.stop")
-        return True
-    if isinstance(job.error, WayfareError):
-        st.warning(escaped(str(job.error), 600), icon=":material/info:")
-    elif job.error is not None:
-        st.error(f"The estimate stopped unexpectedly ({type(job.error).__name__}). Press Estimate again.")
-    return False
 
 
 def _told(job: Job) -> tuple[float, str]:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-import pandas as pd
 import streamlit as st
 
 from core.app import App
@@ -24,20 +23,12 @@ from dashboard.pages.lab.run import (
     measure_name,
     route_link,
 )
-from dashboard.ui.table import Column, table
+from dashboard.ui.table import Column, frame_of, table
 from dashboard.ui.text import escaped
 from dashboard.ui.url_state import UrlState, select
 
 ALL, FAILED, EVERY_REASON = "all", "failed", "any reason"
 ORDER = ("lost", "won", "same")
-TASK_COLUMNS = (
-    Column("sub-task", width=300),
-    *(Column(name, width=170) for name in ("right", "baseline first", "run first", "why it failed")),
-    *(
-        Column(name, words, "small", "Makes the decision again in a new tab", link="open ↗")
-        for name, words in (("base", "baseline"), ("run", "run"), ("both", "both"))
-    ),
-)
 SIGNS = {"won": "▲ won", "lost": "▼ lost", "same": "= same"}
 Results = Mapping[str, Mapping[str, Any]]
 
@@ -122,22 +113,32 @@ def _table(app: App, rows: Sequence[TaskChange], runs: tuple[LabRun, LabRun], re
         return
     values = {run: changed(app, run) for run in runs}
     base, run = runs
-    frame = pd.DataFrame(
-        {
-            "": [SIGNS[entry.change] for entry in rows],
-            "sub-task": [one_line(entry.task.subtask, 200) for entry in rows],
-            "baseline rank": [_rank(entry, entry.was, entry.before) for entry in rows],
-            "run rank": [_rank(entry, entry.now, entry.after) for entry in rows],
-            "base": [route_link(base, values[base], entry.task) for entry in rows],
-            "run": [route_link(run, values[run], entry.task) for entry in rows],
-            "both": [compare_link(values, entry.task) for entry in rows],
-            "right": [one_line(", ".join(entry.task.relevant) or "no tool can do it", 120) for entry in rows],
-            "baseline first": [one_line(next(iter(entry.before), "–"), 80) for entry in rows],
-            "run first": [one_line(next(iter(entry.after), "–"), 80) for entry in rows],
-            "why it failed": [STAGES.get(stage_id := stage(entry.task, result), stage_id) for entry in rows],
-        }
+    columns = (
+        Column("", cell=lambda entry: SIGNS[entry.change]),
+        Column("sub-task", width=300, cell=lambda entry: one_line(entry.task.subtask, 200)),
+        Column("baseline rank", cell=lambda entry: _rank(entry, entry.was, entry.before)),
+        Column("run rank", cell=lambda entry: _rank(entry, entry.now, entry.after)),
+        _link("base", "baseline", lambda entry: route_link(base, values[base], entry.task)),
+        _link("run", "run", lambda entry: route_link(run, values[run], entry.task)),
+        _link("both", "both", lambda entry: compare_link(values, entry.task)),
+        Column("right", width=170, cell=lambda entry: _right(entry.task)),
+        Column("baseline first", width=170, cell=lambda entry: _first(entry.before)),
+        Column("run first", width=170, cell=lambda entry: _first(entry.after)),
+        Column("why it failed", width=170, cell=lambda entry: STAGES.get(id_ := stage(entry.task, result), id_)),
     )
-    table(frame, TASK_COLUMNS, key="lab:tasks")
+    table(frame_of(rows, columns), columns, key="lab:tasks")
+
+
+def _link(name: str, title: str, cell: Callable[[Any], str]) -> Column:
+    return Column(name, title, "small", "Makes the decision again in a new tab", link="open ↗", cell=cell)
+
+
+def _right(task: Task) -> str:
+    return one_line(", ".join(task.relevant) or "no tool can do it", 120)
+
+
+def _first(candidates: Iterable[str]) -> str:
+    return one_line(next(iter(candidates), "–"), 80)
 
 
 def _rank(entry: TaskChange, rank: int | None, candidates: Sequence[str]) -> str:
@@ -184,23 +185,14 @@ def failed_tasks(shown: ShownRuns) -> dict[str, str]:
 
 def _failure_table(app: App, run: LabRun, failed: Sequence[tuple[Task, str]]) -> None:
     values, entries = changed(app, run), run.result["tasks"]
-    frame = pd.DataFrame(
-        {
-            "sub-task": [one_line(task.subtask, 200) for task, _ in failed],
-            "decision": [route_link(run, values, task) for task, _ in failed],
-            "right": [one_line(", ".join(task.relevant) or "no tool can do it", 120) for task, _ in failed],
-            "first": [one_line(next(iter(entries[task.id]["candidates"]), "–"), 80) for task, _ in failed],
-            "stage": [STAGES.get(stage_id, stage_id) for _, stage_id in failed],
-        }
-    )
-    table(
-        frame,
-        (
-            Column("sub-task", width=340),
-            Column("decision", width="small", help="Makes the decision again in a new tab", link="open ↗"),
-            Column("right", width=230),
-            Column("first", width=230),
-            Column("stage", help="The stage of the router that dropped the most similar right tool"),
+    columns = (
+        Column("sub-task", width=340, cell=lambda row: one_line(row[0].subtask, 200)),
+        _link("decision", "decision", lambda row: route_link(run, values, row[0])),
+        Column("right", width=230, cell=lambda row: _right(row[0])),
+        Column("first", width=230, cell=lambda row: _first(entries[row[0].id]["candidates"])),
+        Column(
+            "stage", help="The stage of the router that dropped the most similar right tool",
+            cell=lambda row: STAGES.get(row[1], row[1]),
         ),
-        key="lab:failed",
-    )
+    )  # fmt: skip
+    table(frame_of(failed, columns), columns, key="lab:failed")

@@ -240,7 +240,7 @@ FEW_TOOLS, NAME_SHIFT_PX = 50, 16
 CLEAR, BEHIND, GREY = 0.9, 0.4, 0.22  # opacities: considered, not on the short-list, not highlighted
 
 
-def tool_map(data: MapData, *, height: int = 610) -> go.Figure:
+def tool_map(data: MapData) -> go.Figure:
     """Draws a point for each tool: colour and symbol by group, size by price; ★ is the sub-task, rings mark its candidates."""
     middles = centres(data.groups, data.drawn.xy)
     below = [density(data.drawn.xy, behind=len(data.points.rows) > CROWD)] if data.points.dense else []
@@ -251,7 +251,7 @@ def tool_map(data: MapData, *, height: int = 610) -> go.Figure:
     return figure(
         [*traces, *_legend(data)],
         title=f"{len(data.drawn.ids):,} tools: tools that are close do similar things",
-        height=height,
+        height=610,
         xaxis=axis,
         yaxis=axis,
         margin={"l": 0, "r": 0, "t": 34, "b": 0},
