@@ -17,7 +17,7 @@ from core.domain.trace import KEPT, ServerTrace, ToolTrace
 from core.routers.ema import Rates, Running
 from core.routers.projection import StatisticsProjection
 from dashboard.pages.call.learning import learning_rows, next_rows, next_sentence
-from dashboard.pages.catalog.detail import server_statistics, tool_statistics
+from dashboard.pages.catalog.detail import statistics_rows
 from dashboard.ui import catalog_frames as frames
 from tests.cases import each
 
@@ -102,10 +102,10 @@ def test_a_description_is_shown_on_one_line_with_nothing_hidden() -> None:
 
 def test_the_detail_lists_value_source_and_what_was_declared() -> None:
     statistics = book().snapshot()
-    rows = {row[0]: row[1:] for row in server_statistics(CATALOG.servers[0], statistics, 0)}
+    rows = {row[0]: row[1:] for row in statistics_rows(statistics, CATALOG.servers[0], 0)}
     assert rows["Connection time"] == ("250 ms", "declared", "250 ms")
     assert rows["Call time"] == ("1 s", "prior", "–")
-    assert tool_statistics(CATALOG.tools[0], statistics, 0)[0] == ("Latency", "400 ms", "declared", "400 ms")
+    assert statistics_rows(statistics, CATALOG.tools[0], 0)[0] == ("Latency", "400 ms", "declared", "400 ms")
 
 
 BEFORE = Running(success=0.9, success_variance=0.0, post_accept_failure=0.02, call_s=1.0, conn_s=0.3)

@@ -13,7 +13,7 @@ from core.catalogs.background_jobs import Job
 from core.domain.catalog import Connection, ConnectionState, Imported, ServerId
 from core.domain.errors import CatalogError
 from core.importers.shipped_catalogs import SHIPPED_CATALOGS
-from dashboard.pages.catalog.connection_job import JOB, Asked, command_line, connection_lines
+from dashboard.pages.catalog.connection_job import JOB, command_line, connection_lines
 from dashboard.pages.catalog.connections import connection_frame
 from dashboard.pages.catalog.detail import parse_price
 from dashboard.pages.catalog.imports import (
@@ -23,6 +23,7 @@ from dashboard.pages.catalog.imports import (
     read_documents,
     source_of,
 )
+from dashboard.pages.catalog.state import Connecting
 from tests.dashboard.catalog_visits import CATALOG, CONFIG, SECRET, button, everything, importing, paste, visit
 from tests.dashboard.harness import app_with, text_of
 from tests.importing import import_text
@@ -106,7 +107,7 @@ ONE = '{"servers": [{"name": "a", "tools": [{"name": "t", "price_usd": 0.001}]}]
 
 def test_one_bad_document_spoils_all_and_every_problem_is_listed(app: App) -> None:
     bad = '{"servers": [{"name": "a", "tools": [{"name": "t"}, {"name": "t", "price_usd": NaN}]}]}'
-    reading = read_documents(app, [Document("one.json", ONE), Document("bad.json", bad)])
+    reading = read_documents(app, (Document("one.json", ONE), Document("bad.json", bad)))
     assert reading.imported is None
     assert reading.sentence.startswith("Nothing was imported: bad.json: ")
     assert reading.sentence.endswith("(and 1 more problem).")
@@ -182,9 +183,9 @@ def test_a_value_is_changed_for_one_catalog_at_its_server(app: App) -> None:
 
 def test_a_running_discovery_shows_its_progress(app: App) -> None:
     imported = Imported("plain", app.catalogs.catalog("mine").servers)
-    page = visit(remembered={JOB: Job(Asked(imported, "live", "test"))})
+    page = visit(remembered={JOB: Job(Connecting(imported, "live", "test"))})
     assert "Asking 2 servers for their tools" in everything(page)
-    page = visit(remembered={JOB: Job(Asked(Imported("plain", ()), "live", "", whole=False))})
+    page = visit(remembered={JOB: Job(Connecting(Imported("plain", ()), "live", whole=False))})
     assert "Asking the changed servers for their tools" in everything(page)
 
 

@@ -14,7 +14,8 @@ from core.catalogs.background_jobs import Job
 from core.domain.catalog import Catalog, Imported, Server
 from core.domain.errors import CatalogError
 from core.importers.shipped_catalogs import SHIPPED_CATALOGS
-from dashboard.pages.catalog.connection_job import JOB, Asked
+from dashboard.pages.catalog.connection_job import JOB
+from dashboard.pages.catalog.state import Connecting
 from tests.cli.conftest import RAW
 from tests.cli.test_servers import mirror  # noqa: F401 - a fixture
 from tests.dashboard.catalog_visits import CATALOG, button, everything, visit
@@ -188,7 +189,7 @@ def test_one_server_is_added_switched_off_and_on_and_removed(app: App) -> None:
     page.text_input(key="catalog.import.server").set_value("two")
     page.text_input(key="catalog.import.command").set_value(f"{sys.executable} -S {RAW}")
     page.text_area(key="catalog.import.given").set_value(f"KEY={SECRET}").run()
-    other = Job(Asked(Imported("plain", ()), "live", ""))
+    other = Job(Connecting(Imported("plain", ()), "live"))
     page.session_state[JOB] = other
     page.button(key="catalog.import.add").click().run()
     assert "Another discovery is running" in text_of(page)

@@ -6,7 +6,6 @@ import json
 import re
 import shlex
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple
 
@@ -31,22 +30,13 @@ from dashboard.ui.url_state import open_page
 JOB, SHOWN = "catalog:job", "catalog:job.shown"
 
 
-@dataclass(frozen=True)
-class Asked:
-    imported: Imported = field(repr=False)
-    name: str
-    source: str
-    whole: bool = True
-    """Whether it covers the whole catalog, not only some of its servers."""
-
-
-def start(app: App, imported: Imported, name: str, source: str) -> None:
+def start(app: App, request: state.Connecting) -> None:
     def discover(_: Job) -> ImportReport:
-        report = app.catalog_editor.discover(imported, name, source)
+        report = app.catalog_editor.discover(request.imported, request.name, request.source)
         begin_first_look(app, report.catalog)
         return report
 
-    start_job(JOB, discover, Asked(imported, name, source), title=f"Discovering {name}")
+    start_job(JOB, discover, request, title=f"Discovering {request.name}")
 
 
 def start_change(
@@ -60,9 +50,8 @@ def start_change(
         current = app.catalogs.catalog(catalog)
         return ImportReport(catalog, len(current.servers), len(current.tools), imported, 0, discoveries)
 
-    start_job(
-        JOB, change, Asked(Imported(OWN, servers), catalog, "", whole=False), title=f"Connecting servers of {catalog}"
-    )
+    request = state.Connecting(Imported(OWN, servers), catalog, whole=False)
+    start_job(JOB, change, request, title=f"Connecting servers of {catalog}")
 
 
 def check_idle() -> None:
@@ -144,8 +133,7 @@ def _buttons(job: Job, *, again: bool, made: str = "") -> None:
             _forget()
             open_page("route", catalog=made)
         if again:
-            prefill = state.Known(job.about.imported, job.about.name, job.about.source)
-            st.button("Try again…", key="catalog.job.again", **only("administer"), on_click=state.open_dialog, args=("connect", prefill))  # fmt: skip
+            st.button("Try again…", key="catalog.job.again", **only("administer"), on_click=state.open_dialog, args=("connect", job.about))  # fmt: skip
         st.button("Close the report", key="catalog.job.close", on_click=_forget)
 
 

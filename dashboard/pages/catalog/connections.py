@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pandas as pd
 import streamlit as st
@@ -47,22 +48,22 @@ def connection_dialog(app: App, _shown: str) -> None:
         "Takes the configuration of Claude Desktop, Cursor, VS Code, mcpproxy or Codex, connects to its servers and "
         "asks each for its tools. Your file is only read."
     )
-    prefill: state.Known | None = st.session_state[state.ABOUT] or _from_documents(app)
+    prefill: state.Connecting | None = st.session_state[state.ABOUT] or _from_documents(app)
     if prefill is not None:
         _plan(app, prefill)
 
 
-def _from_documents(app: App) -> state.Known | None:
+def _from_documents(app: App) -> state.Connecting | None:
     source = source_widgets(app, EXAMPLE)
     if source is None:
         return None
-    if source.reading.imported is None:
-        problems(source.reading)
+    if source.imported is None:
+        problems(source)
         return None
-    return state.Known(source.reading.imported, name_for(source.documents, app), source_of(source.documents))
+    return state.Connecting(source.imported, name_for(source.documents, app), source_of(source.documents))
 
 
-def _plan(app: App, prefill: state.Known) -> None:
+def _plan(app: App, prefill: state.Connecting) -> None:
     imported = prefill.imported
     reachable = [server for server in imported.servers if server.connection is not None]
     if not reachable:
@@ -83,7 +84,7 @@ def _plan(app: App, prefill: state.Known) -> None:
     st.warning(_warning(imported), icon=":material/warning:")
     st.button(
         "Connect and discover", type="primary", icon=":material/cable:", key="catalog.import.discover",
-        **only("administer", disabled=not agreed), on_click=_connect, args=(app, imported, prefill.name, prefill.source, values),
+        **only("administer", disabled=not agreed), on_click=_connect, args=(app, prefill, values),
     )  # fmt: skip
     kept_error(PROBLEM)
 
@@ -115,13 +116,13 @@ def _warning(imported: Imported) -> str:
     return " ".join(warnings)
 
 
-def _connect(app: App, imported: Imported, suggestion: str, source: str, values: tuple[Wanted, ...]) -> None:
+def _connect(app: App, prefill: state.Connecting, values: tuple[Wanted, ...]) -> None:
     with error_kept(PROBLEM):
-        name = chosen_name(app, suggestion)
+        name = chosen_name(app, prefill.name)
         check_name(name)
         check_idle()
-        app.catalog_editor.keep_secrets(name, imported.servers, values_given(values))
-        start(app, imported, name, source)
+        app.catalog_editor.keep_secrets(name, prefill.imported.servers, values_given(values))
+        start(app, replace(prefill, name=name))
         state.close_dialog()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -15,7 +16,7 @@ from core.domain import units
 from core.domain.catalog import Catalog, Json, Server, Tool
 from core.domain.errors import WayfareError
 from core.domain.outcome import CallMode
-from core.domain.statistics import Statistics
+from core.domain.statistics import Source, Statistics
 from core.governance.policy import Pin
 from core.virtual import SENTENCE
 from dashboard.pages.catalog.connection_job import connection_lines, own_values
@@ -129,14 +130,14 @@ def parse_price(text: str) -> float:
 
 
 def price_panel(
-    app: App, catalog: str, server: str, tool: str, *, value_usd: float, source: str, declared_usd: float | None
+    app: App, catalog: str, server: str, tool: str, *, value_usd: float, source: Source, declared_usd: float | None
 ) -> None:
     """Draw the price of a tool or, with an empty tool, the ask of a server, with a field to set and reset it."""
-    noun = "Price" if tool else "Ask"
+    noun, (source_text,) = "Price" if tool else "Ask", price_words([value_usd], [source])
     key = f"catalog.price.{catalog}.{server}.{tool}"
     declared = "nothing" if declared_usd is None else units.price(declared_usd)
-    declared = "" if source == "declared" else f" · declared: {escaped(declared)}"
-    mark = ":violet[:material/edit: edited]" if source == "edited" else escaped(source)
+    declared = "" if source_text == "declared" else f" · declared: {escaped(declared)}"
+    mark = ":violet[:material/edit: edited]" if source_text == "edited" else escaped(source_text)
     st.markdown(f"**{noun}: {escaped(units.price(value_usd))}** · {mark}{declared}")
     with st.form(f"{key}.form", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
         st.text_input(
@@ -149,7 +150,7 @@ def price_panel(
         st.form_submit_button("Set", icon=":material/check:", on_click=_set, args=(app, catalog, server, tool, key), **only("administer"))  # fmt: skip
         st.form_submit_button(
             "Reset to declared", icon=":material/undo:", on_click=_set, args=(app, catalog, server, tool, key, True),
-            **only("administer", disabled=source != "edited", help="Remove the value that was set by hand."),
+            **only("administer", disabled=source_text != "edited", help="Remove the value that was set by hand."),
         )  # fmt: skip
     kept_error(f"{key}.problem")
 
@@ -162,6 +163,10 @@ def _set(app: App, catalog: str, server: str, tool: str, key: str, reset: bool =
 
 
 Statistic = tuple[str, str, str, str]
+
+
+def _plain(value: float | None) -> str:
+    return "–" if value is None else f"{value:.3g}"
 
 
 def server_detail(app: App, catalog: Catalog, statistics: Statistics, row: int) -> None:
@@ -180,11 +185,10 @@ def server_detail(app: App, catalog: Catalog, statistics: Statistics, row: int) 
             own_values(app, catalog.name, server)
         with right:
             price_panel(
-                app, catalog.name, server.name, "", value_usd=float(figures.ask_usd[row]),
-                source=price_words(figures.ask_usd[row : row + 1], figures.ask_source[row : row + 1])[0],
+                app, catalog.name, server.name, "", value_usd=float(figures.ask_usd[row]), source=figures.ask_source[row],
                 declared_usd=server.ask_usd,
             )  # fmt: skip
-            _statistics_table(server_statistics(server, statistics, row))
+            _statistics_table(statistics_rows(statistics, server, row))
 
 
 def _server_buttons(catalog: str, server: Server) -> None:
@@ -217,8 +221,7 @@ def tool_detail(app: App, catalog: Catalog, statistics: Statistics, row: int) ->
             if st.button("Call this tool", icon=":material/play_arrow:", type="primary"):
                 open_page("call", catalog=catalog.name, tool=tool.id)
             price_panel(
-                app, catalog.name, tool.server, tool.name, value_usd=float(figures.price_usd[row]),
-                source=price_words(figures.price_usd[row : row + 1], figures.price_source[row : row + 1])[0],
+                app, catalog.name, tool.server, tool.name, value_usd=float(figures.price_usd[row]), source=figures.price_source[row],
                 declared_usd=tool.price_usd,
             )  # fmt: skip
             _pin(app, catalog.name, tool)
@@ -226,7 +229,7 @@ def tool_detail(app: App, catalog: Catalog, statistics: Statistics, row: int) ->
                 st.caption(
                     f"Tier: {escaped(tool.tier or '–')}{f' ({escaped(tool.tier_reason)})' if tool.tier_reason else ''}."
                 )
-            _statistics_table(tool_statistics(tool, statistics, row))
+            _statistics_table(statistics_rows(statistics, tool, row))
 
 
 def _pin(app: App, catalog: str, tool: Tool) -> None:
@@ -239,40 +242,35 @@ def _pin(app: App, catalog: str, tool: Tool) -> None:
         st.caption(f"It is left out for now: {escaped(why, 300)}")
 
 
-def server_statistics(server: Server, statistics: Statistics, row: int) -> list[Statistic]:
-    figures, calls = statistics.servers, int(statistics.servers.calls[row])
-    success_source = source_word(figures.success_source[row], calls, figures.decayed[row])
-    variance = "–" if server.success_variance is None else f"{server.success_variance:.3g}"
-    return [
-        (
-            "Connection time", units.seconds(figures.conn_s[row]),
-            source_word(figures.conn_source[row], int(figures.connects[row]), figures.conn_decayed[row]),
-            units.seconds(server.conn_s),
-        ),
-        (
-            "Call time", units.seconds(figures.call_s[row]),
-            source_word(figures.call_source[row], calls, figures.decayed[row]), units.seconds(server.call_s),
-        ),
-        ("Success r", units.share(figures.success[row]), success_source, units.share(server.success)),
-        ("Variance of success", f"{figures.success_variance[row]:.3g}", success_source, variance),
-        (
-            "Post-accept failure", units.share(figures.post_accept_failure[row]),
-            source_word(figures.failure_source[row], calls, figures.decayed[row]), units.share(server.post_accept_failure),
-        ),
-    ]  # fmt: skip
+SERVER_FIGURES = (  # title, value, source, number of calls, decay, words
+    ("Connection time", "conn_s", "conn_source", "connects", "conn_decayed", units.seconds),
+    ("Call time", "call_s", "call_source", "calls", "decayed", units.seconds),
+    ("Success r", "success", "success_source", "calls", "decayed", units.share),
+    ("Variance of success", "success_variance", "success_source", "calls", "decayed", _plain),
+    ("Post-accept failure", "post_accept_failure", "failure_source", "calls", "decayed", units.share),
+)
+TOOL_FIGURES = (
+    ("Latency", "latency_s", "latency_source", "calls", "decayed", units.seconds),
+    ("Success r", "success", "success_source", "calls", "decayed", units.share),
+)
 
 
-def tool_statistics(tool: Tool, statistics: Statistics, row: int) -> list[Statistic]:
-    figures, calls = statistics.tools, int(statistics.tools.calls[row])
-    success_source = source_word(figures.success_source[row], calls, figures.decayed[row])
+def statistics_rows(statistics: Statistics, one: Server | Tool, row: int) -> list[Statistic]:
+    """Returns each statistic of a server or a tool with its source, and the declared value."""
+    of_server = isinstance(one, Server)
+    figures = statistics.servers if of_server else statistics.tools
+
+    def figure(name: str) -> Any:
+        return getattr(figures, name)[row]
+
     return [
         (
-            "Latency",
-            units.seconds(figures.latency_s[row]),
-            source_word(figures.latency_source[row], calls, figures.decayed[row]),
-            units.seconds(tool.latency_s),
-        ),
-        ("Success r", units.share(figures.success[row]), success_source, units.share(tool.success)),
+            title,
+            show(figure(name)),
+            source_word(figure(source), int(figure(calls)), figure(decay)),
+            show(getattr(one, name)),
+        )
+        for title, name, source, calls, decay, show in (SERVER_FIGURES if of_server else TOOL_FIGURES)
     ]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, cast
 
 import numpy as np
@@ -18,7 +18,7 @@ from core.lab.equal_sets import LEAST_COSINE, EqualSets
 from dashboard.pages.catalog import state
 from dashboard.session import only
 from dashboard.ui.long_work import AT_ONCE, show_preparing, work_first
-from dashboard.ui.table import MOST_SENT, choice_table, page_of, table
+from dashboard.ui.table import MOST_ROWS, MOST_SENT, listening_table, page_of, table
 from dashboard.ui.text import counted, escaped, file_name
 
 LONGEST, MOST_PARAMETERS = 1_200, 12
@@ -69,7 +69,7 @@ def _mapping(value: object) -> Mapping[str, Any]:
     return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
 
 
-AT, ROW, LAST, FILE = "catalog:equal.at", "catalog:equal.row", "catalog:equal.last", "catalog.equal.file"
+AT, LAST, TABLE, FILE = "catalog:equal.at", "catalog:equal.last", "catalog.equal.pairs", "catalog.equal.file"
 WORDS: dict[str, str] = {"equal": "equal", "different": "not equal", "unsure": "unsure", "": "not judged"}
 BUTTONS: tuple[tuple[Says, str, str, str], ...] = (
     ("equal", "Equal", "e", ":material/equal:"),
@@ -185,27 +185,21 @@ def _pairs(sets: EqualSets, query: str) -> None:
     if not pairs:
         return
     st.markdown(f"**Proposed pairs** :gray[{len(pairs):,}; choose a row to judge it again]")
-    chosen = _table([pairs[row] for row in page_of(np.arange(len(pairs)), "catalog.equal").tolist()])
-    if chosen is None:
-        st.session_state.pop(ROW, None)
-    elif st.session_state.get(ROW) != (chosen.one, chosen.other):
-        st.session_state[ROW] = st.session_state[AT] = (chosen.one, chosen.other)
-        st.rerun()
-
-
-def _table(pairs: Sequence[Proposal]) -> Proposal | None:
+    shown = [pairs[row] for row in page_of(np.arange(len(pairs)), "catalog.equal").tolist()]
     frame = pd.DataFrame(
         {
-            "one tool": [one_line(pair.one, 100) for pair in pairs],
-            "the other": [one_line(pair.other, 100) for pair in pairs],
-            "cosine": [f"{pair.cosine:.3f}" for pair in pairs],
-            "judged": ["equal, from other pairs" if pair.follows else WORDS[pair.says] for pair in pairs],
+            "one tool": [one_line(pair.one, 100) for pair in shown],
+            "the other": [one_line(pair.other, 100) for pair in shown],
+            "cosine": [f"{pair.cosine:.3f}" for pair in shown],
+            "judged": ["equal, from other pairs" if pair.follows else WORDS[pair.says] for pair in shown],
         }
     )
-    row = choice_table(
-        frame, (), labels=list(range(len(pairs))), key="catalog.equal.pairs", about="Proposed pairs of equal tools"
-    )
-    return None if row is None else pairs[row]
+
+    def choose() -> None:
+        for row in st.session_state[TABLE]["selection"]["rows"]:
+            st.session_state[AT] = (shown[row].one, shown[row].other)
+
+    listening_table(frame, (), key=TABLE, chosen=choose, about="Proposed pairs of equal tools", most=MOST_ROWS)
 
 
 def _file(app: App, catalog: str, equal_sets: EqualSets) -> None:

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path, PurePath
-from typing import NamedTuple
 
 import pandas as pd
 import streamlit as st
@@ -37,14 +36,15 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The result of reading documents: an import, or a sentence and every problem."""
+    """Read documents: an import, or a sentence and every problem."""
 
+    documents: tuple[Document, ...]
     imported: Imported | None = field(default=None, repr=False)
     sentence: str = ""
     problems: tuple[str, ...] = ()
 
 
-def read_documents(app: App, documents: Sequence[Document]) -> Reading:
+def read_documents(app: App, documents: tuple[Document, ...]) -> Reading:
     results: list[tuple[str, Imported]] = []
     problems: list[str] = []
     for document in documents:
@@ -54,13 +54,13 @@ def read_documents(app: App, documents: Sequence[Document]) -> Reading:
             problems += getattr(error, "problems", (str(error),))
     if not problems:
         try:
-            return Reading(merge(results))
+            return Reading(documents, merge(results))
         except WayfareError as error:
             problems += getattr(error, "problems", (str(error),))
     more = len(problems) - 1
     rest = f" (and {more:,} more problem{'s' if more > 1 else ''})." if more else ""
     first = problems[0].removesuffix(".") + rest if rest else problems[0]
-    return Reading(sentence=f"Nothing was imported: {first}", problems=tuple(problems))
+    return Reading(documents, sentence=f"Nothing was imported: {first}", problems=tuple(problems))
 
 
 def name_for(documents: Sequence[Document], app: App) -> str:
@@ -127,12 +127,7 @@ UPLOAD, PASTE, FOUND = "Upload files", "Paste text", "Found on this machine"
 PROBLEMS_SHOWN = 500
 
 
-class Read(NamedTuple):
-    documents: tuple[Document, ...]
-    reading: Reading
-
-
-def source_widgets(app: App, placeholder: str) -> Read | None:
+def source_widgets(app: App, placeholder: str) -> Reading | None:
     """Draw the upload, the text field or the list of files. Returns the read documents, or None."""
     way = st.segmented_control(
         "From", (UPLOAD, PASTE, FOUND), default=UPLOAD, key=WAY, required=True, label_visibility="collapsed"
@@ -141,10 +136,10 @@ def source_widgets(app: App, placeholder: str) -> Read | None:
     if not documents:
         st.session_state.pop(READ, None)
         return None
-    stored: Read | None = st.session_state.get(READ)
+    stored: Reading | None = st.session_state.get(READ)
     if stored is None or stored.documents != documents:
         with st.spinner("Reading and checking every entry…", show_time=True):
-            stored = Read(documents, read_documents(app, documents))
+            stored = read_documents(app, documents)
         st.session_state[READ] = stored
     return stored
 
@@ -206,15 +201,15 @@ def import_dialog(app: App, _shown: str) -> None:
     source = source_widgets(app, EXAMPLE)
     if source is None:
         return
-    if source.reading.imported is None:
-        problems(source.reading)
+    if source.imported is None:
+        problems(source)
         return
-    _preview(source.reading.imported)
-    _buttons(app, source, connectable=bool(source.reading.imported.needs_discovery))
+    _preview(source.imported)
+    _buttons(app, source, connectable=bool(source.imported.needs_discovery))
     kept_error(PROBLEM)
 
 
-def _buttons(app: App, source: Read, *, connectable: bool) -> None:
+def _buttons(app: App, source: Reading, *, connectable: bool) -> None:
     suggestion = name_for(source.documents, app)
     _, agreed = name_field(app, suggestion)
     with st.container(horizontal=True):
@@ -263,8 +258,8 @@ def _preview(imported: Imported) -> None:
             st.text("\n".join(remarks(imported)[:500]))
 
 
-def _import(app: App, source: Read, suggestion: str) -> None:
-    imported = source.reading.imported
+def _import(app: App, source: Reading, suggestion: str) -> None:
+    imported = source.imported
     if imported is None:
         return
     with error_kept(PROBLEM):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import wraps
 from typing import Literal, NamedTuple
 
@@ -34,12 +35,14 @@ class Notice(NamedTuple):
     findings: bool = False
 
 
-class Known(NamedTuple):
-    """Servers to connect, the name of their catalog, and their source."""
+@dataclass(frozen=True)
+class Connecting:
+    """Servers to connect, the name of their catalog, and their source. `whole`: they are the whole catalog, not some of its servers."""
 
-    imported: Imported
+    imported: Imported = field(repr=False)
     name: str
-    source: str
+    source: str = ""
+    whole: bool = True
 
 
 def dialog(name: str, title: str, icon: str, width: Literal["medium", "large"] = "large") -> Callable[[Draw], Draw]:
@@ -57,7 +60,7 @@ def dialog(name: str, title: str, icon: str, width: Literal["medium", "large"] =
     return made
 
 
-def open_dialog(name: str, about: Known | tuple[str, str] | None = None) -> None:
+def open_dialog(name: str, about: Connecting | tuple[str, str] | None = None) -> None:
     """Open a dialog in the next run, about known servers or about one server of a catalog. For `on_click`."""
     if about is not None:
         close_dialog()
@@ -135,5 +138,5 @@ def no_tools(catalog: Catalog) -> None:
     st.info("No server of this catalog lists a tool. Connected servers list their tools.")
     st.button(
         "Connect its servers…", key="catalog.tools.connect", icon=":material/cable:", on_click=open_dialog,
-        args=("connect", Known(Imported(OWN, catalog.servers, off=catalog.off), catalog.name, f"servers of {catalog.name}")),
+        args=("connect", Connecting(Imported(OWN, catalog.servers, off=catalog.off), catalog.name, f"servers of {catalog.name}")),
     )  # fmt: skip

@@ -314,6 +314,7 @@ def _remove(app: App, name: str) -> None:
 
 
 Texts = dict[str, str]
+BODIES = {state.CALIBRATION: calibration_body, state.EQUAL: equal_sets_body, state.FINDABLE: findable_body}
 DIALOGS = {
     "import": import_dialog,
     "connect": connection_dialog,
@@ -377,17 +378,11 @@ def _body(app: App, catalog: Catalog, statistics: Statistics, linked: Texts) -> 
         )  # fmt: skip
     if view == state.LINT:
         return {"view": "lint", "q": query, **lint_body(app, catalog, query, linked)}
+    if view in BODIES:
+        BODIES[view](app, catalog, query)
+        return {"view": view.lower(), "q": query}
     if view == state.CONNECTIONS:
         connections_panel(app)
-    elif view == state.CALIBRATION:
-        calibration_body(app, catalog, query)
-        return {"view": "calibration", "q": query}
-    elif view == state.EQUAL:
-        equal_sets_body(app, catalog, query)
-        return {"view": "equal", "q": query}
-    elif view == state.FINDABLE:
-        findable_body(app, catalog, query)
-        return {"view": "findable", "q": query}
     elif view == state.TOOLS:
         tool = tools_body(app, catalog, statistics, query, server=server, chosen=tool)
     else:

@@ -19,7 +19,7 @@ from core.lab.lab_runs import Experiment
 from core.lab.sweep import AGAINST, OBJECTIVES, SECONDS, SOLVED, USD, Axis, evenly, gains, read_axis
 from core.lab.sweeps import SweepPlan, importances
 from dashboard.pages.lab.charts import importance_bars, parallel, pareto, slices
-from dashboard.pages.lab.run import Chosen, begin, busy, choose_some, start_button, taken
+from dashboard.pages.lab.run import Chosen, begin, busy, choose_some, start_button
 from dashboard.pages.lab.sweep import (
     CHOSEN_ON_THE_SAME,
     EXAMPLE,
@@ -27,8 +27,7 @@ from dashboard.pages.lab.sweep import (
     apply_point,
     example_points,
     searchable,
-    stored_sweeps,
-    sweep_name,
+    stored_sweep,
     values_text,
 )
 from dashboard.ui.chart import chart
@@ -136,26 +135,19 @@ def searches(app: App, state: UrlState, linked: Mapping[str, str], chosen: Chose
         "The present setting is the first trial. Other knobs are those of the sidebar. Each trial is stored, so a stopped search continues with the same trials."
     )
     texts = {"over": ",".join(names), "trials": str(trials), "seed": str(seed)}
-    fresh = taken(SEARCH)
-    stored = stored_sweeps(app, chosen, searches=True)
-    if not stored:
+    sweep = stored_sweep(app, state, linked, chosen, SEARCH)
+    if sweep is None:
         st.info("No search over these tasks is stored yet. Press Search.", icon=":material/travel_explore:")
         example_points(pareto(EXAMPLE, range(len(EXAMPLE)), chosen=1))
         return texts
-    if fresh:
-        st.session_state[state.key("search")] = fresh
-    labels = {sweep.id: sweep_name(sweep, "trials") for sweep in stored}
-    id_ = select(
-        st.container(), state, linked, "search", "Stored search", list(labels), show=labels.__getitem__, width=470
-    )
-    sweep = next(sweep for sweep in stored if sweep.id == id_)
+    texts["search"] = sweep.id
     try:
         axes = [read_axis(text, type(chosen.parameters)) for text in json.loads(sweep.plan_json)["axes"]]
     except WayfareError as error:
         st.warning(f"That search used a knob that no longer exists: {error}", icon=":material/history:")
-        return {**texts, "search": id_}
+        return texts
     _go_on(app, chosen, sweep, axes)
-    return {**texts, "search": id_, **search_result(app, state, linked, chosen, sweep, axes)}
+    return {**texts, **search_result(app, state, linked, chosen, sweep, axes)}
 
 
 def _axis(knob: Knob, parameters: type[Parameters]) -> Axis:

@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import plotly.graph_objects as go
 import streamlit as st
@@ -222,10 +222,8 @@ def sweeps(app: App, state: UrlState, linked: Mapping[str, str], chosen: Chosen)
         f"{points:,} points over {len(chosen.tasks.tasks):,} tasks. Other knobs are those of the sidebar. Each point is stored, so a "
         "stopped sweep continues."
     )
-    if fresh := taken(SWEEP):
-        st.session_state[state.key("sweep")] = fresh
-    stored = {sweep.id: sweep for sweep in stored_sweeps(app, chosen, linked.get("sweep", ""))}
-    if not stored:
+    sweep = stored_sweep(app, state, linked, chosen, SWEEP)
+    if sweep is None:
         st.info("Choose a knob and its values, and press Sweep.", icon=":material/stacked_line_chart:")
         example_points(
             sweep_lines(
@@ -234,11 +232,7 @@ def sweeps(app: App, state: UrlState, linked: Mapping[str, str], chosen: Chosen)
             )
         )  # fmt: skip
         return texts
-    id_ = select(
-        st.container(), state, linked, "sweep", "Stored sweep", list(stored), show=lambda key: sweep_name(stored[key], "points"),
-        width=470,
-    )  # fmt: skip
-    return {**texts, "sweep": id_, **sweep_result(app, state, linked, chosen, stored[id_])}
+    return {**texts, "sweep": sweep.id, **sweep_result(app, state, linked, chosen, sweep)}
 
 
 def searchable(knob: Knob) -> bool:
@@ -246,18 +240,28 @@ def searchable(knob: Knob) -> bool:
     return knob.name != BY_N and not knob.free_text and not (knob.optional and knob.low is None)
 
 
-def stored_sweeps(app: App, chosen: Chosen, linked: str = "", *, searches: bool = False) -> list[Sweep]:
-    """Returns the sweeps, or the searches, of this router over these tasks, the newest first, then the linked one."""
-    stored, tasks = [*app.lab_runs.sweeps()], fingerprint(tasks_text(chosen.tasks.tasks))
-    if linked and linked not in {sweep.id for sweep in stored}:
+def stored_sweep(
+    app: App, state: UrlState, linked: Mapping[str, str], chosen: Chosen, kind: Literal["sweep", "search"]
+) -> Sweep | None:
+    """Draw the choice of a stored sweep or search of this router over these tasks, the newest first. Returns None if there is none."""
+    if fresh := taken(kind):
+        st.session_state[state.key(kind)] = fresh
+    stored, tasks = {sweep.id: sweep for sweep in app.lab_runs.sweeps()}, fingerprint(tasks_text(chosen.tasks.tasks))
+    if (link := linked.get(kind)) and link not in stored:
         with suppress(UnknownNameError):
-            stored += [sweep for sweep in [app.lab_runs.find(linked)] if isinstance(sweep, Sweep)]
-    return [
-        sweep
-        for sweep in stored
-        if (json.loads(sweep.plan_json)["method"] == OPTUNA) is searches
+            if isinstance(sweep := app.lab_runs.find(link), Sweep):
+                stored[link] = sweep
+    names = {
+        sweep.id: sweep_name(sweep, "points" if kind == SWEEP else "trials")
+        for sweep in stored.values()
+        if (json.loads(sweep.plan_json)["method"] == OPTUNA) is (kind != SWEEP)
         and (sweep.catalog, sweep.router) == (chosen.catalog, chosen.router)
         and sweep.tasks_fingerprint == tasks
+    }
+    if not names:
+        return None
+    return stored[
+        select(st.container(), state, linked, kind, f"Stored {kind}", list(names), show=names.__getitem__, width=470)
     ]
 
 
