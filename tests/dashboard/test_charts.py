@@ -156,12 +156,12 @@ def test_the_best_run_is_on_top_with_its_own_interval() -> None:
 
 
 def test_a_swept_knob_is_a_line_with_the_chosen_point_and_the_knob_now() -> None:
-    figure = valid(sweep_lines([0.0, 0.1, 0.2], [1.0, 3.0, 2.0], [0, 1, 2], axis="x", measure="RR", chosen=1, now=0.05))
+    figure = valid(sweep_lines([0.0, 0.1, 0.2], [1.0, 3.0, 2.0], [0, 1, 2], knob="x", measure="RR", chosen=1, now=0.05))
     assert list(figure["data"][0]["marker"]["symbol"]) == ["circle", "star", "circle"]
     assert figure["layout"]["shapes"][0]["x0"] == 0.05
-    off = valid(sweep_lines([0.0, 0.1], [1.0, 3.0], [0, 1], axis="x", measure="RR", chosen=1, now=None))
+    off = valid(sweep_lines([0.0, 0.1], [1.0, 3.0], [0, 1], knob="x", measure="RR", chosen=1, now=None))
     assert not off["layout"].get("shapes")
-    switch = valid(sweep_lines([False, True], [1.0, 3.0], [0, 1], axis="x", measure="RR", chosen=1, now=True))
+    switch = valid(sweep_lines([False, True], [1.0, 3.0], [0, 1], knob="x", measure="RR", chosen=1, now=True))
     assert (switch["layout"]["xaxis"]["type"], switch["layout"]["shapes"][0]["x0"]) == ("category", "True")
 
 

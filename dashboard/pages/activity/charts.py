@@ -19,6 +19,7 @@ from dashboard.ui.charts.base import (
     EDGES,
     SMALL,
     WORDS,
+    axis,
     bucket_words,
     calls_words,
     chart,
@@ -50,7 +51,7 @@ def spending_by_server(frame: pd.DataFrame) -> go.Figure:
         height=HEIGHT_PX,
         xaxis2=EDGES,
         barmode="overlay",
-        xaxis={"title": {"text": f"{unit} spent", "font": SMALL}, "rangemode": "tozero"},
+        xaxis=axis(f"{unit} spent", rangemode="tozero"),
         yaxis=rows_axis(len(top_servers), shown=SHOWN),
     )
 
@@ -62,7 +63,7 @@ def spending_over_time(frame: pd.DataFrame, bucket: timedelta, zone: str) -> go.
     return chart(
         traces, title=f"Spent over time, each {bucket_words(bucket)}", height=HEIGHT_PX, barmode="overlay",
         xaxis=time_axis(frame, bucket, zone),
-        yaxis={"title": {"text": f"{unit} spent", "font": SMALL}, "rangemode": "tozero"},
+        yaxis=axis(f"{unit} spent", rangemode="tozero"),
     )  # fmt: skip
 
 
@@ -112,7 +113,7 @@ def success_history(frame: pd.DataFrame, zone: str, *, tool: str) -> go.Figure:
     return _history(
         frame, zone, ("tool_success", "server_success"), ACCEPTED, units.share, scale=100.0,
         title=f"Learnt success r of {label(tool, 60)}, call by call",
-        yaxis={"title": {"text": "r (%)", "font": SMALL}, "range": [-4, 104]},
+        yaxis=axis("r (%)", range=[-4, 104]),
     )  # fmt: skip
 
 
@@ -121,7 +122,7 @@ def latency_history(frame: pd.DataFrame, zone: str, *, tool: str) -> go.Figure:
     return _history(
         frame, zone, ("tool_latency_s", "server_call_s"), TIME, units.seconds,
         title=f"Learnt latency of {label(tool, 60)}, call by call",
-        yaxis={"title": {"text": "running mean of call time (s)", "font": SMALL}, "rangemode": "tozero"},
+        yaxis=axis("running mean of call time (s)", rangemode="tozero"),
     )  # fmt: skip
 
 
@@ -152,8 +153,8 @@ def _history(
         }
         for name, column, hue, dash in (("tool", columns[0], colour, "solid"), ("server", columns[1], MUTED, "dot"))
     ]  # fmt: skip
-    order = {"text": "real calls of the tool, in the order learnt from", "font": SMALL}
-    return chart(traces, height=320, xaxis={"title": order, "range": [0.5, max(len(rows), 10) + 0.5]}, **layout)
+    order = axis("real calls of the tool, in the order learnt from", range=[0.5, max(len(rows), 10) + 0.5])
+    return chart(traces, height=320, xaxis=order, **layout)
 
 
 def success_over_time(frame: pd.DataFrame, bucket: timedelta, zone: str, *, of: str) -> go.Figure:
@@ -161,7 +162,7 @@ def success_over_time(frame: pd.DataFrame, bucket: timedelta, zone: str, *, of: 
     return _trends(
         frame, bucket, zone, {"": ("success_share", "solid")}, ACCEPTED, lambda share: f"{units.share(share)} succeeded", scale=100.0,
         title=f"Success of {label(of, 60)}, each {bucket_words(bucket)}",
-        yaxis={"title": {"text": "% of calls that succeeded", "font": SMALL}, "range": [-4, 104]},
+        yaxis=axis("% of calls that succeeded", range=[-4, 104]),
     )  # fmt: skip
 
 
@@ -251,7 +252,7 @@ def day(rows: Sequence[Replayed], zone: str) -> go.Figure:
     ]  # fmt: skip
     return chart(
         [trace for trace in (*marks, *lines) if trace["x"]], title="The day: questions and calls as they were, and the money added up", height=330, top=78,
-        xaxis={"type": "date", "title": {"text": f"time ({zone})", "font": SMALL}},
+        xaxis=axis(f"time ({zone})", type="date"),
         yaxis={"domain": [0, 0.66], "title": {"text": unit, "font": SMALL}, "rangemode": "tozero"},
         yaxis2={"domain": [0.74, 1], "range": [-0.6, 1.6], "tickvals": [0, 1], "ticktext": ["calls", "questions"], "gridcolor": GRID, "automargin": True, "zeroline": False},
     )  # fmt: skip

@@ -40,7 +40,7 @@ from dashboard.ui.text import (
     source_words,
     visitor_zone,
 )
-from dashboard.ui.url_state import UrlState, open_page
+from dashboard.ui.url_state import UrlState, open_page, segments
 
 POLL_S = 1.0
 NOTHING = (
@@ -63,11 +63,6 @@ def runs_body(app: App) -> None:
     polls = any(job.under_way for job in jobs)
     st.fragment(_list, run_every=POLL_S if polls else None)(app, polls=polls)
     st.caption(COMMANDS)
-
-
-def runs_title(app: App) -> str:
-    count = app.background.listed_under_way
-    return f"Runs ({count:,})" if count else "Runs"
 
 
 def _list(app: App, *, polls: bool) -> None:
@@ -183,25 +178,23 @@ def _beat(app: App, seen: int, drawn_s: float) -> None:
         st.rerun()
 
 
+Texts = dict[str, str]
 VIEW = "activity.view"
 CALLS, DECISIONS, REFUSED, CHARTS, REPLAY, RUNS = "calls", "decisions", "refused", "charts", "replay", "runs"
 VIEWS = {CALLS: "Calls", DECISIONS: "Decisions", REFUSED: "Refused", CHARTS: "Charts", REPLAY: "Replay", RUNS: "Runs"}
 
 
-def view_bar(app: App, view: str, live: str, refused: int) -> tuple[str, bool]:
+def view_bar(app: App, url: UrlState, linked: Texts, refused: int) -> tuple[str, bool]:
+    counts = {REFUSED: refused, RUNS: app.background.listed_under_way}
+
+    def title(view: str) -> str:
+        return f"{VIEWS[view]} ({counts[view]:,})" if counts.get(view) else VIEWS[view]
+
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.session_state.setdefault(VIEW, view if view in VIEWS else CALLS)
-        st.segmented_control(
-            "Show", list(VIEWS), key=VIEW, format_func=lambda name: runs_title(app) if name == RUNS else _title(name, refused), required=True,
-            label_visibility="collapsed",
-        )  # fmt: skip
-        alive = live_switch(live)
+        view = segments(url, linked, "view", "Show", list(VIEWS), title)
+        alive = live_switch(linked.get("live", ""))
         export_menu()
-    return st.session_state[VIEW] or CALLS, alive
-
-
-def _title(view: str, refused: int) -> str:
-    return f"{VIEWS[view]} ({refused:,})" if view == REFUSED and refused else VIEWS[view]
+    return view, alive
 
 
 def view_body(app: App, view: str, shown: Listing) -> str:
@@ -264,7 +257,6 @@ EXAMPLE = {
 }
 
 
-Texts = dict[str, str]
 PICKED = "activity:picked"
 
 
@@ -296,7 +288,7 @@ def _page(app: App, url: UrlState, linked: Texts) -> tuple[Texts, Texts | None]:
     )  # fmt: skip
     if not replays:
         totals_row(decisions, real, simulated)
-    view, live = view_bar(app, linked.get("view", ""), linked.get("live", ""), refused)
+    view, live = view_bar(app, url, linked, refused)
     count = {DECISIONS: decisions, REFUSED: refused}.get(view, real.calls + simulated.calls)
     listing, row, replay_texts, question = Listing(admitted, count, linked, zone), "", Texts(), None
     if view == REPLAY:

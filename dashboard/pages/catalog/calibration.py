@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -203,53 +203,47 @@ HELP = (
 )
 
 
-class Threshold(NamedTuple):
-    """Tool Attention's θ: in use, fitted, and whether the fit was taken."""
-
-    today: float
-    fitted: float
-    taken: bool
-
-
 def measures_table(report: Mapping[str, Any], key: str) -> None:
     table(measures_frame(report), (Column("95 % interval of the change", width=180),), key=key)
-    theta = threshold_of(report)
-    if theta is not None:
-        end = "taken" if theta.taken else "not taken"
-        st.caption(f"Tool Attention's threshold θ: {theta.today:.2f} in use, {theta.fitted:.2f} fitted, {end}.")
+    if thresholds := threshold_of(report):
+        today, fitted, taken = thresholds
+        end = "taken" if taken else "not taken"
+        st.caption(f"Tool Attention's threshold θ: {today:.2f} in use, {fitted:.2f} fitted, {end}.")
 
 
 def measures_frame(report: Mapping[str, Any]) -> pd.DataFrame:
     """Returns one row for each measure, with four decimals. Missing and unusable numbers are left out."""
     changes = {**_part(report, "measures"), "f1": _part(report, "threshold").get("f1")}
-    accepted = report.get("accepted")
-    taken_parts = [str(part) for part in accepted] if isinstance(accepted, list) else []
     rows: list[tuple[str, ...]] = []
     for name, (part, title) in MEASURES.items():
-        change = changes.get(name)
-        numbers = [number(change, column) for column in ("before", "after", "low", "high")]
-        before, after, low, high = numbers
+        before, after, low, high = (number(changes.get(name), column) for column in ("before", "after", "low", "high"))
         if before is None or after is None or low is None or high is None:
             continue
         rows.append(
             (
                 PARTS[part], title, f"{before:.4f}", f"{after:.4f}", units.plain(after - before, 4, signed=True),
-                f"{units.plain(low, 4, signed=True)} to {units.plain(high, 4, signed=True)}", "✓ taken" if part in taken_parts else "unchanged",
+                f"{units.plain(low, 4, signed=True)} to {units.plain(high, 4, signed=True)}",
+                "✓ taken" if part in _accepted(report) else "unchanged",
             )
         )  # fmt: skip
     columns = ["part", "measure", "before", "after", "change", "95 % interval of the change", "outcome"]
     return pd.DataFrame(rows, columns=columns)
 
 
-def threshold_of(report: Mapping[str, Any]) -> Threshold | None:
+def threshold_of(report: Mapping[str, Any]) -> tuple[float, float, bool] | None:
+    """Returns Tool Attention's θ in use, the fitted one, and whether that was taken."""
     part = _part(report, "threshold")
     today, fitted = number(part, "today"), number(part.get("best"), "theta")
-    return None if today is None or fitted is None else Threshold(today, fitted, part.get("accepted") is True)
+    return None if today is None or fitted is None else (today, fitted, part.get("accepted") is True)
 
 
 def parts_taken(report: Mapping[str, Any]) -> str:
-    accepted = report.get("accepted")
-    return ", ".join(PARTS[part] for part in PARTS if isinstance(accepted, list) and part in accepted)
+    return ", ".join(words for part, words in PARTS.items() if part in _accepted(report))
+
+
+def _accepted(report: Mapping[str, Any]) -> list[Any]:
+    parts = report.get("accepted")
+    return parts if isinstance(parts, list) else []
 
 
 def _part(report: Mapping[str, Any], name: str) -> Mapping[str, Any]:

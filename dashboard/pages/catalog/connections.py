@@ -127,7 +127,7 @@ def _connect(app: App, prefill: state.Connecting, values: tuple[Wanted, ...]) ->
 
 
 WORDS = {"ready": "● ready", "connecting": "◌ still starting", "idle": "○ idle", "failed": "✗ failed"}
-COLOURS = {"ready": theme.ACCEPTED, "connecting": theme.TIME, "idle": theme.MUTED, "failed": theme.REJECTED}
+COLOURS = dict(zip(WORDS.values(), (theme.ACCEPTED, theme.TIME, theme.MUTED, theme.REJECTED), strict=True))
 COLUMNS = (
     Column("server", width=170, pinned=True),
     Column("catalog", width=110, help="The servers of each catalog have their own sessions and values."),
@@ -176,7 +176,7 @@ def connections_panel(app: App) -> None:
     )
     frame = connection_frame(states)
     row = choice_table(
-        frame.style.map(_colour, subset=["state"]), COLUMNS, labels=list(range(len(frame))),
+        frame.style.map(lambda words: f"color: {COLOURS[words]}; font-weight: 600", subset=["state"]), COLUMNS, labels=list(range(len(frame))),
         key=table_key("connections"), chosen=None, about="Connections",
     )  # fmt: skip
     if row is not None:
@@ -195,8 +195,3 @@ def _error_output(chosen: ConnectionState) -> None:
         st.code("\n".join(chosen.stderr_lines), language=None, wrap_lines=True)
     else:
         st.caption("The error output is empty.")
-
-
-def _colour(word: str) -> str:
-    state_name = next(name for name, text in WORDS.items() if text == word)
-    return f"color: {COLOURS[state_name]}; font-weight: 600"

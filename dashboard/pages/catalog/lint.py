@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 import streamlit as st
@@ -23,23 +24,26 @@ from dashboard.ui.table import Column, choice_table, frame_of, page_of, part, ta
 from dashboard.ui.text import counted, errors_shown, escaped
 from dashboard.ui.url_state import open_page
 
-SIGNS: Mapping[Severity, str] = {
-    Severity.ERROR: f"{theme.REJECTED_SIGN} error",
-    Severity.WARNING: "! warning",
-    Severity.NOTE: f"{theme.DROPPED_SIGN} note",
+
+class Look(NamedTuple):
+    sign: str
+    plural: str
+    badge: str
+    css: str
+
+
+LOOKS: Mapping[str, Look] = {
+    Severity.ERROR: Look(f"{theme.REJECTED_SIGN} error", "Errors", "red", f"color: {theme.REJECTED}; font-weight: 600"),
+    Severity.WARNING: Look("! warning", "Warnings", "orange", f"color: {theme.TIME}; font-weight: 600"),
+    Severity.NOTE: Look(f"{theme.DROPPED_SIGN} note", "Notes", "gray", f"color: {theme.MUTED}; font-weight: 400"),
 }
-COLOURS: Mapping[Severity, str] = {
-    Severity.ERROR: theme.REJECTED,
-    Severity.WARNING: theme.TIME,
-    Severity.NOTE: theme.MUTED,
-}
-PLURALS: Mapping[Severity, str] = {Severity.ERROR: "Errors", Severity.WARNING: "Warnings", Severity.NOTE: "Notes"}
+CSS = {look.sign: look.css for look in LOOKS.values()}
 MEANINGS = (
     "Error: do not show the tool to a model, or it cannot be called. Warning: a loss of quality or trust. "
     "Note: for information."
 )
 COLUMNS = (
-    Column("severity", width=92, help=MEANINGS, cell=lambda finding: SIGNS[finding.severity]),
+    Column("severity", width=92, help=MEANINGS, cell=lambda finding: LOOKS[finding.severity].sign),
     Column("rule", width=176, cell=lambda finding: RULES[finding.rule].title),
     Column("server", width=130),
     Column("tool", width=160, help="Empty: the finding is about the whole server or catalog."),
@@ -60,13 +64,7 @@ def finding_text(finding: Finding) -> str:
     return f"{finding.server}::{finding.tool}\n{RULES[finding.rule].title}\n{finding.reason}\n{finding.evidence}"
 
 
-def severity_colour(word: str) -> str:
-    severity = next(severity for severity, sign in SIGNS.items() if sign == word)
-    return f"color: {COLOURS[severity]}; font-weight: {'400' if severity is Severity.NOTE else '600'}"
-
-
 BEFORE, AFTER = 300, 1500  # characters shown around the evidence
-BADGES = {Severity.ERROR: "red", Severity.WARNING: "orange", Severity.NOTE: "gray"}
 
 
 def finding_detail(catalog: Catalog, finding: Finding) -> None:
@@ -74,8 +72,8 @@ def finding_detail(catalog: Catalog, finding: Finding) -> None:
     with st.container(border=True):
         left, right = st.columns([1, 1.15], gap="large")
         with left:
-            sign = f":{BADGES[finding.severity]}-badge[{SIGNS[finding.severity]}]"
-            st.markdown(f"##### {sign} {escaped(rule.title)}")
+            look = LOOKS[finding.severity]
+            st.markdown(f"##### :{look.badge}-badge[{look.sign}] {escaped(rule.title)}")
             place = " › ".join(escaped(part) for part in (finding.server, finding.tool) if part)
             st.markdown(f"**{place or 'The whole catalog'}**  \n{escaped(finding.reason, 600)}")
             st.markdown(f"**Why it matters.** {escaped(rule.why)}")
@@ -208,7 +206,10 @@ def complete(app: App, name: str) -> None:
 
 def _severity_choice(report: LintReport, linked: str) -> str:
     counts = report.counts()
-    options = {EVERY: f"All {len(report.findings):,}", **{s.value: f"{PLURALS[s]} {n:,}" for s, n in counts.items()}}
+    options = {
+        EVERY: f"All {len(report.findings):,}",
+        **{s.value: f"{LOOKS[s].plural} {n:,}" for s, n in counts.items()},
+    }
     if st.session_state.get(SEVERITY) not in options:
         st.session_state[SEVERITY] = linked if linked in options else EVERY
     choice = st.segmented_control(
@@ -252,7 +253,7 @@ def _table(
     all_rows = np.arange(len(findings))
     rows = page_of(all_rows, f"catalog.lint.{catalog.name}", chosen=place)
     row = choice_table(
-        frame_of([findings[row] for row in rows.tolist()], COLUMNS).style.map(severity_colour, subset=["severity"]), COLUMNS,
+        frame_of([findings[row] for row in rows.tolist()], COLUMNS).style.map(CSS.__getitem__, subset=["severity"]), COLUMNS,
         labels=rows.tolist(),
         key=table_key("lint", catalog.name, *selection, str(len(report.waiting)), part(all_rows, rows)),
         chosen=place, about=f"Findings in {catalog.name}",

@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 from core.domain.params import Value
 from core.lab.sweep import SECONDS, SOLVED, USD, Axis
 from dashboard.theme import CHOSEN, GRID, MUTED, SIMILARITY, TIME
-from dashboard.ui.charts.base import EDGES, figure, label, row_texts, rows_axis
+from dashboard.ui.charts.base import EDGES, axis, figure, label, row_texts, rows_axis
 
 
 def intervals(
@@ -73,8 +73,8 @@ def pareto(points: Points, front: Sequence[int], chosen: int, present: int | Non
         [trace],
         title="Solved against money; ◆ Pareto front, ■ present setting, ★ chosen",
         height=340,
-        xaxis={"title": {"text": "m$ a task (1 m$ = 0.001 USD), expected", "font": {"size": 11}}},
-        yaxis={"title": {"text": "solved, %, expected", "font": {"size": 11}}},
+        xaxis=axis("m$ a task (1 m$ = 0.001 USD), expected"),
+        yaxis=axis("solved, %, expected"),
     )
 
 
@@ -94,10 +94,7 @@ def importance_bars(shares: Mapping[str, float], *, objective: str) -> go.Figure
         [trace, *texts],
         title=f"Importance of knobs for: {label(objective, 60)}",
         height=70 + 46 * max(3, len(names)),
-        xaxis={
-            "range": [0, 100],
-            "title": {"text": "share in separating the best tenth from the rest, %", "font": {"size": 11}},
-        },
+        xaxis=axis("share in separating the best tenth from the rest, %", range=[0, 100]),
         xaxis2=EDGES,
         yaxis=rows_axis(len(names), shown=3),
     )
@@ -108,13 +105,12 @@ def slices(points: Points, axes: Sequence[Axis], objective: str, chosen: int, *,
     width = 1 / len(axes)
     layout: dict[str, Any] = {}
     traces: list[dict[str, Any]] = []
-    for number, axis in enumerate(axes):
+    for number, knob in enumerate(axes):
         suffix = "" if number == 0 else str(number + 1)
-        numeric = axis.numeric
         traces.append(
             {
                 "type": "scatter", "mode": "markers", "xaxis": f"x{suffix}", "yaxis": "y",
-                "x": [_across(axis, p["values"][axis.name]) for p in points],
+                "x": [_across(knob, p["values"][knob.name]) for p in points],
                 "y": [p[objective] for p in points], "customdata": [str(p["number"]) for p in points],
                 "marker": _starred([p["number"] == chosen for p in points], 7) | {"opacity": 0.8},
                 "hovertext": [_point_hover(point) for point in points], "hoverinfo": "text",
@@ -122,8 +118,8 @@ def slices(points: Points, axes: Sequence[Axis], objective: str, chosen: int, *,
         )  # fmt: skip
         layout[f"xaxis{suffix}"] = {
             "domain": [number * width + (0.02 if number else 0), (number + 1) * width - 0.02],
-            "title": {"text": label(axis.name), "font": {"size": 11}}, "gridcolor": GRID, "zerolinecolor": GRID, "nticks": 4,
-            **({} if numeric else {"type": "category"}), **(_track(axis) if axis.ranged else {}),
+            **axis(label(knob.name)), "gridcolor": GRID, "zerolinecolor": GRID, "nticks": 4,
+            **({} if knob.numeric else {"type": "category"}), **(_track(knob) if knob.ranged else {}),
         }  # fmt: skip
     return figure(traces, title=f"Slices: {label(name, 60)} over each knob; ★ chosen", height=280, **layout)
 
@@ -231,10 +227,10 @@ def _point_hover(point: Mapping[str, Any]) -> str:
 
 
 def sweep_lines(
-    values: Sequence[Value], measured: Sequence[float], numbers: Sequence[int], *, axis: str, measure: str, chosen: int, now: Value,
+    values: Sequence[Value], measured: Sequence[float], numbers: Sequence[int], *, knob: str, measure: str, chosen: int, now: Value,
     stretched: bool = False,
 ) -> go.Figure:  # fmt: skip
-    """Draws a point for each value of the axis, a star for the `chosen` point, and a line at the knob's value `now`. The axis of a
+    """Draws a point for each value of the knob, a star for the `chosen` point, and a line at the knob's value `now`. The axis of a
     `stretched` knob is stretched as its track."""
     numeric = all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
 
@@ -253,19 +249,15 @@ def sweep_lines(
         "line": {"color": SIMILARITY, "width": 1.5},
         "marker": _starred([number == chosen for number in numbers], 8),
         "text": [value_text(value) for value in values],
-        "hovertemplate": f"{label(axis)} = %{{text}}<br>{label(measure)} %{{y:.4g}}<extra></extra>",
+        "hovertemplate": f"{label(knob)} = %{{text}}<br>{label(measure)} %{{y:.4g}}<extra></extra>",
     }
     at_now = None if now is None else place(now)
     line = {"type": "line", "x0": at_now, "x1": at_now, "yref": "paper", "y0": 0, "y1": 1, "line": {"color": MUTED, "dash": "dot", "width": 1}}  # fmt: skip
     return figure(
         [trace],
-        title=f"{label(measure, 80)} over {label(axis)}; ★ chosen, dotted: the knob now",
+        title=f"{label(measure, 80)} over {label(knob)}; ★ chosen, dotted: the knob now",
         height=320,
-        xaxis={
-            "title": {"text": label(axis), "font": {"size": 11}},
-            **({} if numeric else {"type": "category"}),
-            **(ticks if stretched else {}),
-        },
+        xaxis=axis(label(knob), **({} if numeric else {"type": "category"}), **(ticks if stretched else {})),
         shapes=[line] if at_now in places or (numeric and now is not None) else [],
     )
 
@@ -295,8 +287,8 @@ def sweep_map(
         [trace, star],
         title=f"{label(measure, 80)}; ★ chosen",
         height=380,
-        xaxis={"title": {"text": label(axes[0]), "font": {"size": 11}}, **category},
-        yaxis={"title": {"text": label(axes[1]), "font": {"size": 11}}, **category},
+        xaxis=axis(label(axes[0]), **category),
+        yaxis=axis(label(axes[1]), **category),
     )
 
 

@@ -91,7 +91,7 @@ def _chart(
     measured, axes = [float(entry[measure]) for entry in points], tuple(values[0])
     if len(axes) == 1:
         figure = sweep_lines(
-            [value[axes[0]] for value in values], measured, numbers, axis=axes[0], measure=title, chosen=point["number"],
+            [value[axes[0]] for value in values], measured, numbers, knob=axes[0], measure=title, chosen=point["number"],
             now=chosen.parameters.values()[axes[0]],
             stretched=any(knob.name == axes[0] and knob.scale == CUBE_ROOT for knob in chosen.parameters.knobs()),
         )  # fmt: skip
@@ -228,7 +228,7 @@ def sweeps(app: App, state: UrlState, linked: Mapping[str, str], chosen: Chosen)
         example_points(
             sweep_lines(
                 [point["values"]["alpha_t"] for point in EXAMPLE], [point["mrr"] for point in EXAMPLE],
-                range(len(EXAMPLE)), axis="alpha_t", measure=MEASURES["mrr"], chosen=0, now=0.02,
+                range(len(EXAMPLE)), knob="alpha_t", measure=MEASURES["mrr"], chosen=0, now=0.02,
             )
         )  # fmt: skip
         return texts

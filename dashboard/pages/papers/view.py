@@ -6,6 +6,7 @@ import html
 import math
 from collections import Counter
 from collections.abc import Callable
+from contextlib import nullcontext
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,7 @@ from core.papers.report import AS_IT_IS, Chart, Column, Kind, Link, Report, Row,
 from dashboard.session import current_app
 from dashboard.theme import MUTED, SERIES
 from dashboard.ui.chart import chart
-from dashboard.ui.charts.base import figure, label
+from dashboard.ui.charts.base import SMALL, axis, figure, label
 from dashboard.ui.text import counted, errors_shown, escaped
 from dashboard.ui.url_state import UrlState, segments
 
@@ -234,10 +235,7 @@ def _table(app: App, table: Table) -> None:
     with st.container(border=True, gap="small"):
         st.markdown(f"**{escaped(table.title)}**{_try(app, table.link)}  \n{escaped(table.about, 500)}")
         st.caption(f"**Paper**: {escaped(table.theirs, 400)}. **Ours**: {escaped(table.ours, 400)}.")
-        if len(table.rows) > LONG:
-            with st.expander(f"{len(table.rows)} rows"):
-                st.html(table_html(table, lambda link: address(app, link)))
-        else:
+        with st.expander(f"{len(table.rows)} rows") if len(table.rows) > LONG else nullcontext():
             st.html(table_html(table, lambda link: address(app, link)))
         if table.differs:
             st.caption(f"**What differs, and why**: {escaped(table.differs, 1000)}")
@@ -277,10 +275,9 @@ def paper_chart(chart: Chart) -> go.Figure:
         height=330 + 18 * rows,
         showlegend=len(chart.series) > 1,
         legend={"orientation": "h", "y": -0.22, "yanchor": "top", "x": 0, "font": {"size": 11}},
-        xaxis={"title": {"text": label(chart.x, 60), "font": {"size": 11}}, "fixedrange": True}
-        | ({"type": "log"} if chart.log_x else {}),
+        xaxis=axis(label(chart.x, 60), fixedrange=True, **({"type": "log"} if chart.log_x else {})),
         yaxis={
-            "title": {"text": label(chart.y, 60), "font": {"size": 11}, "standoff": 10},
+            "title": {"text": label(chart.y, 60), "font": SMALL, "standoff": 10},
             "type": "log" if chart.log_y else "linear",
             "fixedrange": True,
         },
@@ -306,13 +303,9 @@ def _trace(chart: Chart, series: Series, hue: str) -> dict[str, Any]:
             "type": "bar",
             "marker": {"color": hue, "opacity": 0.75 if series.theirs else 1.0, "pattern": pattern},
         }
-    mode = (
-        "markers"
-        if len(series.x) <= SINGLE or chart.shape == "point"
-        else "lines+markers"
-        if len(series.x) <= FEW
-        else "lines"
-    )
+    mode = "lines+markers" if len(series.x) <= FEW else "lines"
+    if len(series.x) <= SINGLE or chart.shape == "point":
+        mode = "markers"
     colour = MUTED if series.theirs and mode == "markers" and chart.shape != "point" else hue
     marker = {
         "size": 10 if mode == "markers" else 6,

@@ -135,10 +135,17 @@ def rows_axis(count: int, *, shown: int) -> dict[str, Any]:
 CONFIG = {"displayModeBar": False, "doubleClick": False, "doubleClickDelay": 0}
 
 
+SMALL = {"size": 11}
+
+
+def axis(title: str, **look: Any) -> dict[str, Any]:
+    """Returns an axis with a small title."""
+    return {"title": {"text": title, "font": SMALL}, **look}
+
+
 MOST_BUCKETS = 48
 BUCKETS_S = (1, 5, 15, 60, 300, 900, 3600, 10_800, 21_600, 86_400, 604_800, 2_592_000)
 WORDS = {True: "simulated", False: "real"}
-SMALL = {"size": 11}
 
 
 def chart(traces: Sequence[Mapping[str, Any]], *, title: str, height: int, top: int = 62, **layout: Any) -> go.Figure:
@@ -187,7 +194,7 @@ def time_axis(frame: pd.DataFrame, bucket: timedelta, zone: str) -> dict[str, An
     import pandas as pd
 
     ends = local(pd.Series([first - missing / 2, last + missing / 2]), zone)
-    return {"type": "date", "range": ends, "title": {"text": f"time ({zone})", "font": SMALL}}
+    return axis(f"time ({zone})", type="date", range=ends)
 
 
 def money_unit(amounts_usd: Sequence[float]) -> tuple[float, str]:
