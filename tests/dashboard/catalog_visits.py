@@ -7,7 +7,7 @@ from functools import partial
 
 from streamlit.testing.v1 import AppTest
 
-from tests.dashboard.harness import open_page
+from tests.dashboard.harness import labelled, open_page
 
 SECRET = "hunter2-is-my-secret"
 CATALOG = {
@@ -46,9 +46,5 @@ def paste(page: AppTest, text: str) -> AppTest:
 
 def importing(text: str) -> AppTest:
     page = visit(catalog="mine")
-    button(page, "Import…").click().run()
+    labelled(page, "Import…").click().run()
     return paste(page, text)
-
-
-def button(page: AppTest, label: str):
-    return next(item for item in page.button if item.label == label)

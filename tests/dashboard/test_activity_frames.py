@@ -60,16 +60,12 @@ def store(app: App) -> Store:
     return app.store
 
 
-def shown(styler: pd.io.formats.style.Styler) -> str:
-    return styler.to_html()
-
-
 def test_decisions_say_how_their_calls_ended_and_what_is_unpriced(store: Store) -> None:
     decisions = store.activity.decisions()
     frame = frame_of(decisions.itertuples(), decision_columns(store.activity.calls(), "UTC"))
     assert frame["winner"].tolist() == ["none", "★ files::read (unpriced)"]
     assert frame["outcomes"].tolist() == ["not called", "1 ✗ crash, 1 ✓ ok; simulated: 1 ✓ ok"]
-    assert "100 ms" in shown(decision_styler(frame))
+    assert "100 ms" in decision_styler(frame).to_html()
     assert candidates_frame(DECISION)[["price", "payment"]].to_numpy().tolist() == [["unpriced", "78 m$"]]
 
 

@@ -24,8 +24,8 @@ from dashboard.pages.catalog.imports import (
     source_of,
 )
 from dashboard.pages.catalog.state import Connecting
-from tests.dashboard.catalog_visits import CATALOG, CONFIG, SECRET, button, everything, importing, paste, visit
-from tests.dashboard.harness import app_with, text_of
+from tests.dashboard.catalog_visits import CATALOG, CONFIG, SECRET, everything, importing, paste, visit
+from tests.dashboard.harness import app_with, labelled, text_of
 from tests.importing import import_text
 
 app = app_with({"mine": CATALOG})
@@ -35,7 +35,7 @@ def test_pasting_imports_and_clears_the_text(app: App) -> None:
     page = importing(json.dumps({**CATALOG, "servers": CATALOG["servers"][:1]}))
     assert "Format plain: 1 server, 2 tools, 1 without a price." in text_of(page)
     page.text_input(key="catalog.import.name").set_value("new").run()
-    button(page, "Import").click().run()
+    labelled(page, "Import").click().run()
     assert not page.exception
     assert "Imported as new." in text_of(page)
     assert page.query_params == {"catalog": "new"}
@@ -58,23 +58,23 @@ def test_a_bad_document_is_refused_with_a_sentence(app: App) -> None:
 def test_replacing_needs_a_tick_and_the_sample_stays(app: App) -> None:
     page = importing('{"servers": [{"name": "other", "tools": [{"name": "t"}]}]}')
     page.text_input(key="catalog.import.name").set_value("mine").run()
-    assert button(page, "Import").disabled
+    assert labelled(page, "Import").disabled
     page.checkbox(key="catalog.import.replace").check().run()
-    assert not button(page, "Import").disabled
+    assert not labelled(page, "Import").disabled
     page.text_input(key="catalog.import.name").set_value("sample").run()
-    button(page, "Import").click().run()
+    labelled(page, "Import").click().run()
     assert "belongs to a shipped catalog" in text_of(page)
     assert [server.name for server in app.catalogs.catalog("mine").servers] == ["weather", "files"]
 
 
 def test_several_files_are_one_catalog(app: App) -> None:
     page = visit(catalog="mine")
-    button(page, "Import…").click().run()
+    labelled(page, "Import…").click().run()
     first, second = (json.dumps({"servers": [server]}).encode() for server in CATALOG["servers"])
     page.file_uploader(key="catalog.import.files").set_value(
         [("one.json", first, "application/json"), ("two.json", second, "application/json")]
     ).run()
-    button(page, "Import").click().run()
+    labelled(page, "Import").click().run()
     assert page.query_params == {"catalog": "one"}
     assert [server.name for server in app.catalogs.catalog("one").servers] == ["weather", "files"]
 
@@ -88,13 +88,13 @@ def test_a_configuration_of_this_machine_is_one_click_away(
     file.write_text(json.dumps({"mcpServers": {"git": {"command": "uvx", "env": {"API_KEY": SECRET}}}}))
     content = file.read_bytes()
     page = visit(catalog="mine")
-    button(page, "Import…").click().run()
+    labelled(page, "Import…").click().run()
     page.segmented_control(key="catalog.import.way").set_value("Found on this machine").run()
     assert page.radio(key="catalog.import.found").options == ["Cursor: 1 server"]
     assert "Format client_config" not in text_of(page)
     page.radio(key="catalog.import.found").set_value(0).run()
     assert "Format client_config: 1 server" in text_of(page)
-    button(page, "Import").click().run()
+    labelled(page, "Import").click().run()
     assert "Imported as cursor." in text_of(page)
     (server,) = app.catalogs.catalog("cursor").servers
     assert dict(server.connection.env) == {"API_KEY": "${secret:git/API_KEY}"}
@@ -140,7 +140,7 @@ def test_a_command_is_shown_as_it_will_run() -> None:
 
 def test_connecting_warns_asks_for_values_and_reports(app: App) -> None:
     page = visit(catalog="mine")
-    button(page, "Connect a client configuration…").click().run()
+    labelled(page, "Connect a client configuration…").click().run()
     paste(page, '{"mcpServers": {"units": {"type": "http", "url": "https://units.example/mcp"}}}')
     assert "1 address will be contacted over the network" in text_of(page)
     paste(page, json.dumps(CONFIG))
@@ -149,7 +149,7 @@ def test_connecting_warns_asks_for_values_and_reports(app: App) -> None:
     assert "1 command will be run on this machine" in text_of(page)
     page.text_input(key="catalog.import.value.0").set_value(SECRET)
     page.text_input(key="catalog.import.name").set_value("live")
-    button(page, "Connect and discover").click().run()
+    labelled(page, "Connect and discover").click().run()
     assert not page.exception
     job: Job = page.session_state[JOB]
     assert job.about.name == "live"  # typed right before the press: not the name that was drawn
@@ -160,9 +160,9 @@ def test_connecting_warns_asks_for_values_and_reports(app: App) -> None:
     assert not page.text_area
     assert SECRET not in everything(page)
     assert [info.name for info in app.catalogs.infos()] == [*SHIPPED_CATALOGS, "mine"]
-    button(page, "Try again…").click().run()
+    labelled(page, "Try again…").click().run()
     assert page.dataframe[-1].value.iloc[0]["needs"] == ""
-    button(page, "Close the report").click().run()
+    labelled(page, "Close the report").click().run()
     assert "no server answered" not in text_of(page)
 
 
@@ -171,7 +171,7 @@ def test_a_value_is_changed_for_one_catalog_at_its_server(app: App) -> None:
     page = visit(catalog="mine", server="weather")
     assert "All values are entered" in text_of(page)
     page.text_input(key="catalog.detail.value.mine::weather.0").set_value("x" * 40)
-    button(page, "Keep them").click().run()
+    labelled(page, "Keep them").click().run()
     assert "x" * 40 not in everything(page)
     lengths = {
         name: len(app.vault.resolve(ServerId(name, "weather"), connection).env["KEY"])

@@ -18,8 +18,8 @@ from dashboard.pages.catalog.connection_job import JOB
 from dashboard.pages.catalog.state import Connecting
 from tests.cli.conftest import RAW
 from tests.cli.test_servers import mirror  # noqa: F401 - a fixture
-from tests.dashboard.catalog_visits import CATALOG, button, everything, visit
-from tests.dashboard.harness import app_with, text_of
+from tests.dashboard.catalog_visits import CATALOG, everything, visit
+from tests.dashboard.harness import app_with, labelled, text_of
 from tests.importing import import_text
 
 app = app_with({"mine": CATALOG})
@@ -45,7 +45,7 @@ def test_a_link_opens_a_server(app: App) -> None:
 def test_a_link_opens_a_tool(app: App) -> None:
     page = visit(catalog="mine", tool="weather::today")
     assert "##### today" in text_of(page)
-    assert button(page, "Call this tool")
+    assert labelled(page, "Call this tool")
     assert page.query_params == {
         "catalog": "mine",
         "view": "tools",
@@ -72,7 +72,7 @@ def test_search_narrows_both_tables_and_can_be_cleared(app: App) -> None:
     assert list(page.dataframe[0].value["server"]) == ["files"]
     page.segmented_control(key="catalog.view").set_value("Tools").run()
     assert "None of 3 tools matches the search." in text_of(page)
-    button(page, "Clear the search").click().run()
+    labelled(page, "Clear the search").click().run()
     assert list(page.dataframe[0].value["tool"]) == ["today", "week", "read"]
     page.selectbox(key="catalog.server").set_value("weather").run()
     assert list(page.dataframe[0].value["tool"]) == ["today", "week"]
@@ -82,20 +82,20 @@ def test_search_narrows_both_tables_and_can_be_cleared(app: App) -> None:
 def test_a_price_is_set_marked_and_reset(app: App) -> None:
     page = visit(catalog="mine", tool="weather::today")
     page.text_input(key="catalog.price.mine.weather.today").set_value("$0.5")
-    button(page, "Set").click().run()
+    labelled(page, "Set").click().run()
     row = page.dataframe[0].value.iloc[0]
     assert (row["price_musd"], row["price_source"]) == (500.0, "edited")
     assert "edited] · declared: 2 m$" in text_of(page)
-    button(page, "Reset to declared").click().run()
+    labelled(page, "Reset to declared").click().run()
     row = page.dataframe[0].value.iloc[0]
     assert (row["price_musd"], row["price_source"]) == (2.0, "declared")
-    assert button(page, "Reset to declared").disabled
+    assert labelled(page, "Reset to declared").disabled
 
 
 def test_what_is_no_price_changes_nothing(app: App) -> None:
     page = visit(catalog="mine", tool="weather::today")
     page.text_input(key="catalog.price.mine.weather.today").set_value("-1")
-    button(page, "Set").click().run()
+    labelled(page, "Set").click().run()
     assert "“-1” is not a price; write a number of at least 0" in text_of(page)
     assert page.dataframe[0].value.iloc[0]["price_source"] == "declared"
 
@@ -157,20 +157,20 @@ def test_changes_of_the_file_are_shown_taken_and_ignored(app: App, tmp_path: Pat
     assert "**<b>x</b>** added" in text_of(page)
     assert SECRET not in everything(page)
     write(raw={**ENTRY, "env": {"KEY": SECRET}}, **{"<b>x</b>": ENTRY, "late": ENTRY})  # after the page was drawn
-    page = button(page, "Ignore").click().run()
+    page = labelled(page, "Ignore").click().run()
     assert "changed again; look at its changes once more" in text_of(page)
     assert "**late** added" in text_of(page)
     write(raw={**ENTRY, "env": {"KEY": SECRET}}, **{"<b>x</b>": ENTRY})
     with pytest.raises(CatalogError, match="changed again"):
-        done(button(page, "Take").click().run())
+        done(labelled(page, "Take").click().run())
     assert names(app) == (["raw"], [])
     page = visit(catalog="live")
     file.write_text(json.dumps({"started": 2, **json.loads(file.read_text())}))  # the servers are those that were shown
-    page = done(button(page, "Take").click().run())
+    page = done(labelled(page, "Take").click().run())
     assert names(app) == (["raw", "<b>x</b>"], [])
     assert "2 of 2 servers answered" in text_of(page)
     write(raw=ENTRY)
-    button(visit(catalog="live"), "Ignore").click().run()
+    labelled(visit(catalog="live"), "Ignore").click().run()
     assert names(app) == (["raw", "<b>x</b>"], [])
     page = visit(catalog="live")
     assert "has changed" not in text_of(page)
@@ -185,7 +185,7 @@ def test_one_server_is_added_switched_off_and_on_and_removed(app: App) -> None:
         app.catalog_editor.read(json.dumps({"mcpServers": {"raw": ENTRY}}), "test"), "live", "test"
     )
     page = visit(catalog="live")
-    button(page, "Add a server…").click().run()
+    labelled(page, "Add a server…").click().run()
     page.text_input(key="catalog.import.server").set_value("two")
     page.text_input(key="catalog.import.command").set_value(f"{sys.executable} -S {RAW}")
     page.text_area(key="catalog.import.given").set_value(f"KEY={SECRET}").run()

@@ -10,27 +10,10 @@ from core.app import App
 from core.domain.feedback import MOST_NOTE_CHARACTERS
 from dashboard.ui.calling import SET
 from tests.dashboard.harness import app_with, checked, open_page, press, text_of
+from tests.dashboard.test_lab_page import CATALOG
 from tests.importing import import_text
 
-HOSTILE = ":red[z]"
 ASKED = "read a file"
-CATALOG = {
-    "servers": [
-        {
-            "name": "files",
-            "description": "Reads and writes files.",
-            "tools": [
-                {"name": "read", "description": f"Reads a file. {HOSTILE}", "latency_s": 0.1},
-                {"name": "write", "description": "Writes a file.", "latency_s": 0.1},
-            ],
-        },
-        {
-            "name": "mail",
-            "description": "Sends letters.",
-            "tools": [{"name": "send", "description": "Sends a letter."}],
-        },
-    ]
-}
 app = app_with({"small": CATALOG})
 lab = partial(open_page, "lab", catalog="small")
 

@@ -12,8 +12,8 @@ from core.app import App
 from core.domain.outcome import OutcomeKind, ToolCall
 from core.domain.settings import Launch, set_launch
 from tests.authorization_server import guarded_server
-from tests.dashboard.catalog_visits import CATALOG, button, everything, visit
-from tests.dashboard.harness import app_with, text_of
+from tests.dashboard.catalog_visits import CATALOG, everything, visit
+from tests.dashboard.harness import app_with, labelled, text_of
 from tests.importing import import_text
 
 app = app_with({"mine": CATALOG})
@@ -39,7 +39,7 @@ def test_a_server_that_asks_for_a_sign_in(app: App) -> None:
         assert "**tickets** :orange[Sign-in needed.]" in text_of(page)
         guarded.person = False
         for _ in range(2):
-            button(page, "Sign in" if guarded.person is False else "Sign in again").click().run()
+            labelled(page, "Sign in" if guarded.person is False else "Sign in again").click().run()
             assert "waits for you at 127.0.0.1" in text_of(page)
             where = guarded.visit(app.sign_ins.of("work", "tickets").address)
             assert app.sign_ins.answered(dict(parse_qsl(urlsplit(where).query)))
@@ -51,7 +51,7 @@ def test_a_server_that_asks_for_a_sign_in(app: App) -> None:
         assert "Servers that ask who you are" not in text_of(page)
         assert ":green[Signed in] until" in text_of(page)
         assert not any(token in everything(page) for token in (*guarded.tokens, *guarded.refresh_tokens))
-        button(page, "Sign out").click().run()
+        labelled(page, "Sign out").click().run()
         assert guarded.refresh_tokens == {}
-        button(page, "Use a token").click().run()
+        labelled(page, "Use a token").click().run()
         assert "tickets\\/Authorization" in [field.label for field in page.text_input]

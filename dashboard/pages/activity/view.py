@@ -153,15 +153,6 @@ LIVE = "activity.live"
 EVERY_S = 2.0
 
 
-def live_switch(linked: str) -> bool:
-    st.session_state.setdefault(LIVE, linked != "off")
-    return st.toggle(
-        "Live",
-        key=LIVE,
-        help=f"New decisions, calls and refusals appear within {EVERY_S:g} s. Turn it off to keep the page still.",
-    )
-
-
 def moved(newest: int, seen: int, drawn_ago_s: float) -> bool:
     """Tells whether to redraw: there are new events, and the last drawing is not too recent.
 
@@ -192,9 +183,13 @@ def view_bar(app: App, url: UrlState, linked: Texts, refused: int) -> tuple[str,
 
     with st.container(horizontal=True, vertical_alignment="center"):
         view = segments(url, linked, "view", "Show", list(VIEWS), title)
-        alive = live_switch(linked.get("live", ""))
+        st.session_state.setdefault(LIVE, linked.get("live") != "off")
+        live = st.toggle(
+            "Live", key=LIVE,
+            help=f"New decisions, calls and refusals appear within {EVERY_S:g} s. Turn it off to keep the page still.",
+        )  # fmt: skip
         export_menu()
-    return view, alive
+    return view, live
 
 
 def view_body(app: App, view: str, shown: Listing) -> str:

@@ -31,7 +31,7 @@ from dashboard.ui.first_look import first_look
 from dashboard.ui.long_work import show_preparing
 from dashboard.ui.table import Column, choice_table, page_of, part, pick, table_key
 from dashboard.ui.text import counted, escaped
-from dashboard.ui.url_state import UrlState
+from dashboard.ui.url_state import UrlState, segments
 
 M_DOLLAR = r"1 m\$ is a thousandth of a US dollar."
 SOURCES = (
@@ -228,14 +228,6 @@ def known_catalog(app: App, name: str) -> bool:
         return False
 
 
-def view_choice(view: str) -> str:
-    if st.session_state.get(state.VIEW) not in state.VIEWS:
-        st.session_state[state.VIEW] = view if view in state.VIEWS else state.SERVERS
-    return (
-        st.segmented_control("Show", state.VIEWS, key=state.VIEW, required=True, label_visibility="collapsed") or view
-    )
-
-
 def search_box(query: str) -> str:
     st.session_state.setdefault(state.QUERY, query)
     return st.text_input(
@@ -331,7 +323,7 @@ def page() -> None:
     for note in app.notes:  # shipped parts that could not be used
         st.warning(escaped(note, 600), icon=":material/build:")
     job_panel(app)
-    texts = _page(app, linked)
+    texts = _page(app, url, linked)
     url.end(texts)
     if (dialog := st.session_state.get(state.DIALOG)) is not None:
         DIALOGS[dialog](app, texts["catalog"])
@@ -339,7 +331,7 @@ def page() -> None:
         complete(app, texts["catalog"])
 
 
-def _page(app: App, linked: Texts) -> Texts:
+def _page(app: App, url: UrlState, linked: Texts) -> Texts:
     link_name = linked.get("catalog") or first_catalog()
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         name = catalog_choice(app, link_name, first_catalog())
@@ -357,15 +349,16 @@ def _page(app: App, linked: Texts) -> Texts:
     file_panel(app, name)
     if st.session_state.get(state.VIEW, linked.get("view", "").capitalize()) != state.FINDABLE:
         first_look(app, name, "catalog")
-    return {"catalog": name, **_body(app, catalog, statistics, linked)}
+    return {"catalog": name, **_body(app, url, catalog, statistics, linked)}
 
 
-def _body(app: App, catalog: Catalog, statistics: Statistics, linked: Texts) -> Texts:
+def _body(app: App, url: UrlState, catalog: Catalog, statistics: Statistics, linked: Texts) -> Texts:
     query, server, tool = (linked.get(name, "") for name in ("q", "server", "tool"))
     if server and server not in catalog.server_row and linked.get("catalog") == catalog.name:
         st.info(f"There is no server {escaped(server)} in this catalog.", icon=":material/search_off:")
     with st.container(horizontal=True, vertical_alignment="center"):
-        view = view_choice(linked.get("view", state.TOOLS if tool else state.SERVERS).capitalize())
+        link_view = linked.get("view", state.TOOLS if tool else state.SERVERS).capitalize()
+        view = segments(url, {"view": link_view}, "view", "Show", state.VIEWS)
         if view != state.CONNECTIONS:
             query = search_box(query)
         if view == state.TOOLS:  # a link to a tool shows it among the tools of its server
