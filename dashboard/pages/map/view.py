@@ -7,7 +7,6 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
-import pandas as pd
 import streamlit as st
 from numpy.typing import NDArray
 
@@ -28,7 +27,7 @@ from dashboard.ui.chart import chart
 from dashboard.ui.labels import asked_like_line
 from dashboard.ui.long_work import show_preparing
 from dashboard.ui.question import Asks, Question
-from dashboard.ui.table import PLAIN, Column, choice_table, table_key
+from dashboard.ui.table import PLAIN, Column, choice_table, frame_of, table_key
 from dashboard.ui.text import counted, escaped
 from dashboard.ui.url_state import UrlState, open_page
 
@@ -212,21 +211,19 @@ def density_words(points: Pointed, tools: int) -> str:
 LISTED = 20
 
 COSINE = "Exact cosine of the two vectors; 1 means equal meaning. Distances on the map approximate it."
-COLUMNS = (
-    Column("rank", "★", width=40, help="Rank among the candidates."),
-    Column("tool", width=148),
-    Column("server", width=96),
-    Column("cosine", width=58, help=COSINE, format="%.3f"),
-    Column(
-        "similarity", "Sim", width=50, help="The similarity of the router: EHRR (1) with weights and contrast.",
-        format="%.3f",
-    ),
-    Column("price_musd", "price", width=78, help="Price of one call. Empty: unpriced.", format="%.3g", unit="m$"),
-)  # fmt: skip
 
 
-def nearest_frame(catalog: Catalog, decision: Decision, place: Placement) -> pd.DataFrame:
-    """Returns the candidates, then the tools most similar to the sub-task. The index is the row of the tool."""
+def _columns(catalog: Catalog, cosine: NDArray[np.floating] | Mapping[int, float]) -> tuple[Column, ...]:
+    """Returns the columns of each list; a row of a list is the row of a tool in the catalog."""
+    return (
+        Column("tool", width=148, cell=lambda row: catalog.tools[row].name),
+        Column("server", width=96, cell=lambda row: catalog.tools[row].server),
+        Column("cosine", width=58, help=COSINE, format="%.3f", cell=cosine.__getitem__),
+    )
+
+
+def _nearest(content: MapContent, decision: Decision, place: Placement) -> None:
+    """Draw the candidates, then the tools most similar to the sub-task."""
     similarity = decision.tools.similarity
     by_similarity = np.lexsort((-place.cosine, -similarity)).tolist()
     rows = list(dict.fromkeys([*decision.candidates, *by_similarity[:LISTED]]))
@@ -234,30 +231,25 @@ def nearest_frame(catalog: Catalog, decision: Decision, place: Placement) -> pd.
         row: f"{CHOSEN_SIGN} {rank}" if rank == 1 else str(rank)
         for rank, row in enumerate(decision.candidates, start=1)
     }
-    return pd.DataFrame(
-        {
-            "rank": [ranks.get(row, "") for row in rows],
-            "tool": [catalog.tools[row].name for row in rows],
-            "server": [catalog.tools[row].server for row in rows],
-            "cosine": place.cosine[rows],
-            "similarity": similarity[rows],
-        },
-        index=rows,
-    )
+    columns = (
+        Column("rank", "★", width=40, help="Rank among the candidates.", cell=lambda row: ranks.get(row, "")),
+        *_columns(content.catalog, place.cosine),
+        Column(
+            "similarity", "Sim", width=50, help="The similarity of the router: EHRR (1) with weights and contrast.",
+            format="%.3f", cell=similarity.__getitem__,
+        ),
+    )  # fmt: skip
+    _choose(content, rows, columns, "the sub-task")
 
 
-def neighbour_frame(catalog: Catalog, found: Sequence[Neighbour], price_usd: np.ndarray) -> pd.DataFrame:
-    rows = [catalog.tool_row[neighbour.tool] for neighbour in found]
-    tools = [catalog.tools[row] for row in rows]
-    return pd.DataFrame(
-        {
-            "tool": [tool.name for tool in tools],
-            "server": [tool.server for tool in tools],
-            "cosine": [neighbour.cosine for neighbour in found],
-            "price_musd": price_usd[rows] * M_USD,
-        },
-        index=rows,
-    )
+def _neighbours(content: MapContent, neighbours: Sequence[Neighbour], tool: str) -> None:
+    cosines = {content.catalog.tool_row[neighbour.tool]: neighbour.cosine for neighbour in neighbours}
+    prices = content.statistics.tools.price_usd
+    price = Column(
+        "price_musd", "price", width=78, help="Price of one call. Empty: unpriced.", format="%.3g", unit="m$",
+        cell=lambda row: prices[row] * M_USD,
+    )  # fmt: skip
+    _choose(content, [*cosines], (*_columns(content.catalog, cosines), price), tool)
 
 
 def namesakes(catalog: Catalog, row: int) -> list[str]:
@@ -292,7 +284,7 @@ def panel(app: App, state: UrlState, content: MapContent) -> None:
     elif content.decision is not None and content.place is not None:
         st.markdown("##### Nearest to the sub-task")
         st.caption(escaped(content.decision.reason, 300))
-        _choose(content, nearest_frame(content.catalog, content.decision, content.place), "the sub-task")
+        _nearest(content, content.decision, content.place)
         st.caption("Candidates first, then by similarity. Choose a row, or click a point of the map.")
     else:
         st.markdown("##### Which tools are alike?")
@@ -343,7 +335,7 @@ def _tool(app: App, content: MapContent, row: int) -> None:
     neighbours = app.maps.neighbours(content.catalog.name, tool.id)
     if neighbours:
         st.markdown("**Nearest tools**")
-        _choose(content, neighbour_frame(content.catalog, neighbours, content.statistics.tools.price_usd), tool.id)
+        _neighbours(content, neighbours, tool.id)
 
 
 def _numbers(content: MapContent, row: int) -> list[tuple[str, str]]:
@@ -357,10 +349,10 @@ def _numbers(content: MapContent, row: int) -> list[tuple[str, str]]:
     ]
 
 
-def _choose(content: MapContent, frame: pd.DataFrame, about: str) -> None:
+def _choose(content: MapContent, rows: list[int], columns: Sequence[Column], about: str) -> None:
     row = choice_table(
-        frame, [column for column in COLUMNS if column.name in frame.columns], labels=frame.index.tolist(),
-        key=table_key("map", *map(str, frame.index), about), chosen=None, about=f"Tools nearest to {about}",
+        frame_of(rows, columns).set_axis(rows), columns, labels=rows, key=table_key("map", *map(str, rows), about),
+        about=f"Tools nearest to {about}",
     )  # fmt: skip
     if row is not None:
         st.session_state[TOOL] = content.catalog.tools[row].id
