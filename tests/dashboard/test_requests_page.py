@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from core.app import App
+from core.catalogs.background_jobs import Job, Stopped
 from core.domain.catalog import Catalog, Server, Tool
 from core.domain.feedback import By
 from tests.dashboard.harness import app_with, checked, live_of, markdown_of, open_page, press, text_of
@@ -101,6 +102,15 @@ def test_a_prompt_is_copied_and_its_answer_taken(app: App) -> None:
         ("post this letter", "model")
     ]
     assert not page.code  # no tool lacks requests
+
+
+def test_an_estimate_that_is_stopped_says_so_and_can_begin_again() -> None:
+    job = Job("small")
+    job.future.set_exception(Stopped())
+    page = open_page("catalog", catalog="small", view="findable", remembered={"catalog:findable.job": job})
+    assert "Stopped." in text_of(page)
+    assert not page.error
+    assert page.button(key="catalog.findable.estimate")
 
 
 def test_the_question_of_a_corrected_decision_is_kept_as_a_request(app: App) -> None:
