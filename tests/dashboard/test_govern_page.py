@@ -140,7 +140,9 @@ def test_what_is_used_reserved_and_left_adds_up_to_the_limit(app: App) -> None:
     labelled(page, "Set it").click().run()
     assert app.governance.policy.budgets[1] == Budget(catalog="post", calls=7)
     assert "crab in post at the limit" in " ".join(words_of(html_of(page)).split())
-    policy(app, budgets=(Budget(tokens=9), Budget(usd=1.0), Budget(catalog="post", calls=7)))  # after the page was drawn
+    policy(
+        app, budgets=(Budget(tokens=9), Budget(usd=1.0), Budget(catalog="post", calls=7))
+    )  # after the page was drawn
     labelled(page, "Remove").click().run()
     assert app.governance.policy.budgets == (Budget(tokens=9), Budget(catalog="post", calls=7))
 
