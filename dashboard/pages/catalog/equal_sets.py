@@ -196,8 +196,8 @@ def _pairs(sets: EqualSets, query: str) -> None:
     )
 
     def choose() -> None:
-        for row in st.session_state[TABLE]["selection"]["rows"]:
-            st.session_state[AT] = (shown[row].one, shown[row].other)
+        for pair in [shown[row] for row in st.session_state[TABLE]["selection"]["rows"] if row < len(shown)]:
+            st.session_state[AT] = (pair.one, pair.other)
 
     listening_table(frame, (), key=TABLE, chosen=choose, about="Proposed pairs of equal tools", most=MOST_ROWS)
 
