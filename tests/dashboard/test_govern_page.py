@@ -21,7 +21,7 @@ from core.governance.budgets import Budget
 from core.governance.policy import ApprovalRules, Pin, Policy, Sanitise, Scope, to_toml
 from core.governance.refusals import Wanted
 from dashboard.pages.govern.lists import with_rows
-from tests.dashboard.harness import app_with, labelled, open_page, press, text_of, words_of
+from tests.dashboard.harness import app_with, checked, labelled, open_page, press, text_of, words_of
 from tests.importing import import_text
 
 HOSTILE = "**bold** <script>alert(1)</script>"
@@ -217,6 +217,16 @@ def test_a_typed_policy_stays_and_reverts_no_change_unseen(app: App) -> None:
     assert app.governance.policy.deny == ("mail::*",)
     app.governance.set_policy(other, origin="test")
     assert page.run().text_area(key="govern:policy-text").value == to_toml(other)
+
+
+def test_a_typed_list_is_not_replaced_by_another_one_unseen(app: App) -> None:
+    page = open_page("govern", view="Policy")
+    page.text_area(key="govern:policy-text").set_value("per_person = ['files']")
+    checked(page.multiselect(key="govern:policy-per_person").set_value(["mail"]).run())
+    assert app.governance.policy.per_person == ("mail",)
+    assert page.text_area(key="govern:policy-text").value == "per_person = ['files']"
+    press(page, "govern:policy-apply")
+    assert "was changed meanwhile" in text_of(page)
 
 
 def test_the_lists_of_the_policy_are_tables_and_a_wrong_row_is_said(app: App) -> None:

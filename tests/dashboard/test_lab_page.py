@@ -180,7 +180,9 @@ def test_tasks_are_compared_with_a_baseline_and_open_both_decisions(app: App) ->
     assert "Choose another one" in text_of(failed)
 
 
-def test_a_sweep_is_drawn_and_a_point_that_loses_says_so_before_it_is_applied(app: App) -> None:
+def test_a_sweep_is_drawn_and_a_point_that_loses_says_so_before_it_is_applied(
+    app: App, monkeypatch: pytest.MonkeyPatch
+) -> None:
     page = given(visit(view="Sweep", axis1="budget_usd:0:0.01:2"))
     assert "2 points over 5 tasks" in text_of(page)
     page = finished(press(page, "lab:sweep"))
@@ -205,6 +207,10 @@ def test_a_sweep_is_drawn_and_a_point_that_loses_says_so_before_it_is_applied(ap
     later = visit(view="Sweep")  # without a link: the newest that is stored
     assert later.query_params["sweep"] == sweep.id
     assert later.selectbox(key="lab.sweep").options[0].startswith("2 points over budget_usd · 20")
+    monkeypatch.setattr(type(app.lab_runs), "sweeps", lambda _: ())
+    older = visit(view="Sweep", sweep=sweep.id[:8])  # by the beginning of its id, and no longer among the newest
+    assert older.query_params["sweep"] == sweep.id
+    monkeypatch.undo()
     worse = turn(page, "ask.knob.ehrr", budget_usd=0.0)
     worse = checked(worse.selectbox(key=f"lab.point.{sweep.id}").set_value("0").run())
     assert "The knobs are at this point." in text_of(worse)

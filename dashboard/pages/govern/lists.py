@@ -11,6 +11,7 @@ import streamlit as st
 from streamlit.column_config import SelectboxColumn, TextColumn
 
 from core.app import App
+from core.domain.errors import WayfareError
 from core.domain.people import person
 from core.governance.policy import Mode, Pin, Policy, Sanitise, from_toml, to_toml
 from dashboard.pages.govern.budgets import change, put
@@ -21,6 +22,7 @@ KINDS = {"pinned": Pin, "sanitise": Sanitise}
 FIRST = {"pinned": "tool", "sanitise": "server"}
 """A row without this column is not finished."""
 MODES = list(get_args(Mode))
+Rows = tuple[Any, ...]
 
 
 def lists(app: App) -> None:
@@ -37,7 +39,7 @@ def lists(app: App) -> None:
         st.session_state[key] = list(policy.per_person)
         st.multiselect(
             "Servers to which each person has their own sign-in and secrets", sorted({*names, *policy.per_person}), key=key,
-            accept_new_options=True, placeholder="None: all share them", on_change=_per_person, args=(app, key),
+            accept_new_options=True, placeholder="None: all share them", on_change=_per_person, args=(app, key, policy.per_person),
             **only("administer", help="Names or patterns. People give theirs on the Catalog page; `wayfare secrets` and `wayfare signin` take --for CLIENT."),
         )  # fmt: skip
     with cleaning.container(border=True, height="stretch"):
@@ -51,9 +53,16 @@ def lists(app: App) -> None:
         st.caption("The first row that matches a server counts: mark leaves the text with a note, remove takes it out, block gives nothing of the result.")  # fmt: skip
 
 
-def _per_person(app: App, key: str) -> None:
+def _per_person(app: App, key: str, before: Rows) -> None:
     servers = tuple(st.session_state[key])
-    change(app, lambda policy: replace(policy, per_person=servers))
+    change(app, lambda policy: with_list(policy, "per_person", before, servers))
+
+
+def with_list(policy: Policy, name: str, before: Rows, after: Rows) -> Policy:
+    """Returns the policy with a list in the place of `before`. Raises WayfareError if its list is another one: nothing of that is lost."""
+    if getattr(policy, name) not in (before, after):
+        raise WayfareError("The list was changed meanwhile; this is the present one.")
+    return replace(policy, **{name: after})
 
 
 def _edited(app: App, policy: Policy, name: str, columns: Mapping[str, Any]) -> None:
@@ -65,8 +74,9 @@ def _edited(app: App, policy: Policy, name: str, columns: Mapping[str, Any]) -> 
     )  # fmt: skip
     rows = edited_frame.to_dict("records")
     with errors_shown():
-        if with_rows(policy, name, rows) != policy:
-            put(app, lambda policy: with_rows(policy, name, rows))
+        before, after = getattr(policy, name), getattr(with_rows(policy, name, rows), name)
+        if after != before:
+            put(app, lambda present: with_list(present, name, before, after))
             st.rerun()
 
 

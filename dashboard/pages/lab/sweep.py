@@ -250,7 +250,7 @@ def stored_sweep(
     if (link := linked.get(kind)) and link not in stored:
         with suppress(UnknownNameError):
             if isinstance(sweep := app.lab_runs.find(link), Sweep):
-                stored[link] = sweep
+                stored[sweep.id] = sweep  # the link may have the beginning of the id
     names = {
         sweep.id: sweep_name(sweep, "points" if kind == SWEEP else "trials")
         for sweep in stored.values()
