@@ -133,6 +133,17 @@ def listening_table(
     )  # fmt: skip
 
 
+def selected_rows(key: str) -> list[int]:
+    """Returns the places of the rows that are selected in the `listening_table` of this key."""
+    return list(st.session_state[key]["selection"]["rows"]) if key in st.session_state else []
+
+
+def select_rows(key: str, rows: list[int]) -> None:
+    """Select these rows of a `listening_table`, before it is drawn."""
+    if rows != selected_rows(key):
+        st.session_state[key] = {"selection": {"rows": rows, "columns": [], "cells": []}}
+
+
 def configs(columns: Sequence[Column]) -> dict[Any, Any]:
     return {column.name: column.config for column in columns}
 

@@ -15,7 +15,7 @@ from core.domain import units
 from core.routers.estimates import EXPECTED_TIME
 from dashboard.pages.activity.totals import Listing
 from dashboard.theme import CHOSEN_SIGN, MUTED
-from dashboard.ui.table import Column, frame_of, listening_table
+from dashboard.ui.table import Column, frame_of, listening_table, select_rows, selected_rows
 from dashboard.ui.text import SIMULATED, cell_text, missing, outcome_colour, outcome_words, source_words
 
 PAGE_ROWS = 100
@@ -87,13 +87,11 @@ def choice_table(
     key, choice_key = f"activity.table.{name}", row_key(name)
 
     def choose() -> None:
-        rows = _rows(key)
+        rows = selected_rows(key)
         st.session_state[choice_key] = ids[rows[0]] if rows and rows[0] < len(ids) else ""
 
     st.session_state.setdefault(choice_key, linked)
-    rows = [ids.index(st.session_state[choice_key])] if st.session_state[choice_key] in ids else []
-    if rows != _rows(key):
-        st.session_state[key] = {"selection": {"rows": rows, "columns": [], "cells": []}}
+    select_rows(key, [ids.index(st.session_state[choice_key])] if st.session_state[choice_key] in ids else [])
     listening_table(styler, columns, key=key, chosen=choose, about=about, placeholder=nothing)
     return st.session_state[choice_key]
 
@@ -112,10 +110,6 @@ def forget_place() -> None:
 
 def _turn(key: str) -> None:
     st.session_state[PAGE] = st.session_state[key]
-
-
-def _rows(key: str) -> list[int]:
-    return list(st.session_state[key]["selection"]["rows"]) if key in st.session_state else []
 
 
 OPEN_SESSION = "open session"

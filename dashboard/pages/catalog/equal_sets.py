@@ -18,7 +18,7 @@ from core.lab.equal_sets import LEAST_COSINE, EqualSets
 from dashboard.pages.catalog import state
 from dashboard.session import only
 from dashboard.ui.long_work import AT_ONCE, show_preparing, work_first
-from dashboard.ui.table import MOST_ROWS, MOST_SENT, listening_table, page_of, table
+from dashboard.ui.table import MOST_ROWS, MOST_SENT, listening_table, page_of, select_rows, selected_rows, table
 from dashboard.ui.text import counted, escaped, file_name
 
 LONGEST, MOST_PARAMETERS = 1_200, 12
@@ -196,9 +196,11 @@ def _pairs(sets: EqualSets, query: str) -> None:
     )
 
     def choose() -> None:
-        for pair in [shown[row] for row in st.session_state[TABLE]["selection"]["rows"] if row < len(shown)]:
+        for pair in [shown[row] for row in selected_rows(TABLE) if row < len(shown)]:
             st.session_state[AT] = (pair.one, pair.other)
 
+    # after a judgment, in other rows and in another catalog, no row but that of the asked pair is selected
+    select_rows(TABLE, [row for row, pair in enumerate(shown) if (pair.one, pair.other) == st.session_state.get(AT)])
     listening_table(frame, (), key=TABLE, chosen=choose, about="Proposed pairs of equal tools", most=MOST_ROWS)
 
 
