@@ -39,6 +39,17 @@ def test_pairs_are_judged_one_after_the_other(app: App) -> None:
     assert next(list(frame.value.columns) for frame in page.dataframe) == ["set", "tools"]
 
 
+def test_the_asked_pair_alone_is_selected_in_the_table(app: App) -> None:
+    def selected() -> list[int]:
+        return page.session_state["catalog.equal.pairs"]["selection"]["rows"]
+
+    page = visit(remembered={"catalog:equal.at": ("a::read", "c::read")})
+    places = [(pair.one, pair.other) for pair in app.equal_sets.of_catalog("twins").proposals]
+    assert selected() == [places.index(("a::read", "c::read"))]
+    page = press(page, "catalog.equal.unsure")
+    assert selected() == []
+
+
 def test_a_file_is_taken_in(app: App) -> None:
     page = visit()
     text = b'{"sets": [["a::read", "c::read"], ["a::read", "gone::read"]]}'

@@ -143,8 +143,8 @@ COLUMNS = (
     Column("since", width=120, help="The time of the last change of state.", format="distance"),
     Column("connect_s", "connect", width=84, help="Seconds to open the session.", format="%.3g", unit="s"),
     Column("calls", width=62, help="Requests over its sessions, including discovery.", format="localized"),
-    Column("protocol_version", "protocol", width=96, help="The agreed version of MCP."),
-    Column("server_version", "version", width=80, help="The server's own version."),
+    Column("protocol", width=96, help="The agreed version of MCP.", cell=lambda session: session.protocol_version),
+    Column("version", width=80, help="The server's own version.", cell=lambda session: session.server_version),
     Column(
         "last_error", "last error", width=420, cell=lambda session: " ".join(session.last_error.split()),
         help="The error stays after a recovery. The state tells whether it still holds.",
