@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from threading import RLock
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
+from typing import TYPE_CHECKING, Any
 
 from core.domain.progress import LatestStep, Report, silent
 from core.domain.settings import IN_MEMORY, Settings, own_url
@@ -28,40 +28,40 @@ if TYPE_CHECKING:
     from core.store.connection import Sharing
 
 CLOSING_LIMIT_S = 5.0
-Made = TypeVar("Made")
 
 
-class built(Generic[Made]):
-    """A part of the app, built on first use. Threads that ask at the same time get the same part."""
+if TYPE_CHECKING:
+    from functools import cached_property as built
+else:
 
-    def __init__(self, make: Callable[[Any], Made]) -> None:
-        self._make = make
-        self._name = make.__name__
-        self.__doc__ = make.__doc__
+    class built:
+        """A part of the app, built on first use. Threads that ask at the same time get the same part."""
 
-    @overload
-    def __get__(self, app: None, owner: type) -> built[Made]: ...
-    @overload
-    def __get__(self, app: App, owner: type) -> Made: ...
-    def __get__(self, app: App | None, owner: type) -> built[Made] | Made:
-        if app is None:
-            return self
-        with app.building:
-            if self._name not in app.__dict__:
-                app.__dict__[self._name] = self._make(app)
-            return app.__dict__[self._name]
+        def __init__(self, make: Callable[[App], Any]) -> None:
+            self._make = make
+            self.__doc__ = make.__doc__
+
+        def __get__(self, app: App | None, owner: type) -> Any:
+            if app is None:
+                return self
+            with app.building:
+                name = self._make.__name__
+                if name not in app.__dict__:
+                    app.__dict__[name] = self._make(app)
+                return app.__dict__[name]
 
 
 class App:
     """The services over one store. Thread-safe. Close it, or use it as a context manager.
 
-    Closing the app closes the store. `startup` has the latest step of a first start. Tests give an encoder and a caller.
+    Closing the app closes the store. Without settings the environment is read. `startup` has the latest step of a first start. Tests give
+    an encoder and a caller.
     """
 
     def __init__(
         self,
         store: Store,
-        settings: Settings,
+        settings: Settings | None = None,
         *,
         encoder: CachedEncoder | None = None,
         caller: Callable[[], ToolCaller] | None = None,
@@ -70,12 +70,12 @@ class App:
         from core.telemetry import telemetry_of
 
         self.store = store
-        self.settings = settings
+        self.settings = Settings.from_environment() if settings is None else settings
         self.startup = LatestStep(report)
         self.building = RLock()
         self._encoder = encoder
         self._caller = caller
-        self.telemetry = telemetry_of(settings.environment)
+        self.telemetry = telemetry_of(self.settings.environment)
         store.on_return = self._read_anew
 
     # What several services share
@@ -596,6 +596,9 @@ class App:
         return CachedEncoder(source, self.packaged, report=self.startup)
 
 
+build_app = App
+
+
 def open_app(settings: Settings | None = None, *, report: Report = silent, sharing: Sharing | None = None) -> App:
     """An app over the store that the settings name (None: the environment's), with the default encoder.
 
@@ -604,16 +607,4 @@ def open_app(settings: Settings | None = None, *, report: Report = silent, shari
     from core.store import Store
 
     app_settings = Settings.from_environment() if settings is None else settings
-    return build_app(Store(app_settings.db, sharing=sharing), app_settings, report=report)
-
-
-def build_app(
-    store: Store,
-    settings: Settings | None = None,
-    *,
-    encoder: CachedEncoder | None = None,
-    caller: Callable[[], ToolCaller] | None = None,
-    report: Report = silent,
-) -> App:
-    app_settings = Settings.from_environment() if settings is None else settings
-    return App(store, app_settings, encoder=encoder, caller=caller, report=report)
+    return App(Store(app_settings.db, sharing=sharing), app_settings, report=report)
