@@ -18,6 +18,8 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, cast
 
+from core.domain.tools import Json, mapping, properties
+
 MASK = "•••"
 USERINFO = "userinfo"
 """The name of the part before the `@` of an address."""
@@ -171,8 +173,8 @@ def _masked_tree(value: Any, *, secret: bool) -> Any:
 
 def without_marked(arguments: Mapping[str, Any], schema: Mapping[str, Any] | None) -> dict[str, Any]:
     """A call's arguments. Values that the schema marks as secret are masked."""
-    properties = _mapping((schema or {}).get("properties"))
-    return {name: MASK if _secret(properties.get(name)) else value for name, value in arguments.items()}
+    declared = properties(schema)
+    return {name: MASK if _secret(mapping(declared.get(name))) else value for name, value in arguments.items()}
 
 
 def masked_value(value: Any, redact: Callable[[str], str], name: str = "") -> Any:
@@ -200,13 +202,8 @@ def masked_value(value: Any, redact: Callable[[str], str], name: str = "") -> An
             return value if redact(str(value)) == str(value) else 0
 
 
-def _secret(schema: object) -> bool:
-    definition = _mapping(schema)
-    return definition.get("format") == "password" or definition.get("writeOnly") is True
-
-
-def _mapping(value: object) -> Mapping[str, Any]:
-    return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
+def _secret(schema: Json) -> bool:
+    return schema.get("format") == "password" or schema.get("writeOnly") is True
 
 
 def hide_leaks(name: str, text: str, cover: Cover) -> str:

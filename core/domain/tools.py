@@ -7,7 +7,7 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from core.domain.progress import made_once
 
@@ -16,6 +16,31 @@ if TYPE_CHECKING:
 
 
 Json = Mapping[str, Any]
+
+
+def mapping(value: object) -> Json:
+    """A JSON object, or an empty one in place of any other value."""
+    return cast(Json, value) if isinstance(value, Mapping) else {}
+
+
+def properties(schema: object) -> Json:
+    """The declared properties of a schema. Schemas come from strangers and may have anything in their place.
+
+    >>> dict(properties({"properties": {"path": True}})), dict(properties({"properties": []})), dict(properties(None))
+    ({'path': True}, {}, {})
+    """
+    return mapping(mapping(schema).get("properties"))
+
+
+def required_properties(schema: object) -> dict[str, Json]:
+    """The required properties of a schema with their schemas, in order, also those that are not declared.
+
+    >>> required_properties({"properties": {"path": {"type": "string"}, "n": 7}, "required": ["n", "path", "to"]})
+    {'n': {}, 'path': {'type': 'string'}, 'to': {}}
+    """
+    declared, names = properties(schema), mapping(schema).get("required")
+    known = map(str, cast("list[object]", names if isinstance(names, list) else []))
+    return {name: mapping(declared.get(name)) for name in known}
 
 
 def tool_id(server: str, tool: str) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 from core.domain.catalog import Catalog, Json, Server, Tool
 from core.domain.findings import Finding, Severity
 from core.domain.json_schema import referenced, schema_fault
+from core.domain.tools import mapping, properties
 from core.lint.base import Context, Rule, ServerRule, ToolRule, listed
 
 _TYPED = ("type", "anyOf", "oneOf", "allOf", "enum", "const", "$ref", "not", "properties", "items")
@@ -51,7 +52,7 @@ class OddListing(Rule):
 
     def check(self, catalog: Catalog, context: Context) -> Iterator[Finding]:  # noqa: ARG002 - the servers say all
         for server in catalog.servers:
-            yield from (self.finding(sentence, server=server.name, where=sentence) for sentence in server.odd)
+            yield from (self.finding(sentence, server.name, where=sentence) for sentence in server.odd)
 
 
 class UnknownRequired(ToolRule):
@@ -91,11 +92,6 @@ class UntypedParameters(ToolRule):
         return _lacking(tool, lambda details: any(keyword in details for keyword in _TYPED), "have no type")
 
 
-def properties(schema: Json | None) -> Mapping[str, Any]:
-    """Returns the declared parameters of a schema."""
-    return _mapping((schema or {}).get("properties"))
-
-
 def _lacking(tool: Tool, has: Callable[[Mapping[str, Any]], bool], lack: str) -> tuple[str, str, str] | None:
     parameters = properties(tool.input_schema)
     names = [name for name, details in parameters.items() if not any(map(has, _details(tool.input_schema, details)))]
@@ -115,15 +111,11 @@ def _details(schema: Json | None, details: object) -> Iterator[Mapping[str, Any]
         return
     fields = cast(Mapping[str, Any], details)
     yield fields
-    yield _mapping(referenced(schema or {}, fields.get("$ref")))
+    yield mapping(referenced(schema or {}, fields.get("$ref")))
     for keyword in ("anyOf", "oneOf", "allOf"):
         for option in cast("list[Any]", fields.get(keyword)) if isinstance(fields.get(keyword), list | tuple) else ():
             if isinstance(option, Mapping):
                 yield cast(Mapping[str, Any], option)
-
-
-def _mapping(value: object) -> Mapping[str, Any]:
-    return cast(Mapping[str, Any], value) if isinstance(value, Mapping) else {}
 
 
 def _described(details: Mapping[str, Any]) -> bool:
@@ -151,9 +143,7 @@ class LargeTool(Rule):
     def check(self, catalog: Catalog, context: Context) -> Iterator[Finding]:
         for row in np.flatnonzero(context.tokens > TOOL_TOKENS).tolist():
             tool = catalog.tools[row]
-            yield self.finding(
-                f"The definition takes {context.tokens[row]:,} tokens.", server=tool.server, tool=tool.name
-            )
+            yield self.finding(f"The definition takes {context.tokens[row]:,} tokens.", tool.server, tool.name)
 
 
 class LargeServer(ServerRule):

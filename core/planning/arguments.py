@@ -14,12 +14,13 @@ import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Any, cast
+from typing import Any
 from zoneinfo import available_timezones
 
 from core.domain.catalog import words
 from core.domain.json_schema import admitted_by
 from core.domain.progress import made_once
+from core.domain.tools import mapping, properties, required_properties
 from core.planning.literals import (
     DAYS,
     MONTHS,
@@ -85,7 +86,7 @@ def filled(schema: Mapping[str, Any] | None, query: str, server: str = "") -> tu
     ({'first': '2026-11-01', 'last': '2026-11-26'}, ())
     """
     arguments, missing = _found(schema, query)
-    required, server_words = _required(schema), words(server).lower().split()
+    required, server_words = required_properties(schema), words(server).lower().split()
     texts = [name for name, spec in required.items() if name in missing and _is_text(name, spec)]
     if len(texts) == len(missing):
         times = QuestionLiterals.of(query).of_kind("date or time")
@@ -135,8 +136,8 @@ def _proper_names(text: str) -> list[str]:
 def _found(schema: Mapping[str, Any] | None, query: str) -> tuple[dict[str, Any], dict[str, str]]:
     literals, values, missing = QuestionLiterals.of(query), dict[str, Any](), dict[str, str]()
     by_kind: dict[str, list[tuple[str, Mapping[str, Any]]]] = defaultdict(list)
-    required = _required(schema)
-    texts = {name: spec for name, spec in _declared(schema).items() if _is_text(name, spec) or _is_choice(spec)}
+    required, declared = required_properties(schema), {name: mapping(spec) for name, spec in properties(schema).items()}
+    texts = {name: spec for name, spec in declared.items() if _is_text(name, spec) or _is_choice(spec)}
     by_role = _by_role(texts, query)
     for name, spec in required.items():
         if name in by_role:
@@ -252,18 +253,6 @@ def _shared_out(
         return {name: value for (name, _), value in pairs}, {}
     hint = f": which of {', '.join(map(str, candidates[:SHOWN]))}?" if len(candidates) > len(arguments) else ""
     return {}, {name: f"{kind_note(kind)}{hint}" for name, _ in arguments}
-
-
-def _required(schema: Mapping[str, Any] | None) -> dict[str, Mapping[str, Any]]:
-    names, declared = cast(object, (schema or {}).get("required")), _declared(schema)
-    required_names = cast("list[object]", names if isinstance(names, list) else [])
-    return {str(name): declared.get(str(name), {}) for name in required_names}
-
-
-def _declared(schema: Mapping[str, Any] | None) -> dict[str, Mapping[str, Any]]:
-    declared: object = (schema or {}).get("properties")
-    specs = cast("Mapping[object, object]", declared if isinstance(declared, Mapping) else {})
-    return {str(key): cast(Mapping[str, Any], spec if isinstance(spec, Mapping) else {}) for key, spec in specs.items()}
 
 
 def _admits(schema: Mapping[str, Any], value: object) -> bool:

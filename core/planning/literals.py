@@ -19,10 +19,11 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 from core.domain.catalog import words
 from core.domain.json_schema import admitted_by
+from core.domain.tools import mapping, required_properties
 
 READ_CHARACTERS, TOKEN_CHARACTERS = 20_000, 300
 CHOICES_SHOWN = 4
@@ -94,12 +95,7 @@ class QuestionLiterals:
 
 def missing_arguments(schema: Mapping[str, Any] | None, literals: QuestionLiterals) -> tuple[str, ...]:
     """Returns required arguments without a value in the question, each with its kind: `to (an e-mail address)`."""
-    properties, required = (schema or {}).get("properties"), (schema or {}).get("required")
-    if not isinstance(properties, Mapping) or not isinstance(required, Sequence) or isinstance(required, str):
-        return ()
-    declared = cast(Mapping[str, object], properties)
-    names = map(str, cast(Sequence[object], required))
-    missing_kinds = ((name, _missing(name, declared.get(name), literals)) for name in names)
+    missing_kinds = ((name, _missing(name, spec, literals)) for name, spec in required_properties(schema).items())
     return tuple(f"{name} ({missing})" for name, missing in missing_kinds if missing)
 
 
@@ -113,17 +109,14 @@ def missing_note(names: Sequence[str], *, from_earlier: bool) -> str:
     return f"{note}; an earlier part may give it" if from_earlier else note
 
 
-def _missing(name: str, schema: object, literals: QuestionLiterals) -> str:
+def _missing(name: str, spec: Mapping[str, Any], literals: QuestionLiterals) -> str:
     """Returns the missing kind, or "" if the question has it or anything fits."""
-    if not isinstance(schema, Mapping):
-        return ""
-    spec = cast(Mapping[str, Any], schema)
     if "default" in spec or "const" in spec:
         return ""
     if isinstance(spec.get("enum"), list):
         return "" if literals.chosen(spec["enum"]) else choice_note(spec["enum"])
     if spec.get("type") == "array":
-        return _missing(name.removesuffix("s"), spec.get("items"), literals)
+        return _missing(name.removesuffix("s"), mapping(spec.get("items")), literals)
     kind = literal_kind(name, spec)
     return "" if not kind or literals.has(kind, spec) else kind_note(kind)
 
