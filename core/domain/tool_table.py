@@ -21,13 +21,8 @@ TEXTS = ("server", "name", "description", "title", "tier", "tier_reason")
 FIGURES = ("price_usd", "latency_s", "success")
 HINTS = tuple(field.name for field in fields(ToolHints))
 SCHEMAS = ("input_schema", "output_schema")
-SELDOM = (
-    "preconditions",
-    "requests",
-    "offered",
-    "original",
-    "extras",
-)  # few tools have these fields, so they are stored as JSON
+SELDOM = ("preconditions", "requests", "offered", "original", "extras")
+"""Fields that few tools have. They are stored as JSON."""
 _DEFAULTS = {field.name: field.default for field in fields(Tool) if field.default is not MISSING}
 SCHEMA_BLOCKS_OPEN = 8  # servers whose schemas are kept open, because readers go through them one server at a time
 
@@ -62,30 +57,18 @@ class ToolTable(Columns):
 
         Raises TypeError, ValueError or RecursionError if a schema has no JSON form.
         """
-        parts: list[ToolTable] = []
-        fresh: list[Sequence[Tool]] = []
-        run: ToolRows | None = None
-
-        def close() -> None:
-            if run is not None:
-                parts.append(run.table.part(run.start, run.stop))
-            if fresh:
-                parts.append(_made(fresh))
-                fresh.clear()
-
-        for of_server in tools:
+        runs: list[ToolRows | list[Sequence[Tool]]] = []
+        for of_server in filter(len, tools):
+            last = runs[-1] if runs else None
             if not (isinstance(of_server, ToolRows) and of_server.of_one_block()):
-                if of_server:
-                    if run is not None:
-                        close()
-                        run = None
-                    fresh.append(of_server)
-            elif run is not None and run.table is of_server.table and run.stop == of_server.start:
-                run.stop = of_server.stop
+                if not isinstance(last, list):
+                    runs.append(last := [])
+                last.append(of_server)
+            elif isinstance(last, ToolRows) and (longer := last.followed_by([of_server])) is not None:
+                runs[-1] = longer
             else:
-                close()
-                run = ToolRows(of_server.table, of_server.start, of_server.stop)
-        close()
+                runs.append(of_server)
+        parts = [run.table.part(run.start, run.stop) if isinstance(run, ToolRows) else _made(run) for run in runs]
         return cls.joined(parts) if parts else _made([])
 
     @classmethod
@@ -175,8 +158,8 @@ def _made(servers: Sequence[Sequence[Tool]]) -> ToolTable:
     texts = {name: Texts.of([getattr(tool, name) for tool in tools]) for name in TEXTS}
     return ToolTable(
         texts | {"seldom": Texts.of(map(_seldom, tools))},
-        {name: np.array([getattr(tool, name) for tool in tools], dtype=np.float64) for name in FIGURES},
-        {name: np.array([_flag(getattr(tool.hints, name)) for tool in tools], dtype=np.int8) for name in HINTS},
+        {name: figures(tools, name) for name in FIGURES},
+        {name: hints(tools, name) for name in HINTS},
         Texts.of([_packed_schemas(of_server) for of_server in servers]),
         np.repeat(np.arange(len(servers)), sizes),
         np.concatenate([np.arange(size) for size in sizes]) if servers else np.zeros(0, dtype=np.int64),
@@ -197,10 +180,6 @@ def _plain(value: object) -> Any:
     if isinstance(value, Mapping):
         return dict(cast(Json, value))
     raise TypeError(f"{type(value).__name__} has no JSON form")
-
-
-def _flag(value: bool | None) -> int:
-    return -1 if value is None else int(value)
 
 
 @lru_cache(3**4)
@@ -315,7 +294,8 @@ def hints(tools: Sequence[Tool], name: str) -> NDArray[np.int8]:
     """
     if isinstance(tools, ToolRows):
         return tools.table.hints[name][tools.start : tools.stop]
-    return np.array([_flag(getattr(tool.hints, name)) for tool in tools], dtype=np.int8)
+    flags: list[bool | None] = [getattr(tool.hints, name) for tool in tools]
+    return np.array([-1 if flag is None else flag for flag in flags], dtype=np.int8)
 
 
 def rows_with_seldom(tools: Sequence[Tool]) -> Sequence[int]:
