@@ -14,7 +14,7 @@ from core.domain.catalog import Catalog
 from core.domain.findings import Finding, Severity
 from core.domain.progress import made_once
 from core.domain.untrusted_text import INVISIBLE, TAG_OFFSET
-from core.lint.base import Context, Corpus, PassageRule, Rule, Words
+from core.lint.base import Context, PassageRule, Rule, Words
 from core.lint.texts import Passage, quoted, sentence_before
 
 # Phrases that instruct a model (`wording/<rule>.toml`), and the rule that searches every text for them
@@ -97,25 +97,19 @@ class PhraseRule(Rule):
     reads_parameters: ClassVar[bool] = True
 
     def check(self, catalog: Catalog, context: Context) -> Iterator[Finding]:  # noqa: ARG002 - passages say all
-        evidence = self._evidence(context.corpus)
+        evidence: dict[str, str] = {}
+        for phrase in phrases(self.id):
+            for text, folded in context.corpus.containing(phrase.needed):
+                if text not in evidence and (match := phrase.find(folded.text)):
+                    evidence[text] = quoted(text, *folded.span(*match.span()))
         places: dict[tuple[str, str], list[Passage]] = {}
         for passage in context.texts.passages(evidence):
             if self.reads_parameters or "parameter " not in passage.where:
                 places.setdefault((passage.server, passage.tool), []).append(passage)
         for (server, tool), passages in places.items():
-            first = passages[0]
-            yield self.finding(
-                f"The {first.place} {self.says}{f', in {len(passages)} places' if len(passages) > 1 else ''}.",
-                server=server, tool=tool, where=first.where, evidence=evidence[first.text],
-            )  # fmt: skip
-
-    def _evidence(self, corpus: Corpus) -> dict[str, str]:
-        evidence: dict[str, str] = {}
-        for phrase in phrases(self.id):
-            for text, folded in corpus.containing(phrase.needed):
-                if text not in evidence and (match := phrase.find(folded.text)):
-                    evidence[text] = quoted(text, *folded.span(*match.span()))
-        return evidence
+            first, several = passages[0], f", in {len(passages)} places" if len(passages) > 1 else ""
+            reason = f"The {first.place} {self.says}{several}."
+            yield self.finding(reason, server, tool, where=first.where, evidence=evidence[first.text])
 
 
 def _written_out(pattern: str, parts: Mapping[str, str]) -> str:
@@ -275,11 +269,8 @@ class StrayCharacters(PassageRule):
     def look(self, passage: Passage) -> tuple[str, str] | None:
         if passage.text.isascii() or hidden(passage.text) or not (characters := _unneeded(passage.text)):
             return None
-        names = ", ".join(f"U+{ord(c):04X}" for c in sorted(set(characters)))
-        return (
-            f"The {passage.place} has {len(characters)} invisible character{'s' if len(characters) > 1 else ''} ({names}).",
-            "",
-        )
+        names, s = ", ".join(f"U+{ord(c):04X}" for c in sorted(set(characters))), "s" if len(characters) > 1 else ""
+        return f"The {passage.place} has {len(characters)} invisible character{s} ({names}).", ""
 
 
 class BuriedText(PassageRule):
@@ -291,7 +282,11 @@ class BuriedText(PassageRule):
     def look(self, passage: Passage) -> tuple[str, str] | None:
         text = passage.text
         match = _SPACE.search(text) if len(text) > SCREEN_SPACES or text.count("\n") >= SCREEN_LINES else None
-        return (_buried(passage, match), passage.text[match.end() :].lstrip()[:80]) if match else None
+        if match is None:
+            return None
+        lines = match[0].count("\n")
+        space = f"{lines} empty lines" if lines else f"{len(match[0])} spaces"
+        return f"The {passage.place} goes on after {space}.", text[match.end() :].lstrip()[:80]
 
 
 def hidden(text: str) -> tuple[str, int, int] | None:
@@ -328,12 +323,6 @@ def _blanked(pattern: re.Pattern[str], text: str) -> str:
 
 def _right_to_left(text: str) -> bool:
     return _RIGHT_TO_LEFT.search(text) is not None
-
-
-def _buried(passage: Passage, match: re.Match[str]) -> str:
-    lines = match[0].count("\n")
-    space = f"{lines} empty lines" if lines else f"{len(match[0])} spaces"
-    return f"The {passage.place} goes on after {space}."
 
 
 # Encoded text

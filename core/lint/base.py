@@ -146,14 +146,7 @@ class Rule(ABC):
         """Yields the findings of this rule, in the catalog's order."""
 
     def finding(
-        self,
-        reason: str,
-        *,
-        server: str = "",
-        tool: str = "",
-        evidence: str = "",
-        where: str = "",
-        other: str = "",
+        self, reason: str, server: str = "", tool: str = "", *, where: str = "", evidence: str = "", other: str = ""
     ) -> Finding:
         """Returns a finding of this rule; `reason` is one sentence with the fact or number found."""
         excerpt = visible(evidence)
@@ -170,7 +163,7 @@ class ToolRule(Rule):
     def about(self, tool: Tool) -> Iterator[Finding]:
         if match := self.look(tool):
             reason, where, evidence = match
-            yield self.finding(reason, server=tool.server, tool=tool.name, where=where, evidence=evidence)
+            yield self.finding(reason, tool.server, tool.name, where=where, evidence=evidence)
 
     @abstractmethod
     def look(self, tool: Tool) -> tuple[str, str, str] | None:
@@ -185,9 +178,7 @@ class PassageRule(Rule):
         for passage in context.texts.passages(texts):
             if match := self.look(passage):
                 reason, evidence = match
-                yield self.finding(
-                    reason, server=passage.server, tool=passage.tool, where=passage.where, evidence=evidence
-                )
+                yield self.finding(reason, passage.server, passage.tool, where=passage.where, evidence=evidence)
 
     @abstractmethod
     def look(self, passage: Passage) -> tuple[str, str] | None:
@@ -204,7 +195,7 @@ class ServerRule(Rule):
             rows = slice(start, start + len(server.tools))
             start = rows.stop
             if reason := self.look(server, rows, context):
-                yield self.finding(reason, server=server.name)
+                yield self.finding(reason, server.name)
 
     def of_all(self, catalog: Catalog, context: Context) -> str:  # noqa: ARG002
         """Returns the reason of a single finding about the catalog, in place of one for each server, or ""."""

@@ -32,10 +32,8 @@ class SharedName(Rule):
             servers = list(dict.fromkeys(tool.server for tool in tools))
             if len(servers) > 1:
                 first, other = tools[0], next(tool for tool in tools if tool.server != tools[0].server)
-                yield self.finding(
-                    f"{len(servers)} servers have a tool of this name: {listed(servers)}.",
-                    server=first.server, tool=first.name, where="name", evidence=first.name, other=other.id,
-                )  # fmt: skip
+                reason = f"{len(servers)} servers have a tool of this name: {listed(servers)}."
+                yield self.finding(reason, first.server, first.name, where="name", evidence=first.name, other=other.id)
 
 
 class NameTwice(Rule):
@@ -48,10 +46,10 @@ class NameTwice(Rule):
         for server in catalog.servers:
             for tools in _groups(server.tools).values():
                 for tool in tools[1:]:
+                    reason = f"The names {tools[0].name} and {tool.name} differ only in case or separators."
                     yield self.finding(
-                        f"The names {tools[0].name} and {tool.name} differ only in case or separators.",
-                        server=server.name, tool=tool.name, where="name", evidence=tool.name, other=tools[0].id,
-                    )  # fmt: skip
+                        reason, server.name, tool.name, where="name", evidence=tool.name, other=tools[0].id
+                    )
 
 
 class LookalikeName(Rule):
@@ -79,7 +77,7 @@ class LookalikeName(Rule):
                 reason, other = f"The name mixes Latin letters with look-alikes of other scripts ({mixed}).", ""
             else:
                 continue
-            yield self.finding(reason, server=server, tool=tool, where="name", evidence=name, other=other)
+            yield self.finding(reason, server, tool, where="name", evidence=name, other=other)
 
 
 class SimilarServers(Rule):
@@ -97,10 +95,8 @@ class SimilarServers(Rule):
             for other in sorted({first[form] for form in forms if form in first}):
                 if not _numbered(plain, key(other)):
                     difference = "case or separators only" if plain == key(other) else "one letter"
-                    yield self.finding(
-                        f"The name {server.name} differs from {other} in {difference}.",
-                        server=server.name, where="name", evidence=server.name, other=other,
-                    )  # fmt: skip
+                    reason = f"The name {server.name} differs from {other} in {difference}."
+                    yield self.finding(reason, server.name, where="name", evidence=server.name, other=other)
             for form in forms:
                 first.setdefault(form, server.name)
 
@@ -161,10 +157,11 @@ class _Nearest(Rule):
             seen_pairs.add(pair)
             tool, partner = catalog.tools[int(row)], catalog.tools[int(other)]
             name = partner.id if partner.server != tool.server else partner.name
-            yield self.finding(
+            reason, evidence = (
                 f"Cosine {min(1.0, cosine):.2f} to the description of {name}.",
-                server=tool.server, tool=tool.name, where="description", evidence=first_sentence(tool.description), other=partner.id,
-            )  # fmt: skip
+                first_sentence(tool.description),
+            )
+            yield self.finding(reason, tool.server, tool.name, where="description", evidence=evidence, other=partner.id)
 
     @abstractmethod
     def nearest(self, vectors: Vectors, owner: Rows, context: Context) -> Pairs:
@@ -221,7 +218,7 @@ class OfRequests(Rule):
         row = catalog.tool_row.get(tool)
         if row is not None:
             item = catalog.tools[row]
-            yield self.finding(reason, server=item.server, tool=item.name, where=where, evidence=evidence, other=other)
+            yield self.finding(reason, item.server, item.name, where=where, evidence=evidence, other=other)
 
 
 class SeldomFound(OfRequests):
