@@ -43,7 +43,7 @@ from core.relevance.index_files import IndexFiles, Prepared, made_of
 from core.relevance.labelled import IndexScorer
 from core.relevance.learnt import NOTHING_LEARNT, Learnt, LearntModels
 from core.relevance.relevance_index import RelevanceIndex
-from core.routers.context import IndexMatcher, RoutingContext
+from core.routers.context import RoutingContext
 from core.routers.parameters import LearningParameters
 from core.routers.projection import StatisticsProjection
 from core.store import Store
@@ -124,13 +124,13 @@ class CatalogService:
             with self._lock:
                 previous = self._loaded.get(name_or_path)
                 if previous is None or previous.catalog != catalog:
-                    self._loaded[name_or_path] = LoadedCatalog(catalog, str(path))
+                    self._loaded[name_or_path] = LoadedCatalog(catalog, str(path), self._encoder)
         return self.catalog(name_or_path)
 
     def add(self, catalog: Catalog, source: str) -> None:
         """Add a catalog for this process only, as if it had been read from a file."""
         with self._lock:
-            self._loaded[catalog.name] = LoadedCatalog(catalog, source)
+            self._loaded[catalog.name] = LoadedCatalog(catalog, source, self._encoder)
 
     def save(self, catalog: Catalog, source: str) -> None:
         """Keep a catalog, and replace a catalog of that name. Its calls so far stay with it."""
@@ -140,7 +140,7 @@ class CatalogService:
 
     def _replace(self, catalog: Catalog, source: str) -> None:
         previous = self._loaded.get(catalog.name)
-        if previous is not None and previous.index is not None:
+        if previous is not None and previous.relevance is not None:
             self._once_prepared.add(catalog.name)
         fresh = self._freshly_loaded(catalog, source)
         if previous is not None:
@@ -152,8 +152,7 @@ class CatalogService:
         if previous.relevance is None or not (previous.catalog.tools and fresh.catalog.tools):
             return
         if made_of(previous.catalog, "") == made_of(fresh.catalog, ""):
-            fresh.relevance, fresh.tokens = previous.relevance, previous.tokens
-            fresh.index = CatalogIndex(fresh.catalog, self._encoder)
+            fresh.tokens, fresh.relevance = previous.tokens, previous.relevance
 
     def read_anew(self) -> None:
         """Take over catalogs, outcomes and prices that another process has written."""
@@ -255,26 +254,19 @@ class CatalogService:
 
         The same context while nothing changes, for each set of priors and rates that is in use.
         """
-        by_words = at_once and not self.is_ready(name)
-        if not by_words:
-            self.prepare(name)
-        loaded = self._loaded_catalog(name)
+        by_words, loaded = at_once and not self.is_ready(name), self._loaded_catalog(name)
         if by_words:
-            self.tokens(name)
             fit, learnt = loaded.words_fit(), NOTHING_LEARNT
         else:
-            relevance, loaded.words = loaded.built(loaded.relevance), None
-            learnt = self._learnt.of(loaded.catalog, lambda: relevance)  # labels are embedded without the lock
+            relevance, loaded.words = self._prepared(loaded), None
+            learnt = self._learnt_of(loaded)  # labels are embedded without the lock
             fit = FitMatcher.of(relevance, self._relevance_encoder, learnt)
-
-        def matcher() -> IndexMatcher:
-            index = CatalogIndex(loaded.catalog, self._encoder) if loaded.index is None else loaded.index
-            return IndexMatcher(index, self._encoder, fit)
-
+        tokens = self._tokens(loaded)
         with self._lock:
             moment = self._statistics_at(learning)
-            options = {"by_words": by_words, "with_simulated": with_simulated}
-            return loaded.context(learning, moment, learnt, matcher, **options, cross_encoder=self.cross_encoder)
+            return loaded.context(
+                learning, moment, learnt, fit, tokens, by_words=by_words, with_simulated=with_simulated, cross_encoder=self.cross_encoder
+            )  # fmt: skip
 
     def part(self, context: RoutingContext, tools: NDArray[np.int64]) -> RoutingContext:
         outcomes = self._loaded_catalog(context.catalog.name).outcomes
@@ -289,7 +281,10 @@ class CatalogService:
 
     def prepare(self, name: str, progress: Callable[[int, int], None] | None = None) -> None:
         """Embed the missing texts and count the tokens. `progress` gets the number of texts done, and of all texts."""
-        loaded, encoder = self._loaded_catalog(name), self._relevance_encoder
+        self._prepared(self._loaded_catalog(name), progress)
+
+    def _prepared(self, loaded: LoadedCatalog, progress: Callable[[int, int], None] | None = None) -> RelevanceIndex:
+        encoder = self._relevance_encoder
 
         def told(done: int, of: int) -> None:
             loaded.embedding = Embedding(done, of, time.monotonic() - started_s)
@@ -297,18 +292,18 @@ class CatalogService:
                 progress(done, of)
 
         def make() -> Prepared:
-            tokens, words = self.tokens(name), loaded.words_fit().lexical  # first, for decisions by words
+            tokens, words = self._tokens(loaded), loaded.words_fit().lexical  # first, for decisions by words
             return Prepared(RelevanceIndex.build(loaded.catalog, encoder, progress=told, words=words), tokens)
 
         with loaded.preparing:
             started_s = time.monotonic()
-            if loaded.index is None:
+            if loaded.relevance is None:
                 files = self._index_files
                 prepared = make() if files is None else files.prepared(loaded.catalog, encoder.model, make)
                 with self._lock:
                     loaded.relevance, loaded.tokens, loaded.words = prepared.index, prepared.tokens, None
-                    loaded.index = CatalogIndex(loaded.catalog, self._encoder)
                     loaded.contexts.clear()  # contexts by words
+            return loaded.relevance
 
     def prepare_again(self) -> None:
         """Prepare the catalogs that were prepared before they were changed, so that the next decision does not wait."""
@@ -319,7 +314,7 @@ class CatalogService:
 
     def is_prepared(self, name: str) -> bool:
         """Whether the first decision on this catalog needs no embedding of the catalog."""
-        return self._loaded_catalog(name).index is not None
+        return self._loaded_catalog(name).relevance is not None
 
     def is_ready(self, name: str) -> bool:
         """Whether a decision on this catalog embeds its query at once, and nothing else."""
@@ -330,7 +325,9 @@ class CatalogService:
 
     def tokens(self, name: str) -> NDArray[np.int64]:
         """Tokens of each tool's definition, (T,); counted once for each text and kept in the store."""
-        loaded = self._loaded_catalog(name)
+        return self._tokens(self._loaded_catalog(name))
+
+    def _tokens(self, loaded: LoadedCatalog) -> NDArray[np.int64]:
         with loaded.reading:
             if loaded.tokens is None:
                 loaded.tokens = token_counts(loaded.catalog, self._store)
@@ -338,28 +335,29 @@ class CatalogService:
 
     def index(self, name: str) -> CatalogIndex:
         self.prepare(name)
-        loaded = self._loaded_catalog(name)
-        return loaded.built(loaded.index)
+        return self._loaded_catalog(name).views
 
     def own(self, name: str) -> tuple[Catalog, Vectors]:
         """A catalog with the vectors of its tools' names and descriptions, (T, D), by which decisions recognize equal tools."""
-        self.prepare(name)
         loaded = self._loaded_catalog(name)
-        return loaded.catalog, loaded.built(loaded.relevance).own
+        return loaded.catalog, self._prepared(loaded).own
 
     def scorer(self, name: str) -> IndexScorer:
         """The relevance of a catalog as a fit sees it: with example requests, without anything learnt from labels."""
-        learnt, loaded = self.learnt(name), self._loaded_catalog(name)
-        return IndexScorer.of(loaded.built(loaded.relevance), self._relevance_encoder, learnt.requests)
+        loaded = self._loaded_catalog(name)
+        learnt = self._learnt_of(loaded)
+        return IndexScorer.of(self._prepared(loaded), self._relevance_encoder, learnt.requests)
 
     def relevance_of(self, catalog: Catalog) -> RelevanceIndex:
         """The relevance index of a catalog that is not kept. Only texts that are new are embedded."""
         return RelevanceIndex.build(catalog, self._relevance_encoder)
 
     def learnt(self, name: str) -> Learnt:
-        self.prepare(name)
-        loaded = self._loaded_catalog(name)
-        return self._learnt.of(loaded.catalog, lambda: loaded.built(loaded.relevance))
+        return self._learnt_of(self._loaded_catalog(name))
+
+    def _learnt_of(self, loaded: LoadedCatalog) -> Learnt:
+        relevance = self._prepared(loaded)
+        return self._learnt.of(loaded.catalog, lambda: relevance)
 
     def learnt_shift(self, name: str, query: str) -> Shift | None:
         """The effect of labels on the tools for one sub-task, and these labels. Returns None without a similar label."""
@@ -385,7 +383,7 @@ class CatalogService:
         catalog = reworded(catalog, stored_wordings(self._store, catalog.name))
         overrides, previous = tuple(self._store.catalogs.overrides(catalog.name)), self._loaded.get(catalog.name)
         answers = [] if previous is None else previous.answers
-        return LoadedCatalog(catalog, source, outcomes, overrides, answers=answers)
+        return LoadedCatalog(catalog, source, self._encoder, outcomes, overrides, answers=answers)
 
 
 def _is_file(path: Path) -> bool:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from heapq import merge
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from cachetools import LRUCache
@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from core.domain.catalog import Catalog, Server, Tool, definition_text, original_words
 from core.domain.documents import digest
-from core.domain.errors import CatalogError
 from core.domain.events import OutcomeEvent, Override
 from core.domain.outcome import OutcomeKind
 from core.domain.tool_table import packed
@@ -25,8 +24,8 @@ from core.domain.tools import count_many
 from core.domain.units import time_left
 from core.network.traces import OUTAGE_S, CallHistory
 from core.relevance.catalog_index import CatalogIndex
-from core.relevance.encoder import text_hash
-from core.relevance.fit_matcher import WordsFit
+from core.relevance.encoder import CachedEncoder, text_hash
+from core.relevance.fit_matcher import FitMatcher, WordsFit
 from core.relevance.learnt import NOTHING_LEARNT, Learnt
 from core.relevance.relevance_index import RelevanceIndex
 from core.routers.context import IndexMatcher, RoutingContext
@@ -40,7 +39,6 @@ PROJECTIONS_CACHED = 16  # one for each combination of priors and rates that was
 BY_WORDS = "By words alone until the vectors are there"
 DEFAULT_LEARNING = LearningParameters()
 Learning = tuple[Priors, Rates]
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,20 +81,21 @@ class Embedding:
 class LoadedCatalog:
     """A catalog with everything computed from it. Its service holds a lock around every call.
 
-    The catalog is held as columns. The indexes are built when they are first needed; projections and contexts are cached by priors and rates.
+    The catalog is held as columns. `views` are embedded when they are first read, and `relevance` is built for the first decision by vectors.
+    Projections and contexts are cached by priors and rates.
     `embedding` is the progress of the vectors, None before the first. `words` decide until all are there. `answers` are the times at which a
     check found a server up again.
     """
 
     catalog: Catalog
     source: str
+    encoder: CachedEncoder
     outcomes: list[OutcomeEvent] = field(default_factory=list[OutcomeEvent])
     overrides: tuple[Override, ...] = ()
     preparing: threading.Lock = field(default_factory=threading.Lock)
     reading: threading.RLock = field(default_factory=threading.RLock)
     embedding: Embedding | None = None
     words: WordsFit | None = None
-    index: CatalogIndex | None = None
     relevance: RelevanceIndex | None = None
     learnt: Learnt = NOTHING_LEARNT
     tokens: NDArray[np.int64] | None = None
@@ -112,6 +111,7 @@ class LoadedCatalog:
 
     def __post_init__(self) -> None:
         self.catalog = packed(self.catalog)
+        self.views = CatalogIndex(self.catalog, self.encoder)
         self._fold(self._notice, lambda server, _: self.down.pop(server, None))
 
     def _fold(self, observe: Callable[[OutcomeEvent], object], answered: Callable[[str, datetime], object]) -> None:
@@ -162,16 +162,14 @@ class LoadedCatalog:
         learning: LearningParameters | None,
         at: datetime | None,
         learnt: Learnt,
-        matcher: Callable[[], IndexMatcher],
+        fit: FitMatcher | WordsFit,
+        tokens: NDArray[np.int64],
         *,
-        by_words: bool = False,
-        with_simulated: bool = False,
-        cross_encoder: str = "",
+        by_words: bool,
+        with_simulated: bool,
+        cross_encoder: str,
     ) -> RoutingContext:
-        """The routing context under these priors and rates, the same object while nothing changes. `by_words`: `matcher` uses words.
-
-        Raises CatalogError if the tokens are not counted.
-        """
+        """The routing context under these priors and rates, the same object while nothing changes."""
         if learnt is not self.learnt:
             self.learnt = learnt
             self.contexts.clear()  # decisions from before a label are not made again
@@ -179,24 +177,17 @@ class LoadedCatalog:
         statistics = self.projection(learning, with_simulated=with_simulated).snapshot(at)
         context = self.contexts.get(key)
         if context is None or context.statistics is not statistics:
-            index_matcher = matcher() if context is None else context.matcher
+            matcher = IndexMatcher(self.views, self.encoder, fit) if context is None else context.matcher
             network = measured_network(self.catalog, self.outcomes)
             if self.latest is None:
-                tokens = self.built(self.tokens)
                 self.latest = RoutingContext.of(
-                    self.catalog, statistics, index_matcher, tokens, network, cross_encoder=cross_encoder
+                    self.catalog, statistics, matcher, tokens, network, cross_encoder=cross_encoder
                 )
             else:  # names and places are the same in all
-                self.latest = replace(self.latest, statistics=statistics, matcher=index_matcher, network=network)
+                self.latest = replace(self.latest, statistics=statistics, matcher=matcher, network=network)
             self.latest = replace(self.latest, by_words=by_words)
             self.contexts[key] = context = self.latest
         return context
-
-    def built(self, part: T | None) -> T:
-        """Raises CatalogError if the part is missing, because another catalog took the place of this one."""
-        if part is None:
-            raise CatalogError(f"Catalog {self.catalog.name!r} was changed while it was opened; try again.")
-        return part
 
     def words_fit(self) -> WordsFit:
         """The fit by words, made once. It shares the words of the index."""
