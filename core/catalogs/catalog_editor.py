@@ -74,7 +74,7 @@ class CatalogEditor:
     def keep(self, imported: Imported, name: str, source: str) -> ImportReport:
         """Keep an import as a catalog. Raises CatalogError for an unusable name."""
         check_name(name, self.catalogs.stored())
-        imported, previous = self._with_hidden(name, imported), self._before(name)
+        imported, previous = self._with_hidden(name, imported), self._known(name).by_name
         self.keep_secrets(name, (*imported.servers, *imported.off), imported.secrets)
         servers = tuple(
             with_known(server, known)
@@ -113,7 +113,7 @@ class CatalogEditor:
         imported, name = read_files(files, pack=packed), (name or files[0].stem).strip()
         file = self.followed.of(name)
         report = take(imported, name, ", ".join(path.name for path in files))
-        self.followed.remember(name, files, imported, follow or (file.follow if file is not None else None))
+        self.followed.remember(name, files, imported, follow or ("show" if file is None else file.follow))
         return report
 
     def discover(self, imported: Imported, name: str, source: str) -> ImportReport:
@@ -133,7 +133,7 @@ class CatalogEditor:
         off = self.followed.by_operator(self._known(name))
         discoveries = discover(self.sessions(), name, [server for server in imported.servers if server.name not in off])
         none_answered = bool(discoveries) and all(discovery.server is None for discovery in discoveries)
-        previous, new = self._before(name), {server.name: server for server in imported.servers}
+        previous, new = self._known(name).by_name, {server.name: server for server in imported.servers}
         left_out = {discovery.name for discovery in discoveries if discovery.server is None} - previous.keys()
         for (server, key), value in previous_values.items():
             if none_answered or server.server in left_out:
@@ -160,9 +160,9 @@ class CatalogEditor:
 
     def _with_hidden(self, name: str, imported: Imported) -> Imported:
         """Returns the import with each variable as a secret that is one in the catalog, but was none in the file: a person has hidden it."""
-        previous, secrets, notes = self._before(name), dict(imported.secrets), list(imported.notes)
+        previous, secrets, notes = self._known(name).by_name, dict(imported.secrets), list(imported.notes)
         file = self.followed.of(name)
-        taken = () if file is None else (*file.taken.servers, *file.taken.off)
+        taken = () if file is None else file.taken.by_name.values()
         read = {(old.name, *pair) for old in taken if old.connection is not None for pair in old.connection.env.items()}
 
         def hidden(server: Server) -> Server:
@@ -185,13 +185,10 @@ class CatalogEditor:
         exists = name in {info.name for info in self.catalogs.infos()}
         return without_wordings(self.catalogs.catalog(name)) if exists else Catalog(name)
 
-    def _before(self, name: str) -> dict[str, Server]:
-        catalog = self._known(name)
-        return {server.name: server for server in (*catalog.servers, *catalog.off)}
-
     def _with_off(self, name: str, servers: tuple[Server, ...], imported: Imported) -> Catalog:
         """Returns a catalog of these servers. A server that the import or the operator switched off is off."""
-        stays_off, previous = self.followed.by_operator(self._known(name)), self._before(name)
+        known = self._known(name)
+        stays_off, previous = self.followed.by_operator(known), known.by_name
         on = tuple(server for server in servers if server.name not in stays_off)
         off = [*imported.off, *(server for server in imported.servers if server.name in stays_off)]
         return Catalog(name, on, tuple(with_known(server, previous.get(server.name)) for server in off))

@@ -58,14 +58,14 @@ class FileState:
     file: FollowedFile
     changes: tuple[FileChange, ...] = ()
     problem: str = ""
-    found: Imported | None = field(default=None, repr=False)
+    found: Imported = field(default=Imported("", ()), repr=False)
     signature: Signature = ()
 
     @property
     def shown(self) -> str:
         """A hash of what was read. A client may write its file again without a change. The seed of the process keeps it from being tried
         against guesses of a secret."""
-        return str(hash(repr(self.found and (self.found.servers, self.found.off, sorted(self.found.secrets.items())))))
+        return str(hash(repr((self.found.servers, self.found.off, sorted(self.found.secrets.items())))))
 
 
 @actions("administer", set_follow="follow a file", take="take the changes of a file", ignore="ignore the changes of a file")  # fmt: skip
@@ -84,12 +84,10 @@ class FollowedFiles:
         self._failed: dict[str, tuple[Signature, str]] = {}
         self._taking = threading.Lock()
 
-    def remember(self, catalog: str, paths: Iterable[Path], taken: Imported, follow: Follow | None = None) -> None:
-        """Follow these files from now on, as they were just read. `follow` None keeps the earlier choice."""
-        file = self.of(catalog)
-        mode = follow or (file.follow if file is not None else "show")
+    def remember(self, catalog: str, paths: Iterable[Path], taken: Imported, follow: Follow) -> None:
+        """Follow these files from now on, as they were just read."""
         absolute = tuple(str(path.expanduser().absolute()) for path in paths)
-        self._keep(catalog, FollowedFile(absolute, mode, Catalog(catalog, taken.servers, taken.off)), taken.secrets)
+        self._keep_taken(FollowedFile(absolute, follow, Catalog(catalog)), taken)
 
     def forget(self, catalog: str) -> None:
         if self.of(catalog) is not None:
@@ -106,7 +104,7 @@ class FollowedFiles:
 
     def set_follow(self, catalog: str, follow: Follow) -> None:
         """Choose the way to treat changes. Raises UnknownNameError for a catalog that came from no file."""
-        self._keep(catalog, replace(self._known(catalog), follow=follow), {})
+        self._keep(replace(self._known(catalog), follow=follow), {})
 
     def of(self, catalog: str) -> FollowedFile | None:
         if catalog not in self._files:
@@ -133,15 +131,13 @@ class FollowedFiles:
         """Take over the changes. New and changed servers are asked for their tools, the others stay unchanged. Raises CatalogError if the
         file cannot be read, or if it has changed since it was `shown`."""
         with self._taking:
-            state = self._changed(catalog, shown)
-            return self._take(catalog, state, state.found or Imported("", ()))
+            return self._take(catalog, self._changed(catalog, shown))
 
     def ignore(self, catalog: str, shown: str = "") -> None:
         """Leave the catalog unchanged. Only later changes of the file are shown. Raises CatalogError as `take`."""
         with self._taking:
             state = self._changed(catalog, shown)
-            config = state.found or Imported("", ())
-            self._keep(catalog, replace(state.file, taken=Catalog(catalog, config.servers, config.off)), config.secrets)
+            self._keep_taken(state.file, state.found)
 
     def round(self) -> None:
         """Look at all files. Take the changes if `follow` is "take" and the file has not changed since the last round."""
@@ -153,28 +149,28 @@ class FollowedFiles:
                 with self._taking:
                     safe_state = _held_back(self._changed(name), self.catalogs.catalog(name))
                     if safe_state.changes:
-                        self._take(name, safe_state, safe_state.found or Imported("", ()))
+                        self._take(name, safe_state)
             except StoreError:
                 continue  # the store cannot be written now, so it is tried again
             except WayfareError as error:
                 self._failed[name] = state.signature, f"{error} Nothing more is taken until the file changes."
 
-    def _take(self, catalog: str, state: FileState, config: Imported) -> tuple[Discovery, ...]:
-        changed_names = {file_change.server for file_change in state.changes}
+    def _take(self, catalog: str, state: FileState) -> tuple[Discovery, ...]:
+        config, changed_names = state.found, {file_change.server for file_change in state.changes}
         on = [server for server in config.servers if server.name in changed_names]
         off = [server for server in config.off if server.name in changed_names]
         removed_names = [file_change.server for file_change in state.changes if file_change.kind == "removed"]
         values = self._changed_values(catalog, config.secrets)
-        previous = {server.name: server for server in (*state.file.taken.servers, *state.file.taken.off)}
+        previous = state.file.taken.by_name
         self._keep_values(catalog, (*on, *off), config.secrets, values)
 
         def change(current: Catalog) -> Catalog:
             by_operator = self.by_operator(current)
-            tools = {server.name: server for server in (*current.servers, *current.off)}
-            for name in {*removed_names, *changed_names} & tools.keys():
+            stored_servers = current.by_name
+            for name in {*removed_names, *changed_names} & stored_servers.keys():
                 current = without(current, name)
             for server in (*on, *off):
-                old, stored = previous.get(server.name), tools.get(server.name)
+                old, stored = previous.get(server.name), stored_servers.get(server.name)
                 merged = replace(server, connection=_merged(old, stored, server, values))
                 current = current.with_server(with_known(merged, stored))
                 if server in off or server.name in by_operator:
@@ -186,7 +182,7 @@ class FollowedFiles:
             self.servers.sessions().end(ServerId(catalog, name))
         lists = {server.name for server in on if server.connection is not None and not server.tools}
         discoveries = self.servers.refresh(catalog, [server for server in new_catalog.servers if server.name in lists])
-        self._keep(catalog, replace(state.file, taken=Catalog(catalog, config.servers, config.off)), config.secrets)
+        self._keep_taken(state.file, config)
         return discoveries
 
     def _keep_values(
@@ -207,7 +203,11 @@ class FollowedFiles:
         old_values = self.vault.resolve(file, Connection("stdio", env=references)).env
         return {name for name, value in old_values.items() if values[name] != value}
 
-    def _keep(self, catalog: str, file: FollowedFile, values: Mapping[str, str]) -> None:
+    def _keep_taken(self, file: FollowedFile, taken: Imported) -> None:
+        self._keep(replace(file, taken=Catalog(file.taken.name, taken.servers, taken.off)), taken.secrets)
+
+    def _keep(self, file: FollowedFile, values: Mapping[str, str]) -> None:
+        catalog = file.taken.name
         self.store.catalogs.save_taken(file.taken)
         self.store.set_setting(SETTING + catalog, {"paths": file.paths, "follow": file.follow})
         self._files[catalog] = file
@@ -255,7 +255,7 @@ def differences(before: Catalog, now: Imported, values: set[str]) -> tuple[FileC
     >>> [str(change) for change in differences(before, Imported("", (Server("git", "Commits."), Server("web"))), set())]
     ['git changed (description)', 'web added', 'mail removed']
     """
-    previous = {server.name: server for server in (*before.servers, *before.off)}
+    previous = dict(before.by_name)
     was_off, is_off = {server.name for server in before.off}, {server.name for server in now.off}
     changes: list[FileChange] = []
     for server in (*now.servers, *now.off):
@@ -312,7 +312,7 @@ def _held_back(state: FileState, catalog: Catalog) -> FileState:
     """The changes that need no person. A server in quarantine stays off, even if the file switches it on."""
     blocked = {server.name for server in catalog.off if server.connection is not None and server.connection.quarantined}
     held_servers = {server.name: server for server in state.file.taken.off if server.name in blocked}
-    if state.found is None or not (freed := {server.name for server in state.found.servers} & held_servers.keys()):
+    if not (freed := {server.name for server in state.found.servers} & held_servers.keys()):
         return state
     rest = tuple(server for server in state.found.servers if server.name not in freed)
     config = replace(state.found, servers=rest, off=(*state.found.off, *(held_servers[name] for name in freed)))

@@ -190,7 +190,7 @@ def switched_on(catalog: Catalog, name: str) -> Catalog:
 
 
 def _added(catalog: Catalog, server: Server, *, off: bool) -> Catalog:
-    if any(server.name == other.name for other in (*catalog.servers, *catalog.off)):
+    if server.name in catalog.by_name:
         raise CatalogError(
             f"Catalog {catalog.name!r} has a server {server.name!r}; remove it first, or give another name."
         )

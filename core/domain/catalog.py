@@ -182,6 +182,11 @@ class Catalog:
         return {server.name: row for row, server in enumerate(self.servers)}
 
     @cached_property
+    def by_name(self) -> dict[str, Server]:
+        """All servers by name, those that are switched on first."""
+        return {server.name: server for server in (*self.servers, *self.off)}
+
+    @cached_property
     def tool_row(self) -> dict[str, int]:
         """`server::tool` to its row in every tool array."""
         return {id_: row for row, id_ in enumerate(self.tool_ids)}
@@ -191,7 +196,7 @@ class Catalog:
         row = self.server_row.get(name)
         if row is not None:
             return self.servers[row]
-        if any(server.name == name for server in self.off):
+        if name in self.by_name:
             raise UnknownNameError(
                 f"Server {name!r} of catalog {self.name!r} is switched off; its operator can switch it on."
             )
