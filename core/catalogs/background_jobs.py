@@ -136,7 +136,7 @@ class BackgroundJobs:
         self._store = store
         self._now = now
         self._jobs: dict[str, list[Job]] = {}
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
 
     def start(
         self, key: str, work: Callable[[Job], object], about: object = None, *, title: str = "", of: int = 0, link: str = "",
@@ -144,7 +144,7 @@ class BackgroundJobs:
     ) -> Job:  # fmt: skip
         """Start a job. Returns the running job of this key instead, unless `several` are allowed."""
         with self._lock:
-            if not several and (current := self._under_way(key)) is not None:
+            if not several and (current := self.under_way(key)) is not None:
                 return current
             job = Job(about, title, link, of)
             self._jobs[key] = [*self._jobs.get(key, []), job][-KEPT:]
@@ -174,7 +174,7 @@ class BackgroundJobs:
 
     def under_way(self, key: str) -> Job | None:
         with self._lock:
-            return self._under_way(key)
+            return next((job for job in self._jobs.get(key, []) if job.under_way), None)
 
     def _all_under_way(self) -> list[Job]:
         with self._lock:
@@ -212,9 +212,6 @@ class BackgroundJobs:
         for job in jobs:
             job.stop.set()
         wait([job.future for job in jobs], limit_s)
-
-    def _under_way(self, key: str) -> Job | None:
-        return next((job for job in self._jobs.get(key, []) if job.under_way), None)
 
 
 def _ended(run: CommandRun, now: datetime) -> Job:

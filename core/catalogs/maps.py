@@ -19,15 +19,6 @@ from core.relevance.map_layout import ALL_ARRANGED, LANDMARKS, coordinates, kept
 MAP_METHOD = "map:2"  # the name under which coordinates are stored; a changed method needs a new one
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Meanings:
-    """The meanings of a catalog's tools: unit rows (T, D), and the encoder that made them."""
-
-    index: CatalogIndex
-    rows: Vectors
-    encoder: CachedEncoder
-
-
 @dataclass(eq=False)
 class CatalogMaps:
     """The maps of all catalogs. Thread-safe; one map is computed at a time, since each keeps a core busy."""
@@ -42,15 +33,13 @@ class CatalogMaps:
 
     def map(self, catalog: str) -> CatalogMap:
         """All tools in two dimensions; the first time this takes a second for 1,000 tools, seven for 4,000, eight for 100,000."""
-        meanings = self._meanings(catalog)
+        index, rows, _ = self._meanings(catalog)
         with self._drawing:
-            catalog_map = self._maps.get(meanings.index)
-            if catalog_map is None:
-                rows, ids = meanings.rows[:], meanings.index.catalog.tool_ids
-                xy = self._coordinates(rows)
-                catalog_map = CatalogMap(catalog, ids, xy, kept_share(rows, xy), self.landmarks(len(ids)))
-                self._maps[meanings.index] = catalog_map
-            return catalog_map
+            if index not in self._maps:
+                ids, vectors = index.catalog.tool_ids, rows[:]
+                xy = self._coordinates(vectors)
+                self._maps[index] = CatalogMap(catalog, ids, xy, kept_share(vectors, xy), self.landmarks(len(ids)))
+            return self._maps[index]
 
     @staticmethod
     def landmarks(tools: int) -> int | None:
@@ -59,29 +48,32 @@ class CatalogMaps:
 
     def neighbours(self, catalog: str, tool_id: str, count: int = 10) -> tuple[Neighbour, ...]:
         """The tools nearest in meaning, best first, by exact cosines. Raises UnknownNameError."""
-        meanings = self._meanings(catalog)
-        ids, row = meanings.index.catalog.tool_ids, meanings.index.catalog.tool_row.get(tool_id)
+        index, rows, _ = self._meanings(catalog)
+        ids, row = index.catalog.tool_ids, index.catalog.tool_row.get(tool_id)
         if row is None:
             raise UnknownNameError(f"There is no tool {tool_id!r} in catalog {catalog!r}; check the name.")
-        cosines = meanings.rows @ meanings.rows[row]
+        cosines = rows @ rows[row]
         nearest: list[int] = np.argsort(-cosines, kind="stable")[: count + 1].tolist()
         return tuple(Neighbour(ids[other], float(cosines[other])) for other in nearest if other != row)[:count]
 
     def place(self, catalog: str, text: str) -> Placement:
         """The place of a text on the map, among the tools that are most similar to it."""
-        meanings = self._meanings(catalog)
-        cosine = meanings.rows @ meanings.encoder.encode_query(text)
+        _, rows, encoder = self._meanings(catalog)
+        cosine = rows @ encoder.encode_query(text)
         x, y = placed(cosine[None, :], self.map(catalog).xy)[0].tolist()
         return Placement(x, y, cosine)
 
-    def _meanings(self, catalog: str) -> _Meanings:
-        """For a large catalog, takes the names and descriptions that decisions compare. Three more texts of each of 100,000 tools would
-        be embedded for half an hour. They place equal tools as near (docs/decisions/0007-map.md)."""
+    def _meanings(self, catalog: str) -> tuple[CatalogIndex, Vectors, CachedEncoder]:
+        """Returns the index of a catalog, the meanings of its tools as unit rows (T, D), and the encoder that made them.
+
+        For a large catalog, takes the names and descriptions that decisions compare. Three more texts of each of 100,000 tools would be
+        embedded for half an hour. They place equal tools as near (docs/decisions/0007-map.md).
+        """
         index = self.catalogs.index(catalog)
         if len(index.catalog.tools) <= ALL_ARRANGED:
-            return _Meanings(index, index.meanings, self.encoder)
+            return index, index.meanings, self.encoder
         scorer = self.catalogs.scorer(catalog)
-        return _Meanings(index, scorer.index.own, scorer.encoder)
+        return index, scorer.index.own, scorer.encoder
 
     def _coordinates(self, vectors: Vectors) -> Vectors:
         content = hashlib.sha256(np.ascontiguousarray(vectors).data).hexdigest()[:32]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import groupby
@@ -106,8 +107,7 @@ class Upkeep(Rounds):
         self._clock = clock
         self._next_look_s = clock() + min(look_s, FIRST_LOOK_S)
         self._told: set[ServerId] = set()
-        self._heard: dict[str, int] = {}
-        self._updates: dict[tuple[ServerId, str], int] = {}
+        self._heard = Counter[str | tuple[ServerId, str]]()
         self._asked: dict[ServerId, Bucket] = {}
         self._lock = threading.Lock()
 
@@ -118,17 +118,15 @@ class Upkeep(Rounds):
             if kind == "tools":
                 self._told.add(server)
                 self.wake()
-            elif kind not in {"resources", "prompts"}:
-                self._updates[server, kind] = self._updates.get((server, kind), 0) + 1
             else:
-                self._heard[server.catalog] = self._heard.get(server.catalog, 0) + 1
+                self._heard[server.catalog if kind in {"resources", "prompts"} else (server, kind)] += 1
 
     def heard(self, catalog: str) -> int:
         """How often servers of a catalog have said that their resources or prompts changed."""
-        return self._heard.get(catalog, 0)
+        return self._heard[catalog]
 
     def updates(self, server: ServerId, uri: str) -> int:
-        return self._updates.get((server, uri), 0)
+        return self._heard[server, uri]
 
     def round(self) -> None:
         self._followed.round()

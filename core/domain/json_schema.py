@@ -8,7 +8,7 @@ from threading import Lock
 from typing import Any, NamedTuple, cast
 from urllib.parse import unquote
 
-from cachetools import LRUCache
+from cachetools import LRUCache, cached
 from jsonschema_rs import ReferencingError, Registry, ValidationError, ValidationErrorKind, Validator, validator_for
 
 Schema = Mapping[str, Any]
@@ -19,8 +19,6 @@ MOST_PARTS, MOST_CHECKED, MOST_EXPLAINED = 10_000, 50_000_000, 20_000
 TOO_LARGE = f"grows to more than {MOST_PARTS:,} parts when its references are followed"
 _REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 _DEFINITIONS = ("$defs", "definitions")
-_compiled: LRUCache[int, _Compiled] = LRUCache(MOST_COMPILED)
-_compiling = Lock()
 BASE = "urn:wayfare:schema"  # the $id of a schema without one while its references are followed
 
 
@@ -177,19 +175,14 @@ class _Compiled(NamedTuple):
     recursive: bool
 
 
+@cached(LRUCache(MOST_COMPILED), key=id, lock=Lock())
 def _compiled_schema(schema: Schema) -> _Compiled:
-    """Returns the compiled schema. It is cached by identity, because schemas never change. Raises ValidationError (a
-    ValueError) for a broken schema, ValueError for a schema that is nested too deep or has too many parts."""
-    with _compiling:
-        compiled = _compiled.get(id(schema))
-    if compiled is None or compiled.schema is not schema:
-        parts, recursive = _parts(schema)
-        if parts > MOST_PARTS:
-            raise ValueError(TOO_LARGE)
-        compiled = _Compiled(schema, validator_for(dict(schema), offline=True), parts, recursive)
-        with _compiling:
-            _compiled[id(schema)] = compiled
-    return compiled
+    """Returns the compiled schema, which holds the schema. It is cached by identity, because schemas never change. Raises ValidationError
+    (a ValueError) for a broken schema, ValueError for a schema that is nested too deep or has too many parts."""
+    parts, recursive = _parts(schema)
+    if parts > MOST_PARTS:
+        raise ValueError(TOO_LARGE)
+    return _Compiled(schema, validator_for(dict(schema), offline=True), parts, recursive)
 
 
 def _checked(schema: Schema, value: object) -> tuple[bool, bool]:
