@@ -9,8 +9,8 @@ Independent steps may run at the same time: a step starts when all steps that it
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import asdict, dataclass
+from typing import Any, ClassVar
 
 from core.domain.decision import Decision
 from core.domain.outcome import Outcome
@@ -108,6 +108,7 @@ class Routed:
     `model_tokens`, here and below, are the tokens of the planner's model for this turn, 0 by rules, None if the planner was not asked.
     """
 
+    do: ClassVar[str] = "route"
     step: int
     needs: tuple[int, ...]
     decision: Decision
@@ -117,7 +118,7 @@ class Routed:
     def to_json(self) -> dict[str, Any]:
         decision = self.decision
         return {
-            "do": "route",
+            "do": self.do,
             "step": self.step,
             "needs": list(self.needs),
             "subtask": decision.query,
@@ -135,6 +136,7 @@ class Routed:
 class Executed:
     """EXECUTE: a call, or the reason for no call (`error`, without an outcome). `said` is the verbatim text for the planner."""
 
+    do: ClassVar[str] = "execute"
     step: int
     decision_id: str
     tool: str
@@ -148,7 +150,7 @@ class Executed:
     def to_json(self) -> dict[str, Any]:
         outcome = self.outcome
         return {
-            "do": "execute",
+            "do": self.do,
             "step": self.step,
             "words": self.words,
             "model_tokens": self.model_tokens,
@@ -169,19 +171,14 @@ class Executed:
 class Stopped:
     """STOP: a sub-task is over. `done`: its last call succeeded. `words` are the planner's answer, or the missing part."""
 
+    do: ClassVar[str] = "stop"
     step: int
     done: bool
     words: str
     model_tokens: int | None = None
 
     def to_json(self) -> dict[str, Any]:
-        return {
-            "do": "stop",
-            "step": self.step,
-            "done": self.done,
-            "words": self.words,
-            "model_tokens": self.model_tokens,
-        }
+        return {"do": self.do, **asdict(self)}
 
 
 AgentEvent = Routed | Executed | Stopped
@@ -205,11 +202,7 @@ def turn_tokens(events: Sequence[AgentEvent]) -> tuple[TurnTokens, ...]:
     tokens = {"exposed": 0, "cached": 0, "baseline": 0}
     for event in events:
         if event.model_tokens is not None:
-            turns.append(TurnTokens(event.step, _do(event), **tokens, model=event.model_tokens))
+            turns.append(TurnTokens(event.step, event.do, **tokens, model=event.model_tokens))
         if isinstance(event, Routed):
             tokens = event.decision.tokens
     return tuple(turns)
-
-
-def _do(event: AgentEvent) -> str:
-    return "route" if isinstance(event, Routed) else "execute" if isinstance(event, Executed) else "stop"
