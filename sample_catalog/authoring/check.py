@@ -13,7 +13,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import combinations
-from pathlib import Path
 from statistics import fmean
 from typing import Any
 
@@ -63,9 +62,9 @@ class EqualSets:
         return equal | {frozenset(pair) for pair in self.distinct}
 
 
-def tasks_by_file(folder: Path = TASKS_DIR) -> dict[str, tuple[Task, ...]]:
+def tasks_by_file() -> dict[str, tuple[Task, ...]]:
     """Returns every file's tasks. Raises for an invalid label or plan."""
-    return {path.stem: read_tasks(path.read_bytes(), source=path.name) for path in sorted(folder.glob("*.jsonl"))}
+    return {path.stem: read_tasks(path.read_bytes(), source=path.name) for path in sorted(TASKS_DIR.glob("*.jsonl"))}
 
 
 def problems(catalog: Catalog, files: dict[str, tuple[Task, ...]], equal: EqualSets) -> Iterator[str]:

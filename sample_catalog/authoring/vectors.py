@@ -132,7 +132,7 @@ def write_examples(encoder: CachedEncoder) -> tuple[Path, Path]:
     return questions, of_kinds
 
 
-def request_drift(model: str, folder: Path = REQUESTS) -> list[str]:
+def request_drift(model: str) -> list[str]:
     """Returns sentences on tools without requests, and on vectors of requests that are missing or belong to no request."""
     found = [
         f"requests/{name}.jsonl lacks requests for {tool.id}"
@@ -140,19 +140,19 @@ def request_drift(model: str, folder: Path = REQUESTS) -> list[str]:
         for tool in shipped(name).tools
         if not tool.requests
     ]
-    there = read_requests(folder, model)
+    there = read_requests(REQUESTS, model)
     if there is None or there[0].keys() != set(map(text_hash, _requests())):
         found.append(f"requests/{model}.npz is missing or has other texts than the requests")
     return found
 
 
-def write_request_vectors(encoder: CachedEncoder, folder: Path = REQUESTS) -> Path:
+def write_request_vectors(encoder: CachedEncoder) -> Path:
     """Writes the vectors of all shipped requests, in place of those of another model."""
     texts = _requests()
     vectors = encoder.encode_documents(texts)
-    for file in folder.glob("*.npz"):
+    for file in REQUESTS.glob("*.npz"):
         file.unlink()
-    return write_requests(folder, encoder.model, dict(zip(map(text_hash, texts), vectors, strict=True)))
+    return write_requests(REQUESTS, encoder.model, dict(zip(map(text_hash, texts), vectors, strict=True)))
 
 
 def _requests() -> list[str]:
