@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.domain.catalog import Catalog, Server, Tool, ToolHints, first_sentence, tool_id, words
+from core.domain.catalog import Catalog, Server, Tool, ToolHints, first_sentence, words
 from tests.cases import each
 
 FILES = Server(
@@ -26,16 +26,6 @@ def test_rows_count_servers_and_tools_in_order():
     assert catalog.server_row == {"fileBox": 0, "empty": 1, "z": 2}
     assert catalog.tool_row == {"fileBox::read_file": 0, "fileBox::list": 1, "z::a": 2}
     assert [tool.id for tool in catalog.tools] == list(catalog.tool_row)
-
-
-def test_the_definition_is_what_tools_list_gives():
-    schema = {"type": "object"}
-    assert Tool("s", "t", "d", input_schema=schema).definition() == {
-        "name": "t",
-        "description": "d",
-        "inputSchema": schema,
-    }
-    assert Tool("s", "t").definition() == {"name": "t", "description": "", "inputSchema": {}}
 
 
 @each(
@@ -67,7 +57,3 @@ def test_the_first_sentence_of_a_very_long_text_is_cut():
 @each(("name", "text"), [("getWeather", "get Weather"), ("a_b-c.d", "a b c d"), ("__x__", "x"), ("", "")])
 def test_identifiers_become_words(name, text):
     assert words(name) == text
-
-
-def test_a_tools_identity_is_server_and_name():
-    assert Tool("s", "t").id == tool_id("s", "t") == "s::t"

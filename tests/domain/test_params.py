@@ -18,6 +18,7 @@ class Toy(Parameters):
     auction: bool = knob(True, help="A switch.")
     billing: str = knob("per_call", choices=("per_call", "per_attempt"), help="A choice.")
     budget: float | None = knob(None, Range(0.0, 1.0, 0.1), kind=float, help="A cap that may be off.")
+    scopes: str = knob("none", help="A text.")
 
 
 def value(name, raw):
@@ -29,7 +30,7 @@ def value(name, raw):
     ("k", "7", 7), ("k", 7.0, 7), ("k", "7.0", 7), ("k", 1, 1), ("k", 50, 50), ("auction", "true", True), ("auction", "OFF", False),
     ("auction", "0", False), ("auction", 1, True), ("auction", False, False), ("billing", "per_attempt", "per_attempt"),
     ("budget", "0.5", 0.5), ("budget", 0.0, 0.0), ("budget", 1.0, 1.0), ("budget", None, None), ("budget", "", None), ("budget", "None", None),
-    ("budget", "  off ", None),
+    ("budget", "  off ", None), ("scopes", " mail:write ", "mail:write"), ("scopes", "", "none"), ("scopes", "  \n", "none"),
 ])  # fmt: skip
 def test_text_and_numbers_become_values_of_the_declared_kind(name, raw, parsed):
     got = value(name, raw)
@@ -48,6 +49,12 @@ def test_what_is_out_of_range_not_finite_or_of_another_kind_is_refused_by_name(n
         value(name, raw)
     assert len(str(error.value)) < 600
     assert "x" * 200 not in str(error.value)
+
+
+def test_a_text_is_not_endless():
+    assert value("scopes", "x" * 10_000)
+    with pytest.raises(ParameterError, match="has 10,001 characters; give at most 10,000"):
+        value("scopes", "x" * 10_001)
 
 
 def test_zero_of_an_optional_number_is_a_value_and_not_off():

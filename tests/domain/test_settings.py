@@ -37,16 +37,13 @@ def test_every_variable_has_its_place() -> None:
     assert list(planners(settings.environment)) == ["rules", "model"]
 
 
-@each("most", ["much", "0", "-1", "nan", "inf", "1e308"])
-def test_a_limit_of_answers_that_is_no_number_is_one_sentence(most: str) -> None:
-    with pytest.raises(WayfareError, match=r"WAYFARE_MAX_ANSWER_MB is .* give a number of MB above 0"):
-        Settings.from_environment({"WAYFARE_MAX_ANSWER_MB": most})
-
-
-@each("after", ["soon", "-1", "nan", "inf"])
-def test_a_wait_that_is_no_number_is_one_sentence(after: str) -> None:
-    with pytest.raises(WayfareError, match=r"WAYFARE_WORDS_AFTER_S is .* give a number of seconds"):
-        Settings.from_environment({"WAYFARE_WORDS_AFTER_S": after})
+@each(("name", "value", "wanted"), [
+    *(("WAYFARE_MAX_ANSWER_MB", value, "a number of MB above 0") for value in ("much", "0", "-1", "nan", "inf", "1e308")),
+    *(("WAYFARE_WORDS_AFTER_S", value, "a number of seconds") for value in ("soon", "-1", "nan", "inf")),
+])  # fmt: skip
+def test_a_limit_that_is_no_number_is_one_sentence(name: str, value: str, wanted: str) -> None:
+    with pytest.raises(WayfareError, match=f"{name} is .* give {wanted}"):
+        Settings.from_environment({name: value})
 
 
 @each("environ", [{}, dict.fromkeys(("WAYFARE_DB", "WAYFARE_CACHE", "WAYFARE_CATALOG"), "")])

@@ -11,7 +11,7 @@ import sample_catalog
 from core.domain.tasks import Task
 from core.importers import read_tasks
 from core.planning.base import Card
-from core.planning.decomposition import complexity, decompose, requests
+from core.planning.decomposition import complexity, decompose
 from core.planning.rules import RulesPlanner, expand, objection, predict_tool, rewrite, select
 from core.planning.words import kind_of, masked
 from tests.cases import each
@@ -92,10 +92,6 @@ def test_what_is_beyond_the_limit_stays_with_the_last_part():
         "draw a chart, book a room",
     ]
     assert [query.text for query in decompose(question, 1)] == [question]
-
-
-def test_a_sentence_that_asks_for_nothing_is_no_request():
-    assert [request.text for request in requests("We moved. The cat is ill. Find a vet.")] == ["Find a vet"]
 
 
 def test_literals_are_held_back_without_moving_anything():
@@ -202,9 +198,6 @@ def test_twenty_thousand_characters_of_anything_are_read(unit):
     question = (unit * 20_000)[:20_000]
     assert RULES.decompose(question)
     assert RULES.expand(question) is not None
-
-
-RULES = RulesPlanner()
 
 
 def tasks(name: str) -> tuple[Task, ...]:
