@@ -314,9 +314,10 @@ def packed(catalog: Catalog) -> Catalog:
 
     Raises TypeError, ValueError or RecursionError if a schema has no JSON form.
 
-    >>> weather = Catalog("demo", (Server("weather", tools=(Tool("weather", "today"),)),))
-    >>> packed(weather) == weather, type(packed(weather).tools).__name__
-    (True, 'ToolRows')
+    >>> plain = Catalog("demo", (Server("a", tools=(Tool("a", "one"),)), Server("b", tools=(Tool("b", "two"),))))
+    >>> rows = packed(plain)
+    >>> rows == plain, type(rows.tools).__name__, packed(rows) is rows
+    (True, 'ToolRows', True)
     """
     servers = (*catalog.servers, *catalog.off)
     table = ToolTable.of([server.tools for server in servers])
