@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -13,12 +13,14 @@ import pytest
 
 from core.app import App
 from core.calls.calls import CallService
-from core.domain.catalog import Discovery, Server, ServerId
+from core.catalogs.catalogs import CatalogService
+from core.domain.catalog import Catalog, Discovery, Server, ServerId
 from core.domain.errors import CatalogError, UnknownNameError, WayfareError
 from core.domain.feedback import By
 from core.domain.outcome import OutcomeKind
 from core.domain.statistics import Source
 from core.importers.shipped_catalogs import SHIPPED_CATALOGS
+from core.relevance.encoder import Vectors
 from core.relevance.relevance_index import RelevanceIndex
 from core.store import Store
 from core.store.connection import COMMAND
@@ -276,6 +278,48 @@ def test_only_the_texts_of_a_changed_server_are_embedded_again(path: Path) -> No
         import_text(app.catalog_editor, document(), "mine")
         app.catalogs.prepare("mine")
     assert encoder.seen == []
+
+
+class Interrupted(WordEncoder):
+    """Something happens once while it encodes."""
+
+    happens: Callable[[], object] | None = None
+
+    def encode(self, texts: Sequence[str]) -> Vectors:
+        happens, self.happens = self.happens, None
+        if happens is not None:
+            happens()
+        return super().encode(texts)
+
+
+@each(
+    ("happens", "tools_now"),
+    [
+        (lambda catalogs: catalogs.save(Catalog("one", catalogs.catalog("world").servers), "b.json"), 7),
+        (lambda catalogs: catalogs.edit("one", lambda one: Catalog("one", off=one.servers)), 0),
+        (lambda catalogs: catalogs.remove("one"), None),
+    ],
+    ids=["replaced", "switched off", "removed"],
+)
+def test_a_decision_is_about_the_catalog_it_began_with(
+    happens: Callable[[CatalogService], object], tools_now: int | None
+) -> None:
+    encoder = Interrupted()
+    with open_test_app(None, encoder=encoder) as app:
+        catalogs = app.catalogs
+        import_text(app.catalog_editor, document(), "world")
+        import_text(app.catalog_editor, ONE, "one")
+        encoder.happens = lambda: happens(catalogs)
+        assert app.routing.route("a tool", catalog="one").tools.ids == ("new::tool",)
+        assert encoder.happens is None
+        if tools_now is None:
+            with pytest.raises(UnknownNameError):
+                app.routing.route("a tool", catalog="one")
+            return
+        index, tokens, (catalog, vectors) = catalogs.index("one"), catalogs.tokens("one"), catalogs.own("one")
+        assert index.catalog is catalog is catalogs.catalog("one")
+        assert len(catalog.tools) == len(tokens) == len(vectors) == tools_now
+        assert app.routing.route("a tool", catalog="one").tools.ids == catalog.tool_ids
 
 
 def test_an_index_stays_until_a_text_changes_and_edits_of_other_catalogs_leave_it(app: App) -> None:
