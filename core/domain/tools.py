@@ -37,10 +37,12 @@ def required_properties(schema: object) -> dict[str, Json]:
 
     >>> required_properties({"properties": {"path": {"type": "string"}, "n": 7}, "required": ["n", "path", "to"]})
     {'n': {}, 'path': {'type': 'string'}, 'to': {}}
+    >>> required_properties({"required": ("to",)}), required_properties({"required": "to"}), required_properties(True)
+    ({'to': {}}, {}, {})
     """
-    declared, names = properties(schema), mapping(schema).get("required")
-    known = map(str, cast("list[object]", names if isinstance(names, list) else []))
-    return {name: mapping(declared.get(name)) for name in known}
+    declared, required = properties(schema), mapping(schema).get("required")
+    names = cast("Sequence[object]", required) if isinstance(required, list | tuple) else ()
+    return {name: mapping(declared.get(name)) for name in map(str, names)}
 
 
 def tool_id(server: str, tool: str) -> str:
