@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
-from typing import Any, cast
 
 from core.domain.catalog import Server, Tool, first_sentence, words
 from core.domain.english import base_form
+from core.domain.tools import mapping, properties
 from core.relevance.lexical import terms
 
 FULL_CHARACTERS = 1000  # about the 256 tokens of MiniLM's window
@@ -70,11 +70,8 @@ def summary(server: Server) -> str:
 
 
 def _parameters(schema: object) -> Iterator[str]:
-    declared = cast(Mapping[str, Any], schema).get("properties") if isinstance(schema, Mapping) else None
-    if not isinstance(declared, Mapping):
-        return
-    for name, details in cast(Mapping[Any, Any], declared).items():
-        described = cast(Mapping[str, Any], details).get("description") if isinstance(details, Mapping) else None
+    for name, details in properties(schema).items():
+        described = mapping(details).get("description")
         text = described.strip()[:PARAMETER_CHARACTERS] if isinstance(described, str) else ""
         yield f"{words(str(name))}: {text}" if text else words(str(name))
 
@@ -152,8 +149,7 @@ def imperative(sentence: str) -> str:
 
 
 def _arguments(tool: Tool) -> list[str]:
-    declared = (tool.input_schema or {}).get("properties")
-    return [words(str(name)) for name in cast(Mapping[Any, Any], declared)] if isinstance(declared, Mapping) else []
+    return [words(str(name)) for name in properties(tool.input_schema)]
 
 
 def _sentence(text: str) -> str:

@@ -14,7 +14,7 @@ import numpy as np
 from core.domain.catalog import Catalog, Server, Tool, first_sentence
 from core.domain.decision import Exposure, Stage
 from core.domain.params import Range, knob
-from core.domain.tools import count_tokens
+from core.domain.tools import count_tokens, mapping, properties
 from core.domain.trace import DROPS, KEPT, Drop
 from core.routers.base import EHRR, TOOL_ATTENTION, Router, RoutingResult
 from core.routers.context import Query, RoutingContext, per_catalog
@@ -294,10 +294,10 @@ def _about(server: Server) -> str:
 
 
 def _arguments(schema: Mapping[str, Any]) -> Iterator[str]:
-    properties, required = schema.get("properties"), schema.get("required")
+    required = schema.get("required")
     required_names = cast("list[Any]", required) if isinstance(required, list) else []
-    for name, details in cast("Mapping[str, Any]", properties).items() if isinstance(properties, Mapping) else ():
-        argument: Mapping[str, Any] = cast("Mapping[str, Any]", details) if isinstance(details, Mapping) else {}
+    for name, details in properties(schema).items():
+        argument = mapping(details)
         kind = f"{argument.get('type', 'any')}{', required' if name in required_names else ''}"
         yield f"{name} ({kind}): {argument.get('description', '')}".removesuffix(": ")
 
