@@ -254,7 +254,8 @@ class CatalogService:
 
         The same context while nothing changes, for each set of priors and rates that is in use.
         """
-        by_words, loaded = at_once and not self.is_ready(name), self._loaded_catalog(name)
+        by_words = at_once and not self.is_ready(name)
+        loaded = self._loaded_catalog(name)
         if by_words:
             fit, learnt = loaded.words_fit(), NOTHING_LEARNT
         else:
@@ -263,10 +264,16 @@ class CatalogService:
             fit = FitMatcher.of(relevance, self._relevance_encoder, learnt)
         tokens = self._tokens(loaded)
         with self._lock:
-            moment = self._statistics_at(learning)
             return loaded.context(
-                learning, moment, learnt, fit, tokens, by_words=by_words, with_simulated=with_simulated, cross_encoder=self.cross_encoder
-            )  # fmt: skip
+                learning,
+                self._statistics_at(learning),
+                learnt,
+                fit,
+                tokens,
+                by_words=by_words,
+                with_simulated=with_simulated,
+                cross_encoder=self.cross_encoder,
+            )
 
     def part(self, context: RoutingContext, tools: NDArray[np.int64]) -> RoutingContext:
         outcomes = self._loaded_catalog(context.catalog.name).outcomes

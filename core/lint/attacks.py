@@ -107,8 +107,9 @@ class PhraseRule(Rule):
             if self.reads_parameters or "parameter " not in passage.where:
                 places.setdefault((passage.server, passage.tool), []).append(passage)
         for (server, tool), passages in places.items():
-            first, several = passages[0], f", in {len(passages)} places" if len(passages) > 1 else ""
-            reason = f"The {first.place} {self.says}{several}."
+            first = passages[0]
+            places_named = f", in {len(passages)} places" if len(passages) > 1 else ""
+            reason = f"The {first.place} {self.says}{places_named}."
             yield self.finding(reason, server, tool, where=first.where, evidence=evidence[first.text])
 
 
@@ -269,8 +270,9 @@ class StrayCharacters(PassageRule):
     def look(self, passage: Passage) -> tuple[str, str] | None:
         if passage.text.isascii() or hidden(passage.text) or not (characters := _unneeded(passage.text)):
             return None
-        names, s = ", ".join(f"U+{ord(c):04X}" for c in sorted(set(characters))), "s" if len(characters) > 1 else ""
-        return f"The {passage.place} has {len(characters)} invisible character{s} ({names}).", ""
+        names = ", ".join(f"U+{ord(c):04X}" for c in sorted(set(characters)))
+        plural = "s" if len(characters) > 1 else ""
+        return f"The {passage.place} has {len(characters)} invisible character{plural} ({names}).", ""
 
 
 class BuriedText(PassageRule):

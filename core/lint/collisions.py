@@ -157,10 +157,8 @@ class _Nearest(Rule):
             seen_pairs.add(pair)
             tool, partner = catalog.tools[int(row)], catalog.tools[int(other)]
             name = partner.id if partner.server != tool.server else partner.name
-            reason, evidence = (
-                f"Cosine {min(1.0, cosine):.2f} to the description of {name}.",
-                first_sentence(tool.description),
-            )
+            reason = f"Cosine {min(1.0, cosine):.2f} to the description of {name}."
+            evidence = first_sentence(tool.description)
             yield self.finding(reason, tool.server, tool.name, where="description", evidence=evidence, other=partner.id)
 
     @abstractmethod

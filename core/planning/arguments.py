@@ -136,7 +136,8 @@ def _proper_names(text: str) -> list[str]:
 def _found(schema: Mapping[str, Any] | None, query: str) -> tuple[dict[str, Any], dict[str, str]]:
     literals, values, missing = QuestionLiterals.of(query), dict[str, Any](), dict[str, str]()
     by_kind: dict[str, list[tuple[str, Mapping[str, Any]]]] = defaultdict(list)
-    required, declared = required_properties(schema), {name: mapping(spec) for name, spec in properties(schema).items()}
+    required = required_properties(schema)
+    declared = {name: mapping(spec) for name, spec in properties(schema).items()}
     texts = {name: spec for name, spec in declared.items() if _is_text(name, spec) or _is_choice(spec)}
     by_role = _by_role(texts, query)
     for name, spec in required.items():
