@@ -93,10 +93,10 @@ def meeting(knob: Knob, bounds: Sequence[float], place: int, here: int) -> tuple
 
 
 def asked(knob: Knob, bounds: Sequence[float], value: Value) -> list[float]:
-    """A value of each interval: the current value, or the middle; whole numbers if needed."""
+    """A value of each interval: the current value (infinite for no limit), or the middle; whole numbers if needed."""
     values = [math.ceil(low) if knob.kind is int else (low + high) / 2 for low, high in pairwise(bounds)]
     current = placed(bounds, value)
-    values[current] = bounds[-1] if value is None else float(value)
+    values[current] = math.inf if value is None else float(value)
     return values
 
 

@@ -36,7 +36,7 @@ from dashboard.ui.knobs import (
 from dashboard.ui.presets import DEFAULT_ROUTER, offered, preset_choice, without_n
 from dashboard.ui.question import Asks, QueryForm, Question, knob_prefix, query_row
 from dashboard.ui.setting import KIND, NETWORK, chosen_network, start_network
-from dashboard.ui.text import escaped
+from dashboard.ui.text import escaped, not_used
 from dashboard.ui.url_state import UrlState, ask_with, open_page, variant_text
 
 
@@ -196,7 +196,7 @@ def ask(asks: Asks) -> Question | None:
             st.session_state.pop(state.key(name), None)
     defaults, prefix = app.routing.parameters(query.router), knob_prefix(query.router)
     for problem in start_knobs(defaults, linked, prefix):
-        st.warning(f"A part of the link was not used: {escaped(problem)}", icon=":material/link_off:")
+        not_used(problem)
     start_network(app, linked)
     ignored = ("n", "network", "at_s") if asks.measures else ()
     question = Question(app, state, linked, query, defaults, prefix, asks.view, row, ignored)

@@ -36,7 +36,7 @@ from core.routers.presets import (
 from dashboard.session import current_app, only
 from dashboard.ui.knobs import read_knobs
 from dashboard.ui.long_work import AT_ONCE
-from dashboard.ui.text import errors_shown, escaped, file_name
+from dashboard.ui.text import errors_shown, escaped, file_name, not_used
 from dashboard.ui.url_state import UrlState, variant_text
 
 DEFAULT_ROUTER = "ehrr"
@@ -238,7 +238,7 @@ def choose_variants(
         except WayfareError as error:
             faults[str(error)] = None
     for fault in faults:
-        st.warning(f"A part of the link was not used: {escaped(fault)}", icon=":material/link_off:")
+        not_used(fault)
     if key not in st.session_state:
         st.session_state[key] = [text for text in texts if text in variants][:MOST] or usual
     chosen: Sequence[str] = st.multiselect(

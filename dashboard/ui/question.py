@@ -23,7 +23,7 @@ from dashboard.ui.setting import (
     network_texts,
     supposed,
 )
-from dashboard.ui.text import escaped
+from dashboard.ui.text import escaped, link_warning
 from dashboard.ui.url_state import OF_WORDS, SHARED, UrlState
 
 LONGEST = 20_000  # characters of a sub-task
@@ -116,7 +116,7 @@ def _start(state: UrlState, name: str, options: Sequence[str], value: str, defau
 
 def _warn_if_missing(kind: str, name: str, options: Sequence[str], linked: Mapping[str, str]) -> None:
     if (link := linked.get(kind, name)) not in options:
-        st.warning(f"There is no {kind} {escaped(link, 80)}; this is {escaped(name, 80)}.", icon=":material/link_off:")
+        link_warning(f"There is no {kind} {escaped(link, 80)}; this is {escaped(name, 80)}.")
 
 
 COLOURS = "ask:colours"

@@ -17,7 +17,7 @@ from dashboard.ui.knobs import (
     read_knobs,
     start_knobs,
 )
-from dashboard.ui.text import escaped
+from dashboard.ui.text import escaped, not_used
 
 LAYER = "layer:supposed"
 MARK = ' <span class="wayfare-badge">what if</span>'
@@ -100,4 +100,4 @@ def start_network(app: App, linked: Mapping[str, str]) -> None:
         st.session_state[f"{NETWORK}.network"] = MEASURED
         problems.append(f"there is no network {name}; it is as measured")
     for problem in problems:
-        st.warning(f"A part of the link was not used: {escaped(problem, 300)}", icon=":material/link_off:")
+        not_used(problem)

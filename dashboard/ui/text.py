@@ -56,6 +56,19 @@ def as_html(text: str, limit: int = 400) -> str:
     return html.escape(one_line(text, limit))
 
 
+def link_warning(sentence: str) -> None:
+    st.warning(sentence, icon=":material/link_off:")
+
+
+def not_used(problem: str) -> None:
+    """Warn that a part of the page's link was not used, and why."""
+    link_warning(f"A part of the link was not used: {escaped(problem)}")
+
+
+def no_tool(catalog: str, tool: str) -> None:
+    link_warning(f"Catalog {escaped(catalog, 80)} has no tool {escaped(tool, 120)}; choose another.")
+
+
 @contextmanager
 def errors_shown() -> Iterator[None]:
     """Show a WayfareError of the block on the page, and go on after the block."""

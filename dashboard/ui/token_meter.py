@@ -10,6 +10,7 @@ import streamlit as st
 from core.app import App
 from core.domain import units
 from core.domain.decision import Decision
+from core.domain.untrusted_text import one_line
 from core.importers.token_meter import (
     BREAKING_POINT,
     Context,
@@ -22,7 +23,7 @@ from core.importers.token_meter import (
 from dashboard.ui.chart import chart
 from dashboard.ui.charts.shared import ALL_TOOLS, token_utilisation
 from dashboard.ui.table import Column, table
-from dashboard.ui.text import errors_shown, escaped
+from dashboard.ui.text import errors_shown, escaped, not_used
 from dashboard.ui.url_state import UrlState
 
 COUNTED_HELP = "Counted with cl100k_base on the texts that would be sent, for one turn."
@@ -128,19 +129,13 @@ def start_meter(state: UrlState, linked: Mapping[str, str]) -> None:
         st.session_state.setdefault(state.key(MODEL), None if model == NO_MODEL else model)
     else:
         st.session_state.setdefault(state.key(MODEL), plain.model)
-        st.warning(
-            f"A part of the link was not used: there is no price for {escaped(str(model), 80)}.",
-            icon=":material/link_off:",
-        )
+        not_used(f"there is no price for {one_line(str(model), 80)}.")
     for name, default, most in ((TURNS, plain.turns, LONGEST_TURNS), (TASK, plain.task_tokens, LARGEST_TOKENS)):
         text = linked.get(name, str(default))
         fits = text.isascii() and text.isdigit() and 1 <= int(text[:9]) <= most
         st.session_state.setdefault(state.key(name), int(text) if fits else default)
         if not fits:
-            st.warning(
-                f"A part of the link was not used: {name} = {escaped(text, 40)} is not a whole number from 1 to {most:,}.",
-                icon=":material/link_off:",
-            )
+            not_used(f"{name} = {one_line(text, 40)} is not a whole number from 1 to {most:,}.")
 
 
 def read_meter(state: UrlState) -> Assumed:

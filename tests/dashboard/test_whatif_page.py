@@ -43,9 +43,15 @@ CATALOG = {
     ]
 }  # fmt: skip
 ALONE = {"servers": [{"name": "one", "description": "Writes.", "tools": [{"name": "write", "description": "Writes."}]}]}
+DEAR = {
+    "servers": [
+        {"name": name, "description": "Writes.", "ask_usd": 0.1, "call_s": 10.0, "tools": [{"name": "write", "description": "Writes.", "price_usd": usd, "latency_s": seconds}]}
+        for name, usd, seconds in (("dear", 1.2, 0.5), ("cheap", 0.5, 3.0))
+    ]
+}  # fmt: skip
 ASKED = {"q": "convert miles to kilometres", "catalog": "small"}
 
-app = app_with({"small": CATALOG, "alone": ALONE}, scope="module")
+app = app_with({"small": CATALOG, "alone": ALONE, "dear": DEAR}, scope="module")
 visit = partial(open_page, "whatif")
 
 
@@ -267,3 +273,25 @@ def test_a_new_question_begins_with_its_own_other_tool() -> None:
     assert checked(page.run()).selectbox(key="whatif.tool").value == "slow::convert_miles"
     checked(page.text_input(key="ask.q").set_value("converts a length").run())
     assert page.selectbox(key="whatif.tool").value != "slow::convert_miles"
+
+
+def test_a_link_to_an_unknown_tool_says_so_in_one_sentence() -> None:
+    sentence = "Catalog small has no tool slow::gone; choose another."
+    page = visit(**ASKED, tool="slow::gone")
+    assert sentence in text_of(page)
+    assert sentence not in text_of(checked(page.run()))
+
+
+def test_the_winner_without_a_limit_is_on_its_strip_if_it_costs_more_than_the_highest_limit(app: App) -> None:
+    parameters = app.routing.parameters("ehrr", {"p_bs": 1.0, "p_ofs": 0.2, "l0_s": 0.1, "kappa": 0.0})
+    question = Asked("write", parameters, "dear", "ehrr")
+    winner = app.what_if.decision(question).winner
+    assert winner is not None
+    assert winner.tool == "dear::write"
+    strip = app.what_if.strips(question)["budget_usd"]
+    assert [band.winner for band in strip.winners()][-2:] == ["cheap::write", "dear::write"]
+    knobs = {knob.name: knob for knob in parameters.knobs()}
+    colours = WinnerColours().of(band.winner for band in strip.winners())
+    track, needle, *_ = strips_chart([strip], knobs, parameters.values(), colours).data
+    assert (track.base[-1], needle.x[0]) == pytest.approx((1.0, 1.0), abs=1e-4)
+    assert track.x[-1] > 0.005, "it is seen"

@@ -34,7 +34,7 @@ from dashboard.ui.long_work import show_preparing
 from dashboard.ui.question import Question
 from dashboard.ui.setting import chosen_network
 from dashboard.ui.table import pick
-from dashboard.ui.text import Colour, escaped
+from dashboard.ui.text import Colour, escaped, no_tool
 from dashboard.ui.url_state import UrlState
 
 
@@ -122,10 +122,7 @@ def _tool(state: UrlState, linked_id: str, catalog: Catalog, decision: Decision 
 def _notes(linked: dict[str, str], catalog: Catalog, *, forgotten: bool) -> None:
     tool = linked.get("tool", "")
     if linked.get("catalog", catalog.name) == catalog.name and tool and tool not in catalog.tool_row:
-        st.warning(
-            f"Catalog {escaped(catalog.name, 80)} has no tool {escaped(tool, 120)}; choose another.",
-            icon=":material/link_off:",
-        )
+        no_tool(catalog.name, tool)
     if forgotten:
         st.caption(
             "The decision behind this link is no longer in memory: Wayfare was restarted, or made many decisions since. "

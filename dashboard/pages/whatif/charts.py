@@ -149,6 +149,9 @@ def _texts(
 
 ROW_PX = 44
 TOLD_APART = 24
+LEAST = (
+    0.008  # of the track: the last segment is seen however narrow it is, as that of no limit above the highest limit
+)
 POWERS = {"linear": 1.0, "cube root": 1 / 3}  # of the scales of knobs
 
 
@@ -170,7 +173,8 @@ def strips_chart(
     ]
     track = {
         "type": "bar", "orientation": "h", "y": [place for place, *_ in bars], "base": [low for low, _ in spans],
-        "x": [high - low for low, high in spans], "width": 0.36,
+        "x": [max(high - low, LEAST * (segment is strip.segments[-1])) for (low, high), (_, strip, _, segment) in zip(spans, bars, strict=True)],
+        "width": 0.36,
         "marker": {"color": [colours[segment.winner] for *_, segment in bars], "line": {"width": 1, "color": "rgba(255,255,255,0.75)"}},
         "customdata": [f"{strip.parameter}|{number}" for _, strip, number, _ in bars],
         "hovertext": [_segment_hover(knobs[strip.parameter], segment, in_usd=in_usd) for _, strip, _, segment in bars], "hoverinfo": "text",

@@ -27,7 +27,7 @@ from dashboard.ui.labels import asked_like_line
 from dashboard.ui.question import winner_colours
 from dashboard.ui.setting import SHOWN, badge, suppose
 from dashboard.ui.table import Column, pick, table
-from dashboard.ui.text import escaped
+from dashboard.ui.text import escaped, no_tool
 from dashboard.ui.url_state import UrlState
 
 COMPARED, LISTED = 8, 50
@@ -110,9 +110,12 @@ def _make_win(app: App, state: UrlState, asked: Asked, decision: Decision, prefi
     if not likely:
         return
     key = state.key("tool")
-    if st.session_state.get(key) not in names or st.session_state[key] == winner:
+    wanted = st.session_state.get(key)
+    if wanted not in names or wanted == winner:
         st.session_state[key] = likely[0]
     st.markdown("##### What would make another tool win?")
+    if wanted and wanted not in names:
+        no_tool(asked.catalog, wanted)
     tool = pick(
         "Tool",
         names,
