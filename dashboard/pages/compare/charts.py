@@ -14,7 +14,7 @@ from dashboard.ui.charts.base import figure, label
 DARK = 0.45  # a square with a greater share needs a light text
 
 
-def agreement_map(names: Sequence[str], overlap: NDArray[np.float64], *, height: int = 260) -> go.Figure:
+def agreement_map(names: Sequence[str], overlap: NDArray[np.float64]) -> go.Figure:
     """Draws a square for each pair: the share of common candidates (Jaccard). (R, R) in [0, 1]."""
     labels = [label(name, 22) for name in names]
     trace = {
@@ -35,7 +35,6 @@ def agreement_map(names: Sequence[str], overlap: NDArray[np.float64], *, height:
             ]
             for row, first in enumerate(labels)
         ],
-        "hoverinfo": "text",
     }
     places = [(row, column) for row in range(len(labels)) for column in range(len(labels))]
     dark, light = ([place for place in places if (overlap[place] > DARK) == is_dark] for is_dark in (True, False))
@@ -46,7 +45,7 @@ def agreement_map(names: Sequence[str], overlap: NDArray[np.float64], *, height:
     return figure(
         [trace, _shares(dark, overlap, color="#FFFFFF"), _shares(light, overlap)],
         title="Candidates in common",
-        height=height,
+        height=260,
         xaxis={**axis, "side": "bottom", "tickfont": {"size": 10}},
         yaxis={**axis, "autorange": "reversed"},
     )

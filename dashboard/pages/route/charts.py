@@ -30,13 +30,14 @@ from dashboard.theme import (
     SIMILARITY,
     TIME,
 )
-from dashboard.ui.charts.base import EDGES, figure, label, row_texts, rows_axis
+from dashboard.ui.charts.base import EDGES, figure, label, row_figure, row_texts
 
+COLUMN_PX = 472  # three candidates
 SERVERS_SHOWN = 9
 OUT = set(Drop) - {Drop.OUTRANKED}
 
 
-def auction(decision: Decision, *, height: int = 330) -> go.Figure:
+def auction(decision: Decision) -> go.Figure:
     """Draws the posted price (line) and the ask price (dot) of each short-listed server, in m$ per call."""
     rows = [decision.server_at(row) for row in decision.shortlist()[:SERVERS_SHOWN]][::-1]
     names = [f"{ACCEPTED_SIGN if row.accepted else REJECTED_SIGN} {label(row.server)}" for row in rows]
@@ -52,16 +53,16 @@ def auction(decision: Decision, *, height: int = 330) -> go.Figure:
     prices = [row.posted_price_usd for row in rows], [row.ask_usd for row in rows]
     posted = _points(rows, colours, prices[0], "line-ns-open", 14)
     asks = _points(rows, colours, prices[1], "circle", 10)
-    return figure(
-        [*spans, posted, asks, row_texts(names, range(len(rows)))],
+    return row_figure(
+        [*spans, posted, asks],
+        names,
+        shown=5,
         title="2 · Auction: ask ● ≤ posted |" if decision.parameters.get("auction", True) else "2 · Auction off: ask ●",
-        height=height,
-        xaxis2=EDGES,
+        height=COLUMN_PX,
         xaxis={
-            "title": {"text": "m$ per call", "font": {"size": 11}},
+            "title": "m$ per call",
             "range": _range([1e3 * price for column in prices for price in column if price is not None]),
         },
-        yaxis=rows_axis(len(rows), shown=5),
     )
 
 
@@ -77,7 +78,6 @@ def _points(
         "customdata": [row.server for row in rows],
         "cliponaxis": False,  # a price near 0 is a whole circle
         "hovertext": [_auction_hover(row) for row in rows],
-        "hoverinfo": "text",
     }
 
 
@@ -109,7 +109,7 @@ def plan_steps(plan: Plan) -> go.Figure:
         "type": "bar", "orientation": "h", "base": [step.start_s for step in plan.steps],
         "x": [max(step.finish_s - step.start_s, LEAST * whole) for step in plan.steps], "y": rows, "width": 0.32,
         "marker": {"color": colours},
-        "hovertext": [_step_hover(position, step) for position, step in enumerate(plan.steps)], "hoverinfo": "text",
+        "hovertext": [_step_hover(position, step) for position, step in enumerate(plan.steps)],
     }  # fmt: skip
     free = [_free(plan, rows, position, whole) for position in range(len(plan.steps))]
     names = [
@@ -168,28 +168,28 @@ def _step_hover(position: int, step: PlannedStep) -> str:
     return f"{position + 1} {label(step.text, 90)}<br>{span}{needed}"
 
 
-def refusal_curve(curve: RefusalCurve, percent: float, *, height: int = 260) -> go.Figure:
+def refusal_curve(curve: RefusalCurve, percent: float) -> go.Figure:
     """Draws the refusal curve in percent, from no refusals to the upper right, and the place of the knob."""
     current = curve.at(percent)
     line = {
         "type": "scatter", "mode": "lines+markers", "x": [100 * point.wrong for point in curve.points],
         "y": [100 * point.refused for point in curve.points], "line": {"width": 2, "color": MUTED}, "marker": {"size": 5},
-        "hovertext": [_refusal_hover(point) for point in curve.points], "hoverinfo": "text",
+        "hovertext": [_refusal_hover(point) for point in curve.points],
     }  # fmt: skip
     knob = {
         "type": "scatter", "mode": "markers", "x": [100 * current.wrong], "y": [100 * current.refused],
-        "marker": {"size": 13, "symbol": "diamond", "color": CHOSEN}, "hovertext": [_refusal_hover(current)], "hoverinfo": "text",
+        "marker": {"size": 13, "symbol": "diamond", "color": CHOSEN}, "hovertext": [_refusal_hover(current)],
         "cliponaxis": False,
     }  # fmt: skip
     return figure(
         [line, knob],
         title=f"Refused sub-tasks, {'measured on your labels' if curve.questions else 'as shipped'}",
-        height=height,
+        height=260,
         xaxis={
-            "title": {"text": "% of answerable sub-tasks (wrong refusals)", "font": {"size": 11}},
+            "title": "% of answerable sub-tasks (wrong refusals)",
             "rangemode": "tozero",
         },
-        yaxis={"title": {"text": "% of impossible sub-tasks", "font": {"size": 11}}, "range": [-4, 104]},
+        yaxis={"title": "% of impossible sub-tasks", "range": [-4, 104]},
     )
 
 
@@ -200,7 +200,7 @@ def _refusal_hover(point: RefusalPoint) -> str:
     )
 
 
-def server_ranking(decision: Decision, *, height: int = 330) -> go.Figure:
+def server_ranking(decision: Decision) -> go.Figure:
     """Draws bars of U_i (or the router's score), best on top: chosen, accepted, rejected, or not short-listed."""
     rows = [decision.server_at(row) for row in decision.servers_by_rank()[:SERVERS_SHOWN]][::-1]
     winner = decision.winner.server if decision.winner else None
@@ -210,26 +210,21 @@ def server_ranking(decision: Decision, *, height: int = 330) -> go.Figure:
         "width": 0.34, "marker": {"color": [colour for _, colour in marks]},
         "text": [units.plain(row.utility) for row in rows], "textposition": "outside", "textfont": {"size": 11},
         "constraintext": "none", "cliponaxis": False, "customdata": [row.server for row in rows],
-        "hovertext": [_server_hover(decision, row) for row in rows], "hoverinfo": "text",
+        "hovertext": [_server_hover(decision, row) for row in rows],
     }  # fmt: skip
     names = [f"{sign} {label(row.server)}" for row, (sign, _) in zip(rows, marks, strict=True)]
-    return figure(
-        [trace, *_names(names, [not row.shortlisted for row in rows])],
+    return row_figure(
+        [trace],
+        names,
+        shown=SERVERS_SHOWN,
+        faded=[not row.shortlisted for row in rows],
         title=f"1 · Servers by {label(decision.score, 30)}",
-        height=height,
-        xaxis2=EDGES,
+        height=COLUMN_PX,
         xaxis={
-            "title": {"text": "U = Sim − αs·C" if decision.economic else label(decision.score), "font": {"size": 11}},
+            "title": "U = Sim − αs·C" if decision.economic else label(decision.score),
             "range": _range([row.utility for row in rows], room=0.28, least=0.05),
         },
-        yaxis=rows_axis(len(rows), shown=SERVERS_SHOWN),
     )
-
-
-def _names(names: Sequence[str], faded: Sequence[bool]) -> list[dict[str, object]]:
-    """Returns the traces of the names at the left: names still in the race, then faded names."""
-    places = {kind: [place for place, is_faded in enumerate(faded) if is_faded is kind] for kind in (False, True)}
-    return [row_texts([names[place] for place in group], group, faded=kind) for kind, group in places.items()]
 
 
 def _range(values: Sequence[float], *, room: float = 0.06, least: float = 1e-3) -> list[float]:
@@ -277,7 +272,7 @@ TOOLS_SHOWN = 8
 NAME_CHARS = 28  # beside the figures at the right edge
 
 
-def tool_breakdown(decision: Decision, *, height: int = 330) -> go.Figure:
+def tool_breakdown(decision: Decision) -> go.Figure:
     """Draws similarity to the right, αt·time and αt·κ·price to the left, and the utility as a mark, best on top."""
     rivals = decision.rivals(TOOLS_SHOWN)[::-1]
     rows = decision.tools_at(rivals)
@@ -294,7 +289,7 @@ def tool_breakdown(decision: Decision, *, height: int = 330) -> go.Figure:
         {
             "type": "bar", "orientation": "h", "name": name, "x": values, "y": places, "width": 0.34,
             "marker": {"color": colour, "opacity": opacity}, "customdata": [row.tool for row in rows],
-            "hovertext": hover, "hoverinfo": "text",
+            "hovertext": hover,
         }
         for name, colour, values in parts
     ]  # fmt: skip
@@ -310,12 +305,11 @@ def tool_breakdown(decision: Decision, *, height: int = 330) -> go.Figure:
         title=f"3 · Tools: {_in(CHOSEN, '◆')} = {' − '.join(words)}",
         score=f"U = Sim − αt·(time + κ·price{'/β' if decision.parameters.get('billing') == 'per_attempt' else ''})",
         ends=[*parts[0][2], *(time + money for time, money in zip(parts[1][2], parts[2][2], strict=True))],
-        height=height,
         barmode="relative",
     )
 
 
-def tool_scores(decision: Decision, *, height: int = 330) -> go.Figure:
+def tool_scores(decision: Decision) -> go.Figure:
     """Draws bars of the score, best on top: the winner, the other candidates, and dropped tools."""
     rivals = decision.rivals(TOOLS_SHOWN)[::-1]
     rows = decision.tools_at(rivals)
@@ -323,7 +317,7 @@ def tool_scores(decision: Decision, *, height: int = 330) -> go.Figure:
     bars = {
         "type": "bar", "orientation": "h", "x": [row.utility for row in rows], "y": list(range(len(rows))), "width": 0.34,
         "marker": {"color": colours}, "customdata": [row.tool for row in rows],
-        "hovertext": [_score_hover(decision, place, row) for place, row in zip(rivals, rows, strict=True)], "hoverinfo": "text",
+        "hovertext": [_score_hover(decision, place, row) for place, row in zip(rivals, rows, strict=True)],
     }  # fmt: skip
     return _tools(
         decision,
@@ -331,7 +325,6 @@ def tool_scores(decision: Decision, *, height: int = 330) -> go.Figure:
         title=f"{2 if decision.tries is None else 3} · Tools by {label(decision.score, 30)}",
         score=label(decision.score),
         ends=[row.utility for row in rows],
-        height=height,
     )
 
 
@@ -346,15 +339,16 @@ def _tools(
     suffix = "" if decision.fit is None else condition(decision.fit)
     axis = f"{score} · fits{suffix}" if suffix else score
     axis += "<br>÷ 5: it writes, and the question asks to know" if any(fifths) else ""
-    return figure(
-        [
-            *traces,
-            *_names(names, [row.dropped_by in OUT for row in rows]),
-            row_texts(_figures(decision, rivals), range(len(rows)), right=True),
-        ],
-        xaxis2=EDGES, yaxis=rows_axis(len(rows), shown=TOOLS_SHOWN),
-        xaxis={"title": {"text": axis, "font": {"size": 11}}, "range": _range(ends)}, **layout,
-    )  # fmt: skip
+    figures = row_texts(_figures(decision, rivals), range(len(rows)), right=True)
+    return row_figure(
+        [*traces, figures],
+        names,
+        shown=TOOLS_SHOWN,
+        faded=[row.dropped_by in OUT for row in rows],
+        height=COLUMN_PX,
+        xaxis={"title": axis, "range": _range(ends)},
+        **layout,
+    )
 
 
 def _in(colour: str, word: str) -> str:

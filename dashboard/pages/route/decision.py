@@ -20,10 +20,9 @@ from core.domain.trace import ToolRow
 from core.routers.parameters import RefusingParameters
 from core.routers.why import IF_ANYTHING
 from dashboard.lane import lanes
-from dashboard.pages.route.charts import refusal_curve
+from dashboard.pages.route.charts import COLUMN_PX, refusal_curve
 from dashboard.pages.route.drawing import (
     AUCTION,
-    COLUMN_PX,
     FLOW,
     HEADLINE,
     SERVERS,

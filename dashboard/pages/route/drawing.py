@@ -261,7 +261,6 @@ def _span(segment: Segment, info: Knob) -> str:
     return f"{info.symbol} {segment.low:.4g} to {segment.high:.4g} {info.unit}".strip()
 
 
-COLUMN_PX = 472  # three candidates
 HEADLINE, SERVERS, AUCTION, TRIES, TOOLS, FLOW = (
     f"route:{name}" for name in ("headline", "servers", "auction", "tries", "tools", "flow")
 )
@@ -277,13 +276,13 @@ def drawing(decision: Decision, supposed: Sequence[Supposed] = ()) -> Parts:
     if decision.tries is not None:
         middle: Parts = {TRIES: _order_of_tries(decision.tries)}
     else:
-        middle = {AUCTION: auction(decision, height=COLUMN_PX)} if decision.economic else {}
+        middle = {AUCTION: auction(decision)} if decision.economic else {}
     of_tools = tool_breakdown if decision.economic else tool_scores
     return {
         HEADLINE: _headline(decision, what_if=bool(tools)),
-        SERVERS: server_ranking(decision, height=COLUMN_PX),
+        SERVERS: server_ranking(decision),
         **middle,
-        TOOLS: of_tools(decision, height=COLUMN_PX),
+        TOOLS: of_tools(decision),
         **{card_key(place): _card(decision, row, tools) for place, row in enumerate(decision.candidates)},
         **{numbers_key(place): _numbers(decision, row) for place, row in enumerate(decision.candidates)},
         FLOW: flow(decision),

@@ -15,12 +15,12 @@ from core.decisions.strips import Segment, Strip
 from core.decisions.whatif import Offer, Payoff
 from core.domain import units
 from core.domain.params import Knob
-from dashboard.theme import ACCEPTED, CHOSEN, GRID, LOOKED_AT, MONEY, MUTED, SERIES, SIMILARITY
-from dashboard.ui.charts.base import EDGES, figure, label, row_texts, rows_axis
+from dashboard.theme import ACCEPTED, CHOSEN, LOOKED_AT, MONEY, MUTED, SERIES, SIMILARITY
+from dashboard.ui.charts.base import figure, label, row_figure, row_texts
 from dashboard.ui.charts.shared import dotted
 
 
-def payoff_chart(found: Payoff, *, height: int = 280) -> go.Figure:
+def payoff_chart(found: Payoff) -> go.Figure:
     """Draws the pay-off of a server over its stated cost, which falls to 0 at the posted price. The diamond is the true cost."""
     posted, cost = 1e3 * found.posted_usd, 1e3 * found.cost_usd
     end = max(1.6 * posted, 1.2 * cost, 1.0)
@@ -34,16 +34,16 @@ def payoff_chart(found: Payoff, *, height: int = 280) -> go.Figure:
         "marker": {"size": 13, "symbol": "diamond", "color": CHOSEN}, "hovertemplate": "true cost: %{y:.3g} m$<extra></extra>",
     }  # fmt: skip
     return figure(
-        [step, truth], title="Pay-off over the stated cost; ◆ true cost", height=height,
-        shapes=[dotted("x", posted, MUTED)], xaxis={"title": {"text": "stated cost (m$); dotted: posted price τ", "font": {"size": 11}}, "range": [0, end]},
-        yaxis={"title": {"text": "pay-off if executed (m$)", "font": {"size": 11}}},
+        [step, truth], title="Pay-off over the stated cost; ◆ true cost", height=280,
+        shapes=[dotted("x", posted, MUTED)], xaxis={"title": "stated cost (m$); dotted: posted price τ", "range": [0, end]},
+        yaxis={"title": "pay-off if executed (m$)"},
     )  # fmt: skip
 
 
 REPORTS = np.geomspace(0.05, 20.0, 401)  # asks over the true cost
 
 
-def reports_chart(offers: Sequence[Offer], settlement: str, *, height: int = 320) -> go.Figure:
+def reports_chart(offers: Sequence[Offer], settlement: str) -> go.Figure:
     """Draws the earnings of each server against the truth, over its reported ask. The diamond is the truth."""
     lines: list[dict[str, object]] = []
     for hue, offer in zip(cycle(SERIES), offers, strict=False):
@@ -59,10 +59,10 @@ def reports_chart(offers: Sequence[Offer], settlement: str, *, height: int = 320
         "marker": {"size": 13, "symbol": "diamond", "color": CHOSEN},
     }  # fmt: skip
     return figure(
-        [*lines, truth], title="What a reported ask earns against the truth; ◆ the truth", height=height, showlegend=True,
+        [*lines, truth], title="What a reported ask earns against the truth; ◆ the truth", height=320, showlegend=True,
         legend={"orientation": "h", "y": -0.3, "yanchor": "top", "x": 0, "font": {"size": 11}},
-        xaxis={"type": "log", "title": {"text": "reported ask over true cost", "font": {"size": 11}}, "tickvals": [0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20]},
-        yaxis={"title": {"text": "gain if executed (m$)", "font": {"size": 11}}},
+        xaxis={"type": "log", "title": "reported ask over true cost", "tickvals": [0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20]},
+        yaxis={"title": "gain if executed (m$)"},
     )  # fmt: skip
 
 
@@ -77,7 +77,6 @@ def plane_chart(
     colours: Mapping[str | None, str],
     *,
     in_usd: bool = False,
-    height: int = 460,
 ) -> go.Figure:
     """Draws a cell for each pair of values, with customdata `x|y`, and boundaries between winners. Leads are in utility, or `in_usd`."""
     wide = WIDE_USD if in_usd else WIDE
@@ -91,7 +90,7 @@ def plane_chart(
             "z": [[0.35 + 0.65 * float(s) if int(w) == row else None for w, s in zip(ws, ss, strict=True)]
                   for ws, ss in zip(plane.winner, share, strict=True)],
             "colorscale": [[0, _clear(colours[names[row]])], [1, colours[names[row]]]], "zmin": 0, "zmax": 1, "showscale": False,
-            "customdata": [[f"{x!r}|{y!r}" for x in plane.x.tolist()] for y in plane.y.tolist()], "hovertext": _texts(plane, names, row, (x, y), in_usd=in_usd), "hoverinfo": "text", "hoverongaps": False,
+            "customdata": [[f"{x!r}|{y!r}" for x in plane.x.tolist()] for y in plane.y.tolist()], "hovertext": _texts(plane, names, row, (x, y), in_usd=in_usd), "hoverongaps": False,
         }
         for row in rows
     ]  # fmt: skip
@@ -108,7 +107,7 @@ def plane_chart(
         for row in rows[1:]
     ]  # fmt: skip
     return figure(
-        [*cells, *boundaries, point], title=f"Winner over {x.symbol} and {y.symbol}", height=height,
+        [*cells, *boundaries, point], title=f"Winner over {x.symbol} and {y.symbol}", height=460,
         xaxis=_axis(x, plane.x), yaxis=_axis(y, plane.y),
     )  # fmt: skip
 
@@ -124,7 +123,7 @@ def _axis(knob: Knob, values: np.ndarray) -> dict[str, object]:
     half = (values[-1] - values[0]) / max(len(values) - 1, 1) / 2
     return {
         "range": [values[0] - half, values[-1] + half], "zeroline": False, "showgrid": False,
-        "title": {"text": f"{knob.symbol} {knob.label.lower()}{unit}", "font": {"size": 11}},
+        "title": f"{knob.symbol} {knob.label.lower()}{unit}",
     }  # fmt: skip
 
 
@@ -177,7 +176,7 @@ def strips_chart(
         "width": 0.36,
         "marker": {"color": [colours[segment.winner] for *_, segment in bars], "line": {"width": 1, "color": "rgba(255,255,255,0.75)"}},
         "customdata": [f"{strip.parameter}|{number}" for _, strip, number, _ in bars],
-        "hovertext": [_segment_hover(knobs[strip.parameter], segment, in_usd=in_usd) for _, strip, _, segment in bars], "hoverinfo": "text",
+        "hovertext": [_segment_hover(knobs[strip.parameter], segment, in_usd=in_usd) for _, strip, _, segment in bars],
     }  # fmt: skip
     needle = {
         "type": "scatter", "mode": "markers", "y": list(range(len(rows))),
@@ -185,20 +184,15 @@ def strips_chart(
         "marker": {"symbol": "line-ns-open", "size": 22, "color": LOOKED_AT, "line": {"width": 3, "color": LOOKED_AT}},
         "hoverinfo": "skip", "cliponaxis": False,
     }  # fmt: skip
-    names = [_name(knobs[strip.parameter], values[strip.parameter]) for strip in rows]
     ends = [f"{strip.low:g} to {strip.high:g}" for strip in rows]
-    places = list(range(len(rows)))
-    return figure(
-        [track, needle, row_texts(names, places), row_texts(ends, places, right=True, faded=True)],
+    return row_figure(
+        [track, needle, row_texts(ends, range(len(rows)), right=True, faded=True)],
+        [_name(knobs[strip.parameter], values[strip.parameter]) for strip in rows],
         title="Winner at each value of each knob, with the other knobs unchanged",
         height=70 + ROW_PX * len(rows),
         barmode="overlay",
-        xaxis={
-            "range": [-0.01, 1.01], "showticklabels": False, "gridcolor": GRID, "showgrid": False, "zeroline": False,
-        },
-        xaxis2=EDGES,
-        yaxis=rows_axis(len(rows), shown=len(rows)),
-    )  # fmt: skip
+        xaxis={"range": [-0.01, 1.01], "showticklabels": False, "showgrid": False, "zeroline": False},
+    )
 
 
 def _drawn(strip: Strip) -> list[tuple[int, Segment]]:
@@ -246,15 +240,13 @@ def tornado_chart(tornado: Tornado, knobs: Mapping[str, Knob]) -> go.Figure:
     place = {name: number for number, name in enumerate(names)}
     traces = [_bars(tornado, place, knobs, turn, up) for turn in SHADES for up in (False, True)]
     reach = 100 * max((bar.share for bar in tornado.bars), default=0.1)
-    places = list(range(len(names)))
-    return figure(
-        [*traces, row_texts([f"<b>{knobs[name].symbol}</b> {knobs[name].label.lower()}" for name in names], places)],
+    return row_figure(
+        traces,
+        [f"<b>{knobs[name].symbol}</b> {knobs[name].label.lower()}" for name in names],
         title="Tasks with another winner when a knob is turned",
         height=90 + 42 * len(names),
         barmode="overlay",
-        xaxis2=EDGES,
-        xaxis={"range": [-1.1 * reach, 1.1 * reach], "title": {"text": "% of the tasks", "font": {"size": 11}}},
-        yaxis=rows_axis(len(names), shown=len(names)),
+        xaxis={"range": [-1.1 * reach, 1.1 * reach], "title": "% of the tasks"},
     )
 
 
@@ -267,7 +259,7 @@ def _bars(
         "x": [(100 if up else -100) * bar.share for bar in bars], "width": 0.36,
         "marker": {"color": MONEY if up else SIMILARITY, "opacity": SHADES[turn]},
         "customdata": [f"{bar.name}|{bar.turn:g}" for bar in bars],
-        "hovertext": [_bar_hover(bar, knobs[bar.name], len(tornado.tasks)) for bar in bars], "hoverinfo": "text",
+        "hovertext": [_bar_hover(bar, knobs[bar.name], len(tornado.tasks)) for bar in bars],
     }  # fmt: skip
 
 

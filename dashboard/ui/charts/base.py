@@ -81,7 +81,8 @@ def title_of(drawn: go.Figure) -> str:
 
 
 def figure(traces: Sequence[Mapping[str, Any]], *, title: str, height: int, **layout: Any) -> go.Figure:
-    """Returns a figure in the house style. `layout` overrides the template."""
+    """Returns a figure in the house style. `layout` overrides the template. An axis may have a text as its title, and a trace with a
+    `hovertext` shows that alone."""
     base: dict[str, Any] = {
         "template": {},  # the page adds its colours and fonts, in light and in dark
         "title": {"text": title, "x": 0, "xref": "container", "pad": {"l": 4}, "font": {"size": 13}},
@@ -99,8 +100,29 @@ def figure(traces: Sequence[Mapping[str, Any]], *, title: str, height: int, **la
     for axis in ("xaxis", "yaxis"):
         style: dict[str, Any] = {"automargin": True, "gridcolor": GRID, "zerolinecolor": MUTED, "zerolinewidth": 1}
         base[axis] = {**style, **layout.pop(axis, {})}
+        if isinstance(text := base[axis].get("title"), str):
+            base[axis]["title"] = {"text": text, "font": SMALL}
     # a redraw of the page makes six figures: validating them would take longer than deciding; tests validate each chart
-    return LazyFigure({"data": [dict(trace) for trace in traces], "layout": {**base, **layout}})
+    data = [{"hoverinfo": "text", **trace} if "hovertext" in trace else dict(trace) for trace in traces]
+    return LazyFigure({"data": data, "layout": {**base, **layout}})
+
+
+def row_figure(
+    traces: Sequence[Mapping[str, Any]],
+    names: Sequence[str],
+    *,
+    shown: int = 0,
+    faded: Sequence[bool] = (),
+    **layout: Any,
+) -> go.Figure:
+    """Returns a figure of the rows 0, 1, 2... from below, each with its name above at the left. It has room for `shown` rows. Some names
+    are `faded`."""
+    groups = [[row for row in range(len(names)) if (row < len(faded) and faded[row]) is kind] for kind in (False, True)]
+    texts = [
+        row_texts([names[row] for row in group], group, faded=kind)
+        for kind, group in zip((False, True), groups, strict=True)
+    ]
+    return figure([*traces, *texts], xaxis2=EDGES, yaxis=rows_axis(len(names), shown=shown), **layout)
 
 
 def row_texts(

@@ -50,10 +50,10 @@ def curve_chart(curve: Curve, colours: Mapping[str | None, str] | None = None, *
             "traceorder": "reversed" if palette else "normal",
         },
         xaxis={
-            "title": {"text": curve.x, "font": {"size": 11}},
+            "title": curve.x,
             **({"range": [0, curve.longest]} if curve.longest else {}),
         },
-        yaxis={"title": {"text": curve.y, "font": {"size": 11}}},
+        yaxis={"title": curve.y},
     )
 
 
@@ -65,7 +65,7 @@ def _line(line: Line, colour: str, *, named: bool) -> dict[str, Any]:
                  "shape": "hv" if line.steps else "linear"},
         "marker": {"size": 10, "color": colour, "symbol": line.marks or "circle"},
         **({"fill": "tozeroy", "fillcolor": "rgba(23, 151, 111, 0.12)"} if line.filled else {}),
-        "cliponaxis": not line.marks, "hoverinfo": "text",
+        "cliponaxis": not line.marks,
         "hovertext": [f"{name}<br>{x:.4g}, {y:.4g}" for x, y in zip(line.x, line.y, strict=True)],
     }  # fmt: skip
 
@@ -102,7 +102,6 @@ def frontier(
     costs: Sequence[Interval],
     *,
     cost: str = MONEY,
-    height: int = 380,
 ) -> go.Figure:
     """Draws the success rate of each name against the `cost` of a solved sub-task. Names that solved nothing are left out."""
     measure = COSTS[cost]
@@ -118,15 +117,15 @@ def frontier(
     return figure(
         [line, *(_point(names[n], success[n], costs[n], measure, best=best[n], above=n in above) for n in rows)],
         title=f"Solved, %, against {measure.name} per solved task · simulated",
-        height=height,
+        height=380,
         xaxis={
-            "title": {"text": measure.axis, "font": {"size": 11}},
+            "title": measure.axis,
             "range": [
                 0,
                 1.15 * measure.scale * max((costs[n].high for n in rows), default=1e-3),
             ],  # with room for the names
         },
-        yaxis={"title": {"text": "solved, %", "font": {"size": 11}}},
+        yaxis={"title": "solved, %"},
     )
 
 
@@ -147,9 +146,7 @@ def _point(
 ALL_TOOLS = "All definitions"
 
 
-def token_utilisation(
-    names: Sequence[str], lines: Sequence[UtilisationLines], *, turns: int, height: int = 300
-) -> go.Figure:
+def token_utilisation(names: Sequence[str], lines: Sequence[UtilisationLines], *, turns: int) -> go.Figure:
     """Draws one line for each decision and a dashed line for all definitions. Dotted lines mark utilisation 0.3 and `turns`.
 
     All lines have the same turns; all definitions are those of the first line. Equal lines are drawn once.
@@ -167,16 +164,16 @@ def token_utilisation(
     return figure(
         traces,
         title="Context utilisation over turns (projected)",
-        height=height,
+        height=300,
         showlegend=True,
         legend={"orientation": "h", "y": -0.32, "yanchor": "top", "x": 0, "font": {"size": 11}},
         shapes=[dotted("y", BREAKING_POINT, REJECTED), dotted("x", turns, MUTED)],
         annotations=[_note()],
         xaxis={
-            "title": {"text": "turns", "font": {"size": 11}}, "type": "log", "dtick": 1, "tickformat": ",d",
+            "title": "turns", "type": "log", "dtick": 1, "tickformat": ",d",
             "fixedrange": True,
         },
-        yaxis={"title": {"text": "ρ", "font": {"size": 11}}, "range": [0, 1.02], "fixedrange": True},
+        yaxis={"title": "ρ", "range": [0, 1.02], "fixedrange": True},
     )  # fmt: skip
 
 
@@ -189,7 +186,6 @@ def _utilisation_line(name: str, turns: Sequence[int], rho: Sequence[float], **s
         "y": rho,
         "line": style,
         "hovertext": [f"{name}<br>after {k:,} turn{'s' * (k > 1)}: ρ = {share:.2f}" for k, share in zip(turns, rho, strict=True)],
-        "hoverinfo": "text",
     }  # fmt: skip
 
 

@@ -144,7 +144,7 @@ ROOM = 1.25
 TEN_MS = 10.0
 
 
-def latency_curves(timeline: RunTimeline, at: int, *, logarithmic: bool = True, height: int = 360) -> go.Figure:
+def latency_curves(timeline: RunTimeline, at: int, *, logarithmic: bool = True) -> go.Figure:
     """Draws one line for each server in ms, shaded while it is down (1,000 ms or more). A dotted line is the chosen step.
 
     Marks are the servers that the routers call at step `at`.
@@ -163,14 +163,14 @@ def latency_curves(timeline: RunTimeline, at: int, *, logarithmic: bool = True, 
     plot = figure(
         traces,
         title="Injected and measured latency of servers" if timeline.live else "Simulated latency of servers",
-        height=height,
+        height=360,
         showlegend=True,
         hovermode="x unified",
         margin={"l": LEFT_PX, "r": 8, "t": 84, "b": 8},
         shapes=[step_marker(at), limit()],
         xaxis=step_axis(timeline),
         yaxis={
-            "title": {"text": "network latency (ms)", "font": SMALL}, "type": "log" if logarithmic else "linear",
+            "title": "network latency (ms)", "type": "log" if logarithmic else "linear",
             "range": axis, "hoverformat": ",.3~r", **({"dtick": 1} if logarithmic else {}), "ticksuffix": " ms",
             "automargin": False, **FIXED,
         },

@@ -93,7 +93,6 @@ def _calls(timeline: RunTimeline, place: int, row: int, current: int) -> list[di
                     f"step {step}: {label(names[step], 30)}{'' if run.ok[step] else ', no success'}{_injected(run, step)}"
                     for step in steps
                 ],
-                "hoverinfo": "text",
             }
         )
     return traces
@@ -117,7 +116,6 @@ def _changes(changes: list[Change], place: int, row: int, opacity: float) -> dic
             f"step {change.step}: {label(change.left, 30)} → {label(change.chosen, 30)}<br>{label(change.why, 120)}"
             for change in changes
         ],
-        "hoverinfo": "text",
     }
 
 
@@ -163,7 +161,7 @@ TOTALS = {
 }
 
 
-def totals_so_far(timeline: RunTimeline, name: str, at: int, *, height: int = 210) -> go.Figure:
+def totals_so_far(timeline: RunTimeline, name: str, at: int) -> go.Figure:
     """Draws one of TOTALS, faint from step `at` on. The axes span the whole run, so that the chart does not jump."""
     total = TOTALS[name]
     columns = [total.column(run) for run in timeline.runs]
@@ -179,7 +177,7 @@ def totals_so_far(timeline: RunTimeline, name: str, at: int, *, height: int = 21
             for trace in _until(at, title, column, {"color": colour, "dash": dash, "width": 2})
         ],
         title=f"{total.title}{unit}, {timeline.source}",
-        height=height,
+        height=210,
         hovermode="x unified",
         shapes=[step_marker(at)],
         xaxis={**step_axis(timeline), "title": {"text": "step", "font": {"size": 11}, "standoff": 4}},
@@ -202,7 +200,7 @@ def _until(current: int, name: str, column: NDArray[Any], line: Mapping[str, Any
 ROOM = 0.06
 
 
-def server_history(timeline: RunTimeline, place: int, at: int, *, height: int = 190) -> go.Figure:
+def server_history(timeline: RunTimeline, place: int, at: int) -> go.Figure:
     """Draws a line for each shown server in the colours of the latency curves, faint from step `at` on.
 
     Raises ValueError for a router without scores of servers.
@@ -223,7 +221,7 @@ def server_history(timeline: RunTimeline, place: int, at: int, *, height: int = 
         )
     ]  # fmt: skip
     return figure(
-        lines, title=f"{label(timeline.titles[place], 24)}: {ranking.server_score}, {source}", height=height,
+        lines, title=f"{label(timeline.titles[place], 24)}: {ranking.server_score}, {source}", height=190,
         hovermode="x unified", margin={"l": LEFT_PX, "r": 8, "t": 34, "b": 8}, shapes=[step_marker(at)],
         xaxis=step_axis(timeline),
         yaxis={"range": [low - margin, high + margin], "hoverformat": ".3f", "automargin": False, **FIXED},
@@ -242,7 +240,7 @@ class LiveCall:
     injected: str
 
 
-def calls_so_far(calls: Sequence[LiveCall], titles: Sequence[str], steps: int, *, height: int = 260) -> go.Figure:
+def calls_so_far(calls: Sequence[LiveCall], titles: Sequence[str], steps: int) -> go.Figure:
     """Draws latency in ms over steps, a mark for each call, in the look of its router. A cross is a failed call."""
     traces = []
     for place, title in enumerate(titles):
@@ -260,12 +258,12 @@ def calls_so_far(calls: Sequence[LiveCall], titles: Sequence[str], steps: int, *
     plot = figure(
         traces,
         title="Measured latency of the calls so far, with injected network; 1,000 ms: no answer",
-        height=height,
+        height=260,
         showlegend=True,
         margin={"l": LEFT_PX, "r": 8, "t": 74, "b": 8},
-        xaxis={"title": {"text": "step", "font": SMALL}, "range": [-0.5, steps - 0.5], **FIXED},
+        xaxis={"title": "step", "range": [-0.5, steps - 0.5], **FIXED},
         yaxis={
-            "title": {"text": "latency (ms)", "font": SMALL}, "type": "log", "range": [0.5, 3.3],
+            "title": "latency (ms)", "type": "log", "range": [0.5, 3.3],
             "dtick": 1, "ticksuffix": " ms", "automargin": False, **FIXED,
         },
         shapes=[limit()],
@@ -304,7 +302,6 @@ def latency_against_success(runs: Sequence[KeptRun], names: Sequence[str]) -> go
             "hovertext": [
                 f"{place + 1} {label(name, 60)}<br>latency (AL) {al_ms:,.4g} ms, right server (SSR) {share:.1f} %"
             ],
-            "hoverinfo": "text",
         }
         for place, (al_ms, share, name) in enumerate(zip(latencies, shares, names, strict=False))
     ]
@@ -329,7 +326,7 @@ def latency_against_success(runs: Sequence[KeptRun], names: Sequence[str]) -> go
             "title": {"text": "Mean latency of the calls (AL), ms", "font": SMALL, "standoff": 12}, "type": "log", "range": [low - room, high + room],
             "tickvals": ticks, "ticktext": [f"{tick:,g}" for tick in ticks], "zeroline": False, **FIXED,
         },
-        yaxis={"title": {"text": "Queries to a right server (SSR), %", "font": SMALL}, "range": _share_range(shares), "zeroline": False, **FIXED},
+        yaxis={"title": "Queries to a right server (SSR), %", "range": _share_range(shares), "zeroline": False, **FIXED},
     )  # fmt: skip
 
 
