@@ -5,8 +5,8 @@ from pathlib import Path
 import streamlit as st
 
 from dashboard import session
-from dashboard.navigation import bar, choose_view
-from dashboard.ui.setting import layer_banner, signed_in_bar
+from dashboard.navigation import bar, choose_view, signed_in_bar
+from dashboard.ui.question import layer_banner
 
 ASSETS = Path(__file__).parent / "assets"
 MARK = str(ASSETS / "wayfare.png")  # our own file: named icons are fetched from another host

@@ -7,11 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
 from importlib import import_module
 from types import ModuleType
 
 import streamlit as st
 
+from core.domain.people import person
+from core.domain.untrusted_text import visible
 from dashboard.page_host import StreamlitPage
 from dashboard.ui.frame import ask
 from dashboard.ui.question import Question
@@ -105,3 +108,12 @@ def bar(folder: str) -> None:
         with st.container(horizontal=True, gap="xxsmall", width="content", key="navigation-views"):
             for view in VIEWS[group]:
                 st.page_link(page_of(view.folder), label=view.title, icon=f":material/{view.icon}:")
+
+
+def signed_in_bar() -> None:
+    user = person()
+    if user.name:
+        text = f"{escape(visible(user.name))} ({', '.join(user.roles)})"
+        st.html(
+            f'<div class="wayfare-signed-in">{text} is signed in · <a href="./sign-out" target="_self">Sign out</a></div>'
+        )

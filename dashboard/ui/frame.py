@@ -6,23 +6,22 @@ it, or a profile at a moment that can be dragged or played.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
-from typing import Any
+from typing import Any, Self
 
 import streamlit as st
 
 from core.app import App
-from core.domain.params import AS_MEASURED, MEASURED, WITH_SIMULATED, Parameters
+from core.domain.params import AS_MEASURED, MEASURED, WITH_SIMULATED, Knob, Parameters
 from core.domain.people import person
 from core.domain.untrusted_text import one_line
 from core.routers.presets import PRESETS, applied
 from core.routers.tool_attention import STATE
 from dashboard.session import current_app, first_catalog
 from dashboard.ui.chart import component
-from dashboard.ui.history import keep, noted, step_words
 from dashboard.ui.knobs import (
     LaneLink,
     draw_knobs,
@@ -34,10 +33,92 @@ from dashboard.ui.knobs import (
     value_text,
 )
 from dashboard.ui.presets import DEFAULT_ROUTER, offered, preset_choice, without_n
-from dashboard.ui.question import Asks, QueryForm, Question, knob_prefix, query_row
-from dashboard.ui.setting import KIND, NETWORK, chosen_network, start_network
+from dashboard.ui.question import (
+    KIND,
+    NETWORK,
+    Asks,
+    QueryForm,
+    Question,
+    chosen_network,
+    knob_prefix,
+    query_row,
+    start_network,
+)
 from dashboard.ui.text import escaped, not_used
 from dashboard.ui.url_state import UrlState, ask_with, open_page, variant_text
+
+MOST = 50
+NAMED = 3  # changes in the title of a step
+HISTORY = "history"
+Texts = Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """The states, the oldest first, and the place of the present one.
+
+    >>> history = History(({"k": "5"},)).noted({"k": "7"}).noted({"router": "sonar"})
+    >>> history.stepped(-2).state, history.stepped(-2).stepped(1).state, history.stepped(9).state
+    ({'k': '5'}, {'k': '7'}, {'router': 'sonar'})
+    >>> history.stepped(-1).noted({}).states
+    ({'k': '5'}, {'k': '7'}, {})
+    """
+
+    states: tuple[Texts, ...]
+    at: int = 0
+
+    @property
+    def state(self) -> Texts:
+        return self.states[self.at]
+
+    def noted(self, state: Texts) -> Self:
+        """Returns the history with a new state, without undone states. The present state is not added again."""
+        if state == self.state:
+            return self
+        states = (*self.states[: self.at + 1], state)[-MOST:]
+        return type(self)(states, len(states) - 1)
+
+    def stepped(self, by: int) -> Self:
+        """Returns the history `by` steps later, or earlier if negative, within its ends."""
+        return self.returned(self.at + by)
+
+    def returned(self, to: int) -> Self:
+        """Returns the history at step `to`, counted from 0."""
+        return type(self)(self.states, min(max(to, 0), len(self.states) - 1))
+
+
+def noted(state: Texts | None = None) -> History:
+    """Returns the history of this visit, with its present state if it is given."""
+    history: History | None = st.session_state.get(HISTORY)
+    if history is None:
+        return keep(History((state or {},)))
+    return history if state is None else keep(history.noted(state))
+
+
+def keep(history: History) -> History:
+    st.session_state[HISTORY] = history
+    return history
+
+
+def step_words(knobs: Iterable[Knob], usual: Texts, titles: Texts, before: Texts, after: Texts) -> str:
+    """Returns the changes of one step, with old and new values. `usual` has the defaults of other settings; some have `titles`.
+
+    >>> from core.routers.ehrr import EhrrParameters
+    >>> before, after = {"budget_usd": "0.1"}, {"alpha_t": "0.5", "router": "sonar"}
+    >>> step_words(EhrrParameters.knobs(), {"router": "ehrr"}, {"sonar": "SONAR"}, before, after)
+    'router ehrr → SONAR, αt 0.02 → 0.5 1/s, B 0.1 → off $'
+    """
+    changes = list[str]()
+    for name, text in usual.items():
+        old, new = (texts.get(name, text) for texts in (before, after))
+        if old != new:
+            changes.append(f"{name} {titles.get(old, old)} → {titles.get(new, new)}")
+    for info in knobs:
+        old, new = (value_text(info.parse(texts.get(info.name, info.default))) for texts in (before, after))
+        if old != new:
+            changes.append(f"{info.symbol} {old} → {new} {info.unit}".strip())
+    rest = len(changes) - NAMED
+    return one_line(", ".join([*changes[:NAMED], *([f"{rest} more"] if rest > 0 else [])]), 200)
 
 
 def network_choice(question: Question, redraws: Sequence[str], lane: LaneLink | None) -> None:

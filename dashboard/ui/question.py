@@ -1,4 +1,4 @@
-"""A question: its text, catalog, router and knobs, shared by every view that asks, and its decision."""
+"""A question: its text, catalog, router and knobs, shared by every view that asks, its conditions, and its decision."""
 
 from __future__ import annotations
 
@@ -8,22 +8,19 @@ from dataclasses import dataclass, replace
 import streamlit as st
 
 from core.app import App
+from core.decisions.layer import FIT, LATENCY, PRICE, SUCCESS, Supposed
 from core.decisions.routing import Asked
 from core.decisions.strips import Strip
+from core.domain import units
 from core.domain.decision import Decision
-from core.domain.params import Parameters
+from core.domain.params import AS_MEASURED, MEASURED, WITH_SIMULATED, NetworkMoment, Parameters
 from core.importers.shipped_catalogs import starting_queries
 from dashboard.page_host import DeltaGenerator, draws_whole_page
 from dashboard.session import first_catalog, visitor
 from dashboard.theme import WinnerColours
-from dashboard.ui.knobs import LaneLink, read_knobs
+from dashboard.ui.knobs import LaneLink, read_knobs, start_knobs
 from dashboard.ui.presets import DEFAULT_ROUTER
-from dashboard.ui.setting import (
-    chosen_network,
-    network_texts,
-    supposed,
-)
-from dashboard.ui.text import escaped, link_warning
+from dashboard.ui.text import escaped, link_warning, not_used
 from dashboard.ui.url_state import OF_WORDS, SHARED, UrlState
 
 LONGEST = 20_000  # characters of a sub-task
@@ -117,6 +114,81 @@ def _start(state: UrlState, name: str, options: Sequence[str], value: str, defau
 def _warn_if_missing(kind: str, name: str, options: Sequence[str], linked: Mapping[str, str]) -> None:
     if (link := linked.get(kind, name)) not in options:
         link_warning(f"There is no {kind} {escaped(link, 80)}; this is {escaped(name, 80)}.")
+
+
+LAYER = "layer:supposed"
+MARK = ' <span class="wayfare-badge">what if</span>'
+SHOWN = {PRICE: units.price, LATENCY: units.seconds, SUCCESS: units.share, FIT: units.share}
+Layers = Mapping[str, tuple[Supposed, ...]]
+
+
+def supposed(catalog: str) -> tuple[Supposed, ...]:
+    """Returns the figures that the visitor supposes for tools of this catalog."""
+    return _layers().get(catalog, ())
+
+
+def suppose(catalog: str, one: Supposed) -> None:
+    """Add a figure to the layer and replace an earlier value of it. For `on_click`."""
+    others = [other for other in supposed(catalog) if (other.tool, other.figure) != (one.tool, one.figure)]
+    st.session_state[LAYER] = {**_layers(), catalog: (*others, one)}
+
+
+def badge(catalog: str, tool: str | None = None) -> str:
+    """Returns the Markdown badge `what if` if a figure of the catalog, or of this tool, is supposed, else ""."""
+    marked = any(tool in {None, figure.tool} for figure in supposed(catalog))
+    return " :violet-badge[what if]" if marked else ""
+
+
+def drop_layer() -> None:
+    st.session_state.pop(LAYER, None)
+
+
+def layer_banner() -> None:
+    """Lists the supposed figures with a button that drops them. Draws nothing without supposed figures."""
+    layers = [(catalog, figure) for catalog, figures in _layers().items() for figure in figures]
+    if not layers:
+        return
+    words = [
+        f"{row.figure} {escaped(SHOWN[row.figure](row.value))} of **{escaped(row.tool, 60)}**" for _, row in layers[:4]
+    ]
+    more = f" and {len(layers) - 4} more" if len(layers) > 4 else ""
+    with st.container(horizontal=True, vertical_alignment="center", border=True, key="layer:banner"):
+        st.container(width="stretch").markdown(
+            f":violet-badge[what if] Supposed, not known: {', '.join(words)}{more}. Decision, Compare and What if decide with "
+            "these figures and record nothing. Plans, measures over tasks, calls and all other pages use the real figures."
+        )
+        st.button("Drop", icon=":material/layers_clear:", key="layer:drop", on_click=drop_layer)
+
+
+def _layers() -> Layers:
+    layers: Layers = st.session_state.get(LAYER, {})
+    return layers
+
+
+NETWORK = "ask.network.of"
+KIND = "network"
+"""The kind of its answers in the fast lane of a page."""
+
+
+def chosen_network() -> NetworkMoment:
+    moment = read_knobs(AS_MEASURED, NETWORK)
+    return moment if isinstance(moment, NetworkMoment) and moment.simulated else AS_MEASURED
+
+
+def network_texts() -> dict[str, str]:
+    moment = chosen_network()
+    return {"network": moment.network, "at_s": f"{moment.at_s:g}"} if moment.simulated else {}
+
+
+def start_network(app: App, linked: Mapping[str, str]) -> None:
+    """Take the network of a link. Warns about an unknown network, and takes the measured network for it."""
+    problems = start_knobs(AS_MEASURED, linked, NETWORK)
+    name = chosen_network().network
+    if name not in (MEASURED, WITH_SIMULATED, *app.networks.names()):
+        st.session_state[f"{NETWORK}.network"] = MEASURED
+        problems.append(f"there is no network {name}; it is as measured")
+    for problem in problems:
+        not_used(problem)
 
 
 COLOURS = "ask:colours"

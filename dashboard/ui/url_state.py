@@ -13,7 +13,7 @@ LAST_WRITTEN = "url:last written"  # the page and its texts
 CHANGED = "url:changed"  # the question was changed without its widgets
 QUESTION = "url:question"  # sub-task, hint, catalog, router and knobs as texts
 
-KEPT, SEEN = ":kept", ":seen"
+KEPT, SEEN, UNKNOWN = ":kept", ":seen", ".unknown"
 SHARED = "ask"  # every view of a question uses these session keys
 OF_WORDS = ("q", "hint")
 ASKED = (*OF_WORDS, "catalog", "network", "at_s")  # the texts of a question but for its router and knobs
@@ -158,12 +158,23 @@ def select(
     width: int = 220,
     note: str | None = None,
 ) -> str:
-    """Draw a choice. It begins with the session's value, else the link's, else `start`, else the first option."""
-    key = state.key(name)
+    """Draw a choice. It begins with the session's value, else the link's, else `start`, else the first option. `unknown_choice` tells of
+    a link's value that is no option, until another option is chosen."""
+    key, linked_value = state.key(name), linked.get(name, start)
+    usual = start if start in options else options[0]
     if st.session_state.get(key) not in options:
-        linked_value = linked.get(name, start)
-        st.session_state[key] = linked_value if linked_value in options else start if start in options else options[0]
-    return where.selectbox(label, options, key=key, format_func=show, width=width, help=note)
+        st.session_state[key] = linked_value if linked_value in options else usual
+        if linked_value and linked_value not in options:
+            st.session_state[f"{key}{UNKNOWN}"] = f"There is no {label.lower()} {linked_value}; this is {show(usual)}."
+    chosen = where.selectbox(label, options, key=key, format_func=show, width=width, help=note)
+    if chosen != usual:
+        st.session_state.pop(f"{key}{UNKNOWN}", None)
+    return chosen
+
+
+def unknown_choice(state: UrlState, name: str) -> str:
+    """Returns the sentence about a link's value that is no option of this choice, or ""."""
+    return st.session_state.get(f"{state.key(name)}{UNKNOWN}", "")
 
 
 def segments(

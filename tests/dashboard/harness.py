@@ -30,7 +30,7 @@ from core.domain.execution import ToolCaller
 from core.relevance.encoder import CachedEncoder, EncoderSource
 from core.store import Store
 from dashboard import session
-from dashboard.ui.setting import NETWORK
+from dashboard.ui.question import NETWORK
 from tests.importing import import_text
 from tests.relevance.toy_encoders import Letters
 

@@ -199,8 +199,7 @@ def stepping() -> None:
     import streamlit as st
 
     from core.routers.ehrr import EhrrParameters
-    from dashboard.ui.frame import moved
-    from dashboard.ui.history import noted
+    from dashboard.ui.frame import moved, noted
     from dashboard.ui.knobs import read_knobs, take_turned
 
     class Asked:

@@ -10,7 +10,7 @@ from dashboard.lane import lanes
 from dashboard.pages.route.drawing import STILL
 from dashboard.pages.route.view import TOKEN
 from dashboard.pages.route.why import SCORE
-from dashboard.ui.setting import KIND, NETWORK
+from dashboard.ui.question import KIND, NETWORK
 from tests.dashboard.harness import (
     knob_panel_of,
     live_of,

@@ -19,7 +19,7 @@ from dashboard.pages.whatif.charts import strips_chart
 from dashboard.pages.whatif.winners import set_both
 from dashboard.theme import MUTED, WinnerColours
 from dashboard.ui.charts.shared import curve_chart
-from dashboard.ui.setting import LAYER, suppose
+from dashboard.ui.question import LAYER, suppose
 from tests.cases import each
 from tests.dashboard.harness import app_with, checked, open_page, press, text_of, titles
 
@@ -143,7 +143,7 @@ def test_a_change_too_small_to_be_read_is_said_in_words(app: App) -> None:
 
 
 def _with_banner() -> None:
-    from dashboard.ui.setting import layer_banner
+    from dashboard.ui.question import layer_banner
 
     layer_banner()
 

@@ -31,8 +31,7 @@ from dashboard.session import first_catalog, only, origin, use_own_sessions
 from dashboard.ui.calling import MODES, leave_note, mode_choice
 from dashboard.ui.labels import asked_like_line
 from dashboard.ui.long_work import show_preparing
-from dashboard.ui.question import Question
-from dashboard.ui.setting import chosen_network
+from dashboard.ui.question import Question, chosen_network
 from dashboard.ui.table import pick
 from dashboard.ui.text import Colour, escaped, no_tool
 from dashboard.ui.url_state import UrlState

@@ -29,8 +29,7 @@ from dashboard.ui.charts.shared import frontier
 from dashboard.ui.labels import asked_like_line
 from dashboard.ui.long_work import job_progress, planner_usage, share_of, show_preparing
 from dashboard.ui.presets import Variant, choose_variants
-from dashboard.ui.question import Asks, QueryForm, Question, example_queries
-from dashboard.ui.setting import badge, chosen_network
+from dashboard.ui.question import Asks, QueryForm, Question, badge, chosen_network, example_queries
 from dashboard.ui.table import table
 from dashboard.ui.text import DROPPED, errors_shown, escaped, progress_words
 from dashboard.ui.token_meter import read_meter, start_meter, token_meter

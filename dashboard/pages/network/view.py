@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
+from functools import partial
 from urllib.parse import parse_qsl
 
 import plotly.graph_objects as go
@@ -27,7 +28,7 @@ from dashboard.ui.frame import standing_question
 from dashboard.ui.knobs import knob_panel, read_knobs, reset_knobs, start_knobs
 from dashboard.ui.question import Question
 from dashboard.ui.text import escaped
-from dashboard.ui.url_state import UrlState
+from dashboard.ui.url_state import UrlState, select, unknown_choice
 
 
 def router_knobs(app: App, place: int, router: str, title: str, setting: Setting, linked: Mapping[str, str]) -> Changed:
@@ -66,11 +67,6 @@ PROFILE = "hybrid_default"  # has intermittent outages
 ROUTERS = ("sonar", "ehrr")
 STEPS, MOST_STEPS, FEWEST_STEPS, MOST_SEED = 300, 2000, 10, 2**31 - 1
 LIVE_STEPS, MOST_LIVE = 60, 300
-MISSING = (
-    ".missing"  # the end of the key of a sentence about an unknown name in a link, shown until another name is chosen
-)
-
-
 TOOK = "network:took"  # the setting of the question that was taken over last
 IGNORED = ("n", "s", "t", "k", "planner", "at_s")  # the page has its own values, shared by both routers
 
@@ -78,34 +74,36 @@ IGNORED = ("n", "s", "t", "k", "planner", "at_s")  # the page has its own values
 def choose_run(app: App, state: UrlState, linked: Mapping[str, str]) -> Choice:
     """Draw the row at the top of the page. Warns about unknown names in a link and uses the default."""
     titles = {router.id: router.title for router in app.routing.routers()}
-    linked_pair: dict[str, str] = dict(zip(("one", "other"), linked.get("routers", "").split(","), strict=False))
+    pair = dict(zip(SIDES, linked.get("routers", "").split(","), strict=False))
+    names_linked = {name: text for name, text in {**linked, **dict.fromkeys(SIDES, ""), **pair}.items() if text}
     after_editing(state.key("profile"))
     notices = st.container()
     row = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
+    choose = partial(select, row, state, names_linked)
     with row:
-        profile = _select("Network", "profile", app.networks.names(), PROFILE, state, linked, 170, _spaced)
+        profile = choose("profile", "Network", app.networks.names(), start=PROFILE, show=_spaced, width=170)
         st.button(
             "Edit", icon=":material/tune:", key="network:change", on_click=open_editor, args=(profile,),
             help="Edit the states of servers and their values, and save them under a name.",
         )  # fmt: skip
         names = [info.name for info in app.catalogs.infos()]
-        catalog = _select("Catalog", "catalog", names, TESTBED, state, linked, 140)
-        first = _select("Router", "one", tuple(titles), ROUTERS[0], state, linked_pair, 165, titles.__getitem__)
-        other = _select("and router", "other", tuple(titles), ROUTERS[1], state, linked_pair, 165, titles.__getitem__)
+        catalog = choose("catalog", "Catalog", names, start=TESTBED, width=140)
+        first = choose("one", "Router", list(titles), start=ROUTERS[0], show=titles.__getitem__, width=165)
+        other = choose("other", "and router", list(titles), start=ROUTERS[1], show=titles.__getitem__, width=165)
         settings = {setting.name: setting for setting in SETTINGS}
-        setting = _select(
-            "Short-list", "setting", tuple(settings), SETTINGS[0].name, state, linked, 95,
+        setting = choose(
+            "setting", "Short-list", list(settings), start=SETTINGS[0].name, width=95,
             note="The number of servers (s) and tools (t) that a router keeps: its parameters s and t, or EHRR's k.",
         )  # fmt: skip
         seed = _number(
             "Seed", "seed", 0, 0, MOST_SEED, 1, state, linked,
             "The seed of latencies, of the order of queries, and of success.",
         )  # fmt: skip
-        live = _select("Calls", "mode", (SIMULATED, LIVE), SIMULATED, state, linked, 125) == LIVE
+        live = choose("mode", "Calls", (SIMULATED, LIVE), start=SIMULATED, width=125) == LIVE
         name, start, most, by = ("calls", LIVE_STEPS, MOST_LIVE, 10) if live else ("steps", STEPS, MOST_STEPS, 50)
         steps = _number("Steps", name, start, FEWEST_STEPS, most, by, state, linked, "One query in each step of 10 s.")
     for missing in ("profile", "catalog", "one", "other", "setting", "mode"):
-        if sentence := st.session_state.get(f"{state.key(missing)}{MISSING}"):
+        if sentence := unknown_choice(state, missing):
             notices.warning(escaped(sentence, 200), icon=":material/link_off:")
     editor(app, catalog, seed, PROFILE)
     network = app.networks.load(profile)
@@ -147,21 +145,6 @@ def follow(state: UrlState, question: Question) -> None:
 
 def _spaced(profile: str) -> str:
     return profile.replace("_", " ")
-
-
-def _select(
-    label: str, name: str, options: Sequence[str], start: str, state: UrlState, linked: Mapping[str, str],
-    width: int, show: Callable[[str], str] = str, *, note: str | None = None,
-) -> str:  # fmt: skip
-    key, linked_name = state.key(name), linked.get(name) or start
-    if st.session_state.get(key) not in options:
-        st.session_state[key] = linked_name if linked_name in options else start
-        if linked_name not in options:
-            st.session_state[f"{key}{MISSING}"] = f"There is no {label.lower()} {linked_name}; this is {show(start)}."
-    chosen = st.selectbox(label, options, key=key, format_func=show, width=width, help=note)
-    if chosen != start:
-        st.session_state.pop(f"{key}{MISSING}", None)
-    return chosen
 
 
 def _number(

@@ -32,8 +32,8 @@ from dashboard.pages.route.why import SCORE
 from dashboard.theme import WinnerColours
 from dashboard.ui.chart import chart, flow, live, noted
 from dashboard.ui.charts.base import figure_json
-from dashboard.ui.setting import KIND as NETWORK
-from dashboard.ui.setting import MARK
+from dashboard.ui.question import KIND as NETWORK
+from dashboard.ui.question import MARK
 from dashboard.ui.text import as_html
 
 Metric = tuple[str, str, str]  # label, value, help

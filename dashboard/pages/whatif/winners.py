@@ -24,8 +24,7 @@ from dashboard.ui.chart import chart
 from dashboard.ui.charts.base import label
 from dashboard.ui.knobs import knob_title
 from dashboard.ui.labels import asked_like_line
-from dashboard.ui.question import winner_colours
-from dashboard.ui.setting import SHOWN, badge, suppose
+from dashboard.ui.question import SHOWN, badge, suppose, winner_colours
 from dashboard.ui.table import Column, pick, table
 from dashboard.ui.text import escaped, no_tool
 from dashboard.ui.url_state import UrlState
