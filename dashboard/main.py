@@ -19,7 +19,8 @@ st.logo(MARK, size="medium")
 st.html(ASSETS / "page.css")
 st.html(ASSETS / "present.css")  # its bar stays while the views change
 with st.container(key="page-script"):
-    st.html(f"<script>{PAGE_SCRIPT}</script>", unsafe_allow_javascript=True)
+    once = f"if (!window.wayfarePage) {{ window.wayfarePage = true; {PAGE_SCRIPT} }}"  # the page host may run it again
+    st.html(f"<script>{once}</script>", unsafe_allow_javascript=True)
 bar(chosen.folder)
 layer_banner()
 signed_in_bar()

@@ -19,7 +19,7 @@ const SETTLED_MS = 250; // after a zoom or a move
 let loading;
 const charts = new Map(); // by box: {source, figure, say, size, sizes, hears, count, told}
 const due = new Set(); // boxes
-let drawing = false;
+let busy = false;
 
 export default function ({ data, parentElement, setTriggerValue }) {
   const box = parentElement.querySelector(".wayfare-chart");
@@ -110,11 +110,11 @@ function end(box) {
 function ask(box) {
   box.dataset.due = "";
   due.add(box);
-  if (!drawing) drawAll(box.dataset.plotly);
+  if (!busy) drawAll(box.dataset.plotly);
 }
 
 async function drawAll(source) {
-  drawing = true;
+  busy = true;
   try {
     const plotly = await (loading ??= load(source));
     while (due.size) {
@@ -128,31 +128,24 @@ async function drawAll(source) {
     for (const box of due) failed(box);
     due.clear();
   } finally {
-    drawing = false;
+    busy = false;
   }
 }
 
 function load(source) {
   return new Promise((resolve, reject) => {
-    const script = document.createElement("script");
-    script.src = source;
-    script.onload = () => resolve(window.Plotly);
-    script.onerror = () => {
+    const onload = () => resolve(window.Plotly);
+    const onerror = () => {
       loading = undefined;
       reject(new Error(`${source} was not served.`));
     };
-    document.head.append(script);
+    document.head.append(element("script", { src: source, onload, onerror }));
   });
 }
 
 function next() {
   const inOrder = [...due].sort((a, b) => (a.compareDocumentPosition(b) & Node.DOCUMENT_POSITION_FOLLOWING ? -1 : 1));
   return inOrder.find(inSight) ?? inOrder[0];
-}
-
-function inSight(box) {
-  const { top, bottom } = box.getBoundingClientRect();
-  return bottom > 0 && top < window.innerHeight;
 }
 
 async function drawn(plotly, box) {

@@ -17,22 +17,12 @@ document.addEventListener("click", ({ target }) => {
   if (host?.dataset.calls && target.closest?.(`${host.dataset.calls} button`)) reach(OVER);
 });
 
-const done = () => Number(stored() ?? 0);
-
-// A browser without storage shows it with each page.
-function stored(value) {
-  try {
-    if (value !== undefined) localStorage.setItem(PLACE, value);
-    return localStorage.getItem(PLACE);
-  } catch {
-    return (window.wayfareFirstMinute = value ?? window.wayfareFirstMinute);
-  }
-}
+const done = () => Number(kept("localStorage", PLACE) ?? 0);
 
 // The steps have an order: a call is the last step.
 function reach(step) {
   if (done() >= step) return;
-  stored(step);
+  kept("localStorage", PLACE, step);
   document.querySelectorAll(".wayfare-guide").forEach(draw);
 }
 
@@ -41,15 +31,13 @@ function draw(host) {
   host.hidden = reached >= OVER;
   if (host.hidden || !host.steps) return;
   const steps = host.steps.map(([verb, rest], place) => {
-    const step = Object.assign(document.createElement("span"), { className: "wayfare-guide-step" });
-    const lead = Object.assign(document.createElement("b"), { textContent: `${place < reached ? "✓" : place + 1} ${verb}` });
-    step.append(lead, ` ${rest}`);
+    const lead = element("b", {}, `${place < reached ? "✓" : place + 1} ${verb}`);
+    const step = element("span", { className: "wayfare-guide-step" }, lead, ` ${rest}`);
     step.dataset.state = place < reached ? "done" : place === reached ? "next" : "later";
     if (place === reached) step.setAttribute("aria-current", "step");
     return step;
   });
-  const away = Object.assign(document.createElement("button"), { type: "button", textContent: "×", onclick: () => reach(OVER) });
-  away.title = "Do not show this again";
-  away.setAttribute("aria-label", "Do not show the first minute again");
+  const about = { title: "Do not show this again", ariaLabel: "Do not show the first minute again" };
+  const away = element("button", { type: "button", onclick: () => reach(OVER), ...about }, "×");
   host.replaceChildren(...steps, away);
 }

@@ -366,9 +366,3 @@ function keepInSight(key, row) {
   if (top < 50 || top > 0.3 * innerHeight) box.scrollIntoView({ block: "start" });
   row.scrollIntoView({ block: "nearest" });
 }
-
-function element(tag, properties = {}, ...children) {
-  const node = Object.assign(document.createElement(tag), properties);
-  node.append(...children);
-  return node;
-}

@@ -128,7 +128,7 @@ class Lane {
   async drawn(answer) {
     this.panel.say(answer.error ?? "");
     if (answer.error) return;
-    const boxes = [...document.querySelectorAll("[data-part]")].map((box) => ({ box, seen: inView(box) }));
+    const boxes = [...document.querySelectorAll("[data-part]")].map((box) => ({ box, seen: inSight(box) }));
     for (const { box, seen } of boxes) {
       const part = answer.parts[box.dataset.part] ?? (isCard(box) ? "" : undefined);
       if (part !== undefined) box.dispatchEvent(new CustomEvent("wayfare-part", { detail: { part, seen } }));
@@ -148,12 +148,7 @@ async function atRest() {
   while (performance.now() - pressed < PRESS_MS || !document.querySelector("[data-test-script-state=notRunning]")) await pause(SOON_MS);
 }
 
-const drawing = () => document.querySelector(".wayfare-chart[data-due]");
 const partBox = (key) => document.querySelector(`[data-part="${key}"]`);
-const inView = (box) => {
-  const { top, bottom } = box.getBoundingClientRect();
-  return bottom > 0 && top < innerHeight;
-};
 const isCard = (box) => box.dataset.part.includes(":card:"); // there may be fewer candidates now
 
 // Buttons and reasons of the stored decision wait until the shown decision is stored.

@@ -21,21 +21,16 @@ function selectorOf(part) {
 
 function present(steps) {
   let place = 0, waiting = null, away = 0;
-  const make = (tag, properties, ...children) => {
-    const node = Object.assign(document.createElement(tag), properties);
-    node.append(...children);
-    return node;
-  };
   const shown = (part) => document.querySelector(selectorOf(part));
   const partOf = ({ view, part }) => shown(part || HOME[view]);
-  const [back, next, close] = ["← Back", "Next →", "End"].map((text) => make("button", { type: "button", textContent: text }));
+  const [back, next, close] = ["← Back", "Next →", "End"].map((text) => element("button", { type: "button", textContent: text }));
   next.title = "Page Down";
   back.title = "Page Up";
-  const title = make("b", { tabIndex: -1 });
-  const bar = make("div", { className: "wayfare-present-bar" }, back, title, next, close);
+  const title = element("b", { tabIndex: -1 });
+  const bar = element("div", { className: "wayfare-present-bar" }, back, title, next, close);
   bar.setAttribute("role", "toolbar");
   bar.setAttribute("aria-label", "The decision, step by step");
-  const faint = make("style");
+  const faint = element("style");
   const all = steps.filter(({ part }) => part).map(({ part }) => selectorOf(part)).join();
 
   // Show a step: its part in full, the other ones faint, and the focus on what it is about.

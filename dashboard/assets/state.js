@@ -47,19 +47,19 @@ function ask(event, detail, otherwise) {
 }
 
 function build(host) {
-  const icon = (textContent, properties) => make("button", { textContent, className: "wayfare-state-icon", ...properties });
-  const [all, past, menu] = [0, 1, 2].map(() => make("div", { className: "wayfare-state-list", popover: "auto" }));
+  const icon = (textContent, properties) => element("button", { textContent, className: "wayfare-state-icon", ...properties });
+  const [all, past, menu] = [0, 1, 2].map(() => element("div", { className: "wayfare-state-list", popover: "auto" }));
   const parts = {
-    count: opener(make("button"), all, "What differs from the defaults"),
-    chips: make("div", { className: "wayfare-state-chips" }),
-    note: make("span", { className: "wayfare-state-note", role: "status" }),
-    reset: make("button", { textContent: "Reset", ariaLabel: "Reset all knobs", onclick: () => bar.send({ reset: true }) }),
+    count: opener(element("button"), all, "What differs from the defaults"),
+    chips: element("div", { className: "wayfare-state-chips" }),
+    note: element("span", { className: "wayfare-state-note", role: "status" }),
+    reset: element("button", { textContent: "Reset", ariaLabel: "Reset all knobs", onclick: () => bar.send({ reset: true }) }),
     undo: icon("undo", { onclick: () => go(-1) }),
     redo: icon("redo", { onclick: () => go(1) }),
     history: opener(icon("history", { ariaLabel: "History" }), past, "States during this visit"),
-    compare: opener(make("button", { textContent: "Compare with ▾" }), menu, "What to compare this state with"),
-    used: make("span", { className: "wayfare-state-used", tabIndex: 0 }),
-    give: make("button", { textContent: "Give to agents", onclick: () => bar.send({ agents: true }) }),
+    compare: opener(element("button", { textContent: "Compare with ▾" }), menu, "What to compare this state with"),
+    used: element("span", { className: "wayfare-state-used", tabIndex: 0 }),
+    give: element("button", { textContent: "Give to agents", onclick: () => bar.send({ agents: true }) }),
     all, past, menu,
   };
   menu.onclick = () => menu.hidePopover();
@@ -75,12 +75,12 @@ function draw() {
   bar.history.disabled = !steps.length;
   const rows = ["as first seen", ...steps].map((change, place) => {
     const onclick = () => ask("wayfare-step", { prefix, go: { to: place }, known: true }, { to: place });
-    return make("button", { textContent: change, ariaCurrent: place === at ? "step" : "false", onclick });
+    return element("button", { textContent: change, ariaCurrent: place === at ? "step" : "false", onclick });
   });
   refill(bar.past, rows.reverse());
   const beside = (title, text, view) =>
-    make("button", { textContent: view, ariaLabel: `${view} with ${title}`, onclick: () => bar.send({ beside: text, view }) });
-  const row = ([title, text]) => make("div", {}, `${title} `, beside(title, text, "Compare"), " ", beside(title, text, "Lab"));
+    element("button", { textContent: view, ariaLabel: `${view} with ${title}`, onclick: () => bar.send({ beside: text, view }) });
+  const row = ([title, text]) => element("div", {}, `${title} `, beside(title, text, "Compare"), " ", beside(title, text, "Lab"));
   refill(bar.menu, others.map(row));
   bar.used.textContent = agents.same ? "Used here and by agents" : `Used here; agents have ${agents.words}`;
   bar.used.dataset.help = bar.give.dataset.help = agents.about;
@@ -114,7 +114,7 @@ function drawChips() {
   const button = (chip, text) => {
     const idle = ignored.includes(chip.name);
     const onclick = () => ask("wayfare-reset", chip, { drop: chip.name });
-    const node = make("button", { className: `wayfare-chip ${idle ? "wayfare-chip-idle" : ""}`, onclick }, `${text} ×`);
+    const node = element("button", { className: `wayfare-chip ${idle ? "wayfare-chip-idle" : ""}`, onclick }, `${text} ×`);
     node.ariaLabel = `${text}: reset ${chip.about.split(":")[0]}`;
     node.dataset.help = `${chip.about}${idle ? ". It does not count on this view." : ""}\nA click resets it.`;
     return node;
@@ -171,8 +171,8 @@ function drawNote() {
   const other = newer.sort((a, b) => b.at - a.at)[0];
   if (bar.noted === other?.at) return;
   bar.noted = other?.at;
-  const take = () => make("button", { textContent: "Take it", onclick: () => bar.send({ take: JSON.parse(other.now) }) });
-  bar.note.replaceChildren(...(other ? [make("span", { title: other.words }, `Another window has ${other.words}`), take()] : []));
+  const take = () => element("button", { textContent: "Take it", onclick: () => bar.send({ take: JSON.parse(other.now) }) });
+  bar.note.replaceChildren(...(other ? [element("span", { title: other.words }, `Another window has ${other.words}`), take()] : []));
   fit();
 }
 
@@ -201,11 +201,4 @@ function opener(button, list, about) {
     list.style.top = `${Math.max(8, Math.min(at.bottom + 4, innerHeight - height - 8))}px`;
   });
   return button;
-}
-
-function make(tag, properties = {}, ...children) {
-  const node = Object.assign(document.createElement(tag), properties);
-  node.append(...children);
-  if (tag === "button") node.type = "button";
-  return node;
 }

@@ -26,28 +26,18 @@ function listen() {
   document.addEventListener("wayfare-turned", ({ detail }) => stories.forEach((story) => story.follow(detail)));
 }
 
-const seen = (value) => {
-  try {
-    if (value) sessionStorage.setItem(SEEN, value);
-    return sessionStorage.getItem(SEEN);
-  } catch {
-    return (window.wayfareStorySeen = value ?? window.wayfareStorySeen);
-  }
-};
+const seen = (value) => kept("sessionStorage", SEEN, value);
 
 class Story {
   constructor(host) {
     this.host = host;
-    this.says = Object.assign(document.createElement("p"), { className: "wayfare-story-says" });
-    this.says.setAttribute("role", "status");
-    this.label = Object.assign(document.createElement("label"), { htmlFor: "wayfare-story-knob" });
-    this.range = Object.assign(document.createElement("input"), { type: "range", id: "wayfare-story-knob", step: "any" });
-    this.value = document.createElement("span"); // no output: it would be read out at every step
-    this.legend = Object.assign(document.createElement("p"), { className: "wayfare-story-legend" });
-    this.again = Object.assign(document.createElement("button"), { type: "button", textContent: "Show it move" });
-    this.again.onclick = () => this.play();
-    const row = Object.assign(document.createElement("div"), { className: "wayfare-story-row" });
-    row.append(this.label, this.range, this.value, this.again);
+    this.says = element("p", { className: "wayfare-story-says", role: "status" });
+    this.label = element("label", { htmlFor: "wayfare-story-knob" });
+    this.range = element("input", { type: "range", id: "wayfare-story-knob", step: "any" });
+    this.value = element("span"); // no output: it would be read out at every step
+    this.legend = element("p", { className: "wayfare-story-legend" });
+    this.again = element("button", { type: "button", onclick: () => this.play() }, "Show it move");
+    const row = element("div", { className: "wayfare-story-row" }, this.label, this.range, this.value, this.again);
     host.replaceChildren(this.says, row, this.legend);
     this.range.addEventListener("input", () => this.turn(true));
     for (const end of ["change", "pointerup", "blur"]) this.range.addEventListener(end, () => this.held && this.turn(false));
@@ -64,13 +54,10 @@ class Story {
     this.range.style.setProperty("--bands", `linear-gradient(to right, ${stops.join(", ")})`);
     this.legend.replaceChildren(
       ...data.bands.map(([from, to, colour, name]) => {
-        const part = document.createElement("span");
-        const sign = Object.assign(document.createElement("i"), { textContent: "■" });
+        const sign = element("i", { ariaHidden: "true" }, "■");
         sign.style.color = name === "no tool" ? nobody : colour;
-        sign.ariaHidden = "true";
         const where = to < data.top ? `${written(from)} to ${written(to)}` : `${written(from)} and more`;
-        part.append(sign, ` ${where}: ${name} wins`);
-        return part;
+        return element("span", {}, sign, ` ${where}: ${name} wins`);
       }),
     );
     if (this.playing) return;
@@ -97,7 +84,7 @@ class Story {
     clearTimeout(this.timer);
     this.timer = setTimeout(() => {
       if (!this.host.isConnected) return;
-      const busy = document.hidden || document.querySelector(".wayfare-chart[data-due]") || !document.querySelector(".js-plotly-plot");
+      const busy = document.hidden || drawing() || !document.querySelector(".js-plotly-plot");
       busy ? this.begin() : this.play();
     }, AWAIT_MS);
   }

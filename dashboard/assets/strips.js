@@ -29,7 +29,7 @@ const strips = {
     if (!panel.lane.open) return strips.clear(panel);
     if (panel.turned.size || panel.told.length) return;
     const trying = Object.keys(panel.trial).length > 0;
-    if (trying || document.querySelector(".wayfare-chart[data-due]") || panel.lane.inFlight) return strips.refresh(panel);
+    if (trying || drawing() || panel.lane.inFlight) return strips.refresh(panel);
     const [epoch, values] = [panel.lane.epoch, panel.values()];
     const key = JSON.stringify(values);
     try {

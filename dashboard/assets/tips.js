@@ -3,11 +3,7 @@
 const tip = (window.wayfareTip ??= begunTip());
 
 function begunTip() {
-  const box = document.createElement("div");
-  box.className = "wayfare-tip";
-  box.role = "tooltip";
-  box.hidden = true;
-  box.id = "wayfare-tip";
+  const box = element("div", { className: "wayfare-tip", role: "tooltip", hidden: true, id: "wayfare-tip" });
   document.body.append(box);
   const on = (event) => {
     const about = event.target.closest?.("[data-help]");

@@ -36,7 +36,7 @@ _chart = component(
     "chart",
     f'<div class="wayfare-frame"><div class="wayfare-chart" role="img" aria-label="Chart" data-due data-plotly=".{PLOTLY_URL}"></div>'
     '<button class="wayfare-widen" type="button" title="Fullscreen" aria-label="Fullscreen">⤢</button></div>',
-    "chart.css", "chart.js", "drag.js",
+    "chart.css", "dom.js", "chart.js", "drag.js",
 )  # fmt: skip
 
 

@@ -25,7 +25,7 @@ from core.planning.base import Watch
 from dashboard.session import only
 from dashboard.ui.labels import labeller
 from dashboard.ui.long_work import job_progress, share_of
-from dashboard.ui.text import counted, escaped
+from dashboard.ui.text import counted, escaped, reason_of
 from dashboard.ui.url_state import open_page
 
 LOOK, WRITE = "first look", "requests"
@@ -66,8 +66,7 @@ def first_look(app: App, catalog: str, place: str, *, begins: bool = False) -> N
         if work_panel(app, catalog, place):
             return
         if job.error is not None and not isinstance(job.error, Stopped):
-            reason = str(job.error) if isinstance(job.error, WayfareError) else type(job.error).__name__
-            st.warning(f"It is not known which tools would be found: {escaped(reason, 400)}", icon=":material/info:")
+            st.warning(f"It is not known which tools would be found: {reason_of(job.error)}", icon=":material/info:")
         else:
             estimate, _ = app.findable.latest(catalog)
             _found(app, catalog, estimate)
@@ -227,8 +226,7 @@ def _writing(app: App, catalog: str, place: str) -> bool:
                 f"{counted(run.requests, 'request')} of {counted(run.tools, 'tool')} were written.{escaped(ending, 500)}",
                 width="stretch",
             )
-        if failed:
-            reason = str(job.error) if isinstance(job.error, WayfareError) else type(job.error).__name__
-            st.error(f"Writing ended: {escaped(reason, 400)}")
+        if failed and job.error is not None:
+            st.error(f"Writing ended: {reason_of(job.error)}")
         st.button("OK", key=f"{place}.write.ok", type="tertiary", on_click=app.background.forget, args=(job,))
     return False

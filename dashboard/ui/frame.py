@@ -141,7 +141,7 @@ PRESET, BAR = "ask:preset", "state:bar"
 DEFAULTS = "the defaults"
 NAMED_KNOBS = 2  # knobs of agents by name
 HTML = '<div class="wayfare-state" role="group" aria-label="State of the console"></div>'
-_shown = component("state", HTML, "tips.css", "state.css", "tips.js", "state.js")
+_shown = component("state", HTML, "tips.css", "state.css", "dom.js", "tips.js", "state.js")
 
 
 def state_bar(question: Question) -> None:
@@ -269,7 +269,7 @@ def ask(asks: Asks) -> Question | None:
     app, state = current_app(), UrlState(asks.view, asks=True, of_answer=asks.of_answer)
     linked = state.begin()
     bar = st.container(key="state")
-    query, row = query_row(app, state, linked, first_catalog(), measures=asks.measures)
+    query, row = query_row(app, state, linked, measures=asks.measures)
     previous = linked.get("q", "").strip(), linked.get("hint", "").strip(), linked.get("catalog", first_catalog())
     if previous != (query.query, query.hint, query.catalog):
         for name in asks.of_answer:

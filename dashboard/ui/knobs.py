@@ -29,7 +29,7 @@ LONGEST_LETTER = 5  # p_ofs
 # no quicker: beside this one 135 to 114 ms until the chart changed and 689 to 685 ms until all was drawn, p50 of 30 presses in turn.
 _panel = component(
     "knobs", '<div class="wayfare-knobs"></div>',
-    "tips.css", "knobs.css", "tips.js", "strips.js", "lane.js", "control.js", "knobs.js",
+    "tips.css", "knobs.css", "dom.js", "tips.js", "strips.js", "lane.js", "control.js", "knobs.js",
 )  # fmt: skip
 
 
@@ -225,24 +225,14 @@ def _grouped(infos: Sequence[Knob]) -> dict[str, list[dict[str, Any]]]:
 
 def _spec(info: Knob) -> dict[str, Any]:
     default = "off" if info.default is None else info.default
-    spec: dict[str, Any] = {
-        "name": info.name, "kind": _kind(info), "title": knob_title(info), "unit": info.unit,
-        "help": f"{info.help} Parameter {info.name}, default {default}.", "default": info.default,
+    kinds = {bool: "switch", str: "text"}
+    number = "optional" if info.optional else "slider"
+    return {
+        "name": info.name, "kind": "choice" if info.choices else kinds.get(info.kind, number), "title": knob_title(info), "unit": info.unit,
+        "help": f"{info.help} Parameter {info.name}, default {default}.", "default": info.default, "choices": info.choices,
+        "longest": TEXT_LIMIT, "low": info.low, "high": info.high, "step": info.step, "scale": info.scale, "whole": info.kind is int,
+        "digits": _digits(info),
     }  # fmt: skip
-    if info.choices:
-        return {**spec, "choices": info.choices}
-    if info.kind in (bool, str):
-        return {**spec, "longest": TEXT_LIMIT}
-    numbers = {"low": info.low, "high": info.high, "step": info.step, "scale": info.scale, "whole": info.kind is int}
-    return {**spec, **numbers, "digits": _digits(info)}
-
-
-def _kind(info: Knob) -> str:
-    if info.choices:
-        return "choice"
-    if info.kind in (bool, str):
-        return "switch" if info.kind is bool else "text"
-    return "optional" if info.optional else "slider"
 
 
 def _digits(info: Knob) -> int:

@@ -36,7 +36,7 @@ from core.routers.presets import (
 from dashboard.session import current_app, only
 from dashboard.ui.knobs import read_knobs
 from dashboard.ui.long_work import AT_ONCE
-from dashboard.ui.text import errors_shown, escaped, file_name, not_used
+from dashboard.ui.text import error_kept, errors_shown, escaped, file_name, kept_error, not_used
 from dashboard.ui.url_state import UrlState, variant_text
 
 DEFAULT_ROUTER = "ehrr"
@@ -134,8 +134,7 @@ def _files(
         )  # fmt: skip
         upload = f"{prefix}:import:{st.session_state.get(f'{prefix}:imports', 0)}"  # a new field after each file
         st.file_uploader("Import", type="toml", key=upload, **only("tune"), on_change=_import, args=(defaults, prefix, router, upload), max_upload_size=1)  # fmt: skip
-        if problem := st.session_state.get(f"{prefix}:import problem"):
-            st.error(escaped(problem), icon=":material/error:")
+        kept_error(f"{prefix}:import problem")
 
 
 def _import(defaults: Parameters, prefix: str, router: str, upload: str) -> None:
@@ -143,15 +142,11 @@ def _import(defaults: Parameters, prefix: str, router: str, upload: str) -> None
     if file is None:
         return
     st.session_state[f"{prefix}:imports"] = st.session_state.get(f"{prefix}:imports", 0) + 1
-    st.session_state[f"{prefix}:import problem"] = ""
-    try:
+    with error_kept(f"{prefix}:import problem"):
         preset = from_toml(preset_text(file.getvalue(), file.name), file.name, router, defaults)
         name = preset.name.strip() or one_line(file.name, LONGEST_NAME)
         current_app().saved_presets.put(router, PresetFile(name, preset.note, preset.parameters))
-    except WayfareError as error:
-        st.session_state[f"{prefix}:import problem"] = str(error)
-        return
-    _set(prefix, f"{SAVED}{name}", preset.parameters.values())
+        _set(prefix, f"{SAVED}{name}", preset.parameters.values())
 
 
 def _set(prefix: str, choice: str, values: Mapping[str, Value]) -> None:

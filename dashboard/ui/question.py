@@ -21,7 +21,7 @@ from dashboard.theme import WinnerColours
 from dashboard.ui.knobs import LaneLink, read_knobs, start_knobs
 from dashboard.ui.presets import DEFAULT_ROUTER
 from dashboard.ui.text import escaped, link_warning, not_used
-from dashboard.ui.url_state import OF_WORDS, SHARED, UrlState
+from dashboard.ui.url_state import OF_WORDS, SHARED, UrlState, without_empty
 
 LONGEST = 20_000  # characters of a sub-task
 
@@ -43,7 +43,7 @@ class QueryForm:
 
 
 def query_row(
-    app: App, state: UrlState, linked: Mapping[str, str], first_catalog: str, *, measures: bool
+    app: App, state: UrlState, linked: Mapping[str, str], *, measures: bool
 ) -> tuple[QueryForm, DeltaGenerator]:
     """Draw the row. Returns its values and the place of its choices. A view that `measures` asks tasks, and keeps the text of the question."""
     query, server_hint = linked.get("q", ""), linked.get("hint", "")
@@ -61,7 +61,7 @@ def query_row(
             help="The kind of server. It is compared only with the texts of servers.", on_change=redraw_all,
         )  # fmt: skip
     catalogs = [info.name for info in app.catalogs.infos()]
-    start = _start(state, "catalog", catalogs, linked.get("catalog", first_catalog), first_catalog)
+    start = _start(state, "catalog", catalogs, linked.get("catalog", first_catalog()), first_catalog())
     catalog = row.selectbox("Catalog", catalogs, start, key=state.key("catalog"), on_change=redraw_all, width=150)
     _warn_if_missing("catalog", catalog, catalogs, linked)
     routers = {router.id: router.title for router in app.routing.routers()}
@@ -139,10 +139,6 @@ def badge(catalog: str, tool: str | None = None) -> str:
     return " :violet-badge[what if]" if marked else ""
 
 
-def drop_layer() -> None:
-    st.session_state.pop(LAYER, None)
-
-
 def layer_banner() -> None:
     """Lists the supposed figures with a button that drops them. Draws nothing without supposed figures."""
     layers = [(catalog, figure) for catalog, figures in _layers().items() for figure in figures]
@@ -157,7 +153,9 @@ def layer_banner() -> None:
             f":violet-badge[what if] Supposed, not known: {', '.join(words)}{more}. Decision, Compare and What if decide with "
             "these figures and record nothing. Plans, measures over tasks, calls and all other pages use the real figures."
         )
-        st.button("Drop", icon=":material/layers_clear:", key="layer:drop", on_click=drop_layer)
+        st.button(
+            "Drop", icon=":material/layers_clear:", key="layer:drop", on_click=st.session_state.pop, args=(LAYER, None)
+        )
 
 
 def _layers() -> Layers:
@@ -173,11 +171,6 @@ KIND = "network"
 def chosen_network() -> NetworkMoment:
     moment = read_knobs(AS_MEASURED, NETWORK)
     return moment if isinstance(moment, NetworkMoment) and moment.simulated else AS_MEASURED
-
-
-def network_texts() -> dict[str, str]:
-    moment = chosen_network()
-    return {"network": moment.network, "at_s": f"{moment.at_s:g}"} if moment.simulated else {}
 
 
 def start_network(app: App, linked: Mapping[str, str]) -> None:
@@ -251,12 +244,10 @@ class Question:
 
     @property
     def texts(self) -> dict[str, str]:
-        texts = {
-            **self.form.texts(first_catalog()),
-            **{name: str(value) for name, value in self.parameters.changed().items()},
-            **network_texts(),
-        }
-        return {name: text for name, text in texts.items() if text}
+        knobs = {name: str(value) for name, value in self.parameters.changed().items()}
+        moment = chosen_network()
+        network = {"network": moment.network, "at_s": f"{moment.at_s:g}"} if moment.simulated else {}
+        return without_empty({**self.form.texts(first_catalog()), **knobs, **network})
 
     @property
     def setting(self) -> dict[str, str]:

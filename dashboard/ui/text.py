@@ -205,8 +205,12 @@ def progress_words(job: Job) -> str:
         return f":green[✓ finished] in {took}"
     if isinstance(job.error, Stopped):
         return f"stopped after {took}"
-    why = str(job.error) if isinstance(job.error, WayfareError) else type(job.error).__name__
-    return f":orange[✗ ended] after {took}: {escaped(why, 300)}"
+    return f":orange[✗ ended] after {took}: {reason_of(job.error, 300)}"
+
+
+def reason_of(error: BaseException, limit: int = 400) -> str:
+    """Returns why a job ended, escaped: an error of ours has a sentence."""
+    return escaped(str(error) if isinstance(error, WayfareError) else type(error).__name__, limit)
 
 
 def missing(value: object) -> bool:

@@ -108,11 +108,11 @@ class UrlState:
 
     def end(self, values: Mapping[str, str], question: Mapping[str, str] | None = None) -> None:
         """Store these texts, and put the texts that are not empty into the URL. `question` goes to the other pages."""
-        texts = _without_empty(values)
+        texts = without_empty(values)
         self._texts.clear()
         self._texts.update(texts)
         if question is not None:
-            st.session_state[QUESTION] = _without_empty(question)
+            st.session_state[QUESTION] = without_empty(question)
         if self._asks:
             st.session_state[f"{self._page}{SEEN}"] = self.question
         last_texts = st.session_state.get(LAST_WRITTEN, ("", texts))[1]
@@ -126,11 +126,11 @@ class UrlState:
         """Returns the texts with this question. Drops the texts `of_answer` if the page last saw another question. If it was changed
         `here`, on this page, another catalog drops them."""
         previous = st.session_state.get(f"{self._page}{SEEN}")
-        if previous is not None and _without_empty(question) != previous:
+        if previous is not None and without_empty(question) != previous:
             stays = here and previous.get("catalog") == question.get("catalog")
             dropped = {*previous, *(() if stays else self._of_answer)}
             rest = {name: text for name, text in self._texts.items() if name not in dropped}
-            self._take({**rest, **_without_empty(question)})
+            self._take({**rest, **without_empty(question)})
         return dict(self._texts)
 
     def _follow(self, *, here: bool) -> None:
@@ -200,7 +200,7 @@ def _forget(page: str) -> None:
         del st.session_state[key]
 
 
-def _without_empty(texts: Mapping[str, str]) -> dict[str, str]:
+def without_empty(texts: Mapping[str, str]) -> dict[str, str]:
     return {name: text for name, text in texts.items() if text}
 
 
@@ -217,5 +217,6 @@ def page_of(name: str) -> StreamlitPage:
 
 
 def open_page(name: str, **query: str) -> None:
+    """Open a page by a link with these texts; empty texts are left out."""
     st.session_state.pop(LAST_WRITTEN, None)  # the query may equal this page's query; it is a link nevertheless
-    st.switch_page(page_of(name), query_params=query)
+    st.switch_page(page_of(name), query_params=without_empty(query))

@@ -134,8 +134,12 @@ def markdown_of(page: AppTest) -> str:
 
 def text_of(page: AppTest) -> str:
     """The Markdown without escapes and the text of the HTML parts, for searches."""
-    plain = markdown_of(page).replace("\\", "").replace("\u2060", "")
-    return "\n".join([plain, *map(words_of, live_of(page).values())])
+    return "\n".join([plain(markdown_of(page)), *map(words_of, live_of(page).values())])
+
+
+def plain(text: str) -> str:
+    """Markdown without escapes."""
+    return text.replace("\\", "").replace("\u2060", "")
 
 
 def turn(page: AppTest, prefix: str, **values: object) -> AppTest:

@@ -165,4 +165,4 @@ def test_a_plans_step_is_opened_with_what_it_has_seen(monkeypatch: pytest.Monkey
     click(visit(**PLANNED, **NOTHING), "route:plan:open:1")
     (texts,) = links
     assert texts["outputs"] == "mail::find"
-    assert (texts["scopes"], texts["plan"], texts["router"]) == ("none", "", "tool_attention")
+    assert (texts["scopes"], texts.get("plan", ""), texts["router"]) == ("none", "", "tool_attention")

@@ -14,7 +14,7 @@ from core.routers.tool_attention import STATE
 from dashboard.ui.knobs import ADVANCED, knob_title
 from dashboard.ui.text import escaped
 from tests.cases import each
-from tests.dashboard.harness import app_with, checked, knob_panel_of, open_page, turn
+from tests.dashboard.harness import app_with, checked, knob_panel_of, open_page, plain, turn
 
 ROUTER = each("router", list(ROUTERS))
 EHRR = "ask.knob.ehrr"
@@ -134,10 +134,6 @@ def test_texts_that_do_not_fit_are_named_their_defaults_stand_and_names_of_no_pa
         assert escaped(text) in warning
     assert page.query_params == {"k": "7"}
     assert not checked(page.run()).warning
-
-
-def plain(text: str) -> str:
-    return text.replace("\\", "").replace("\u2060", "")
 
 
 def test_no_limit_and_a_limit_of_nothing_are_two_things() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 
 import numpy as np
@@ -30,10 +29,9 @@ from dashboard.pages.network.charts.runs import (
 from dashboard.pages.network.tables import measures_frame
 from dashboard.theme import LOOKED_AT, MUTED
 from tests.cases import each
-from tests.dashboard.chart_texts import HOSTILE, texts
+from tests.dashboard.chart_texts import HOSTILE, plain
 from tests.store.test_scenario_runs import run as kept_run
 
-OUR_TAGS = re.compile(r"<br>")
 LEAD_IN, STEPS, STEP_S = 2, 6, 10.0
 
 
@@ -98,16 +96,9 @@ def drawn(name: str = "alpha", step: int = 2) -> list[go.Figure]:
 @each(("name", "at"), [("alpha", 0), (HOSTILE, 4), ("x" * 300, STEPS - 1)])
 def test_plotly_takes_them_names_are_text_and_the_step_is_marked(name: str, at: int) -> None:
     for figure in drawn(name, at):
-        document = figure.to_dict()
-        assert "imulated" in go.Figure(**document).layout.title.text
-        for text in texts({"data": document["data"], "layout": document["layout"]}, skipped=()):
-            assert "<" not in OUR_TAGS.sub("", text), text
-            assert text.isprintable()
-            assert len(text) < 500
+        assert "imulated" in plain(figure)["layout"]["title"]["text"]
         (line,) = [shape for shape in figure.layout.shapes if shape.line.color == LOOKED_AT]
         assert (line.x0, line.x1) == (at, at)
-        for trace in document["data"]:
-            assert not {"hovertemplate", "texttemplate"} & set(trace)
 
 
 def test_a_curve_is_in_ms_and_its_first_query_at_step_0() -> None:
@@ -159,11 +150,8 @@ def test_a_call_has_its_servers_colour_and_a_cross_where_it_had_no_success() -> 
 @each(("name", "count"), [("alpha", 0), ("x" * 300, 1), (HOSTILE, 6)])
 def test_a_preview_has_a_panel_a_server_on_axes_that_all_share(name: str, count: int) -> None:
     figure = latency_preview([replace(timeline(name).curves[0], states=(name,))] * count, STEP_S)
-    document = figure.to_dict()
-    assert "imulated" in go.Figure(**document).layout.title.text
-    for text in texts({"data": document["data"], "layout": document["layout"]}, skipped=()):
-        assert "<" not in OUR_TAGS.sub("", text), text
-        assert len(text) < 500
+    document = plain(figure)
+    assert "imulated" in document["layout"]["title"]["text"]
     lines = [trace for trace in figure.data if trace.fill is None]
     assert len({(line.xaxis, line.yaxis) for line in lines}) == len(lines) == count
     axes = [document["layout"][f"yaxis{'' if n == 1 else n}"] for n in range(1, count + 1)]
@@ -190,11 +178,7 @@ def compared(name: str, latencies_ms: list[float], shares: list[float]) -> list[
 @each("name", [HOSTILE, "x" * 300])
 def test_stored_runs_are_drawn_for_plotly_with_names_as_text(name: str) -> None:
     for figure in compared(name, [20.0, 20.0, 0.0, 5000.0, 30.0, 31.0], [1.0, 1.0, 0.0, 0.5, 0.99, 0.98]):
-        document = figure.to_dict()
-        go.Figure(**document)
-        for text in texts({"data": document["data"], "layout": document["layout"]}, skipped=()):
-            assert "<" not in OUR_TAGS.sub("", text), text
-            assert len(text) < 500
+        document = plain(figure)
         assert [note.text for note in sorted(figure.layout.annotations, key=lambda note: note.text)] == list("123456")
         assert len({trace.get("marker", trace.get("line"))["color"] for trace in document["data"]}) == 6
 

@@ -10,7 +10,7 @@ from streamlit.testing.v1.element_tree import Button
 from core.app import App
 from dashboard.pages.route.view import EXAMPLES, LOOK_AT
 from dashboard.ui.text import escaped
-from tests.dashboard.harness import app_with, charts, checked, markdown_of, open_page
+from tests.dashboard.harness import app_with, charts, checked, markdown_of, open_page, plain
 
 SMALL = {
     "servers": [
@@ -21,10 +21,6 @@ SMALL = {
 
 app = app_with({"small": SMALL}, scope="module")
 visit = partial(open_page, "route")
-
-
-def plain(text: str) -> str:
-    return text.replace("\\", "").replace("\u2060", "")
 
 
 def test_the_empty_page_says_what_it_is_for_and_an_example_fills_the_field(app: App) -> None:

@@ -26,6 +26,7 @@ from tests.dashboard.harness import (
     markdown_of,
     metrics_of,
     open_page,
+    plain,
     state_of,
     text_of,
     titles,
@@ -66,10 +67,6 @@ CHARTS = [
 OTHER = {"servers": [{"name": "notes", "tools": [{"name": "write", "description": "Writes a note."}]}]}
 app = app_with({"small": CATALOG, "other": OTHER, "hollow": BARE}, scope="module")
 visit = partial(open_page, "route")
-
-
-def plain(text: str) -> str:
-    return text.replace("\\", "").replace("\u2060", "")
 
 
 def cards(page: AppTest) -> list[str]:

@@ -131,9 +131,7 @@ def _words(run: SupervisedAgent, words: str) -> str:
 def _link(app: App, decision: Decision) -> dict[str, str]:
     knobs = app.routing.parameters(decision.router, decision.parameters).changed()
     texts = QueryForm(decision.query, "", decision.catalog, decision.router).texts(first_catalog())
-    return {
-        name: text for name, text in {**texts, **{name: str(value) for name, value in knobs.items()}}.items() if text
-    }
+    return {**texts, **{name: str(value) for name, value in knobs.items()}}
 
 
 EXECUTE, ROUTE, STOP = "Call a tool", "Ask for other tools", "Stop this sub-task"

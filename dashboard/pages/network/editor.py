@@ -13,7 +13,7 @@ from streamlit.column_config import MultiselectColumn, SelectboxColumn
 
 from core.app import App
 from core.domain.catalog import Server
-from core.domain.errors import CatalogError, ParameterError, WayfareError
+from core.domain.errors import CatalogError, ParameterError
 from core.domain.params import STEP_S, Knob, Value
 from core.lab.scenarios.measures import Curve, curves
 from core.lab.scenarios.simulation import LEAD_IN
@@ -24,7 +24,7 @@ from dashboard.pages.network.charts.latency import latency_preview
 from dashboard.session import current_app, only
 from dashboard.ui.chart import chart
 from dashboard.ui.table import ROW_PX, Column, configs, table_height
-from dashboard.ui.text import errors_shown, escaped
+from dashboard.ui.text import error_kept, errors_shown, escaped, kept_error
 
 OPEN, NEXT, NOTICE = "network:edit", "network:next", "network:notice"
 USUAL = Profile("network")
@@ -38,14 +38,13 @@ class Editing:
     draft: Draft
     name: str
     about: str
-    problem: str = ""
     turn: int = 0
 
     def key(self, name: str) -> str:
         return f"{OPEN}.{self.turn}.{name}"
 
     def begin(self, draft: Draft, name: str, about: str) -> None:
-        self.draft, self.name, self.about, self.problem = draft, name, about, ""
+        self.draft, self.name, self.about = draft, name, about
         self.turn += 1
 
 
@@ -55,13 +54,11 @@ def open_editor(profile: str) -> None:
     networks = current_app().networks
     is_saved = profile in networks.saved()
     name = profile if is_saved else networks.free_name(profile)
-    try:
+    st.session_state[OPEN] = editing = Editing(profile, Draft.of(USUAL), name, "")
+    with error_kept(editing.key("problem")):
         network = networks.load(profile)
-        st.session_state[OPEN] = Editing(
-            profile, Draft.of(network), name, network.about if is_saved else f"{profile.replace('_', ' ')}, edited."
-        )
-    except WayfareError as error:
-        st.session_state[OPEN] = Editing(profile, Draft.of(USUAL), name, "", str(error))
+        editing.draft = Draft.of(network)
+        editing.about = network.about if is_saved else f"{profile.replace('_', ' ')}, edited."
 
 
 def close_editor() -> None:
@@ -113,9 +110,10 @@ def saving_row(editing: Editing, draft: Draft | None, usual: str) -> None:
             with st.popover("Delete", icon=":material/delete:"):
                 _delete(editing, usual)
     if save and draft is not None:
-        _save(editing, draft, name, about)
-    if editing.problem:
-        st.error(escaped(editing.problem), icon=":material/error:")
+        with error_kept(editing.key("problem")):
+            current_app().networks.save(draft.profile(name, about.strip()))
+            leave_editor(name, f"Saved as {name}.")
+    kept_error(editing.key("problem"))
 
 
 def _agreed(editing: Editing, name: str) -> bool:
@@ -123,15 +121,6 @@ def _agreed(editing: Editing, name: str) -> bool:
     if name == editing.origin or name not in current_app().networks.saved():
         return True
     return st.checkbox(f"Replace the saved network {escaped(name)}", key=editing.key("replace"))
-
-
-def _save(editing: Editing, draft: Draft, name: str, about: str) -> None:
-    try:
-        current_app().networks.save(draft.profile(name, about.strip()))
-    except WayfareError as error:
-        editing.problem = str(error)
-        return
-    leave_editor(name, f"Saved as {name}.")
 
 
 def _import(editing: Editing) -> None:
@@ -152,12 +141,9 @@ def _delete(editing: Editing, usual: str) -> None:
     st.caption(f"The file of {escaped(editing.origin)} is removed.")
     if not st.button("Delete permanently", key=editing.key("delete"), **only("tune"), icon=":material/delete:"):
         return
-    try:
+    with error_kept(editing.key("problem")):
         current_app().networks.remove(editing.origin)
-    except WayfareError as error:
-        editing.problem = str(error)
-        return
-    leave_editor(usual, f"{editing.origin} is deleted.")
+        leave_editor(usual, f"{editing.origin} is deleted.")
 
 
 NAMES = pd.ArrowDtype(pa.list_(pa.string()))  # the type also holds if all lists are empty

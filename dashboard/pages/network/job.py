@@ -33,7 +33,7 @@ from dashboard.session import here, only
 from dashboard.ui.chart import chart
 from dashboard.ui.long_work import show_preparing
 from dashboard.ui.text import escaped
-from dashboard.ui.url_state import open_page
+from dashboard.ui.url_state import open_page, without_empty
 
 SIDES = ("one", "other")
 Changed = tuple[tuple[str, Value], ...]  # in the order of the parameters
@@ -191,7 +191,7 @@ def _other(run: Job) -> None:
             f"{escaped(' and '.join(choice.titles), 80)} over {escaped(choice.catalog, 60)}. The next live run can begin when it has ended."
         )
         if st.button("Show it", key="network:other", icon=":material/visibility:"):
-            open_page("network", **{name: text for name, text in choice.texts().items() if text})
+            open_page("network", **choice.texts())
         st.button(
             "Stop it", key="network:other:stop", icon=":material/stop:", on_click=run.end, **only("tune", disabled=stopping, help=STOPPING if stopping else None),
         )  # fmt: skip
@@ -215,8 +215,7 @@ def _begun(app: App, choice: Choice) -> Job:
     work = partial(run_both, app, choice)
     kind = LIVE_RUN if choice.live else SIMULATION
     title = f"{kind.capitalize()}: {' and '.join(choice.titles)} over {choice.catalog}"
-    texts = {name: text for name, text in choice.texts().items() if text}
-    link = f"{here().partition('?')[0]}?{urlencode(texts)}"
+    link = f"{here().partition('?')[0]}?{urlencode(without_empty(choice.texts()))}"
     run = app.background.start(kind, work, choice, title=title, link=link, several=not choice.live)
     if run.about != choice:
         st.rerun()  # another visitor's run has begun: the page shows it
@@ -275,9 +274,7 @@ def _progress_text(run: Job) -> str:
         return STOPPING
     if not run.about.live:
         return f"Simulating: {run.done:,} of {run.of:,} decisions. You can leave this page meanwhile."
-    last = f" Last call: {escaped(_call_text(run.reported[-1]), 120)}." if run.reported else ""
+    call: LiveCall | None = run.reported[-1] if run.reported else None
+    words = "" if call is None else f"{call.server}, {units.seconds(call.network_s)} ({call.injected})"
+    last = f" Last call: {escaped(words, 120)}." if words else ""
     return f"Calling: {run.done:,} of {run.of:,} calls.{last} You can leave this page meanwhile."
-
-
-def _call_text(call: LiveCall) -> str:
-    return f"{call.server}, {units.seconds(call.network_s)} ({call.injected})"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
@@ -45,7 +46,9 @@ from dashboard.ui.text import escaped
 from dashboard.ui.token_meter import folded_meter, read_meter
 from dashboard.ui.url_state import open_page
 
-_present = component("present", '<button class="wayfare-present-open" type="button">Present</button>', "present.js")
+_present = component(
+    "present", '<button class="wayfare-present-open" type="button">Present</button>', "dom.js", "present.js"
+)
 
 
 WHY, WHY_PANEL = "route.why", "route:why-panel"
@@ -102,7 +105,9 @@ def refusing(app: App, decision: Decision, parameters: Parameters) -> None:
     with st.expander("What if no tool fits?", icon=":material/block:"):
         curve = app.refusals.curve(decision.catalog)
         text, drawing = st.columns([2, 3], gap="medium")
-        text.markdown(f"P(nothing fits) **{nothing:.2f}** for this sub-task, {_limit(app, percent)}.")
+        limit = f"refused above **{app.refusals.limit(percent):.2f}**"
+        words = limit if percent > 0 else "and the knob is at 0, so nothing is refused"
+        text.markdown(f"P(nothing fits) **{nothing:.2f}** for this sub-task, {words}.")
         text.markdown(f":small[{_point(curve, percent)}]")
         text.caption(
             "P assumes that half of all sub-tasks are impossible. It orders sub-tasks and is not a frequency. The fit of a tool assumes that "
@@ -112,12 +117,6 @@ def refusing(app: App, decision: Decision, parameters: Parameters) -> None:
         )
         with drawing:
             chart(refusal_curve(curve, percent), key="route:refusal")
-
-
-def _limit(app: App, percent: float) -> str:
-    if percent <= 0:
-        return "and the knob is at 0, so nothing is refused"
-    return f"refused above **{app.refusals.limit(percent):.2f}**"
 
 
 def _point(curve: RefusalCurve, percent: float) -> str:
@@ -185,18 +184,11 @@ def decision_body(question: Question, token: str) -> None:
 
 def _columns(labels: Labelling, parts: Parts, linked: Mapping[str, str], choose: Callable[[str], None]) -> None:
     """Draw columns: servers, auction or tries if the router has them, tools, candidates. A click calls `choose` with a name."""
-    middle = next((key for key in (TRIES, AUCTION) if key in parts), None)
-    grid = st.container(key="route:columns").grid(3 if middle is None else 4, min_column_width=235, gap="xsmall")
-    with grid.cell():
-        show(parts, SERVERS, choose=choose)
-    if middle == TRIES:
-        with grid.cell(), st.container(height=COLUMN_PX, border=False):
-            show(parts, TRIES)
-    elif middle == AUCTION:
-        with grid.cell():
-            show(parts, AUCTION, choose=choose)
-    with grid.cell():
-        show(parts, TOOLS, choose=choose)
+    columns = [key for key in (SERVERS, TRIES, AUCTION, TOOLS) if key in parts]
+    grid = st.container(key="route:columns").grid(len(columns) + 1, min_column_width=235, gap="xsmall")
+    for key in columns:
+        with grid.cell(), st.container(height=COLUMN_PX, border=False) if key == TRIES else nullcontext():
+            show(parts, key, choose=choose)
     with grid.cell():
         candidate_cards(labels, parts, linked, height=COLUMN_PX)
 

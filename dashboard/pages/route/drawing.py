@@ -18,7 +18,6 @@ from core.decisions.strips import Segment, Strip
 from core.domain import units
 from core.domain.decision import DOUBTFUL_FROM, NOTHING_FROM, SURE_FROM, Decision, Fit, PlannedTry, TryPlan
 from core.domain.params import AS_MEASURED, Knob, Value
-from core.domain.trace import ToolRow
 from core.domain.untrusted_text import one_line
 from core.routers.auction import SETTLEMENTS
 from core.routers.estimates import ATTEMPT_SUCCESS, EXPECTED_TIME
@@ -125,22 +124,16 @@ def _scored(decision: Decision) -> str:
     return f' <span class="wayfare-faint">{noted(note[0].upper() + note[1:], SCORED)}.</span>'
 
 
-def _payment(decision: Decision, winner: ToolRow) -> list[Metric]:
-    """Returns the payment of a call, or nothing if it pays its price."""
-    if decision.settlement == "price":
-        return []
-    return [("Payment a call", units.price(winner.payment_usd), SETTLEMENTS[decision.settlement])]
-
-
 def _metrics(decision: Decision) -> list[Metric]:
     winner, tokens, timings = decision.winner, decision.tokens, decision.timings_ms
     if winner is None:
         return []
-    simulated = decision.network.simulated
+    simulated, settlement = decision.network.simulated, decision.settlement
+    payment = ("Payment a call", units.price(winner.payment_usd), SETTLEMENTS[settlement])
     return [
         *([] if decision.fit is None else [_fit_metric(decision.candidates[0], decision.fit)]),
         ("Price a call", units.price(winner.price_usd), "Declared or set price of one call."),
-        *_payment(decision, winner),
+        *([] if settlement == "price" else [payment]),
         ("Time, simulated" if simulated else "Expected time", units.seconds(winner.time_cost_s), EXPECTED_TIME),
         ("One attempt succeeds, simulated" if simulated else "One attempt succeeds", units.share(winner.success), ATTEMPT_SUCCESS),
         (

@@ -152,10 +152,6 @@ HELP = (
 )
 
 
-def start_plan(state: UrlState, linked: Mapping[str, str]) -> None:
-    st.session_state.setdefault(state.key("plan"), linked.get("plan", "") or ONE)
-
-
 def plan_choice(app: App, state: UrlState, query: str) -> str:
     """Draw the choice of a planner if the query has several parts, and the parts. Returns the planner, or ""."""
     key, planners = state.key("plan"), app.routing.planners()
@@ -275,8 +271,8 @@ def _step(app: App, plan: Plan, position: int, texts: Mapping[str, str]) -> None
             knobs = {
                 name: str(value) for name, value in changed.items()
             }  # a later step has seen the outputs of earlier steps
-            open_page("route", **{**texts, **knobs, "q": step.text, "plan": "", "hint": ""})
+            open_page("route", **{**texts, **knobs, "q": step.text, "hint": ""})
         if winner and st.button("Call", key=f"route:plan:call:{position}"):
             link = {} if step.decision.network.simulated else {"decision": step.decision.id}
             about = {"catalog": step.decision.catalog, "tool": winner.tool, **link}
-            open_page("call", **{**texts, "q": step.text, "plan": "", "hint": "", **about})
+            open_page("call", **{**texts, "q": step.text, "hint": "", **about})

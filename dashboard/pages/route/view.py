@@ -23,7 +23,7 @@ from dashboard.lane import PATH as LANE_PATH
 from dashboard.lane import lanes
 from dashboard.pages.route.decision import ACTIONS, WHY_PANEL, decision_body
 from dashboard.pages.route.drawing import AUCTION, HEADLINE, SERVERS, TOOLS, drawing, lane_answers, show
-from dashboard.pages.route.plan import ONE, plan_body, plan_choice, start_plan
+from dashboard.pages.route.plan import ONE, plan_body, plan_choice
 from dashboard.ui.chart import component, live
 from dashboard.ui.first_look import first_look
 from dashboard.ui.knobs import LaneLink
@@ -43,6 +43,7 @@ _guide = component(
     "guide",
     '<div class="wayfare-guide" role="note" aria-label="The first minute" hidden></div>',
     "guide.css",
+    "dom.js",
     "guide.js",
 )
 
@@ -176,7 +177,7 @@ RESULT, TOKEN = "route:result", "route:token"
 def page(question: Question) -> None:
     """Draw the view. Its result writes the URL."""
     start_meter(question.state, question.linked)
-    start_plan(question.state, question.linked)
+    st.session_state.setdefault(question.state.key("plan"), question.linked.get("plan", "") or ONE)
     has_query = bool(question.form.query)
     _guide(key="route:guide", data={"steps": STEPS, "asked": has_query, "calls": _below(f"{ACTIONS}:call")})
     _result(question)
@@ -233,6 +234,7 @@ _story = component(
     "story",
     '<section class="wayfare-story" aria-label="The winner changes with one knob"></section>',
     "story.css",
+    "dom.js",
     "story.js",
 )
 

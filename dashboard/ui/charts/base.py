@@ -170,11 +170,12 @@ BUCKETS_S = (1, 5, 15, 60, 300, 900, 3600, 10_800, 21_600, 86_400, 604_800, 2_59
 WORDS = {True: "simulated", False: "real"}
 
 
-def chart(traces: Sequence[Mapping[str, Any]], *, title: str, height: int, top: int = 62, **layout: Any) -> go.Figure:
-    """Returns a figure in the house style with a legend below its title."""
-    plot = figure(
-        traces, title=title, height=height, showlegend=True, margin={"l": 8, "r": 8, "b": 8, "t": top}, **layout
-    )
+def chart(
+    traces: Sequence[Mapping[str, Any]], *, title: str, height: int, top: int = 62, left: int = 8, **layout: Any
+) -> go.Figure:
+    """Returns a figure in the house style with a legend below its title. `top` and `left` are margins."""
+    margin = {"l": left, "r": 8, "b": 8, "t": top}
+    plot = figure(traces, title=title, height=height, showlegend=True, margin=margin, **layout)
     return plot.update_layout(title_y=1, title_yanchor="top", title_pad_t=6)
 
 

@@ -189,12 +189,12 @@ def _utilisation_line(name: str, turns: Sequence[int], rho: Sequence[float], **s
     }  # fmt: skip
 
 
-def dotted(axis: str, at: float, color: str) -> dict[str, object]:
+def dotted(axis: str, at: float, color: str, *, width: float = 2) -> dict[str, object]:
     """Returns a dotted line across the chart at one value of an axis."""
     other = "y" if axis == "x" else "x"
     return {
         "type": "line", f"{axis}0": at, f"{axis}1": at, f"{other}ref": "paper", f"{other}0": 0, f"{other}1": 1,
-        "line": {"color": color, "dash": "dot", "width": 2},
+        "line": {"color": color, "dash": "dot", "width": width},
     }  # fmt: skip
 
 

@@ -14,7 +14,8 @@ from core.domain import units
 from core.lab.scenarios.measures import Change, Curve, RankingHistory, ScenarioRun
 from core.network.traces import OUTAGE_S
 from dashboard.theme import CHOSEN, GROUPS, LOOKED_AT, MUTED, REJECTED, SIMILARITY, TIME
-from dashboard.ui.charts.base import figure, label
+from dashboard.ui.charts.base import SMALL, chart, figure, label
+from dashboard.ui.charts.shared import dotted
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +89,6 @@ class RunTimeline:
         return sorted(events, key=lambda event: event.step)
 
 
-SMALL = {"size": 11}
 FAINT = 0.25  # the opacity of later steps
 FIXED = {"fixedrange": True}
 LEFT_PX = 128  # of every chart as wide as the page, so that their steps align
@@ -118,10 +118,7 @@ def step_axis(timeline: RunTimeline) -> dict[str, Any]:
 
 
 def step_marker(at: int) -> dict[str, Any]:
-    return {
-        "type": "line", "x0": at, "x1": at, "yref": "paper", "y0": 0, "y1": 1,
-        "line": {"color": LOOKED_AT, "dash": "dot", "width": 1.5},
-    }  # fmt: skip
+    return dotted("x", at, LOOKED_AT, width=1.5)
 
 
 def boxes(
@@ -160,13 +157,13 @@ def latency_curves(timeline: RunTimeline, at: int, *, logarithmic: bool = True) 
     traces += [_measured(timeline, place, at) for place in range(len(timeline.runs)) if timeline.live]
     traces += [mark for place in range(len(timeline.runs)) if (mark := _mark(timeline, place, at)) is not None]
     axis = [math.log10(low), math.log10(high)] if logarithmic else [low, high]
-    plot = figure(
+    plot = chart(
         traces,
         title="Injected and measured latency of servers" if timeline.live else "Simulated latency of servers",
         height=360,
-        showlegend=True,
+        top=84,
+        left=LEFT_PX,
         hovermode="x unified",
-        margin={"l": LEFT_PX, "r": 8, "t": 84, "b": 8},
         shapes=[step_marker(at), limit()],
         xaxis=step_axis(timeline),
         yaxis={
@@ -175,7 +172,7 @@ def latency_curves(timeline: RunTimeline, at: int, *, logarithmic: bool = True) 
             "automargin": False, **FIXED,
         },
     )  # fmt: skip
-    return plot.update_layout(title_y=1, title_yanchor="top", title_pad_t=6, legend_itemsizing="constant")
+    return plot.update_layout(legend_itemsizing="constant")
 
 
 def _reach(timeline: RunTimeline, logarithmic: bool) -> tuple[float, float]:

@@ -18,7 +18,6 @@ from dashboard.pages.network.charts.latency import (
     FIXED,
     LEFT_PX,
     ROUTER_LOOKS,
-    SMALL,
     RunTimeline,
     limit,
     server_look,
@@ -27,7 +26,7 @@ from dashboard.pages.network.charts.latency import (
     step_marker,
 )
 from dashboard.theme import ACCEPTED, MUTED, REJECTED, SERIES
-from dashboard.ui.charts.base import figure, label, money_unit
+from dashboard.ui.charts.base import SMALL, chart, figure, label, money_unit
 
 LANE_PX, AROUND_PX = 24, 84
 THICK = 0.32
@@ -255,12 +254,12 @@ def calls_so_far(calls: Sequence[LiveCall], titles: Sequence[str], steps: int) -
                 "hoverinfo": "text+y",
             }
         )  # fmt: skip
-    plot = figure(
+    return chart(
         traces,
         title="Measured latency of the calls so far, with injected network; 1,000 ms: no answer",
         height=260,
-        showlegend=True,
-        margin={"l": LEFT_PX, "r": 8, "t": 74, "b": 8},
+        top=74,
+        left=LEFT_PX,
         xaxis={"title": "step", "range": [-0.5, steps - 0.5], **FIXED},
         yaxis={
             "title": "latency (ms)", "type": "log", "range": [0.5, 3.3],
@@ -268,7 +267,6 @@ def calls_so_far(calls: Sequence[LiveCall], titles: Sequence[str], steps: int) -
         },
         shapes=[limit()],
     )  # fmt: skip
-    return plot.update_layout(title_y=1, title_yanchor="top", title_pad_t=6)
 
 
 RUN_COLOURS = tuple(colour for colour in SERIES if colour not in {ACCEPTED, REJECTED})
