@@ -307,7 +307,7 @@ function placeOf(button) {
 
 const buttonAt = ({ box, at }) => document.querySelector(`.${CSS.escape(box)}`)?.querySelectorAll("button")[at];
 
-// A changed knob, as `_chips` of state_bar.py tells it.
+// A changed knob, as `_chips` of frame.py tells it.
 function chip({ name, title, unit, default: usual }, value) {
   const written = (value) => (value === null ? "off" : { true: "on", false: "off" }[value] ?? String(value));
   const shown = `${written(value)}${unit ? ` ${unit}` : ""}`;

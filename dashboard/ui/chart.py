@@ -16,7 +16,7 @@ from streamlit.components.v2.types import ComponentRenderer
 from core.domain.decision import Decision, Stage
 from dashboard.theme import CHOSEN, SIMILARITY
 from dashboard.ui.charts.base import CONFIG, figure_json, title_of
-from dashboard.ui.text import as_html
+from dashboard.ui.text import as_html, counted
 
 ASSETS = Path(__file__).parent.parent / "assets"
 # The build of plotly.js without maps, 3D and the like has a third of the size, and a browser runs it in a third of the time:
@@ -114,8 +114,8 @@ def flow(decision: Decision) -> str:
     for previous, stage in zip((None, *decision.stages), decision.stages, strict=False):
         whole = whole if previous is not None and previous.what == stage.what else stage.of
         bands.append(_band(stage, whole, last=stage is decision.stages[-1]))
-    counts = _count(len(decision.servers.names), "server"), _count(len(decision.tools.ids), "tool")
-    title = f"From {' and '.join(counts)} to {_count(len(decision.candidates), 'candidate')}"
+    counts = counted(len(decision.servers.names), "server"), counted(len(decision.tools.ids), "tool")
+    title = f"From {' and '.join(counts)} to {counted(len(decision.candidates), 'candidate')}"
     return (
         f'<div class="wayfare-stages"><p><strong>{title}</strong></p>'
         f'<ol class="wayfare-flow" aria-label="{title}">{"".join(bands)}</ol></div>'
@@ -133,7 +133,3 @@ def _band(stage: Stage, whole: int, *, last: bool) -> str:
         f"<div><strong>{stage.kept:,}</strong> of {stage.of:,} {as_html(stage.what, 20)}</div>"
         f"<small>{dropped}{as_html(stage.note, 240)}</small></li>"
     )
-
-
-def _count(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import streamlit as st
 
@@ -61,15 +62,10 @@ def query_row(
             help="The kind of server. It is compared only with the texts of servers.", on_change=redraw_all,
         )  # fmt: skip
     catalogs = [info.name for info in app.catalogs.infos()]
-    start = _start(state, "catalog", catalogs, linked.get("catalog", first_catalog()), first_catalog())
-    catalog = row.selectbox("Catalog", catalogs, start, key=state.key("catalog"), on_change=redraw_all, width=150)
-    _warn_if_missing("catalog", catalog, catalogs, linked)
+    catalog = _choice(row, state, linked, "catalog", catalogs, first_catalog(), width=150)
     routers = {router.id: router.title for router in app.routing.routers()}
-    start = _start(state, "router", list(routers), linked.get("router", DEFAULT_ROUTER), DEFAULT_ROUTER)
-    router = row.selectbox(
-        "Router", list(routers), start, key=state.key("router"), format_func=routers.__getitem__, on_change=redraw_all, width=140,
-    )  # fmt: skip
-    _warn_if_missing("router", router, list(routers), linked)
+    show = routers.__getitem__
+    router = _choice(row, state, linked, "router", list(routers), DEFAULT_ROUTER, format_func=show, width=140)
     return QueryForm(query.strip(), server_hint.strip(), catalog, router), row
 
 
@@ -103,17 +99,25 @@ def _text(state: UrlState, linked: Mapping[str, str], name: str) -> str:
     return ""
 
 
-def _start(state: UrlState, name: str, options: Sequence[str], value: str, default: str) -> int:
-    """Returns the place of the option to start with: `value`, else `default`, else the first. Gives a choice without a usable value that option."""
-    start = next((option for option in (value, default) if option in options), options[0])
-    if not state.begins and st.session_state.get(state.key(name)) not in options:
-        st.session_state[state.key(name)] = start
-    return options.index(start) if state.begins else 0
-
-
-def _warn_if_missing(kind: str, name: str, options: Sequence[str], linked: Mapping[str, str]) -> None:
-    if (link := linked.get(kind, name)) not in options:
-        link_warning(f"There is no {kind} {escaped(link, 80)}; this is {escaped(name, 80)}.")
+def _choice(
+    row: DeltaGenerator,
+    state: UrlState,
+    linked: Mapping[str, str],
+    name: str,
+    options: Sequence[str],
+    default: str,
+    **look: Any,
+) -> str:
+    """Draw a choice that starts with the linked option, else with `default`, else with the first, and warn if the linked one is missing."""
+    link, key = linked.get(name, default), state.key(name)
+    start = next((option for option in (link, default) if option in options), options[0])
+    if not state.begins and st.session_state.get(key) not in options:
+        st.session_state[key] = start
+    place = options.index(start) if state.begins else 0
+    chosen = row.selectbox(name.capitalize(), options, place, key=key, on_change=redraw_all, **look)
+    if name in linked and link not in options:
+        link_warning(f"There is no {name} {escaped(link, 80)}; this is {escaped(chosen, 80)}.")
+    return chosen
 
 
 LAYER = "layer:supposed"

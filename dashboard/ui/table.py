@@ -84,7 +84,7 @@ def table(
     **more: Any,
 ) -> None:
     """Draw rows; more than `most` scroll. `more` are further arguments of `st.dataframe`."""
-    frame = _frame(rows)
+    frame = rows if isinstance(rows, pd.DataFrame | Styler) else pd.DataFrame(list(rows))
     st.dataframe(frame, key=key, **{**_look(frame, columns, most, placeholder), **more})
 
 
@@ -123,13 +123,12 @@ def listening_table(
     chosen: Callable[[], None],
     about: str,
     many: bool = False,
-    most: int = 11,
     placeholder: str = "–",
 ) -> None:
     """Draw a frame and call `chosen` when its selection under `key` changes: of one row, or of `many`."""
     st.dataframe(
         frame, key=key, on_select=chosen, selection_mode="multi-row" if many else "single-row", alt=about,
-        **_look(frame, columns, most, placeholder),
+        **_look(frame, columns, 11, placeholder),
     )  # fmt: skip
 
 
@@ -190,10 +189,6 @@ def page_of(
 def part(rows: NDArray[np.int64], shown: NDArray[np.int64]) -> str:
     """Returns the part of a table's key that tells its pages apart, "" for a table with one page."""
     return "" if len(shown) == len(rows) else f"{zlib.crc32(shown.tobytes()):08x}"
-
-
-def _frame(rows: Rows) -> pd.DataFrame | Styler:
-    return rows if isinstance(rows, pd.DataFrame | Styler) else pd.DataFrame(list(rows))
 
 
 def _look(

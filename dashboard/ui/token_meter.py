@@ -23,7 +23,7 @@ from core.importers.token_meter import (
 from dashboard.ui.chart import chart
 from dashboard.ui.charts.shared import ALL_TOOLS, token_utilisation
 from dashboard.ui.table import Column, table
-from dashboard.ui.text import errors_shown, escaped, not_used
+from dashboard.ui.text import counted, errors_shown, escaped, not_used
 from dashboard.ui.url_state import UrlState
 
 COUNTED_HELP = "Counted with cl100k_base on the texts that would be sent, for one turn."
@@ -47,8 +47,7 @@ def meter_table(names: Sequence[str], meters: Sequence[TokenMeter], turns: int, 
     """Draws a row for each decision, and a row for every definition in every turn."""
     import pandas as pd
 
-    counted, projected = "counted, one turn", f"projected, {turns:,} turn{'s' * (turns > 1)}"
-    groups = ["", *[counted] * 3, *[projected] * 4]
+    groups = ["", *["counted, one turn"] * 3, *[f"projected, {counted(turns, 'turn')}"] * 4]
     rows = [
         (name, m.counted.exposed, m.counted.cached, m.counted.saved_percent, *_course(m.projected.decision))
         for name, m in zip(names, meters, strict=True)
@@ -89,7 +88,7 @@ def breaking(turns: int | None) -> str:
     """
     if turns is None:
         return "ever"
-    return "no turn" if turns == 0 else f"{turns:,} turn{'s' * (turns > 1)}"
+    return counted(turns, "turn") if turns else "no turn"
 
 
 def _course(course: Course) -> tuple[int, float, str, str]:

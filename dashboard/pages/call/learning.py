@@ -136,8 +136,7 @@ def _utility(subject: str, before: ToolRow, after: ToolRow) -> Row:
 
 def _fits(before: Decision, after: Decision, tool_id: str) -> list[Row]:
     """Returns the change of the called tool's probability of fit, or [] for a router without it."""
-    rows = [decision.tools.ids.index(tool_id) if tool_id in decision.tools.ids else -1 for decision in (before, after)]
-    old, new = ({} if row < 0 else decision.fit_at(row) for row, decision in zip(rows, (before, after), strict=True))
+    old, new = (decision.fit_at(decision.tools.ids.index(tool_id)) for decision in (before, after))
     if not old or not new:
         return []
     change = _change(new["p_fit"] - old["p_fit"], _points, higher_is_better=True)

@@ -27,7 +27,7 @@ from dashboard.ui.charts.shared import MARKS, TRACKS, curve_chart
 from dashboard.ui.long_work import show_preparing
 from dashboard.ui.question import Asks, QueryForm, Question, example_queries, strip_colours
 from dashboard.ui.table import Column, table
-from dashboard.ui.text import errors_shown, escaped
+from dashboard.ui.text import counted, errors_shown, escaped
 from dashboard.ui.url_state import UrlState, segments, select
 
 FRAGILE = 0.1
@@ -128,17 +128,13 @@ def _tasks_of(tornado: Tornado, name: str, symbols: dict[str, str]) -> None:
     if bar is None:
         st.caption("Click a bar for its tasks.")
         return
-    st.markdown(
-        f"##### {len(bar.changed)} task{'' if len(bar.changed) == 1 else 's'} with another winner at {_turn(bar, symbols)}"
-    )
+    st.markdown(f"##### {counted(len(bar.changed), 'task')} with another winner at {_turn(bar, symbols)}")
     _table(tornado, [(place, "") for place in bar.changed])
 
 
 def _fragile(tornado: Tornado, symbols: dict[str, str]) -> None:
     fragile = tornado.fragile(within=FRAGILE)
-    st.markdown(
-        f"##### {len(fragile)} fragile task{'' if len(fragile) == 1 else 's'}: another winner at ±10 % of a single knob"
-    )
+    st.markdown(f"##### {counted(len(fragile), 'fragile task')}: another winner at ±10 % of a single knob")
     if fragile:
         _table(tornado, [(place, ", ".join(_turn(bar, symbols) for bar in bars)) for place, bars in fragile])
 
