@@ -282,7 +282,9 @@ def test_a_link_to_an_unknown_tool_says_so_in_one_sentence() -> None:
     assert sentence not in text_of(checked(page.run()))
 
 
-def test_the_winner_without_a_limit_is_on_its_strip_if_it_costs_more_than_the_highest_limit(app: App) -> None:
+def test_the_winner_without_a_limit_is_on_its_strip_if_it_costs_more_than_the_highest_limit(
+    app: App, monkeypatch: pytest.MonkeyPatch
+) -> None:
     parameters = app.routing.parameters("ehrr", {"p_bs": 1.0, "p_ofs": 0.2, "l0_s": 0.1, "kappa": 0.0})
     question = Asked("write", parameters, "dear", "ehrr")
     winner = app.what_if.decision(question).winner
@@ -295,3 +297,10 @@ def test_the_winner_without_a_limit_is_on_its_strip_if_it_costs_more_than_the_hi
     track, needle, *_ = strips_chart([strip], knobs, parameters.values(), colours).data
     assert (track.base[-1], needle.x[0]) == pytest.approx((1.0, 1.0), abs=1e-4)
     assert track.x[-1] > 0.005, "it is seen"
+    assert track.hovertext[-1].startswith("B off<br>dear::write wins")
+    state: dict[str, object] = {}
+    monkeypatch.setattr("streamlit.session_state", state)
+    winners.turn(
+        track.customdata[-1], prefix="p", knobs=knobs, strips={"budget_usd": strip}, values=parameters.values()
+    )
+    assert not state, "a press on it leaves it without a limit"

@@ -148,9 +148,7 @@ def _texts(
 
 ROW_PX = 44
 TOLD_APART = 24
-LEAST = (
-    0.008  # of the track: the last segment is seen however narrow it is, as that of no limit above the highest limit
-)
+LEAST = 0.008  # of the track: the segment of no limit is seen
 POWERS = {"linear": 1.0, "cube root": 1 / 3}  # of the scales of knobs
 
 
@@ -166,17 +164,19 @@ def strips_chart(
     customdata of a segment is `parameter|place`. Leads are in utility, or `in_usd`."""
     rows = list(reversed(strips))
     bars = [(place, strip, number, segment) for place, strip in enumerate(rows) for number, segment in _drawn(strip)]
-    spans = [
-        (_at(knobs[strip.parameter], strip, segment.low), _at(knobs[strip.parameter], strip, segment.high))
-        for _, strip, _, segment in bars
-    ]
+    spans: list[tuple[float, float]] = []
+    hovers: list[str] = []
+    for _, strip, _, segment in bars:
+        knob, is_off = knobs[strip.parameter], _is_off(strip, segment, values[strip.parameter])
+        low, high = _at(knob, strip, segment.low), _at(knob, strip, segment.high)
+        spans.append((low, max(high, low + LEAST) if is_off else high))
+        hovers.append(_segment_hover(knob, segment, is_off=is_off, in_usd=in_usd))
     track = {
         "type": "bar", "orientation": "h", "y": [place for place, *_ in bars], "base": [low for low, _ in spans],
-        "x": [max(high - low, LEAST * (segment is strip.segments[-1])) for (low, high), (_, strip, _, segment) in zip(spans, bars, strict=True)],
-        "width": 0.36,
+        "x": [high - low for low, high in spans], "width": 0.36,
         "marker": {"color": [colours[segment.winner] for *_, segment in bars], "line": {"width": 1, "color": "rgba(255,255,255,0.75)"}},
         "customdata": [f"{strip.parameter}|{number}" for _, strip, number, _ in bars],
-        "hovertext": [_segment_hover(knobs[strip.parameter], segment, in_usd=in_usd) for _, strip, _, segment in bars],
+        "hovertext": hovers,
     }  # fmt: skip
     needle = {
         "type": "scatter", "mode": "markers", "y": list(range(len(rows))),
@@ -207,6 +207,11 @@ def _at(knob: Knob, strip: Strip, value: float) -> float:
     return max(0.0, min(1.0, (value - strip.low) / (strip.high - strip.low))) ** POWERS[knob.scale]
 
 
+def _is_off(strip: Strip, segment: Segment, value: object) -> bool:
+    """Tells whether a segment is that of no limit alone: the present value, right beside the highest limit."""
+    return value is None and segment.high == strip.high and f"{segment.low:.4g}" == f"{segment.high:.4g}"
+
+
 def _number(value: object, strip: Strip) -> float:
     return float(value) if isinstance(value, int | float) else strip.high
 
@@ -218,14 +223,12 @@ def _name(knob: Knob, value: object) -> str:
     return f"<b>{knob.symbol}</b> {knob.label.lower()}: {text}"
 
 
-def _segment_hover(knob: Knob, segment: Segment, *, in_usd: bool) -> str:
+def _segment_hover(knob: Knob, segment: Segment, *, is_off: bool, in_usd: bool) -> str:
     ahead = units.price(segment.margin) if in_usd else f"{segment.margin:.3g}"
     lead = "" if not segment.winner or math.isinf(segment.margin) else f", {ahead} ahead"
     outcome = f"{label(segment.winner, 60)} wins{lead}" if segment.winner else "no tool wins"
-    return (
-        f"{knob.symbol} from {segment.low:.4g} to {segment.high:.4g} {knob.unit}<br>{outcome}<br>decided at: {segment.stage}"
-        f"<br>{label(segment.reason, 150)}"
-    )
+    values = "off" if is_off else f"from {segment.low:.4g} to {segment.high:.4g} {knob.unit}"
+    return f"{knob.symbol} {values}<br>{outcome}<br>decided at: {segment.stage}<br>{label(segment.reason, 150)}"
 
 
 SHADES = {0.5: 0.4, 0.25: 0.65, 0.1: 1.0}

@@ -74,9 +74,10 @@ def turn(
     parameter, _, place = name.partition("|")
     if parameter not in strips or not place.isdigit() or int(place) >= len(strips[parameter].segments):
         return
-    value = values[parameter]
+    value, strip = values[parameter], strips[parameter]
     current = float(value) if isinstance(value, int | float) else math.inf
-    _set(prefix, knobs[parameter], nearest_value(knobs[parameter], strips[parameter], int(place), current))
+    if strip.segments[int(place)] is not strip.at(current):
+        _set(prefix, knobs[parameter], nearest_value(knobs[parameter], strip, int(place), current))
 
 
 def _set(prefix: str, knob: Knob, value: float) -> None:
