@@ -19,12 +19,11 @@ from core.domain.tasks import Task
 from core.lab.benchmark import score_tasks
 from core.lab.execution import ROUNDS, ExecutionRun, Playing, play, sub_tasks
 from core.lab.execution import Routed as Played
-from core.lab.recovery import CURES, drawn_world, recover, summary
 from core.papers.ehrr import CATEGORIES, INVALID_CALLS, SPENT, SUCCESS_RATES, bounds, mechanisms
 from core.papers.material import SAMPLE, Material
+from core.papers.recovery import CURES, WORLDS, recovery
 from core.papers.report import Chart, Column, Kind, Link, Row, Series, Settings, Table, Value, bars, ours, pair, rounded
-from core.routers.ehrr import EhrrParameters
-from core.routers.presets import DEFAULT_PRESET, applied
+from core.routers.presets import DEFAULT_PRESET
 
 # Tasks, routed once each and played out
 
@@ -125,41 +124,6 @@ def ablation(material: Material, tasks: Sequence[Task]) -> Table:
         differs="In the paper every part helps. " + DIFFERS,
         link=LAB,
     )  # fmt: skip
-
-
-# Recovery after the outage of the best server, in drawn worlds (`core.lab.recovery`)
-
-WORLDS = 10
-
-
-def recovery() -> tuple[Table, Chart]:
-    """Regret over a thousand calls around an outage: the paper's (8), and our cures."""
-    base, worlds = applied(EhrrParameters, "paper"), [drawn_world(seed) for seed in range(WORLDS)]
-    rows: list[Row] = []
-    lines: list[Series] = []
-    for cure, settings in CURES.items():
-        runs = [
-            recover(world, base.replaced({**settings, "explore_seed": seed}), seed=seed)
-            for seed, world in enumerate(worlds)
-        ]
-        stats, mean = summary(cure, runs), np.mean([run.regret for run in runs], axis=0)
-        steps = range(0, len(mean), 20)
-        lines.append(Series(cure, tuple(map(float, steps)), tuple(rounded(float(mean[step])) for step in steps)))
-        row = {"regret": stats.regret, "down": stats.wasted, "back": 100 * stats.back_share, "after": stats.back_after}
-        rows.append(ours(f"{cure} (8)" if cure == "paper" else cure, row))
-    columns = (
-        Column("regret", "Regret", 1), Column("down", "Calls while down", 1), Column("back", "Comes back", 0, "%"),
-        Column("after", "After steps", 0),
-    )  # fmt: skip
-    about = "The best server is down for a while and comes back. Does the router? Regret is in units of utility (7)."
-    differs = "With (8) alone a server that failed is not called again, so that its figures never mend; docs/decisions/0012-recovery.md."
-    table = Table(
-        "recovery", "Recovery after an outage (ours)", about, "none: the paper learns online and shows no curve of it",
-        f"{WORLDS} drawn worlds of 2 to 5 servers, simulated", columns, tuple(rows), differs=differs,
-    )  # fmt: skip
-    return table, Chart(
-        "recovery-curve", "Regret so far (ours)", about, "calls", "regret", "line", tuple(lines), differs=differs
-    )
 
 
 # All tables and charts

@@ -1,4 +1,4 @@
-"""Does EHRR come back to a server after its outage: the paper's form beside decay and exploration, `core.lab.recovery`.
+"""Does EHRR come back to a server after its outage: the paper's form beside decay and exploration, `core.papers.recovery`.
 
 Regret is in units of utility over 1,000 calls, against the server that was best at each step. "tried" and "back" are shares
 of the seeds in which the server was called at all, and again had at least half of the calls, after its outage.
@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+
+import numpy as np
 
 from core.domain.outcome import OutcomeKind
-from core.lab.recovery import CURES, Summary, World, drawn_world, recover, summary
+from core.papers.recovery import CURES, Run, World, drawn_world, recover
 from core.routers.ehrr import EhrrParameters
 from core.routers.presets import applied
 
@@ -21,8 +23,8 @@ SITUATIONS: Mapping[str, Callable[[int], World]] = {
     "rivals succeed at 0.9 to 0.99": drawn_world,
     "rivals succeed at 0.8 to 0.95": lambda seed: drawn_world(seed, rivals=(0.8, 0.95)),
     "the outage shows as time-outs of 5 s": lambda seed: drawn_world(seed, outage=OutcomeKind.TIMEOUT, outage_s=5.0),
-    "the catalog declares nothing": lambda seed: drawn_world(seed, claims="none"),
-    "the catalog declares perfection": lambda seed: drawn_world(seed, claims="boast"),
+    "the catalog declares nothing": lambda seed: drawn_world(seed, claimed=(None, None)),
+    "the catalog declares perfection": lambda seed: drawn_world(seed, claimed=(0.1, 1.0)),
     "no outage": lambda seed: _quiet(drawn_world(seed)),
 }
 SETTINGS: Mapping[str, Mapping[str, object]] = {
@@ -43,13 +45,42 @@ def recovering() -> None:
     _table("other settings, rivals succeed at 0.9 to 0.99", drawn_world, SETTINGS)
 
 
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """A cure over many seeds: means with standard errors. Times are means over the seeds with a return, NaN without any."""
+
+    cure: str
+    seeds: int
+    regret: float
+    regret_error: float
+    wasted: float
+    tried_share: float
+    back_share: float
+    back_after: float
+    back_error: float
+
+    @classmethod
+    def of(cls, cure: str, runs: Sequence[Run]) -> Summary:
+        back = [run.back_after for run in runs if not math.isnan(run.back_after)]
+        wasted, tried = (float(np.mean(values)) for values in ([r.wasted for r in runs], [r.tried for r in runs]))
+        regret = _mean([float(run.regret[-1]) for run in runs])
+        return cls(cure, len(runs), *regret, wasted, tried, len(back) / len(runs), *_mean(back))
+
+
+def _mean(values: Sequence[float]) -> tuple[float, float]:
+    if not values:
+        return math.nan, math.nan
+    spread = float(np.std(values, ddof=1)) / math.sqrt(len(values)) if len(values) > 1 else math.nan
+    return float(np.mean(values)), spread
+
+
 def compare(
     worlds: Sequence[World], cures: Mapping[str, Mapping[str, object]] = CURES, **parameters: object
 ) -> tuple[Summary, ...]:
     """Each cure over the same worlds and draws, on top of the preset `paper`. The seed of a world is its position."""
     start = applied(EhrrParameters, "paper", parameters)
     return tuple(
-        summary(name, [recover(world, start.replaced({**cure, "explore_seed": seed}), seed=seed) for seed, world in enumerate(worlds)])
+        Summary.of(name, [recover(world, start.replaced({**cure, "explore_seed": seed}), seed=seed) for seed, world in enumerate(worlds)])
         for name, cure in cures.items()
     )  # fmt: skip
 

@@ -59,7 +59,7 @@ def named_things(document: str) -> set[tuple[str, str]]:
 
 
 def modules(document: str) -> set[str]:
-    """Dotted names in our packages, such as core.lab.recovery."""
+    """Dotted names in our packages, such as core.papers.recovery."""
     return set(re.findall(rf"(?<![\w./])((?:{ROOMS})(?:\.\w+)+)", prose(document)))
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from core.lab.recovery import CURES, drawn_world, recover
+from core.papers.recovery import CURES, drawn_world, recover
 from tests.benchmarks.recovering import compare
 from tests.cases import each
 from tests.routers.worlds import table_v
