@@ -1,8 +1,8 @@
 """Replay: recorded questions under other parameters or another router, with the statistics of their time, beside their calls.
 
-Outcomes and edited prices are folded in order of commit; each decision is made again at its place among them. Catalog, labels and
-calibration are the present ones. A session is taken to stay open for `SESSION` after a call. The questions of another gateway are decided
-with the present statistics.
+Outcomes and edited prices are folded in order of commit; outcomes of another store take their place by time once they are imported. Each
+decision is made again at its place among them. Catalog, labels and calibration are the present ones. A session is taken to stay open for
+`SESSION` after a call. The questions of another gateway are decided with the present statistics.
 
 Calls are measured. Prices, times and tokens of decisions are projected, then and now by one rule.
 """
@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.catalogs.catalogs import CatalogService
-from core.catalogs.loaded_catalog import measured_network
+from core.catalogs.loaded_catalog import FROM_FILE, in_order, measured_network
 from core.decisions.layer import connected
 from core.decisions.routing import RoutingService
 from core.domain import units
@@ -324,6 +324,8 @@ class _Past:
             self._projections.clear()
             return
         self._outcomes.append(event)
+        if event.origin == FROM_FILE:  # an import makes the catalog fold all calls anew
+            self._projections.clear()
         if teaches(event) and event.origin != "cli":  # a command ends its sessions
             lost = event.kind in {OutcomeKind.CRASH, OutcomeKind.NOT_CONNECTED}
             end = event.at if lost else event.at + SESSION
@@ -337,6 +339,8 @@ class _Past:
         learning = parameters if isinstance(parameters, LearningParameters) else LearningParameters()
         key = learning.priors(), learning.rates()
         catalog = self._catalogs.catalog(self._name)
+        if not self._projections:
+            self._outcomes = in_order(self._outcomes)
         if key not in self._projections:
             projection = StatisticsProjection(catalog, overrides=self._overrides, priors=key[0], rates=key[1])
             for outcome in self._outcomes:

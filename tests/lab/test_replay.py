@@ -10,6 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from core.app import App
+from core.catalogs.loaded_catalog import FROM_FILE
 from core.domain.errors import ParameterError, WayfareError
 from core.domain.events import ActivityFilter, OutcomeEvent, Override
 from core.governance.policy import Scope
@@ -69,6 +70,21 @@ def test_each_decision_has_the_statistics_of_its_time(twins: App) -> None:
     assert [(row.now.usd, row.now.s) for row in rows] == [(row.then.usd, row.then.s) for row in rows]
     assert [row.then.tokens for row in rows] == [row.now.tokens for row in rows]
     assert len(twins.store.activity.decisions()) == 3
+
+
+def test_older_calls_of_another_store_count_before_the_calls_since(twins: App) -> None:
+    """As in the catalog after an import."""
+    for number in range(6):
+        failed(twins, number)
+    recorded = [decided(twins)]
+    month_ago = NOON - timedelta(days=30)
+    others = [replace(called("alpha"), id=f"f{number}", at=month_ago, origin=FROM_FILE) for number in range(60)]
+    twins.store.events.append(*others)
+    twins.catalogs.read_anew()
+    recorded.append(decided(twins))
+    rows = twins.replay.replay("twins")
+    assert [row.now.tool for row in rows] == recorded == ["beta::read", "beta::read"]
+    assert [row.now.s for row in rows] == [row.then.s for row in rows]
 
 
 def test_a_price_set_by_hand_counts_from_then_on(twins: App) -> None:
