@@ -1,11 +1,13 @@
 """Labelled tasks under other parameters: single knobs turned by a tenth, a quarter or a half, and whole sets of parameters compared.
 
-Success is whether the winner can do the task by its label. Money is the payment for a call of the winner. Time is the expected seconds
-until it succeeds. A task without a winner costs 0 USD and 0 s.
+Success is whether the winner can do the task by its label. Money is the payment for a call of the winner, NaN if no winner has a known
+price; differences of money are over tasks with known payments. Time is the expected seconds until the winner succeeds. A task without a
+winner costs 0 USD and 0 s.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -42,13 +44,15 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Tornado:
-    """The bars of all knobs with a value, the present `success` and `usd` per task, and the winner of each task."""
+    """The bars of all knobs with a value, the present `success` and `usd` per task, the number of `unpriced` winners, and the winner of each
+    task."""
 
     tasks: tuple[Task, ...]
     winners: tuple[str | None, ...]
     bars: tuple[Bar, ...]
     success: float
     usd: float
+    unpriced: int
 
     def fragile(self, *, within: float = 0.1) -> list[tuple[int, list[Bar]]]:
         """The places of tasks whose winner changes at a turn of at most `within`, each with its bars; most bars first."""
@@ -70,13 +74,13 @@ def tornado(context: RoutingContext, tasks: Sequence[Task], decisions: ManyTasks
     bars = [
         Bar(
             name, turn, float(getattr(p, name)), value,
-            share=_mean(winners[point] != winners[0]), success=_mean(solved[point] - solved[0]), usd=_mean(paid[point] - paid[0]),
+            share=_mean(winners[point] != winners[0]), success=_mean(solved[point] - solved[0]), usd=_mean(np.nan_to_num(paid[point] - paid[0])),
             changed=tuple(np.flatnonzero(winners[point] != winners[0]).tolist()),
         )
         for point, (name, turn, value) in enumerate(turned, 1)
     ]  # fmt: skip
     named = tuple(context.tool_ids[int(row)] if row >= 0 else None for row in winners[0])
-    return Tornado(tuple(tasks), named, tuple(bars), _mean(solved[0]), _mean(paid[0]))
+    return Tornado(tuple(tasks), named, tuple(bars), _mean(solved[0]), *_money(paid[0]))
 
 
 def _turned(knob: Knob, p: EhrrParameters, turn: float) -> float | None:
@@ -101,12 +105,13 @@ class Against:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """A set of parameters: means over the tasks (a share, USD and s per task), each with its difference to the first set. `changed` are
-    the places of tasks whose winner differs from the first set's."""
+    """A set of parameters: means over the tasks (a share, USD and s per task), each with its difference to the first set, and the number
+    of `unpriced` winners. `changed` are the places of tasks whose winner differs from the first set's."""
 
     name: str
     success: float
     usd: float
+    unpriced: int
     time_s: float
     success_against: Against
     usd_against: Against
@@ -122,19 +127,23 @@ def compared(
     time_s = np.append(estimate_tools(context, estimate_servers(context)).time_cost_s, 0.0)[winners]
     results: list[Compared] = []
     for place, name in enumerate(sets):
-        means = [_mean(measure[place]) for measure in (solved, paid, time_s)]
         success, usd, time = (_against(measure[place] - measure[0]) for measure in (solved, paid, time_s))
         changed = tuple(np.flatnonzero(winners[place] != winners[0]).tolist())
-        results.append(Compared(name, means[0], means[1], means[2], success, usd, time, changed))
+        results.append(
+            Compared(
+                name, _mean(solved[place]), *_money(paid[place]), _mean(time_s[place]), success, usd, time, changed
+            )
+        )
     return tuple(results)
 
 
 def _measured(
     context: RoutingContext, tasks: Sequence[Task], decisions: ManyTasks, points: Sequence[EhrrParameters]
 ) -> tuple[Rows, Array, Array]:
-    """(P, Q) the winners, or -1; whether they can do the tasks, 0 or 1; and the payment for a call of them in USD."""
+    """(P, Q) the winners, or -1; whether they can do the tasks, 0 or 1; and the payment for a call of them in USD, NaN for an unknown
+    price."""
     winners = decisions.winners(points)
-    paid = np.nan_to_num(decisions.payments(points, winners[..., np.newaxis])[..., 0])
+    paid = np.where(winners < 0, 0.0, decisions.payments(points, winners[..., np.newaxis])[..., 0])
     rows = {name: row for row, name in enumerate(context.tool_ids)}
     right = np.zeros((len(tasks), len(rows) + 1))
     for place, task in enumerate(tasks):
@@ -143,7 +152,14 @@ def _measured(
 
 
 def _against(differences: Array) -> Against:
-    return Against(_mean(differences), *interval(differences))
+    known = np.where(np.isnan(differences), 0.0, differences)
+    return Against(_mean(known), *interval(known))
+
+
+def _money(paid: Array) -> tuple[float, int]:
+    """The mean payment, NaN if no winner has a known price, and the number of winners without one."""
+    unpriced, usd = int(np.isnan(paid).sum()), _mean(np.nan_to_num(paid))
+    return (math.nan if unpriced and not usd else usd), unpriced
 
 
 def _mean(values: np.ndarray) -> float:

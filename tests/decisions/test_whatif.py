@@ -20,6 +20,7 @@ from core.domain.catalog import Catalog, Server, Tool
 from core.domain.decision import Fit
 from core.domain.params import Parameters
 from core.domain.tasks import Task
+from core.domain.units import price
 from core.routers.context import IndexMatcher, Match
 from core.routers.ehrr import Ehrr, EhrrParameters
 from tests.cases import each
@@ -176,12 +177,13 @@ def test_each_bar_is_what_the_router_decides_with_the_knob_turned(settlement: st
             context.matcher.answer = match
             decision = Ehrr().route("x", context, parameters)
             won = decision.winner
-            outcomes.append((won.tool, won.payment_usd or 0.0) if won else (None, 0.0))
+            outcomes.append((won.tool, np.nan if won.payment_usd is None else won.payment_usd) if won else (None, 0.0))
         return outcomes
 
     chart = tornado(context, tasks, instances.many(context, matches), today)
     plain, pays = zip(*asked(today), strict=True)
-    assert np.isclose(chart.usd, np.mean(pays))
+    assert np.isclose(chart.usd, np.mean(np.nan_to_num(pays)))
+    assert chart.unpriced == np.isnan(pays).sum()
     assert chart.winners == plain
     assert chart.success == np.mean([name in task.relevant for name, task in zip(plain, tasks, strict=True)])
     assert {bar.turn for bar in chart.bars} == set(TURNS)
@@ -191,10 +193,22 @@ def test_each_bar_is_what_the_router_decides_with_the_knob_turned(settlement: st
         turned, paid = zip(*asked(replace(today, **{bar.name: value})), strict=True)
         assert [i for i in range(12) if turned[i] != plain[i]] == list(bar.changed)
         assert bar.share == len(bar.changed) / 12
-        assert np.isclose(bar.usd, np.mean(paid) - np.mean(pays))
+        assert np.isclose(bar.usd, np.mean(np.nan_to_num(np.subtract(paid, pays))))
     fragile = chart.fragile(within=0.25)
     assert all(abs(bar.turn) <= 0.25 and place in bar.changed for place, bars in fragile for bar in bars)
     assert [len(bars) for _, bars in fragile] == sorted((len(bars) for _, bars in fragile), reverse=True)
+
+
+def test_winners_of_unknown_prices_are_unpriced_and_not_free() -> None:
+    served = worlds.catalog(Server("s", ask_usd=0.0, tools=(worlds.tool("a"), worlds.tool("b", price_usd=0.01))))
+    context = worlds.context(served, {}, {})
+    matches = [Match(np.ones(1), np.array(fits)) for fits in ([0.9, 0.1], [0.1, 0.9])]
+    tasks = [Task(tool, tool, relevant=(tool,)) for tool in context.tool_ids]
+    parameters = EhrrParameters(worthwhile=False)
+    for count, money, unpriced in ((1, "unpriced", 1), (2, "5 m$", 1)):
+        chart = tornado(context, tasks[:count], instances.many(context, matches[:count]), parameters)
+        (measures,) = compared(context, tasks[:count], instances.many(context, matches[:count]), {"": parameters})
+        assert [(price(found.usd), found.unpriced) for found in (chart, measures)] == [(money, unpriced)] * 2
 
 
 def test_a_knob_at_zero_has_nothing_to_turn() -> None:

@@ -11,7 +11,7 @@ import streamlit as st
 from core.app import App
 from core.decisions import curves
 from core.decisions.curves import Curve, utilities
-from core.decisions.over_tasks import Against, Bar, Tornado
+from core.decisions.over_tasks import Against, Bar, Compared, Tornado
 from core.decisions.routing import Asked
 from core.decisions.whatif import Offer, Payoff, auction_of
 from core.domain import units
@@ -45,7 +45,7 @@ def tasks_view(app: App, state: UrlState, asked: Asked, prefix: str) -> None:  #
         tornado = app.what_if.tornado(asked, app.lab.read_tasks(sets[name]))
     st.markdown(
         f"**{len(tornado.tasks):,}** answerable tasks. The winner is right for **{100 * tornado.success:.1f} %** of them and costs "
-        f"**{1e3 * tornado.usd:.3g} m\\$** on average (declared prices, nothing is called)."
+        f"**{_money(f'{1e3 * tornado.usd:.3g} m$', tornado).replace('$', chr(92) + '$')}** on average (declared prices, nothing is called)."
     )
     knobs = {knob.name: knob for knob in asked.parameters.knobs()}
     moving = {bar.name for bar in tornado.bars if bar.changed}
@@ -80,7 +80,9 @@ def _presets(app: App, asked: Asked, tasks: Sequence[Task]) -> None:
             {
                 "preset": one_line(titles[result.name], 60) if result.name else "these knobs",
                 "success, %": _mean(100 * result.success, result.success_against, 100, result is current),
-                "money, m$ per task": _mean(1e3 * result.usd, result.usd_against, 1e3, result is current),
+                "money, m$ per task": _money(
+                    _mean(1e3 * result.usd, result.usd_against, 1e3, result is current), result
+                ),
                 "time, s per task": _mean(result.time_s, result.time_against, 1, result is current),
                 "another winner": "–" if result is current else f"{len(result.changed)} tasks",
                 "purpose": one_line(notes[result.name], 200) if result.name else "The knobs on the left.",
@@ -92,6 +94,13 @@ def _presets(app: App, asked: Asked, tasks: Sequence[Task]) -> None:
             "Saved presets are listed, too. In brackets: the difference from these knobs over the same tasks, with its 95 % interval (paired bootstrap). Time is the "
             "expected time until the winner succeeds, with the statistics of the catalog. Nothing is called."
         )
+
+
+def _money(text: str, measured: Tornado | Compared) -> str:
+    """The text of a mean payment, and the number of winners without a known price."""
+    if math.isnan(measured.usd):
+        return "unpriced"
+    return f"{text} + {measured.unpriced:,} unpriced" if measured.unpriced else text
 
 
 def _mean(value: float, against: Against, times: float, first: bool) -> str:
