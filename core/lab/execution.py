@@ -325,12 +325,14 @@ State = tuple[frozenset[int], frozenset[int]]
 
 @dataclass(frozen=True, slots=True)
 class ExpectedOutcome:
-    """For one task: the chance to be solved, and the expected USD, seconds, and calls of tools that serve no step."""
+    """For one task: the chance to be solved, and the expected USD, seconds, calls of tools that serve no step, and calls without a known
+    price, which add 0 USD."""
 
     solved: float
     usd: float
     s: float
     invalid_tools: float
+    unpriced: float
 
 
 def expected_outcome(
@@ -340,7 +342,7 @@ def expected_outcome(
     of each candidate, None for the listed prices."""
     steps, prices = _Steps.of(task), context.statistics.tools.price_usd
     states: dict[State, float] = {(frozenset(), frozenset()): 1.0}  # the chance of each, while a step is left
-    solved, usd, seconds, invalid_tools = 0.0, 0.0, 0.0, 0.0
+    solved, usd, seconds, invalid_tools, unpriced = 0.0, 0.0, 0.0, 0.0, 0.0
     servers = [int(context.tool_server[row]) for candidates in parts for row in candidates[:ROUNDS]]
     later = iter([frozenset(servers[place:]) for place in range(1, len(servers) + 1)])
     for part, candidates in enumerate(parts):
@@ -349,7 +351,9 @@ def expected_outcome(
         for row, usd_of_call in zip(candidates[:ROUNDS], call_prices, strict=False):
             (server, latency_s, conn_s), succeeds = _declared(context, row), chance(context, row)
             counting = next(later)  # others are not called again, and would only multiply the states
-            usd += sum(states.values()) * float(np.nan_to_num(usd_of_call))
+            called = sum(states.values())
+            usd += called * float(np.nan_to_num(usd_of_call))
+            unpriced += called * bool(np.isnan(usd_of_call))
             next_states = defaultdict[State, float](float)
             for (done, connected), share in states.items():
                 seconds += share * (latency_s + conn_s * (server not in connected))
@@ -366,7 +370,7 @@ def expected_outcome(
             states = next_states
         for state, share in ended.items():
             states[state] = states.get(state, 0.0) + share
-    return ExpectedOutcome(solved, usd, seconds, invalid_tools)
+    return ExpectedOutcome(solved, usd, seconds, invalid_tools, unpriced)
 
 
 def _serves(steps: _Steps, step: int, tool: str, done: frozenset[int]) -> bool:

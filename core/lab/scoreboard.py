@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,16 +14,15 @@ from core.domain.params import AS_MEASURED, NetworkMoment, Parameters
 from core.domain.tasks import Task
 from core.lab.lab import LabService
 from core.lab.lab_runs import LabRunService, asked_tasks
-from core.lab.sweep import INVALID, SECONDS, SOLVED, USD, Floats, Rows
-from core.lab.sweeps import TasksAsked
+from core.lab.points import UNPRICED, Rows, TasksAsked
+from core.lab.sweep import INVALID, SECONDS, SOLVED, USD, Floats
 from core.learning.feedback import FeedbackService
 from core.learning.requests import RequestService
-from core.routers.context import RoutingContext
 
 FIRST = "hit@1"
 MEASURES = (FIRST, SOLVED, USD, SECONDS, INVALID)
 LABELS, REQUESTS = "your labels", "example requests"
-MOST_TASKS, BOARDS, SOON_S = 300, 4, 0.1
+MOST_TASKS, BOARDS, SOON_S = 300, 4, 0.1  # tasks are drawn evenly
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +37,8 @@ class ChangedAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Score:
+    """Means over the tasks. Money is NaN if no call has a known price."""
+
     tasks: int
     before: Mapping[str, float]
     now: Mapping[str, float]
@@ -45,7 +47,6 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class _Board:
-    context: RoutingContext
     defaults: Parameters
     asked: TasksAsked
     before: tuple[Rows, Mapping[str, Floats]]
@@ -77,15 +78,14 @@ class ScoreboardService:
             board = self._board(task_set, catalog, router, network)
             rows, new_values = board.asked.first_and_measures(parameters)
         default_rows, old_values = board.before
-        ids = board.context.tool_ids
+        ids = board.asked.context.tool_ids
         answers: list[ChangedAnswer] = []
         for place, task in enumerate(board.asked.possible):
             if default_rows[place] != rows[place]:
                 old_tool, new_tool = (ids[int(row)] if row >= 0 else None for row in (default_rows[place], rows[place]))
                 right = bool(old_values[FIRST][place]), bool(new_values[FIRST][place])
                 answers.append(ChangedAnswer(task.question or task.subtask, old_tool, new_tool, right))
-        means = [{name: float(values[name].mean()) for name in MEASURES} for values in (old_values, new_values)]
-        return Score(len(rows), means[0], means[1], tuple(answers))
+        return Score(len(rows), _means(old_values), _means(new_values), tuple(answers))
 
     def ready(self, task_set: str, catalog: str, router: str, network: NetworkMoment = AS_MEASURED) -> bool:
         """Whether the tasks are embedded, so a score takes milliseconds with EHRR. False during another set's embedding."""
@@ -95,16 +95,17 @@ class ScoreboardService:
             board = self._boards.get(self._key(task_set, catalog, router, network))
         finally:
             self._guard.release()
-        return board is not None and board.context is self.lab.context(catalog, network)
+        return board is not None and board.asked.context is self.lab.context(catalog, network)
 
     def _board(self, task_set: str, catalog: str, router: str, network: NetworkMoment) -> _Board:
         key, context = self._key(task_set, catalog, router, network), self.lab.context(catalog, network)
         board = self._boards.get(key)
         defaults = self.lab.routing.parameters(router)
-        if board is None or board.context is not context or board.defaults != defaults:
-            tasks = self._tasks(task_set, catalog)
-            scorer = TasksAsked(self.lab, tasks, catalog, router, hints=True, network=network)
-            board = self._boards[key] = _Board(context, defaults, scorer, scorer.first_and_measures(defaults))
+        if board is None or board.asked.context is not context or board.defaults != defaults:
+            tasks = self._all_tasks(task_set, catalog)
+            some = tasks[:: -(-len(tasks) // MOST_TASKS)]
+            asked = TasksAsked(self.lab, some, catalog, router, hints=True, network=network)
+            board = self._boards[key] = _Board(defaults, asked, asked.first_and_measures(defaults))
         return board
 
     def _key(self, task_set: str, catalog: str, router: str, network: NetworkMoment) -> tuple[object, ...]:
@@ -113,11 +114,6 @@ class ScoreboardService:
     def _stored(self, catalog: str) -> Mapping[str, str]:
         """The fingerprint of the newest stored tasks of each name."""
         return {source: key for key, source in reversed(list(self.lab_runs.task_sets(catalog).items()))}
-
-    def _tasks(self, task_set: str, catalog: str) -> Sequence[Task]:
-        """At most MOST_TASKS tasks, evenly drawn."""
-        tasks = self._all_tasks(task_set, catalog)
-        return tasks[:: -(-len(tasks) // MOST_TASKS)]
 
     def _all_tasks(self, task_set: str, catalog: str) -> Sequence[Task]:
         if (path := self.lab.task_sets(catalog).get(task_set)) is not None:
@@ -132,3 +128,8 @@ class ScoreboardService:
                 f"The catalog {catalog} has no tasks {task_set!r}; choose among {', '.join(self.task_sets(catalog))}."
             )
         return self.lab_runs.stored_tasks(stored[task_set], task_set)
+
+
+def _means(values: Mapping[str, Floats]) -> dict[str, float]:
+    means = {name: float(values[name].mean()) for name in MEASURES}
+    return means | ({USD: math.nan} if not means[USD] and values[UNPRICED].any() else {})

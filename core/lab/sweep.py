@@ -1,14 +1,9 @@
-"""Many points of a router's parameters over one set of tasks: the axes, the measures of each point, the Pareto front.
-
-A router is asked point by point. EHRR computes the similarities of each task once and the candidates of many points together
-(`core.decisions.case`). Each list of candidates is measured once per task.
-"""
+"""The axes of a router's parameters, and points over one set of tasks compared: the Pareto front, and changes beyond noise."""
 
 from __future__ import annotations
 
 import itertools
 import math
-import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, cast
@@ -16,13 +11,9 @@ from typing import Any, Literal, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from core.domain.errors import ParameterError, WayfareError
+from core.domain.errors import ParameterError
 from core.domain.params import CUBE_ROOT, Knob, Parameters, Scale, Value
 from core.domain.significance import Compared, compared, margin
-from core.domain.tasks import Task
-from core.lab.benchmark import JUDGED, MEASURES, REJECTION, grades, measured
-from core.lab.execution import expected_outcome, sub_tasks
-from core.routers.context import RoutingContext
 
 # Axes, as `alpha_t=0:1:0.05` writes them, and the points of a grid or a random search
 
@@ -171,7 +162,7 @@ def _range(knob: Knob, text: str, values_text: str) -> Axis:
     return Axis(knob.name, text, tuple(values))
 
 
-# Measures of points, and the points that no other beats
+# Points that no other beats
 
 
 def unbeaten(points: Sequence[tuple[float, float]]) -> tuple[bool, ...]:
@@ -198,89 +189,8 @@ COSTS = (USD, SECONDS)
 INVALID = "invalid_tool_calls"
 OUTCOMES = (*OBJECTIVES, INVALID)
 
-Rows = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Result = Mapping[str, Any]
-Key = tuple[int, bytes, bytes]
-
-
-@dataclass(eq=False)
-class PointScorer:
-    """The measures of a point from its candidates. `context` holds the figures of outcomes for all points.
-
-    `queries` are to be routed: the tasks, then the sub-tasks of tasks with several steps. `possible` are the places of the tasks that name
-    a right tool. Raises WayfareError without any.
-    """
-
-    tasks: Sequence[Task]
-    context: RoutingContext
-
-    def __post_init__(self) -> None:
-        self.possible = [number for number, task in enumerate(self.tasks) if task.relevant]
-        if not self.possible:
-            raise WayfareError("No task names a tool that can do it; give tasks that do.")
-        self._known: dict[Key, tuple[float, ...]] = {}
-        self.queries, self._parts = list(self.tasks), list[Sequence[int]]()
-        for row, task in enumerate(self.tasks):
-            parts = sub_tasks(task)
-            self._parts.append((row,) if len(parts) == 1 else range(len(self.queries), len(self.queries) + len(parts)))
-            self.queries += parts if len(parts) > 1 else ()
-
-    def results(
-        self, candidates: Sequence[Rows] | Rows, payments: Sequence[Floats | None] | None = None
-    ) -> list[Result]:
-        """The measures of each of P points. `candidates`, (Q, n) for each, are rows of tools for each query, padded with -1; `payments`,
-        (Q, n) for each, are the USD of a call of each, None for the listed prices."""
-        all_payments = payments or [None] * len(candidates)
-        pairs = list(zip(candidates, all_payments, strict=True))
-        keys = [[self._key(number, *pair) for number in range(len(self.tasks))] for pair in pairs]
-        fresh = dict.fromkeys(key for point in keys for key in point if key not in self._known)
-        self._measure(list(fresh))
-        return [self._result(point) for point in keys]
-
-    def per_task(self, candidates: Rows, payments: Floats | None) -> dict[str, Floats]:
-        """The measures of one point, (Q, n), for each of the T tasks that name a right tool: columns (T,) by name."""
-        self.results([candidates], [payments])
-        rows = [self._known[self._key(number, candidates, payments)] for number in self.possible]
-        return dict(zip((*MEASURES, *OUTCOMES), np.array(rows)[:, 1:].T, strict=True))
-
-    def _key(self, number: int, candidates: Rows, payments: Floats | None) -> Key:
-        """Returns a task, all candidates of its measures (its own, then of its sub-tasks), and their payments."""
-        rows = [number, *self._parts[number]]
-        return number, candidates[rows].tobytes(), b"" if payments is None else payments[rows].tobytes()
-
-    def _measure(self, fresh: Sequence[Key]) -> None:
-        if not fresh:
-            return
-        ids = self.context.tool_ids
-        lists: list[list[list[int]]] = []
-        for number, rows, _ in fresh:
-            table = np.frombuffer(rows, dtype=np.int64).reshape(1 + len(self._parts[number]), -1)
-            lists.append([[int(row) for row in line if row >= 0] for line in table])
-        tasks = [self.tasks[number] for number, *_ in fresh]
-        ranked = [([ids[row] for row in whole], grades(task)) for task, (whole, *_) in zip(tasks, lists, strict=True)]
-        scores = measured(ranked)
-        for place, (key, task, (_, *parts)) in enumerate(zip(fresh, tasks, lists, strict=True)):
-            payments = list(np.frombuffer(key[2]).reshape(1 + len(parts), -1)[1:]) if key[2] else None
-            outcome = expected_outcome(task, parts, self.context, payments)
-            retrieval = (float(scores[name][place]) for name in (JUDGED["judged@10"], *MEASURES.values()))
-            self._known[key] = (*retrieval, outcome.solved, outcome.usd, outcome.s, outcome.invalid_tools)
-
-    def _result(self, keys: Sequence[Key]) -> Result:
-        names = (*MEASURES, *OUTCOMES)
-        judged_shares, *columns = zip(*(self._known[keys[number]] for number in self.possible), strict=True)
-        shares = [share for share in judged_shares if not math.isnan(share)]  # only rankings that are not empty
-        refusals = [
-            float(not rows.strip(b"\xff"))
-            for (_, rows, _), task in zip(keys, self.tasks, strict=True)
-            if not task.relevant
-        ]
-        return {
-            **{name: statistics.fmean(column) for name, column in zip(names, columns, strict=True)},
-            "judged@10": statistics.fmean(shares) if shares else None,
-            REJECTION: statistics.fmean(refusals) if refusals else None,
-        }
-
 
 # A change against the present setting, task by task
 

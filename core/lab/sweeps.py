@@ -8,39 +8,28 @@ from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import Any
 
-import numpy as np
-
-from core.decisions.case import ManyTasks, families
 from core.domain.lab_runs import OPTUNA, Sweep, SweepPoint, lab_id
-from core.domain.params import NetworkMoment, Parameters
+from core.domain.params import Parameters
 from core.domain.people import actions
 from core.domain.tasks import Task
 from core.lab.cluster import RaySpread, Work
-from core.lab.lab import LabService, parts_of_name
+from core.lab.lab import parts_of_name
 from core.lab.lab_runs import Experiment, LabRunService
+from core.lab.points import TasksAsked
 from core.lab.sweep import (
     AGAINST,
     OBJECTIVES,
     Axis,
     Change,
-    Floats,
     Point,
-    PointScorer,
     Result,
-    Rows,
     against,
     changes,
     drawn,
     grid,
     pareto_front,
 )
-from core.planning.rules import RulesPlanner
-from core.relevance.fit_matcher import FitMatcher
-from core.relevance.relevance_index import asked_text
-from core.routers.base import checked_query
-from core.routers.context import Query, RoutingContext
 from core.routers.ehrr import EhrrParameters
-from core.routers.parameters import LearningParameters
 from core.store import Store
 
 BLOCK = 64  # points of EHRR computed and committed together; 1 for other routers
@@ -171,74 +160,6 @@ class SweepService:
                 for (number, point), result in zip(block, results, strict=True)
             ]
         )
-
-
-@dataclass(eq=False)
-class TasksAsked:
-    """A router over labelled tasks under many sets of parameters, under `network` or else the catalog's. Raises WayfareError if no task names a right tool."""
-
-    lab: LabService
-    tasks: Sequence[Task]
-    catalog: str
-    router: str
-    hints: bool
-    network: NetworkMoment | None = None
-
-    def __post_init__(self) -> None:
-        context = self._context()
-        self._scorer, matcher, planner = PointScorer(self.tasks, context), context.matcher, RulesPlanner()
-        queries = [
-            Query(checked_query(task.subtask), self._hint(task), matcher, planner) for task in self._scorer.queries
-        ]
-        if isinstance(matcher.fitting, FitMatcher):
-            matcher.fitting.encoder.encode_queries([asked_text(query.text, query.hint) for query in queries])
-        self._ehrr = ManyTasks(queries, self._context)
-
-    def _context(self, learning: LearningParameters | None = None) -> RoutingContext:
-        return self.lab.context(self.catalog, self.network, learning)
-
-    def results(self, points: Sequence[Parameters]) -> list[Result]:
-        pairs = self._candidates(points)
-        return self._scorer.results([rows for rows, _ in pairs], [payments for _, payments in pairs])
-
-    @property
-    def possible(self) -> list[Task]:
-        return [self.tasks[place] for place in self._scorer.possible]
-
-    def per_task(self, point: Parameters) -> dict[str, Floats]:
-        return self.first_and_measures(point)[1]
-
-    def first_and_measures(self, point: Parameters) -> tuple[Rows, dict[str, Floats]]:
-        """The row of the first tool, -1 for none, (T,), and the measures of one point for each of the T possible tasks."""
-        candidates, payments = self._candidates([point])[0]
-        return candidates[self._scorer.possible, 0], self._scorer.per_task(candidates, payments)
-
-    def _candidates(self, points: Sequence[Parameters]) -> list[tuple[Rows, Floats | None]]:
-        """(Q, n) candidates of each point, in order, and the payment of a call of each, None for the listed prices."""
-        ehrr = [point for point in points if isinstance(point, EhrrParameters)]
-        if len(ehrr) < len(points):
-            return [(self._routed(point), None) for point in points]
-        by_place: dict[int, tuple[Rows, Floats | None]] = {}
-        for places in families(ehrr):
-            family = [ehrr[place] for place in places]
-            rows = self._ehrr.candidates(family)
-            by_price = family[0].settlement == "price"
-            payments = [None] * len(family) if by_price else self._ehrr.payments(family, rows)
-            by_place |= dict(zip(places, zip(rows, payments, strict=True), strict=True))
-        return [by_place[place] for place in range(len(points))]
-
-    def _routed(self, point: Parameters) -> Rows:
-        """(Q, n) candidates of a router that decides task by task."""
-        context = self._context(point if isinstance(point, LearningParameters) else None)
-        rows = np.full((len(self._scorer.queries), int(point.values().get("n") or 0)), -1, dtype=np.int64)
-        for row, task in zip(rows, self._scorer.queries, strict=True):
-            decision = self.lab.routing.decide(task.subtask, context, self.router, point, server_hint=self._hint(task))
-            candidates = decision.candidates[: len(row)]
-            row[: len(candidates)] = candidates
-        return rows
-
-    def _hint(self, task: Task) -> str:
-        return task.server_hint.strip() if self.hints else ""
 
 
 class Search:

@@ -28,7 +28,7 @@ from core.lab.execution import Playing
 from core.lab.gate import changes
 from core.lab.lab import drawn_price_usd
 from core.lab.lab_runs import BLOCK, Experiment
-from core.lab.sweeps import TasksAsked
+from core.lab.points import TasksAsked
 from core.network.profiles import Profile
 from core.network.states import HighLatency
 from core.relevance.learnt import LearntValues

@@ -12,10 +12,11 @@ from core.domain.feedback import By
 from core.domain.outcome import CallMode, ToolCall
 from core.domain.params import SIMULATED_TOO, NetworkMoment
 from core.domain.tasks import Task
+from core.domain.units import price
 from core.lab.lab_runs import WRITTEN
+from core.lab.points import TasksAsked
 from core.lab.scoreboard import LABELS, MEASURES, REQUESTS
 from core.lab.sweep import SECONDS, USD
-from core.lab.sweeps import TasksAsked
 from core.network.profiles import Profile
 from core.network.states import HighLatency
 from tests.cases import each
@@ -90,6 +91,13 @@ def test_an_own_catalog_is_scored_over_its_labels_and_example_requests(app: App)
     assert score.tasks == 2
     with pytest.raises(UnknownNameError, match="choose among your labels, example requests"):
         app.scoreboard.score("others", catalog="own", router="ehrr", parameters=app.routing.parameters("ehrr"))
+
+
+def test_calls_of_unknown_prices_are_unpriced_and_not_free(app: App) -> None:
+    app.feedback.label("read it", "files::read", right=True, catalog="own")
+    parameters = app.routing.parameters("ehrr", {"worthwhile": False})
+    score = app.scoreboard.score(LABELS, catalog="own", router="ehrr", parameters=parameters)
+    assert [price(means[USD]) for means in (score.before, score.now)] == ["unpriced", "unpriced"]
 
 
 @each(("settlement", "usd"), [("price", 0.005), ("ask", 0.002)])

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 from core.domain.catalog import Server
-from core.domain.errors import ParameterError, WayfareError
+from core.domain.errors import ParameterError
 from core.domain.tasks import Step, Task
-from core.lab.benchmark import MEASURES, score_tasks
 from core.lab.execution import expected_outcome
 from core.lab.sweep import (
     AGAINST,
@@ -21,7 +20,6 @@ from core.lab.sweep import (
     SOLVED,
     USD,
     Axis,
-    PointScorer,
     changes,
     drawn,
     gains,
@@ -142,29 +140,6 @@ def test_the_expected_outcome_is_what_playing_comes_to(plan: tuple[Step, ...], p
     assert played.success_rate.low - 0.005 < expected.solved < played.success_rate.high + 0.005
     assert played.usd_per_task.mean == pytest.approx(expected.usd, rel=0.02)
     assert -played.value.mean == pytest.approx(expected.usd + expected.s, rel=0.02)
-
-
-def test_a_point_has_the_measures_that_bench_gives_its_candidates() -> None:
-    context = three_tools()
-    tasks = [
-        Task("a", "a", relevant=("near::right",)),
-        Task("b", "b", relevant=("far::also",)),
-        Task("no", "no"),
-        Task("not", "not"),
-    ]
-    candidates = np.array(
-        [[[0, 1, -1], [2, -1, -1], [-1, -1, -1], [1, -1, -1]], [[1, 0, 2], [-1] * 3, [0, 1, 2], [1, 2, -1]]]
-    )
-    first_result, second_result = PointScorer(tasks, context).results(candidates)
-    for result, rows in zip((first_result, second_result), candidates, strict=True):
-        ranked = [[context.tool_ids[row] for row in point if row >= 0] for point in rows]
-        _, measures = score_tasks(tasks, ranked)
-        assert {name: result[name] for name in MEASURES} == pytest.approx(measures)
-    assert (first_result["rejection"], second_result["rejection"]) == (0.5, 0.0)
-    assert first_result["success_rate"] == pytest.approx((0.5 + 0.9) / 2)
-    assert first_result["judged@10"] == pytest.approx((0.5 + 1.0) / 2)
-    with pytest.raises(WayfareError, match="No task names a tool"):
-        PointScorer(tasks[2:], context)
 
 
 def test_the_front_has_what_nothing_else_beats() -> None:

@@ -10,9 +10,11 @@ from typing import Any
 import pytest
 
 from core.app import App
+from core.domain.errors import WayfareError
 from core.domain.lab_runs import OPTUNA, Sweep
 from core.lab.benchmark import MEASURES
 from core.lab.lab_runs import Experiment
+from core.lab.points import TasksAsked
 from core.lab.sweep import read_axis
 from core.lab.sweeps import GRID, RANDOM, SweepPlan
 from tests.cases import each
@@ -85,6 +87,11 @@ def test_each_point_is_what_bench_says_of_it(app: App, kind: str) -> None:
     assert isinstance(stored, Sweep)
     assert json.loads(stored.plan_json)["axes"] == list(KINDS[kind][3])
     assert app.lab_runs.tasks(stored) == TASKS
+
+
+def test_tasks_of_which_none_names_a_right_tool_are_refused(app: App) -> None:
+    with pytest.raises(WayfareError, match="No task names a tool"):
+        TasksAsked(app.lab, TASKS[2:], "world", "ehrr", hints=True)
 
 
 def test_a_sweep_of_refusals_refuses(app: App) -> None:

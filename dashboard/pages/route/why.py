@@ -297,8 +297,11 @@ def _html(score: Score, asked: Asked) -> str:
 
 
 def _beside(default: float, current: float, show: Callable[[float], str], sign: int) -> str:
-    """Returns the figure at the defaults with an arrow up or down, coloured for better or worse, "" if both figures look equal."""
+    """Returns the figure at the defaults with an arrow up or down, coloured for better or worse unless a figure is unknown, "" if both look
+    equal."""
     if show(default) == show(current):
         return ""
+    if math.isnan(current - default):
+        return f" <small>from {as_html(show(default))}</small>"
     kind = "better" if (current - default) * sign > 0 else "worse"
     return f' <small class="wayfare-{kind}" title="{kind}">{"▲" if current > default else "▼"} from {as_html(show(default))}</small>'
