@@ -14,7 +14,7 @@ from core.domain.decision import Decision
 from core.domain.params import Value
 from core.domain.significance import interval
 from core.domain.tasks import Task
-from core.lab.execution import ExecutionRun, Routed
+from core.lab.execution import Routed
 from core.routers.parameters import FIT
 
 # Measures of rankings, by ir_measures under its names
@@ -190,15 +190,6 @@ def measured_run(
         scores=scores,
         tasks=results,
     )
-
-
-def run_entry(run: BenchmarkRun, played: ExecutionRun | None, preset: str, seed: int = 0) -> dict[str, Any]:
-    """The entry of a run in `wayfare bench --json` and in the store: its measures, and the measures of its play-out."""
-    entry: dict[str, Any] = {**run.to_json(seed), "preset": preset}
-    if played is None:
-        return entry
-    outcome: dict[str, Any] = played.to_json()
-    return entry | outcome | {"intervals": {**entry["intervals"], **outcome["intervals"]}}
 
 
 def score_tasks(

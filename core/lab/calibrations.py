@@ -161,17 +161,8 @@ def _f1(counts: Floats, times: Floats) -> float:
 MARK, VERSION = "wayfare_calibration", 1
 
 
-@dataclass(frozen=True, slots=True)
-class CalibrationFile:
-    name: str
-    values: LearntValues
-    report: Mapping[str, Any]
-    labels: int
-    catalog_fingerprint: str
-
-
-def read(text: str | bytes, *, source: str, signals: Mapping[str, float]) -> CalibrationFile:
-    """A calibration from its file. `signals` are the signals of this version, with their weights.
+def read(text: str | bytes, *, source: str, signals: Mapping[str, float]) -> tuple[Mapping[str, Any], LearntValues]:
+    """The document of a calibration's file, and its checked values. `signals` are the signals of this version, with their weights.
 
     Raises CatalogError.
     """
@@ -185,14 +176,7 @@ def read(text: str | bytes, *, source: str, signals: Mapping[str, float]) -> Cal
         raise CatalogError(f"{source}: weights has {strange[0][:40]!r}; the signals are {', '.join(signals)}.")
     if values.weights and not any({**signals, **values.weights}.values()):
         raise CatalogError(f"{source}: all weights are 0; give one of {', '.join(signals)} a weight above 0.")
-    labels, report = document.get("labels"), document.get("report")
-    return CalibrationFile(
-        name=str(document.get("name", "")),
-        values=values,
-        report=cast(dict[str, Any], report) if isinstance(report, dict) else {},
-        labels=labels if isinstance(labels, int) and 0 <= labels < 2**31 else 0,
-        catalog_fingerprint=str(document.get("catalog_fingerprint", ""))[:64],
-    )
+    return document, values
 
 
 MOST_NAME_CHARACTERS = 80
@@ -294,14 +278,11 @@ class CalibrationService:
         """
         if not result.accepted:
             raise WayfareError(result.refused)
-        file = CalibrationFile(
-            name or self._next_name(result.catalog),
-            result.values,
-            result.report(),
-            result.fit.labels,
-            catalog_fingerprint(self.catalogs.catalog(result.catalog)),
-        )
-        return self._keep(result.catalog, file, apply=apply, by=by)
+        catalog = self.catalogs.catalog(result.catalog)
+        return self._keep(
+            result.catalog, name or self._next_name(result.catalog), result.values, result.report(), result.fit.labels,
+            catalog_fingerprint(catalog), apply=apply, by=by,
+        )  # fmt: skip
 
     def of_catalog(self, catalog: str = SAMPLE) -> tuple[Calibration, ...]:
         return self.store.calibrations.of_catalog(catalog)
@@ -359,21 +340,29 @@ class CalibrationService:
         """
         no_weights = dict.fromkeys((*SIGNALS, ASKED, ASKED_WORDS), 0.0)
         signals = {**no_weights, **self.catalogs.scorer(catalog).weights}
-        file = read(text, source=source, signals=signals)
-        return self._keep(catalog, replace(file, name=name or file.name), apply=apply, by=by)
+        document, values = read(text, source=source, signals=signals)
+        labels, report = document.get("labels"), document.get("report")
+        return self._keep(
+            catalog, name or str(document.get("name", "")), values, cast(dict[str, Any], report) if isinstance(report, dict) else {},
+            labels if isinstance(labels, int) and 0 <= labels < 2**31 else 0,
+            str(document.get("catalog_fingerprint", ""))[:64], apply=apply, by=by,
+        )  # fmt: skip
 
-    def _keep(self, catalog: str, file: CalibrationFile, *, apply: bool, by: By) -> Calibration:
-        if fault := line_fault(file.name, MOST_NAME_CHARACTERS) if file.name.strip() else "is empty; give a name":
+    def _keep(
+        self, catalog: str, name: str, values: LearntValues, report: Mapping[str, Any], labels: int, fingerprint: str, *,
+        apply: bool, by: By,
+    ) -> Calibration:  # fmt: skip
+        if fault := line_fault(name, MOST_NAME_CHARACTERS) if name.strip() else "is empty; give a name":
             raise CatalogError(f"The calibration's name {fault}.")
         calibration = Calibration(
             id=uuid.uuid4().hex,
             at=self.now(),
             catalog=catalog,
-            name=file.name.strip(),
-            values_json=json.dumps(file.values.to_json(), allow_nan=False),
-            report_json=json.dumps(file.report),
-            labels=file.labels,
-            catalog_fingerprint=file.catalog_fingerprint,
+            name=name.strip(),
+            values_json=json.dumps(values.to_json(), allow_nan=False),
+            report_json=json.dumps(report),
+            labels=labels,
+            catalog_fingerprint=fingerprint,
             origin=by.origin,
         )
         switch = CalibrationSwitch(calibration.at, catalog, calibration.id, by.visitor, by.origin)

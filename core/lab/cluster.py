@@ -88,7 +88,9 @@ class RaySpread:
             self._join(address)
         self._tables, self._opened = self._ray.put(dict(tables)), opened
         self._idle: deque[Any] = deque()
-        self._starting: dict[Any, Any] = {}  # by the answer of `ready`
+        self._busy: dict[
+            Any, tuple[int | None, Any]
+        ] = {}  # by its answer: the position of a worker's call, None while it starts
         self.hired = self.lost = 0
         self._because = ""
 
@@ -110,10 +112,10 @@ class RaySpread:
         yield from self._done([("points", (*arguments, list(block))) for block in blocks])
 
     def close(self) -> None:
-        for worker in (*self._idle, *self._starting.values()):
+        for worker in (*self._idle, *(worker for _, worker in self._busy.values())):
             self._ray.kill(worker)
         self._idle.clear()
-        self._starting.clear()
+        self._busy.clear()
         if self._ours:
             self._ray.shutdown()
 
@@ -139,44 +141,41 @@ class RaySpread:
     def _done(self, calls: Sequence[tuple[str, tuple[Any, ...]]]) -> Iterator[tuple[int, Any]]:
         """The result of each call with its position, as soon as it is known."""
         self._hire(len(calls))
-        queue, running = deque(range(len(calls))), dict[Any, tuple[int, Any]]()
+        queue, left = deque(range(len(calls))), len(calls)
         try:
-            while queue or running:
+            while left:
                 while queue and self._idle:
                     number, worker = queue.popleft(), self._idle.popleft()
                     method, arguments = calls[number]
-                    running[getattr(worker, method).remote(*arguments)] = (number, worker)
-                answer = self._next([*self._starting, *running], at_work=bool(running))
-                if answer in self._starting:
-                    self._started(answer)
-                    continue
-                number, worker = running.pop(answer)
+                    self._busy[getattr(worker, method).remote(*arguments)] = (number, worker)
+                answer = self._next()
+                number, worker = self._busy.pop(answer)
                 result = self._given(answer)
                 if result is None:
-                    queue.appendleft(number)
+                    queue.extendleft([] if number is None else [number])
                     continue
                 self._idle.append(worker)
-                yield number, result
+                if number is None:
+                    self.hired += 1
+                else:
+                    left -= 1
+                    yield number, result
         finally:
-            self._idle.extend(worker for _, worker in running.values())
+            at_work = [answer for answer, (number, _) in self._busy.items() if number is not None]
+            self._idle.extend(self._busy.pop(answer)[1] for answer in at_work)
 
-    def _next(self, answers: Sequence[Any], *, at_work: bool) -> Any:
-        if not answers:
+    def _next(self) -> Any:
+        if not self._busy:
             raise WayfareError(
                 f"The last worker of the cluster is lost {self._because}; run the same again, it goes on from what is stored."
             )
-        ready, _ = self._ray.wait(list(answers), num_returns=1, timeout=None if at_work else START_LIMIT_S)
+        at_work = any(number is not None for number, _ in self._busy.values())
+        ready, _ = self._ray.wait(list(self._busy), num_returns=1, timeout=None if at_work else START_LIMIT_S)
         if not ready:
             raise WayfareError(
                 f"No worker of the cluster has started within {START_LIMIT_S:.0f} s; see whether it has a free CPU."
             )
         return ready[0]
-
-    def _started(self, answer: Any) -> None:
-        worker = self._starting.pop(answer)
-        if self._given(answer) is not None:
-            self._idle.append(worker)
-            self.hired += 1
 
     def _given(self, answer: Any) -> Any:
         """A worker's result, None if the worker is lost. Raises the worker's error."""
@@ -194,9 +193,9 @@ class RaySpread:
         """Start one worker per CPU of the cluster, at most one per part of the work."""
         count = min(most, max(1, int(self._ray.cluster_resources().get("CPU", 1))))
         actor = self._ray.remote(num_cpus=1, scheduling_strategy="SPREAD")(Worker)
-        for _ in range(count - len(self._idle) - len(self._starting)):
+        for _ in range(count - len(self._idle) - len(self._busy)):
             worker = actor.remote(self._tables, self._opened)
-            self._starting[worker.ready.remote()] = worker
+            self._busy[worker.ready.remote()] = None, worker
 
 
 def _sent(work: Work, tasks: Sequence[Task]) -> tuple[Any, ...]:

@@ -142,37 +142,16 @@ class JudgmentService:
         `judge` is the judge of a file without judges. Raises CatalogError that names file and line, WayfareError.
         """
         name, owner = _name(set_name, "set"), _name(judge, "judge") if judge.strip() else ""
-        judgments = read_judgments(text, source=source, judge=owner)
-        if len(judgments) > MOST_AT_ONCE:
-            raise WayfareError(f"{source} has {len(judgments):,} judgments; give at most {MOST_AT_ONCE:,} in one file.")
+        entries = read_judgments(text, source=source, judge=owner)
+        if len(entries) > MOST_AT_ONCE:
+            raise WayfareError(f"{source} has {len(entries):,} judgments; give at most {MOST_AT_ONCE:,} in one file.")
         now, tool_row = self.now(), self.catalogs.catalog(catalog).tool_row
-        stored = {
-            (judgment.asked, judgment.tool, judgment.judge): (judgment.grade, judgment.note)
-            for judgment in self._of(catalog).judgments
-            if judgment.set_name == name
-        }
-        fresh = [
-            judgment
-            for judgment in judgments
-            if stored.get((judgment.asked, judgment.tool, judgment.judge)) != (judgment.grade, judgment.note)
+        judgments = [
+            Judgment(e.at or now, catalog, name, *e.asked, e.tool, e.grade, e.judge, e.note, "file") for e in entries
         ]
-        self._keep(
-            catalog,
-            *(
-                Judgment(
-                    judgment.at or now,
-                    catalog,
-                    name,
-                    *judgment.asked,
-                    judgment.tool,
-                    judgment.grade,
-                    judgment.judge,
-                    judgment.note,
-                    "file",
-                )
-                for judgment in fresh
-            ),
-        )
+        stored = {_said(judgment) for judgment in self._of(catalog).judgments if judgment.set_name == name}
+        fresh = [judgment for judgment in judgments if _said(judgment) not in stored]
+        self._keep(catalog, *fresh)
         return ImportedJudgments(
             len(fresh), len(judgments) - len(fresh), sum(judgment.tool not in tool_row for judgment in judgments)
         )
@@ -192,6 +171,10 @@ class JudgmentService:
             sets = self._of(catalog)
             self.store.judgments.append(*judgments)
             self._known[catalog] = JudgmentSets.of((*sets.judgments, *judgments))
+
+
+def _said(judgment: Judgment) -> tuple[object, ...]:
+    return judgment.asked, judgment.tool, judgment.judge, judgment.grade, judgment.note
 
 
 def _name(text: str, what: str) -> str:

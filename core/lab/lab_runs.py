@@ -30,7 +30,7 @@ from core.domain.params import Parameters
 from core.domain.people import actions
 from core.domain.tasks import Task
 from core.importers import read_tasks, tasks_text
-from core.lab.benchmark import CLOCKED, BenchmarkRun, measured_run, run_entry
+from core.lab.benchmark import CLOCKED, BenchmarkRun, measured_run
 from core.lab.cluster import RaySpread, Work
 from core.lab.execution import ExecutionRun, Playing, Routed
 from core.lab.gate import CatalogDigest, Change, changes
@@ -53,6 +53,14 @@ def drawn_tasks(catalog: str) -> str:
 
 def written_tasks(catalog: str) -> str:
     return f"written tasks: {catalog}"
+
+
+def keep_tasks(store: Store, setting: str, tasks: Sequence[Task]) -> str:
+    """Keeps tasks as those of a setting. Returns their fingerprint. Raises StoreError."""
+    text = tasks_text(tasks)
+    store.lab_runs.add_inputs({fingerprint(text): ("tasks", text)})
+    store.set_setting(setting, fingerprint(text))
+    return fingerprint(text)
 
 
 def asked_tasks(requests: RequestService, catalog: str) -> list[Task]:
@@ -244,7 +252,12 @@ class Measured:
 
     @property
     def entry(self) -> dict[str, Any]:
-        return run_entry(self.run, self.played, self.conditions.preset, self.conditions.seed)
+        """The entry of a run in `wayfare bench --json` and in the store: its measures, and the measures of its play-out."""
+        entry: dict[str, Any] = {**self.run.to_json(self.conditions.seed), "preset": self.conditions.preset}
+        if self.played is None:
+            return entry
+        outcome: dict[str, Any] = self.played.to_json()
+        return entry | outcome | {"intervals": {**entry["intervals"], **outcome["intervals"]}}
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,10 +16,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from core.domain.decision import Decision
 from core.domain.tasks import Task
 from core.lab.benchmark import percentile
 from core.lab.execution import Routed
+
+# scipy carries no types
+# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false
 
 Score = Callable[[Sequence[str], Task], float]
 
@@ -195,16 +200,9 @@ def _nodes(task: Task) -> list[frozenset[str]]:
 
 
 def _agreeing(predicted: Sequence[str], nodes: Sequence[frozenset[str]]) -> int:
-    """The size of a maximum matching of distinct predicted tools and nodes (augmenting paths)."""
-    holder: dict[int, str] = {}
+    """The size of a maximum matching of distinct predicted tools and nodes."""
+    from scipy.optimize import linear_sum_assignment
 
-    def takes(tool: str, tried: set[int]) -> bool:
-        for node, tools in enumerate(nodes):
-            if tool in tools and node not in tried:
-                tried.add(node)
-                if node not in holder or takes(holder[node], tried):
-                    holder[node] = tool
-                    return True
-        return False
-
-    return sum(takes(tool, set()) for tool in dict.fromkeys(predicted))
+    tools = dict.fromkeys(predicted)
+    meets = np.array([[tool in node for node in nodes] for tool in tools]).reshape(len(tools), len(nodes))
+    return int(meets[linear_sum_assignment(meets, maximize=True)].sum())

@@ -31,7 +31,7 @@ from core.lab.scenarios.measures import SETTINGS, ScenarioRun, Setting, measured
 from core.lab.scenarios.simulation import LEAD_IN, STEPS, Call, Step, World, walk
 from core.learning.feedback import FeedbackService
 from core.learning.requests import RequestService
-from core.network.profiles import NetworkProfiles, Profile
+from core.network.profiles import NetworkProfiles
 from core.planning.base import Planner
 from core.routers import ROUTERS
 from core.routers.context import RoutingContext
@@ -118,8 +118,22 @@ class ScenarioService:
             predicted=predicted,
             raw_questions=raw_questions,
         )
-        task_source = source if tasks is not None else catalog
-        return replace(world, conditions=conditions_of(world, network, task_source, seed=seed, predicted=predicted))
+        conditions = Conditions(
+            profile=network.name,
+            profile_fingerprint=fingerprint(network.to_json()),
+            catalog=context.catalog.name,
+            catalog_fingerprint=_of_catalog(context),
+            tasks=source if tasks is not None else catalog,
+            tasks_fingerprint=fingerprint(
+                [[task.subtask, task.question, task.server_hint, sorted(task.relevant)] for task in labelled_tasks]
+            ),
+            seed=seed,
+            steps=len(world.order),
+            lead_in=lead_in,
+            predicted=predicted,
+            raw_questions=raw_questions,
+        )
+        return replace(world, conditions=conditions)
 
     def run(
         self,
@@ -180,8 +194,22 @@ class ScenarioService:
         """Store runs of a world that `world` made, in place of runs with equal inputs. Raises StoreError."""
         if world.conditions is None:
             raise StoreError("This world has no name to keep its runs under; make it with `Scenarios.world`.")
-        moment = self.now()
-        rows = [storable(world.conditions, world.context, run, moment) for run in runs]
+        moment, names = self.now(), world.context.server_names
+        rows: list[tuple[KeptRun, RunSteps]] = []
+        for run in runs:
+            parameters = json.dumps(run.parameters, sort_keys=True)
+            row = KeptRun(
+                **asdict(world.conditions),
+                **{name: getattr(run, name) for name in RUN_FIELDS},
+                parameters_json=parameters,
+                id=run_id(world.conditions, run.mode, run.router, run.setting, parameters),
+                at=moment,
+                version=version("wayfare"),
+            )
+            servers, server = _called(run.server, names)
+            tools, tool = _called(run.tool, [tool.name for tool in world.context.catalog.tools])
+            task, calls = run.task.astype(np.int32), (run.network_s, run.price_usd, run.ok)
+            rows.append((row, RunSteps(servers, tools, task, server, tool, *calls)))
         self.store.save(rows)
         return tuple(row for row, _ in rows)
 
@@ -251,42 +279,6 @@ def _parameters(router: str, setting: Setting, values: Mapping[str, object], pre
     names = [knob.name for knob in parameters.knobs()]
     by_words = {"similarity": VIEW_WEIGHTS} if issubclass(parameters, TwoStageParameters) else {}
     return applied(parameters, preset, {**by_words, **parameters_under(setting, names), **values})
-
-
-def conditions_of(world: World, profile: Profile, source: str, *, seed: int, predicted: str) -> Conditions:
-    """The conditions that a world's runs are stored under. `source` names the origin of its tasks."""
-    return Conditions(
-        profile=profile.name,
-        profile_fingerprint=fingerprint(profile.to_json()),
-        catalog=world.context.catalog.name,
-        catalog_fingerprint=_of_catalog(world.context),
-        tasks=source,
-        tasks_fingerprint=fingerprint(
-            [[task.subtask, task.question, task.server_hint, sorted(task.relevant)] for task in world.tasks]
-        ),
-        seed=seed,
-        steps=len(world.order),
-        lead_in=world.lead_in,
-        predicted=predicted,
-        raw_questions=world.raw_questions,
-    )
-
-
-def storable(
-    conditions: Conditions, context: RoutingContext, run: ScenarioRun, at: datetime
-) -> tuple[KeptRun, RunSteps]:
-    parameters = json.dumps(run.parameters, sort_keys=True)
-    row = KeptRun(
-        **asdict(conditions),
-        **{name: getattr(run, name) for name in RUN_FIELDS},
-        parameters_json=parameters,
-        id=run_id(conditions, run.mode, run.router, run.setting, parameters),
-        at=at,
-        version=version("wayfare"),
-    )
-    servers, server = _called(run.server, context.server_names)
-    tools, tool = _called(run.tool, [tool.name for tool in context.catalog.tools])
-    return row, RunSteps(servers, tools, run.task.astype(np.int32), server, tool, run.network_s, run.price_usd, run.ok)
 
 
 def _called(rows: NDArray[np.int64], names: Sequence[str]) -> tuple[tuple[str, ...], NDArray[np.int32]]:

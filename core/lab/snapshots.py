@@ -86,15 +86,22 @@ class SnapshotService:
         """
         state = self.store.snapshots.find(name).state
         known_names, remarks = {info.name for info in self.catalogs.infos()}, list[str]()
+
+        def attempt(restore: Callable[[str, str], None], what: str, name: str, text: str) -> None:
+            try:
+                restore(name, text)
+            except WayfareError as error:
+                remarks.append(f"The {what} {name} stays as it is: {error}")
+
         for catalog, fingerprint in state.catalogs.items():
             if catalog not in known_names:
                 remarks.append(f"Catalog {catalog} is not there any more; import it again.")
                 continue
             if self.runs.digest(catalog).fingerprint != fingerprint:
                 remarks.append(f"Catalog {catalog} has changed since; it stays as it is now.")
-            remarks += self._restore_calibration(catalog, state.calibrations.get(catalog, ""))
+            attempt(self._restore_calibration, "calibration of", catalog, state.calibrations.get(catalog, ""))
         for network, text in state.networks.items():
-            remarks += self._restore_network(network, text)
+            attempt(self._restore_network, "network", network, text)
         return Returned(state.pages, tuple(remarks))
 
     def export(self, name: str) -> str:
@@ -120,23 +127,12 @@ class SnapshotService:
         document = json.loads(self.calibrations.export(catalog))
         return json.dumps({key: value for key, value in document.items() if key != "at"})
 
-    def _restore_calibration(self, catalog: str, text: str) -> list[str]:
-        if text == self._calibration(catalog):
-            return []
-        try:
-            if text:
-                self.calibrations.import_file(text, source="the snapshot", catalog=catalog, apply=True)
-            else:
-                self.calibrations.apply("", catalog=catalog)
-        except WayfareError as error:
-            return [f"The calibration of {catalog} stays as it is: {error}"]
-        return []
+    def _restore_calibration(self, catalog: str, text: str) -> None:
+        if text and text != self._calibration(catalog):
+            self.calibrations.import_file(text, source="the snapshot", catalog=catalog, apply=True)
+        elif not text and self.calibrations.active(catalog) is not None:
+            self.calibrations.apply("", catalog=catalog)
 
-    def _restore_network(self, name: str, text: str) -> list[str]:
-        if name in self.networks.saved() and self.networks.load(name).text() == text:
-            return []
-        try:
+    def _restore_network(self, name: str, text: str) -> None:
+        if name not in self.networks.saved() or self.networks.load(name).text() != text:
             self.networks.save(read_profile(text.encode(), "the snapshot"))
-        except WayfareError as error:
-            return [f"The network {name} stays as it is: {error}"]
-        return []

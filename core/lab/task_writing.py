@@ -30,12 +30,10 @@ from core.domain.catalog import Catalog, words
 from core.domain.english import leading_verb
 from core.domain.errors import CatalogError, PlannerError
 from core.domain.findings import Confused
-from core.domain.lab_runs import fingerprint
 from core.domain.people import actions
 from core.domain.tasks import Step, Task, ordered
-from core.importers import tasks_text
 from core.lab.equal_sets import EqualSetsService, confused
-from core.lab.lab_runs import written_tasks
+from core.lab.lab_runs import keep_tasks, written_tasks
 from core.lab.levels import LEVELS
 from core.lab.task_chains import VALUES, Chains
 from core.lab.tool_texts import ACTING, DataFlow, Link, joined, names_server, on_server, step_of
@@ -140,10 +138,7 @@ class TaskWritingService:
 
     def keep(self, catalog: str, tasks: Sequence[Task]) -> str:
         """Keep them as the written tasks of a catalog. Returns their fingerprint. Raises StoreError."""
-        text = tasks_text(tasks)
-        self.store.lab_runs.add_inputs({fingerprint(text): ("tasks", text)})
-        self.store.set_setting(written_tasks(catalog), fingerprint(text))
-        return fingerprint(text)
+        return keep_tasks(self.store, written_tasks(catalog), tasks)
 
 
 @dataclass

@@ -12,12 +12,11 @@ from core.catalogs.catalog_editor import CatalogEditor
 from core.catalogs.catalogs import CatalogService
 from core.domain.catalog import Catalog, Imported, Server, tool_id
 from core.domain.errors import WayfareError
-from core.domain.lab_runs import fingerprint
 from core.domain.people import actions
 from core.domain.tasks import Step, Task
-from core.importers import read_tasks, tasks_text
+from core.importers import read_tasks
 from core.lab.lab import LabService
-from core.lab.lab_runs import drawn_tasks
+from core.lab.lab_runs import drawn_tasks, keep_tasks
 from core.learning.feedback import FeedbackService
 from core.store import Store
 from core.virtual.multiply import Recipe, copies
@@ -219,13 +218,8 @@ class TestbedService:
         for registry in registries:
             chosen_servers = [choice.server for choice in testbed.chosen if choice.source == registry.name]
             self.editor.keep_secrets(name, chosen_servers, registry.imported.secrets)
-        self._keep_tasks(name, testbed.tasks)
-
-    def _keep_tasks(self, name: str, tasks: Sequence[Task]) -> None:
-        if tasks:
-            text = tasks_text(tasks)
-            self.store.lab_runs.add_inputs({fingerprint(text): ("tasks", text)})
-            self.store.set_setting(drawn_tasks(name), fingerprint(text))
+        if testbed.tasks:
+            keep_tasks(self.store, drawn_tasks(name), testbed.tasks)
 
     def _tasks(self, catalog: str) -> tuple[Task, ...]:
         shipped_tasks = [task for path in self.lab.task_sets(catalog).values() for task in self.lab.read_tasks(path)]
