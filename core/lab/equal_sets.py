@@ -140,24 +140,16 @@ class EqualSetsService:
     def of_catalog(self, catalog: str) -> EqualSets:
         """The equal sets of a catalog. Builds a missing index."""
         judgments = self.store.equal_judgments.of_catalog(catalog)
-        says = {judgment.pair: judgment.says for judgment in judgments}
+        others = {judgment.pair: judgment for judgment in judgments}
         sets = self.sets(catalog)
         proposals, left_out = self.propose(catalog)
         set_of = {tool: number for number, tools in enumerate(sets) for tool in tools}
-        pairs = tuple(
-            replace(
-                proposal,
-                says=says.get((proposal.one, proposal.other), ""),
-                follows=(proposal.one, proposal.other) not in says
-                and set_of.get(proposal.one, -1) == set_of.get(proposal.other, -2),
-            )
-            for proposal in proposals
-        )
-        known_pairs = {(pair.one, pair.other) for pair in pairs}
-        return EqualSets(
-            pairs, sets, tuple(judgment for judgment in judgments if judgment.pair not in known_pairs), contradictions(judgments, sets),
-            left_out,
-        )  # fmt: skip
+        pairs: list[Proposal] = []
+        for proposal in proposals:
+            judgment = others.pop((proposal.one, proposal.other), None)
+            follows = judgment is None and set_of.get(proposal.one, -1) == set_of.get(proposal.other, -2)
+            pairs.append(replace(proposal, says="" if judgment is None else judgment.says, follows=follows))
+        return EqualSets(tuple(pairs), sets, tuple(others.values()), contradictions(judgments, sets), left_out)
 
     def sets(self, catalog: str) -> Sets:
         """The sets of the pairs judged equal, over the tools of the catalog."""

@@ -102,23 +102,11 @@ def sub_tasks(task: Task) -> tuple[Task, ...]:
     return tuple(replace(task, id=f"{task.id}#{number}", subtask=part.text) for number, part in enumerate(parts, 1))
 
 
-@dataclass(frozen=True, slots=True)
-class _Steps:
-    """The steps of a task, each with its right tools and the steps that it needs. A task without a plan has one step."""
-
-    right: tuple[frozenset[str], ...]
-    needs: tuple[tuple[int, ...], ...]
-
-    @classmethod
-    def of(cls, task: Task) -> Self:
-        if len(task.plan) < 2:
-            return cls((frozenset(task.relevant),), ((),))
-        return cls(
-            tuple(frozenset((step.tool, *step.equal)) for step in task.plan), tuple(step.needs for step in task.plan)
-        )
-
-    def __len__(self) -> int:
-        return len(self.right)
+def _steps(task: Task) -> list[tuple[frozenset[str], list[int]]]:
+    """The right tools of each step of a task, and the steps that it needs. A task without a plan has one step."""
+    if len(task.plan) < 2:
+        return [(frozenset(task.relevant), [])]
+    return [(frozenset((step.tool, *step.equal)), list(step.needs)) for step in task.plan]
 
 
 # Playing
@@ -241,7 +229,7 @@ def play(
         router=router,
         n=len(tries),
         success_rate=Interval.of(solved.mean(axis=0)),
-        step_success_rate=Interval.of(of("steps").sum(axis=0) / sum(len(_Steps.of(task)) for task in tasks)),
+        step_success_rate=Interval.of(of("steps").sum(axis=0) / sum(len(_steps(task)) for task in tasks)),
         usd_per_solved=Interval.of(usd.sum(axis=0) * per_solved),
         s_per_solved=Interval.of(time_s.sum(axis=0) * per_solved),
         tokens_per_solved=Interval.of(of("tokens").sum(axis=0) * per_solved),
@@ -255,7 +243,7 @@ def play(
 
 
 def _played(task: Task, parts: Sequence[Routed], context: RoutingContext, seeds: int, live: LiveCall | None) -> Tries:
-    steps = _Steps.of(task)
+    steps = _steps(task)
     done = np.zeros((len(steps), seeds), dtype=np.bool_)
     usd, time_s, tokens, invalid_tools, invalid_routes, unpriced = np.zeros((6, seeds))
     connected = np.zeros((len(context.statistics.servers.conn_s), seeds), dtype=np.bool_)
@@ -264,7 +252,7 @@ def _played(task: Task, parts: Sequence[Routed], context: RoutingContext, seeds:
         done_before = done.sum(axis=0)
         rows = [context.tool_ids.index(name) for name in routed.candidates[:ROUNDS]]
         tokens += active * routed.tokens
-        invalid_routes += active & (not any(context.tool_ids[row] in right for row in rows for right in steps.right))
+        invalid_routes += active & (not any(context.tool_ids[row] in right for row in rows for right, _ in steps))
         for row, usd_of_call in zip(rows, _payments(routed, rows, context), strict=True):
             going = ~done.all(axis=0) & (last | (done.sum(axis=0) == done_before))
             if not going.any():
@@ -281,9 +269,9 @@ def _played(task: Task, parts: Sequence[Routed], context: RoutingContext, seeds:
                 else np.full(seeds, live_result[0])
             )
             serves = np.zeros(seeds, dtype=np.bool_)
-            for step, right in enumerate(steps.right):
+            for step, (right, needs) in enumerate(steps):
                 if context.tool_ids[row] in right:
-                    ready = going & ~serves & ~done[step] & done[list(steps.needs[step])].all(axis=0)
+                    ready = going & ~serves & ~done[step] & done[needs].all(axis=0)
                     done[step] |= ready & succeeds
                     serves |= ready
             invalid_tools += going & ~serves
@@ -340,7 +328,7 @@ def expected_outcome(
 ) -> ExpectedOutcome:
     """`parts` has the candidates of each sub-task, rows of tools, best first; `context` the figures of outcomes; `payments` the USD of a call
     of each candidate, None for the listed prices."""
-    steps, prices = _Steps.of(task), context.statistics.tools.price_usd
+    steps, prices = _steps(task), context.statistics.tools.price_usd
     states: dict[State, float] = {(frozenset(), frozenset()): 1.0}  # the chance of each, while a step is left
     solved, usd, seconds, invalid_tools, unpriced = 0.0, 0.0, 0.0, 0.0, 0.0
     servers = [int(context.tool_server[row]) for candidates in parts for row in candidates[:ROUNDS]]
@@ -350,6 +338,7 @@ def expected_outcome(
         call_prices = prices[list(candidates)] if payments is None else payments[part]
         for row, usd_of_call in zip(candidates[:ROUNDS], call_prices, strict=False):
             (server, latency_s, conn_s), succeeds = _declared(context, row), chance(context, row)
+            may_serve = [step for step, (right, _) in enumerate(steps) if context.tool_ids[row] in right]
             counting = next(later)  # others are not called again, and would only multiply the states
             called = sum(states.values())
             usd += called * float(np.nan_to_num(usd_of_call))
@@ -357,7 +346,7 @@ def expected_outcome(
             next_states = defaultdict[State, float](float)
             for (done, connected), share in states.items():
                 seconds += share * (latency_s + conn_s * (server not in connected))
-                step = next((s for s in range(len(steps)) if _serves(steps, s, context.tool_ids[row], done)), None)
+                step = next((s for s in may_serve if s not in done and done.issuperset(steps[s][1])), None)
                 gain = share * succeeds if step is not None else 0.0
                 invalid_tools += share if step is None else 0.0
                 now_connected = (connected | {server}) & counting
@@ -371,7 +360,3 @@ def expected_outcome(
         for state, share in ended.items():
             states[state] = states.get(state, 0.0) + share
     return ExpectedOutcome(solved, usd, seconds, invalid_tools, unpriced)
-
-
-def _serves(steps: _Steps, step: int, tool: str, done: frozenset[int]) -> bool:
-    return tool in steps.right[step] and step not in done and done.issuperset(steps.needs[step])

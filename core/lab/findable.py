@@ -182,7 +182,7 @@ def findable(
     fold_of = (np.arange(len(given.owners)) - starts) % FOLDS
     asked_requests = np.isin(given.owners, list(same))
     missed: dict[int, list[Missed]] = {}
-    first_counts, found_counts = np.zeros(len(catalog.tools)), np.zeros(len(catalog.tools))
+    hits = np.zeros((2, len(catalog.tools)))  # in the first place, and among the first SHOWN
     done = 0
     for fold in range(FOLDS):
         others = RequestIndex(given.some(fold_of != fold), index)
@@ -192,8 +192,7 @@ def findable(
             signals = with_requests(index.signals(text, vector), others, text, vector, model)
             tools = fit_of(index, signals, model).tools
             rank = first_place(tools, same[row])
-            first_counts[row] += rank == 0
-            found_counts[row] += rank < SHOWN
+            hits[:, row] += rank == 0, rank < SHOWN
             if rank:
                 other = catalog.tools[int(np.argmax(tools))].id
                 missed.setdefault(row, []).append(Missed(text, other, rank + 1))
@@ -202,24 +201,18 @@ def findable(
     totals = np.bincount(given.owners[asked_requests], minlength=len(catalog.tools))
     rows = np.flatnonzero(totals).tolist()
     tools = [
-        ToolFound(
-            catalog.tools[row].id,
-            int(first_counts[row]),
-            int(found_counts[row]),
-            int(totals[row]),
-            tuple(missed.get(row, ())),
-        )
+        ToolFound(catalog.tools[row].id, *map(int, (*hits[:, row], totals[row])), tuple(missed.get(row, ())))
         for row in rows
     ]
     tools.sort(key=lambda tool: (tool.found / tool.of, tool.first / tool.of, tool.tool))
-    shares = [float(counts[rows].sum() / totals[rows].sum()) for counts in (first_counts, found_counts)]
-    low_high = [_interval(counts[rows], totals[rows]) for counts in (first_counts, found_counts)]
-    hits = [corrected(share, gain) for share, gain in zip(shares, OFFSETS, strict=True)]
-    spans = [(corrected(low, gain), corrected(high, gain)) for (low, high), gain in zip(low_high, OFFSETS, strict=True)]
+    shares = (hits[:, rows].sum(axis=1) / totals[rows].sum()).tolist()
+    spans = [_interval(counts, totals[rows]) for counts in hits[:, rows]]
+    (first, found), (first_span, found_span) = (
+        [corrected(share, gain) for share, gain in zip(shares, OFFSETS, strict=True)],
+        [(corrected(low, gain), corrected(high, gain)) for (low, high), gain in zip(spans, OFFSETS, strict=True)],
+    )
     without = len(catalog.tools) - len(np.unique(given.owners))
-    return Findable(
-        hits[0], hits[1], shares[0], shares[1], spans[0], spans[1], tuple(tools), without, len(given.owners)
-    )  # fmt: skip
+    return Findable(first, found, *shares, first_span, found_span, tuple(tools), without, len(given.owners))
 
 
 def first_place(scores: NDArray[np.floating], rows: Collection[int]) -> int:

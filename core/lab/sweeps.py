@@ -175,32 +175,27 @@ class Search:
         optuna.logging.set_verbosity(optuna.logging.WARNING)
         sampler = optuna.samplers.TPESampler(seed=seed)
         self._study = optuna.create_study(directions=list(OBJECTIVES.values()), sampler=sampler)
-        self._axes = axes
-        self._trial: Any = None
-        self._asked: dict[str, Any] = {}
-        self._space = _space(axes)
+        self._axes, self._space = axes, _space(axes)
+        self._trial: Any = None  # None at the first point
         self._first = {axis.name: first[axis.name] for axis in axes}
 
     def points(self, count: int) -> Iterator[Point]:
         """`count` points. Call `tell` with the result of each before taking the next."""
-        for number in range(count):
-            if number == 0:
-                self._asked = {axis.name: _place(axis, self._first[axis.name]) for axis in self._axes}
-                yield self._first
-            else:
-                self._trial = self._study.ask(self._space)
-                self._asked = dict(self._trial.params)
-                yield {axis.name: _value(axis, self._asked[axis.name]) for axis in self._axes}
+        yield self._first
+        for _ in range(1, count):
+            self._trial = self._study.ask(self._space)
+            yield {axis.name: _value(axis, self._trial.params[axis.name]) for axis in self._axes}
 
     def tell(self, result: Mapping[str, Any]) -> None:
         """Give the result of the last point. The sampler does not learn from a setting outside its axes."""
         from optuna.trial import create_trial
 
         values = [float(result[name]) for name in OBJECTIVES]
+        places = {axis.name: _place(axis, self._first[axis.name]) for axis in self._axes}
         if self._trial is not None:
             self._study.tell(self._trial, values)
-        elif None not in self._asked.values():
-            self._study.add_trial(create_trial(params=dict(self._asked), distributions=self._space, values=values))
+        elif None not in places.values():
+            self._study.add_trial(create_trial(params=places, distributions=self._space, values=values))
 
 
 def _space(axes: Sequence[Axis]) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from core.domain import units
 from core.domain.lab_runs import LIVE, SIMULATED
 from core.domain.outcome import OutcomeKind
 from core.domain.params import Value
+from core.domain.tasks import Task
 from core.lab.scenarios.simulation import Step, World
 from core.network.states import State
 from core.network.traces import OUTAGE_S, Traces, TraceView
@@ -113,7 +114,7 @@ def measured(
         rows.append((step.at, step.task, step.server, step.tool, step.network_s, step.price_usd, ok, step.injected))
         select_ms += step.select_ms
         if step.tool >= 0:
-            right += step.server in judge.right(step.task)
+            right += step.server in judge.right[step.task]
             skill += judge.expertise[step.server]
             if step.decision.economic:
                 utilities.append(float(step.decision.tools.utility[step.tool]))
@@ -147,22 +148,14 @@ class Judge:
     """The servers with a right tool for each task, and the expertise (S,) of each server in [0, 1]."""
 
     def __init__(self, world: World) -> None:
-        self._world = world
-        self._right: dict[int, frozenset[int]] = {}
-        task_rows = sorted(set(world.order.tolist()))
-        skills = [self._skill(task) for task in task_rows]
+        row, asked = world.context.catalog.server_row, sorted({*map(int, world.order)})
+        names = {task: {tool.partition("::")[0] for tool in world.tasks[task].relevant} for task in asked}
+        self.right = {task: frozenset(row[name] for name in names[task] if name in row) for task in asked}
+        skills = [self._skill(world, world.tasks[task]) for task in asked]
         self.expertise: Floats = np.mean(skills, axis=0) if skills else np.zeros(len(world.context.server_names))
 
-    def right(self, task: int) -> frozenset[int]:
-        if task not in self._right:
-            row = self._world.context.catalog.server_row
-            names = (tool.partition("::")[0] for tool in self._world.tasks[task].relevant)
-            self._right[task] = frozenset(row[name] for name in names if name in row)
-        return self._right[task]
-
-    def _skill(self, task: int) -> Floats:
-        context, asked_task = self._world.context, self._world.tasks[task]
-        text, planner = self._world.text(asked_task), self._world.planners["rules"]
+    def _skill(self, world: World, asked_task: Task) -> Floats:
+        context, text, planner = world.context, world.text(asked_task), world.planners["rules"]
         scores = Query(text, "", context.matcher, planner).bm25("tools", planner.predict_tool(text))
         right = np.isin(context.tool_ids, asked_task.relevant)
         skill = np.zeros(len(context.server_names))
