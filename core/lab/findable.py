@@ -201,18 +201,20 @@ def findable(
     totals = np.bincount(given.owners[asked_requests], minlength=len(catalog.tools))
     rows = np.flatnonzero(totals).tolist()
     tools = [
-        ToolFound(catalog.tools[row].id, *map(int, (*hits[:, row], totals[row])), tuple(missed.get(row, ())))
+        ToolFound(
+            catalog.tools[row].id, int(hits[0, row]), int(hits[1, row]), int(totals[row]), tuple(missed.get(row, ()))
+        )
         for row in rows
     ]
     tools.sort(key=lambda tool: (tool.found / tool.of, tool.first / tool.of, tool.tool))
-    shares = (hits[:, rows].sum(axis=1) / totals[rows].sum()).tolist()
+    shares = [float(counts.sum() / totals[rows].sum()) for counts in hits[:, rows]]
     spans = [_interval(counts, totals[rows]) for counts in hits[:, rows]]
-    (first, found), (first_span, found_span) = (
-        [corrected(share, gain) for share, gain in zip(shares, OFFSETS, strict=True)],
-        [(corrected(low, gain), corrected(high, gain)) for (low, high), gain in zip(spans, OFFSETS, strict=True)],
-    )
+    hit = [corrected(share, gain) for share, gain in zip(shares, OFFSETS, strict=True)]
+    span = [(corrected(low, gain), corrected(high, gain)) for (low, high), gain in zip(spans, OFFSETS, strict=True)]
     without = len(catalog.tools) - len(np.unique(given.owners))
-    return Findable(first, found, *shares, first_span, found_span, tuple(tools), without, len(given.owners))
+    return Findable(
+        hit[0], hit[1], shares[0], shares[1], span[0], span[1], tuple(tools), without, len(given.owners)
+    )  # fmt: skip
 
 
 def first_place(scores: NDArray[np.floating], rows: Collection[int]) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any
 
 from core.domain.errors import PlannerError
 from core.domain.people import actions
@@ -15,6 +15,7 @@ from core.planning.base import Watch, watched
 from core.planning.model import RULES, with_data
 from core.planning.model_endpoint import Message, ModelEndpoint, Reply, endpoint_of
 from core.planning.model_replies import WrittenRequests
+from core.virtual.sample_values import schema_part
 
 WRITE = f"""\
 Write example requests for each of "tools".
@@ -189,16 +190,8 @@ def _shown(row: Row) -> dict[str, Any]:
         "tool": row["tool"],
         "server": one_line(row["server"], SERVER_CHARS),
         "description": row["description"][:DESCRIPTION_CHARS],
-        "arguments": schema if short else _names(schema.get("properties")),
+        "arguments": schema if short else [name[:100] for name in schema_part(schema, "properties")][:50],
     }
-
-
-def _names(properties: object) -> list[str]:
-    return (
-        [name[:100] for name in cast("Mapping[str, object]", properties)][:50]
-        if isinstance(properties, Mapping)
-        else []
-    )
 
 
 def _read(reply: Reply, tools: Iterable[str]) -> tuple[dict[str, list[str]], str]:

@@ -34,6 +34,7 @@ from core.relevance.learnt import LearntModels
 from core.relevance.relevance_index import asked_text
 from core.relevance.requests import Near
 from core.store import Store
+from core.virtual.sample_values import schema_part
 
 OPERATOR, CLIENT, MODEL = "operator", "client", "model"
 NONE_TAKEN = "none of its requests can be taken"
@@ -296,16 +297,15 @@ def _orders(texts: Iterable[str]) -> Mapping[str, str]:
 
 
 def _about(server: Server, tool: Tool) -> dict[str, Any]:
-    properties = (tool.input_schema or {}).get("properties")
-    items = list(cast("Mapping[str, object]", properties).items()) if isinstance(properties, Mapping) else []
-    parameters = [(name, cast("Mapping[str, object]", schema)) for name, schema in items if isinstance(schema, Mapping)]
+    schemas = schema_part(tool.input_schema, "properties")
+    parameters = [name for name, schema in schemas.items() if isinstance(schema, Mapping)]
     return {
         "tool": tool.id,
         "title": one_line(tool.title, MOST_CHARACTERS),
         "description": one_line(tool.description, PROMPT_DESCRIPTION),
         "parameters": {
-            one_line(name, MOST_CHARACTERS): one_line(str(schema.get("description", "")), MOST_CHARACTERS)
-            for name, schema in parameters[:PROMPT_PARAMETERS]
+            one_line(name, MOST_CHARACTERS): one_line(str(schemas[name].get("description", "")), MOST_CHARACTERS)
+            for name in parameters[:PROMPT_PARAMETERS]
         },
         "server": one_line(server.description, MOST_CHARACTERS),
     }
