@@ -168,30 +168,20 @@ class FeedbackService:
         self._keep(catalog, *(replace(label, at=moment) for label in labels))
         return ImportedLabels(len(fresh), len(in_catalog) - len(fresh), len(pairs) - len(in_catalog), generated)
 
-    def _label(
-        self,
-        query: str,
-        tool: str,
-        *,
-        right: bool,
-        catalog: str = SAMPLE,
-        server_hint: str = "",
-        decision_id: str | None = None,
-        note: str = "",
-        by: By = OPERATOR,
-    ) -> Label:
+    def _label(self, query: str, tool: str, *, right: bool, **about: Unpack[About]) -> Label:
+        by = about.get("by", OPERATOR)
         return Label(
             id=uuid.uuid4().hex,
             at=self.now(),
-            catalog=catalog,
+            catalog=about.get("catalog", SAMPLE),
             subtask=checked_query(query),
-            server_hint=server_hint.strip(),
+            server_hint=about.get("server_hint", "").strip(),
             tool=tool,
             right=right,
             visitor=by.visitor,
             origin=by.origin,
-            decision_id=decision_id,
-            note=note[:MOST_NOTE_CHARACTERS],
+            decision_id=about.get("decision_id"),
+            note=about.get("note", "")[:MOST_NOTE_CHARACTERS],
         )
 
     def _checked(self, label: Label) -> Label:
