@@ -253,6 +253,7 @@ def fitted(app: App, name: str) -> None:
 
 def test_a_state_is_kept_and_returned_to(app: App) -> None:
     app.networks.save(replace(app.networks.load("hybrid_default"), name="mine"))
+    app.snapshots.save("sunday", app.snapshots.state({}, "world"))
     fitted(app, "first")
     app.snapshots.save("monday", app.snapshots.state(PAGES, "sample"))
     fitted(app, "second")
@@ -266,6 +267,8 @@ def test_a_state_is_kept_and_returned_to(app: App) -> None:
     assert (back.pages, back.remarks) == (PAGES, ())
     assert app.store.calibrations.active("world") == app.store.calibrations.find("world", "first")
     assert differences(app.snapshots.all()[0].state, app.snapshots.state(PAGES, "sample")) == ()
+    app.snapshots.restore("sunday")
+    assert app.calibrations.active("world") is None
 
 
 def test_what_cannot_be_as_it_was_is_said(app: App) -> None:

@@ -98,6 +98,9 @@ def test_each_point_is_what_bench_says_of_it(app: App, kind: str) -> None:
 def test_tasks_of_which_none_names_a_right_tool_are_refused(app: App) -> None:
     with pytest.raises(WayfareError, match="No task names a tool"):
         TasksAsked(app.lab, TASKS[2:], "world", "ehrr", hints=True)
+    parameters = app.routing.parameters("ehrr", {"n": 10})
+    alone, behind = (TasksAsked(app.lab, tasks, "world", "ehrr", hints=True) for tasks in (TASKS[1:2], TASKS[:0:-1]))
+    assert alone.first_and_measures(parameters)[0].tolist() == behind.first_and_measures(parameters)[0].tolist()
 
 
 def test_a_sweep_of_refusals_refuses(app: App) -> None:
