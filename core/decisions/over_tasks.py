@@ -80,7 +80,7 @@ def tornado(context: RoutingContext, tasks: Sequence[Task], decisions: ManyTasks
         for point, (name, turn, value) in enumerate(turned, 1)
     ]  # fmt: skip
     named = tuple(context.tool_ids[int(row)] if row >= 0 else None for row in winners[0])
-    return Tornado(tuple(tasks), named, tuple(bars), _mean(solved[0]), *_money(paid[0]))
+    return Tornado(tuple(tasks), named, tuple(bars), _mean(solved[0]), *_money(paid[0], winners[0]))
 
 
 def _turned(knob: Knob, p: EhrrParameters, turn: float) -> float | None:
@@ -129,11 +129,8 @@ def compared(
     for place, name in enumerate(sets):
         success, usd, time = (_against(measure[place] - measure[0]) for measure in (solved, paid, time_s))
         changed = tuple(np.flatnonzero(winners[place] != winners[0]).tolist())
-        results.append(
-            Compared(
-                name, _mean(solved[place]), *_money(paid[place]), _mean(time_s[place]), success, usd, time, changed
-            )
-        )
+        means = _mean(solved[place]), *_money(paid[place], winners[place]), _mean(time_s[place])
+        results.append(Compared(name, *means, success, usd, time, changed))
     return tuple(results)
 
 
@@ -156,10 +153,12 @@ def _against(differences: Array) -> Against:
     return Against(_mean(known), *interval(known))
 
 
-def _money(paid: Array) -> tuple[float, int]:
+def _money(paid: Array, winners: Rows) -> tuple[float, int]:
     """The mean payment, NaN if no winner has a known price, and the number of winners without one."""
-    unpriced, usd = int(np.isnan(paid).sum()), _mean(np.nan_to_num(paid))
-    return (math.nan if unpriced and not usd else usd), unpriced
+    unpriced = int(np.isnan(paid).sum())
+    if unpriced and unpriced == int((winners >= 0).sum()):
+        return math.nan, unpriced
+    return _mean(np.nan_to_num(paid)), unpriced
 
 
 def _mean(values: np.ndarray) -> float:

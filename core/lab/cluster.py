@@ -88,9 +88,8 @@ class RaySpread:
             self._join(address)
         self._tables, self._opened = self._ray.put(dict(tables)), opened
         self._idle: deque[Any] = deque()
-        self._busy: dict[
-            Any, tuple[int | None, Any]
-        ] = {}  # by its answer: the position of a worker's call, None while it starts
+        # By its answer: the position of a worker's call, None while it starts, and the worker
+        self._busy: dict[Any, tuple[int | None, Any]] = {}
         self.hired = self.lost = 0
         self._because = ""
 
@@ -152,7 +151,8 @@ class RaySpread:
                 number, worker = self._busy.pop(answer)
                 result = self._given(answer)
                 if result is None:
-                    queue.extendleft([] if number is None else [number])
+                    if number is not None:
+                        queue.appendleft(number)
                     continue
                 self._idle.append(worker)
                 if number is None:

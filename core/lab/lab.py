@@ -25,6 +25,7 @@ from core.domain.statistics import Statistics
 from core.domain.tasks import Task
 from core.importers import read_tasks
 from core.importers.shipped_catalogs import SAMPLE
+from core.lab.benchmark import BenchmarkRun, measured_run
 from core.lab.equal_sets import EqualSetsService, widened
 from core.lab.execution import ExecutionRun, LiveCall, Playing, Routed, play
 from core.lab.levels import LevelRun, run_levels
@@ -89,6 +90,11 @@ class LabService:
     def task_sets(self, catalog: str) -> Mapping[str, Path]:
         """The labelled tasks that come with a catalog, by title. Empty for other catalogs than the shipped ones."""
         return TASK_SETS.get(catalog, {})
+
+    def benchmark(self, tasks: Sequence[Task], *, catalog: str, router: str, parameters: Parameters) -> BenchmarkRun:
+        """The measures of a router over tasks. Nothing is stored; `docs/python-api.md` calls it."""
+        routed = list(self.routed(tasks, catalog=catalog, router=router, parameters=parameters))
+        return measured_run(router, parameters.values(), tasks, routed)
 
     def routed(
         self,

@@ -56,10 +56,8 @@ class TasksAsked:
         if not self.possible:
             raise WayfareError("No task names a tool that can do it; give tasks that do.")
         self._places = [place for place, task in enumerate(self.tasks) if task.relevant]
-        self._asked, self._parts = (
-            list(self.tasks),
-            list[Sequence[int]](),
-        )  # the tasks, then the sub-tasks of tasks with several steps
+        self._asked = list(self.tasks)  # then the sub-tasks of tasks with several steps
+        self._parts: list[Sequence[int]] = []
         for row, task in enumerate(self.tasks):
             parts = sub_tasks(task)
             self._parts.append((row,) if len(parts) == 1 else range(len(self._asked), len(self._asked) + len(parts)))

@@ -37,7 +37,7 @@ class ChangedAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """Means over the tasks. Money is NaN if no call has a known price."""
+    """Means over the tasks. Money is NaN, not 0, if a call has no known price and no call costs anything."""
 
     tasks: int
     before: Mapping[str, float]
@@ -132,4 +132,6 @@ class ScoreboardService:
 
 def _means(values: Mapping[str, Floats]) -> dict[str, float]:
     means = {name: float(values[name].mean()) for name in MEASURES}
-    return means | ({USD: math.nan} if not means[USD] and values[UNPRICED].any() else {})
+    if not means[USD] and values[UNPRICED].any():
+        means[USD] = math.nan
+    return means

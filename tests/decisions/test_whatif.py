@@ -199,16 +199,17 @@ def test_each_bar_is_what_the_router_decides_with_the_knob_turned(settlement: st
     assert [len(bars) for _, bars in fragile] == sorted((len(bars) for _, bars in fragile), reverse=True)
 
 
-def test_winners_of_unknown_prices_are_unpriced_and_not_free() -> None:
-    served = worlds.catalog(Server("s", ask_usd=0.0, tools=(worlds.tool("a"), worlds.tool("b", price_usd=0.01))))
+@each(("price_usd", "money"), [(0.01, "5 m$"), (0.0, "0 m$")])
+def test_winners_of_unknown_prices_are_unpriced_and_not_free(price_usd: float, money: str) -> None:
+    served = worlds.catalog(Server("s", ask_usd=0.0, tools=(worlds.tool("a"), worlds.tool("b", price_usd=price_usd))))
     context = worlds.context(served, {}, {})
     matches = [Match(np.ones(1), np.array(fits)) for fits in ([0.9, 0.1], [0.1, 0.9])]
     tasks = [Task(tool, tool, relevant=(tool,)) for tool in context.tool_ids]
     parameters = EhrrParameters(worthwhile=False)
-    for count, money, unpriced in ((1, "unpriced", 1), (2, "5 m$", 1)):
+    for count, shown, unpriced in ((1, "unpriced", 1), (2, money, 1)):
         chart = tornado(context, tasks[:count], instances.many(context, matches[:count]), parameters)
         (measures,) = compared(context, tasks[:count], instances.many(context, matches[:count]), {"": parameters})
-        assert [(price(found.usd), found.unpriced) for found in (chart, measures)] == [(money, unpriced)] * 2
+        assert [(price(found.usd), found.unpriced) for found in (chart, measures)] == [(shown, unpriced)] * 2
 
 
 def test_a_knob_at_zero_has_nothing_to_turn() -> None:

@@ -12,8 +12,7 @@ import pytest
 from core.app import App
 from core.domain.errors import WayfareError
 from core.domain.lab_runs import OPTUNA, Sweep
-from core.domain.params import Parameters
-from core.lab.benchmark import MEASURES, BenchmarkRun
+from core.lab.benchmark import MEASURES
 from core.lab.lab_runs import Experiment
 from core.lab.points import TasksAsked
 from core.lab.sweep import read_axis
@@ -39,11 +38,6 @@ def swept(app: App, kind: str, progress: Callable[[int, int], None] = lambda _do
         SweepPlan(tuple(read_axis(text, type(parameters)) for text in axes), method, count),
         progress=progress,
     )
-
-
-def benchmark(app: App, router: str, parameters: Parameters) -> BenchmarkRun:
-    asked = Experiment(TASKS, source="t", catalog="world", router=router, parameters=parameters)
-    return app.measuring.measure(asked, resumable=False).run
 
 
 class HalfWayError(Exception):
@@ -86,7 +80,7 @@ def test_each_point_is_what_bench_says_of_it(app: App, kind: str) -> None:
     assert [point["number"] for point in points] == list(range(len(points)))
     for point in points[:: max(1, len(points) // 5)]:
         parameters = app.routing.parameters(router, {"n": 10, **point["values"]})
-        run = benchmark(app, router, parameters)
+        run = app.lab.benchmark(TASKS, catalog="world", router=router, parameters=parameters)
         assert {name: point[name] for name in MEASURES} == pytest.approx(run.measures)
         assert (point["rejection"], point["judged@10"]) == (run.rejection, run.judged["judged@10"])
     stored = app.lab_runs.find(document["sweep"][:6])
@@ -112,5 +106,5 @@ def test_a_sweep_of_refusals_refuses(app: App) -> None:
     )["points"]
     for point, percent in ((allowed, 0), (refused, 50)):
         chosen = parameters.replaced({"wrong_refusals": percent})
-        run = benchmark(app, "ehrr", chosen)
+        run = app.lab.benchmark(TASKS, catalog="world", router="ehrr", parameters=chosen)
         assert (point["mrr"], point["rejection"]) == (pytest.approx(run.measures["mrr"]), run.rejection)

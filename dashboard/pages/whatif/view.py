@@ -43,9 +43,10 @@ def tasks_view(app: App, state: UrlState, asked: Asked, prefix: str) -> None:  #
     name = select(st.container(), state, {}, "tasks", "Tasks", list(sets), width=320)
     with st.spinner("Deciding every task with every turn of every knob."):
         tornado = app.what_if.tornado(asked, app.lab.read_tasks(sets[name]))
+    money = _money(f"{1e3 * tornado.usd:.3g} m\\$", tornado)
     st.markdown(
         f"**{len(tornado.tasks):,}** answerable tasks. The winner is right for **{100 * tornado.success:.1f} %** of them and costs "
-        f"**{_money(f'{1e3 * tornado.usd:.3g} m$', tornado).replace('$', chr(92) + '$')}** on average (declared prices, nothing is called)."
+        f"**{money}** on average (declared prices, nothing is called)."
     )
     knobs = {knob.name: knob for knob in asked.parameters.knobs()}
     moving = {bar.name for bar in tornado.bars if bar.changed}
