@@ -12,106 +12,17 @@ from numpy.typing import NDArray
 
 from core.domain.params import Value
 from core.domain.trace import Array
-from core.relevance.catalog_index import NAMED, STAND_IN, CatalogIndex
+from core.relevance.catalog_index import ViewSignals
 from core.routers.base import refusal
-from core.routers.context import IndexMatcher, Match, Query, RoutingContext
+from core.routers.context import Match, Query, RoutingContext
 from core.routers.ehrr import EhrrEngine, EhrrParameters, ServerLayer, ToolLayer, matched
 from core.routers.estimates import Beliefs, beliefs
-from core.routers.parameters import FIT, MatchingParameters
-from core.routers.utility import LEAST_BEST, NONE, Mask, Rows, best_rows
+from core.routers.parameters import FIT, SERVER_VIEWS, TOOL_VIEWS, MatchingParameters
+from core.routers.utility import NONE, Mask, Rows, best_rows
 
-# Similarity from weighted views for many weights at once
-#
-# The formulas of `core.relevance.catalog_index` and `core.routers.utility.calibrated`, with weights that broadcast.
-
-TOOL_WEIGHTS = ("w_names", "w_full", "w_description", "w_parameters", "w_lexical")
-SERVER_WEIGHTS = ("w_server_profile", "w_server_summary", "w_server_best_tool", "w_server_lexical")
-CONTRAST = ("sim_midpoint", "sim_steepness")
-WEIGHTS = (*TOOL_WEIGHTS, *SERVER_WEIGHTS, "hint_weight", *CONTRAST)
-TINY = 1e-300  # stands for 0 in logarithms
-VIEWS = ("names", "full", "description", "parameters")
-
-
-@dataclass(frozen=True, slots=True)
-class ViewSignals:
-    """Cosines of tools (4, T) by view, with trust in names applied, and word overlap (T,). Servers have (2, S) and (S,), each for the
-    sub-task and for the hint. Without a hint the sub-task replaces it."""
-
-    index: CatalogIndex
-    tools: Array
-    tool_words: Array
-    servers: tuple[Array, Array]
-    server_words: tuple[Array, Array]
-    hinted: bool
-
-    @classmethod
-    def of(cls, matcher: object, text: str, hint: str, p: MatchingParameters) -> ViewSignals | None:
-        """The signals of a sub-task. Returns None for a matcher with supposed fits."""
-        if not isinstance(matcher, IndexMatcher):
-            return None
-        index, query = matcher.index, matcher.encoder.encode_query(text)
-        hint_query = matcher.encoder.encode_query(hint) if hint else query
-        cosines = {name: np.vecdot(index.tools.views[name], query).astype(np.float64) for name in VIEWS}
-        trust = index.tools.trust if p.doubt_names else None
-        if trust is not None:
-            share = trust.astype(np.float64)
-            for name in NAMED:
-                cosines[name] = share * cosines[name] + (1 - share) * cosines[STAND_IN]
-        of_servers = index.servers
-
-        def views_of(vector: np.ndarray) -> Array:
-            return np.stack(
-                [np.vecdot(of_servers.views[name], vector) for name in ("profile", "summary")], dtype=np.float64
-            )
-
-        return cls(
-            index,
-            np.stack([cosines[name] for name in VIEWS]),
-            index.tools.lexical.coverage(text).astype(np.float64),
-            (views_of(query), views_of(hint_query)),
-            tuple(of_servers.lexical.coverage(phrase).astype(np.float64) for phrase in (text, hint or text)),  # type: ignore[arg-type]
-            bool(hint),
-        )
-
-    def match(self, p: MatchingParameters, points: Mapping[str, Array]) -> Match:
-        """Similarities (P, S) and (P, T) at P points. `points` (P,) holds the values of WEIGHTS that differ."""
-
-        def column(name: str) -> Array:
-            values = points.get(name)
-            return np.array([[getattr(p, name)]], dtype=np.float64) if values is None else values[:, None]
-
-        *of_views, lexical = _shares([column(name) for name in TOOL_WEIGHTS])
-        tools = of_views[0] * self.tools[0]
-        for share, cosines in zip(of_views[1:], self.tools[1:], strict=True):
-            tools += share * cosines
-        np.maximum(tools, 0.0, out=tools)
-        tools += lexical * self.tool_words
-        np.minimum(tools, 1.0, out=tools)
-        profile, summary, best, words = _shares([column(name) for name in SERVER_WEIGHTS])
-        hint = column("hint_weight") if self.hinted else np.zeros((1, 1))
-        (subtask, hinted), (subtask_words, hint_words) = self.servers, self.server_words
-        dense = profile * ((1 - hint) * subtask[0] + hint * hinted[0])
-        dense = dense + summary * ((1 - hint) * subtask[1] + hint * hinted[1])
-        servers = np.maximum(dense, 0.0) + words * ((1 - hint) * subtask_words + hint * hint_words)
-        servers = np.minimum(servers + best * self.index.best_tool(tools.astype(np.float32)), 1.0)
-        contrast = column("sim_midpoint"), column("sim_steepness")
-        return Match(_calibrated(servers, *contrast), _calibrated(tools, *contrast))
-
-
-def _shares(weights: list[Array]) -> list[Array]:
-    total = np.maximum(np.sum(np.broadcast_arrays(*weights), axis=0), 1e-12)
-    return [weight / total for weight in weights]
-
-
-def _calibrated(similarity: Array, midpoint: Array, steepness: Array) -> Array:
-    best = np.maximum(similarity.max(axis=1, keepdims=True, initial=0.0), LEAST_BEST)
-    raised = np.maximum(similarity, TINY)
-    np.log(raised, out=raised)
-    with np.errstate(over="ignore"):  # 1 / (1 + inf) is 0
-        below = np.exp(steepness * (np.log(np.maximum(midpoint * best, TINY)) - raised))
-        below += 1
-    return np.where(midpoint == 0, similarity, np.reciprocal(below, out=below))
-
+TOOL_WEIGHTS = tuple(f"w_{view}" for view in TOOL_VIEWS)
+SERVER_WEIGHTS = tuple(f"w_server_{view}" for view in SERVER_VIEWS)
+WEIGHTS = (*TOOL_WEIGHTS, *SERVER_WEIGHTS, "hint_weight", "sim_midpoint", "sim_steepness")
 
 # A sub-task and its decisions
 

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, product
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import numpy as np
 from cachetools import LRUCache
@@ -18,7 +18,7 @@ from core.catalogs.catalogs import CatalogService
 from core.decisions import counterfactuals as of_ehrr
 from core.decisions import expected_value as of_value
 from core.decisions import over_tasks
-from core.decisions.case import Case, ManyTasks, ViewSignals, decide
+from core.decisions.case import Case, ManyTasks, decide
 from core.decisions.counterfactuals import Counterfactual, Room
 from core.decisions.curves import Plane, plane, value_plane, values_of
 from core.decisions.ehrr_strips import near_the_short_list
@@ -35,7 +35,7 @@ from core.domain.tasks import Task
 from core.planning.rules import RulesPlanner
 from core.routers.auction import earned
 from core.routers.base import checked_query, refusal
-from core.routers.context import Query, RoutingContext
+from core.routers.context import IndexMatcher, Query, RoutingContext
 from core.routers.ehrr import EhrrParameters, counted_share, matched
 from core.routers.estimates import beliefs
 from core.routers.expected_value import ExpectedValueParameters, prospects
@@ -324,7 +324,10 @@ def _ehrr_case(context: RoutingContext, query: Query, parameters: EhrrParameters
         parameters,
         beliefs(context.statistics, parameters, rate=parameters.lambda_r),
         refusal(query, parameters),
-        None if parameters.similarity == FIT else ViewSignals.of(context.matcher, query.text, query.hint, parameters),
+        None
+        if parameters.similarity == FIT
+        or not isinstance(cast(object, context.matcher), IndexMatcher)  # supposed fits have no views
+        else context.matcher.index.signals(query.text, query.hint, doubt_names=parameters.doubt_names),
         counted_share(query.text, context, parameters, query.known_fit),
     )
 

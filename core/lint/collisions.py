@@ -146,7 +146,7 @@ class _Nearest(Rule):
     def check(self, catalog: Catalog, context: Context) -> Iterator[Finding]:
         if context.index is None or len(catalog.tools) < 2:
             return
-        vectors = context.index.tools.views[VIEW]
+        vectors = context.index.tools.view(VIEW)
         owner = np.repeat(np.arange(len(catalog.servers)), [len(server.tools) for server in catalog.servers])
         seen_pairs: set[tuple[int, int]] = set()
         rows, others, cosines = self.nearest(vectors, owner, context)

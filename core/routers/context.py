@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, Literal, ParamSpec, TypeVar
 
 import numpy as np
@@ -16,13 +17,13 @@ from core.domain.catalog import Catalog
 from core.domain.decision import Fit
 from core.domain.statistics import ServerStatistics, Statistics, ToolStatistics
 from core.domain.trace import columns
-from core.routers.parameters import FIT, MatchingParameters, SimilarityParameters
-from core.routers.utility import calibrated
+from core.routers.parameters import FIT, SERVER_VIEWS, TOOL_VIEWS, MatchingParameters, SimilarityParameters
+from core.routers.utility import Array, calibrated
 
 if TYPE_CHECKING:
     from core.network.traces import NetworkView
     from core.planning.base import Planner
-    from core.relevance.catalog_index import CatalogIndex, ViewLayer
+    from core.relevance.catalog_index import CatalogIndex, ViewLayer, ViewSignals
     from core.relevance.encoder import CachedEncoder, Vectors
     from core.relevance.fit_matcher import FitMatcher, WordsFit
 
@@ -60,35 +61,19 @@ class IndexMatcher:
     def match(self, query: str, server_hint: str, parameters: MatchingParameters) -> Match:
         """Similarities under the parameters' weights; shapes (S,) and (T,), in [0, 1]."""
         start_s = time.perf_counter()
-        vector = self.encoder.encode_query(query)
-        hint = self.encoder.encode_query(server_hint) if server_hint else None
+        signals = self.index.signals(query, server_hint, doubt_names=parameters.doubt_names)
         embed_ms = (time.perf_counter() - start_s) * 1e3
-        tools = self.index.tool_similarity(vector, query, parameters.tool_weights(), doubt_names=parameters.doubt_names)
-        servers = self.index.server_similarity(
-            vector,
-            query,
-            parameters.server_weights(),
-            tools,
-            hint=hint,
-            hint_text=server_hint,
-            hint_weight=parameters.hint_weight if hint is not None else 0.0,
-        )
-        contrast = {"midpoint": parameters.sim_midpoint, "steepness": parameters.sim_steepness}
-        return Match(
-            calibrated(servers.astype(np.float64), **contrast),
-            calibrated(tools.astype(np.float64), **contrast),
-            embed_ms,
-        )
+        return replace(weighted(signals, parameters), embed_ms=embed_ms)
 
     def embed(self, text: str) -> Vectors:
         return self.encoder.encode_query(text)
 
     def cosines(self, layer: Layer, view: str, vector: Vectors) -> NDArray[np.float64]:
         """(T,) or (S,) cosines of a vector with one view."""
-        return np.vecdot(self._layer(layer).views[view], vector).astype(np.float64)
+        return np.vecdot(self._layer(layer).view(view), vector).astype(np.float64)
 
     def cosines_of(self, texts: tuple[str, ...], vector: Vectors) -> NDArray[np.float64]:
-        return np.vecdot(self.index.rows_of(texts, self.encoder), vector).astype(np.float64)
+        return np.vecdot(self.index.rows_of(texts), vector).astype(np.float64)
 
     def bm25(self, layer: Layer, text: str) -> NDArray[np.float64]:
         """(T,) or (S,) raw BM25 scores of a text."""
@@ -98,8 +83,24 @@ class IndexMatcher:
         """(tokens, D) unit rows of each text."""
         return self.encoder.tokens(texts)
 
-    def _layer(self, layer: Layer) -> ViewLayer:
+    def _layer(self, layer: Layer) -> ViewLayer[Any]:
         return self.index.tools if layer == "tools" else self.index.servers
+
+
+def weighted(
+    signals: ViewSignals, p: MatchingParameters, differing: Mapping[str, Array] = MappingProxyType({})
+) -> Match:
+    """The similarities of a sub-task under the parameters' weights, (S,) and (T,). The values of weights that differ between P points,
+    columns (P, 1), give (P, S) and (P, T)."""
+
+    def value(name: str) -> Any:
+        return differing.get(name, getattr(p, name))
+
+    tools = signals.tools({view: value(f"w_{view}") for view in TOOL_VIEWS})
+    of_servers = {view: value(f"w_server_{view}") for view in SERVER_VIEWS}
+    servers = signals.servers(of_servers, tools, value("hint_weight"))
+    contrast = {"midpoint": value("sim_midpoint"), "steepness": value("sim_steepness")}
+    return Match(calibrated(servers, **contrast), calibrated(tools, **contrast))
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)

@@ -79,12 +79,6 @@ class MatchingParameters(SimilarityParameters):
     w_server_lexical: float = weight_knob(0.0, "w srv BM25", "word overlap with a server's texts", label="Weight of words, servers")  # fmt: skip
     hint_weight: float = weight_knob(0.3, "w hint", "the server hint against the sub-task at the server layer, where a hint is given", label="Weight of the hint")  # fmt: skip
 
-    def tool_weights(self) -> dict[str, float]:
-        return {view: getattr(self, f"w_{view}") for view in TOOL_VIEWS}
-
-    def server_weights(self) -> dict[str, float]:
-        return {view: getattr(self, f"w_server_{view}") for view in SERVER_VIEWS}
-
 
 @dataclass(frozen=True)
 class PlanningParameters(Parameters):

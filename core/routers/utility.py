@@ -61,28 +61,33 @@ def attempt_success(success: Array, post_accept_failure: Array, *, eps: float | 
 
 
 LEAST_BEST = 0.2  # of unrelated texts MiniLM says up to about this much
+TINY = 1e-300  # stands for 0 in logarithms
 
 
-def calibrated(similarity: Array, *, midpoint: float, steepness: float, least: float = LEAST_BEST) -> Array:
+def calibrated(similarity: Array, *, midpoint: float | Array, steepness: float | Array) -> Array:
     """Similarity with its contrast raised: strictly increasing in [0, 1]. Midpoint 0 leaves it unchanged.
 
-        Sim' = Sim^a / (Sim^a + m^a),   m = midpoint * max(best Sim, least)
+        Sim' = Sim^a / (Sim^a + m^a),   m = midpoint * max(best Sim, LEAST_BEST)
 
     An encoder's cosines crowd into a narrow band, so that in (3) and (7) a second of waiting outweighs the whole
     difference between fitting and unfitting tools (docs/decisions/0002-similarity.md). A similarity of `midpoint`
-    times the best counts one half. If the best is below `least`, all similarities count less. Shapes: (N,).
+    times the best counts one half. If the best is below LEAST_BEST, all similarities count less. Shapes: (..., N), with columns of midpoints
+    and steepnesses at several points.
 
     >>> calibrated(np.array([0.1, 0.35, 0.5]), midpoint=0.7, steepness=6.0).round(2)
     array([0.  , 0.5 , 0.89])
-    >>> calibrated(np.array([0.1]), midpoint=0.7, steepness=6.0, least=0.2).round(2)
+    >>> calibrated(np.array([0.1]), midpoint=0.7, steepness=6.0).round(2)
     array([0.12])
     >>> calibrated(np.array([0.25]), midpoint=0.0, steepness=6.0)
     array([0.25])
     """
-    if midpoint == 0 or not len(similarity):
+    if not np.any(midpoint):
         return similarity
-    powers = similarity**steepness
-    return powers / (powers + (midpoint * max(float(similarity.max()), least)) ** steepness)
+    best = np.maximum(similarity.max(axis=-1, keepdims=True, initial=0.0), LEAST_BEST)
+    raised = np.log(np.maximum(similarity, TINY))  # two logarithms and an exponential take half the time of powers
+    with np.errstate(over="ignore"):  # 1 / (1 + inf) is 0
+        below = np.exp(steepness * (np.log(np.maximum(midpoint * best, TINY)) - raised))
+    return np.where(midpoint == 0, similarity, np.reciprocal(below + 1))
 
 
 def utility(similarity: Array, cost_s: Array, *, alpha: float | Array) -> Array:

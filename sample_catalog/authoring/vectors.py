@@ -167,5 +167,5 @@ def _prepare_all(encoders: Sequence[CachedEncoder]) -> None:
         RelevanceIndex.build(catalog, tuned)
         index = CatalogIndex(catalog, frozen)
         for layer in (index.tools, index.servers):
-            for view in layer.views:
-                _ = layer.views[view]
+            for view in layer.texts:
+                layer.view(view)

@@ -8,7 +8,7 @@ from itertools import combinations, pairwise
 import numpy as np
 import pytest
 
-from core.decisions.case import WEIGHTS, Case, Outcomes, ViewSignals, decide
+from core.decisions.case import WEIGHTS, Case, Outcomes, decide
 from core.decisions.curves import plane, utilities
 from core.decisions.ehrr_strips import MOVES_SERVERS, SMOOTH, WHOLE, bracketed, grid, of_listed, strip, strips
 from core.domain.catalog import Catalog, Server, Tool
@@ -206,8 +206,7 @@ def test_the_router_decides_as_the_segment_of_a_weight_says() -> None:
     for seed in range(5):
         context, hint = drawn(seed), HINT if seed % 2 else ""
         match = context.matcher.match(SUBTASK, hint, VIEWS)
-        signals = ViewSignals.of(context.matcher, SUBTASK, hint, VIEWS)
-        assert signals is not None
+        signals = context.matcher.index.signals(SUBTASK, hint, doubt_names=VIEWS.doubt_names)
         by_name = strips(Case(context, match, VIEWS, signals=signals))
         assert ("hint_weight" in by_name) is bool(hint)
         for name in WEIGHTS:
@@ -229,7 +228,7 @@ def test_the_router_decides_as_the_segment_of_a_weight_says() -> None:
 def test_a_weight_that_is_alone_in_its_layer_has_no_strip() -> None:
     context = drawn(1)
     parameters = replace(VIEWS, w_names=0.0, w_description=0.0, w_lexical=0.0)
-    signals = ViewSignals.of(context.matcher, SUBTASK, "", parameters)
+    signals = context.matcher.index.signals(SUBTASK, doubt_names=parameters.doubt_names)
     by_name = strips(Case(context, context.matcher.match(SUBTASK, "", parameters), parameters, signals=signals))
     assert "w_full" not in by_name
     assert "w_names" in by_name

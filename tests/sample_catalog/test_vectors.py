@@ -40,7 +40,7 @@ def test_a_first_decision_embeds_the_query_alone(tmp_path: Path) -> None:
     collector = vectors.TextCollector(folder.key, DIMENSION)
     encoder = CachedEncoder(EncoderSource.of(collector), PackagedVectors(MemoryVectorStore(), VECTORS))
     index = CatalogIndex(sample(), encoder)
-    read = [*index.tools.views.values(), *index.servers.views.values()]
+    read = [*map(index.tools.view, TOOL_VIEWS), *map(index.servers.view, SERVER_VIEWS)]
     assert (len(read), collector.hashes, encoder.is_open) == (len(TOOL_VIEWS) + len(SERVER_VIEWS), set(), False)
     encoder.encode_query("read a file")
     assert collector.hashes == {text_hash("read a file")}
