@@ -30,7 +30,7 @@ from core.relevance.labelled import (
     log_losses,
     reciprocal_ranks,
 )
-from core.relevance.learnt import LearntValues, Solved
+from core.relevance.learnt import FitLine, LearntValues, MapValues, MemoryValues, Solved
 
 # scipy carries no types
 # pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
@@ -353,16 +353,15 @@ def _losses(results: _HeldBack) -> Floats:
 
 
 def _values(tasks: LabelledSet, recipe: Recipe, line: tuple[float, float], *, today: Recipe) -> LearntValues:
-    values = replace(LearntValues(), slope=line[0], offset=line[1])
+    values = LearntValues(fit=FitLine(*line))
     if recipe == today:
         return values
     parts = tasks.parts(recipe, np.arange(len(tasks)))
     return replace(
         values,
-        weights=parts.weights if recipe.strength is not None else {},
-        ridge=recipe.ridge,
-        bound=recipe.bound or BOUND,  # later labels move their tools in any case
-        floor=recipe.floor,
+        weights=dict(parts.weights) if recipe.strength is not None else {},
+        memory=MemoryValues(recipe.bound or BOUND, floor=recipe.floor),  # later labels move their tools in any case
+        query_map=MapValues(recipe.ridge),
         solved=tuple(Solved(query.query, query.right, query.server_hint) for query in tasks.queries),
         teaches=today.bound == 0 and recipe.bound > 0,
     )

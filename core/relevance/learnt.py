@@ -18,8 +18,7 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
-from types import MappingProxyType
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,84 +63,58 @@ class Solved:
 
 
 @dataclass(frozen=True, slots=True)
-class LearntValues:
-    """The values of a calibration; the defaults are Wayfare's.
+class FitLine:
+    """The line through p_fit's logits."""
 
-    `weights` of the signals, empty: unchanged. `slope` and `offset` of p_fit's logit. `bound` (logits), `half` and `floor` of
-    the memory. `ridge` of the query map, None: no map. `theta` of Tool Attention, None: unchanged. `solved` are the sub-tasks
-    of the fit. The map is learnt from them. If `teaches`, they are in the memory as well (for sub-tasks of a file; the memory
-    has the store's labels anyway).
-    """
-
-    weights: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
-    slope: float = 1.0
-    offset: float = 0.0
-    bound: float = BOUND
-    half: float = HALF
-    floor: float = FLOOR
-    ridge: float | None = None
-    theta: float | None = None
-    solved: tuple[Solved, ...] = ()
-    teaches: bool = False
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "weights": dict(self.weights),
-            "fit": {"slope": self.slope, "offset": self.offset},
-            "memory": {"bound": self.bound, "half": self.half, "floor": self.floor},
-            "query_map": {"ridge": self.ridge},
-            "theta": self.theta,
-            "teaches": self.teaches,
-            "solved": [
-                {"subtask": task.subtask, "server_hint": task.server_hint, "relevant": list(task.relevant)}
-                for task in self.solved
-            ],
-        }
-
-    @classmethod
-    def parse(cls, document: object, *, where: str) -> LearntValues:
-        """The values of a JSON object. Missing values keep their defaults. Raises CatalogError with `where`."""
-        values = documents.read(_Values, document, where)
-        if len(values.solved) > MOST_SOLVED:
-            raise CatalogError(f"{where}: solved has more than {MOST_SOLVED:,} sub-tasks; export it again.")
-        return cls(
-            weights=MappingProxyType(values.weights or {}),
-            **asdict(values.fit or _Fit()),
-            **asdict(values.memory or _Memory()),
-            **asdict(values.query_map or _Map()),
-            theta=values.theta,
-            solved=values.solved,
-            teaches=values.teaches is True,
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class _Fit:
     slope: Annotated[float, number(0.1, 10)] = 1.0
     offset: Annotated[float, number(-10, 10)] = 0.0
 
 
 @dataclass(frozen=True, slots=True)
-class _Memory:
+class MemoryValues:
+    """`bound` (logits), `half` and `floor` of the memory."""
+
     bound: Annotated[float, number(0, MOST_BOUND)] = BOUND
     half: Annotated[float, number(0.1, 100)] = HALF
     floor: Annotated[float, number(0, 0.99)] = FLOOR
 
 
 @dataclass(frozen=True, slots=True)
-class _Map:
+class MapValues:
+    """`ridge` of the query map, None: no map."""
+
     ridge: Annotated[float, number(0.01, 1000)] | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class _Values:
-    weights: dict[str, Annotated[float, number(0, 100)]] | None = None
-    fit: _Fit | None = None
-    memory: _Memory | None = None
-    query_map: _Map | None = None
+class LearntValues:
+    """The values of a calibration; the defaults are Wayfare's.
+
+    `weights` of the signals, empty: unchanged. `theta` of Tool Attention, None: unchanged. `solved` are the sub-tasks of the fit.
+    The map is learnt from them. If `teaches`, they are in the memory as well (for sub-tasks of a file; the memory has the store's
+    labels anyway).
+    """
+
+    weights: dict[str, Annotated[float, number(0, 100)]] = field(default_factory=dict[str, float])
+    fit: FitLine = FitLine()
+    memory: MemoryValues = MemoryValues()
+    query_map: MapValues = MapValues()
     theta: Annotated[float, number(0, 1)] | None = None
-    solved: tuple[Solved, ...] = ()
     teaches: Any = False
+    solved: tuple[Solved, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def parse(cls, document: object, *, where: str) -> LearntValues:
+        """The values of a JSON object. Missing values keep their defaults. Raises CatalogError with `where`."""
+        if isinstance(document, dict):
+            document = {name: value for name, value in cast("dict[str, Any]", document).items() if value is not None}
+        values = documents.read(cls, document, where)
+        if len(values.solved) > MOST_SOLVED:
+            raise CatalogError(f"{where}: solved has more than {MOST_SOLVED:,} sub-tasks; export it again.")
+        return replace(values, teaches=values.teaches is True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +140,7 @@ class Learnt:
 
     @property
     def line(self) -> tuple[float, float]:
-        return self.values.slope, self.values.offset
+        return self.values.fit.slope, self.values.fit.offset
 
 
 NOTHING_LEARNT = Learnt()
@@ -265,15 +238,13 @@ class LearntModels:
                 values = LearntValues.parse(json.loads(active.values_json), where=f"calibration {active.name}")
                 name = active.name
         facts, memory = _facts(labels, values, catalog.tool_row), None
-        if facts and values.bound > 0:
+        if facts and values.memory.bound > 0:
             texts = {text: row for row, text in enumerate(dict.fromkeys(text for text, _ in facts))}
             memory = Memory(
                 [replace(evidence, text=texts[text]) for text, evidence in facts],
                 self.encoder.encode_documents(list(texts)),
                 tools=len(catalog.tools),
-                bound=values.bound,
-                half=values.half,
-                floor=values.floor,
+                **asdict(values.memory),
                 shared=self._shared({evidence.tool for _, evidence in facts}, entry, catalog, index()),
             )
         return Learnt(values, name, memory, self._map(values, catalog, index), requests)
@@ -297,10 +268,11 @@ class LearntModels:
     def _map(self, values: LearntValues, catalog: Catalog, index: Callable[[], RelevanceIndex]) -> QueryMap | None:
         right = [[catalog.tool_row[key] for key in task.relevant if key in catalog.tool_row] for task in values.solved]
         solved = [(task, tools) for task, tools in zip(values.solved, right, strict=True) if tools]
-        if values.ridge is None or not solved:
+        ridge = values.query_map.ridge
+        if ridge is None or not solved:
             return None
         queries = self.encoder.encode_documents([asked_text(task.subtask, task.server_hint) for task, _ in solved])
-        return QueryMap.fit(queries, targets_of(index().rows, [tools for _, tools in solved]), ridge=values.ridge)
+        return QueryMap.fit(queries, targets_of(index().rows, [tools for _, tools in solved]), ridge=ridge)
 
 
 def _judged_pairs(

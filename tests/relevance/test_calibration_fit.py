@@ -88,7 +88,7 @@ def test_labels_that_teach_nothing_are_refused_with_a_sentence() -> None:
     fitted = fit(noise, ToyScorer(), TOOL_ROW)
     assert "ranking" not in fitted.accepted
     assert fitted.values.weights == {}
-    assert fitted.values.ridge is None
+    assert fitted.values.query_map.ridge is None
     assert fitted.values.solved == ()
     assert "95 %" in fitted.remark
     assert fitted.remark.endswith(".")
@@ -118,7 +118,7 @@ def test_the_line_is_fitted_to_what_was_not_seen() -> None:
     fitted = fit(tasks(60), Overrating(words=3.0), TOOL_ROW)
     assert fitted.measures["log_loss"].after < fitted.measures["log_loss"].before / 2
     assert "probability" in fitted.accepted
-    assert fitted.values.offset < -1
+    assert fitted.values.fit.offset < -1
 
 
 def test_labels_that_the_memory_has_are_no_gain_of_the_fit() -> None:
@@ -130,7 +130,7 @@ def test_labels_that_the_memory_has_are_no_gain_of_the_fit() -> None:
     if "ranking" in without.accepted and without.recipe.bound:
         assert without.values.teaches
     assert not with_memory.values.teaches
-    assert with_memory.values.bound > 0
+    assert with_memory.values.memory.bound > 0
 
 
 def test_a_sub_task_is_not_moved_by_its_own_label() -> None:

@@ -12,7 +12,7 @@ from core.domain.catalog import Catalog, Server, Tool
 from core.relevance import fit_matcher
 from core.relevance.encoder import unit_rows
 from core.relevance.fit_matcher import FitMatcher, WordsFit
-from core.relevance.learnt import NOTHING_LEARNT, Learnt, LearntValues
+from core.relevance.learnt import NOTHING_LEARNT, FitLine, Learnt, LearntValues
 from core.relevance.relevance_index import OF_WORDS
 from core.relevance.scoring import moments, moments_around
 from core.relevance.vectors import HalfRows, Moments
@@ -55,7 +55,7 @@ def every_learnt(*, large: bool) -> dict[str, Learnt]:
         "requests of some": of_some,
         "requests of all": replace(NOTHING_LEARNT, requests=some_requests(world, ALL, 8)),
         "labels": with_labels(world, of_some),
-        "calibrated": replace(of_some, values=LearntValues(weights={"dense": 1.1, "words": 0.3, "asked": 0.4}, slope=0.8, offset=-0.4)),
+        "calibrated": replace(of_some, values=LearntValues(weights={"dense": 1.1, "words": 0.3, "asked": 0.4}, fit=FitLine(0.8, -0.4))),
     }  # fmt: skip
 
 

@@ -12,7 +12,7 @@ import pytest
 from core.domain.catalog import Catalog, Server, Tool
 from core.domain.errors import CatalogError
 from core.relevance.encoder import CachedEncoder, EncoderSource, MemoryVectorStore
-from core.relevance.learnt import LearntValues, Solved
+from core.relevance.learnt import FitLine, LearntValues, MapValues, MemoryValues, Solved
 from core.relevance.relevance_index import SIGNALS, RelevanceIndex, RelevanceModel
 from core.relevance.scoring import (
     NEVER,
@@ -160,12 +160,9 @@ def test_a_measured_curve_counts_what_the_knob_would_refuse() -> None:
 
 FULL = LearntValues(
     weights={"dense": 0.5, "words": 0.0},
-    slope=1.2,
-    offset=-0.3,
-    bound=9.0,
-    half=2.0,
-    floor=0.5,
-    ridge=3.0,
+    fit=FitLine(1.2, -0.3),
+    memory=MemoryValues(9.0, 2.0, 0.5),
+    query_map=MapValues(3.0),
     theta=0.24,
     solved=(Solved("read a file", ("files::read",), "file access"),),
     teaches=True,
@@ -175,7 +172,11 @@ FULL = LearntValues(
 def test_it_comes_back_as_it_was() -> None:
     text = json.dumps(FULL.to_json(), allow_nan=False)
     assert LearntValues.parse(json.loads(text), where="x").to_json() == FULL.to_json()
-    assert LearntValues.parse({}, where="x") == LearntValues()
+    assert (
+        LearntValues.parse({}, where="x")
+        == LearntValues.parse({"fit": None, "weights": None}, where="x")
+        == LearntValues()
+    )
 
 
 @each(

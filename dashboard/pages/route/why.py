@@ -34,7 +34,7 @@ def tool_labels(known: Labelling, tool: str) -> None:
     """Draw the shift by labels and the label buttons of any tool of the catalog."""
     moves = known.moves.get(tool, ())
     if moves:
-        bound = known.app.catalogs.learnt(known.decision.catalog).values.bound
+        bound = known.app.catalogs.learnt(known.decision.catalog).values.memory.bound
         st.markdown(
             f":gray[labels] **{known.learnt(tool):+.2f}** :gray[of at most ±{bound:g}, in logits of fit, the sum over the labels, "
             "the strongest first]",
