@@ -84,8 +84,16 @@ class LayeredMatcher:
     def fit(self, text: str, hint: str) -> tuple[Fit, float]:
         fit, embed_ms = self.inner.fit(text, hint)
         moved = with_fit(Match(fit.servers, fit.tools), self.fits, self.server_of, servers_follow=True)
-        confidence = confidence_of(float(moved.tools.max()), fit.nothing)
-        return replace(fit, tools=moved.tools, servers=moved.servers, confidence=confidence), embed_ms
+        confidence, relevance = confidence_of(float(moved.tools.max()), fit.nothing), fit.relevance.copy()
+        others = np.argsort(fit.tools)
+        others = others[~np.isin(others, list(self.fits))]
+        if len(others):  # a supposed fit is as relevant as the tools that fit as well
+            highest = np.maximum.accumulate(fit.relevance[others])
+            for row, value in self.fits.items():
+                relevance[row] = np.interp(value, fit.tools[others], highest)
+        return replace(
+            fit, tools=moved.tools, servers=moved.servers, relevance=relevance, confidence=confidence
+        ), embed_ms
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.inner, name)

@@ -47,11 +47,7 @@ from core.relevance.requests import like_requests, model_for, with_requests
 from core.relevance.scoring import (
     LEAD_LIMIT,
     Floats,
-    Judged,
     Like,
-    ahead_of_rivals,
-    best_of_servers,
-    best_rows,
     contributions,
     damping,
     fit_of,
@@ -59,7 +55,6 @@ from core.relevance.scoring import (
     moments,
     moments_around,
     probabilities,
-    same_of,
     sum_of,
 )
 from core.relevance.text_views import names, own_text
@@ -99,8 +94,7 @@ class FitMatcher:
         return fit_of(index, signals, model, shift, learnt.line, like), embed_ms
 
     def likeness(self, rows: Rows) -> Floats:
-        vectors = self.index.own[rows]
-        return (vectors @ vectors.T).astype(np.float64)
+        return self.index.likeness(rows).astype(np.float64)
 
     def _weighted(self) -> RelevanceModel:
         weights = self.learnt.values.weights
@@ -154,9 +148,11 @@ class _First:
                 part = model.requests.slope.get(name, 0.0) * without
                 part[covered] = values[places]
                 parts[name] = model.weights[name] * part
-        judged = Judged(index.own, rows, index.server_of[rows], index.servers)
-        shifted, greatest = None if shift is None else shift[rows], float(products[0])
-        fit = fit_of_parts(judged, parts, greatest, model, shifted, self.learnt.line, like)
+        fit = fit_of_parts(
+            parts, lambda places: index.likeness(rows[places]), index.server_of[rows], index.servers, model,
+            cosine=float(products[0]), shift=None if shift is None else shift[rows], line=self.learnt.line,
+            like=lambda place: like(int(rows[place])),
+        )  # fmt: skip
         return self._of_all(fit, rows, shift)
 
     def _lines(self, dense: Vectors, vector: Vectors, words: Vectors) -> tuple[Floats, Floats]:
@@ -252,7 +248,7 @@ class WordsFit:
 
     def fit(self, text: str, hint: str) -> tuple[Fit, float]:
         """The fit of every tool, and 0 ms for embedding. A hint joins the text."""
-        query, model, servers = asked_text(text, hint), model_by_words(), len(self._catalog.servers)
+        query, model = asked_text(text, hint), model_by_words()
         table, everyday = Everyday.shipped(), np.zeros(len(self._server_of), dtype=np.float32)
         self.lexical.add(table.words_of(table.met(query)), everyday)
         signals = {
@@ -260,13 +256,8 @@ class WordsFit:
             "everyday": everyday,
             "names": self._names.scores_of(words_and_stems(query)),
         }
-        parts = contributions(signals, model)
-        scores = sum_of(parts)
-        if not len(scores):
-            return Fit(np.zeros(0), np.zeros(servers), None, scores, parts), 0.0
-        top = best_rows(scores)
-        tools = probabilities(ahead_of_rivals(scores, top, same_of(self.likeness(top))), model, (1.0, 0.0))
-        return Fit(tools, best_of_servers(tools, self._server_of, servers), None, scores, parts), 0.0
+        parts, servers = contributions(signals, model), len(self._catalog.servers)
+        return fit_of_parts(parts, self.likeness, self._server_of, servers, model), 0.0
 
     def likeness(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
         sets = [self._stems(int(row)) for row in rows]

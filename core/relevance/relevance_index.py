@@ -203,6 +203,11 @@ class RelevanceIndex:
             **{f"{part}.{name}": array for part, arrays in parts.items() for name, array in arrays.items()},
         }  # fmt: skip
 
+    def likeness(self, rows: NDArray[np.int64]) -> Vectors:
+        """(K, K) cosines between tools, by their own texts."""
+        vectors = self.own[rows]
+        return vectors @ vectors.T
+
     @property
     def general_questions(self) -> Vectors | None:
         return None if self._examples is None else self._examples.some(GENERAL)

@@ -292,7 +292,11 @@ class RequestBook:
         self._lock = threading.RLock()
 
     def of(self, catalog: Catalog) -> Requests:
-        return self._read(catalog).requests
+        """The requests in force. A built index of another state of the catalog stays."""
+        with self._lock:
+            entry = self._known.get((catalog.name, ""))
+            stays = entry is not None and entry.made and entry.catalog is not catalog
+        return self._in_force(catalog) if stays else self._read(catalog).requests
 
     def index(self, catalog: Catalog, relevance: Callable[[], RelevanceIndex], part: str = "") -> RequestIndex | None:
         """The index of a catalog, or of a `part` of its tools. Returns None if no request counts. May embed texts, which takes long."""
@@ -318,13 +322,15 @@ class RequestBook:
         with self._lock:
             entry = self._known.get((catalog.name, part))
             if entry is None or entry.catalog is not catalog:
-                source = SHIPPED if catalog.name in SHIPPED_CATALOGS else OF_CATALOG
-                history = self.store.requests.history(catalog.name)
-                named = (catalog.tool_row.get(change.tool) for change in history)
-                rows = sorted({*rows_with_seldom(catalog.tools), *(row for row in named if row is not None)})
-                requests = in_force(history, {catalog.tool_ids[row]: catalog.tools[row] for row in rows}, source=source)
-                entry = self._known[catalog.name, part] = _Known(catalog, requests)
+                entry = self._known[catalog.name, part] = _Known(catalog, self._in_force(catalog))
             return entry
+
+    def _in_force(self, catalog: Catalog) -> Requests:
+        source = SHIPPED if catalog.name in SHIPPED_CATALOGS else OF_CATALOG
+        history = self.store.requests.history(catalog.name)
+        named = (catalog.tool_row.get(change.tool) for change in history)
+        rows = sorted({*rows_with_seldom(catalog.tools), *(row for row in named if row is not None)})
+        return in_force(history, {catalog.tool_ids[row]: catalog.tools[row] for row in rows}, source=source)
 
     def given(self, catalog: Catalog) -> Given | None:
         """The requests in force with their vectors. Returns None if the catalog has none. May embed texts, which takes long."""

@@ -28,7 +28,6 @@ from numpy.typing import NDArray
 from core.domain.decision import DOUBTFUL_FROM, NOTHING_FROM, SURE_FROM, Confidence, Fit
 from core.domain.feedback import RefusalCurve, RefusalPoint
 from core.domain.progress import made_once
-from core.relevance.encoder import Vectors
 from core.relevance.relevance_index import DAMPED, RelevanceIndex, RelevanceModel
 
 Floats = NDArray[np.float64]
@@ -130,78 +129,53 @@ def fit_of(
     `shift` (T,) is the labels' effect in logits. It enters the scores, so that a tool that labels raise takes the lead from tools that
     it passes, but not from equal tools of other servers. `line` is the slope and offset of a calibration for the logits.
     """
-    tools = Judged(index.own, np.arange(len(index.own)), index.server_of, index.servers)
     return fit_of_parts(
-        tools, contributions(signals, model), float(signals["dense"].max(initial=-1.0)), model, shift, line, like
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class Judged:
-    """The scored tools: the `rows` (K,) of the catalog's `own` (T, D); `server_of` (K,) and the number of the catalog's servers."""
-
-    own: Vectors
-    rows: NDArray[np.int64]
-    server_of: NDArray[np.int64]
-    servers: int
+        contributions(signals, model), index.likeness, index.server_of, index.servers, model,
+        cosine=float(signals["dense"].max(initial=-1.0)), shift=shift, line=line, like=like,
+    )  # fmt: skip
 
 
 def fit_of_parts(
-    judged: Judged,
     parts: Mapping[str, Floats],
-    cosine: float,
+    likeness: Callable[[NDArray[np.int64]], NDArray[np.floating]],
+    server_of: NDArray[np.int64],
+    servers: int,
     model: RelevanceModel,
-    shift: Floats | None,
-    line: tuple[float, float],
-    like: Like | None,
+    *,
+    cosine: float = -1.0,
+    shift: Floats | None = None,
+    line: tuple[float, float] = (1.0, 0.0),
+    like: Like | None = None,
 ) -> Fit:
-    """`fit_of` from the contribution of each signal, (K,) each. `cosine` is the greatest dense signal of the catalog. The K tools must
-    contain the thirty best tools of the catalog.
+    """`fit_of` from the contribution of each signal to the scores of K tools, (K,) each. The K tools must contain the thirty best tools of
+    the catalog. `server_of` (K,) and `like` take a place among them, `likeness` maps some places to the cosines of the tools' own texts.
+    `cosine` is the greatest dense signal of the catalog.
     """
     scores = sum_of(parts)
     lift = np.zeros(len(scores)) if shift is None else shift / model.fit["behind"]
     scores += lift
     if not len(scores):
-        return Fit(np.zeros(0), np.zeros(judged.servers), 1.0, scores, parts, shift, "nothing")
+        nothing = None if like is None else 1.0
+        return Fit(np.zeros(0), np.zeros(servers), nothing, scores, parts, shift, confidence_of(0.0, nothing))
     top = best_rows(scores)
-    own_rows = judged.own[judged.rows[top]]
-    cosines = own_rows @ own_rows.T
-    same = same_of(cosines)
-    elsewhere = judged.server_of[top][:, None] != judged.server_of[top]
-    ahead = ahead_of_rivals(scores, top, same, np.maximum(lift[top], 0.0) * same * elsewhere)
+    cosines = likeness(top)
+    same = np.clip((cosines - SAME_LOW) / (SAME_HIGH - SAME_LOW), 0.0, 1.0).astype(np.float64)
+    elsewhere = server_of[top][:, None] != server_of[top]
+    ahead = np.clip(scores - max(GHOST, float(scores[top[0]])), -LEAD_LIMIT, LEAD_LIMIT)  # other tools have no twins
+    ahead[top] = leads(scores[top], same, np.maximum(lift[top], 0.0) * same * elsewhere)
     fits = probabilities(ahead, model, line)
-    nothing = None
+    of_servers, nothing = np.zeros(servers), None
+    np.maximum.at(of_servers, server_of, fits)
     if like is not None:
-        evidence = evidence_of(scores[top], cosine, cosines, like(int(judged.rows[top[0]])), model)
-        nothing = chance_of_nothing(evidence, model)
+        nothing = chance_of_nothing(evidence_of(scores[top], cosine, cosines, like(int(top[0])), model), model)
     confidence = confidence_of(float(fits[top].max()), nothing)
-    return Fit(fits, best_of_servers(fits, judged.server_of, judged.servers), nothing, scores, parts, shift, confidence)
-
-
-def same_of(cosines: NDArray[np.floating]) -> Floats:
-    """Cosines of own texts to the equality of two tools, in [0, 1], any shape."""
-    return np.clip((cosines - SAME_LOW) / (SAME_HIGH - SAME_LOW), 0.0, 1.0).astype(np.float64)
-
-
-def ahead_of_rivals(scores: Floats, top: NDArray[np.int64], same: Floats, forgiven: Floats | float = 0.0) -> Floats:
-    """(T,) the lead of each tool over the best tool that does something else. `top` are the rows of the thirty best tools, best first.
-    `same` and `forgiven` as in `leads`. Other tools have no twins.
-    """
-    ahead = np.clip(scores - max(GHOST, float(scores[top[0]])), -LEAD_LIMIT, LEAD_LIMIT)
-    ahead[top] = leads(scores[top], same, forgiven)
-    return ahead
+    return Fit(fits, of_servers, nothing, scores, parts, shift, confidence)
 
 
 def probabilities(ahead: Floats, model: RelevanceModel, line: tuple[float, float]) -> Floats:
     """Leads to probabilities of fit, any shape; they rise with the lead."""
     logits = model.fit["one"] + np.where(ahead > 0, model.fit["ahead"] * ahead, model.fit["behind"] * ahead)
     return sigmoid(line[0] * logits + line[1])
-
-
-def best_of_servers(tools: Floats, server_of: NDArray[np.int64], servers: int) -> Floats:
-    best = np.zeros(servers)
-    np.maximum.at(best, server_of, tools)
-    return best
 
 
 def nothing_fits(
@@ -225,8 +199,8 @@ def evidence_without(
     if not len(scores):
         return None
     top = best_rows(scores)
-    own_rows, cosine = index.own[rows[top]], float(left["dense"].max())
-    return evidence_of(scores[top], cosine, own_rows @ own_rows.T, like(int(rows[top[0]])), model)
+    cosine, best = float(left["dense"].max()), rows[top]
+    return evidence_of(scores[top], cosine, index.likeness(best), like(int(best[0])), model)
 
 
 def sum_of(parts: Mapping[str, Floats]) -> Floats:

@@ -12,7 +12,7 @@ import pytest
 
 from core.app import App
 from core.decisions.curves import money_against_cap
-from core.decisions.layer import LayeredMatcher
+from core.decisions.layer import LayeredMatcher, Supposed
 from core.decisions.over_tasks import TURNS, compared, tornado
 from core.decisions.routing import Asked
 from core.decisions.whatif import auction_of
@@ -161,6 +161,22 @@ def test_a_supposed_fit_says_itself_how_sure_it_is() -> None:
     unsure = Fit(np.array([0.5]), np.array([0.5]), 0.1, np.zeros(1), {})
     inner = cast(IndexMatcher, SimpleNamespace(fit=lambda *_: (unsure, 0.0)))
     assert LayeredMatcher(inner, {0: 1.0}, np.zeros(1, dtype=np.int64)).fit("x", "")[0].confidence == "sure"
+
+
+@each("router", ["ehrr", "rag_mcp", "full_catalog", "expected_value", "simple_retrieval"])
+def test_a_tool_that_is_supposed_to_fit_best_wins(shop: App, router: str) -> None:
+    text, parameters = (
+        "sing plan",
+        shop.routing.parameters(router, {"alpha_t": 0.0, "auction": False} if router == "ehrr" else {}),
+    )
+    asked = Asked(text, parameters, "shop", router)
+    last = int(np.argmin(shop.what_if.fit(asked).tools))
+    tool = shop.catalogs.catalog("shop").tools[last].id
+    winner = shop.what_if.decision(
+        replace(asked, supposed=(Supposed(tool, "fit", 1.0), Supposed(tool, "success", 1.0)))
+    ).winner
+    assert winner is not None
+    assert winner.tool == tool
 
 
 @each("settlement", ["price", "posted"])

@@ -16,7 +16,6 @@ from core.relevance.learnt import FitLine, LearntValues, MapValues, MemoryValues
 from core.relevance.relevance_index import SIGNALS, RelevanceIndex, RelevanceModel
 from core.relevance.scoring import (
     NEVER,
-    Judged,
     damped,
     evidence_of,
     fit_of,
@@ -79,9 +78,9 @@ def test_a_label_raises_its_tool_and_takes_the_lead_from_the_others(index: Relev
 
 
 def test_a_raised_tool_does_not_take_the_lead_from_its_equal_on_another_server() -> None:
-    equal = Judged(np.tile(np.eye(3, dtype=np.float32)[:1], (3, 1)), np.arange(3), np.array([0, 0, 1]), 2)
-    parts = {"dense": np.array([5.0, 4.9, 4.9])}
-    fit = fit_of_parts(equal, parts, 0.5, MODEL, np.array([6.0, 0.0, 0.0]), (1.0, 0.0), None)
+    parts, equal = {"dense": np.array([5.0, 4.9, 4.9])}, np.ones((3, 3))
+    shift = np.array([6.0, 0.0, 0.0])
+    fit = fit_of_parts(parts, lambda rows: equal[np.ix_(rows, rows)], np.array([0, 0, 1]), 2, MODEL, shift=shift)
     assert fit.tools[0] > fit.tools[2] > fit.tools[1]
 
 
