@@ -142,12 +142,9 @@ class ValueCase(ValueEngine):
         return solved, worth_usd * solved - float(values[best])
 
     def _orders_at(self, name: str, value: float) -> tuple[OrderLines, Array]:
-        z = 1 / value if name == "kappa" else value
-        alone = self._alone(name).at(np.array([z]))
-        rows = np.argsort(-alone[0], kind="stable")[:POOL]
-        orders = self._searched(rows, self.likeness(rows), np.repeat(alone[:, rows], 3, axis=0))
-        a, s = self._of(name, orders)
-        return orders, a + s * z
+        case = self.at(**{name: value})
+        lines = case.searched()[-1]
+        return lines, case.values(lines)
 
     def _searched(self, rows: Rows, likeness: Array, values: Array) -> OrderLines:
         """All orders of the searched tools while the pool does not change. `values` (3, R) are the values of a try of each tool at the

@@ -159,15 +159,19 @@ class ValueEngine:
         """The most tries that are searched over. Further tries follow by their value alone."""
         return min(self.parameters.n, LARGEST_SEARCH)
 
-    def decided(self) -> tuple[Tries, Order, tuple[int, ...]]:
-        """The tries with their sets of rivals, the best order of at most six of them, and all candidates."""
+    def searched(self) -> tuple[Tries, Array, Rows, OrderLines]:
+        """The tries with their sets of rivals, the value of each alone, the tools of the search, and all their orders."""
         p, names = self.parameters, self.context.tool_order
         tries = self.known.tries(p)
         value = tries.value_usd(p.worth_usd)
         pool = np.lexsort((names, -value))[:POOL]
         tries = replace(tries, rivals=rivals_of(pool, self.likeness(pool), len(value)))
         tried_rows = searched(value, tries.money_usd, names, self.most)
-        lines = self.lines(np.sort(tried_rows), tries.rivals)
+        return tries, value, tried_rows, self.lines(np.sort(tried_rows), tries.rivals)
+
+    def decided(self) -> tuple[Tries, Order, tuple[int, ...]]:
+        """The tries with their sets of rivals, the best order of at most six of them, and all candidates."""
+        p, (tries, value, tried_rows, lines) = self.parameters, self.searched()
         place = np.zeros(len(value) + 1, dtype=np.int64)
         place[tried_rows] = np.arange(len(tried_rows))
         place[-1] = NONE
