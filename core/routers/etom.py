@@ -58,8 +58,6 @@ class React(Router[ReactParameters]):
     score = "fit of the description"
 
     def decide(self, query: Query, context: RoutingContext, parameters: ReactParameters) -> RoutingResult:
-        read_rows = np.zeros(len(context.tool_ids), dtype=np.bool_)
-
         def retrieve(text: str, match: Match) -> Retrieved:
             if parameters.similarity == FIT:
                 servers, tools = match.servers, match.tools
@@ -69,12 +67,12 @@ class React(Router[ReactParameters]):
             order = ranking(servers, match.servers, context.server_order)
             searched_servers = _chosen_servers(query, context, text, servers, order, parameters)
             rows = np.flatnonzero(searched_servers[context.tool_server])
-            read_rows[rows] = True
             best = rows[ranking(tools[rows], match.tools[rows], context.tool_order[rows])]
             return Retrieved(servers, tools, searched_servers, best[:MOST_CARDS])
 
         parts = orchestrate(query, context, parameters, retrieve)
         called_rows = sorted({row for part in parts for row in part.chosen})
+        read_rows = np.any([part.retrieved.searched for part in parts], axis=0)[context.tool_server]
         of_servers, of_tools = _text_tokens(context.catalog)
         return joined_result(
             context,
@@ -138,15 +136,6 @@ class FusionParameters(RerankingParameters, OrchestratorParameters):
         help="Candidates that are reranked.")  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Fused:
-    """Scores of all tools (T,) in [0, 1], the retrieved rows, best first, and the number of wordings."""
-
-    scores: Floats
-    rows: NDArray[np.int64]
-    wordings: int
-
-
 class FusionRouter(Router[FusionParameters]):
     """Flat multi-query retrieval for each part of a query. A subclass defines the first wording of a part."""
 
@@ -155,26 +144,23 @@ class FusionRouter(Router[FusionParameters]):
         """The first text to look up for a part. Its variations derive from it."""
 
     def decide(self, query: Query, context: RoutingContext, parameters: FusionParameters) -> RoutingResult:
-        lookups: list[Fused] = []
+        looked_up: list[str] = []
 
         def retrieve(text: str, match: Match) -> Retrieved:
-            retrieval = fused(
-                query, context, match, wordings_of(query, self.first_wording(query, text), parameters), parameters
-            )
-            lookups.append(retrieval)
-            all_servers = np.ones(len(context.server_names), dtype=np.bool_)
-            return Retrieved(best_tool(context, retrieval.scores), retrieval.scores, all_servers, retrieval.rows)
+            wordings = wordings_of(query, self.first_wording(query, text), parameters)
+            looked_up.extend(wordings)
+            return fused(query, context, match, wordings, parameters)
 
         parts = orchestrate(query, context, parameters, retrieve)
         notes = RetrievalNotes(
-            "retrieval",
-            "Flat: every server is looked into.",
-            _tools_note(sum(lookup.wordings for lookup in lookups), parameters),
+            "retrieval", "Flat: every server is looked into.", _tools_note(len(looked_up), parameters)
         )
         return joined_result(context, parts, notes=notes, planner=query.planner.name)
 
 
-def fused(query: Query, context: RoutingContext, match: Match, wordings: tuple[str, ...], p: FusionParameters) -> Fused:
+def fused(
+    query: Query, context: RoutingContext, match: Match, wordings: tuple[str, ...], p: FusionParameters
+) -> Retrieved:
     """Multi-query retrieval of `wordings`, and reranking by the first wording."""
     if p.similarity == FIT:
         cosines = np.array([query.match(SHOWN[FIT], wording).tools for wording in wordings])
@@ -187,7 +173,8 @@ def fused(query: Query, context: RoutingContext, match: Match, wordings: tuple[s
     rows = best_first(rows, scores[rows], match, context)
     first, rest = rows[: p.rerank_top_k], rows[p.rerank_top_k :]
     scores[first] = reranked(query, context, wordings[0], first, scores[first], match, p)
-    return Fused(scores, np.concatenate([best_first(first, scores[first], match, context), rest]), len(wordings))
+    rows = np.concatenate([best_first(first, scores[first], match, context), rest])
+    return Retrieved(best_tool(context, scores), scores, np.ones(len(context.server_names), dtype=np.bool_), rows)
 
 
 def wordings_of(query: Query, text: str, p: FusionParameters) -> tuple[str, ...]:
