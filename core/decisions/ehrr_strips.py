@@ -16,7 +16,7 @@ from core.decisions.case import SERVER_WEIGHTS, TOOL_WEIGHTS, WEIGHTS, Case, Out
 from core.decisions.strips import Strip, asked, assembled, reason_now, reason_of
 from core.domain.params import CUBE_ROOT, Knob
 from core.domain.trace import Array
-from core.routers.context import weighted
+from core.routers.context import Match, weighted
 from core.routers.ehrr import EhrrEngine, EhrrParameters
 
 SMOOTH = ("alpha_s", "alpha_t", "kappa", "p_bs", "p_ofs", "l0_s", "l_route_s", "eps", "budget_usd")
@@ -176,7 +176,11 @@ def _outcomes(case: Case, names: Sequence[str], values: Array) -> Outcomes:
     present = {name: getattr(p, name) for name in set(names)}
     points = {name: np.where(columns == name, values, np.inf if x is None else float(x)) for name, x in present.items()}
     weights = {name: points.pop(name)[:, None] for name in WEIGHTS if name in points}
-    return decide(case, points, weighted(case.signals, p, weights) if weights and case.signals is not None else None)
+    if case.signals is None or not weights:
+        return decide(case, points)
+    match = weighted(case.signals, p, weights)
+    servers, tools = (np.broadcast_to(array, (len(values), array.shape[-1])) for array in (match.servers, match.tools))
+    return decide(case, points, Match(servers, tools))
 
 
 def _weights(case: Case) -> list[str]:

@@ -87,7 +87,7 @@ class RequestService:
         return self.learnt.requests.of(self.catalogs.catalog(catalog))
 
     def with_servers_off(self, catalog: str) -> Mapping[str, tuple[Request, ...]]:
-        return self.learnt.requests.of(self.catalogs.with_servers_off(catalog))
+        return self.learnt.requests.in_force(self.catalogs.with_servers_off(catalog))
 
     def import_file(self, data: bytes, *, source_file: str, catalog: str, source: str, by: By) -> Taken:
         """Imports requests from JSON Lines. Skips unusable lines. Raises CatalogError if no line is usable."""

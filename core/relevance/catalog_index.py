@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache, cached_property, lru_cache
+from functools import cache, cached_property, lru_cache, partial
 from threading import RLock
 from typing import Any, Generic, TypeVar
 
@@ -69,6 +69,7 @@ class ViewLayer(Generic[Row]):
 
 
 OWN_TEXTS = 4  # sets of routers' own texts, 1.5 MB each for 1,000 tools
+MIXTURES = 4  # mixed matrices kept: 15 MB each for 10,000 rows of 384
 
 
 class CatalogIndex:
@@ -89,6 +90,9 @@ class CatalogIndex:
         self._starts = (np.cumsum(sizes) - sizes)[self._filled]
         self.rows_of = lru_cache(maxsize=OWN_TEXTS)(encoder.encode_documents)
         """(N, D) unit rows of a router's own texts (a tuple), such as summaries. The last few sets stay in memory."""
+        self.mixture = lru_cache(maxsize=MIXTURES)(self._mixture)
+        """(T, D) the views of tools under their shares (a tuple of items), and whether to doubt names. The product of a row with a
+        sub-task is the weighted mean of its cosines. The last few stay in memory, so that a decision reads one matrix."""
 
     def signals(self, text: str, hint: str = "", *, doubt_names: bool = False) -> ViewSignals:
         return ViewSignals(self, text, hint, doubt_names=doubt_names)
@@ -104,6 +108,19 @@ class CatalogIndex:
         if self._starts.size:
             best[..., self._filled] = np.maximum.reduceat(similarity, self._starts, axis=-1)
         return best
+
+    def _mixture(self, shares: tuple[tuple[str, float], ...], doubt_names: bool) -> Vectors:
+        (first, most), *others = shares
+        if not others and most == 1 and not (doubt_names and first in NAMED):
+            return self.tools.view(first)
+        mixed = np.zeros((len(self.catalog.tools), self.encoder.dimension), dtype=np.float32)
+        for view, share in shares:
+            rows = np.float32(share) * self.tools.view(view)
+            if doubt_names and view in NAMED:
+                trust = self.trust[:, None]
+                rows = trust * rows + np.float32(share) * (1 - trust) * self.tools.view(STAND_IN)
+            mixed += rows
+        return mixed
 
     @cached_property
     def meanings(self) -> Vectors:
@@ -133,54 +150,67 @@ class ViewSignals:
     def __init__(self, index: CatalogIndex, text: str, hint: str, *, doubt_names: bool) -> None:
         self.hinted = bool(hint)
         self._index = index
-        encode = index.encoder.encode_query
-        self._texts = [(phrase, _finite(encode(phrase))) for phrase in ((text, hint) if hint else (text,))]
         self._doubt_names = doubt_names
-        self._of_tools, self._of_servers = cache(self._tool_signal), cache(self._server_signal)
+        phrases = [
+            (phrase, _finite(index.encoder.encode_query(phrase))) for phrase in ((text, hint) if hint else (text,))
+        ]
+        self._vector = phrases[0][1]
+        # no method is cached here, because a cycle would keep the arrays of past decisions for a while
+        self._of_tools = cache(partial(_tool_signal, index, doubt_names, *phrases[0]))
+        self._of_servers = [cache(partial(_signal, index.servers, *phrase)) for phrase in phrases]
 
     def tools(self, weights: Weights) -> Floats:
         """(..., T) under weights of names, full, description, parameters and lexical. Raises ParameterError if all are 0."""
-        return np.minimum(_mixed(_shares(weights), self._of_tools), 1.0)
+        shares = _shares(weights)
+        words = shares.pop(LEXICAL) * self._of_tools(LEXICAL) if LEXICAL in shares else 0.0
+        if not shares or any(map(np.ndim, shares.values())):
+            return _joined(_sum(shares, self._of_tools), words)
+        mixture = self._index.mixture(tuple(shares.items()), self._doubt_names)
+        return _joined(np.vecdot(mixture, self._vector).astype(np.float64), words)
 
     def servers(self, weights: Weights, tools: Floats, hint_weight: float | Floats = 0.0) -> Floats:
         """(..., S) under weights of profile, summary, lexical and best_tool. `tools` (..., T) are the similarities of the tools."""
         shares = _shares(weights)
-        best = shares.pop(BEST_TOOL, 0.0)
+        best = shares.pop(BEST_TOOL, 0.0) * self._index.best_tool(tools)
 
         def signal(view: str) -> Floats:
-            own, *of_hint = (self._of_servers(view, number) for number in range(len(self._texts)))
+            own, *of_hint = (of_servers(view) for of_servers in self._of_servers)
             return (1 - hint_weight) * own + hint_weight * of_hint[0] if of_hint else own
 
-        return np.minimum(_mixed(shares, signal) + best * self._index.best_tool(tools), 1.0)
-
-    def _tool_signal(self, view: str) -> Floats:
-        signal = _signal(self._index.tools, view, *self._texts[0])
-        if not self._doubt_names or view not in NAMED:
-            return signal
-        trust = self._index.trust.astype(np.float64)
-        return trust * signal + (1 - trust) * self._of_tools(STAND_IN)
-
-    def _server_signal(self, view: str, number: int) -> Floats:
-        return _signal(self._index.servers, view, *self._texts[number])
+        words = shares.pop(LEXICAL) * signal(LEXICAL) if LEXICAL in shares else 0.0
+        return _joined(_sum(shares, signal), words + best)
 
 
-def _signal(layer: ViewLayer[Any], view: str, text: str, vector: Vectors) -> Floats:
+def _tool_signal(index: CatalogIndex, doubt_names: bool, text: str, vector: Vectors, view: str) -> Floats:
+    signal = _signal(index.tools, text, vector, view)
+    if not doubt_names or view not in NAMED:
+        return signal
+    trust = index.trust.astype(np.float64)
+    return trust * signal + (1 - trust) * _signal(index.tools, text, vector, STAND_IN)
+
+
+def _signal(layer: ViewLayer[Any], text: str, vector: Vectors, view: str) -> Floats:
     scores = layer.lexical.coverage(text) if view == LEXICAL else np.vecdot(layer.view(view), vector)
     return scores.astype(np.float64)
 
 
 def _shares(weights: Weights) -> dict[str, Any]:
+    """Weights divided by their sum. Views without weight are left out, so that they are not read."""
     total = sum(weights.values())
     if not np.all(total > 0):
         raise ParameterError(f"All weights are 0; give a weight above 0 to one of {', '.join(weights)}.")
-    return {name: weight / total for name, weight in weights.items()}
+    return {name: weight / total for name, weight in weights.items() if np.any(weight)}
 
 
-def _mixed(shares: Mapping[str, Any], signal: Callable[[str], Floats]) -> Floats:
-    """Views without a share are not read."""
-    parts = {name: share * signal(name) for name, share in shares.items() if np.any(share)}
-    words = parts.pop(LEXICAL, 0.0)
-    return np.maximum(sum(parts.values()), 0.0) + words
+def _sum(shares: Mapping[str, Any], signal: Callable[[str], Floats]) -> Floats | float:
+    total = 0.0
+    for view, share in shares.items():
+        total += share * signal(view)  # in place, because the arrays of many points are large
+    return total
+
+
+def _joined(cosines: Floats | float, words: Floats | float) -> Floats:
+    return np.minimum(np.maximum(cosines, 0.0) + words, 1.0)
 
 
 def _finite(query: NDArray[Any]) -> Vectors:

@@ -121,7 +121,7 @@ def eight_bits(rows: NDArray[np.floating]) -> NDArray[np.int8]:
     return np.rint(scaled).astype(np.int8)
 
 
-# The cache: documents in a `VectorStore`, queries in memory; the model opens for the first text without a vector ------
+# The cache: documents in a `VectorStore`, queries in memory; the model opens for the first text without a vector
 
 Progress = Callable[[int, int], None]  # texts embedded so far, texts to embed
 TokenVectors = NDArray[np.float16]

@@ -51,6 +51,7 @@ from core.store import Store
 
 MOST_SOLVED = 20_000
 MOST_BOUND = 12.0
+PARTS = ("weights", "fit", "memory", "query_map")
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,9 +109,10 @@ class LearntValues:
 
     @classmethod
     def parse(cls, document: object, *, where: str) -> LearntValues:
-        """The values of a JSON object. Missing values keep their defaults. Raises CatalogError with `where`."""
+        """The values of a JSON object. Missing values keep their defaults, and so do null PARTS. Raises CatalogError with `where`."""
         if isinstance(document, dict):
-            document = {name: value for name, value in cast("dict[str, Any]", document).items() if value is not None}
+            values = cast("dict[str, Any]", document)
+            document = {name: value for name, value in values.items() if value is not None or name not in PARTS}
         values = documents.read(cls, document, where)
         if len(values.solved) > MOST_SOLVED:
             raise CatalogError(f"{where}: solved has more than {MOST_SOLVED:,} sub-tasks; export it again.")

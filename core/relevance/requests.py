@@ -292,11 +292,7 @@ class RequestBook:
         self._lock = threading.RLock()
 
     def of(self, catalog: Catalog) -> Requests:
-        """The requests in force. A built index of another state of the catalog stays."""
-        with self._lock:
-            entry = self._known.get((catalog.name, ""))
-            stays = entry is not None and entry.made and entry.catalog is not catalog
-        return self._in_force(catalog) if stays else self._read(catalog).requests
+        return self._read(catalog).requests
 
     def index(self, catalog: Catalog, relevance: Callable[[], RelevanceIndex], part: str = "") -> RequestIndex | None:
         """The index of a catalog, or of a `part` of its tools. Returns None if no request counts. May embed texts, which takes long."""
@@ -322,10 +318,11 @@ class RequestBook:
         with self._lock:
             entry = self._known.get((catalog.name, part))
             if entry is None or entry.catalog is not catalog:
-                entry = self._known[catalog.name, part] = _Known(catalog, self._in_force(catalog))
+                entry = self._known[catalog.name, part] = _Known(catalog, self.in_force(catalog))
             return entry
 
-    def _in_force(self, catalog: Catalog) -> Requests:
+    def in_force(self, catalog: Catalog) -> Requests:
+        """The requests of any state of a catalog, such as with all its servers on. Unlike `of`, it keeps nothing and displaces nothing."""
         source = SHIPPED if catalog.name in SHIPPED_CATALOGS else OF_CATALOG
         history = self.store.requests.history(catalog.name)
         named = (catalog.tool_row.get(change.tool) for change in history)

@@ -61,7 +61,6 @@ def attempt_success(success: Array, post_accept_failure: Array, *, eps: float | 
 
 
 LEAST_BEST = 0.2  # of unrelated texts MiniLM says up to about this much
-TINY = 1e-300  # stands for 0 in logarithms
 
 
 def calibrated(similarity: Array, *, midpoint: float | Array, steepness: float | Array) -> Array:
@@ -78,16 +77,21 @@ def calibrated(similarity: Array, *, midpoint: float | Array, steepness: float |
     array([0.  , 0.5 , 0.89])
     >>> calibrated(np.array([0.1]), midpoint=0.7, steepness=6.0).round(2)
     array([0.12])
+    >>> calibrated(np.array([0.0]), midpoint=0.7, steepness=1.0)
+    array([0.])
     >>> calibrated(np.array([0.25]), midpoint=0.0, steepness=6.0)
     array([0.25])
     """
     if not np.any(midpoint):
         return similarity
     best = np.maximum(similarity.max(axis=-1, keepdims=True, initial=0.0), LEAST_BEST)
-    raised = np.log(np.maximum(similarity, TINY))  # two logarithms and an exponential take half the time of powers
-    with np.errstate(over="ignore"):  # 1 / (1 + inf) is 0
-        below = np.exp(steepness * (np.log(np.maximum(midpoint * best, TINY)) - raised))
-    return np.where(midpoint == 0, similarity, np.reciprocal(below + 1))
+    # two logarithms and an exponential take half the time of powers; a similarity of 0 becomes 1 / (1 + inf), which is 0
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+        below = np.exp(steepness * (np.log(midpoint * best) - np.log(similarity)))
+    below += 1
+    np.reciprocal(below, out=below)
+    np.copyto(below, similarity, where=np.equal(midpoint, 0))
+    return below
 
 
 def utility(similarity: Array, cost_s: Array, *, alpha: float | Array) -> Array:

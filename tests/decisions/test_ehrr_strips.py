@@ -225,6 +225,22 @@ def test_the_router_decides_as_the_segment_of_a_weight_says() -> None:
     assert changes > 20
 
 
+@each(
+    "parameters",
+    [
+        replace(VIEWS, sim_midpoint=0.0),
+        replace(VIEWS, w_server_profile=0.0, w_server_summary=0.0, w_server_best_tool=1.0, w_server_lexical=0.0),
+    ],
+)
+def test_a_knob_that_moves_no_similarity_has_a_strip_of_one_segment(parameters: EhrrParameters) -> None:
+    """Contrast without a middle of the scale, or a hint that counts for no server."""
+    context = drawn(1)
+    signals = context.matcher.index.signals(SUBTASK, HINT, doubt_names=parameters.doubt_names)
+    case = Case(context, context.matcher.match(SUBTASK, HINT, parameters), parameters, signals=signals)
+    still = "sim_steepness" if parameters.sim_midpoint == 0 else "hint_weight"
+    assert len(strips(case)[still].segments) == 1
+
+
 def test_a_weight_that_is_alone_in_its_layer_has_no_strip() -> None:
     context = drawn(1)
     parameters = replace(VIEWS, w_names=0.0, w_description=0.0, w_lexical=0.0)

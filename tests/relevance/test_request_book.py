@@ -19,6 +19,6 @@ def test_requests_of_a_catalog_with_all_servers_on_leave_the_built_index(encoder
     book = RequestBook(Store(None), encoder)
     built = book.checked(catalog, lambda: RelevanceIndex.build(catalog, encoder))
     everything = replace(catalog, servers=(choir, replace(choir, name="off", tools=())))
-    assert [request.text for request in book.of(everything)["choir::sing"]] == ["sing me something"]
+    assert [request.text for request in book.in_force(everything)["choir::sing"]] == ["sing me something"]
     assert built is not None
     assert book.checked(catalog, lambda: pytest.fail("the index is built again")) is built

@@ -195,6 +195,7 @@ def test_it_comes_back_as_it_was() -> None:
         ({"query_map": {"ridge": 0}}, "query_map.ridge is 0"),
         ({"theta": 2}, "theta is 2"),
         ({"solved": {}}, "solved is an object; give a list"),
+        ({"solved": None}, "solved is null; give a list"),
         ({"solved": [{}]}, "solved[0].subtask is missing"),
         ({"solved": [{"subtask": "x", "relevant": []}]}, "solved[0].relevant is a list; give a list of server::tool"),
         (
