@@ -20,6 +20,7 @@ from core.domain.catalog import Catalog, ConnectionState
 from core.domain.decision import Fit
 from core.domain.execution import WAYFARE
 from core.domain.statistics import Source
+from core.relevance.relevance_index import RelevanceModel
 from core.relevance.scoring import confidence_of
 from core.routers.context import IndexMatcher, Match, RoutingContext
 from core.routers.parameters import FIT as BY_FIT
@@ -85,12 +86,11 @@ class LayeredMatcher:
         fit, embed_ms = self.inner.fit(text, hint)
         moved = with_fit(Match(fit.servers, fit.tools), self.fits, self.server_of, servers_follow=True)
         confidence, relevance = confidence_of(float(moved.tools.max()), fit.nothing), fit.relevance.copy()
-        others = np.argsort(fit.tools)
-        others = others[~np.isin(others, list(self.fits))]
-        if len(others):  # a supposed fit is as relevant as the tools that fit as well
-            highest = np.maximum.accumulate(fit.relevance[others])
-            for row, value in self.fits.items():
-                relevance[row] = np.interp(value, fit.tools[others], highest)
+        rows = list(self.fits)
+        # the score of the supposed fit: behind the best tool, its log odds rise by `behind` with each unit of score
+        relevance[rows] += (_log_odds(moved.tools[rows]) - _log_odds(fit.tools[rows])) / RelevanceModel.shipped().fit[
+            "behind"
+        ]
         return replace(
             fit, tools=moved.tools, servers=moved.servers, relevance=relevance, confidence=confidence
         ), embed_ms
@@ -145,3 +145,8 @@ def connected(context: RoutingContext, rows: list[int]) -> RoutingContext:
     conn_s[rows], source[rows] = 0.0, Source.MEASURED
     of_servers = replace(servers, conn_s=conn_s, conn_source=source)
     return replace(context, statistics=replace(context.statistics, servers=of_servers))
+
+
+def _log_odds(chances: NDArray[np.float64]) -> NDArray[np.float64]:
+    bounded = np.clip(chances, 1e-9, 1 - 1e-9)
+    return np.log(bounded / (1 - bounded))

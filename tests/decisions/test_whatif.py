@@ -160,7 +160,12 @@ def test_decision_and_auction_name_one_payment_and_both_sides_gain_by_it(
 def test_a_supposed_fit_says_itself_how_sure_it_is() -> None:
     unsure = Fit(np.array([0.5]), np.array([0.5]), 0.1, np.zeros(1), {})
     inner = cast(IndexMatcher, SimpleNamespace(fit=lambda *_: (unsure, 0.0)))
-    assert LayeredMatcher(inner, {0: 1.0}, np.zeros(1, dtype=np.int64)).fit("x", "")[0].confidence == "sure"
+
+    def supposed(value: float) -> Fit:
+        return LayeredMatcher(inner, {0: value}, np.zeros(1, dtype=np.int64)).fit("x", "")[0]
+
+    assert supposed(1.0).confidence == "sure"
+    assert supposed(0.4).relevance < supposed(0.5).relevance == unsure.relevance < supposed(0.6).relevance
 
 
 @each("router", ["ehrr", "rag_mcp", "full_catalog", "expected_value", "simple_retrieval"])
