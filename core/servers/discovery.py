@@ -10,7 +10,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from functools import partial
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, Self, TypeVar, cast
 
 import mcp_types
 from mcp import Client, MCPError
@@ -18,6 +18,8 @@ from mcp.client import Transport
 from mcp.client.session import ClientSession
 from mcp.client.subscriptions import Subscription
 from mcp.shared.dispatcher import ProgressFnT
+from mcp_types.methods import MONOLITH_REQUESTS, MONOLITH_RESULTS
+from pydantic import TypeAdapter
 
 from core.domain.catalog import Connection, Discovery, Server, ServerId, Tool, is_wayfare
 from core.domain.errors import WayfareError
@@ -25,8 +27,6 @@ from core.domain.execution import (
     CLIENT_SIDE,
     ITEMS,
     PROMPTS,
-    RESOURCES,
-    TEMPLATES,
     TOOLS,
     WAYFARE,
     ClientSide,
@@ -142,18 +142,9 @@ def described(
 
 async def sent(session: ClientSession, method: str, params: Any) -> Any:
     """Returns the answer to one request; the server's questions may come in its place. Raises MCPError."""
-    answers = {name: getattr(params, name, None) for name in ("input_responses", "request_state")}
-    match params:
-        case mcp_types.ReadResourceRequestParams():
-            return await session.read_resource(params.uri, **answers, allow_input_required=True)
-        case mcp_types.GetPromptRequestParams():
-            return await session.get_prompt(params.name, params.arguments, **answers, allow_input_required=True)
-        case mcp_types.CompleteRequestParams():
-            arguments = None if params.context is None else params.context.arguments
-            return await session.complete(params.ref, params.argument.model_dump(), arguments)
-        case _:
-            lists = {RESOURCES: session.list_resources, TEMPLATES: session.list_resource_templates}
-            return await {**lists, PROMPTS: session.list_prompts, TOOLS: session.list_tools}[method](params=params)
+    request, result = cast("tuple[Any, Any]", (MONOLITH_REQUESTS[method], MONOLITH_RESULTS[method]))
+    own_params = params and params.model_copy(update={"meta": None})
+    return await session.send_request(request(params=own_params), TypeAdapter[Any](result))
 
 
 async def answered(client: Client, side: ClientSide | None, method: str, params: Any) -> Any:

@@ -6,7 +6,7 @@ import asyncio
 import atexit
 import threading
 import time
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import replace
@@ -26,7 +26,7 @@ from core.servers import transports
 from core.servers.lacking import lack
 from core.servers.messages import REFUSED, Refused
 from core.servers.oauth import BUSY
-from core.servers.pooled_connection import PoolConfig, PooledConnection, Surroundings
+from core.servers.pooled_connection import PoolConfig, PooledConnection
 from core.servers.sdk import limit_probes
 from core.servers.secrets import SecretVault
 from core.servers.session import Greetings, Lease, Session, Work, bounded
@@ -37,11 +37,12 @@ from core.servers.threads import (
     InvalidResponseError,
     LoopThread,
     NotConnectedError,
+    NotSentError,
     ThreadInbox,
     UnauthorizedError,
     said,
 )
-from core.servers.transports import OpenTarget, injected, quiet_sdk_log
+from core.servers.transports import OpenTarget, quiet_sdk_log
 
 
 class SessionRefusedError(MCPError):
@@ -119,27 +120,19 @@ class SessionPool:
         self.injection = injection
         self._connections: dict[Key, PooledConnection] = {}
         self._stateless: set[Key] = set()
-        self._loop = LoopThread("mcp-sessions")
+        self._loop: LoopThread | None = None
         self._closed = False
         self._closing = threading.Lock()
-        limits = self.config
-        self._surroundings = Surroundings(
+        self.open_target = open_target or partial(
+            transports.open_target,
             vault=self.vault,
-            limits=limits,
-            open_target=open_target
-            or partial(
-                transports.open_target,
-                vault=self.vault,
-                max_answer_bytes=limits.max_answer_bytes,
-                inherit=limits.inherit,
-            ),
-            make_room=self._make_room,
-            opened=self._opened,
-            greetings=Greetings() if greetings is None else greetings,
-            clock=clock,
-            now=now,
-            list_changed=list_changed,
+            max_answer_bytes=self.config.max_answer_bytes,
+            inherit=self.config.inherit,
         )
+        self.list_changed = list_changed
+        self.greetings = Greetings() if greetings is None else greetings
+        self.clock = clock
+        self.now = now
         quiet_sdk_log()
         limit_probes(PROBE_S)
         atexit.register(self.close)
@@ -170,7 +163,7 @@ class SessionPool:
         async def done() -> T:
             try:
                 return await self._once(server, connection, work, limit_s, owner, listing, from_turn)
-            except SessionRefusedError:  # the call did not run: it is repeated in a new session
+            except (SessionRefusedError, NotSentError):  # the call did not run: it is repeated in a new session
                 return await self._once(server, connection, work, limit_s, owner, listing, from_turn)
 
         future = self._submitted(done)
@@ -180,6 +173,7 @@ class SessionPool:
         with self._closing:  # the closing pool ends all work that was submitted before
             if self._closed:
                 raise NotConnectedError("The pool of sessions is closed.")
+            self._loop = self._loop or LoopThread("mcp-sessions")
             return self._loop.submit(work())
 
     def check(self, server: ServerId, connection: Connection) -> None:
@@ -210,25 +204,22 @@ class SessionPool:
         return pooled is not None and pooled.hears(uri)
 
     def forget(self, owner: str) -> None:
-        self._forget(lambda pooled: pooled.owner.key == owner)
+        self._end(lambda pooled: pooled.owner.key == owner, forget=True)
 
     def forget_person(self, person: str) -> None:
         """Ends the sessions with a person's values."""
-        self._forget(lambda pooled: pooled.server.person == person)
-
-    def _forget(self, whether: Callable[[PooledConnection], bool]) -> None:
-        with self._closing:
-            if not self._closed and self._loop.started:
-                self._loop.submit(self._forgotten(whether))
+        self._end(lambda pooled: pooled.server.person == person, forget=True)
 
     def end(self, server: ServerId) -> None:
         """Ends the sessions of a server and its processes, and calls in progress with them. The next use opens a new session."""
+        if future := self._end(lambda pooled: pooled.server[:2] == server[:2]):
+            ThreadInbox().wait_for(future, None)
+
+    def _end(self, whether: Callable[[PooledConnection], bool], *, forget: bool = False) -> Future[None] | None:
         with self._closing:
-            if self._closed or not self._loop.started:
-                return
-            connections = [pooled for pooled in tuple(self._connections.values()) if pooled.server[:2] == server[:2]]
-            future = self._loop.submit(self._end(connections))
-        ThreadInbox().wait_for(future, None)
+            return (
+                None if self._closed or self._loop is None else self._loop.submit(self._ended(whether, forget=forget))
+            )
 
     def states(self) -> tuple[ConnectionState, ...]:
         return tuple(pooled.state() for pooled in tuple(self._connections.values()))
@@ -240,21 +231,18 @@ class SessionPool:
             if self._closed:
                 return
             self._closed = True
-        if self._loop.started:
+        if self._loop is not None:
             with suppress(TimeoutError):
-                self._loop.submit(self._end(list(self._connections.values()))).result(CLOSE_S + 1)
+                self._loop.submit(self._ended(lambda _: True)).result(CLOSE_S + 1)
             self._loop.stop(limit_s=2.0)
 
-    async def _forgotten(self, whether: Callable[[PooledConnection], bool]) -> None:
-        dropped = {key: pooled for key, pooled in self._connections.items() if whether(pooled)}
-        for key in dropped:
-            del self._connections[key]
-        await self._end(list(dropped.values()))
-
-    async def _end(self, pooled_connections: Sequence[PooledConnection]) -> None:
-        sessions = [session for pooled in pooled_connections for session in pooled.sessions]
-        for pooled in pooled_connections:
+    async def _ended(self, whether: Callable[[PooledConnection], bool], *, forget: bool = False) -> None:
+        ended = {key: pooled for key, pooled in self._connections.items() if whether(pooled)}
+        sessions = [session for pooled in ended.values() for session in pooled.sessions]
+        for key, pooled in ended.items():
             pooled.close()
+            if forget:
+                del self._connections[key]
         if sessions:
             await asyncio.wait({session.task for session in sessions}, timeout=CLOSE_S)
         for session in sessions:
@@ -326,15 +314,11 @@ class SessionPool:
             passing = [old for old in closed if self._connections[old].owner.passing]
             for old in passing or (closed[:1] if len(self._connections) >= MOST_KNOWN else ()):
                 del self._connections[old]
-            surroundings = self._surroundings
-            if self.injection is not None:
-                target = injected(surroundings.open_target, self.injection, server.server)
-                surroundings = replace(surroundings, list_changed=None, open_target=target)
-            pooled = self._connections[key] = PooledConnection(server, connection, surroundings, owner)
+            pooled = self._connections[key] = PooledConnection(server, connection, self, owner)
         pooled.owner = owner
         return pooled
 
-    def _opened(self, pooled: PooledConnection, session: Session) -> None:
+    def opened(self, pooled: PooledConnection, session: Session) -> None:
         """Notes whether the server keeps state for a session. All clients share the session of a server that keeps none."""
         base = _key(pooled.server, pooled.connection)
         if not session.stateless:
@@ -346,7 +330,7 @@ class SessionPool:
             self._connections[shared] = self._connections.pop(key)
             pooled.owner = replace(WAYFARE, abilities=pooled.owner.abilities)
 
-    def _make_room(self, owner: SessionOwner) -> None:
+    def make_room(self, owner: SessionOwner) -> None:
         """Closes an idle session if one more would be too many: the oldest of passing clients, else of the same client, else of Wayfare,
         else of all.
 

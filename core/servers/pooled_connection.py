@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
 from functools import partial
+from typing import TYPE_CHECKING
 
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
@@ -17,11 +17,14 @@ from core.domain.execution import SessionOwner
 from core.domain.settings import MAX_ANSWER_BYTES, MAX_SESSIONS
 from core.servers.messages import Refused
 from core.servers.oauth import BUSY, unauthorized
-from core.servers.secrets import Launch, MissingReferenceError, SecretVault
-from core.servers.session import Greetings, Lease, Session, Way, next_way
+from core.servers.secrets import Launch, MissingReferenceError
+from core.servers.session import Lease, Session, Way, next_way
 from core.servers.stdio import StderrLog
 from core.servers.threads import BusyError, CancelledCallError, NotConnectedError, UnauthorizedError
-from core.servers.transports import OpenTarget
+from core.servers.transports import injected
+
+if TYPE_CHECKING:
+    from core.servers.pool import SessionPool
 
 
 @dataclass
@@ -63,6 +66,7 @@ class Backoff:
         return max(0.0, self._not_before_s - now_s)
 
 
+CHANGED = "a value of its connection changed"
 SSE_LIMIT_S = 5.0
 RETURN_S = 60.0
 """Time in which a client without an identity may return to its session."""
@@ -85,23 +89,10 @@ class PoolConfig:
     inherit: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class Surroundings:
-    vault: SecretVault
-    limits: PoolConfig
-    open_target: OpenTarget
-    make_room: Callable[[SessionOwner], None]
-    opened: Callable[[PooledConnection, Session], None]
-    greetings: Greetings
-    clock: Callable[[], float]
-    now: Callable[[], datetime]
-    list_changed: Callable[[ServerId, str], None] | None = None
-
-
 class PooledConnection:
     """All methods but `state` belong to the pool's event loop."""
 
-    def __init__(self, server: ServerId, connection: Connection, pool: Surroundings, owner: SessionOwner) -> None:
+    def __init__(self, server: ServerId, connection: Connection, pool: SessionPool, owner: SessionOwner) -> None:
         self.server = server
         self.connection = connection
         self.owner = owner
@@ -112,6 +103,8 @@ class PooledConnection:
         self.told_s = 0.0
         """The time when the server last reported changed lists, or 0."""
         self._pool = pool
+        injection, target = pool.injection, pool.open_target
+        self._open_target = target if injection is None else injected(target, injection, server.server)
         self._redact = pool.vault.redact
         self._stderr_log = StderrLog(self._redact)
         self._backoff = Backoff()
@@ -160,7 +153,7 @@ class PooledConnection:
             finally:
                 self._waiters -= 1
         if session.launch != self._launch:  # a value changed while it was being opened
-            self._replace(session)
+            self.drop(session, CHANGED, failed=False)
             return await self.lease()
         return session.lease(connect_s)
 
@@ -190,10 +183,12 @@ class PooledConnection:
         else:
             session.retire()
 
-    def drop(self, session: Session, error: str) -> None:
+    def drop(self, session: Session, why: str, *, failed: bool = True) -> None:
+        """Retires the session. Calls in progress end on it, the next call opens another."""
         if session is self.session:
-            self._let_go(error)
-            self._fail(error)
+            self._let_go(why)
+            if failed:
+                self._fail(why)
         session.retire()
 
     def unauthorized(self, session: Session, refused: Refused) -> UnauthorizedError:
@@ -248,7 +243,7 @@ class PooledConnection:
     async def _open(self) -> tuple[Session, float | None]:
         previous = self.session
         if previous is not None:
-            if previous.alive and await previous.responds(self._pool.limits.probe_s):
+            if previous.alive and await previous.responds(self._pool.config.probe_s):
                 previous.suspect = self._needs_sign_in = False
                 return previous, None
             self.drop(previous, "it stopped answering")
@@ -291,13 +286,7 @@ class PooledConnection:
             self._launch = launch
             self._backoff.succeeded()
             if self.session is not None:
-                self._replace(self.session)
-
-    def _replace(self, session: Session) -> None:
-        """Retires the session. Calls in progress end on it, the next call opens another."""
-        if session is self.session:
-            self._let_go("a value of its connection changed")
-        session.retire()
+                self.drop(self.session, CHANGED, failed=False)
 
     def _let_go(self, why: str) -> None:
         """Has no session from now on. The next session will say why the state of its client is gone."""
@@ -314,7 +303,7 @@ class PooledConnection:
         """Returns an opened session. Greets the server as last time, else in the way that the failure suggests."""
         launch = self._launch = self._pool.vault.resolve(self.server, self.connection)
         self._pool.make_room(self.owner)
-        limit_s = self._pool.limits.connect_limit_s if self.connection.start_s is None else self.connection.start_s
+        limit_s = self._pool.config.connect_limit_s if self.connection.start_s is None else self.connection.start_s
         greetings, way = self._pool.greetings, self._pool.greetings.of(self.connection)
         end_s = asyncio.get_running_loop().time() + limit_s
         first = self._begun(launch, way)
@@ -338,7 +327,7 @@ class PooledConnection:
         return session
 
     def _begun(self, launch: Launch, way: Way) -> Session:
-        session = Session(launch, self._pool.open_target, self._stderr_log, self.owner.abilities, way)
+        session = Session(launch, self._open_target, self._stderr_log, self.owner.abilities, way)
         if self._pool.list_changed is not None:
             session.asking.list_changed = session.asking.updated = partial(self._told, self._pool.list_changed)
             session.asking.uris = self._uris
@@ -364,17 +353,14 @@ class PooledConnection:
     def _start_idle_timer(self) -> None:
         if self._idle_timer is not None:
             self._idle_timer.cancel()
-        idle_s = self._pool.limits.idle_s if self.connection.idle_s is None else self.connection.idle_s
+        idle_s = self._pool.config.idle_s if self.connection.idle_s is None else self.connection.idle_s
         idle_s = min(idle_s, RETURN_S) if self.owner.passing else idle_s
         why = f"nothing was called for {idle_s:g} s"
         self._idle_timer = asyncio.get_running_loop().call_later(idle_s, self.release, why)
 
     def _ended(self, session: Session) -> None:
         self.sessions.discard(session)
-        if session is self.session:  # the server ended it
-            why = str(session.error or "the server closed the connection")
-            self._let_go(why)
-            self._fail(why)
+        self.drop(session, str(session.error or "the server closed the connection"))
 
     def _opening_done(self, task: asyncio.Task[tuple[Session, float | None]]) -> None:
         self._opening = None

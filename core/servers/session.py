@@ -36,6 +36,7 @@ from core.servers.threads import (
     CancelledCallError,
     InvalidResponseError,
     NotConnectedError,
+    NotSentError,
     bounded,
     first_leaf,
     kill_group,
@@ -248,12 +249,12 @@ class Session:
         if not self.asking.abilities or self.protocol_version in MODERN_PROTOCOL_VERSIONS:
             return await work(lease)
         async with self.asking.turn:
-            return await work(lease)
+            return await work(self.lease(lease.connect_s))
 
     def lease(self, connect_s: float | None) -> Lease:
-        """Returns the session for one use. Raises NotConnectedError if it has ended."""
+        """Returns the session for one use. Raises NotSentError if it has ended."""
         if self.client is None or not self.alive:
-            raise NotConnectedError("it was disconnected before the call could be sent", connect_s)
+            raise NotSentError("it was disconnected before the call could be sent", connect_s)
         return Lease(self, self.client, connect_s)
 
     async def opened(self, limit_s: float) -> None:

@@ -61,6 +61,10 @@ class NotConnectedError(WayfareError):
         self.connect_s = connect_s
 
 
+class NotSentError(NotConnectedError):
+    """The session ended before the call was sent."""
+
+
 class UnauthorizedError(NotConnectedError):
     """The server answered 401, so no tool was tried. With `challenged` it asks for a sign-in."""
 
@@ -140,36 +144,22 @@ def sentence(error: Exception, launch: Launch) -> str:
 
 
 class LoopThread:
-    """Runs coroutines for other threads. The first coroutine starts it, `stop` ends it. It does not restart."""
+    """Runs coroutines for other threads, until `stop`."""
 
     def __init__(self, name: str) -> None:
-        self._name = name
-        self._lock = threading.Lock()
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._thread: threading.Thread | None = None
-
-    @property
-    def started(self) -> bool:
-        return self._loop is not None
+        runner = asyncio.Runner(loop_factory=asyncio.new_event_loop)  # sets no loop of this thread
+        self._loop = runner.get_loop()
+        self._thread = threading.Thread(target=self._run, args=(runner,), name=name, daemon=True)
+        self._thread.start()
 
     def submit(self, work: Coroutine[Any, Any, T]) -> Future[T]:
         """Runs a coroutine in the loop. The future belongs to the calling thread; cancelling it cancels the task."""
-        return asyncio.run_coroutine_threadsafe(work, self._running())
+        return asyncio.run_coroutine_threadsafe(work, self._loop)
 
     def stop(self, limit_s: float) -> None:
         """Cancels running tasks, ends the loop and waits for the thread, at most `limit_s`."""
-        if self._loop is not None and self._thread is not None:
-            self._loop.call_soon_threadsafe(self._loop.stop)
-            self._thread.join(limit_s)
-
-    def _running(self) -> asyncio.AbstractEventLoop:
-        with self._lock:
-            if self._loop is None:
-                runner = asyncio.Runner(loop_factory=asyncio.new_event_loop)  # sets no loop of this thread
-                self._loop = runner.get_loop()
-                self._thread = threading.Thread(target=self._run, args=(runner,), name=self._name, daemon=True)
-                self._thread.start()
-            return self._loop
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(limit_s)
 
     @staticmethod
     def _run(runner: asyncio.Runner) -> None:

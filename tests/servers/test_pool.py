@@ -201,6 +201,22 @@ def test_the_time_of_a_call_begins_with_its_turn(bench_with: Callable[..., Bench
     assert second.protocol_version == "2025-11-25"
 
 
+def test_a_call_that_waits_behind_a_crash_is_made_in_a_new_session(bench: Bench, raw: Any, tmp_path: Path) -> None:
+    connection, owner = raw(), SessionOwner("ann", "ann", frozenset({"elicitation"}))
+    arguments = {"nap": {"seconds": 0.5}, "crash": {"counter": str(tmp_path / "counter"), "times": 1}, "echo": {}}
+
+    def call(tool: str) -> OutcomeKind:
+        SESSION_OWNER.set(owner)
+        return bench.call(connection, tool, arguments[tool]).kind
+
+    with ThreadPoolExecutor(3) as threads:
+        pending: list[Future[OutcomeKind]] = []
+        for tool in arguments:
+            pending.append(threads.submit(call, tool))
+            eventually(lambda: states(bench) and bench.pool.states()[0].calls == len(pending))
+    assert [future.result() for future in pending] == [OutcomeKind.OK, OutcomeKind.CRASH, OutcomeKind.OK]
+
+
 async def tools(lease: Lease) -> list[str]:
     """The names that the server lists."""
     return [tool.name for tool in (await lease.client.list_tools()).tools]
