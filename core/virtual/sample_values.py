@@ -173,11 +173,11 @@ def _forms(word: str) -> tuple[str, ...]:
     return word, word.removesuffix("s"), word.removesuffix("es"), word.removesuffix("ies") + "y"
 
 
-def _table(rows: Mapping[str, T]) -> dict[str, T]:
+def by_word(rows: Mapping[str, T]) -> dict[str, T]:
     return {word: value for names, value in rows.items() for word in names.split()}
 
 
-TEXTS: dict[str, Callable[[Plausible], str]] = _table({
+TEXTS: dict[str, Callable[[Plausible], str]] = by_word({
     "email mail": lambda p: p.fake.user_name() + "@example.com",
     "phone telephone mobile": lambda p: f"+1-555-01{p.rng.randrange(100):02d}",
     "url link href uri website homepage permalink": lambda p: p.link(),
@@ -226,7 +226,7 @@ TEXTS: dict[str, Callable[[Plausible], str]] = _table({
     "severity priority level": lambda p: p.pick("low", "medium", "high"),
 })  # fmt: skip
 
-NUMBERS: dict[str, Callable[[Plausible], float]] = _table({
+NUMBERS: dict[str, Callable[[Plausible], float]] = by_word({
     "price amount cost total fee balance budget revenue subtotal tax fare salary usd eur":
         lambda p: p.between(1, 500),
     "lat latitude": lambda p: p.between(-60, 70, 4),

@@ -9,7 +9,17 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from core.domain.json_schema import admitted_by, referenced
-from core.virtual.sample_values import LIMITS, NUMBERS, TEXTS, Plausible, matching_text, named, plain_name, topic_of
+from core.virtual.sample_values import (
+    LIMITS,
+    NUMBERS,
+    TEXTS,
+    Plausible,
+    by_word,
+    matching_text,
+    named,
+    plain_name,
+    topic_of,
+)
 
 Schema = dict[str, Any]
 NOTHING: Schema = {"enum": []}  # the schema `false` admits no value
@@ -111,67 +121,51 @@ def number(schema: Schema, name: str, plausible: Plausible, *, whole: bool = Fal
     >>> number({"minimum": 3, "exclusiveMaximum": 5, "multipleOf": 2}, "n", Plausible(random.Random(1)), whole=True)
     4
     """
-    value = _number(schema, name, plausible, whole=whole)
+    low, high = _bounds(schema, whole=whole)
+    value = named(NUMBERS, name, plausible)
+    if value is None or not low <= value <= high:
+        value = _drawn(low, high, plausible)
+    step = schema.get("multipleOf", 1 if whole else None)
+    if step is None:
+        value = round(value, 2) if low <= round(value, 2) <= high else value
+    else:
+        step = 1 if whole and isinstance(step, float) and not step.is_integer() else step
+        nearest = round(value / step)
+        nearest = nearest if math.isinf(low) else max(nearest, math.ceil(low / step))
+        nearest = nearest if math.isinf(high) else min(nearest, math.floor(high / step))
+        value = nearest * step
     return int(value) if whole or float(value).is_integer() else value
 
 
-def _number(schema: Schema, name: str, plausible: Plausible, *, whole: bool) -> float | int:
-    low, high = _bounds(schema, whole=whole)
-    suggested = named(NUMBERS, name, plausible)
-    if suggested is None or not (low is None or suggested >= low) or not (high is None or suggested <= high):
-        suggested = _drawn(low, high, plausible)
-    step = schema.get("multipleOf", 1 if whole else None)
-    if step is None:
-        rounded = round(suggested, 2)
-        return rounded if (low is None or rounded >= low) and (high is None or rounded <= high) else suggested
-    return _stepped(suggested, step, low, high, whole=whole)
-
-
-def _bounds(schema: Schema, *, whole: bool) -> tuple[float | None, float | None]:
-    low, high = schema.get("minimum"), schema.get("maximum")
+def _bounds(schema: Schema, *, whole: bool) -> tuple[float, float]:
+    low, high = schema.get("minimum", -math.inf), schema.get("maximum", math.inf)
     above, below = schema.get("exclusiveMinimum"), schema.get("exclusiveMaximum")
     nudge = 1 if whole else 1e-6
     if isinstance(above, int | float) and not isinstance(above, bool):
-        low = max(above + nudge, above if low is None else low)
+        low = max(above + nudge, low)
     if isinstance(below, int | float) and not isinstance(below, bool):
-        high = min(below - nudge, below if high is None else high)
+        high = min(below - nudge, high)
     return low, high
 
 
-def _drawn(low: float | None, high: float | None, plausible: Plausible) -> float:
-    if low is None and high is None:
+def _drawn(low: float, high: float, plausible: Plausible) -> float:
+    if math.isinf(low) and math.isinf(high):
         return plausible.rng.randrange(1, int(SPAN))
-    start = low if low is not None else (high or 0) - SPAN
-    return plausible.rng.uniform(start, high if high is not None else start + SPAN)
-
-
-def _stepped(value: float, step: Any, low: float | None, high: float | None, *, whole: bool) -> float | int:
-    if whole and isinstance(step, float) and not step.is_integer():
-        step = 1
-    nearest = round(value / step)
-    if low is not None:
-        nearest = max(nearest, math.ceil(low / step))
-    if high is not None:
-        nearest = min(nearest, math.floor(high / step))
-    return nearest * step
+    start = high - SPAN if math.isinf(low) else low
+    return plausible.rng.uniform(start, start + SPAN if math.isinf(high) else high)
 
 
 LONGEST, SHORT = 100_000, 1_000
-FORMATS: dict[str, Callable[[Plausible], str]] = {
-    "date-time": lambda p: p.time().isoformat().replace("+00:00", "Z"),
-    "date": lambda p: p.time().date().isoformat(),
+FORMATS: dict[str, Callable[[Plausible], str]] = by_word({
+    "date-time": TEXTS["time"],
+    "date": TEXTS["date"],
     "time": lambda p: f"{p.time():%H:%M:%S}Z",
     "duration": lambda p: f"PT{p.rng.randrange(1, 12)}H{p.rng.randrange(60)}M",
-    "email": lambda p: f"{p.fake.user_name()}@example.com",
-    "idn-email": lambda p: f"{p.fake.user_name()}@example.com",
-    "uri": lambda p: p.link(),
-    "iri": lambda p: p.link(),
-    "url": lambda p: p.link(),
-    "uri-reference": lambda p: f"/{p.identifier()}",
-    "iri-reference": lambda p: f"/{p.identifier()}",
+    "email idn-email": TEXTS["email"],
+    "uri iri url": TEXTS["url"],
+    "uri-reference iri-reference": lambda p: f"/{p.identifier()}",
     "uri-template": lambda _: "/items/{id}",
-    "hostname": lambda p: f"{p.fake.user_name()}.example.org",
-    "idn-hostname": lambda p: f"{p.fake.user_name()}.example.org",
+    "hostname idn-hostname": lambda p: f"{p.fake.user_name()}.example.org",
     "ipv4": lambda p: f"192.0.2.{p.rng.randrange(1, 255)}",
     "ipv6": lambda p: f"2001:db8::{p.rng.randrange(1, 0xFFFF):x}",
     "uuid": lambda p: _uuid(f"{p.rng.getrandbits(128):032x}"),
@@ -179,7 +173,7 @@ FORMATS: dict[str, Callable[[Plausible], str]] = {
     "relative-json-pointer": lambda _: "0/id",
     "regex": lambda _: "^[a-z]+$",
     "byte": TEXTS["base64"],
-}
+})  # fmt: skip
 
 
 def text(schema: Schema, name: str, plausible: Plausible) -> str:
@@ -209,13 +203,13 @@ def text(schema: Schema, name: str, plausible: Plausible) -> str:
     return words
 
 
+def _uuid(digits: str) -> str:
+    return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-a{digits[17:20]}-{digits[20:]}"
+
+
 def whole(schema: Schema, key: str, otherwise: int) -> int:
     """A count of the schema, at most a hundred thousand, because a stranger's schema must not fill the memory."""
     return min(int(schema.get(key, otherwise)), LONGEST)
-
-
-def _uuid(digits: str) -> str:
-    return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-a{digits[17:20]}-{digits[20:]}"
 
 
 TRIES = 30

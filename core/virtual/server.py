@@ -32,44 +32,36 @@ from core.virtual.sample_values import inferred_schema
 from core.virtual.schema_values import NoValueError, value_for
 
 
-@dataclass(frozen=True, slots=True)
-class SimulatedResult:
-    """The result of a call: a sentence that says that it is simulated and, if the call succeeded, a JSON value.
-
-    The value is `structured` if the tool has an output schema. `failed` marks a tool error.
-    """
-
-    sentence: str
-    value: Any = None
-    structured: bool = False
-    failed: bool = False
-
-
-def simulated_result(tool: Tool, arguments: Mapping[str, Any], *, seed: int) -> SimulatedResult:
-    """Returns the result of a call, the same for the same seed, tool and arguments.
+def simulated_result(tool: Tool, arguments: Mapping[str, Any], *, seed: int) -> mcp_types.CallToolResult:
+    """Returns the result of a call, the same for the same seed, tool and arguments: a sentence that says that it is simulated and, if the
+    call succeeds, a JSON value. The value is structured as well if the tool has an output schema.
 
     >>> search = Tool("shop", "find_books", "Finds books.", input_schema={"required": ["topic"]})
-    >>> simulated_result(search, {"topic": "tides"}, seed=1).value["topic"]
+    >>> json.loads(simulated_result(search, {"topic": "tides"}, seed=1).content[1].text)["topic"]
     'tides'
-    >>> simulated_result(search, {}, seed=1).sentence
+    >>> simulated_result(search, {}, seed=1).content[0].text
     'Simulated error of shop::find_books: topic is required.'
     """
     if fault := arguments_fault(tool.input_schema, arguments):
         return failure(tool, f"{fault}.")
-    structured = tool.output_schema is not None
-    schema = tool.output_schema if tool.output_schema is not None else inferred_schema(tool, arguments)
+    schema = inferred_schema(tool, arguments) if tool.output_schema is None else tool.output_schema
     seed_text = json.dumps([seed, tool.id, dict(arguments)], sort_keys=True, default=str)
     try:
         value = value_for(schema, random.Random(seed_text), arguments)  # noqa: S311 - a simulation, not a secret
     except NoValueError as error:
         return failure(tool, f"its output schema cannot be met, {error}.")
-    return SimulatedResult(
-        f"Simulated result of {tool.id}: nothing was looked up and nothing was done.", value, structured
-    )
+    sentence = f"Simulated result of {tool.id}: nothing was looked up and nothing was done."
+    result = _result(sentence, json.dumps(value, ensure_ascii=False, indent=2))
+    return result if tool.output_schema is None else result.model_copy(update={"structured_content": value})
 
 
-def failure(tool: Tool, reason: str) -> SimulatedResult:
-    return SimulatedResult(f"Simulated error of {tool.id}: {reason}", failed=True)
+def failure(tool: Tool, reason: str) -> mcp_types.CallToolResult:
+    return _result(f"Simulated error of {tool.id}: {reason}", is_error=True)
+
+
+def _result(*texts: str, is_error: bool = False) -> mcp_types.CallToolResult:
+    content: list[mcp_types.ContentBlock] = [mcp_types.TextContent(type="text", text=text) for text in texts]
+    return mcp_types.CallToolResult(content=content, is_error=is_error, _meta={SIMULATED_MARK: True})
 
 
 Scope = MutableMapping[str, Any]
@@ -147,9 +139,7 @@ class VirtualServer:
     async def _call(self, context: Context, params: mcp_types.CallToolRequestParams) -> mcp_types.CallToolResult:
         tool = self._tools.get(params.name)
         if tool is None:
-            return _result(
-                failure(Tool(self._server.name, params.name), "this server has no such tool."), promised=False
-            )
+            return failure(Tool(self._server.name, params.name), "this server has no such tool.")
         plan = self._plan.next(tool, params.arguments or {})
         if plan.wait_s > 0:
             await self._sleep(plan.wait_s)
@@ -160,9 +150,10 @@ class VirtualServer:
         if plan.answer is not None:
             return _played(plan.answer)
         result = simulated_result(tool, params.arguments or {}, seed=self._seed)
-        if plan.ending is Ending.ERROR and not result.failed:
-            result = failure(tool, "the tool failed; its declared success rate allows that now and then.")
-        return _result(result, promised=listed(tool, context.protocol_version).output_schema is not None)
+        if plan.ending is Ending.ERROR and not result.is_error:
+            return failure(tool, "the tool failed; its declared success rate allows that now and then.")
+        promised = listed(tool, context.protocol_version).output_schema is not None
+        return result if promised else result.model_copy(update={"structured_content": None})
 
 
 def listed(tool: Tool, protocol_version: str) -> mcp_types.Tool:
@@ -194,16 +185,6 @@ def _carried(tool: mcp_types.Tool, protocol_version: str) -> bool:
     return True
 
 
-def _result(run: SimulatedResult, *, promised: bool) -> mcp_types.CallToolResult:
-    texts = [run.sentence] if run.failed else [run.sentence, json.dumps(run.value, ensure_ascii=False, indent=2)]
-    return mcp_types.CallToolResult(
-        content=[mcp_types.TextContent(type="text", text=text) for text in texts],
-        structured_content=run.value if promised and not run.failed else None,
-        is_error=run.failed,
-        _meta={SIMULATED_MARK: True},
-    )
-
-
 def _played(answer: Mapping[str, Any]) -> mcp_types.CallToolResult:
     """Returns a recorded result. Raises MCPError if the server gave an error in its place."""
     if "result" not in answer:
@@ -230,43 +211,42 @@ class Behaviour:
     recording: Recording | None = None
 
 
-def virtual_server(server: Server, behaviour: Behaviour, drop: Drop) -> VirtualServer:
-    if behaviour.profile not in PROFILES:
-        raise WayfareError(f"There is no profile {behaviour.profile!r}; choose one of: {', '.join(PROFILES)}.")
-    rng = random.Random(behaviour.seed)  # noqa: S311 - a simulation, not a secret
-    failures = FailureModel(server, PROFILES[behaviour.profile], rng=rng, speed=behaviour.speed)
-    return VirtualServer(server, behaviour.recording or failures, drop=drop, seed=behaviour.seed or 0)
-
-
 def serve(server: Server, behaviour: Behaviour, port: int | None) -> None:
-    """Speaks MCP over HTTP on a port until the process is stopped, or without a port on standard input and output until the client leaves.
-    Raises WayfareError if the port is taken."""
-    if port is None:
-        serve_stdio(server, behaviour)
-    else:
-        serve_http(server, behaviour, port)
+    """Speaks MCP on standard input and output until the client leaves. With a port it speaks streamable HTTP on
+    http://127.0.0.1:PORT/mcp (port 0: a free port) until the process is stopped, and prints the URL on standard error.
 
-
-def serve_stdio(server: Server, behaviour: Behaviour) -> None:
-    mcp_server = virtual_server(server, behaviour, _crash).mcp
-    signal.signal(signal.SIGINT, _leave)  # a thread blocks on the input and would keep the process alive
-    time.sleep(PROFILES[behaviour.profile].start_s * behaviour.speed)
-
-    async def run() -> None:
-        async with stdio_server() as (reader, writer):
-            await mcp_server.run(reader, writer, mcp_server.create_initialization_options())
-
-    anyio.run(run)
-
-
-def serve_http(server: Server, behaviour: Behaviour, port: int) -> None:
-    """Speaks streamable HTTP on http://127.0.0.1:PORT/mcp (port 0: a free port) and prints the URL on standard error.
-
-    A simulated crash drops the connection of its call. Raises WayfareError if the port is taken.
+    A simulated crash ends the process, or over HTTP drops the connection of its call. Raises WayfareError if the port is taken.
     """
+    profile, rng = PROFILES[behaviour.profile], random.Random(behaviour.seed)  # noqa: S311 - a simulation, not a secret
+    plan = behaviour.recording or FailureModel(server, profile, rng=rng, speed=behaviour.speed)
+    listener = None if port is None else _listener(port)
+    mcp_server = VirtualServer(server, plan, drop=_drop if listener else _crash, seed=behaviour.seed or 0).mcp
+    signal.signal(signal.SIGINT, _leave)  # over stdio a thread blocks on the input and would keep the process alive
+    time.sleep(profile.start_s * behaviour.speed)
+    if listener is None:
+        anyio.run(_serve_stdio, mcp_server)
+        return
+    with listener:
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}/mcp"
+        print(f"Virtual server {server.name} ({behaviour.profile}) on {url}", file=sys.stderr, flush=True)
+        _serve_http(mcp_server, listener)
+
+
+async def _serve_stdio(mcp_server: McpServer[Any]) -> None:
+    async with stdio_server() as (reader, writer):
+        await mcp_server.run(reader, writer, mcp_server.create_initialization_options())
+
+
+def _serve_http(mcp_server: McpServer[Any], listener: socket.socket) -> None:
     import uvicorn
 
-    mcp_server = virtual_server(server, behaviour, _drop).mcp
+    app = dropping(mcp_server.streamable_http_app())
+    # critical: uvicorn would report connections that were dropped on purpose
+    config = uvicorn.Config(app, log_level="critical", access_log=False, timeout_graceful_shutdown=1)
+    uvicorn.Server(config).run(sockets=[listener])
+
+
+def _listener(port: int) -> socket.socket:
     try:
         if not 0 <= port < 2**16:
             raise OSError(0, "no port has this number")
@@ -275,16 +255,8 @@ def serve_http(server: Server, behaviour: Behaviour, port: int) -> None:
         raise WayfareError(
             f"Cannot listen on 127.0.0.1:{port} ({error.strerror}); choose another --http port."
         ) from None
-    with listener:
-        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # else the second part of an answer waits 40 ms
-        signal.signal(signal.SIGINT, _leave)  # before the URL is printed, after which it may be stopped
-        time.sleep(PROFILES[behaviour.profile].start_s * behaviour.speed)
-        url = f"http://127.0.0.1:{listener.getsockname()[1]}/mcp"
-        print(f"Virtual server {server.name} ({behaviour.profile}) on {url}", file=sys.stderr, flush=True)
-        app = dropping(mcp_server.streamable_http_app())
-        # critical: uvicorn would report connections that were dropped on purpose
-        config = uvicorn.Config(app, log_level="critical", access_log=False, timeout_graceful_shutdown=1)
-        uvicorn.Server(config).run(sockets=[listener])
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # else the second part of an answer waits 40 ms
+    return listener
 
 
 async def _crash(_: Context) -> None:

@@ -27,20 +27,25 @@ def arguments_for(tool: Tool) -> dict[str, Any]:
     )
 
 
+def value_of(result: Any) -> Any:
+    return json.loads(result.content[1].text)
+
+
 def test_every_tool_of_the_sample_returns_what_its_schema_says() -> None:
     promised = 0
     for tool in sample().tools[::3]:
         result = simulated_result(tool, arguments_for(tool), seed=3)
-        assert not result.failed, (tool.id, result.sentence)
-        assert result.sentence.startswith("Simulated result of ")
-        json.dumps(result.value, allow_nan=False)
+        assert not result.is_error, (tool.id, result.content)
+        assert result.content[0].text.startswith("Simulated result of ")
+        json.dumps(value_of(result), allow_nan=False)
         if tool.output_schema is not None:
             promised += 1
-            assert result.structured
-            assert admitted_by(tool.output_schema)(result.value), (tool.id, result.value)
+            assert result.structured_content == value_of(result)
+            assert admitted_by(tool.output_schema)(result.structured_content), (tool.id, result.structured_content)
         else:
-            assert isinstance(result.value, dict)
-            assert result.value
+            assert isinstance(value_of(result), dict)
+            assert value_of(result)
+            assert result.structured_content is None
     assert promised > 30
 
 
@@ -50,26 +55,26 @@ def test_the_same_call_has_the_same_result_in_every_process_and_a_start_loads_no
         "properties": {"code": {"type": "string", "pattern": "^[^a-c]{8}$"}, "books": {"type": "array"}},
         "required": ["code"],
     }
-    result = simulated_result(replace(SEARCH, output_schema=schema), {"query": "tides", "n": 2}, seed=5).value
+    result = simulated_result(replace(SEARCH, output_schema=schema), {"query": "tides", "n": 2}, seed=5)
     heavy = ("torch", "faiss", "streamlit", "duckdb", "numpy", "pandas", "sklearn", "onnxruntime")
     code = (
         f"import sys, core.virtual.__main__; found = [name for name in {heavy} if name in sys.modules];"
         "from core.virtual.server import simulated_result; from core.domain.catalog import Tool; import json; "
         f"tool = Tool('shop', 'search_books', {SEARCH.description!r}, output_schema={schema!r});"
-        "print(json.dumps([found, simulated_result(tool, {'query': 'tides', 'n': 2}, seed=5).value]))"
+        "print(json.dumps([found, simulated_result(tool, {'query': 'tides', 'n': 2}, seed=5).structured_content]))"
     )
     line, environment = [sys.executable, "-c", code], {"PYTHONHASHSEED": "7"}
     process = subprocess.run(line, env=environment, capture_output=True, text=True, check=True)
-    assert json.loads(process.stdout) == [[], result]
+    assert json.loads(process.stdout) == [[], result.structured_content]
 
 
 def test_another_seed_tool_or_argument_has_another_result() -> None:
     base = simulated_result(SEARCH, {"query": "tides"}, seed=1)
     assert base == simulated_result(SEARCH, {"query": "tides"}, seed=1)
-    assert base.value != simulated_result(SEARCH, {"query": "tides"}, seed=2).value
-    assert base.value != simulated_result(SEARCH, {"query": "moon"}, seed=1).value
+    assert value_of(base) != value_of(simulated_result(SEARCH, {"query": "tides"}, seed=2))
+    assert value_of(base) != value_of(simulated_result(SEARCH, {"query": "moon"}, seed=1))
     other = Tool("shop", "search_titles", SEARCH.description)
-    assert base.value["books"] != simulated_result(other, {"query": "tides"}, seed=1).value["titles"]
+    assert value_of(base)["books"] != value_of(simulated_result(other, {"query": "tides"}, seed=1))["titles"]
 
 
 @each(
@@ -88,7 +93,7 @@ def test_another_seed_tool_or_argument_has_another_result() -> None:
     ],
 )
 def test_verb_and_noun_decide_the_document(name: str, arguments: dict[str, Any], expected: set[str]) -> None:
-    result = simulated_result(Tool("any", name), arguments, seed=1).value
+    result = value_of(simulated_result(Tool("any", name), arguments, seed=1))
     assert set(result) == expected
     assert arguments.items() - {("limit", 2)} <= result.items()
 
@@ -100,9 +105,8 @@ def test_hints_decide_where_the_verb_says_nothing() -> None:
 
 
 def test_private_arguments_are_not_repeated() -> None:
-    result = simulated_result(
-        Tool("bank", "send_money"), {"amount": 5, "cardToken": "t0ps3cret", "api_key": "k3y"}, seed=1
-    ).value
+    arguments = {"amount": 5, "cardToken": "t0ps3cret", "api_key": "k3y"}
+    result = value_of(simulated_result(Tool("bank", "send_money"), arguments, seed=1))
     assert result["amount"] == 5
     assert not {"t0ps3cret", "k3y"} & {str(value) for value in result.values()}
 
@@ -110,5 +114,5 @@ def test_private_arguments_are_not_repeated() -> None:
 @each("schema", [{"type": 5}, {"enum": []}, {"$ref": "https://example.org/x"}])
 def test_an_output_schema_that_cannot_be_met_is_a_tool_error(schema: dict[str, Any]) -> None:
     result = simulated_result(Tool("any", "get", output_schema=schema), {}, seed=1)
-    assert result.failed
-    assert "output schema cannot be met" in result.sentence
+    assert result.is_error
+    assert "output schema cannot be met" in result.content[0].text
