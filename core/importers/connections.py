@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 from core.domain.catalog import Connection, Transport
 from core.domain.leaks import plain_value
 from core.importers.entry import Entry
-from core.importers.reading import MAX_TEXT, kind, line_fault, shown
+from core.importers.reading import MAX_TEXT, kind, line_fault, members, objects, shown
 from core.importers.secrets import EDITOR_VARIABLES, SecretExtractor
 
 _FOLDERS = ("cwd", "workingDir", "workingDirectory")
@@ -136,8 +136,9 @@ def _headers(entry: Entry, extractor: SecretExtractor) -> dict[str, str]:
 def _variable_names(entry: Entry) -> list[object]:
     """Reads Codex's `env_vars`: names, tables with a name, or a table by name."""
     listed = entry.get("env_vars")
-    items = list(cast("dict[str, object]", listed)) if isinstance(listed, dict) else entry.list("env_vars")
-    return [cast("dict[str, object]", item).get("name") if isinstance(item, dict) else item for item in items]
+    table = list(members(listed))
+    items = table if isinstance(listed, dict) else entry.list("env_vars")
+    return [item if isinstance(item, str) else members(item).get("name") for item in items]
 
 
 def _variable(entry: Entry, label: str, raw: object) -> str:
@@ -314,22 +315,18 @@ def _names(value: object) -> set[str] | None:
     """Returns the names in a list of texts or of objects with names. Gemini writes `name(arguments)`, too."""
     if not isinstance(value, list):
         return None
-    items = [
-        cast("dict[str, object]", item) if isinstance(item, dict) else {"name": item}
+    names = [
+        item if isinstance(item, str) else members(item).get("name", members(item).get("serverName"))
         for item in cast("list[object]", value)
     ]
-    names = [item.get("name", item.get("serverName")) for item in items]
     return {str(name).partition("(")[0].strip() for name in names} if all(isinstance(x, str) for x in names) else None
 
 
 def _switches(tools: object) -> dict[str, bool]:
     """Returns which tools are on or off, as in `{"a": false, "b": {"enabled": false}}` or `[{"name": "b", "enabled": false}]`."""
     switches: dict[str, bool] = {}
-    if isinstance(tools, list):
-        named = [cast("dict[str, object]", item) for item in cast("list[object]", tools) if isinstance(item, dict)]
-        tools = {str(item.get("name")): item for item in named}
-    for tool, value in cast("dict[str, object]", tools).items() if isinstance(tools, dict) else ():
-        settings = cast("dict[str, object]", value) if isinstance(value, dict) else {"enabled": value}
+    for tool, value in members(tools).items() or [(str(item.get("name")), item) for item in objects(tools)]:
+        settings = members(value) or {"enabled": value}
         flags = [
             on is not _FLAGS[_plain(key)]
             for key, on in settings.items()
@@ -346,14 +343,13 @@ def _note_ignored(entry: Entry, key: str, value: object) -> None:
             f"{key} is ignored (tools that its client always allows): the page Govern says what an agent may call"
         )
         return
-    inside = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
     says = value not in (None, "", 0, [], {}) or (value is False and key == "tools")
-    if (says and _RESTRICTS.match(_plain(key))) or any(_OF_TOOLS.fullmatch(_plain(inner)) for inner in inside):
+    if (says and _RESTRICTS.match(_plain(key))) or any(_OF_TOOLS.fullmatch(_plain(inner)) for inner in members(value)):
         entry.note(f"{key} is ignored: switch tools and servers off here")
 
 
 def lists_of_servers(top: Entry) -> ServerLists:
-    inner = cast("dict[str, Any]", top.value.get("mcp")) if isinstance(top.value.get("mcp"), dict) else {}
+    inner = members(top.value.get("mcp"))
     inside = {f"mcp.{key}": value for key, value in inner.items() if re.match(f"{_ON}|{_OFF}", _plain(key))}
     lists: list[tuple[str, bool, set[str]]] = []
     for label, value in {**top.value, **inside}.items():

@@ -12,9 +12,10 @@ from typing import Any, TypeVar, cast
 from core.domain.catalog import Prompt, Tool, ToolHints
 from core.domain.execution import Precondition
 from core.domain.json_schema import schema_fault
+from core.domain.leaks import DEFAULT
 from core.domain.tasks import MOST_REQUESTS, cleaned, offered_requests
 from core.importers import reading as checks
-from core.importers.reading import Reading, kind, number_fault, shown
+from core.importers.reading import Reading, kind, members, shown
 
 T = TypeVar("T")
 
@@ -95,6 +96,16 @@ class Entry:
             self.problem(f"{key} {fault}")
             return None
         return float(raw)
+
+    def numbers(self, key: str) -> dict[str, float]:
+        """The numbers of an object by name. Records a fault for each that `number` would not take."""
+        raw_numbers, numbers = self.mapping(key) or {}, dict[str, float]()
+        for name, raw in raw_numbers.items():
+            if fault := checks.number_fault(raw):
+                self.problem(f"{key} {checks.shown(name)} {fault}")
+            else:
+                numbers[name] = float(raw)
+        return numbers
 
     def flag(self, key: str) -> bool | None:
         return self._of_kind(key, bool, "true or false")
@@ -177,13 +188,7 @@ def read_prices(entry: Entry) -> Prices:
     info = _cost_info(entry)
     if info is None:
         return Prices(default=meta_price(entry))
-    by_tool: dict[str, float] = {}
-    for name, raw in (info.mapping("tool_name_to_cost_per_query") or {}).items():
-        if fault := number_fault(raw):
-            info.problem(f"tool_name_to_cost_per_query {shown(name)} {fault}")
-        else:
-            by_tool[name] = float(raw)
-    return Prices(by_tool, info.number("default_cost_per_query"))
+    return Prices(info.numbers("tool_name_to_cost_per_query"), info.number("default_cost_per_query"))
 
 
 def _cost_info(entry: Entry) -> Entry | None:
@@ -198,11 +203,7 @@ def meta_price(entry: Entry) -> float | None:
     meta = entry.child("_meta")
     if meta is None:
         return None
-    nested = (
-        Entry(entry.reading, place(meta.where, shown(key)), cast("dict[str, object]", value))
-        for key, value in meta.value.items()
-        if isinstance(value, dict)
-    )
+    nested = (Entry(entry.reading, place(meta.where, shown(key)), members(value)) for key, value in meta.value.items())
     for holder in (meta, *nested):
         for key in _META_KEYS:
             if key in holder.value and holder.value[key] is not None:
@@ -214,7 +215,7 @@ def meta_price(entry: Entry) -> float | None:
 
 
 def read_prompts(top: Entry) -> None:
-    """Records every declared input. An input with `password` is a secret."""
+    """Records every declared input, with its default. An input with `password` is a secret."""
     for position, entry in enumerate(top.entries("inputs")):
         problem_count = len(top.reading.problems)
         name = entry.name("id")
@@ -225,6 +226,9 @@ def read_prompts(top: Entry) -> None:
             if name in top.reading.prompts:
                 entry.problem(f"id is the same as that of an earlier input than inputs[{position}]; rename one of them")
             top.reading.prompt(Prompt(name, entry.text("description"), secret))
+            default = entry.get("default")
+            if isinstance(default, str) and default and "${" not in default and re.fullmatch(DEFAULT, default):
+                top.reading.defaults[name] = default
 
 
 # One tool definition of `tools/list`, with the prices, times and rates that a catalog may add.

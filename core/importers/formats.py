@@ -11,7 +11,7 @@ from typing import Any, ClassVar, cast
 from core.domain.catalog import Connection, Imported, Note, Prompt, Server, is_wayfare
 from core.importers.connections import ServerLists, lists_of_servers, read_connection, read_restrictions, scalar
 from core.importers.entry import Entry, ToolReader, entries, place, read_prices, read_prompts
-from core.importers.reading import BrokenDocumentError, Reading, inspect, part, shown
+from core.importers.reading import BrokenDocumentError, Reading, inspect, members, objects, part, shown
 from core.importers.secrets import secret_name
 
 
@@ -68,18 +68,13 @@ class Plain(Importer):
 
     def matches(self, document: object) -> bool:
         """An object whose `servers` is no object (an editor's configuration) and no registry's list, or one server."""
-        if not isinstance(document, dict):
-            return False
-        top = cast("dict[str, Any]", document)
+        top = members(document)
         if "servers" not in top:
             return "name" in top and "tools" in top and not {"packages", "remotes", "mcpServers"} & top.keys()
-        servers = top["servers"]
-        if not isinstance(servers, list):
-            return not isinstance(servers, dict)
-        return not any(isinstance(item, dict) and "server" in item for item in cast("list[object]", servers))
+        return not isinstance(top["servers"], dict) and not any("server" in item for item in objects(top["servers"]))
 
     def _fill(self, reading: Reading, document: object) -> None:
-        top = Entry(reading, "", cast("dict[str, Any]", document))
+        top = Entry(reading, "", members(document))
         read_prompts(top)
         for entry in top.entries("servers") if "servers" in top.value else [top]:
             server = read_server(entry)
@@ -153,10 +148,7 @@ class LiveMcpBench(Importer):
 
     def matches(self, document: object) -> bool:
         """A list in which some project has tools."""
-        return isinstance(document, list) and any(
-            isinstance(item, dict) and _has_tools(cast("dict[str, Any]", item))
-            for item in cast("list[object]", document)
-        )
+        return any(map(_has_tools, objects(document)))
 
     def _fill(self, reading: Reading, document: object) -> None:
         for project in entries(reading, "", "", cast("list[Any]", document)):
@@ -214,10 +206,9 @@ class ClientConfig(Importer):
 
     def matches(self, document: object) -> bool:
         """An object with servers by name, or a list of such objects or of servers that say how they are reached."""
-        if isinstance(document, list):
-            items = [cast("dict[str, Any]", x) for x in cast("list[object]", document) if isinstance(x, dict)]
-            return any("config" in x or _REACHED & x.keys() for x in items) and not any(map(_has_tools, items))
-        return isinstance(document, dict) and _has_servers(cast("dict[str, Any]", document))
+        items = objects(document)
+        in_list = any("config" in item or _REACHED & item.keys() for item in items) and not any(map(_has_tools, items))
+        return in_list or _has_servers(members(document))
 
     def _inspected(self, document: object) -> object:
         top = part(document, (*_KEYS, "mcp", "inputs", "projects"))
@@ -227,8 +218,8 @@ class ClientConfig(Importer):
         return top
 
     def _fill(self, reading: Reading, document: object) -> None:
-        if isinstance(document, dict):
-            _fill_document(Entry(reading, "", cast("dict[str, Any]", document)), about=None)
+        if not isinstance(document, list):
+            _fill_document(Entry(reading, "", members(document)), about=None)
             return
         for entry in entries(reading, "", "", cast("list[Any]", document)):
             config = entry.child("config")
@@ -242,17 +233,13 @@ class ClientConfig(Importer):
 def _has_servers(document: dict[str, Any]) -> bool:
     if not {*_KEYS[:-1]}.isdisjoint(document) or isinstance(document.get("servers"), dict):
         return True
-    inner, projects = document.get("mcp"), document.get("projects")
-    if isinstance(inner, dict) and ("servers" in inner or _by_name(cast("object", inner))):
-        return True
-    values = cast("dict[str, object]", projects).values() if isinstance(projects, dict) else ()
-    return any(isinstance(project, dict) and _KEYS[0] in project for project in values)
+    inner, projects = members(document.get("mcp")), members(document.get("projects"))
+    return "servers" in inner or _by_name(inner) or any(_KEYS[0] in members(project) for project in projects.values())
 
 
 def _by_name(value: object) -> bool:
     """Whether a value is an object of servers by name."""
-    servers = cast("dict[str, object]", value).values() if isinstance(value, dict) else ()
-    return any(isinstance(server, dict) and _REACHED & cast("dict[str, object]", server).keys() for server in servers)
+    return any(_REACHED & members(server).keys() for server in members(value).values())
 
 
 def _fill_document(top: Entry, about: Entry | None) -> None:

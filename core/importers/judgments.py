@@ -11,7 +11,7 @@ import io
 import json
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, cast
 
@@ -68,13 +68,21 @@ def read_judgments(text: str | bytes, *, source: str, judge: str = "") -> tuple[
     `judge` is the default judge. Raises BrokenDocumentError that names file and line."""
     plain, reading = decode(text, source=source), Reading(source)
     first = next((line for line in plain.splitlines() if line.strip()), "")
-    pairs = _of_entries(reading, _csv_entries(reading, plain) if _is_header(first) else json_lines(reading, plain))
-    judgments = _checked(reading, pairs, judge)
+    judgments: list[ReadJudgment] = []
+    places: dict[tuple[AskedQuery, str, str], str] = {}
+    for entry in _csv_entries(reading, plain) if _is_header(first) else json_lines(reading, plain):
+        if (judgment := _judgment(entry, judge)) is not None:
+            key = judgment.asked, judgment.tool, judgment.judge
+            if (place := places.setdefault(key, entry.where)) != entry.where:
+                entry.problem(f"it judges the tool of {place} for the same sub-task again; keep one of them")
+            judgments.append(judgment)
+    if not all(judgment.judge for judgment in judgments):
+        reading.problem("", "it does not name its judges; say whose judgments they are")
     if not judgments and not reading.problems:
         reading.problem("", "it holds no judgment; give one a line")
     if reading.problems:
         raise BrokenDocumentError(reading.problems)
-    return judgments
+    return tuple(judgments)
 
 
 def json_lines_text(judgments: Iterable[Judgment]) -> str:
@@ -138,48 +146,27 @@ def _csv_entries(reading: Reading, text: str) -> Iterator[Entry]:
             yield Entry(reading, where, values)
 
 
-Placed = Iterator[tuple[Entry, ReadJudgment]]
-
-
-def _of_entries(reading: Reading, entries: Iterator[Entry]) -> Placed:
-    for entry in entries:
-        problem_count = len(reading.problems)
-        query, tool, grade = entry.text("subtask").strip(), entry.get("tool"), entry.get("grade")
-        if not query:
-            entry.problem("subtask is missing; say what was to be done")
-        time, note = _time(entry), entry.text("note")
-        if len(note) > MOST_NOTE_CHARACTERS:
-            entry.problem(f"note has {len(note):,} characters; use at most {MOST_NOTE_CHARACTERS:,}")
-        _check_judged(entry, tool, grade)
-        if len(reading.problems) == problem_count:
-            task = AskedQuery(query, entry.text("server_hint").strip())
-            yield entry, ReadJudgment(task, str(tool), int(grade), " ".join(entry.text("judge").split()), note, time)
-
-
-def _check_judged(entry: Entry, tool: object, grade: object) -> None:
+def _judgment(entry: Entry, judge: str) -> ReadJudgment | None:
+    problem_count = len(entry.reading.problems)
+    query, tool, grade = entry.text("subtask").strip(), entry.get("tool"), entry.get("grade")
+    if not query:
+        entry.problem("subtask is missing; say what was to be done")
+    time, note = _time(entry), entry.text("note")
+    if len(note) > MOST_NOTE_CHARACTERS:
+        entry.problem(f"note has {len(note):,} characters; use at most {MOST_NOTE_CHARACTERS:,}")
     if not isinstance(tool, str) or not all(tool.partition("::")) or line_fault(tool, 1_000):
         entry.problem("tool is not of the form server::tool; write it so")
     if isinstance(grade, bool) or grade not in GRADES:
         fault = "missing" if grade in (None, "") else shown(str(grade))
         entry.problem(f"grade is {fault}; give 0, 1, 2 or 3")
-
-
-def _checked(reading: Reading, pairs: Placed, judge: str) -> tuple[ReadJudgment, ...]:
-    judgments: list[ReadJudgment] = []
-    places: dict[tuple[AskedQuery, str, str], str] = {}
-    unnamed = False
-    for entry, judgment in pairs:
-        name = judgment.judge or judge
-        if fault := line_fault(name, MOST_NAME_CHARACTERS):
-            entry.problem(f"judge {fault}")
-        unnamed = unnamed or not name
-        key = judgment.asked, judgment.tool, name
-        if (first := places.setdefault(key, entry.where)) != entry.where:
-            entry.problem(f"it judges the tool of {first} for the same sub-task again; keep one of them")
-        judgments.append(replace(judgment, judge=name))
-    if unnamed:
-        reading.problem("", "it does not name its judges; say whose judgments they are")
-    return tuple(judgments)
+    if len(entry.reading.problems) > problem_count:
+        return None
+    name = " ".join(entry.text("judge").split()) or judge
+    if fault := line_fault(name, MOST_NAME_CHARACTERS):
+        entry.problem(f"judge {fault}")
+    return ReadJudgment(
+        AskedQuery(query, entry.text("server_hint").strip()), str(tool), cast("int", grade), name, note, time
+    )
 
 
 def _time(entry: Entry) -> datetime | None:

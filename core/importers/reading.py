@@ -43,6 +43,8 @@ class Reading:
     """The folder of the document's relative paths, if it is known."""
     first: int = 0
     """The place of the first entry in the list of the whole document."""
+    defaults: dict[str, str] = field(default_factory=dict[str, str], repr=False)
+    """The defaults of the document's inputs, by id."""
     apart: list[str] = field(default_factory=list[str])
     """The places whose faulty entries are left out, if another entry can be taken. Otherwise the document is refused."""
     _faults: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
@@ -86,7 +88,7 @@ class Reading:
             servers=tuple(self.servers),
             notes=tuple(self.notes),
             secrets=dict(self.secrets),
-            prompts=tuple(self.prompts.values()),
+            prompts=tuple(prompt for prompt in self.prompts.values() if prompt.id not in self.defaults),
             needs_discovery=tuple(s.name for s in self.servers if s.connection is not None and not s.tools),
             off=tuple(self.off),
             left_out=len({where for where, _ in self._faults}),
@@ -117,6 +119,17 @@ _KINDS: dict[type, str] = {
 def kind(value: object) -> str:
     """The kind of a JSON value in words."""
     return _KINDS.get(type(value), "of an unknown kind")
+
+
+def members(value: object) -> dict[str, Any]:
+    """Returns the members of an object, none for another value."""
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+
+
+def objects(value: object) -> list[dict[str, Any]]:
+    """Returns the objects in a list, none for another value."""
+    items = cast("list[object]", value) if isinstance(value, list) else []
+    return [cast("dict[str, Any]", item) for item in items if isinstance(item, dict)]
 
 
 def shown(name: str) -> str:

@@ -169,12 +169,14 @@ class SecretExtractor:
         if match["scheme"] == "secret" and f"{key.rpartition('/')[0]}/" != secret_name(self.server, ""):
             self.entry.problem(f"{name} refers to a secret of another server; give a value or ${{env:NAME}}")
         subject = f"{match['scheme']}:{key}" if key else f"env:{match['env'] or bare}"
-        default = match["default"]
+        default, password = match["default"], key in self.passwords
+        if default is None and match["scheme"] == "input":
+            default = self.entry.reading.defaults.get(key)
         if not default:
             return f"${{{subject}}}" if default is None else f"${{{subject}:-}}"
-        if not (strict or telling(subject)):
+        if not (strict or password or telling(subject)):
             default = self.hide_leaks(name, default)
-        elif telling(subject) or "${" in default or not plain_value(name, default):
+        elif password or telling(subject) or "${" in default or not plain_value(name, default):
             default = self.hide(name, default)
         return f"${{{subject}:-{default}}}"
 

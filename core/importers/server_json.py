@@ -8,13 +8,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from operator import itemgetter
-from typing import Any, cast
+from typing import Any
 
 from core.domain.catalog import Connection, Prompt, Server
 from core.importers.connections import read_connection, scalar
 from core.importers.entry import Entry, read_prices
 from core.importers.formats import Importer
-from core.importers.reading import Reading, shown
+from core.importers.reading import Reading, members, objects, shown
 from core.importers.secrets import SecretExtractor, secret_name
 
 # The registry's inputs: values of variables, headers and arguments that are fixed, have a default, or must be entered.
@@ -136,22 +136,16 @@ class ServerJson(Importer):
 
     def matches(self, document: object) -> bool:
         """An object with packages, remotes or the registry's `$schema`; also wrapped in `server`, or several."""
-        if not isinstance(document, dict):
-            return False
-        top = cast("dict[str, Any]", document)
-        servers = top.get("servers")
-        if isinstance(servers, list):
-            return any(isinstance(item, dict) and "server" in item for item in cast("list[object]", servers))
-        if any(key in top for key in ("servers", "mcpServers", "mcp_servers")):
-            return False
-        if "name" in top and "tools" in top and "packages" not in top and "remotes" not in top:
-            return False
-        return any(key in top for key in ("packages", "remotes", "server")) or "server.schema.json" in str(
-            top.get("$schema")
-        )
+        top = members(document)
+        if {"servers", "mcpServers", "mcp_servers"} & top.keys():
+            return any("server" in item for item in objects(top.get("servers")))
+        if {"packages", "remotes"} & top.keys():
+            return True
+        named = "server" in top or "server.schema.json" in str(top.get("$schema"))
+        return named and not {"name", "tools"} <= top.keys()
 
     def _fill(self, reading: Reading, document: object) -> None:
-        for entry in _documents(Entry(reading, "", cast("dict[str, Any]", document))):
+        for entry in _documents(Entry(reading, "", members(document))):
             name = entry.server_name()
             connection = _connection(entry, name)
             if connection is not None:

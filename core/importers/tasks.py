@@ -22,7 +22,6 @@ from core.importers.reading import (
     inspect,
     keep_repeats,
     kind,
-    number_fault,
     shown,
 )
 
@@ -126,14 +125,7 @@ def _tools(entry: Entry, field: str) -> tuple[str, ...]:
 
 
 def _grades(entry: Entry) -> dict[str, float]:
-    grades: dict[str, float] = {}
-    for tool, raw in (entry.mapping("grades") or {}).items():
-        label = f"grades {shown(tool)}"
-        if fault := number_fault(raw):
-            entry.problem(f"{label} {fault}")
-        else:
-            grades[tool_name(entry, label, tool)] = float(raw)
-    return grades
+    return {tool_name(entry, f"grades {shown(tool)}", tool): grade for tool, grade in entry.numbers("grades").items()}
 
 
 def tool_name(entry: Entry, label: str, raw: object) -> str:

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from core.domain.catalog import Prompt
+from core.domain.catalog import Prompt, ServerId
 from core.governance.client_setup import CLIENTS, NAME, Target
 from core.importers import BrokenDocumentError, read_document, read_files
+from core.servers.secrets import SecretVault
 from tests.cases import each
 from tests.importers.documents import reached, read, remarks
 
@@ -58,6 +59,23 @@ def test_vscode_with_comments_and_inputs() -> None:
     assert reached(imported, 1).args == ("// no comment", "a,]")
     assert imported.prompts == (Prompt("key", "API key", True), Prompt("other", "", True))
     assert read('{"mcp": ' + VSCODE + "}") == imported
+
+
+def test_the_default_of_an_input_stands_behind_its_reference() -> None:
+    declared = [
+        {"id": "host", "default": "db.example"}, {"id": "key", "password": True, "default": "hunter22"}, {"id": "empty", "default": ""},
+        {"id": "odd", "default": "${input:odd}"}, {"id": "number", "default": 5},
+    ]  # fmt: skip
+    servers = {"a": {"command": "x", "args": ["--host=${input:host}", "${input:odd}"], "env": {"K": "${input:key}"}}}
+    imported = read({"servers": servers, "inputs": declared})
+    assert reached(imported).args == ("--host=${input:host:-db.example}", "${input:odd}")
+    assert reached(imported).env == {"K": "${input:key:-${secret:a/K}}"}
+    assert (imported.secrets, reached(imported).passwords) == ({"a/K": "hunter22"}, ("key",))
+    assert [prompt.id for prompt in imported.prompts] == ["empty", "odd", "number"]
+    assert SecretVault().missing(ServerId("", "a"), reached(imported)) == (
+        "${input:odd}",
+        "${input:key:-${secret:a/K}}",
+    )
 
 
 CODEX = """
