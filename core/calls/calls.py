@@ -13,6 +13,7 @@ from contextlib import AbstractContextManager, nullcontext
 from contextvars import copy_context
 from dataclasses import KW_ONLY, dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 from weakref import WeakSet
@@ -118,24 +119,7 @@ class CallHandle:
     listener: Callable[[Progress], None] | None = None
     cancel_event: threading.Event = field(default_factory=threading.Event)
     progress: Progress | None = None
-    future: Future[CallReport] | None = None  # before `start` or `run`
-
-    def run(self, run: Callable[[CallHandle], CallReport]) -> CallReport:
-        """Runs in this thread. Returns the report and sets the future."""
-        self.future = Future()
-        try:
-            report = run(self)
-        except BaseException as error:
-            self.future.set_exception(error)
-            raise
-        self.future.set_result(report)
-        return report
-
-    def start(self, pool: ThreadPoolExecutor, run: Callable[[CallHandle], CallReport]) -> None:
-        """Runs on the pool in the caller's context and for its person, so that the trace continues."""
-        context = copy_context()
-        context.run(act_for, person())
-        self.future = pool.submit(context.run, run, self)
+    future: Future[CallReport] | None = None  # before the call begins
 
     def on_progress(self, progress: Progress) -> None:
         self.progress = progress
@@ -190,15 +174,24 @@ class CallService:
         """Begins a call in the background. `settle` does not get a call that is cancelled before it begins. Raises UnknownNameError
         if the catalog does not have the tool."""
         self.catalogs.catalog(call.catalog).find(call.server, call.tool)
-        handle = CallHandle(call, listener)
+        handle, context = CallHandle(call, listener), copy_context()  # the context continues the trace
+        context.run(act_for, person())
+        work = partial(self._settled, handle, settle, mode=mode, origin=origin, client=client)
+        handle.future = self._pool.submit(context.run, work)
         self._begun.add(handle)
-        handle.start(self._pool, lambda h: self._settled(h, settle, mode=mode, origin=origin, client=client))
         return handle
 
     def make(self, handle: CallHandle, *, origin: str, client: str, settle: Settle) -> CallReport:
         """Makes a real call in this thread. Raises UnknownNameError if the catalog does not have the tool."""
+        handle.future = Future()
         self._begun.add(handle)
-        return handle.run(lambda h: self._settled(h, settle, mode=CallMode.REAL, origin=origin, client=client))
+        try:
+            report = self._settled(handle, settle, mode=CallMode.REAL, origin=origin, client=client)
+        except BaseException as error:
+            handle.future.set_exception(error)
+            raise
+        handle.future.set_result(report)
+        return report
 
     def in_thread(self, work: Callable[[], T]) -> Future[T]:
         """Does the work around a call in a thread of the pool, in the caller's context."""

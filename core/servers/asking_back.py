@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Generator
 from contextlib import AbstractAsyncContextManager, contextmanager, suppress
 from contextvars import ContextVar
+from functools import partial
 from typing import Any, cast
 
 import mcp_types
@@ -69,21 +70,15 @@ class AskingBack:
     def callbacks(self) -> dict[str, Any]:
         """Returns the callbacks for the SDK's client, which declares the matching abilities to the server."""
 
-        async def sample(_: Any, params: mcp_types.CreateMessageRequestParams) -> Any:
-            return await self._ask(mcp_types.CreateMessageRequest(params=params))
-
-        async def elicit(_: Any, params: mcp_types.ElicitRequestParams) -> Any:
-            return await self._ask(mcp_types.ElicitRequest(params=params))
-
-        async def roots(_: Any) -> Any:
-            return await self._ask(mcp_types.ListRootsRequest())
+        async def ask(request: Any, _: Any, params: Any = None) -> Any:
+            return await self._ask(request(params=params))
 
         callbacks: dict[str, tuple[str, Any]] = {
-            "sampling": ("sampling_callback", sample),
-            "elicitation": ("elicitation_callback", elicit),
-            "roots": ("list_roots_callback", roots),
+            "sampling": ("sampling_callback", mcp_types.CreateMessageRequest),
+            "elicitation": ("elicitation_callback", mcp_types.ElicitRequest),
+            "roots": ("list_roots_callback", mcp_types.ListRootsRequest),
         }
-        options = dict(callbacks[ability] for ability in sorted(self.abilities))
+        options = {name: partial(ask, request) for name, request in map(callbacks.__getitem__, sorted(self.abilities))}
         return {**options, "logging_callback": self._log, "message_handler": self._told}
 
     async def listen(self, client: Client, opened: Callable[[], AbstractAsyncContextManager[Client]]) -> None:

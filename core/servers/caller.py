@@ -23,17 +23,7 @@ from core.servers.asking_back import called
 from core.servers.pool import SessionPool
 from core.servers.results import Redact, decode_block, result_without_secrets, without_secrets
 from core.servers.session import Lease
-from core.servers.threads import (
-    BusyError,
-    CallTimeoutError,
-    CancelledCallError,
-    ConnectionLostError,
-    InvalidResponseError,
-    NotConnectedError,
-    ThreadInbox,
-    UnauthorizedError,
-    said,
-)
+from core.servers.threads import CallEndedError, InvalidResponseError, ThreadInbox, said
 
 
 def not_json(arguments: Mapping[str, Any]) -> str:
@@ -73,17 +63,6 @@ NOT_KEPT = (
     "[What this call has set in its server is gone at the next call, unless that tells whose it is: by a token, or by the cookie of this "
     "answer.]"
 )
-_ENDINGS: tuple[tuple[type[Exception], OutcomeKind, str], ...] = (
-    (UnauthorizedError, OutcomeKind.NOT_TRIED, "{error}"),
-    (BusyError, OutcomeKind.BUSY, "{error}"),
-    (NotConnectedError, OutcomeKind.NOT_CONNECTED, "{error}"),
-    (CallTimeoutError, OutcomeKind.TIMEOUT, "{tool}: {error}"),
-    (ConnectionLostError, OutcomeKind.CRASH, "{tool}: the connection was lost ({error})"),
-    (CancelledCallError, OutcomeKind.CANCELLED, "{tool}: {error}"),
-    (InvalidResponseError, OutcomeKind.TOOL_ERROR, "{error}"),
-    (MCPError, OutcomeKind.TOOL_ERROR, "{error}"),
-)
-"""The kind and the text of an outcome, by the first error that fits."""
 
 
 @dataclass
@@ -114,7 +93,10 @@ class McpCaller:
                 return self._outcome(work, OutcomeKind.INVALID_ARGUMENTS, problem)
             return self._attempted(work, tool, connection, cancel)
 
-        reason = self._unreachable(call, connection)
+        reason = ""
+        if connection is None or not (connection.command if connection.transport == "stdio" else connection.url):
+            where = f"catalog {call.catalog}" if call.catalog else "the catalog"
+            reason = f"Server {call.server} has no command or URL in {where}; add a connection to call it."
         fault = self.pool.injection and self.pool.injection.fault(call.server)
         outcome = attempt()
         if outcome.kind is OutcomeKind.CRASH and tool is not None and tool.hints.retry_safe:
@@ -122,12 +104,6 @@ class McpCaller:
             connect_s = first.connect_s if outcome.connect_s is None else outcome.connect_s
             outcome = replace(outcome, attempts=2, connect_s=connect_s)
         return outcome if fault is None else replace(outcome, injected=str(fault))
-
-    def _unreachable(self, call: ToolCall, connection: Connection | None) -> str:
-        if connection is None or not (connection.command if connection.transport == "stdio" else connection.url):
-            where = f"catalog {call.catalog}" if call.catalog else "the catalog"
-            return f"Server {call.server} has no command or URL in {where}; add a connection to call it."
-        return ""
 
     def _attempted(
         self, work: _Attempt, tool: Tool | None, connection: Connection, cancel: threading.Event | None
@@ -144,13 +120,14 @@ class McpCaller:
                 owner=session_owner(),
                 from_turn=True,
             )
-        except tuple(error for error, _, _ in _ENDINGS) as error:
-            kind, text = next((kind, text) for error_type, kind, text in _ENDINGS if isinstance(error, error_type))
-            text = text.format(tool=call.tool, error=error)
-            if isinstance(error, MCPError) and error.code == INVALID_PARAMS:
-                kind = OutcomeKind.INVALID_ARGUMENTS
-            if isinstance(error, MCPError) and error.data and error.data != error.message:
+        except MCPError as error:
+            kind = OutcomeKind.INVALID_ARGUMENTS if error.code == INVALID_PARAMS else OutcomeKind.TOOL_ERROR
+            text = str(error)
+            if error.data and error.data != error.message:
                 text = f"{text} {masked(json.dumps(error.data, ensure_ascii=False))}"  # the message is often general
+            return self._outcome(work, kind, text)
+        except CallEndedError as error:
+            kind, text = error.kind, error.words.format(tool=call.tool, error=error)
             if (
                 kind is OutcomeKind.TIMEOUT and work.side is not None and work.side.waiting.now
             ):  # not the server's fault

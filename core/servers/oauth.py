@@ -56,17 +56,19 @@ class ServerGrant:
         self._vault.mask_tokens(self.server, grant.secrets())
         self._vault.put_grant(self.server, grant.model_dump_json(exclude_none=True))
 
-    async def token(self, refused: str = "") -> str:
-        """Returns a token that is not `refused`, or "" if a person has to sign in. Raises SignInError if the authorization server
-        cannot be reached."""
+    async def token(self, refused: str = "") -> tuple[str, str]:
+        """Returns a token that is not `refused`, or "" if a person has to sign in, and why the authorization server cannot be reached,
+        or ""."""
         grant = self.read()
         if grant is None or grant.token is None:
-            return ""
+            return "", ""
         current = grant.token.access_token
         if current != refused and not grant.ends_soon:
-            return current
-        # in a thread that no cancelled call ends: a new refresh token must be kept
-        return await asyncio.to_thread(self._renewed, current)
+            return current, ""
+        try:  # in a thread that no cancelled call ends: a new refresh token must be kept
+            return await asyncio.to_thread(self._renewed, current), ""
+        except SignInError as error:
+            return "", str(error)
 
     def _renewed(self, old: str) -> str:
         with self._vault.renewing(self.server):
@@ -110,10 +112,10 @@ class TokenAuth(httpx2.Auth):
 
     async def async_auth_flow(self, request: httpx2.Request) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
         without_token = AUTHORIZATION in request.headers or _origin(str(request.url)) != _origin(self._grant.url)
-        token, problem = ("", "") if without_token else await self._token()
+        token, problem = ("", "") if without_token else await self._grant.token()
         response = yield _with(request, token)
         if response.status_code == 401 and token:
-            newer, problem = await self._token(refused=token)
+            newer, problem = await self._grant.token(refused=token)
             if newer:
                 response = yield _with(request, newer)
                 if response.status_code == 401:
@@ -128,12 +130,6 @@ class TokenAuth(httpx2.Auth):
             grant = None if without_token else self._grant.read()
             refusal.challenged = "bearer" in response.headers.get("www-authenticate", "").lower() or grant is not None
             refusal.problem, refusal.for_now = problem or ("" if grant is None else grant.problem), bool(problem)
-
-    async def _token(self, refused: str = "") -> tuple[str, str]:
-        try:
-            return await self._grant.token(refused), ""
-        except SignInError as error:
-            return "", str(error)
 
 
 def _with(request: httpx2.Request, token: str) -> httpx2.Request:

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import CancelledError, Future
 from contextlib import suppress
 from queue import Empty, SimpleQueue
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import httpx2
 from mcp import MCPError
@@ -20,6 +20,7 @@ from mcp_types import CONNECTION_CLOSED, CallToolResult
 from pydantic import ValidationError
 
 from core.domain.errors import WayfareError
+from core.domain.outcome import OutcomeKind
 from core.domain.untrusted_text import one_line
 from core.servers.secrets import Launch
 
@@ -50,11 +51,20 @@ def said(error: Exception) -> str:
     return f"The answer does not fit the protocol: {'; '.join([*entries, *rest])}."
 
 
-class NotConnectedError(WayfareError):
+class CallEndedError(WayfareError):
+    """A call that ended without an answer of its tool: the kind of its outcome, and the words about it."""
+
+    kind: ClassVar[OutcomeKind]
+    words: ClassVar[str] = "{error}"
+
+
+class NotConnectedError(CallEndedError):
     """No session: the server cannot be reached or started, or a value for it is missing.
 
     `connect_s` is the time of the attempt in s; None without an attempt.
     """
+
+    kind = OutcomeKind.NOT_CONNECTED
 
     def __init__(self, message: str, connect_s: float | None = None) -> None:
         super().__init__(message)
@@ -68,6 +78,8 @@ class NotSentError(NotConnectedError):
 class UnauthorizedError(NotConnectedError):
     """The server answered 401, so no tool was tried. With `challenged` it asks for a sign-in."""
 
+    kind = OutcomeKind.NOT_TRIED
+
     def __init__(self, message: str, *, challenged: bool) -> None:
         super().__init__(message)
         self.challenged = challenged
@@ -76,25 +88,35 @@ class UnauthorizedError(NotConnectedError):
 class BusyError(NotConnectedError):
     """The server asks to be called later, so no tool was tried."""
 
+    kind = OutcomeKind.BUSY
 
-class ConnectionLostError(WayfareError):
+
+class ConnectionLostError(CallEndedError):
     """The session ended during the call. Whether the tool ran is unknown."""
 
+    kind, words = OutcomeKind.CRASH, "{tool}: the connection was lost ({error})"
 
-class CallTimeoutError(WayfareError):
+
+class CallTimeoutError(CallEndedError):
     """No response within the call's time limit."""
 
+    kind, words = OutcomeKind.TIMEOUT, "{tool}: {error}"
 
-class InvalidResponseError(WayfareError):
+
+class InvalidResponseError(CallEndedError):
     """The response breaks the protocol, or only the tool's own output schema: then there is a `result`."""
+
+    kind = OutcomeKind.TOOL_ERROR
 
     def __init__(self, message: str, result: CallToolResult | None = None) -> None:
         super().__init__(message)
         self.result = result
 
 
-class CancelledCallError(WayfareError):
+class CancelledCallError(CallEndedError):
     """The operator cancelled the call or closed its connection."""
+
+    kind, words = OutcomeKind.CANCELLED, "{tool}: {error}"
 
 
 async def bounded(work: Awaitable[T], limit_s: float) -> T:

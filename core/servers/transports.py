@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import anyio
 import anyio.to_thread
@@ -114,19 +114,16 @@ async def _http(launch: Launch, auth: TokenAuth, stderr_log: StderrLog, limit: A
 
 @asynccontextmanager
 async def _sse(
-    launch: Launch, own_auth: TokenAuth, stderr_log: StderrLog, on_end: Callable[[], None], limit: AnswerLimit
+    launch: Launch, auth: TokenAuth, stderr_log: StderrLog, on_end: Callable[[], None], limit: AnswerLimit
 ) -> AsyncGenerator[Any]:
-    def factory(
-        headers: dict[str, str] | None = None, timeout: httpx2.Timeout | None = None, auth: httpx2.Auth | None = None
-    ) -> httpx2.AsyncClient:
-        del headers, timeout, auth  # the launch has them all
-        return _http_client(launch, own_auth, stderr_log, limit, incoming.send)
+    def factory(**_: Any) -> httpx2.AsyncClient:
+        return _http_client(launch, auth, stderr_log, limit, incoming.send)
 
     incoming, read = anyio.create_memory_object_stream[Message](0)  # messages of the server, and refusals of requests
     async with (
         incoming,
         read,
-        sse_client(launch.url, httpx_client_factory=factory) as (reader, writer),
+        sse_client(launch.url, httpx_client_factory=cast(Any, factory)) as (reader, writer),
         anyio.create_task_group() as tasks,
     ):
 
@@ -160,10 +157,12 @@ def _http_client(
 
 @dataclass
 class WrappedStream:
+    """A stream of the SDK. What a subclass does not change is the stream's own."""
+
     stream: Any
 
-    async def aclose(self) -> None:
-        await self.stream.aclose()
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.stream, name)
 
     async def __aenter__(self) -> Self:
         await self.stream.__aenter__()
@@ -196,13 +195,6 @@ class WatchedStream(WrappedStream):
     on_end: Callable[[], None]
     asked: dict[RequestId, str]
     modern: bool = True
-
-    @property
-    def last_context(self) -> Any:
-        return getattr(self.stream, "last_context", None)
-
-    async def receive(self) -> Message:
-        return await self.stream.receive()
 
     def __aiter__(self) -> Self:
         return self
