@@ -7,14 +7,15 @@ catalog: `secrets.py` replaces each by a reference.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from core.domain.catalog import Imported, Note
-from core.importers.formats import ClientConfig, Importer, LiveMcpBench, Plain, merge, without_wayfare
-from core.importers.reading import MAX_BYTES, BrokenDocumentError, decode, kind, parse
+from core.domain.catalog import Imported, Note, Prompt, is_wayfare
+from core.importers.formats import ClientConfig, Importer, LiveMcpBench, Plain
+from core.importers.reading import MAX_BYTES, BrokenDocumentError, decode, kind, parse, shown
 from core.importers.readme import MOST_CHARACTERS, is_readme, readme_document
+from core.importers.secrets import secret_name
 from core.importers.server_json import ServerJson
 from core.importers.streaming import STREAMED_BYTES, NotAListError, Pack, read_large
 from core.importers.tasks import read_tasks, tasks_text
@@ -24,6 +25,7 @@ __all__ = [
     "BrokenDocumentError",
     "Importer",
     "detect",
+    "merge",
     "read_document",
     "read_files",
     "read_tasks",
@@ -59,7 +61,7 @@ def read_document(text: str | bytes, *, source: str, folder: Path | None = None)
         formats = ", ".join(importer.name for importer in IMPORTERS)
         fault = f"its shape ({kind(document)}) is none of the formats known ({formats}); give a document in one of them"
         raise BrokenDocumentError([f"{source}: {fault}."])
-    return without_wayfare(importer.read(document, source=source, folder=folder))
+    return _without_wayfare(importer.read(document, source=source, folder=folder))
 
 
 def _read_readme(text: str, source: str) -> Imported:
@@ -98,7 +100,7 @@ def read_files(paths: Iterable[Path | str], *, pack: Pack = lambda catalog: cata
 def _read_file(path: Path, pack: Pack) -> Imported:
     if path.suffix.lower() != ".toml" and path.is_file() and path.stat().st_size > STREAMED_BYTES:
         try:
-            return without_wayfare(read_large(path, detect, pack))
+            return _without_wayfare(read_large(path, detect, pack))
         except NotAListError:
             pass  # as a whole it may have another form, or its fault gets a line and a column
     return read_document(_read_bytes(path), source=str(path), folder=path.expanduser().absolute().parent)
@@ -111,3 +113,59 @@ def _read_bytes(path: Path) -> bytes:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "not a path"
     raise BrokenDocumentError([f"{path}: it cannot be read ({reason.lower()}); give a file that can."])
+
+
+def _without_wayfare(imported: Imported) -> Imported:
+    """Returns an import without Wayfare itself and without its values."""
+    names = {server.name for server in (*imported.servers, *imported.off) if is_wayfare(server.name, server.connection)}
+    if not names:
+        return imported
+    servers, off = (tuple(item for item in part if item.name not in names) for part in (imported.servers, imported.off))
+    values = tuple(secret_name(name, "") for name in names)
+    return replace(
+        imported,
+        servers=servers,
+        off=off,
+        notes=(*imported.notes, *(Note(name, "it is Wayfare itself: it is left out") for name in sorted(names))),
+        secrets={name: value for name, value in imported.secrets.items() if not name.startswith(values)},
+        needs_discovery=tuple(name for name in imported.needs_discovery if name not in names),
+        itself=tuple(sorted(names)),
+    )
+
+
+def merge(results: Sequence[tuple[str, Imported]]) -> Imported:
+    """Merges several imports in their order, each with its source's name.
+
+    Raises BrokenDocumentError if two sources have a server of one name, or use one input id for two different values.
+    """
+    if len(results) == 1:
+        return results[0][1]
+    if problems := list(_collisions(results)):
+        raise BrokenDocumentError(problems)
+    imports = [imported for _, imported in results]
+    joined = {
+        name: tuple(item for imported in imports for item in getattr(imported, name))
+        for name in ("servers", "notes", "needs_discovery", "off", "itself")
+    }
+    return Imported(
+        format=" + ".join(dict.fromkeys(imported.format for imported in imports)),
+        secrets={name: value for imported in imports for name, value in imported.secrets.items()},
+        prompts=tuple({prompt.id: prompt for imported in imports for prompt in imported.prompts}.values()),
+        left_out=sum(imported.left_out for imported in imports),
+        **joined,
+    )
+
+
+def _collisions(results: Sequence[tuple[str, Imported]]) -> Iterator[str]:
+    servers: dict[str, str] = {}
+    prompts: dict[str, tuple[str, Prompt]] = {}
+    for source, imported in results:
+        for server in (*imported.servers, *imported.off):
+            if server.name in servers:
+                other = servers[server.name]
+                yield f"{source}: the server {shown(server.name)} is also in {other}; rename one of them."
+            servers.setdefault(server.name, source)
+        for prompt in imported.prompts:
+            other, earlier = prompts.setdefault(prompt.id, (source, prompt))
+            if earlier != prompt:
+                yield f"{source}: the input {shown(prompt.id)} asks for something else in {other}; rename one of them."

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any, TypeVar, cast
 
@@ -225,58 +225,61 @@ def read_prompts(top: Entry) -> None:
         if len(top.reading.problems) == problem_count:
             if name in top.reading.prompts:
                 entry.problem(f"id is the same as that of an earlier input than inputs[{position}]; rename one of them")
-            top.reading.prompt(Prompt(name, entry.text("description"), secret))
-            default = entry.get("default")
-            if isinstance(default, str) and default and "${" not in default and re.fullmatch(DEFAULT, default):
-                top.reading.defaults[name] = default
+            declare(entry, Prompt(name, entry.text("description"), secret))
+
+
+def declare(entry: Entry, prompt: Prompt) -> None:
+    """Records the value that an entry asks for, with its default."""
+    entry.reading.prompt(prompt)
+    default = entry.get("default")
+    if isinstance(default, str) and default and "${" not in default and re.fullmatch(DEFAULT, default):
+        entry.reading.defaults[prompt.id] = default
 
 
 # One tool definition of `tools/list`, with the prices, times and rates that a catalog may add.
 
 
-@dataclass
-class ToolReader:
-    """Reads the tools of one server. A second tool of one name is a fault."""
+def read_tools(
+    entries: Iterable[Entry], server: str, prices: Prices | None = None, *, by_operator: bool = False
+) -> tuple[Tool, ...]:
+    """Reads the tools of one server. A second tool of one name is a fault. Only in the operator's own document example requests count."""
+    tools: list[Tool] = []
+    places: dict[str, str] = {}
+    for entry in entries:
+        tool = _tool(entry, server, prices or Prices(), places)
+        tools.append(replace(tool, requests=_requests(entry)) if by_operator else tool)
+    return tuple(tools)
 
-    server: str
-    prices: Prices = field(default_factory=Prices)
-    by_operator: bool = False
-    """Whether the document is the operator's own. Only then its example requests count."""
-    _places: dict[str, str] = field(default_factory=dict[str, str])
 
-    def read(self, entries: Iterable[Entry]) -> tuple[Tool, ...]:
-        return tuple(self._tool(entry) for entry in entries)
-
-    def _tool(self, entry: Entry) -> Tool:
-        name = entry.name()
-        place = entry.where.rpartition(" → ")[2].split(" ")[0]
-        if name and self._places.setdefault(name, place) != place:
-            entry.problem(f"name is the same as that of {self._places[name]}; rename one of them")
-        annotations = entry.child("annotations") or Entry(entry.reading, entry.where, {})
-        description = entry.text("description")
-        if not description.strip():
-            entry.note("no description: it is found by its name alone")
-        if entry.get("inputSchema") is None:
-            entry.note("no input schema: its arguments are not checked")
-        own_price = entry.number("price_usd")
-        listed_price = meta_price(entry) if own_price is None else None
-        return Tool(
-            server=self.server,
-            name=name,
-            description=description,
-            title=entry.line("title") or annotations.line("title"),
-            input_schema=_schema(entry, "inputSchema"),
-            output_schema=_schema(entry, "outputSchema"),
-            hints=_hints(annotations),
-            price_usd=next((p for p in (own_price, listed_price, self.prices.of(name)) if p is not None), None),
-            latency_s=entry.number("latency_s"),
-            success=entry.number("success", high=1.0),
-            tier=entry.line("tier"),
-            tier_reason=entry.text("tier_reason"),
-            preconditions=_preconditions(entry),
-            requests=_requests(entry) if self.by_operator else (),
-            offered=offered_requests(entry.get("_meta")),
-        )
+def _tool(entry: Entry, server: str, prices: Prices, places: dict[str, str]) -> Tool:
+    name = entry.name()
+    position = entry.where.rpartition(" → ")[2].split(" ")[0]
+    if name and places.setdefault(name, position) != position:
+        entry.problem(f"name is the same as that of {places[name]}; rename one of them")
+    annotations = entry.child("annotations") or Entry(entry.reading, entry.where, {})
+    description = entry.text("description")
+    if not description.strip():
+        entry.note("no description: it is found by its name alone")
+    if entry.get("inputSchema") is None:
+        entry.note("no input schema: its arguments are not checked")
+    own_price = entry.number("price_usd")
+    listed_price = meta_price(entry) if own_price is None else None
+    return Tool(
+        server=server,
+        name=name,
+        description=description,
+        title=entry.line("title") or annotations.line("title"),
+        input_schema=_schema(entry, "inputSchema"),
+        output_schema=_schema(entry, "outputSchema"),
+        hints=_hints(annotations),
+        price_usd=next((p for p in (own_price, listed_price, prices.of(name)) if p is not None), None),
+        latency_s=entry.number("latency_s"),
+        success=entry.number("success", high=1.0),
+        tier=entry.line("tier"),
+        tier_reason=entry.text("tier_reason"),
+        preconditions=_preconditions(entry),
+        offered=offered_requests(entry.get("_meta")),
+    )
 
 
 def _requests(entry: Entry) -> tuple[str, ...]:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, cast
 
-from core.domain.catalog import Connection, Imported, Note, Prompt, Server, is_wayfare
+from core.domain.catalog import Connection, Imported, Prompt, Server
 from core.importers.connections import ServerLists, lists_of_servers, read_connection, read_restrictions, scalar
-from core.importers.entry import Entry, ToolReader, entries, place, read_prices, read_prompts
-from core.importers.reading import BrokenDocumentError, Reading, inspect, members, objects, part, shown
-from core.importers.secrets import secret_name
+from core.importers.entry import Entry, declare, entries, place, read_prices, read_prompts, read_tools
+from core.importers.reading import Reading, inspect, members, objects, part, shown
 
 
 class Importer(ABC):
@@ -70,7 +70,8 @@ class Plain(Importer):
         """An object whose `servers` is no object (an editor's configuration) and no registry's list, or one server."""
         top = members(document)
         if "servers" not in top:
-            return "name" in top and "tools" in top and not {"packages", "remotes", "mcpServers"} & top.keys()
+            others = {"packages", "remotes", "mcpServers"} & top.keys()
+            return {"name", "tools"} <= top.keys() and not others and not _is_bundle(document)
         return not isinstance(top["servers"], dict) and not any("server" in item for item in objects(top["servers"]))
 
     def _fill(self, reading: Reading, document: object) -> None:
@@ -92,7 +93,7 @@ def read_server(entry: Entry) -> Server:
     if not description.strip():
         entry.note("no description: its profile is made from its tools")
     prices = read_prices(entry)
-    tools = ToolReader(name, prices, by_operator=True).read(entry.entries("tools"))
+    tools = read_tools(entry.entries("tools"), name, prices, by_operator=True)
     _remark(entry, has_connection=connection_entry is not None, has_tools=bool(tools))
     for stranger in sorted(set(prices.by_tool) - {tool.name for tool in tools}) if tools else ():
         entry.note(f"a price is given for {shown(stranger)}, which is none of its tools")
@@ -182,7 +183,7 @@ def _server(project: Entry, entry: Entry, name: str, connection: Connection | No
         description=description,
         title=project.line("name"),
         category=project.line("category"),
-        tools=ToolReader(name).read(entry.entries("tools")),
+        tools=read_tools(entry.entries("tools"), name),
         connection=connection,
     )
 
@@ -190,7 +191,8 @@ def _server(project: Entry, entry: Entry, name: str, connection: Connection | No
 # Configurations of MCP clients: how servers are reached. Their tools are discovered.
 #
 # Accepted are `mcpServers` (Claude Desktop, Cursor, .mcp.json), `servers` as an object with `inputs` (VS Code, also inside
-# `mcp`), `context_servers` (Zed), a list with `name`, `protocol` and `enabled` (mcpproxy), `[mcp_servers.x]` (Codex), and projects with `config`.
+# `mcp`), `context_servers` (Zed), a list with `name`, `protocol` and `enabled` (mcpproxy), `[mcp_servers.x]` (Codex), projects with `config`,
+# and the manifest of a bundle.
 
 _KEYS = ("mcpServers", "mcp_servers", "context_servers", "servers")
 _REACHED = frozenset({"command", "url", "protocol"})
@@ -208,16 +210,20 @@ class ClientConfig(Importer):
         """An object with servers by name, or a list of such objects or of servers that say how they are reached."""
         items = objects(document)
         in_list = any("config" in item or _REACHED & item.keys() for item in items) and not any(map(_has_tools, items))
-        return in_list or _has_servers(members(document))
+        return in_list or _is_bundle(document) or _has_servers(members(document))
 
     def _inspected(self, document: object) -> object:
-        top = part(document, (*_KEYS, "mcp", "inputs", "projects"))
+        bundle = ("server", "user_config") if _is_bundle(document) else ()
+        top = part(document, (*_KEYS, "mcp", "inputs", "projects", *bundle))
         if isinstance(document, dict) and isinstance(top.get("projects"), dict):
             top["projects"] = part(top["projects"], top["projects"])
             top["projects"] |= {folder: part(project, _KEYS[:1]) for folder, project in top["projects"].items()}
         return top
 
     def _fill(self, reading: Reading, document: object) -> None:
+        if _is_bundle(document):
+            _fill_bundle(Entry(reading, "", members(document)))
+            return
         if not isinstance(document, list):
             _fill_document(Entry(reading, "", members(document)), about=None)
             return
@@ -228,6 +234,24 @@ class ClientConfig(Importer):
             elif entry.get("config") is None:
                 reading.apart.append(entry.where)
                 _add(entry, entry.server_name(), about=None)
+
+
+def _is_bundle(document: object) -> bool:
+    return "mcp_config" in members(members(document).get("server"))
+
+
+def _fill_bundle(top: Entry) -> None:
+    """Adds the server of a bundle's `manifest.json` (MCPB, formerly DXT). What its user configures becomes inputs."""
+    for name, option in top.named("user_config"):
+        declare(
+            option, Prompt(name, option.text("description") or option.line("title"), option.flag("sensitive") is True)
+        )
+        if option.flag("required") is not True:
+            top.reading.defaults.setdefault(name, "")
+    text = json.dumps(top.value["server"]["mcp_config"]).replace("${user_config.", "${input:")
+    if top.reading.folder is not None:
+        text = text.replace("${__dirname}", json.dumps(str(top.reading.folder))[1:-1])
+    _add(Entry(top.reading, "server → mcp_config", members(json.loads(text))), top.server_name(), about=top)
 
 
 def _has_servers(document: dict[str, Any]) -> bool:
@@ -326,62 +350,3 @@ def _add(entry: Entry, name: str, about: Entry | None, lists: ServerLists = (), 
             del entry.reading.secrets[secret]
     elif off:
         entry.note(off)
-
-
-# Several imports as one. Nothing is renamed or overwritten: a collision is an error that names both files.
-
-
-def without_wayfare(imported: Imported) -> Imported:
-    """Returns an import without Wayfare itself and without its values."""
-    names = {server.name for server in (*imported.servers, *imported.off) if is_wayfare(server.name, server.connection)}
-    if not names:
-        return imported
-    servers, off = (tuple(item for item in part if item.name not in names) for part in (imported.servers, imported.off))
-    values = tuple(secret_name(name, "") for name in names)
-    return replace(
-        imported,
-        servers=servers,
-        off=off,
-        notes=(*imported.notes, *(Note(name, "it is Wayfare itself: it is left out") for name in sorted(names))),
-        secrets={name: value for name, value in imported.secrets.items() if not name.startswith(values)},
-        needs_discovery=tuple(name for name in imported.needs_discovery if name not in names),
-        itself=tuple(sorted(names)),
-    )
-
-
-def merge(results: Sequence[tuple[str, Imported]]) -> Imported:
-    """Merges several imports in their order, each with its source's name.
-
-    Raises BrokenDocumentError if two sources have a server of one name, or use one input id for two different values.
-    """
-    if len(results) == 1:
-        return results[0][1]
-    if problems := list(_collisions(results)):
-        raise BrokenDocumentError(problems)
-    imports = [imported for _, imported in results]
-    joined = {
-        name: tuple(item for imported in imports for item in getattr(imported, name))
-        for name in ("servers", "notes", "needs_discovery", "off", "itself")
-    }
-    return Imported(
-        format=" + ".join(dict.fromkeys(imported.format for imported in imports)),
-        secrets={name: value for imported in imports for name, value in imported.secrets.items()},
-        prompts=tuple({prompt.id: prompt for imported in imports for prompt in imported.prompts}.values()),
-        left_out=sum(imported.left_out for imported in imports),
-        **joined,
-    )
-
-
-def _collisions(results: Sequence[tuple[str, Imported]]) -> Iterator[str]:
-    servers: dict[str, str] = {}
-    prompts: dict[str, tuple[str, Prompt]] = {}
-    for source, imported in results:
-        for server in (*imported.servers, *imported.off):
-            if server.name in servers:
-                other = servers[server.name]
-                yield f"{source}: the server {shown(server.name)} is also in {other}; rename one of them."
-            servers.setdefault(server.name, source)
-        for prompt in imported.prompts:
-            other, earlier = prompts.setdefault(prompt.id, (source, prompt))
-            if earlier != prompt:
-                yield f"{source}: the input {shown(prompt.id)} asks for something else in {other}; rename one of them."

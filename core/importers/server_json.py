@@ -141,7 +141,8 @@ class ServerJson(Importer):
             return any("server" in item for item in objects(top.get("servers")))
         if {"packages", "remotes"} & top.keys():
             return True
-        named = "server" in top or "server.schema.json" in str(top.get("$schema"))
+        wrapped = "server" in top and "mcp_config" not in members(top["server"])
+        named = wrapped or "server.schema.json" in str(top.get("$schema"))
         return named and not {"name", "tools"} <= top.keys()
 
     def _fill(self, reading: Reading, document: object) -> None:

@@ -78,6 +78,35 @@ def test_the_default_of_an_input_stands_behind_its_reference() -> None:
     )
 
 
+MANIFEST = {
+    "manifest_version": "0.3", "name": "notes", "display_name": "Notes", "description": "Keeps notes.", "icon": "\ud83d",
+    "server": {"type": "node", "entry_point": "server/index.js", "mcp_config": {
+        "command": "node", "args": ["${__dirname}/index.js", "--in=${user_config.folder}", "${user_config.theme}"],
+        "env": {"API_KEY": "${user_config.key}"},
+    }},
+    "tools": [{"name": "add", "description": "Adds a note."}],
+    "user_config": {
+        "key": {"type": "string", "title": "Key", "sensitive": True, "required": True},
+        "folder": {"type": "directory", "title": "Folder", "required": True, "default": "/notes"}, "theme": {"type": "string"},
+    },
+}  # fmt: skip
+
+
+def test_the_manifest_of_a_bundle(tmp_path: Path) -> None:
+    file = tmp_path / "manifest.json"
+    file.write_text(json.dumps(MANIFEST))
+    imported = read_files([file])
+    (server,) = imported.servers
+    assert (server.name, server.description, imported.needs_discovery) == ("notes", "Keeps notes.", ("notes",))
+    assert (reached(imported).command, reached(imported).cwd) == ("node", str(tmp_path))
+    assert reached(imported).args == (f"{tmp_path}/index.js", "--in=${input:folder:-/notes}", "${input:theme:-}")
+    assert (reached(imported).env, reached(imported).passwords) == ({"API_KEY": "${input:key}"}, ("key",))
+    assert imported.prompts == (Prompt("key", "Key", True),)
+    assert read({name: value for name, value in MANIFEST.items() if name != "tools"}).servers[0].name == "notes"
+    with pytest.raises(BrokenDocumentError, match="server → mcp_config: neither command nor url"):
+        read({**MANIFEST, "server": {"mcp_config": {}}})
+
+
 CODEX = """
 [mcp_servers.files]
 command = "npx"

@@ -15,7 +15,7 @@ from core.app import App
 from core.domain.catalog import Imported
 from core.domain.errors import WayfareError
 from core.governance.client_setup import found_configurations
-from core.importers.formats import merge
+from core.importers import merge
 from core.importers.shipped_catalogs import SHIPPED_CATALOGS
 from dashboard.pages.catalog import state
 from dashboard.session import only
