@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable
 from concurrent.futures import Future
 from contextvars import copy_context
 from datetime import UTC, datetime
@@ -23,11 +22,11 @@ from core.domain.catalog import Connection, Tool
 from core.domain.execution import NOBODY, ClientSide, Progress, ToolCaller
 from core.domain.outcome import SIMULATED_MARK, CallMode, OutcomeKind, ToolCall
 from core.servers.asking_back import LATE_S, AskingBack, called
-from core.servers.caller import MAX_ERROR_CHARS, McpCaller
+from core.servers.caller import MAX_ERROR_CHARS, McpCaller, classify_error_result
 from core.servers.pool import PoolConfig, SessionPool
 from core.servers.secrets import SecretVault
 from tests.cases import each
-from tests.servers.conftest import SERVER, Bench
+from tests.servers.conftest import SERVER
 
 HERE = Connection("stdio", command="in-process")
 
@@ -60,7 +59,14 @@ def in_process(secret: str = "", stopped: threading.Event | None = None) -> MCPS
 @pytest.fixture
 def make(bench_with: Any) -> Any:
     """A bench with this server alone."""
-    return lambda server, **options: bench_with(open_target=lambda launch, stderr_log, on_end: server, **options)
+    return lambda server, **options: bench_with(open_target=lambda *_: server, **options)
+
+
+def vault_with(value: str) -> SecretVault:
+    """A vault with one value of the default server."""
+    vault = SecretVault()
+    vault.put(SERVER, "key", value)
+    return vault
 
 
 def test_ok_has_content_structure_times_and_version(make: Any) -> None:
@@ -78,11 +84,10 @@ def test_ok_has_content_structure_times_and_version(make: Any) -> None:
     assert (second.attempts, second.protocol_version, second.error) == (1, "2026-07-28", "")
 
 
-def test_time_comes_from_the_clocks_that_are_passed_in(bench_with: Any) -> None:
+def test_time_comes_from_the_clocks_that_are_passed_in(make: Any) -> None:
     ticks = count(step=0.25)
     moment = datetime(2026, 1, 2, tzinfo=UTC)
-    bench = bench_with(open_target=lambda launch, stderr_log, on_end: in_process())
-    caller: ToolCaller = McpCaller(bench.pool, clock=lambda: next(ticks), now=lambda: moment)
+    caller: ToolCaller = McpCaller(make(in_process()).pool, clock=lambda: next(ticks), now=lambda: moment)
     outcome = caller.call(ToolCall("s", "greet", {"name": "x"}), None, HERE)
     assert (outcome.started_at, outcome.latency_s) == (moment, 0.25)
 
@@ -103,10 +108,8 @@ def test_whose_fault_an_error_is(make: Any, tool: str, arguments: dict[str, Any]
     assert not outcome.kind.post_accept_failure
 
 
-def test_errors_are_verbatim_but_redacted_and_bounded(bench_with: Any) -> None:
-    vault = SecretVault()
-    vault.put(SERVER, "key", "hunter22")
-    bench = bench_with(vault=vault, open_target=lambda launch, stderr_log, on_end: in_process("hunter22"))
+def test_errors_are_verbatim_but_redacted_and_bounded(make: Any) -> None:
+    bench = make(in_process("hunter22"), vault=vault_with("hunter22"))
     outcome = bench.call(HERE, "fail")
     assert "the key ••• is refused" in outcome.error
     assert "hunter22" not in repr(outcome)
@@ -115,24 +118,18 @@ def test_errors_are_verbatim_but_redacted_and_bounded(bench_with: Any) -> None:
     assert "cut" in long
 
 
-def test_a_failed_result_has_no_secret_in_any_part(bench_with: Callable[..., Bench]) -> None:
+def test_a_failed_result_has_no_secret_in_any_part(make: Any) -> None:
     async def refuses(*_: Any) -> mcp_types.CallToolResult:
         link = mcp_types.ResourceLink(type="resource_link", uri="https://x.org/?key=hunter22", name="of hunter22")
         return mcp_types.CallToolResult(content=[link], structured_content={"bad": ["hunter22"]}, is_error=True)
 
-    vault = SecretVault()
-    vault.put(SERVER, "key", "hunter22")
-    outcome = bench_with(vault=vault, open_target=lambda *_: McpServer("here", on_call_tool=refuses)).call(HERE, "t")
+    outcome = make(McpServer("here", on_call_tool=refuses), vault=vault_with("hunter22")).call(HERE, "t")
     assert (outcome.structured, outcome.content[0].uri) == ({"bad": ["•••"]}, "https://x.org/?key=•••")
     assert "hunter22" not in repr((outcome, outcome.original))
 
 
-def test_an_error_is_passed_on_though_a_value_of_the_server_is_a_word_of_the_protocol(bench_with: Any) -> None:
-    vault = SecretVault()
-    vault.put(SERVER, "debug", "true")
-    outcome = bench_with(vault=vault, open_target=lambda launch, stderr_log, on_end: in_process("true")).call(
-        HERE, "fail"
-    )
+def test_an_error_is_passed_on_though_a_value_of_the_server_is_a_word_of_the_protocol(make: Any) -> None:
+    outcome = make(in_process("true"), vault=vault_with("true")).call(HERE, "fail")
     assert outcome.kind is OutcomeKind.TOOL_ERROR
     assert outcome.original.is_error
     assert "the key ••• is refused" in outcome.original.content[0].text
@@ -164,9 +161,7 @@ def test_arguments_that_are_not_json_are_not_sent(make: Any, value: object) -> N
 
 def test_cancelling_leaves_the_session_usable_and_progress_has_no_secret(make: Any) -> None:
     cancel, stopped = threading.Event(), threading.Event()
-    vault = SecretVault()
-    vault.put(SERVER, "key", "hunter22")
-    bench = make(in_process("hunter22", stopped=stopped), vault=vault)
+    bench = make(in_process("hunter22", stopped=stopped), vault=vault_with("hunter22"))
     seen: list[Progress] = []
 
     def progressed(progress: Progress) -> None:
@@ -221,8 +216,6 @@ def test_a_slow_tool_times_out_and_the_session_is_kept(shared: Any, sample: Conn
 
 
 def test_the_schema_of_the_catalog_stands_in_where_the_server_lists_nothing() -> None:
-    from core.servers.caller import classify_error_result
-
     tool = Tool("s", "t", input_schema={"type": "object", "required": ["n"]})
     assert classify_error_result(ToolCall("s", "t"), tool, None) is OutcomeKind.INVALID_ARGUMENTS
     assert classify_error_result(ToolCall("s", "t", {"n": 1}), tool, None) is OutcomeKind.TOOL_ERROR
@@ -256,15 +249,15 @@ def made() -> McpServer[Any]:
     return McpServer("here", on_list_tools=listed, on_call_tool=called)
 
 
-def test_an_error_of_the_protocol_is_about_the_arguments_by_its_code(bench_with: Callable[..., Bench]) -> None:
-    bench = bench_with(open_target=lambda *_: made())
+def test_an_error_of_the_protocol_is_about_the_arguments_by_its_code(make: Any) -> None:
+    bench = make(made())
     kinds = [bench.call(HERE, code).kind for code in ("-32602", "-32603", "-32601")]
     assert kinds == [OutcomeKind.INVALID_ARGUMENTS, OutcomeKind.TOOL_ERROR, OutcomeKind.TOOL_ERROR]
     assert [bench.call(HERE, code).error for code in ("-1", "-2")] == ["boom", 'boom {"password": "•••"}']
 
 
-def test_only_a_marked_result_is_simulated(bench_with: Callable[..., Bench]) -> None:
-    bench = bench_with(open_target=lambda *_: made())
+def test_only_a_marked_result_is_simulated(make: Any) -> None:
+    bench = make(made())
     for tool in (*MARKS, "fail"):
         outcome = bench.call(HERE, tool)
         assert outcome.mode is (CallMode.VIRTUAL if tool == "marked" else CallMode.REAL), tool

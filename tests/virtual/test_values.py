@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from typing import Any
 
 import pytest
@@ -68,6 +69,11 @@ SCHEMAS: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
+def required(**properties: dict[str, Any]) -> dict[str, Any]:
+    """The schema of an object that has these properties."""
+    return {"type": "object", "required": [*properties], "properties": properties}
+
+
 @each("name", SCHEMAS)
 def test_a_value_fits_for_many_generators(name: str) -> None:
     fits = admitted_by(SCHEMAS[name])
@@ -109,36 +115,22 @@ def test_a_strangers_sizes_do_not_fill_the_memory() -> None:
         value_for(lists, random.Random(1))
     assert matching_text("^(x+x+)+y?$", random.Random(1))
     assert len(matching_text("(x{99}){99}{99}", random.Random(1)) or "") < 100_000
-    wide = {
-        "type": "object",
-        "required": [f"p{n}" for n in range(9)],
-        "properties": {f"p{n}": {"$ref": "#"} for n in range(9)},
-    }
+    wide = required(**{f"p{n}": {"$ref": "#"} for n in range(9)})
     with pytest.raises(NoValueError):  # nothing finite fits
         value_for(wide, random.Random(1))
 
 
 def test_arguments_are_repeated_where_they_fit() -> None:
-    schema = {"type": "object", "required": ["city", "userId", "days", "unit"], "properties": {
-        "city": {"type": "string"}, "userId": {"type": "string"}, "days": {"type": "integer", "maximum": 5},
-        "unit": {"enum": ["C", "F"]},
-    }}  # fmt: skip
+    text, days = {"type": "string"}, {"type": "integer", "maximum": 5}
+    schema = required(city=text, userId=text, days=days, unit={"enum": ["C", "F"]})
     value = value_for(schema, random.Random(1), {"city": "Oslo", "user_id": "u7", "days": 9, "unit": "F"})
     assert (value["city"], value["userId"], value["unit"]) == ("Oslo", "u7", "F")
     assert value["days"] <= 5
 
 
 def test_records_repeat_arguments_but_not_their_ids() -> None:
-    record = {
-        "type": "object",
-        "required": ["id", "genre"],
-        "properties": {"id": {"type": "string"}, "genre": {"type": "string"}},
-    }
-    schema = {
-        "type": "object",
-        "required": ["films"],
-        "properties": {"films": {"type": "array", "minItems": 3, "items": record}},
-    }
+    record = required(id={"type": "string"}, genre={"type": "string"})
+    schema = required(films={"type": "array", "minItems": 3, "items": record})
     films = value_for(schema, random.Random(1), {"id": "f1", "genre": "noir"})["films"]
     assert {film["genre"] for film in films} == {"noir"}
     assert len({film["id"] for film in films}) == len(films)
@@ -146,19 +138,13 @@ def test_records_repeat_arguments_but_not_their_ids() -> None:
 
 @each("limit", ["limit", "max_results", "maxResults", "count", "per_page", "pageSize", "top_k"])
 def test_a_list_is_no_longer_than_its_limit(limit: str) -> None:
-    schema = {"type": "object", "required": ["hits", "total"], "properties": {
-        "hits": {"type": "array", "items": {"type": "string"}}, "total": {"type": "integer"},
-    }}  # fmt: skip
+    schema = required(hits={"type": "array", "items": {"type": "string"}}, total={"type": "integer"})
     value = value_for(schema, random.Random(2), {limit: 1, "query": "tides"})
     assert len(value["hits"]) == value["total"] == 1
 
 
 def test_texts_are_about_the_query() -> None:
-    schema = {
-        "type": "object",
-        "required": ["title", "summary"],
-        "properties": {"title": {"type": "string"}, "summary": {"type": "string"}},
-    }
+    schema = required(title={"type": "string"}, summary={"type": "string"})
     value = value_for(schema, random.Random(1), {"limit": 3, "query": "night trains"})
     assert "night trains" in value["title"].lower()
     assert "night trains" in value["summary"].lower()
@@ -196,7 +182,5 @@ def test_any_schema_of_the_usual_keywords(schema: dict[str, Any], seed: int) -> 
 @settings(max_examples=100)
 @pytest.mark.filterwarnings("ignore::FutureWarning")  # Python's, about a nested set in a made-up pattern
 def test_a_text_for_a_pattern_matches_it_or_is_none(pattern: str, seed: int) -> None:
-    import re
-
     text = matching_text(pattern, random.Random(seed))
     assert text is None or re.search(pattern, text)
