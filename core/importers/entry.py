@@ -185,17 +185,12 @@ class Prices:
 
 def read_prices(entry: Entry) -> Prices:
     """A server's `mcp_server_cost_info` (also inside `mcp_info` or `_meta`), else a price under its `_meta`."""
-    info = _cost_info(entry)
+    holders = (entry, entry.child("mcp_info"), entry.child("_meta"))
+    costs = (holder.child("mcp_server_cost_info") for holder in holders if holder is not None)
+    info = next((cost for cost in costs if cost is not None), None)
     if info is None:
         return Prices(default=meta_price(entry))
     return Prices(info.numbers("tool_name_to_cost_per_query"), info.number("default_cost_per_query"))
-
-
-def _cost_info(entry: Entry) -> Entry | None:
-    for holder in (entry, entry.child("mcp_info"), entry.child("_meta")):
-        if holder is not None and (info := holder.child("mcp_server_cost_info")) is not None:
-            return info
-    return None
 
 
 def meta_price(entry: Entry) -> float | None:

@@ -94,7 +94,10 @@ def read_server(entry: Entry) -> Server:
         entry.note("no description: its profile is made from its tools")
     prices = read_prices(entry)
     tools = read_tools(entry.entries("tools"), name, prices, by_operator=True)
-    _remark(entry, has_connection=connection_entry is not None, has_tools=bool(tools))
+    if not tools and connection_entry is None and entry.get("tools") is None:
+        entry.problem("tools is missing and there is no connection to ask for them; give one of them")
+    elif not tools and connection_entry is None:
+        entry.note("no tools and no connection: nothing can be routed to it")
     for stranger in sorted(set(prices.by_tool) - {tool.name for tool in tools}) if tools else ():
         entry.note(f"a price is given for {shown(stranger)}, which is none of its tools")
     return Server(
@@ -124,15 +127,6 @@ def _connection(entry: Entry, server: str) -> Connection | None:
 
     only = None if entry.get("only") is None else names("only")
     return replace(connection, only=only, without=names("without"), quarantined=entry.flag("quarantined") or False)
-
-
-def _remark(entry: Entry, *, has_connection: bool, has_tools: bool) -> None:
-    if has_tools or has_connection:
-        return
-    if entry.get("tools") is None:
-        entry.problem("tools is missing and there is no connection to ask for them; give one of them")
-    else:
-        entry.note("no tools and no connection: nothing can be routed to it")
 
 
 # The catalog of LiveMCPBench: a list of projects, each with the servers that it starts and their tools.

@@ -121,7 +121,7 @@ def _arguments(
     return [*runtime, pinned, *package_args]
 
 
-_REMOTES = {"streamable-http": 0, "streamable": 0, "http": 0, "sse": 1}
+_REMOTES = {"streamable-http": "http", "streamable": "http", "http": "http", "sse": "sse"}
 
 
 class ServerJson(Importer):
@@ -179,26 +179,26 @@ def _name(entry: Entry) -> str:
 
 
 def _is_latest(outer: Entry) -> bool:
-    match outer.value.get("_meta"):  # any other form of the mark is no fault of the server
-        case {"io.modelcontextprotocol.registry/official": {"isLatest": True}}:
-            return True
-        case _:
-            return False
+    official = members(outer.value.get("_meta")).get("io.modelcontextprotocol.registry/official")
+    return members(official).get("isLatest") is True  # any other form of the mark is no fault of the server
 
 
 def _connection(entry: Entry, name: str) -> Connection | None:
     """Returns the first supported connection of the server, or None with a fault or a note."""
     problem_count = len(entry.reading.problems)
-    ranked: list[tuple[int, Entry]] = []
+    remotes: list[tuple[str, Entry]] = []
     for remote in entry.entries("remotes"):
         kind = remote.raw_text("type") or remote.raw_text("transport_type")
         if kind in _REMOTES:
-            ranked.append((_REMOTES[kind], remote))
+            remotes.append((_REMOTES[kind], remote))
     packages = list(entry.entries("packages"))
-    if ranked:
+    if remotes:
         if packages:
             entry.note("its remote is taken, its packages are not")
-        return _remote(min(ranked, key=lambda pair: pair[0])[1], name)
+        transport, remote = min(remotes, key=itemgetter(0))  # http before sse
+        url, headers = fill_in(remote, name, remote.raw_text("url")), fill_in_all(remote, name, "headers")
+        raw = {"type": transport, "url": url, "headers": headers}
+        return read_connection(Entry(remote.reading, remote.where, raw), name)
     for package in packages:
         raw = package_command(package, name)
         if raw is not None:
@@ -206,13 +206,3 @@ def _connection(entry: Entry, name: str) -> Connection | None:
     if len(entry.reading.problems) == problem_count:
         entry.note("none of its remotes and packages can be used here: it is left out")
     return None
-
-
-def _remote(remote: Entry, name: str) -> Connection | None:
-    kind = remote.raw_text("type") or remote.raw_text("transport_type")
-    raw = {
-        "type": "sse" if kind == "sse" else "http",
-        "url": fill_in(remote, name, remote.raw_text("url")),
-        "headers": fill_in_all(remote, name, "headers"),
-    }
-    return read_connection(Entry(remote.reading, remote.where, raw), name)
