@@ -187,9 +187,11 @@ class ApprovalQueue:
             self._write(replace(approval.change, at=self.now(), action=USED, origin=origin))
 
     def give_back(self, approval: Approval) -> None:
-        """Records that the approved call is still to be made."""
+        """Records that the approved call is still to be made, unless something else happened to it since its use."""
         with self._lock:
-            self._write(replace(approval.change, at=self.now()))
+            id_ = approval.change.id
+            if self._last[id_].action == USED and id_ in self._by_binding.values():  # the same call waits under no newer id
+                self._write(replace(approval.change, at=self.now()))
 
     def _shown(self, change: ApprovalChange) -> Approval:
         state: State = change.action  # pyright: ignore[reportAssignmentType]

@@ -6,6 +6,7 @@ leaves. Opening the store settles the reservations that a killed process left.
 
 from __future__ import annotations
 
+import logging
 import threading
 import uuid
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
@@ -20,7 +21,7 @@ import numpy as np
 from core.catalogs.catalogs import CatalogService
 from core.catalogs.decision_log import AGENT
 from core.domain.catalog import ServerId, Tool
-from core.domain.errors import Refusal
+from core.domain.errors import Refusal, StoreError
 from core.domain.events import ApprovalChange, PolicyChange, Spent, origin_of
 from core.domain.limits import Breaker
 from core.domain.outcome import OutcomeKind
@@ -47,6 +48,7 @@ NOT_THE_SERVERS = {
 LOST = {OutcomeKind.TIMEOUT, OutcomeKind.CRASH}
 READ_ON = "read_result"
 BEYOND = "it is beyond the budget of the day"
+_log = logging.getLogger(__name__)
 
 
 class _Weighed(NamedTuple):
@@ -255,7 +257,11 @@ class GovernanceService:
             settled = replace(reserved, at=self._now(), **amount._asdict(), settled=True)
             self._store.governance.keep(settled, has_run=True)
             if asks_back and permit.approval is not None:
-                self.approvals.give_back(permit.approval)
+                try:
+                    with self._store.kept(self.read_anew):
+                        self.approvals.give_back(permit.approval)
+                except StoreError as error:  # the server's answer is not lost: a person is asked again
+                    _log.error("The approval of a call that asks back is used up: %s", error)
 
     def request(self, client: str, catalog: str, request: Tool, *, linked_by: Tool | None = None) -> None:
         """Allows a request to a server that is not a tool call (see `Admission.requestable`), and counts it as one call without a

@@ -220,13 +220,12 @@ def read_prompts(top: Entry) -> None:
         if len(top.reading.problems) == problem_count:
             if name in top.reading.prompts:
                 entry.problem(f"id is the same as that of an earlier input than inputs[{position}]; rename one of them")
-            declare(entry, Prompt(name, entry.text("description"), secret))
+            declare(entry, Prompt(name, entry.text("description"), secret), entry.get("default"))
 
 
-def declare(entry: Entry, prompt: Prompt) -> None:
-    """Records the value that an entry asks for, with its default."""
+def declare(entry: Entry, prompt: Prompt, default: object) -> None:
+    """Records the value that an entry asks for. A default that is no plain text is left out, so that a person is asked."""
     entry.reading.prompt(prompt)
-    default = entry.get("default")
     if isinstance(default, str) and default and "${" not in default and re.fullmatch(DEFAULT, default):
         entry.reading.defaults[prompt.id] = default
 

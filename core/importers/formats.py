@@ -10,7 +10,14 @@ from pathlib import Path
 from typing import Any, ClassVar, cast
 
 from core.domain.catalog import Connection, Imported, Prompt, Server
-from core.importers.connections import ServerLists, lists_of_servers, read_connection, read_restrictions, scalar
+from core.importers.connections import (
+    ServerLists,
+    expanded,
+    lists_of_servers,
+    read_connection,
+    read_restrictions,
+    scalar,
+)
 from core.importers.entry import Entry, declare, entries, place, read_prices, read_prompts, read_tools
 from core.importers.reading import Reading, inspect, members, objects, part, shown
 
@@ -237,11 +244,12 @@ def _is_bundle(document: object) -> bool:
 def _fill_bundle(top: Entry) -> None:
     """Adds the server of a bundle's `manifest.json` (MCPB, formerly DXT). What its user configures becomes inputs."""
     for name, option in top.named("user_config"):
-        declare(
-            option, Prompt(name, option.text("description") or option.line("title"), option.flag("sensitive") is True)
-        )
-        if option.flag("required") is not True:
-            top.reading.defaults.setdefault(name, "")
+        default, words = option.get("default"), option.text("description") or option.line("title")
+        if isinstance(default, str | int | float):
+            default = expanded(option, scalar(option, "default", default).replace("${HOME}", "${userHome}"))
+        declare(option, Prompt(name, words, option.flag("sensitive") is True), default)
+        if not default and option.flag("required") is not True:
+            top.reading.defaults[name] = ""
     text = json.dumps(top.value["server"]["mcp_config"]).replace("${user_config.", "${input:")
     if top.reading.folder is not None:
         text = text.replace("${__dirname}", json.dumps(str(top.reading.folder))[1:-1])

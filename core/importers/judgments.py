@@ -165,7 +165,7 @@ def _judgment(entry: Entry, judge: str) -> ReadJudgment | None:
     if fault := line_fault(name, MOST_NAME_CHARACTERS):
         entry.problem(f"judge {fault}")
     return ReadJudgment(
-        AskedQuery(query, entry.text("server_hint").strip()), str(tool), cast("int", grade), name, note, time
+        AskedQuery(query, entry.text("server_hint").strip()), str(tool), int(cast("int", grade)), name, note, time
     )
 
 

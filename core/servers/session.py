@@ -249,6 +249,8 @@ class Session:
         if not self.asking.abilities or self.protocol_version in MODERN_PROTOCOL_VERSIONS:
             return await work(lease)
         async with self.asking.turn:
+            if self.closed_by_us:
+                raise CancelledCallError("the connection was closed by the operator")
             return await work(self.lease(lease.connect_s))
 
     def lease(self, connect_s: float | None) -> Lease:

@@ -11,7 +11,8 @@ import pytest
 
 from core.app import App
 from core.domain.catalog import Tool
-from core.domain.errors import Refusal, WayfareError
+from core.domain.errors import Refusal, StoreError, WayfareError
+from core.domain.outcome import OutcomeKind
 from core.governance.policy import ApprovalRules, Scope
 from core.governance.refusals import Permit
 from tests.governance.conftest import Clock, policy, refused, wanted
@@ -61,6 +62,38 @@ def test_fifty_threads_use_an_approval_once(app: App) -> None:
     for thread in threads:
         thread.join()
     assert len(permits) == 1
+
+
+def test_a_call_that_asks_back_keeps_its_approval_unless_something_newer_counts(app: App) -> None:
+    policy(app, approvals=ApprovalRules(writes=True))
+
+    def used() -> Permit:
+        refused(app, wanted(app))
+        app.governance.decide(app.governance.waiting()[0].change.id, approve=True, origin="test")
+        return app.governance.before(wanted(app))
+
+    app.governance.after(used(), OutcomeKind.OK, 0, asks_back=True)
+    permit = app.governance.before(wanted(app))  # with the client's answers
+    refused(app, wanted(app))
+    (waiting,) = app.governance.waiting()
+    app.governance.decide(waiting.change.id, approve=False, origin="test")
+    app.governance.after(permit, OutcomeKind.OK, 0, asks_back=True)
+    assert refused(app, wanted(app)).error == "approval_denied"
+
+
+def test_an_approval_that_cannot_be_given_back_loses_no_answer(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
+    policy(app, approvals=ApprovalRules(writes=True))
+    refused(app, wanted(app))
+    app.governance.decide(app.governance.waiting()[0].change.id, approve=True, origin="test")
+    permit = app.governance.before(wanted(app))
+
+    def full(*_: object) -> None:
+        raise StoreError("The disk is full.")
+
+    monkeypatch.setattr(app.governance.approvals.store.governance, "append", full)
+    app.governance.after(permit, OutcomeKind.OK, 0, asks_back=True)
+    monkeypatch.undo()
+    assert refused(app, wanted(app)).error == "approval_needed"
 
 
 def test_a_changed_definition_is_held_back_until_a_person_approves_it(opened: Callable[[], App], app: App) -> None:

@@ -107,6 +107,18 @@ def test_the_manifest_of_a_bundle(tmp_path: Path) -> None:
         read({**MANIFEST, "server": {"mcp_config": {}}})
 
 
+def test_the_defaults_of_a_bundle(tmp_path: Path) -> None:
+    defaults = {"home": "${HOME}/notes", "most": 10, "on": False, "desk": "${DESKTOP}", "folders": ["a"], "none": None}
+    options = {name: {"type": "string", "default": default} for name, default in defaults.items()}
+    config = {"command": "x", "args": [f"${{user_config.{name}}}" for name in defaults]}
+    document = {"name": "notes", "server": {"mcp_config": config}, "user_config": options}
+    file = tmp_path / "manifest.json"
+    file.write_text(json.dumps(document))
+    rest = ("${input:most:-10}", "${input:on:-false}", "${input:desk}", "${input:folders}", "${input:none:-}")
+    assert reached(read_files([file])).args == (f"${{input:home:-{Path.home()}/notes}}", *rest)
+    assert reached(read(document)).args == ("${input:home}", *rest)
+
+
 CODEX = """
 [mcp_servers.files]
 command = "npx"

@@ -65,6 +65,11 @@ def test_a_file_of_another_program_needs_few_columns_in_any_order() -> None:
     )
 
 
+def test_a_grade_is_a_whole_number() -> None:
+    (judgment,) = read_judgments(LINE.replace("2", "2.0"), source="x.jsonl")
+    assert repr(judgment.grade) == "2"
+
+
 def test_lines_that_end_as_on_an_old_mac_are_lines() -> None:
     (judgment,) = read_judgments("tool,grade,subtask,judge\rf::r,3,read,ann\r", source="x.csv")
     assert (judgment.asked, judgment.tool, judgment.grade, judgment.judge) == (AskedQuery("read"), "f::r", 3, "ann")

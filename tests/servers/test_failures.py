@@ -130,14 +130,14 @@ def test_a_command_that_exits_at_once_says_its_last_words_redacted(
 ) -> None:
     monkeypatch.setattr(transports, "threading", SimpleNamespace(Thread=LateThread))
     vault = SecretVault()
-    vault.put(SERVER, "licence", "L-4711-secret")
+    vault.put(SERVER, "licence", "L-hunter-secret")
     bench = bench_with(vault=vault)
     outcome = bench.call(raw("--exit", env={"LICENCE": "${secret:licence}"}), "echo")
     assert outcome.kind is OutcomeKind.NOT_CONNECTED
     assert "no licence for •••" in outcome.error
     state = bench.pool.states()[0]
     assert (state.state, state.stderr_lines) == ("failed", ("no licence for •••",))
-    assert "4711" not in repr((state, outcome, bench.pool.vault))
+    assert "hunter" not in repr((state, outcome, bench.pool.vault))
 
 
 def test_a_server_that_was_open_or_has_said_why_is_not_waited_for_long(

@@ -201,20 +201,35 @@ def test_the_time_of_a_call_begins_with_its_turn(bench_with: Callable[..., Bench
     assert second.protocol_version == "2025-11-25"
 
 
-def test_a_call_that_waits_behind_a_crash_is_made_in_a_new_session(bench: Bench, raw: Any, tmp_path: Path) -> None:
-    connection, owner = raw(), SessionOwner("ann", "ann", frozenset({"elicitation"}))
-    arguments = {"nap": {"seconds": 0.5}, "crash": {"counter": str(tmp_path / "counter"), "times": 1}, "echo": {}}
+def in_turn(
+    bench: Bench, connection: Connection, arguments: dict[str, Any], threads: ThreadPoolExecutor
+) -> list[Future[OutcomeKind]]:
+    """Calls of a client that the server can ask: each has begun to wait for the one before."""
 
     def call(tool: str) -> OutcomeKind:
-        SESSION_OWNER.set(owner)
+        SESSION_OWNER.set(SessionOwner("ann", "ann", frozenset({"elicitation"})))
         return bench.call(connection, tool, arguments[tool]).kind
 
+    pending: list[Future[OutcomeKind]] = []
+    for tool in arguments:
+        pending.append(threads.submit(call, tool))
+        eventually(lambda: states(bench) and bench.pool.states()[0].calls == len(pending))
+    return pending
+
+
+def test_a_call_that_waits_behind_a_crash_is_made_in_a_new_session(bench: Bench, raw: Any, tmp_path: Path) -> None:
+    crash = {"counter": str(tmp_path / "counter"), "times": 1}
     with ThreadPoolExecutor(3) as threads:
-        pending: list[Future[OutcomeKind]] = []
-        for tool in arguments:
-            pending.append(threads.submit(call, tool))
-            eventually(lambda: states(bench) and bench.pool.states()[0].calls == len(pending))
+        pending = in_turn(bench, raw(), {"nap": {"seconds": 0.5}, "crash": crash, "echo": {}}, threads)
     assert [future.result() for future in pending] == [OutcomeKind.OK, OutcomeKind.CRASH, OutcomeKind.OK]
+
+
+def test_a_call_that_waits_in_a_session_that_the_operator_ends_starts_no_other(bench: Bench, raw: Any) -> None:
+    with ThreadPoolExecutor(2) as threads:
+        pending = in_turn(bench, raw(), {"nap": {"seconds": 60}, "echo": {}}, threads)
+        bench.pool.end(SERVER)
+    assert [future.result() for future in pending] == [OutcomeKind.CANCELLED] * 2
+    assert [*states(bench).values()] == ["idle"]
 
 
 async def tools(lease: Lease) -> list[str]:
