@@ -9,6 +9,7 @@ import click
 
 from core.agents.agent import ROUNDS, AgentRun, AgentTask
 from core.cli import apps, options, output
+from core.cli.options import option
 from core.domain import units
 from core.domain.errors import PlannerError, WayfareError
 from core.domain.untrusted_text import visible
@@ -22,30 +23,21 @@ CANDIDATES_SHOWN = 3
 @click.command()
 @click.argument("question", metavar="TEXT")
 @options.planner("Splits the question, chooses tools and fills arguments")
-@click.option("--router", default="ehrr", show_default=True, help="The routing algorithm.")
-@options.settings
-@options.preset
-@click.option(
-    "--rounds",
-    default=ROUNDS,
-    show_default=True,
-    type=click.IntRange(1, 100),
-    help="Largest number of actions for a sub-task.",
-)
-@click.option(
+@options.router("The routing algorithm.")
+@options.knobs
+@option("--rounds", default=ROUNDS, type=click.IntRange(1, 100), help="Largest number of actions for a sub-task.")
+@option(
     "--budget-usd", type=options.Finite(min=0),
     help="Limits the cost of all calls. Unpriced tools are not called.",
 )  # fmt: skip
-@click.option("--live/--simulate", default=False, show_default=True, help="Make real calls of read-only tools.")
+@option("--live/--simulate", default=False, help="Make real calls of read-only tools.")
 @options.network
-@options.at
-@click.option("--allow-writes", "may_write", is_flag=True, help="With --live: also call tools that may write.")
-@options.catalog
-@options.common
+@option("--allow-writes", "may_write", is_flag=True, help="With --live: also call tools that may write.")
+@options.of_catalog
 def agent(
     planner: str,
     router: str,
-    settings: tuple[str, ...],
+    settings: dict[str, str],
     preset: str,
     live: bool,
     may_write: bool,
@@ -65,7 +57,7 @@ def agent(
         task = AgentTask(
             catalog=name,
             router=router,
-            parameters=app.routing.parameters(router, options.settings_of(settings), preset=preset),
+            parameters=app.routing.parameters(router, settings, preset=preset),
             planner=planner,
             live=live,
             may_write=may_write,

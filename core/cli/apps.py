@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Generator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +15,9 @@ from urllib.parse import urlencode
 import click
 
 from core.app import App, Settings, build_app, open_app
+from core.cli.main import ServedError
 from core.cli.output import TerminalProgress
+from core.domain.console import owner_of
 from core.domain.errors import StoreBusyError, StoreError
 from core.domain.progress import Report, Step, reported, silent
 
@@ -44,28 +46,32 @@ def terminal_progress() -> Report:
     return TerminalProgress() if sys.stderr.isatty() else silent
 
 
-def settings(context: click.Context | None = None) -> Settings:
+def settings() -> Settings:
     """Returns the settings of the environment, with the store of --db."""
-    return Settings.from_environment(db=(context or click.get_current_context()).meta["db"])
+    return Settings.from_environment(db=click.get_current_context().meta["db"])
 
 
-def opened(*, alone: bool = False, existing: bool = False) -> AbstractContextManager[App]:
-    """Returns the app over the store of the command, which has to exist if `existing`. Raises StoreError, and
-    StoreBusyError if a console serves the store, which then runs the command. A command that runs `alone` shares the store with the console."""
-    current = _held.get()
-    if current is not None:
-        return nullcontext(current)
-    from core.domain.console import owner_of
+@contextmanager
+def opened(*, alone: bool = False, existing: bool = False) -> Generator[App]:
+    """Yields the app over the store of the command, which has to exist if `existing`. Raises StoreError, and
+    ServedError if a console serves the store, which then runs the command. A command that runs `alone` shares the store with the console."""
+    if (current := _held.get()) is not None:
+        yield current
+        return
     from core.store.connection import COMMAND
 
-    command_settings = settings()
-    if existing and not Path(command_settings.db).exists():
-        raise StoreError(f"There is no store {command_settings.db}; name one with --db.")
-    if not alone and (owner := owner_of(command_settings.db)) is not None:
-        raise StoreBusyError(
-            f"The store {command_settings.db} is in use by the console on {owner.url}; stop it with `wayfare stop`."
-        )
-    return open_app(command_settings, report=terminal_progress(), sharing=COMMAND)
+    db = settings().db
+    if existing and not Path(db).exists():
+        raise StoreError(f"There is no store {db}; name one with --db.")
+    if not alone and (owner := owner_of(db)) is not None:
+        raise ServedError(db, owner)
+    try:
+        with open_app(settings(), report=terminal_progress(), sharing=COMMAND) as app:
+            yield app
+    except StoreBusyError:
+        if alone or (owner := owner_of(db)) is None:
+            raise
+        raise ServedError(db, owner) from None  # it came meanwhile
 
 
 @contextmanager
@@ -75,19 +81,21 @@ def opened_catalog(catalog: str) -> Generator[tuple[App, str]]:
         yield app, app.catalogs.open(catalog).name
 
 
-def opened_even_if_busy() -> AbstractContextManager[App]:
-    """Returns the app. If a process other than a console has locked the store, reports that and returns an app that stores no
+@contextmanager
+def opened_even_if_busy() -> Generator[App]:
+    """Yields the app. If a process other than a console has locked the store, reports that and yields an app that stores no
     runs."""
-    try:
-        return opened()
-    except StoreBusyError as error:
-        from core.domain.console import owner_of
-        from core.store import Store
-
-        if owner_of(settings().db) is not None:
+    with ExitStack() as stack:
+        try:
+            app = stack.enter_context(opened())
+        except ServedError:
             raise
-        click.echo(f"The runs are not stored. {error}", err=True)
-        return build_app(Store(), settings())
+        except StoreBusyError as error:
+            from core.store import Store
+
+            click.echo(f"The runs are not stored. {error}", err=True)
+            app = stack.enter_context(build_app(Store(), settings()))
+        yield app
 
 
 @dataclass(frozen=True, slots=True)

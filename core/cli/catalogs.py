@@ -11,6 +11,7 @@ import click
 
 from core.app import App
 from core.cli import apps, options, output
+from core.cli.options import option
 from core.domain.catalog import Follow, Note
 from core.domain.console import owner_of
 from core.domain.errors import WayfareError
@@ -35,10 +36,8 @@ if TYPE_CHECKING:
 
 @click.command("import")
 @click.argument("files", nargs=-1, type=options.PATH)
-@click.option(
-    "--find", is_flag=True, help="List the configurations of known clients in the home folder, and import none."
-)
-@click.option("--name", help="The catalog's name (default: the first file's name).")
+@option("--find", is_flag=True, help="List the configurations of known clients in the home folder, and import none.")
+@option("--name", help="The catalog's name (default: the first file's name).")
 @options.follow
 @options.common
 def import_(files: tuple[Path, ...], find: bool, name: str | None, follow: Follow | None) -> None:
@@ -58,7 +57,7 @@ def import_(files: tuple[Path, ...], find: bool, name: str | None, follow: Follo
 
 @click.command()
 @click.argument("file", type=options.PATH)
-@click.option("--name", help="The catalog's name (default: the file's name).")
+@option("--name", help="The catalog's name (default: the file's name).")
 @options.follow
 @options.common
 def discover(file: Path, name: str | None, follow: Follow | None) -> None:
@@ -122,10 +121,9 @@ def _lint_line(report: ImportReport) -> str:
 
 @click.command()
 @click.argument("place", metavar="[SERVER[::TOOL]]", required=False)
-@click.option("--description", metavar="TEXT", help="Your own description, which decisions and clients get.")
-@click.option("--remove", is_flag=True, help="Take the server's own description back.")
-@options.catalog
-@options.common
+@option("--description", metavar="TEXT", help="Your own description, which decisions and clients get.")
+@option("--remove", is_flag=True, help="Take the server's own description back.")
+@options.of_catalog
 def override(place: str | None, description: str | None, remove: bool, catalog: str) -> None:
     """Describe a tool or a server in your own words, without touching the server, or take its own words back.
 
@@ -169,13 +167,10 @@ def _list_wordings(catalog: str) -> None:
 
 @click.command()
 @click.argument("client", required=False, metavar="[CLIENT]")
-@click.option("--over", type=click.Choice(WAYS), help="The transport (default: http where the client can, else stdio).")
-@click.option("--token", "token_client", metavar="NAME", help="Make a client NAME and put its token into the text.")
-@click.option(
-    "--import", "imports", is_flag=True, help="Ask the servers of its configuration for their tools, as a catalog."
-)
-@options.catalog
-@options.common
+@option("--over", type=click.Choice(WAYS), help="The transport (default: http where the client can, else stdio).")
+@option("--token", "token_client", metavar="NAME", help="Make a client NAME and put its token into the text.")
+@option("--import", "imports", is_flag=True, help="Ask the servers of its configuration for their tools, as a catalog.")
+@options.of_catalog
 def setup(client: str | None, over: Way | None, token_client: str | None, imports: bool, catalog: str) -> None:
     """Print the exact text that connects CLIENT, and tell whether its first request has come. Without CLIENT, list the clients and
     the client configurations of this machine with the tokens of their tools. Client files are never written to.

@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from core.cli import apps, options, output
+from core.cli.options import option
 from core.domain.errors import WayfareError
 from core.domain.events import ApprovalChange
 from core.domain.people import ROLES, Role
@@ -28,41 +29,35 @@ LIST, ADD, CHANGE, REVOKE = ACTIONS = ("list", "add", "change", "revoke")
 @click.command()
 @click.argument("action", type=click.Choice(ACTIONS), default=LIST)
 @click.argument("name", required=False)
-@click.option(
+@option(
     "--in-catalog",
     "catalogs",
     multiple=True,
     metavar="PATTERN",
     help="add, change: catalogs it may use (default: all).",
 )
-@click.option(
-    "--server", "servers", multiple=True, metavar="PATTERN", help="add, change: servers it may use (default: all)."
-)
-@click.option(
-    "--tool", "tools", multiple=True, metavar="PATTERN", help="add, change: tools it may use, as server::tool."
-)
-@click.option("--read-only", is_flag=True, help="add, change: it may only use read-only tools.")
-@click.option(
+@option("--server", "servers", multiple=True, metavar="PATTERN", help="add, change: servers it may use (default: all).")
+@option("--tool", "tools", multiple=True, metavar="PATTERN", help="add, change: tools it may use, as server::tool.")
+@option("--read-only", is_flag=True, help="add, change: it may only use read-only tools.")
+@option(
     "--per-minute",
     type=options.Finite(0),
     help="add, change: its rate limit; 0 is no limit (default: the policy's).",
 )
-@click.option(
+@option(
     "--days",
     type=options.Finite(0, 36_500, min_open=True),
     help="add, change: the token expires after so many days (default: never).",
 )
-@click.option(
+@option(
     "--role",
     "roles",
     multiple=True,
     type=click.Choice(tuple(ROLES)),
     help="add, change: a person: the token signs in to the pages with this role, and gives no access to /mcp; may be repeated.",
 )
-@click.option("--operator", is_flag=True, help="The same as --role admin.")
-@click.option(
-    "--improve", is_flag=True, help="add, change: it may write example requests of the tools that it may use."
-)
+@option("--operator", is_flag=True, help="The same as --role admin.")
+@option("--improve", is_flag=True, help="add, change: it may write example requests of the tools that it may use.")
 @options.common
 def clients(
     action: str, name: str | None, days: float | None, roles: tuple[Role, ...], operator: bool, **use: Any
@@ -182,10 +177,9 @@ def _text(file: Path) -> str:
 
 @click.command()
 @click.argument("tool", metavar="[SERVER::TOOL]", required=False)
-@click.option("--client", default=EACH, show_default=True, help="The client whose list has the tool; * is all.")
-@click.option("--remove", is_flag=True, help="Take the pin away.")
-@options.catalog
-@options.common
+@option("--client", default=EACH, help="The client whose list has the tool; * is all.")
+@option("--remove", is_flag=True, help="Take the pin away.")
+@options.of_catalog
 def pin(tool: str | None, client: str, remove: bool, catalog: str) -> None:
     """List a tool directly to clients of /mcp, beside search_tools, or print the pinned tools. Those that cannot be called now are left
     out of the lists, and say why.
@@ -281,13 +275,13 @@ def _marked(difference: PartDifference) -> str:
 
 
 @click.command()
-@click.option(
+@option(
     "--export",
     "file",
     type=options.File(dir_okay=False, path_type=Path),
     help="Write every record to a file, JSON Lines.",
 )
-@click.option("--head", metavar="HASH", default="", help="The expected newest hash, noted earlier.")
+@option("--head", metavar="HASH", default="", help="The expected newest hash, noted earlier.")
 @options.common
 def audit(file: Path | None, head: str) -> None:
     """Verify the log: decisions, calls, labels, judgments, approvals and denials, and changes of parameters, prices,

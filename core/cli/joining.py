@@ -2,33 +2,27 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import redirect_stderr, redirect_stdout
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
-import click
-
 from core.cli import apps
-from core.domain.console import Owner, OwnerLeftError, asked, owner_of
-from core.domain.errors import StoreBusyError
-
-ALONE = {"up", "status", "stop", "mcp", "virtual", "train-encoder", "restore"}
-"""Commands that serve or train, and commands about the console, always run in their own process."""
+from core.cli.main import main
+from core.domain.console import Owner, OwnerLeftError, asked
+from core.domain.errors import WayfareError
 
 
-def joined(command: click.Command, name: str, words: Sequence[str], error: StoreBusyError) -> int | None:
-    """Runs the command in the console of its store. Returns its exit code, or None if the console ended before it took the
-    command. Raises the error if no console takes the command."""
-    if name in ALONE:
-        raise error
-    context = _context(command, name, words)
-    owner = owner_of(apps.settings(context).db)
-    if owner is None or not owner.key:
-        raise error
+def joined(owner: Owner, words: Sequence[str]) -> int | None:
+    """Runs a command in the console, and prints the result. Returns its exit code, or None if the console took no command."""
+    if not owner.key:
+        return None
     try:
-        result = run_in(owner, [name, *words])
+        result = run_in(owner, words)
     except OwnerLeftError:
         return None
     sys.stdout.write(result["out"])
@@ -46,8 +40,20 @@ def run_in(owner: Owner, words: Sequence[str]) -> dict[str, Any]:
     return asked(owner, "POST", {"arguments": words, "folder": folder})
 
 
-def _context(command: click.Command, name: str, words: Sequence[str]) -> click.Context:
-    """Returns the parsed words of a command, or of the command of a group that they name."""
-    if isinstance(command, click.Group) and words and words[0] in command.commands:
-        return _context(command.commands[words[0]], words[0], words[1:])
-    return command.make_context(name, list(words), resilient_parsing=True)
+def console_said(owner: Owner, words: Sequence[str]) -> Any:
+    """Returns the JSON document of a command that the console ran. Raises WayfareError if the command failed."""
+    result = run_in(owner, [*words, "--json"])
+    if result["code"]:
+        raise WayfareError(str(result["err"]).strip())
+    return json.loads(result["out"])
+
+
+def said(words: Sequence[str]) -> Any:
+    """Returns the JSON document of a command that runs here, or in the console of its store. Raises WayfareError if it failed."""
+    with redirect_stdout(StringIO()) as out, redirect_stderr(StringIO()) as err:
+        try:
+            main([*words, "--json", "--db", str(apps.settings().db)])
+        except SystemExit as end:
+            if end.code:
+                raise WayfareError(err.getvalue().strip()) from None
+    return json.loads(out.getvalue())

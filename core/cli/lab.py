@@ -23,6 +23,7 @@ from core.cli.lab_tables import (
     print_missing,
     print_played,
 )
+from core.cli.options import option
 from core.domain.errors import StoreError, WayfareError
 from core.domain.params import MEASURED, Parameters
 from core.domain.significance import compared
@@ -45,16 +46,11 @@ def tasks() -> None:
 
 
 @tasks.command()
-@click.option(
-    "--count", default=20, show_default=True, type=click.IntRange(1, 1000), help="Tasks of each level at most."
-)
-@click.option(
-    "--seed", default=0, show_default=True, type=click.IntRange(0), help="The same seed writes the same tasks."
-)
+@option("--count", default=20, type=click.IntRange(1, 1000), help="Tasks of each level at most.")
+@option("--seed", default=0, type=click.IntRange(0), help="The same seed writes the same tasks.")
 @options.planner("Words the tasks")
-@click.option("--out", type=options.PATH, help="Write the tasks to this file, for `wayfare bench --tasks`.")
-@options.catalog
-@options.common
+@option("--out", type=options.PATH, help="Write the tasks to this file, for `wayfare bench --tasks`.")
+@options.of_catalog
 def write(count: int, seed: int, planner: str, out: Path | None, catalog: str) -> None:
     """Write tasks of ETOM's five levels from example requests and definitions, as JSON Lines. Without --out they go to standard
     output, and the summary to standard error. Each task says in `provenance` how it was made. The Lab lists the last ones of a catalog.
@@ -83,71 +79,51 @@ def write(count: int, seed: int, planner: str, out: Path | None, catalog: str) -
 
 
 @click.command()
-@click.option(
+@option(
     "--tasks", type=options.File(), default="",
     help="Labelled tasks, JSON Lines. Required without --judgments and --baseline.",
 )  # fmt: skip
-@click.option(
-    "--judgments", default="", metavar="NAME", help="Instead of --tasks: a judgment set, see `wayfare judgments`."
-)
-@click.option(
+@option("--judgments", default="", metavar="NAME", help="Instead of --tasks: a judgment set, see `wayfare judgments`.")
+@option(
     "--baseline", type=options.PATH,
     help="The output of an earlier `bench --json`: exit 1 if quality fell. Missing options are taken from it.",
 )  # fmt: skip
-@click.option(
-    "--tolerance", default=0.02, show_default=True, type=options.Finite(0, 1),
+@option(
+    "--tolerance",
+    default=0.02,
+    type=options.Finite(0, 1),
     help="With --baseline: the largest accepted fall of a measure.",
-)  # fmt: skip
-@click.option(
-    "--measure",
-    default="mrr",
-    show_default=True,
-    type=click.Choice(list(MEASURES)),
-    help="The measure by which runs are compared.",
 )
-@click.option("--seed", default=0, show_default=True, type=options.SEED, help="Seed of intervals and tests.")
-@click.option("--store/--no-store", default=True, show_default=True, help="Store the runs; `wayfare runs` lists them.")
-@click.option("--router", "routers", multiple=True, default=("ehrr",), show_default=True, help="May be repeated.")
-@click.option("--hints/--no-hints", default=True, show_default=True, help="Give the tasks' server hints to the router.")
-@click.option(
-    "--execute", is_flag=True, help="Play route, try in order, up to three rounds: success, money, time, value."
-)
-@click.option(
-    "--seeds", default=20, show_default=True, type=click.IntRange(1, 1000), help="Number of draws of every outcome."
-)
-@click.option(
-    "--split/--whole", default=True, show_default=True,
+@option("--measure", default="mrr", type=click.Choice(list(MEASURES)), help="The measure by which runs are compared.")
+@option("--seed", default=0, type=options.SEED, help="Seed of intervals and tests.")
+@option("--store/--no-store", default=True, help="Store the runs; `wayfare runs` lists them.")
+@option("--router", "routers", multiple=True, default=("ehrr",), help="May be repeated.")
+@options.hints
+@option("--execute", is_flag=True, help="Play route, try in order, up to three rounds: success, money, time, value.")
+@option("--seeds", default=20, type=click.IntRange(1, 1000), help="Number of draws of every outcome.")
+@option(
+    "--split/--whole",
+    default=True,
     help="With --execute: split a task of several steps into sub-tasks, or route it once.",
-)  # fmt: skip
-@click.option("--live", is_flag=True, help="With --execute: make real calls of read-only tools on running servers.")
-@click.option(
+)
+@option("--live", is_flag=True, help="With --execute: make real calls of read-only tools on running servers.")
+@option(
     "--prices",
     type=click.Choice(["declared", "tiers"]),
     default="declared",
-    show_default=True,
     help="tiers: draw every price from EHRR's two tiers, for a catalog without prices.",
 )
-@click.option(
-    "--value-usd",
-    default=VALUE_USD,
-    show_default=True,
-    type=options.Finite(0),
-    help="The value of a solved sub-task.",
-)
-@click.option(
+@option("--value-usd", default=VALUE_USD, type=options.Finite(0), help="The value of a solved sub-task.")
+@option(
     "--s-per-usd",
     default=S_PER_USD,
-    show_default=True,
     type=options.Finite(0, min_open=True),
     help="The value's exchange rate of time: seconds for one dollar.",
 )
 @options.network
-@options.at
 @options.ray
-@options.settings
-@options.preset
-@options.catalog
-@options.common
+@options.knobs
+@options.of_catalog
 @click.pass_context
 def bench(
     ctx: click.Context,
@@ -163,7 +139,7 @@ def bench(
     value_usd: float,
     s_per_usd: float,
     ray: str,
-    settings: tuple[str, ...],
+    settings: dict[str, str],
     **given: Any,
 ) -> None:
     """Measure how well routers rank the right tools.
@@ -174,7 +150,7 @@ def bench(
     Example: wayfare bench --tasks tasks.jsonl --catalog catalog.json --router ehrr --json
     """
     earlier = None if baseline is None else read_baseline(options.read_file(baseline), source=str(baseline))
-    bench_options = BenchOptions(settings=options.settings_of(settings), **given)
+    bench_options = BenchOptions(settings=settings, **given)
     if bench_options.tasks and bench_options.judgments:
         raise click.UsageError("Give one of --tasks and --judgments.")
     if earlier is not None:

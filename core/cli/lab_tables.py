@@ -18,40 +18,30 @@ LISTED = 20  # changes; all tasks are listed
 
 
 def print_measures(runs: Sequence[BenchmarkRun]) -> None:
-    measures = list(runs[0].measures)
+    shares = dict.fromkeys((*runs[0].measures, *runs[0].judged, "rejection"), ".3f")
     output.table(
-        ("router", "n", *measures, *runs[0].judged, "rejection", "p50 ms", "p95 ms"),
+        {"router": "", "n": "", **shares, "p50 ms": ".2f", "p95 ms": ".2f"},
         [
-            (
-                run.router,
-                str(run.n),
-                *(f"{run.measures[m]:.3f}" for m in measures),
-                *map(_optional, run.judged.values()),
-                _optional(run.rejection),
-                f"{run.latency_ms_p50:.2f}",
-                f"{run.latency_ms_p95:.2f}",
-            )
+            (run.router, run.n, *run.measures.values(), *run.judged.values(), run.rejection, run.latency_ms_p50, run.latency_ms_p95)
             for run in runs
         ],
-    )
+    )  # fmt: skip
 
 
 def print_comparisons(runs: Sequence[BenchmarkRun], found: Sequence[Compared]) -> None:
-    if not found:
-        return
-    click.echo()
-    output.table(
-        ("pair", found[0].measure, "95 %", "p", "p (Holm)", "effect d", "won/lost/same", "tasks needed"),
+    forms = {"p": ".4f", "p (Holm)": ".4f", "effect d": "+.2f", "won/lost/same": "", "tasks needed": ","}
+    output.part(
+        {"pair": "", **{pair.measure: "+.3f" for pair in found}, "95 %": "", **forms},
         [
             (
                 f"{runs[pair.b].router} - {runs[pair.a].router}",
-                f"{pair.difference:+.3f}",
+                pair.difference,
                 f"{pair.low:+.3f} to {pair.high:+.3f}",
-                f"{pair.p:.4f}",
-                f"{pair.p_holm:.4f}",
-                "–" if pair.effect_size is None else f"{pair.effect_size:+.2f}",
+                pair.p,
+                pair.p_holm,
+                pair.effect_size,
                 f"{pair.won}/{pair.lost}/{pair.same}",
-                "–" if pair.tasks_needed is None else f"{pair.tasks_needed:,}",
+                pair.tasks_needed,
             )
             for pair in found
         ],
@@ -59,40 +49,16 @@ def print_comparisons(runs: Sequence[BenchmarkRun], found: Sequence[Compared]) -
 
 
 def print_played(played: Sequence[ExecutionRun]) -> None:
-    if not played:
-        return
-    click.echo()
-    output.table(
-        (
-            "router",
-            "solved",
-            "steps",
-            "m$ each",
-            "s each",
-            "tokens each",
-            "invalid routes",
-            "invalid tools",
-            "value m$",
-        ),
-        [_outcome(run) for run in played],
-    )
+    forms = {"steps": ".3f", "m$ each": ".2f", "s each": ".2f", "tokens each": ",.0f", "invalid routes": ".2f"}
+    columns = {"router": "", "solved": "", **forms, "invalid tools": ".2f", "value m$": ""}
+    output.part(columns, list(map(_outcome, played)))
 
 
 def print_levels(levelled: Sequence[LevelRun]) -> None:
-    if not levelled:
-        return
-    click.echo()
-    output.table(
-        ("router", "level", "n", "exact match", "F1", "p50 ms"),
+    output.part(
+        {"router": "", "level": "", "n": "", "exact match": ".3f", "F1": ".3f", "p50 ms": ".2f"},
         [
-            (
-                run.router,
-                run.level,
-                str(run.n),
-                f"{run.scores['em']:.3f}",
-                f"{run.scores['f1']:.3f}" if "f1" in run.scores else "–",
-                f"{run.latency_ms_p50:.2f}",
-            )
+            (run.router, run.level, run.n, run.scores["em"], run.scores.get("f1"), run.latency_ms_p50)
             for run in levelled
         ],
     )
@@ -155,19 +121,16 @@ def _place(rank: int | None, task: Moved) -> str:
     return "refused" if impossible else f"rank {rank}"
 
 
-def _optional(value: float | None) -> str:
-    return "–" if value is None else f"{value:.3f}"
-
-
-def _outcome(run: ExecutionRun) -> tuple[str, ...]:
+def _outcome(run: ExecutionRun) -> tuple[object, ...]:
+    usd = run.usd_per_solved.mean
     return (
         run.router,
         f"{run.success_rate.mean:.3f} ±{run.success_rate.high - run.success_rate.mean:.3f}",
-        f"{run.step_success_rate.mean:.3f}",
-        "unpriced" if run.unpriced_tries and not run.usd_per_solved.mean else f"{run.usd_per_solved.mean * 1e3:.2f}",
-        f"{run.s_per_solved.mean:.2f}",
-        f"{run.tokens_per_solved.mean:,.0f}",
-        f"{run.invalid_route_calls.mean:.2f}",
-        f"{run.invalid_tool_calls.mean:.2f}",
+        run.step_success_rate.mean,
+        "unpriced" if run.unpriced_tries and not usd else usd * 1e3,
+        run.s_per_solved.mean,
+        run.tokens_per_solved.mean,
+        run.invalid_route_calls.mean,
+        run.invalid_tool_calls.mean,
         f"{run.value.mean * 1e3:.1f} ±{(run.value.high - run.value.mean) * 1e3:.1f}",
     )

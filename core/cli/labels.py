@@ -11,6 +11,7 @@ import click
 
 from core.app import App
 from core.cli import apps, options, output
+from core.cli.options import option
 from core.domain.errors import WayfareError
 from core.domain.feedback import FIRST_SET, By, Calibration, Label
 from core.lab.calibrations import CalibrationResult
@@ -23,20 +24,18 @@ MEASURES = {"mrr": "MRR", "hit@1": "hit@1", "hit@3": "hit@3", "log_loss": "log l
 
 
 @click.command()
-@click.option("--tasks", type=options.PATH, help="Labelled tasks, JSON Lines (default: the catalog's labels).")
-@click.option("--name", default="", help="The calibration's name (default: the next number).")
-@click.option("--apply", "applied", is_flag=True, help="Switch it on.")
-@click.option("--use", default=None, metavar="NAME", help='Switch on a kept calibration; "" is the shipped one.')
-@click.option("--undo", is_flag=True, help="Go back to the previous calibration.")
-@click.option("--list", "listed", is_flag=True, help="List the calibrations of the catalog.")
-@click.option(
+@option("--tasks", type=options.PATH, help="Labelled tasks, JSON Lines (default: the catalog's labels).")
+@option("--name", default="", help="The calibration's name (default: the next number).")
+@option("--apply", "applied", is_flag=True, help="Switch it on.")
+@option("--use", default=None, metavar="NAME", help='Switch on a kept calibration; "" is the shipped one.')
+@option("--undo", is_flag=True, help="Go back to the previous calibration.")
+@option("--list", "listed", is_flag=True, help="List the calibrations of the catalog.")
+@option(
     "--export", "exported", type=options.PATH, help="Write the calibration of --name, or the active one, to a file."
 )
-@click.option("--import", "imported", type=options.PATH, help="Import a calibration from a file.")
-@options.settings
-@options.preset
-@options.catalog
-@options.common
+@option("--import", "imported", type=options.PATH, help="Import a calibration from a file.")
+@options.knobs
+@options.of_catalog
 def calibrate(
     tasks: Path | None,
     name: str,
@@ -46,7 +45,7 @@ def calibrate(
     listed: bool,
     exported: Path | None,
     imported: Path | None,
-    settings: tuple[str, ...],
+    settings: dict[str, str],
     preset: str,
     catalog: str,
 ) -> None:
@@ -62,7 +61,7 @@ def calibrate(
         {"--use": use is not None, "--undo": undo, "--list": listed, "--export": exported, "--import": imported},
         least=0,
     )
-    attention = with_preset(ToolAttentionParameters, preset, options.settings_of(settings))
+    attention = with_preset(ToolAttentionParameters, preset, settings)
     with apps.opened_catalog(catalog) as (app, chosen):
         service = app.calibrations
         if listed:
@@ -96,16 +95,8 @@ def _fit(
         result = app.calibrations.fit(catalog, labelled, attention=attention, progress=run)
         if result.accepted:
             calibration = app.calibrations.save(result, name, apply=applied, by=CLI)
-    if output.wants_json():
-        output.document(
-            {
-                **result.report(),
-                "name": calibration.name if calibration else None,
-                "applied": applied and calibration is not None,
-            }
-        )
-    else:
-        _print_result(result, calibration, applied=applied)
+    kept = {"name": calibration and calibration.name, "applied": applied and calibration is not None}
+    output.result({**result.report(), **kept}, lambda: _print_result(result, calibration, applied=applied))
     if applied and calibration is None:
         raise WayfareError(result.refused)
 
@@ -117,11 +108,8 @@ def _print_result(result: CalibrationResult, record: Calibration | None, *, appl
     if result.sampled:
         click.echo(result.sampled)
     output.table(
-        ("measure", "before", "after", "change", "95 % interval"),
-        [
-            (measure, f"{c.before:.3f}", f"{c.after:.3f}", f"{c.gain:+.3f}", f"{c.low:+.3f} to {c.high:+.3f}")
-            for measure, c in changes
-        ],
+        {"measure": "", "before": ".3f", "after": ".3f", "change": "+.3f", "95 % interval": ""},
+        [(name, c.before, c.after, c.gain, f"{c.low:+.3f} to {c.high:+.3f}") for name, c in changes],
     )
     click.echo()
     if result.fit.remark:
@@ -141,7 +129,7 @@ def _print_calibrations(app: App, catalog: str) -> None:
         _line(calibration) | {"active": active is not None and calibration.id == active.id}
         for calibration in calibrations
     ]
-    lines = [(row["name"], str(row["labels"]), row["at"][:16], "in force" if row["active"] else "") for row in rows]
+    lines = [(row["name"], row["labels"], row["at"][:16], "in force" if row["active"] else "") for row in rows]
     header = ("name", "labels", "fitted", "")
     output.listing({"calibrations": rows}, header, lines, none="There is no calibration yet.")
 
@@ -164,16 +152,15 @@ def _line(calibration: Calibration) -> dict[str, Any]:
 
 @click.command()
 @click.argument("text", required=False)
-@click.option("--tool", default="", help="The judged tool, as server::tool.")
-@click.option("--right/--wrong", "right", default=None, help="Whether it can do the sub-task.")
-@click.option("--instead-of", default="", help="With --right: the shown tool, which is labelled wrong.")
-@click.option("--hint", default="", help="The server hint of the sub-task.")
-@click.option("--retract", default="", metavar="ID", help="Retract a label.")
-@click.option("--list", "listed", is_flag=True, help="List the labels of the catalog, newest first.")
-@click.option("--import", "imported", type=options.PATH, help="Import labels from labelled tasks, JSON Lines.")
-@click.option("--export", "exported", type=options.PATH, help="Write the labels as labelled tasks.")
-@options.catalog
-@options.common
+@option("--tool", default="", help="The judged tool, as server::tool.")
+@option("--right/--wrong", "right", default=None, help="Whether it can do the sub-task.")
+@option("--instead-of", default="", help="With --right: the shown tool, which is labelled wrong.")
+@option("--hint", default="", help="The server hint of the sub-task.")
+@option("--retract", default="", metavar="ID", help="Retract a label.")
+@option("--list", "listed", is_flag=True, help="List the labels of the catalog, newest first.")
+@option("--import", "imported", type=options.PATH, help="Import labels from labelled tasks, JSON Lines.")
+@option("--export", "exported", type=options.PATH, help="Write the labels as labelled tasks.")
+@options.of_catalog
 def label(
     text: str | None,
     tool: str,
@@ -248,11 +235,10 @@ FORMATS: tuple[Format, ...] = get_args(Format)
 @click.command()
 @click.argument("action", type=click.Choice(ACTIONS), default=LIST)
 @click.argument("file", type=options.PATH, required=False)
-@click.option("--set", "set_name", default=FIRST_SET, show_default=True, metavar="NAME", help="The set of judgments.")
-@click.option("--judge", default="", metavar="NAME", help="import: the judge, if the file names none.")
-@click.option("--format", "form", type=click.Choice(FORMATS), help="export: jsonl unless FILE ends with .csv.")
-@options.catalog
-@options.common
+@option("--set", "set_name", default=FIRST_SET, metavar="NAME", help="The set of judgments.")
+@option("--judge", default="", metavar="NAME", help="import: the judge, if the file names none.")
+@option("--format", "form", type=click.Choice(FORMATS), help="export: jsonl unless FILE ends with .csv.")
+@options.of_catalog
 def judgments(action: str, file: Path | None, set_name: str, judge: str, form: Format | None, catalog: str) -> None:
     """List the judgment sets of a catalog, import or export one.
 

@@ -8,10 +8,14 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from core.domain.errors import StoreBusyError, WayfareError
+
+if TYPE_CHECKING:
+    from core.domain.console import Owner
 
 # name: the module of core.cli, the command in it, and its line in `wayfare --help`. The module is imported when the command is called.
 COMMANDS = {
@@ -64,6 +68,14 @@ COMMANDS = {
 
 
 TRIES = 3
+
+
+class ServedError(StoreBusyError):
+    """A console serves the store, and runs the command."""
+
+    def __init__(self, db: Path | str, owner: Owner) -> None:
+        super().__init__(f"The store {db} is in use by the console on {owner.url}; stop it with `wayfare stop`.")
+        self.owner = owner
 
 
 class Commands(click.Group):
@@ -128,23 +140,20 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def _run(words: list[str]) -> None:
     """Runs one command: in the console that serves the store, if there is one. If that console ends meanwhile, the command runs here."""
-    error: StoreBusyError | None = None
-    for _ in range(TRIES):
+    for tries in range(1, TRIES + 1):
         try:
             wayfare.main(words, prog_name="wayfare", standalone_mode=False, obj=words)
-        except StoreBusyError as busy:
+        except ServedError as error:
             from core.cli.joining import joined
 
-            error = busy
-            command = wayfare.get_command(click.Context(wayfare), words[0])
-            code = None if command is None else joined(command, words[0], words[1:], busy)
-            if code is None:
+            code = joined(error.owner, words)
+            if code is None and tries < TRIES:
                 continue
+            if code is None:
+                raise
             if code:
                 sys.exit(code)
         return
-    if error is not None:
-        raise error
 
 
 def _sentence(text: str) -> str:

@@ -6,6 +6,7 @@ import math
 import os
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -64,31 +65,72 @@ def kept(context: click.Context, option: click.Parameter, value: object) -> None
     context.meta[str(option.name)] = value
 
 
-db = click.option(
+class _Option(click.Option):
+    """An option whose default is in `--help`, unless it is empty."""
+
+    def __init__(self, *words: Any, **attributes: Any) -> None:
+        attributes.setdefault("show_default", attributes.get("default") != "")
+        super().__init__(*words, **attributes)
+
+
+option = partial(click.option, cls=_Option)
+
+
+def _as(read: Callable[[Any], Any]) -> Callable[[click.Context, click.Parameter, Any], Any]:
+    """Returns the callback of an option whose command gets the result of `read`."""
+    return lambda _context, _option, value: read(value)
+
+
+db = option(
     "--db", type=PATH, expose_value=False, callback=kept,
     help="The store's file (default: WAYFARE_DB, or the user's data directory).",
 )  # fmt: skip
-catalog = click.option(
-    "--catalog", type=name_or_file, default="sample", show_default=True, help="A catalog by name, or a catalog file."
-)
-as_json = click.option(
+as_json = option(
     "--json", "as_json", is_flag=True, expose_value=False, callback=kept,
     help="Print one JSON document and nothing else.",
 )  # fmt: skip
-follow = click.option(
+
+
+def common(command: Command) -> Command:
+    return db(as_json(command))
+
+
+def of_catalog(command: Command) -> Command:
+    return catalog(common(command))
+
+
+catalog = option("--catalog", type=name_or_file, default="sample", help="A catalog by name, or a catalog file.")
+follow = option(
     "--follow",
     type=click.Choice(FOLLOW),
     help="Changes of the file: show them until a person takes them (default), take them at once, or do not look (off).",
 )
-settings = click.option(
-    "--set", "settings", multiple=True, metavar="NAME=VALUE", help="Set a parameter; may be repeated."
-)
-
-network = click.option(
-    "--network", type=name_or_file, default=MEASURED, show_default=True, metavar="NAME|FILE.json",
-    help="Decide under a simulated network: its delays and outages count, and nothing is recorded.",
+hints = option("--hints/--no-hints", default=True, help="Give the tasks' server hints to the router.")
+ray = option(
+    "--ray", default="", metavar="auto|ADDRESS",
+    help="Spread the work over a Ray cluster; needs `pip install wayfare[ray]`. Same results, in the same order.",
 )  # fmt: skip
-at = click.option("--at", default=0.0, show_default=True, metavar="T", help="With --network: the moment in s.")
+
+
+def router(about: str) -> Callable[[Command], Command]:
+    return option("--router", default="ehrr", help=about)
+
+
+def planner(about: str) -> Callable[[Command], Command]:
+    return option(
+        "--planner", type=click.Choice(["rules", "model", *ALIASES]), default="rules", metavar="rules|model",
+        callback=_as(lambda word: ALIASES.get(word, word)),
+        help=f"{about}: rules, or the model in WAYFARE_LLM_MODEL.",
+    )  # fmt: skip
+
+
+def network(command: Command) -> Command:
+    """Adds --network and --at, for `moment`."""
+    named = option(
+        "--network", type=name_or_file, default=MEASURED, metavar="NAME|FILE.json",
+        help="Decide under a simulated network: its delays and outages count, and nothing is recorded.",
+    )  # fmt: skip
+    return named(option("--at", default=0.0, metavar="T", help="With --network: the moment in s.")(command))
 
 
 def moment(network: str, at_s: float) -> NetworkMoment:
@@ -96,37 +138,6 @@ def moment(network: str, at_s: float) -> NetworkMoment:
     if at_s and network == MEASURED:
         raise WayfareError("--at is a moment of a simulated network; give --network NAME with it.")
     return NetworkMoment(network, at_s)
-
-
-preset = click.option(
-    "--preset", default=DEFAULT_PRESET, show_default=True, metavar="NAME",
-    help=f"Named parameters: {', '.join(PRESETS)}. --set wins over it.",
-)  # fmt: skip
-preset_or_file = click.option(
-    "--preset", type=name_or_file, default=DEFAULT_PRESET, show_default=True, metavar="NAME|FILE.toml",
-    help=f"Named parameters: {', '.join(PRESETS)}, or those of an exported file. --set wins over it.",
-)  # fmt: skip
-
-
-ray = click.option(
-    "--ray", default="", metavar="auto|ADDRESS",
-    help="Spread the work over a Ray cluster; needs `pip install wayfare[ray]`. Same results, in the same order.",
-)  # fmt: skip
-
-
-def _without_alias(_context: click.Context, _option: click.Parameter, value: str) -> str:
-    return ALIASES.get(value, value)
-
-
-def planner(about: str) -> Callable[[Command], Command]:
-    return click.option(
-        "--planner", type=click.Choice(["rules", "model", *ALIASES]), default="rules", show_default=True, metavar="rules|model",
-        callback=_without_alias, help=f"{about}: rules, or the model in WAYFARE_LLM_MODEL.",
-    )  # fmt: skip
-
-
-def common(command: Command) -> Command:
-    return db(as_json(command))
 
 
 def settings_of(pairs: Sequence[str]) -> dict[str, str]:
@@ -142,6 +153,22 @@ def settings_of(pairs: Sequence[str]) -> dict[str, str]:
             raise ParameterError(f"--set {pair!r} is not NAME=VALUE; write for example --set alpha_s=0.2.")
         settings[name.strip()] = value.strip()
     return settings
+
+
+settings = option(
+    "--set", "settings", multiple=True, metavar="NAME=VALUE", help="Set a parameter; may be repeated.",
+    callback=_as(settings_of),
+)  # fmt: skip
+preset_or_file = option(
+    "--preset", type=name_or_file, default=DEFAULT_PRESET, metavar="NAME|FILE.toml",
+    help=f"Named parameters: {', '.join(PRESETS)}, or those of an exported file. --set wins over it.",
+)  # fmt: skip
+
+
+def knobs(command: Command) -> Command:
+    """Adds --set and --preset."""
+    about = f"Named parameters: {', '.join(PRESETS)}. --set wins over it."
+    return settings(option("--preset", default=DEFAULT_PRESET, metavar="NAME", help=about)(command))
 
 
 def one_of(given: dict[str, object], *, least: int = 1) -> None:

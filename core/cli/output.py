@@ -6,7 +6,7 @@ import json
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -34,12 +34,24 @@ def document(made: Any) -> None:
     click.echo(text)
 
 
-def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Prints aligned columns; the last column is not padded."""
-    cells = [list(header), *([printable(cell) for cell in row] for row in rows)]
-    widths = [max(len(row[column]) for row in cells) for column in range(len(header))]
+def table(columns: Sequence[str] | Mapping[str, str], rows: Sequence[Sequence[object]]) -> None:
+    """Prints aligned columns; the last column is not padded. A mapping has the format of each column's numbers; a missing number is –."""
+    formats = [*columns.values()] if isinstance(columns, Mapping) else [""] * len(columns)
+    cells = [[*columns], *([*map(_cell, row, formats)] for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     for row in cells:
-        click.echo("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+        click.echo("  ".join(map(str.ljust, row, widths)).rstrip())
+
+
+def _cell(value: object, number_format: str) -> str:
+    return printable(value) if isinstance(value, str) else "–" if value is None else format(value, number_format)
+
+
+def part(columns: Sequence[str] | Mapping[str, str], rows: Sequence[Sequence[object]]) -> None:
+    """Prints a further table after an empty line, if it has rows."""
+    if rows:
+        click.echo()
+        table(columns, rows)
 
 
 def printable(text: str, limit: int = 100) -> str:
@@ -53,22 +65,22 @@ def printable(text: str, limit: int = 100) -> str:
     return line if len(line) <= limit else f"{line[: limit - limit // 3 - 1]}…{line[-(limit // 3) :]}"
 
 
+def result(made: Any, show: Callable[[], object]) -> None:
+    """Prints the result of a command as one JSON document, or as `show` prints it for people."""
+    if wants_json():
+        document(made)
+    else:
+        show()
+
+
 def outcome(made: dict[str, Any], sentence: str) -> None:
     """Prints the result of a command as one JSON document, or as one sentence."""
-    if wants_json():
-        document(made)
-    else:
-        click.echo(sentence)
+    result(made, lambda: click.echo(sentence))
 
 
-def listing(made: dict[str, Any], header: Sequence[str], rows: Sequence[Sequence[str]], *, none: str) -> None:
+def listing(made: dict[str, Any], columns: Sequence[str], rows: Sequence[Sequence[object]], *, none: str) -> None:
     """Prints a list as one JSON document or as a table; `none` is printed for a table without rows."""
-    if wants_json():
-        document(made)
-    elif rows:
-        table(header, rows)
-    else:
-        click.echo(none)
+    result(made, lambda: table(columns, rows) if rows else click.echo(none))
 
 
 # Progress of long work on standard error: the step, its share done, and the next step.

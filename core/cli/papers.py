@@ -14,6 +14,7 @@ import click
 
 from core.app import App, Settings, open_app
 from core.cli import apps, options, output
+from core.cli.options import option
 from core.domain import units
 from core.domain.errors import ParameterError, StoreError
 from core.domain.settings import IN_MEMORY
@@ -30,39 +31,33 @@ LIVE_NOTE = "Live: every call was made over MCP, with the network injected. AL a
 
 @click.command()
 @click.argument("network", type=options.name_or_file, metavar="NAME")
-@click.option(
-    "--router", "routers", multiple=True, default=("prag", "sonar", "ehrr"), show_default=True, help="May be repeated."
-)
-@click.option(
+@option("--router", "routers", multiple=True, default=("prag", "sonar", "ehrr"), help="May be repeated.")
+@option(
     "--setting", "kept", multiple=True, help="Numbers of kept servers and tools, such as s3t6; may be repeated. "
     f"[default: {', '.join(s.name for s in SETTINGS)}; with --live {SETTINGS[0].name}]",
 )  # fmt: skip
-@click.option(
+@option(
     "--steps", type=click.IntRange(1, MOST_STEPS),
     help=f"Number of queries, one for each step. [default: {STEPS}; with --live {LIVE_STEPS}]",
 )  # fmt: skip
-@click.option(
+@option(
     "--live", is_flag=True,
     help="Make real MCP calls with the network injected: delays, time-outs of 1 s, dropped connections.",
 )  # fmt: skip
-@click.option("--seed", type=options.SEED, default=0, show_default=True, help="Seed of traces, order and random draws.")
-@click.option("--tasks", type=options.PATH, help="Labelled tasks, JSON Lines (default: the catalog's own).")
-@click.option(
+@option("--seed", type=options.SEED, default=0, help="Seed of traces, order and random draws.")
+@option("--tasks", type=options.PATH, help="Labelled tasks, JSON Lines (default: the catalog's own).")
+@option(
     "--predict", "predicted", default="", help="A fixed tool prediction for every query, in place of the planner's."
 )
-@click.option(
+@option(
     "--question",
     "raw_questions",
     is_flag=True,
     help="Ask the person's question instead of the sub-task that a model wrote.",
 )
-@click.option(
-    "--catalog", type=options.name_or_file, default=TESTBED, show_default=True,
-    help="A catalog by name, or a catalog file.",
-)  # fmt: skip
-@click.option("--store/--no-store", default=True, show_default=True, help="Store the runs for the Network page.")
-@options.settings
-@options.preset
+@option("--catalog", type=options.name_or_file, default=TESTBED, help="A catalog by name, or a catalog file.")
+@option("--store/--no-store", default=True, help="Store the runs for the Network page.")
+@options.knobs
 @options.common
 def scenario(
     network: str,
@@ -72,7 +67,7 @@ def scenario(
     live: bool,
     tasks: Path | None,
     store: bool,
-    settings: tuple[str, ...],
+    settings: dict[str, str],
     preset: str,
     **conditions: Any,
 ) -> None:
@@ -83,7 +78,7 @@ def scenario(
     Example: wayfare scenario hybrid --router prag --router sonar --steps 500
     """
     usual, most = (SETTINGS[:1], LIVE_STEPS) if live else (SETTINGS, STEPS)
-    plan = planned(routers, [_setting(text) for text in kept] or usual, options.settings_of(settings), preset=preset)
+    plan = planned(routers, [_setting(text) for text in kept] or usual, settings, preset=preset)
     with apps.opened_even_if_busy() as app, apps.listed_run(app, "Calling" if live else "Simulating") as run:
         world = app.scenarios.world(
             network,
@@ -100,7 +95,8 @@ def scenario(
         return
     if live:
         click.echo(LIVE_NOTE)
-    output.table(("router", "setting", "SSR", "EE", "AL ms", "SL ms", "FR", "cost", "utility"), list(map(_row, runs)))
+    forms = {"AL ms": ".1f", "SL ms": ".2f", "FR": "", "cost": "", "utility": ".3f"}
+    output.table({"router": "", "setting": "", "SSR": "", "EE": "", **forms}, list(map(_row, runs)))
 
 
 def _keep_runs(app: App, world: World, runs: Sequence[ScenarioRun]) -> list[str]:
@@ -112,18 +108,9 @@ def _keep_runs(app: App, world: World, runs: Sequence[ScenarioRun]) -> list[str]
         return []
 
 
-def _row(run: ScenarioRun) -> tuple[str, ...]:
-    return (
-        run.router,
-        run.setting,
-        units.share(run.ssr),
-        units.share(run.ee),
-        f"{run.al_ms:.1f}",
-        f"{run.sl_ms:.2f}",
-        units.share(run.fr),
-        run.spent,
-        "–" if run.utility is None else f"{run.utility:.3f}",
-    )
+def _row(run: ScenarioRun) -> tuple[object, ...]:
+    ssr, ee, fr = map(units.share, (run.ssr, run.ee, run.fr))
+    return run.router, run.setting, ssr, ee, run.al_ms, run.sl_ms, fr, run.spent, run.utility
 
 
 def _setting(text: str) -> Setting:
@@ -136,32 +123,32 @@ def _setting(text: str) -> Setting:
 
 
 @click.command("papers")
-@click.option(
+@option(
     "--paper",
     "chosen",
     multiple=True,
     metavar="NAME",
     help=f"One of {', '.join(papers())}; may be repeated. [default: all]",
 )
-@click.option(
+@option(
     "--to",
     "folder",
     type=options.File(path_type=Path, file_okay=False),
     help="The folder to write [default: the one that the Papers page reads]",
 )
-@click.option(
-    "--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of networks, orders and draws."
-)
-@click.option(
-    "--model-tasks", type=click.IntRange(1), default=MODEL_TASKS, show_default=True,
+@option("--seed", type=click.IntRange(0), default=0, help="Seed of networks, orders and draws.")
+@option(
+    "--model-tasks",
+    type=click.IntRange(1),
+    default=MODEL_TASKS,
     help="With a model: the number of questions that it is asked for each set.",
-)  # fmt: skip
-@click.option(
+)
+@option(
     "--poisoned",
     type=options.File(path_type=Path, exists=True, dir_okay=False),
     help="Poisoned servers, JSON Lines, for Tool Attention's section 7.6.",
 )
-@click.option(
+@option(
     "--db", type=options.PATH, expose_value=False, callback=options.kept,
     help="A store whose prices and labels count. [default: none, so that results are reproducible]",
 )  # fmt: skip
@@ -174,8 +161,8 @@ def papers_command(chosen: tuple[str, ...], folder: Path | None, **given: Any) -
 
     Example: wayfare papers --paper etom
     """
-    rows: list[tuple[str, ...]] = []
-    documents: list[dict[str, object]] = []
+    documents: list[dict[str, Any]] = []
+    names: list[str] = []
     with _app() as app:
         material = app.papers.material(**given, say=_elapsed())
         for paper in dict.fromkeys(chosen or papers()):
@@ -186,22 +173,13 @@ def papers_command(chosen: tuple[str, ...], folder: Path | None, **given: Any) -
             for cell in changed:
                 click.echo(f"moved: {cell}", err=True)
             documents.append({"paper": paper, "file": str(file), **counts, "moved": changed})
-            rows.append(
-                (
-                    report.name,
-                    f"{counts['agreeing']} of {counts['exact']}",
-                    str(counts["ours"]),
-                    str(counts["unmade"]),
-                    str(len(changed)),
-                    str(file),
-                )
-            )
-    if output.wants_json():
-        output.document({"papers": documents})
-        return
-    output.table(
-        ("paper", "exact rows that agree", "rows on our data", "rows not made", "cells that moved", "file"), rows
-    )
+            names.append(report.name)
+    columns = ("paper", "exact rows that agree", "rows on our data", "rows not made", "cells that moved", "file")
+    rows = [
+        (name, f"{row['agreeing']} of {row['exact']}", row["ours"], row["unmade"], len(row["moved"]), row["file"])
+        for name, row in zip(names, documents, strict=True)
+    ]
+    output.result({"papers": documents}, lambda: output.table(columns, rows))
 
 
 def _app() -> AbstractContextManager[App]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from core.cli import apps, options, output
-from core.cli.store import console_said
+from core.cli.joining import said
+from core.cli.options import option
 from core.domain import units
-from core.domain.errors import StoreBusyError, UnknownNameError, WayfareError
+from core.domain.errors import UnknownNameError, WayfareError
 from core.domain.feedback import By
 from core.domain.findings import Findable, Finding, LintReport, Severity
 from core.learning.requests import GIVEN_BY, MODEL, NONE_TAKEN, OPERATOR, lines
@@ -40,11 +42,8 @@ def requests() -> None:
 
 @requests.command(name="import")
 @click.argument("file", type=options.PATH)
-@click.option(
-    "--source", default=OPERATOR, show_default=True, metavar="NAME", help=f"Who wrote them: {', '.join(GIVEN_BY)}."
-)
-@options.catalog
-@options.common
+@option("--source", default=OPERATOR, metavar="NAME", help=f"Who wrote them: {', '.join(GIVEN_BY)}.")
+@options.of_catalog
 def import_(file: Path, source: str, catalog: str) -> None:
     """Take requests from JSON Lines: {"tool": "server::tool", "requests": ["..."]}. `wayfare requests undo` takes them back.
 
@@ -67,9 +66,8 @@ def import_(file: Path, source: str, catalog: str) -> None:
 
 
 @requests.command()
-@click.option("--missing", is_flag=True, help="The tools that have none or stale ones, each with its definition.")
-@options.catalog
-@options.common
+@option("--missing", is_flag=True, help="The tools that have none or stale ones, each with its definition.")
+@options.of_catalog
 def export(missing: bool, catalog: str) -> None:
     """Print the requests of a catalog as JSON Lines, or with --missing the tools that lack them.
 
@@ -84,8 +82,7 @@ def export(missing: bool, catalog: str) -> None:
 
 
 @requests.command()
-@options.catalog
-@options.common
+@options.of_catalog
 def undo(catalog: str) -> None:
     """Take back the newest change of a catalog's requests.
 
@@ -105,11 +102,10 @@ def undo(catalog: str) -> None:
 
 
 @requests.command()
-@click.option("--model", default="", metavar="NAME", help="The model that writes (default: WAYFARE_LLM_MODEL).")
-@click.option("--limit-usd", type=options.Finite(0), help="Stop before more than this is spent.")
-@click.option("--yes", is_flag=True, help="Begin without asking.")
-@options.catalog
-@options.common
+@option("--model", default="", metavar="NAME", help="The model that writes (default: WAYFARE_LLM_MODEL).")
+@option("--limit-usd", type=options.Finite(0), help="Stop before more than this is spent.")
+@option("--yes", is_flag=True, help="Begin without asking.")
+@options.of_catalog
 def write(
     model: str, limit_usd: float | None, yes: bool, catalog: str
 ) -> None:  # fmt: skip
@@ -125,8 +121,7 @@ def write(
     if output.wants_json() and not yes:
         raise click.UsageError("--json cannot ask; give --yes with it.")
     endpoint = writing_endpoint(apps.settings().environment, model)
-    writer, keeper = RequestWriter(endpoint, endpoint.price_usd), _Keeper(catalog)
-    rows = keeper.missing()
+    writer, rows = RequestWriter(endpoint, endpoint.price_usd), _missing(catalog)
     estimate = writer.estimate(rows)
     if limit_usd is not None and estimate.usd is None:
         raise WayfareError(f"The price of {endpoint.model!r} is unknown, so --limit-usd cannot be kept; leave it out.")
@@ -136,45 +131,26 @@ def write(
         )
     if rows and not yes:
         click.confirm("Begin?", abort=True, err=True)
-    run = WritingRun(writer, keeper.keep, limit_usd)
+    run = WritingRun(writer, partial(_keep, catalog), limit_usd)
     run.write(rows, lambda: None if output.wants_json() else click.echo(f"{run.words()}.", err=True))
-    _print_run(run, len(keeper.missing()), endpoint.model)
+    _print_run(run, len(_missing(catalog)), endpoint.model)
 
 
-@dataclass
-class _Keeper:
-    """Reads and stores requests in the store, or through the console that serves it."""
+def _missing(catalog: str) -> list[dict[str, Any]]:
+    return said(["requests", "export", "--missing", "--catalog", catalog])["tools"]
 
-    catalog: str
 
-    def missing(self) -> list[dict[str, Any]]:
+def _keep(catalog: str, texts_by_tool: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+    """Stores the requests of some tools. Returns the numbers of taken tools and requests, and the skipped lines."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "requests.jsonl"
+        options.write_file(file, lines({"tool": key, "requests": texts} for key, texts in texts_by_tool.items()))
         try:
-            with apps.opened_catalog(self.catalog) as (app, name):
-                return app.requests.missing(name)
-        except StoreBusyError as busy:
-            return self._by_owner(["export", "--missing"], busy)["tools"]
-
-    def keep(self, texts_by_tool: Mapping[str, Sequence[str]]) -> dict[str, Any]:
-        """Stores the requests of some tools. Returns the numbers of taken tools and requests, and the skipped lines."""
-        try:
-            with apps.opened_catalog(self.catalog) as (app, name):
-                rows = [(line, tool, texts) for line, (tool, texts) in enumerate(texts_by_tool.items(), 1)]
-                return asdict(app.requests.add(name, rows, source=MODEL, by=CLI))
-        except StoreBusyError as busy:
-            with tempfile.TemporaryDirectory() as folder:
-                path = Path(folder) / "requests.jsonl"
-                options.write_file(
-                    path, lines({"tool": key, "requests": texts} for key, texts in texts_by_tool.items())
-                )
-                try:
-                    return self._by_owner(["import", str(path), "--source", MODEL], busy)
-                except WayfareError as error:
-                    if NONE_TAKEN not in str(error):
-                        raise
-                    return {"tools": 0, "requests": 0, "skipped": [{"why": str(error)}]}
-
-    def _by_owner(self, words: list[str], busy: StoreBusyError) -> dict[str, Any]:
-        return console_said(["requests", *words, "--catalog", self.catalog], busy)
+            return said(["requests", "import", str(file), "--source", MODEL, "--catalog", catalog])
+        except WayfareError as error:
+            if NONE_TAKEN not in str(error):
+                raise
+            return {"tools": 0, "requests": 0, "skipped": [{"why": str(error)}]}
 
 
 def _print_run(run: WritingRun, left: int, model: str) -> None:
@@ -199,11 +175,10 @@ NAMED = 3
 
 
 @click.command()
-@click.option(
+@option(
     "--min", "least", type=options.Finite(0, 1), help="Exit 1 if fewer than this share of requests find their tool among three."
 )  # fmt: skip
-@options.catalog
-@options.common
+@options.of_catalog
 def findable(least: float | None, catalog: str) -> None:
     """Estimate from example requests how often each tool would be found, the worst first, and what it is taken for.
 
@@ -277,17 +252,15 @@ SHOWN_FINDINGS = 10  # findings of one rule, unless rules are named
 
 
 @click.command()
-@click.option("--rule", "rules", multiple=True, metavar="RULE", help="Only this rule; may be repeated.")
-@click.option(
+@option("--rule", "rules", multiple=True, metavar="RULE", help="Only this rule; may be repeated.")
+@option(
     "--severity",
     default=Severity.NOTE.value,
-    show_default=True,
     type=click.Choice([severity.value for severity in Severity]),
     help="Only findings of at least this severity.",
 )
-@click.option("--strict", is_flag=True, help="Exit with 1 if the shown findings include an error.")
-@options.catalog
-@options.common
+@option("--strict", is_flag=True, help="Exit with 1 if the shown findings include an error.")
+@options.of_catalog
 def lint(rules: tuple[str, ...], severity: str, strict: bool, catalog: str) -> None:
     """Find poor descriptions, colliding names, broken schemas and text that tries to instruct a model.
 

@@ -34,7 +34,7 @@ def routers() -> None:
 
 
 @click.command()
-@click.option("--router", default="ehrr", show_default=True, help="The router whose parameters are listed.")
+@options.router("The router whose parameters are listed.")
 @options.common
 def parameters(router: str) -> None:
     """List a router's parameters with unit, range and default.

@@ -15,6 +15,7 @@ import click
 from core.app import App
 from core.calls.calls import CallReport
 from core.cli import apps, options, output
+from core.cli.options import option
 from core.domain import units
 from core.domain.decision import Decision
 from core.domain.errors import Refusal, UnknownNameError, WayfareError
@@ -34,20 +35,18 @@ from core.routers.why import fit_sentence
 
 @click.command()
 @click.argument("text")
-@click.option("--router", default="ehrr", show_default=True, help="The routing algorithm.")
-@click.option("--hint", default="", help="The kind of server that is wanted.")
+@options.router("The routing algorithm.")
+@option("--hint", default="", help="The kind of server that is wanted.")
 @options.settings
 @options.preset_or_file
 @options.network
-@options.at
-@click.option("--at-once", is_flag=True, help="Decide by words alone if the catalog's vectors are not there yet.")
-@options.catalog
-@options.common
+@option("--at-once", is_flag=True, help="Decide by words alone if the catalog's vectors are not there yet.")
+@options.of_catalog
 def route(
     text: str,
     router: str,
     hint: str,
-    settings: tuple[str, ...],
+    settings: dict[str, str],
     preset: str,
     network: str,
     at: float,
@@ -64,7 +63,7 @@ def route(
             text,
             catalog=name,
             router=router,
-            parameters=_parameters(app, router, preset, options.settings_of(settings)),
+            parameters=_parameters(app, router, preset, settings),
             server_hint=hint,
             origin="cli",
             at_once=at_once,
@@ -152,20 +151,13 @@ MARKS = {
 @click.command()
 @click.argument("server")
 @click.argument("tool")
-@click.option("--args", "arguments", default="{}", help="The arguments as one JSON object.")
-@click.option(
-    "--timeout",
-    default=30.0,
-    show_default=True,
-    type=options.Finite(0.01, 3600),
-    help="Time limit of the call in s.",
-)
-@click.option("--virtual", is_flag=True, help="Call a virtual server: real MCP, simulated results.")
-@click.option("--simulate", is_flag=True, help="Make no call: draw an outcome from the known figures.")
-@click.option("--dry-run", is_flag=True, help="Make no call: say what would stop it, and its price.")
-@click.option("--approve", is_flag=True, help="Approve exactly this call, once, if the policy asks for approval.")
-@options.catalog
-@options.common
+@option("--args", "arguments", default="{}", show_default=False, help="The arguments as one JSON object.")
+@option("--timeout", default=30.0, type=options.Finite(0.01, 3600), help="Time limit of the call in s.")
+@option("--virtual", is_flag=True, help="Call a virtual server: real MCP, simulated results.")
+@option("--simulate", is_flag=True, help="Make no call: draw an outcome from the known figures.")
+@option("--dry-run", is_flag=True, help="Make no call: say what would stop it, and its price.")
+@option("--approve", is_flag=True, help="Approve exactly this call, once, if the policy asks for approval.")
+@options.of_catalog
 def call(
     server: str,
     tool: str,
@@ -318,9 +310,8 @@ def block_text(block: ContentBlock) -> str:
 
 @click.command()
 @click.argument("file", type=options.PATH)
-@click.option("--client", default="", help="The client that does the job (default: the one of FILE, else you).")
-@options.catalog
-@options.common
+@option("--client", default="", help="The client that does the job (default: the one of FILE, else you).")
+@options.of_catalog
 def check(file: Path, client: str, catalog: str) -> None:
     """Check whether the tools of a job are there, healthy, allowed for the client and within budget. Nothing is called.
 

@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import click
 from core.app import App
 from core.cli import apps, options, output
 from core.cli.lab_tables import print_changes, print_measures, print_played
+from core.cli.options import option
 from core.domain import units
 from core.domain.errors import ParameterError, WayfareError
 from core.domain.lab_runs import OPTUNA, LabRun, Sweep
@@ -30,30 +32,28 @@ LISTED = 20
 
 
 @click.command()
-@click.option("--tasks", required=True, type=options.PATH, help="Labelled tasks, JSON Lines.")
-@click.option(
+@option("--tasks", required=True, type=options.PATH, help="Labelled tasks, JSON Lines.")
+@option(
     "--axis", "axes", multiple=True, required=True, metavar="NAME=LOW:HIGH:STEP",
     help="A parameter and its values; or NAME=VALUE,VALUE. May be repeated.",
 )  # fmt: skip
-@click.option("--router", default="ehrr", show_default=True, help="The router of the parameters.")
-@click.option(
-    "--random", "drawn", type=click.IntRange(1, 1_000_000), help="Draw this many random points instead of a grid."
-)
-@click.option(
+@options.router("The router of the parameters.")
+@option("--random", "drawn", type=click.IntRange(1, 1_000_000), help="Draw this many random points instead of a grid.")
+@option(
     "--optuna", "searched", type=click.IntRange(1, 100_000),
     help="Let Optuna search this many points for success, money and time at once.",
 )  # fmt: skip
-@click.option("--seed", default=0, show_default=True, type=options.SEED, help="Seed of --random and --optuna.")
-@click.option("--hints/--no-hints", default=True, show_default=True, help="Give the tasks' server hints to the router.")
-@click.option(
-    "--measure", default=SOLVED, show_default=True, type=click.Choice([*OBJECTIVES, *MEASURES]),
+@option("--seed", default=0, type=options.SEED, help="Seed of --random and --optuna.")
+@options.hints
+@option(
+    "--measure",
+    default=SOLVED,
+    type=click.Choice([*OBJECTIVES, *MEASURES]),
     help="The measure by which the table is sorted.",
-)  # fmt: skip
+)
 @options.ray
-@options.settings
-@options.preset
-@options.catalog
-@options.common
+@options.knobs
+@options.of_catalog
 def sweep(
     tasks: Path,
     axes: tuple[str, ...],
@@ -62,7 +62,7 @@ def sweep(
     searched: int | None,
     measure: str,
     ray: str,
-    settings: tuple[str, ...],
+    settings: dict[str, str],
     preset: str,
     catalog: str,
     **seed_and_hints: Any,
@@ -81,7 +81,7 @@ def sweep(
         apps.listed_run(app, "Sweeping") as run,
         apps.spread_over(ray, app) as spread,
     ):
-        parameters = app.routing.parameters(router, {"n": RANKED, **options.settings_of(settings)}, preset=preset)
+        parameters = app.routing.parameters(router, {"n": RANKED, **settings}, preset=preset)
         sweep_axes = tuple(read_axis(text, type(parameters)) for text in axes)
         if len({axis.name for axis in sweep_axes}) < len(sweep_axes):
             raise ParameterError("Two --axis options name the same parameter; give its values in one.")
@@ -96,10 +96,8 @@ def sweep(
             spread=spread,
         )  # fmt: skip
         run.shows("lab", **app.lab_runs.place(app.lab_runs.find(document["sweep"])))
-    if output.wants_json():
-        output.document({"router": router, "preset": preset, **document})
-        return
-    print_points(document, [axis.name for axis in sweep_axes], measure)
+    show = partial(print_points, document, [axis.name for axis in sweep_axes], measure)
+    output.result({"router": router, "preset": preset, **document}, show)
 
 
 def print_points(document: Mapping[str, Any], axes: Sequence[str], measure: str) -> None:
@@ -108,14 +106,14 @@ def print_points(document: Mapping[str, Any], axes: Sequence[str], measure: str)
     down = OBJECTIVES.get(measure) == "minimize"
     best = sorted(points, key=lambda point: (point[measure] if down else -point[measure], point["number"]))
     measures = (SOLVED, USD, SECONDS, "mrr", "hit@1", "recall@10", "rejection")
-    header = [f"{name} *" if name == measure else name for name in measures]
+    figures = {f"{name} *" if name == measure else name: ".4f" for name in measures}
     output.table(
-        ("front", *axes, *header),
+        {"front": "", **dict.fromkeys(axes, ""), **figures},
         [
             (
                 "*" if point["number"] in front else "",
                 *(_number(point["values"][name]) for name in axes),
-                *("–" if point[name] is None else f"{point[name]:.4f}" for name in measures),
+                *(point[name] for name in measures),
             )
             for point in best[:LISTED]
         ],
@@ -131,13 +129,14 @@ def _number(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-SHOWN = ("mrr", "hit@1", "recall@10", "rejection")
+NAMED: tuple[str, ...] = ("at", "router", "preset", "catalog", "tasks")
+SHOWN: tuple[str, ...] = ("mrr", "hit@1", "recall@10", "rejection")
 
 
 @click.command()
 @click.argument("run_id", metavar="[ID]", default="")
-@click.option("--repeat", is_flag=True, help="Repeat the run; exit 1 if the rank of a task differs.")
-@click.option("--limit", default=30, show_default=True, type=click.IntRange(1, 500), help="The number of listed runs.")
+@option("--repeat", is_flag=True, help="Repeat the run; exit 1 if the rank of a task differs.")
+@option("--limit", default=30, type=click.IntRange(1, 500), help="The number of listed runs.")
 @options.common
 def runs(run_id: str, repeat: bool, limit: int) -> None:
     """List the stored runs and sweeps, newest first. With an ID (or its beginning) show one, or repeat it.
@@ -167,15 +166,13 @@ def _list(app: App, limit: int) -> None:
         click.echo("Nothing is stored yet; `wayfare bench` and `wayfare sweep` store what they measure.")
     if stored:
         output.table(
-            ("run", "at", "router", "preset", "catalog", "tasks", *SHOWN),
-            [(*_named(run), *(_figure(run.result.get(name)) for name in SHOWN)) for run in stored],
+            dict.fromkeys(("run", *NAMED), "") | dict.fromkeys(SHOWN, ".3f"),
+            [(*_named(run), *map(run.result.get, SHOWN)) for run in stored],
         )
-    if sweeps:
-        click.echo()
-        output.table(
-            ("sweep", "at", "router", "preset", "catalog", "tasks", "axes", "points"),
-            [(*_named(sweep), ", ".join(_plan(sweep)["axes"]), f"{_plan(sweep)['points']:,}") for sweep in sweeps],
-        )
+    output.part(
+        dict.fromkeys(("sweep", *NAMED, "axes"), "") | {"points": ","},
+        [(*_named(sweep), ", ".join(_plan(sweep)["axes"]), _plan(sweep)["points"]) for sweep in sweeps],
+    )
 
 
 def _show(app: App, stored: LabRun | Sweep) -> None:
@@ -224,23 +221,18 @@ def _named(stored: LabRun | Sweep) -> Sequence[str]:
     return (stored.id, f"{stored.at:%Y-%m-%d %H:%M}", stored.router, stored.preset, stored.catalog, stored.tasks)
 
 
-def _figure(value: float | None) -> str:
-    return "–" if value is None else f"{value:.3f}"
-
-
 LISTED_CHANGES = 30
 
 
 @click.command()
 @click.argument("file", required=False, type=options.File(path_type=Path, exists=True, dir_okay=False))
-@click.option("--router", default="", help="Another router, with its defaults and --set. [default: the recorded one]")
-@click.option("--preset", default="", metavar="NAME", help=f"Instead of the recorded parameters: {', '.join(PRESETS)}.")
-@click.option("--last", default=1_000, show_default=True, type=click.IntRange(1, 100_000), help="How many decisions.")
+@option("--router", default="", help="Another router, with its defaults and --set. [default: the recorded one]")
+@option("--preset", default="", metavar="NAME", help=f"Instead of the recorded parameters: {', '.join(PRESETS)}.")
+@option("--last", default=1_000, type=click.IntRange(1, 100_000), help="How many decisions.")
 @options.settings
-@options.catalog
-@options.common
+@options.of_catalog
 def replay(
-    file: Path | None, router: str, preset: str, last: int, settings: tuple[str, ...], catalog: str
+    file: Path | None, router: str, preset: str, last: int, settings: dict[str, str], catalog: str
 ) -> None:  # fmt: skip
     """Decide recorded sub-tasks again, with the statistics of their time, and compare winners and their costs.
 
@@ -252,11 +244,11 @@ def replay(
     """
     with apps.opened_catalog(catalog) as (app, name), apps.listed_run(app, "Deciding again") as run:
         run.shows("activity", view="replay", catalog=name)
-        service, values = app.replay, options.settings_of(settings)
+        service = app.replay
         if file is None:
-            rows = service.replay(name, router=router, preset=preset, settings=values, decisions=last, progress=run)
+            rows = service.replay(name, router=router, preset=preset, settings=settings, decisions=last, progress=run)
         else:
-            parameters = app.routing.parameters(router or "ehrr", values, preset=preset or DEFAULT_PRESET)
+            parameters = app.routing.parameters(router or "ehrr", settings, preset=preset or DEFAULT_PRESET)
             recorded = read_calls(file.read_bytes(), source=str(file), catalog=name)
             rows = service.replay_calls(recorded, router or "ehrr", parameters, decisions=last, progress=run)
     totals = ReplayTotals.of(rows)
@@ -273,10 +265,7 @@ def replay(
 
 
 def _print_changed(changed: Sequence[Replayed]) -> None:
-    if not changed:
-        return
-    click.echo()
-    output.table(
+    output.part(
         ("sub-task", "winner then", "winner now", "price", "expected s"),
         [
             (

@@ -14,13 +14,17 @@ import click
 from core.catalogs.server_sign_ins import ServerSignIn
 from core.catalogs.servers import ServerValue, with_scheme
 from core.cli import apps, options, output
-from core.cli.store import console_said
+from core.cli.joining import console_said
+from core.cli.main import ServedError
+from core.cli.options import option
 from core.domain.catalog import ServerId
-from core.domain.errors import StoreBusyError, WayfareError
+from core.domain.console import OwnerLeftError
+from core.domain.errors import WayfareError
 from core.domain.settings import Settings, launched, own_url
+from core.gateway.door import console_of
 from core.servers.secrets import SecretVault, client_secret_name, vault_of
 
-for_option = click.option(
+for_option = option(
     "--for", "person", default="", metavar="NAME", help="A person or client, for a server to which each has their own."
 )
 LIST, SET, REMOVE, HIDE, SHOW, HEADER = ACTIONS = ("list", "set", "remove", "hide", "show", "header")
@@ -37,8 +41,7 @@ STATES = {
 @click.argument("server", required=False)
 @click.argument("name", required=False)
 @for_option
-@options.catalog
-@options.common
+@options.of_catalog
 def secrets(action: str, server: str | None, name: str | None, person: str, catalog: str) -> None:
     """List the values that the servers of a catalog need, set or remove one, hide a written one, or show one that is no secret.
 
@@ -88,11 +91,11 @@ def _set(catalog: str, server: str, name: str, person: str) -> str:
         with apps.opened_catalog(catalog) as (app, chosen):
             app.values.put(chosen, server, name, value, person)
             return f"kept. {_where(app.vault)}"
-    except StoreBusyError as error:
+    except ServedError as error:
         settings = apps.settings()
-        console_said(["secrets", HEADER, server, name, "--catalog", catalog], error)
+        console_said(error.owner, ["secrets", HEADER, server, name, "--catalog", catalog])
         person_option = ["--for", person] if person else []
-        document = console_said(["secrets", LIST, "--catalog", catalog, *person_option], error)
+        document = console_said(error.owner, ["secrets", LIST, "--catalog", catalog, *person_option])
         vault, reference = vault_of(settings), _reference(document["values"], server, name, person)
         vault.put(ServerId(document["catalog"], server, person), reference, with_scheme(name, value))
         return f"kept. The console that runs uses it with the next call. {_where(vault)}"
@@ -164,17 +167,12 @@ POLL_S = 1.0
 
 @click.command()
 @click.argument("server", required=False)
-@click.option(
-    "--out", is_flag=True, help="Sign out: forget the tokens and the registered client, and revoke the tokens."
-)
-@click.option("--client-id", default="", help="The id of a client that you registered, if the server registers none.")
-@click.option("--client-secret", is_flag=True, help="Ask for that client's secret, or read it from standard input.")
-@click.option(
-    "--no-wait", is_flag=True, help="Print the address and return. A console has to run: it takes the answer."
-)
+@option("--out", is_flag=True, help="Sign out: forget the tokens and the registered client, and revoke the tokens.")
+@option("--client-id", default="", help="The id of a client that you registered, if the server registers none.")
+@option("--client-secret", is_flag=True, help="Ask for that client's secret, or read it from standard input.")
+@option("--no-wait", is_flag=True, help="Print the address and return. A console has to run: it takes the answer.")
 @for_option
-@options.catalog
-@options.common
+@options.of_catalog
 def signin(
     server: str | None, person: str, out: bool, client_id: str, client_secret: bool, no_wait: bool, catalog: str
 ) -> None:
@@ -208,7 +206,10 @@ def signin(
         output.outcome(status, f"Open {status['address']}")
     else:
         secret = asked_value(f"Secret of client {client_id}") if client_secret else ""
-        status = _signed_in(server, person, catalog, client_id, secret, apps.settings())
+        try:
+            status = _signed_in(server, person, catalog, client_id, secret, apps.settings())
+        except OwnerLeftError:
+            raise WayfareError("The console has ended, and the sign-in with it; begin it again.") from None
         output.outcome(status, f"{server}: {_words(status)}.")
         if status["state"] != "signed in":
             sys.exit(1)
@@ -219,21 +220,18 @@ def _signed_in(
 ) -> dict[str, Any]:
     """The console runs the sign-in and takes the answer; this process shows the address and polls the state. A secret never becomes a
     word of a command; the console reads it from the file of values."""
-    from core.gateway.door import console_of
-
-    console_of(settings)
-    ended = StoreBusyError("The console has ended, and the sign-in with it; begin it again.")
+    owner = console_of(settings)
     of_catalog, of_client = ["--catalog", catalog], ["--client-id", client_id] if client_id else []
     of_catalog += ["--for", person] if person else []
     if secret:
-        name = str(console_said(["signin", *of_catalog], ended)["catalog"])
+        name = str(console_said(owner, ["signin", *of_catalog])["catalog"])
         vault_of(settings).put(ServerId(name, server, person), client_secret_name(client_id), secret)
-    status = console_said(["signin", server, "--no-wait", *of_client, *of_catalog], ended)
+    status = console_said(owner, ["signin", server, "--no-wait", *of_client, *of_catalog])
     click.echo(f"Sign in at {status['address']}", err=output.wants_json())
     webbrowser.open(status["address"])
     while status["state"] == "waiting":
         time.sleep(POLL_S)
-        document = console_said(["signin", *of_catalog], ended)
+        document = console_said(owner, ["signin", *of_catalog])
         status = next(row for row in document["servers"] if row["server"] == server)
     return status
 

@@ -14,8 +14,11 @@ import click
 
 from core.catalogs.servers import keep_values
 from core.cli import apps, options, output
+from core.cli.joining import joined
+from core.cli.main import ServedError
+from core.cli.options import option
 from core.domain.catalog import Connection, Discovery, Follow, Imported, ServerId
-from core.domain.errors import CatalogError, ParameterError, StoreBusyError
+from core.domain.errors import CatalogError, ParameterError
 from core.importers import read_document
 from core.servers.secrets import vault_of
 
@@ -37,13 +40,12 @@ ADD, REMOVE, ENABLE, DISABLE, RESTART, DISCOVER = ACTIONS = (
 @click.argument("action", type=click.Choice(ACTIONS))
 @click.argument("name")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED)
-@click.option("--registry", is_flag=True, help="add: take NAME from the MCP Registry, and hold it until enable.")
-@click.option("--url", default="", help="add: the address of a server over HTTP, in place of a command.")
-@click.option("--env", "variables", multiple=True, metavar="NAME=VALUE", help="add: a variable; may be repeated.")
-@click.option("--header", "headers", multiple=True, metavar="NAME=VALUE", help="add: a header; may be repeated.")
-@click.option("--cwd", type=options.PATH, help="add: the command's working directory (default: this one).")
-@options.catalog
-@options.common
+@option("--registry", is_flag=True, help="add: take NAME from the MCP Registry, and hold it until enable.")
+@option("--url", default="", help="add: the address of a server over HTTP, in place of a command.")
+@option("--env", "variables", multiple=True, metavar="NAME=VALUE", help="add: a variable; may be repeated.")
+@option("--header", "headers", multiple=True, metavar="NAME=VALUE", help="add: a header; may be repeated.")
+@option("--cwd", type=options.PATH, help="add: the command's working directory (default: this one).")
+@options.of_catalog
 def server(
     action: str,
     name: str,
@@ -118,32 +120,27 @@ def _add(name: str, imported: Imported, catalog: str) -> None:
     try:
         with apps.opened() as app:
             discovery = app.servers.add(catalog, imported)
-    except StoreBusyError as error:
+    except ServedError as error:
         _add_in_owner(name, imported, catalog, error)
         return
     _report(ADD, catalog, name, discovery, imported)
 
 
-def _add_in_owner(name: str, imported: Imported, catalog: str, error: StoreBusyError) -> None:
+def _add_in_owner(name: str, imported: Imported, catalog: str, error: ServedError) -> None:
     """Adds the server in the process that has the store, which has another working directory. Secrets go to the file of values, not
     into the words of a command."""
-    from core.cli.joining import joined
-
     settings = apps.settings()
     vault, server_id = vault_of(settings), ServerId(catalog, name)
     if imported.secrets and any(holder == server_id for holder, _ in vault.names()):
         raise CatalogError(f"Values are kept for a server {name!r} of catalog {catalog!r}; remove it first.")
     keep_values(vault, catalog, imported.servers, imported.secrets)
     connection = imported.servers[0].connection or Connection("stdio")
-    words = ["add", name, "--catalog", catalog, "--db", str(settings.db), *["--json"] * output.wants_json()]
+    words = ["server", "add", name, "--catalog", catalog, "--db", str(settings.db), *["--json"] * output.wants_json()]
     words += ["--url", connection.url] if connection.url else ["--cwd", connection.cwd]
     words += [word for pair in connection.env.items() for word in ("--env", "=".join(pair))]
     words += [word for pair in connection.headers.items() for word in ("--header", "=".join(pair))]
     words += ["--", connection.command, *connection.args] if connection.command else []
-    try:
-        code = joined(server, "server", words, error)
-    except StoreBusyError:
-        code = None
+    code = joined(error.owner, words)
     if code in {None, 2}:  # no console took the command, or it refused all of it
         for value in imported.secrets:
             vault.remove(server_id, value)

@@ -22,6 +22,7 @@ from urllib.parse import urlsplit
 import click
 
 from core.cli import apps, options, output
+from core.cli.options import option
 from core.cli.store import LastUp, UpOptions, described, last_up, remember, with_its_environment
 from core.domain.console import Owner, OwnerLeftError, asked, console_lock, owner_of
 from core.domain.errors import UnknownNameError, WayfareError
@@ -52,27 +53,27 @@ EVERY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - possible o
 
 
 @click.command()
-@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
-@click.option("--port", default=8501, show_default=True, type=click.IntRange(1, 65535), help="The port to listen on.")
-@click.option("--catalog", default="sample", show_default=True, help="The catalog shown first, by name.")
-@click.option(
+@option("--host", default="127.0.0.1", help="The address to listen on.")
+@option("--port", default=8501, type=click.IntRange(1, 65535), help="The port to listen on.")
+@option("--catalog", default="sample", help="The catalog shown first, by name.")
+@option(
     "--mcp-host",
     "mcp_hosts",
     multiple=True,
     metavar="NAME[:PORT]",
     help="A further host name that /mcp answers to; may be repeated.",
 )
-@click.option(
+@option(
     "--sign-in", is_flag=True, help="Pages require a sign-in on this machine, too. On other addresses they always do."
 )
-@click.option(
+@option(
     "--trusted-proxy",
     "trusted_proxies",
     multiple=True,
     metavar="ADDRESS|NETWORK",
     help="A reverse proxy whose X-Forwarded-For and X-Forwarded-Proto are believed; may be repeated.",
 )
-@click.option(
+@option(
     "--public-url",
     default="",
     metavar="URL",
@@ -80,7 +81,7 @@ EVERY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - possible o
     help="The address behind a reverse proxy, such as https://tools.example.com/wayfare; its path is the base path. Pages require "
     "a sign-in then.",
 )
-@click.option("--background", is_flag=True, hidden=True, help="Started by `wayfare mcp`: ends when nobody uses it.")
+@option("--background", is_flag=True, hidden=True, help="Started by `wayfare mcp`: ends when nobody uses it.")
 @options.db
 @click.pass_context
 def up(context: click.Context, background: bool, **given: Any) -> None:
@@ -301,29 +302,21 @@ def listening(host: str, port: int, *, otherwise_free: bool) -> socket.socket:
 
 
 @click.command()
-@click.option("--router", default="ehrr", show_default=True, help="The routing algorithm of search_tools.")
-@click.option(
-    "--timeout",
-    default=60.0,
-    show_default=True,
-    type=options.Finite(0.1, 3600),
-    help="Time limit of one call of a tool, in s.",
-)
-@click.option(
+@options.router("The routing algorithm of search_tools.")
+@option("--timeout", default=60.0, type=options.Finite(0.1, 3600), help="Time limit of one call of a tool, in s.")
+@option(
     "--fallback/--no-fallback",
     default=False,
-    show_default=True,
     help="If a read-only tool does not answer, call the next candidates of its search.",
 )
-@click.option(
+@option(
     "--mirror",
     multiple=True,
     metavar="SERVER",
     help="List the tools of this server (* and ? match) under their own names, in place of a search; may be repeated.",
 )
-@options.settings
-@options.preset
-@click.option(
+@options.knobs
+@option(
     "--catalog",
     "catalogs",
     multiple=True,
@@ -335,7 +328,7 @@ def mcp(
     timeout: float,
     fallback: bool,
     mirror: tuple[str, ...],
-    settings: tuple[str, ...],
+    settings: dict[str, str],
     preset: str,
     catalogs: tuple[str, ...],
 ) -> None:
@@ -352,7 +345,5 @@ def mcp(
     catalog, *further = catalogs or (FIRST_CATALOG,)
     if Path(catalog).is_file():
         catalog = str(Path(catalog).absolute())  # the console has another working directory
-    endpoint = EndpointOptions(
-        catalog, router, preset, options.settings_of(settings), timeout, fallback, mirror, further=tuple(further)
-    )
+    endpoint = EndpointOptions(catalog, router, preset, settings, timeout, fallback, mirror, further=tuple(further))
     serve_stdio(replace(apps.settings(), catalog=catalog), endpoint)

@@ -19,10 +19,10 @@ import click
 from pydantic import TypeAdapter
 
 from core.cli import apps, options, output
-from core.cli.joining import run_in
+from core.cli.options import option
 from core.domain.catalog import ServerId
 from core.domain.console import Owner, asked, beside, console_lock, owner_of
-from core.domain.errors import StoreBusyError, WayfareError
+from core.domain.errors import WayfareError
 from core.domain.leaks import MACHINE, plain_value
 from core.domain.settings import Settings
 from core.gateway.door import TOKEN
@@ -164,17 +164,6 @@ def stop() -> None:
     output.outcome(document, f"The console on {owner.url} has ended.")
 
 
-def console_said(words: list[str], error: StoreBusyError) -> Any:
-    """Returns the JSON document of a command that the console ran. Raises `error` without a console, WayfareError if the command failed."""
-    owner = owner_of(apps.settings().db)
-    if owner is None or not owner.key:
-        raise error
-    result = run_in(owner, [*words, "--json"])
-    if result["code"]:
-        raise WayfareError(str(result["err"]).strip())
-    return json.loads(result["out"])
-
-
 def described(owner: Owner) -> str:
     since = f" since {_time(owner.since)}" if owner.since else ""
     return f"Wayfare serves this store on {owner.url} (process {owner.pid or 'unknown'}{since})."
@@ -192,7 +181,7 @@ def _time(text: str) -> str:
 
 @click.command()
 @click.argument("file", type=options.PATH)
-@click.option("--force", is_flag=True, help="Replace FILE.")
+@option("--force", is_flag=True, help="Replace FILE.")
 @options.common
 def backup(file: Path, force: bool) -> None:
     """Write one file with the store and the values of its servers, while a console runs or not. Saved networks and a tuned encoder are in
@@ -214,7 +203,7 @@ def backup(file: Path, force: bool) -> None:
 
 @click.command()
 @click.argument("file", type=options.File(path_type=Path, exists=True, dir_okay=False))
-@click.option("--force", is_flag=True, help="Put it in the place of a store, which is moved to a folder beside it.")
+@option("--force", is_flag=True, help="Put it in the place of a store, which is moved to a folder beside it.")
 @options.common
 def restore(file: Path, force: bool) -> None:
     """Verify a backup and put it in the place of the store, which is kept beside it. The checksum of each part and the log's chain
@@ -238,7 +227,7 @@ SHOWN = 12  # changed lines of a file that are printed
 
 @click.command()
 @click.argument("folder", type=options.File(path_type=Path, file_okay=False))
-@click.option("--catalog", "catalogs", multiple=True, metavar="NAME", help="This catalog alone; may be repeated (default: all, with clients and policy).")  # fmt: skip
+@option("--catalog", "catalogs", multiple=True, metavar="NAME", help="This catalog alone; may be repeated (default: all, with clients and policy).")  # fmt: skip
 @options.common
 def export(folder: Path, catalogs: tuple[str, ...]) -> None:
     """Write catalogs, clients and the policy as a folder of readable files, for git or another store. Servers, tools, prices, wordings,
@@ -253,7 +242,7 @@ def export(folder: Path, catalogs: tuple[str, ...]) -> None:
 
 @click.command()
 @click.argument("folder", type=options.File(path_type=Path, file_okay=False, exists=True))
-@click.option("--yes", is_flag=True, help="Take it in: all or nothing.")
+@option("--yes", is_flag=True, help="Take it in: all or nothing.")
 @options.common
 def apply(folder: Path, yes: bool) -> None:
     """Show what a folder of `wayfare export` would change, and with --yes take it in. It adds and replaces what it names: a server, a

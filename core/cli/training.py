@@ -14,6 +14,7 @@ import click
 
 from core.app import App, Settings, open_app
 from core.cli import apps, options, output
+from core.cli.options import option
 from core.domain.errors import CatalogError, ParameterError
 from core.domain.progress import Step
 from core.store.connection import COMMAND
@@ -25,11 +26,11 @@ FORM = "CATALOG=TASKS"
 
 
 @click.command("train-encoder")
-@click.option("--out", type=options.PATH, help="The file to write (default: beside the store).")
-@click.option("--seed", type=click.IntRange(min=0), default=11, show_default=True, help="Seed of all random draws.")
-@click.option("--train", metavar="CATALOG[=TASKS]", multiple=True, help="Train also on this catalog; may be repeated.")
-@click.option("--judge", metavar=FORM, multiple=True, help="Measure the gain on these tasks; may be repeated.")
-@click.option("--steps", type=click.IntRange(min=1), help="Stop after this many steps: a trial, not a training.")
+@option("--out", type=options.PATH, help="The file to write (default: beside the store).")
+@option("--seed", type=click.IntRange(min=0), default=11, help="Seed of all random draws.")
+@option("--train", metavar="CATALOG[=TASKS]", multiple=True, help="Train also on this catalog; may be repeated.")
+@option("--judge", metavar=FORM, multiple=True, help="Measure the gain on these tasks; may be repeated.")
+@option("--steps", type=click.IntRange(min=1), help="Stop after this many steps: a trial, not a training.")
 @options.db
 @options.as_json
 def train_encoder(
@@ -49,13 +50,21 @@ def train_encoder(
     catalogs = _train(file, more, seed=seed, steps=steps or 0)
     elapsed_s = time.perf_counter() - started
     judgements = _judgements(file, catalogs, judged)
+    from core.relevance.tuning.judging import conclusion
+
+    conclusions = conclusion(judgements)
     if output.wants_json():
-        _print_document(file, elapsed_s, judgements)
-    else:
-        _print_judgements(judgements)
-        click.echo(f"{file}, {file.stat().st_size / 1e6:.1f} MB, made in {elapsed_s:,.0f} s.")
-        use = f"To use it, set WAYFARE_ENCODER_DIFFERENCE={file}"
-        click.echo("This was a trial of a few steps: train without --steps before you use it." if steps else use)
+        document = {"file": str(file), "elapsed_s": elapsed_s, "judged": [asdict(item) for item in judgements]}
+        output.document({**document, "conclusion": conclusions})
+        return
+    if judgements:
+        figures = {"MRR frozen": ".3f", "tuned": ".3f", "gain": "+.3f", "95 %": "", "hit@1": "", "hit@3": ""}
+        output.table({"tasks": "", "trained on": "", "queries": "", "view": "", **figures}, list(map(_row, judgements)))
+        click.echo()
+    click.echo(conclusions)
+    click.echo(f"{file}, {file.stat().st_size / 1e6:.1f} MB, made in {elapsed_s:,.0f} s.")
+    use = f"To use it, set WAYFARE_ENCODER_DIFFERENCE={file}"
+    click.echo("This was a trial of a few steps: train without --steps before you use it." if steps else use)
 
 
 def _train(file: Path, more: Sequence[LabelledCatalog], *, seed: int, steps: int) -> list[LabelledCatalog]:
@@ -111,35 +120,16 @@ def _judgements(file: Path, trained: Sequence[LabelledCatalog], judged: Sequence
     return judgements
 
 
-def _print_document(file: Path, elapsed_s: float, judgements: Sequence[Judgement]) -> None:
-    from core.relevance.tuning.judging import conclusion
-
-    document = {"file": str(file), "elapsed_s": elapsed_s, "judged": [asdict(item) for item in judgements]}
-    output.document(document | {"conclusion": conclusion(judgements)})
-
-
-def _print_judgements(judgements: Sequence[Judgement]) -> None:
-    from core.relevance.tuning.judging import conclusion
-
-    if judgements:
-        output.table(
-            ("tasks", "trained on", "queries", "view", "MRR frozen", "tuned", "gain", "95 %", "hit@1", "hit@3"),
-            [_row(judgement) for judgement in judgements],
-        )
-        click.echo()
-    click.echo(conclusion(judgements))
-
-
-def _row(judgement: Judgement) -> tuple[str, ...]:
+def _row(judgement: Judgement) -> tuple[object, ...]:
     before, after = judgement.frozen, judgement.tuned
     return (
         judgement.name,
         "no" if judgement.left_out else "yes",
-        str(judgement.queries),
+        judgement.queries,
         judgement.view,
-        f"{before.mrr:.3f}",
-        f"{after.mrr:.3f}",
-        f"{after.mrr - before.mrr:+.3f}",
+        before.mrr,
+        after.mrr,
+        after.mrr - before.mrr,
         f"{judgement.low:+.3f} .. {judgement.high:+.3f}",
         f"{before.hit_1:.3f} -> {after.hit_1:.3f}",
         f"{before.hit_3:.3f} -> {after.hit_3:.3f}",

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from core.cli import apps, options, output
+from core.cli.options import option
 from core.importers import read_files, tasks_text
 from core.lab.testbed import Registry, Selection
 from core.virtual.launch import DEFAULT_PROFILE, PROFILES, chosen, opened_recording
@@ -18,22 +19,10 @@ PROFILES_HELP = " ".join(f"{name}: {profile.help}" for name, profile in PROFILES
 
 @click.command(epilog=f"Profiles. {PROFILES_HELP}")
 @click.argument("server")
-@click.option(
-    "--http", "port", type=click.IntRange(0, 65535), help="Listen on 127.0.0.1:PORT (0: a free one), not stdio."
-)
-@click.option(
-    "--profile", default=DEFAULT_PROFILE, show_default=True, type=click.Choice(tuple(PROFILES)), help="How it behaves."
-)
-@click.option(
-    "--seed", type=int, help="Makes results and failures repeatable; without it failures differ at each start."
-)
-@click.option(
-    "--speed",
-    default=1.0,
-    show_default=True,
-    type=options.Finite(0, 100),
-    help="Factor on every wait; 0 never waits.",
-)
+@option("--http", "port", type=click.IntRange(0, 65535), help="Listen on 127.0.0.1:PORT (0: a free one), not stdio.")
+@option("--profile", default=DEFAULT_PROFILE, type=click.Choice(tuple(PROFILES)), help="How it behaves.")
+@option("--seed", type=int, help="Makes results and failures repeatable; without it failures differ at each start.")
+@option("--speed", default=1.0, type=options.Finite(0, 100), help="Factor on every wait; 0 never waits.")
 @options.catalog
 @options.db
 def virtual(server: str, port: int | None, profile: str, seed: int | None, speed: float, catalog: str) -> None:
@@ -55,10 +44,9 @@ def virtual(server: str, port: int | None, profile: str, seed: int | None, speed
 
 @click.command()
 @click.argument("server", required=False)
-@click.option("--to", "file", type=options.PATH, help="Record into this JSON file from now on.")
-@click.option("--stop", is_flag=True, help="Record no further answer; the file stays.")
-@options.catalog
-@options.common
+@option("--to", "file", type=options.PATH, help="Record into this JSON file from now on.")
+@option("--stop", is_flag=True, help="Record no further answer; the file stays.")
+@options.of_catalog
 def record(server: str | None, file: Path | None, stop: bool, catalog: str) -> None:
     """Record the real answers of a server, with times and failures and without secrets, into a file; or list what is recorded.
 
@@ -81,16 +69,17 @@ def record(server: str | None, file: Path | None, stop: bool, catalog: str) -> N
 
 @click.command()
 @click.argument("server")
-@click.option("--copies", required=True, type=click.IntRange(1, MOST_COPIES), help="The number of virtual copies.")
-@click.option("--name", default="", help="The new catalog's name (default: made from catalog, server and number).")
-@click.option("--seed", default=0, show_default=True, type=int, help="Another seed gives other words and numbers.")
-@click.option(
-    "--spread", default=2.0, show_default=True, type=options.Finite(1, HIGHEST_SPREAD),
+@option("--copies", required=True, type=click.IntRange(1, MOST_COPIES), help="The number of virtual copies.")
+@option("--name", default="", help="The new catalog's name (default: made from catalog, server and number).")
+@option("--seed", default=0, type=int, help="Another seed gives other words and numbers.")
+@option(
+    "--spread",
+    default=2.0,
+    type=options.Finite(1, HIGHEST_SPREAD),
     help="Largest factor, up or down, on the declared times, prices and odds.",
-)  # fmt: skip
-@click.option("--replace", is_flag=True, help="Leave the original server out.")
-@options.catalog
-@options.common
+)
+@option("--replace", is_flag=True, help="Leave the original server out.")
+@options.of_catalog
 def multiply(server: str, copies: int, name: str, seed: int, spread: float, replace: bool, catalog: str) -> None:
     """Make a new catalog with virtual copies of one server: other names, words and numbers.
 
@@ -114,49 +103,27 @@ def multiply(server: str, copies: int, name: str, seed: int, spread: float, repl
 
 @click.command()
 @click.argument("words", nargs=-1)
-@click.option("--name", required=True, help="The new catalog's name.")
-@click.option(
+@option("--name", required=True, help="The new catalog's name.")
+@option(
     "--from",
     "catalog",
     type=options.name_or_file,
     multiple=True,
     help="A catalog by name or file; may be repeated. [default: sample]",
 )
-@click.option("--registry", "files", multiple=True, type=options.PATH, help="A server.json file, or a list of them.")
-@click.option("--category", "categories", multiple=True, help="Only servers of this category; may be repeated.")
-@click.option(
-    "--least-tools",
-    default=1,
-    show_default=True,
-    type=click.IntRange(0),
-    help="The smallest number of tools of a server.",
-)
-@click.option(
-    "--most-tools",
-    default=1_000,
-    show_default=True,
-    type=click.IntRange(0),
-    help="The largest number of tools of a server.",
-)
-@click.option("--servers", default=15, show_default=True, type=click.IntRange(1), help="The largest number of servers.")
-@click.option(
-    "--copies", default=0, show_default=True, type=click.IntRange(0, MOST_COPIES), help="Virtual copies of each server."
-)
-@click.option(
-    "--spread",
-    default=2.0,
-    show_default=True,
-    type=options.Finite(1, HIGHEST_SPREAD),
-    help="Largest factor on the copies' figures.",
-)
-@click.option(
+@option("--registry", "files", multiple=True, type=options.PATH, help="A server.json file, or a list of them.")
+@option("--category", "categories", multiple=True, help="Only servers of this category; may be repeated.")
+@option("--least-tools", default=1, type=click.IntRange(0), help="The smallest number of tools of a server.")
+@option("--most-tools", default=1_000, type=click.IntRange(0), help="The largest number of tools of a server.")
+@option("--servers", default=15, type=click.IntRange(1), help="The largest number of servers.")
+@option("--copies", default=0, type=click.IntRange(0, MOST_COPIES), help="Virtual copies of each server.")
+@option("--spread", default=2.0, type=options.Finite(1, HIGHEST_SPREAD), help="Largest factor on the copies' figures.")
+@option(
     "--tasks", "task_file", type=options.PATH, help="Labelled tasks of the first catalog. [default: the shipped ones]"
 )
-@click.option(
-    "--draw", "tasks", default=100, show_default=True, type=click.IntRange(0), help="The largest number of tasks."
-)
-@click.option("--tasks-out", type=options.PATH, help="Write the drawn tasks to this file, JSON Lines.")
-@click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Seed of the copies and the tasks.")
+@option("--draw", "tasks", default=100, type=click.IntRange(0), help="The largest number of tasks.")
+@option("--tasks-out", type=options.PATH, help="Write the drawn tasks to this file, JSON Lines.")
+@option("--seed", default=0, type=click.IntRange(0), help="Seed of the copies and the tasks.")
 @options.common
 def testbed(
     name: str,
