@@ -566,11 +566,18 @@ class App:
         self.telemetry.close()
 
     def _read_anew(self) -> None:
-        """Take over the changes of another process that had the store, a command that began before this console."""
+        """Take over the changes of another process that had the store, a command that began before this console. Sessions of servers that
+        are switched off now end."""
+        from core.domain.catalog import ServerId
+
         for learnt in self._made("_learnt"):
             learnt.forget_all()
         for service in self._made("catalogs", "governance", "agent_knobs", "recordings", "judgments"):
             service.read_anew()
+        for state in [state for pool in self._made("pool") for state in pool.states()]:
+            off = self.catalogs.catalog(state.catalog).off if state.catalog in self.catalogs.stored() else ()
+            if any(server.name == state.server for server in off):
+                self.pool.get().end(ServerId(state.catalog, state.server))
 
     def _made(self, *names: str) -> Iterator[Any]:
         """Yields the built parts of these names."""

@@ -21,7 +21,7 @@ from core.governance.policy import Policy, Scope
 from core.store import Store
 from core.virtual.launch import plain_server
 from tests.importing import import_text
-from tests.world import NOON, RAW, Scripted, call, document, figures, open_test_app
+from tests.world import NOON, RAW, Scripted, call, document, figures, open_test_app, open_world
 
 Opened = Callable[[str], App]
 
@@ -251,6 +251,20 @@ def test_a_server_is_taken_in_exactly_and_a_value_in_its_connection_is_refused(o
         file.write_text(file.read_text().replace("${secret:raw/KEY}", "s3cret-9f8e7d"))
         with pytest.raises(WayfareError):
             app.exchange.apply(folder)
+
+
+def test_a_server_that_an_import_switches_off_loses_its_sessions(tmp_path: Path) -> None:
+    with open_world(tmp_path / "db") as app:
+        assert app.calls.run(call("echo")).outcome.kind is OutcomeKind.OK
+        app.exchange.write(tmp_path / "folder", ["world"])
+        file = tmp_path / "folder" / "catalogs" / "world" / "catalog.json"
+        catalog = json.loads(file.read_text())
+        next(server for server in catalog["servers"] if server["name"] == "raw")["switched_off"] = True
+        file.write_text(json.dumps(catalog))
+        app.exchange.apply(tmp_path / "folder", dry=True)
+        assert app.pool.states()[0].pid is not None
+        app.exchange.apply(tmp_path / "folder")
+        assert app.pool.states()[0].pid is None
 
 
 def test_an_import_of_an_exported_catalog_frees_no_held_server_and_no_forbidden_tool(
