@@ -36,6 +36,8 @@ from core.store.connection import connect
 ABOUT, STORE = "backup.json", "store"
 FORMAT = 1
 LOOK_S = 60.0
+TURN_S = 600.0
+"""How long a backup waits for another backup of its store, whose process may be stopped."""
 LEFT_OVER_S = 86_400.0
 """An unfinished backup of this age is that of a process that was killed."""
 OF_A_STORE = ("", ".wal", ".journal", ".secrets", ".secrets.key")
@@ -81,9 +83,7 @@ class Backups:
             raise WayfareError(f"{file} is there already; name another file, or give --force to replace it.")
         if file.exists() and any(own.exists() and own.samefile(file) for own in _of_store(db)):
             raise WayfareError(f"{file} is part of the store itself; name another file.")
-        from filelock import FileLock
-
-        with FileLock(f"{db}.backup.lock", mode=0o600), _emptied(copies):
+        with _turn(db), _emptied(copies):
             copy = copies / STORE
             self._store.copy(copy)
             audit, members = _audited(copy), {STORE: copy, **_beside(self._settings)}
@@ -96,6 +96,24 @@ class Backups:
                     left.unlink()
             _write(file, contents, members)
         return Backup(file, contents)
+
+
+@contextmanager
+def _turn(db: Path) -> Generator[None]:
+    """Makes one backup of a store at a time. Raises WayfareError."""
+    from filelock import FileLock, Timeout
+
+    lock = FileLock(f"{db}.backup.lock", timeout=TURN_S, mode=0o600)
+    try:
+        lock.acquire()
+    except Timeout:
+        raise WayfareError(
+            f"Another process has been making a backup of {db} for {TURN_S:g} s; end it, or try again later."
+        ) from None
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def _of_store(db: Path) -> list[Path]:

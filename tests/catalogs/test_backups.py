@@ -182,6 +182,9 @@ def test_two_processes_back_up_by_turns(tmp_path: Path, monkeypatch: pytest.Monk
 
         monkeypatch.setattr(store, "copy", during)
         Backups(store, settings).make(tmp_path / "a.backup")
+        monkeypatch.setattr("core.catalogs.backups.TURN_S", 0.05)
+        with FileLock(f"{settings.db}.backup.lock"), pytest.raises(WayfareError, match="has been making a backup"):
+            Backups(store, settings).make(tmp_path / "b.backup")  # the other process is stopped
 
 
 def test_scheduled_backups_are_made_when_due_and_old_ones_go(tmp_path: Path) -> None:
