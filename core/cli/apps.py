@@ -18,7 +18,7 @@ from core.app import App, Settings, build_app, open_app
 from core.cli.main import ServedError
 from core.cli.output import TerminalProgress
 from core.domain.console import owner_of
-from core.domain.errors import StoreBusyError, StoreError
+from core.domain.errors import StoreBusyError, StoreError, WayfareError
 from core.domain.progress import Report, Step, reported, silent
 
 if TYPE_CHECKING:
@@ -47,8 +47,18 @@ def terminal_progress() -> Report:
 
 
 def settings() -> Settings:
-    """Returns the settings of the environment, with the store of --db."""
-    return Settings.from_environment(db=click.get_current_context().meta["db"])
+    """Returns the settings of the environment, with the store of --db. Raises WayfareError."""
+    found = Settings.from_environment(db=click.get_current_context().meta["db"])
+    expanded(Path(found.db))
+    return found
+
+
+def expanded(path: Path) -> Path:
+    """Returns the path, with a user's home folder for ~. Raises WayfareError for an unknown user."""
+    try:
+        return path.expanduser()
+    except RuntimeError:
+        raise WayfareError(f"{path}: this machine has no such user; name another place.") from None
 
 
 @contextmanager

@@ -70,7 +70,7 @@ def server(
     if more or (action == ADD and not registry):
         if bool(command) is bool(url):
             raise click.UsageError("add needs a command after --, or --url.")
-        folder = cwd.expanduser().absolute() if cwd else Path.cwd()
+        folder = apps.expanded(cwd).absolute() if cwd else Path.cwd()
         imported = imported_server(name, command, url, pairs(variables), pairs(headers), folder)
         _add(name, imported, catalog)
         return

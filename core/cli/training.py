@@ -143,7 +143,7 @@ def _tell(step: Step | None) -> None:
 
 def _writable(file: Path) -> Path:
     """Returns the absolute path of the file, with its folder made. Raises ParameterError if it cannot be written."""
-    whole = file.expanduser().absolute()
+    whole = apps.expanded(file).absolute()
     try:
         whole.parent.mkdir(parents=True, exist_ok=True)
     except OSError as problem:

@@ -48,6 +48,8 @@ CONVERT = ("call", "unit-exchange", "convert_units")
         ("bench --tasks x.jsonl --router nope --catalog nope", ("nope",)),
         ("route words --catalog nope", ("nope", "wayfare catalogs")),
         ("route words --catalog nope.json", ("nope.json", "no such file")),
+        ("status --db ~nobody-here/x", ("~nobody-here/x", "no such user")),
+        ("server add a --cwd ~nobody-here/x -- a", ("~nobody-here/x", "no such user")),
         ("import nope.json", ("nope.json", "no such file")),
         ("discover nope.json", ("nope.json", "no such file")),
         ("bench --tasks nope.jsonl", ("nope.jsonl", "No such file")),
