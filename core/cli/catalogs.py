@@ -12,6 +12,7 @@ import click
 from core.app import App
 from core.cli import apps, options, output
 from core.cli.options import option
+from core.cli.servers import refusals
 from core.domain.catalog import Follow, Note
 from core.domain.console import owner_of
 from core.domain.errors import WayfareError
@@ -77,9 +78,7 @@ def discover(file: Path, name: str | None, follow: Follow | None) -> None:
 def print_report(report: ImportReport) -> None:
     imported = report.imported
     notes = [*imported.notes, *(Note(d.name, text) for d in report.discoveries for text in d.notes)]
-    refused = [(d, d.error) for d in report.discoveries if d.error] + [
-        (d, why) for d in report.discoveries for why in d.refused
-    ]
+    refused = [(d, why) for d in report.discoveries for why in refusals(d)]
     if output.wants_json():
         output.document({
             "catalog": report.catalog,
@@ -154,14 +153,12 @@ def _list_wordings(catalog: str) -> None:
         (f"{wording.server}::{wording.tool}" if wording.tool else wording.server, wording, wording not in stale)
         for wording in wordings
     ]
-    if output.wants_json():
-        output.document(
-            {"overrides": [{"place": key, "description": wording.text, "counts": used} for key, wording, used in rows]}
-        )
-        return
-    output.table(
-        ("place", "counts", "description"),
-        [(key, "yes" if used else "no, the server's words changed", wording.text) for key, wording, used in rows],
+    table = [(key, "yes" if used else "no, the server's words changed", wording.text) for key, wording, used in rows]
+    output.result(
+        lambda: {
+            "overrides": [{"place": key, "description": wording.text, "counts": used} for key, wording, used in rows]
+        },
+        lambda: output.table(("place", "counts", "description"), table),
     )
 
 
@@ -231,33 +228,35 @@ def _import(app: App, client: SetupClient) -> None:
 
 
 def _came(client: SetupClient, visits: tuple[Visit, ...]) -> str:
-    if not visits:
+    if (first := _earliest(visits)) is None:
         return f"No request of {client.title} has come yet; run `wayfare setup {client.id}` again after it started."
-    first, last = min(visit.first for visit in visits), visits[0].last
-    latest = f", its latest at {last:%Y-%m-%d %H:%M:%S}" if last else ""
-    return f"Its first request came at {first:%Y-%m-%d %H:%M:%S} UTC, as {output.printable(visits[0].name)!r}{latest}."
+    latest = f", its latest at {visits[0].last:%Y-%m-%d %H:%M:%S}" if visits[0].last else ""
+    name = output.printable(visits[0].name)
+    return f"Its first request came at {first.first:%Y-%m-%d %H:%M:%S} UTC, as {name!r}{latest}."
 
 
 def _first(visits: tuple[Visit, ...]) -> dict[str, Any] | None:
-    if not visits:
+    if (first := _earliest(visits)) is None:
         return None
-    first = min(visits, key=lambda visit: visit.first)
-    latest = visits[0].last.isoformat() if visits[0].last else None
+    latest = visits[0].last and visits[0].last.isoformat()
     return {"name": first.name, "at": first.first.isoformat(), "latest": latest}
 
 
+def _earliest(visits: tuple[Visit, ...]) -> Visit | None:
+    return min(visits, key=lambda visit: visit.first, default=None)
+
+
 def _overview(app: App) -> None:
-    if output.wants_json():
-        clients = [{"client": client.id, "title": client.title, "over": client.ways, "first_request": _first(visits_of(app.governance.visits, client))} for client in CLIENTS.values()]  # fmt: skip
-        print_found(app, clients=clients)
-        return
-    rows = [
-        (client.id, client.title, ", ".join(client.ways), _short(visits_of(app.governance.visits, client)))
-        for client in CLIENTS.values()
+    visits = {client.id: visits_of(app.governance.visits, client) for client in CLIENTS.values()}
+    if not output.wants_json():
+        rows = [(c.id, c.title, ", ".join(c.ways), _short(visits[c.id])) for c in CLIENTS.values()]
+        output.table(("client", "", "over", "first request"), rows)
+        click.echo()
+    clients = [
+        {"client": c.id, "title": c.title, "over": c.ways, "first_request": _first(visits[c.id])}
+        for c in CLIENTS.values()
     ]
-    output.table(("client", "", "over", "first request"), rows)
-    click.echo()
-    print_found(app)
+    print_found(app, clients=clients)
 
 
 def print_found(app: App, **beside: Any) -> None:
@@ -275,7 +274,8 @@ def print_found(app: App, **beside: Any) -> None:
 
 
 def _short(visits: tuple[Visit, ...]) -> str:
-    return f"{min(visit.first for visit in visits):%Y-%m-%d %H:%M} UTC" if visits else "none yet"
+    first = _earliest(visits)
+    return "none yet" if first is None else f"{first.first:%Y-%m-%d %H:%M} UTC"
 
 
 def _found_words(config: FoundConfiguration) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import cache
-from typing import TYPE_CHECKING, TextIO, cast
+from typing import TYPE_CHECKING, Any, TextIO, cast
 from urllib.parse import urlsplit
 
 import anyio
@@ -118,7 +118,7 @@ def _install() -> None:
     sys.stderr = cast(TextIO, _PerThread(sys.stderr, "stderr"))
 
 
-class _PerThread(io.TextIOBase):
+class _PerThread:
     """A standard stream, except in a thread that runs a command for another process."""
 
     encoding = "utf-8"
@@ -128,20 +128,5 @@ class _PerThread(io.TextIOBase):
         self._usual = usual
         self._name = name
 
-    def _stream(self) -> TextIO:
-        return getattr(_given, self._name, self._usual)
-
-    def write(self, text: str, /) -> int:
-        return self._stream().write(text)
-
-    def flush(self) -> None:
-        self._stream().flush()
-
-    def writable(self) -> bool:
-        return True
-
-    def isatty(self) -> bool:
-        return self._stream().isatty()
-
-    def fileno(self) -> int:
-        return self._usual.fileno()
+    def __getattr__(self, attribute: str) -> Any:
+        return getattr(getattr(_given, self._name, self._usual), attribute)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any, get_args
 
@@ -96,7 +97,8 @@ def _fit(
         if result.accepted:
             calibration = app.calibrations.save(result, name, apply=applied, by=CLI)
     kept = {"name": calibration and calibration.name, "applied": applied and calibration is not None}
-    output.result({**result.report(), **kept}, lambda: _print_result(result, calibration, applied=applied))
+    show = partial(_print_result, result, calibration, applied=applied)
+    output.result(lambda: {**result.report(), **kept}, show)
     if applied and calibration is None:
         raise WayfareError(result.refused)
 

@@ -65,22 +65,22 @@ def printable(text: str, limit: int = 100) -> str:
     return line if len(line) <= limit else f"{line[: limit - limit // 3 - 1]}…{line[-(limit // 3) :]}"
 
 
-def result(made: Any, show: Callable[[], object]) -> None:
-    """Prints the result of a command as one JSON document, or as `show` prints it for people."""
+def result(made: Callable[[], Any], show: Callable[[], object]) -> None:
+    """Prints the result of a command as the JSON document that `made` returns, or as `show` prints it for people."""
     if wants_json():
-        document(made)
+        document(made())
     else:
         show()
 
 
 def outcome(made: dict[str, Any], sentence: str) -> None:
     """Prints the result of a command as one JSON document, or as one sentence."""
-    result(made, lambda: click.echo(sentence))
+    result(lambda: made, lambda: click.echo(sentence))
 
 
 def listing(made: dict[str, Any], columns: Sequence[str], rows: Sequence[Sequence[object]], *, none: str) -> None:
     """Prints a list as one JSON document or as a table; `none` is printed for a table without rows."""
-    result(made, lambda: table(columns, rows) if rows else click.echo(none))
+    result(lambda: made, lambda: table(columns, rows) if rows else click.echo(none))
 
 
 # Progress of long work on standard error: the step, its share done, and the next step.

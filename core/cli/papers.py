@@ -179,7 +179,7 @@ def papers_command(chosen: tuple[str, ...], folder: Path | None, **given: Any) -
         (name, f"{row['agreeing']} of {row['exact']}", row["ours"], row["unmade"], len(row["moved"]), row["file"])
         for name, row in zip(names, documents, strict=True)
     ]
-    output.result({"papers": documents}, lambda: output.table(columns, rows))
+    output.result(lambda: {"papers": documents}, lambda: output.table(columns, rows))
 
 
 def _app() -> AbstractContextManager[App]:

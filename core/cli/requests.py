@@ -53,16 +53,12 @@ def import_(file: Path, source: str, catalog: str) -> None:
         report = app.requests.import_file(
             options.read_file(file), source_file=str(file), catalog=name, source=source, by=CLI
         )
-    if output.wants_json():
-        output.document({
-            "tools": report.tools, "requests": report.requests, "skipped": [asdict(skip) for skip in report.skipped],
-        })  # fmt: skip
-        return
-    click.echo(f"{report.requests:,} requests of {report.tools:,} tools were taken.")
-    for skip in report.skipped[:SHOWN]:
-        click.echo(f"line {skip.line}: {skip.why}")
+    words = [f"{report.requests:,} requests of {report.tools:,} tools were taken."]
+    words += [f"line {skip.line}: {skip.why}" for skip in report.skipped[:SHOWN]]
     if len(report.skipped) > SHOWN:
-        click.echo(f"and {len(report.skipped) - SHOWN:,} more; --json names all.")
+        words.append(f"and {len(report.skipped) - SHOWN:,} more; --json names all.")
+    skipped = [asdict(skip) for skip in report.skipped]
+    output.outcome({"tools": report.tools, "requests": report.requests, "skipped": skipped}, "\n".join(words))
 
 
 @requests.command()
@@ -75,10 +71,7 @@ def export(missing: bool, catalog: str) -> None:
     """
     with apps.opened_catalog(catalog) as (app, name):
         rows = app.requests.missing(name) if missing else app.requests.rows(name)
-    if output.wants_json():
-        output.document({"tools": rows})
-    else:
-        click.echo(lines(rows), nl=False)
+    output.result(lambda: {"tools": rows}, lambda: click.echo(lines(rows), nl=False))
 
 
 @requests.command()
@@ -190,10 +183,7 @@ def findable(least: float | None, catalog: str) -> None:
     with apps.opened_catalog(catalog) as (app, name), apps.listed_run(app, "Ranking requests") as run:
         run.shows("catalog", view="findable", catalog=name)
         estimate = app.findable.estimate(name, run)
-    if output.wants_json():
-        output.document(document(estimate))
-    else:
-        _print_found(estimate)
+    output.result(lambda: document(estimate), lambda: _print_found(estimate))
     if least is not None and estimate.hit_3 < least:
         click.echo(f"About {units.share(estimate.hit_3)} found among three is less than --min {least:g}.", err=True)
         sys.exit(1)
@@ -275,10 +265,7 @@ def lint(rules: tuple[str, ...], severity: str, strict: bool, catalog: str) -> N
             run.shows("catalog", view="lint", catalog=name)
             full_report = app.lint_reports.report(name, vectors=vectors, progress=run)
         report = full_report.only(rules, least)
-    if output.wants_json():
-        output.document(report.to_json())
-    else:
-        print_report_of_linting(report, everything=bool(rules))
+    output.result(report.to_json, lambda: print_report_of_linting(report, everything=bool(rules)))
     if strict and report.counts()[Severity.ERROR]:
         sys.exit(1)
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import base64
 import json
-import math
 import sys
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, cast
 
 import click
+from pydantic_core import to_jsonable_python
 
 from core.app import App
 from core.calls.calls import CallReport
@@ -69,10 +70,7 @@ def route(
             at_once=at_once,
             network=options.moment(network, at),
         )
-    if output.wants_json():
-        output.document(decision.to_json())
-    else:
-        _print_decision(decision)
+    output.result(decision.to_json, lambda: _print_decision(decision))
 
 
 def _parameters(app: App, router: str, preset: str, settings: Mapping[str, str]) -> Parameters:
@@ -104,17 +102,18 @@ def _print_decision(decision: Decision) -> None:
     click.echo()
     servers = [(decision.server_at(row), decision.network_at(row)) for row in decision.shortlist()]
     network = {} if decision.network_trace is None else {"expertise": "expertise C", "network_score": "network N"}
+    forms = {"similarity": ".3f", "time to success": "", "utility": ".3f", "posted price": "", "ask": ""}
     output.table(
-        ("server", "similarity", "time to success", "utility", "posted price", "ask", *network.values(), ""),
+        {"server": "", **forms, **dict.fromkeys(network.values(), ".3f"), "": ""},
         [
             (
                 s.server,
-                f"{s.similarity:.3f}",
+                s.similarity,
                 units.seconds(s.cost_s),
-                f"{s.utility:.3f}",
+                s.utility,
                 "–" if s.posted_price_usd is None else units.price(s.posted_price_usd),
                 "no ask" if s.ask_usd is None else units.price(s.ask_usd),
-                *(f"{scores[key]:.3f}" for key in network),
+                *(scores[key] for key in network),
                 "accepts" if s.accepted else "rejects",
             )
             for s, scores in servers
@@ -122,17 +121,17 @@ def _print_decision(decision: Decision) -> None:
     )
     click.echo()
     tools = decision.tools_at(decision.evaluated_tools()[:10])
-    payment = ("payment",) if any(t.payment_usd != t.price_usd for t in tools) else ()
+    payment = {"payment": ""} if any(t.payment_usd != t.price_usd for t in tools) else {}
     output.table(
-        ("tool", "similarity", "time", "price", *payment, "utility", ""),
+        {"tool": "", "similarity": ".3f", "time": "", "price": "", **payment, "utility": ".3f", "": ""},
         [
             (
                 t.tool,
-                f"{t.similarity:.3f}",
+                t.similarity,
                 units.seconds(t.time_cost_s),
                 units.price(t.price_usd),
                 *(units.price(t.payment_usd) for _ in payment),
-                f"{t.utility:.3f}",
+                t.utility,
                 f"candidate {t.rank}" if t.dropped_by is None else t.dropped_by.replace("_", " "),
             )
             for t in tools
@@ -194,10 +193,7 @@ def call(
             report = app.governed.by_person(request, mode=mode, origin="cli", approved_by=approved_by).report()
         except Refusal as refusal:
             raise WayfareError(_refused(refusal, request)) from None
-    if output.wants_json():
-        output.document(_document(report))
-    else:
-        _print_report(report)
+    output.result(lambda: _document(report), lambda: _print_report(report))
     if mode is not CallMode.DRAWN and not report.outcome.kind.success:
         sys.exit(1)
 
@@ -248,7 +244,7 @@ def _document(report: CallReport) -> dict[str, Any]:
         "price_usd": outcome.price_usd,
         "error": outcome.error,
         "content": [_block(block) for block in outcome.content],
-        "structured": _finite(outcome.structured),
+        "structured": to_jsonable_python(outcome.structured, inf_nan_mode="null"),  # JSON has no NaN
         "statistics": {
             name: {
                 "success": r.success,
@@ -261,24 +257,9 @@ def _document(report: CallReport) -> dict[str, Any]:
     }
 
 
-def _finite(value: Any) -> Any:
-    """Returns a server's value with null in place of numbers that JSON does not have."""
-    if isinstance(value, dict):
-        return {key: _finite(inner) for key, inner in cast("dict[str, Any]", value).items()}
-    if isinstance(value, list):
-        return [_finite(inner) for inner in cast("list[Any]", value)]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
 def _block(block: ContentBlock) -> dict[str, Any]:
-    fields = {
-        "type": block.kind,
-        "text": block.text,
-        "mime_type": block.mime_type,
-        "uri": block.uri,
-        "name": block.name,
-    }
-    document = {key: value for key, value in fields.items() if value}
+    document = {key: value for key, value in asdict(block).items() if value and key not in {"kind", "data"}}
+    document = {"type": block.kind, **document}
     if block.data:
         document["data_base64"] = base64.b64encode(block.data).decode()
     return document
@@ -330,17 +311,10 @@ def check(file: Path, client: str, catalog: str) -> None:
         caller = app.governance.admission.identified(caller, known=is_client) if caller else OPERATOR
         verdicts = app.preflight.check(name, dict.fromkeys(job.tools, job.calls), caller)
     ok = not any(verdict.why for verdict in verdicts)
-    if output.wants_json():
-        output.document(
-            {
-                "catalog": name,
-                "client": caller,
-                "ok": ok,
-                "calls": job.calls,
-                "tools": [verdict.to_json() for verdict in verdicts],
-            }
-        )
-    else:
-        click.echo("\n".join(output.printable(verdict.words, 2000) for verdict in verdicts))
+    tools = [verdict.to_json() for verdict in verdicts]
+    output.outcome(
+        {"catalog": name, "client": caller, "ok": ok, "calls": job.calls, "tools": tools},
+        "\n".join(output.printable(verdict.words, 2000) for verdict in verdicts),
+    )
     if not ok:
         sys.exit(1)

@@ -97,7 +97,7 @@ def sweep(
         )  # fmt: skip
         run.shows("lab", **app.lab_runs.place(app.lab_runs.find(document["sweep"])))
     show = partial(print_points, document, [axis.name for axis in sweep_axes], measure)
-    output.result({"router": router, "preset": preset, **document}, show)
+    output.result(lambda: {"router": router, "preset": preset, **document}, show)
 
 
 def print_points(document: Mapping[str, Any], axes: Sequence[str], measure: str) -> None:

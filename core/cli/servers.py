@@ -162,24 +162,22 @@ DONE = {
 
 def _report(action: str, catalog: str, name: str, result: Discovery | None, imported: Imported | None = None) -> None:
     """Prints the result. Exits 1 if the server or one of its tools was refused."""
-    refused = [] if result is None else [*([result.error] if result.error else []), *result.refused]
+    refused = [] if result is None else refusals(result)
     tools = len(result.server.tools) if result is not None and result.server is not None else None
-    notes = [
-        *(() if imported is None else (note.text for note in imported.notes)),
-        *(result.notes if result else ()),
-    ]
-    if output.wants_json():
-        output.document(
-            {"catalog": catalog, "server": name, "done": action, "tools": tools, "notes": notes, "refused": refused}
-        )
-    else:
-        suffix = "" if result is None else f" with {tools} tools" if not result.error else ", without new tools"
-        click.echo(f"{output.printable(name)} of catalog {output.printable(catalog)} {DONE[action]}{suffix}.")
-        for word, texts in (("note", notes), ("refused", refused)):
-            for text in texts:
-                click.echo(f"  {word}: {output.printable(text, 300)}")
+    notes = [*(note.text for note in (imported.notes if imported else ())), *(result.notes if result else ())]
+    suffix = "" if result is None else f" with {tools} tools" if not result.error else ", without new tools"
+    lines = [f"{output.printable(name)} of catalog {output.printable(catalog)} {DONE[action]}{suffix}."]
+    lines += [f"  note: {output.printable(text, 300)}" for text in notes]
+    lines += [f"  refused: {output.printable(text, 300)}" for text in refused]
+    document = {"catalog": catalog, "server": name, "done": action, "tools": tools, "notes": notes, "refused": refused}
+    output.outcome(document, "\n".join(lines))
     if refused:
         sys.exit(1)
+
+
+def refusals(discovery: Discovery) -> list[str]:
+    """Returns why the server or some of its tools were refused."""
+    return [*filter(None, [discovery.error]), *discovery.refused]
 
 
 # `wayfare catalogs`: the catalogs, and the changes of the files that they follow.
@@ -252,11 +250,7 @@ def _followed(app: App, action: str, name: str, follow: Follow | None) -> dict[s
     else:
         state = app.followed.look(name)
         if action == TAKE:
-            refused = [
-                why
-                for discovery in app.followed.take(name)
-                for why in (*([discovery.error] if discovery.error else []), *discovery.refused)
-            ]
+            refused = [why for discovery in app.followed.take(name) for why in refusals(discovery)]
         else:
             app.followed.ignore(name)
     changes = [] if state is None else list(map(str, state.changes))
