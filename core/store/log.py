@@ -98,15 +98,9 @@ TABLES: Mapping[type[Record], str] = {
     RefusedRequest: "refused_requests",
     PersonAction: "person_actions",
 }
-ARROW: Mapping[str, Any] = {
-    "str": pa.string(),
-    "float": pa.float64(),
-    "int": pa.int64(),
-    "bool": pa.bool_(),
-    "datetime": pa.timestamp("us", "UTC"),
-}
 TRACE = "trace_json"
-TRACES = pa.schema([("sequence", pa.int64()), ("at", ARROW["datetime"]), ("trace", pa.binary())])
+INSTANT = pa.timestamp("us", "UTC")
+TRACES = pa.schema([("sequence", pa.int64()), ("at", INSTANT), ("trace", pa.binary())])
 TRACES_READ = 500
 
 
@@ -219,13 +213,14 @@ def checked(record: Record | Spent) -> tuple[object, ...]:
 class _Field(NamedTuple):
     name: str
     check: Callable[[object], object]
+    arrow: Any
     optional: bool
 
 
 @cache
 def _fields(kind: type[Any]) -> tuple[_Field, ...]:
     types = ((field.name, str(field.type).partition(" | ")) for field in dataclasses.fields(kind))
-    return tuple(_Field(name, CHECKS[base], bool(optional)) for name, (base, _, optional) in types)
+    return tuple(_Field(name, *TYPES[base], optional=bool(optional)) for name, (base, _, optional) in types)
 
 
 def _checked(kind: type[Any], field: _Field, value: object) -> object:
@@ -271,20 +266,19 @@ def _instant(value: object) -> datetime:
     return value.astimezone(UTC)
 
 
-CHECKS: Mapping[str, Callable[[object], object]] = {
-    "str": _text,
-    "float": _number,
-    "int": _whole,
-    "bool": _flag,
-    "datetime": _instant,
+TYPES: Mapping[str, tuple[Callable[[object], object], Any]] = {
+    "str": (_text, pa.string()),
+    "float": (_number, pa.float64()),
+    "int": (_whole, pa.int64()),
+    "bool": (_flag, pa.bool_()),
+    "datetime": (_instant, INSTANT),
 }
 
 
 @cache
 def schema(kind: type[Record]) -> Schema:
     """The Arrow schema of a record's table."""
-    fields = ((field.name, ARROW[str(field.type).partition(" | ")[0]]) for field in dataclasses.fields(kind))
-    return pa.schema([("sequence", pa.int64()), *fields])
+    return pa.schema([("sequence", pa.int64()), *((field.name, field.arrow) for field in _fields(kind))])
 
 
 def _insert(connection: DuckDBPyConnection, table: str, columns: Schema, rows: list[tuple[object, ...]]) -> None:

@@ -37,8 +37,12 @@ class TypedTable(Generic[R]):
     name: str
 
     @property
+    def names(self) -> list[str]:
+        return [field.name for field in fields(self.kind)]  # type: ignore[arg-type]
+
+    @property
     def columns(self) -> str:
-        return ", ".join(f'"{field.name}"' for field in fields(self.kind))  # type: ignore[arg-type]
+        return ", ".join(f'"{name}"' for name in self.names)
 
     def select(self, condition: str = "true", values: Sequence[object] = ()) -> tuple[R, ...]:
         """The rows that meet a condition. It may end with an order and a limit."""
@@ -59,8 +63,8 @@ class TypedTable(Generic[R]):
     def put_distinct(self, rows: Collection[R]) -> None:
         """`put` for rows with different keys, in one statement. `put` takes 2 ms for each row."""
         if rows:
-            table, names = self.name, [field.name for field in fields(self.kind)]  # type: ignore[arg-type]
-            incoming = pa.table({name: [getattr(row, name) for row in rows] for name in names})
+            table = self.name
+            incoming = pa.table({name: [getattr(row, name) for row in rows] for name in self.names})
             with self.database.transaction() as connection:
                 insert_arrow(connection, f"INSERT OR REPLACE INTO {table} BY NAME SELECT * FROM incoming", incoming)  # noqa: S608
 
@@ -70,9 +74,8 @@ class TypedTable(Generic[R]):
 
     def write(self, connection: duckdb.DuckDBPyConnection, rows: Collection[R], *, replace: bool = True) -> None:
         """`put` within a transaction. Without `replace`, rows with a stored key are left out."""
-        names = [field.name for field in fields(self.kind)]  # type: ignore[arg-type]
-        values: list[Any] = [[getattr(row, name) for name in names] for row in rows]
-        if values:
+        names = self.names
+        if values := [[getattr(row, name) for name in names] for row in rows]:
             table, marks, verb = self.name, ", ".join("?" * len(names)), "REPLACE" if replace else "IGNORE"
             connection.executemany(f"INSERT OR {verb} INTO {table} ({self.columns}) VALUES ({marks})", values)  # noqa: S608
 
