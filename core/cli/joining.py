@@ -6,13 +6,11 @@ import json
 import os
 import sys
 from collections.abc import Sequence
-from contextlib import redirect_stderr, redirect_stdout
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
 from core.cli import apps
-from core.cli.main import main
+from core.cli.main import ServedError
 from core.domain.console import Owner, OwnerLeftError, asked
 from core.domain.errors import WayfareError
 
@@ -41,19 +39,11 @@ def run_in(owner: Owner, words: Sequence[str]) -> dict[str, Any]:
 
 
 def console_said(owner: Owner, words: Sequence[str]) -> Any:
-    """Returns the JSON document of a command that the console ran. Raises WayfareError if the command failed."""
+    """Returns the JSON document of a command that the console ran. Raises WayfareError if the command failed, ServedError if the console
+    takes no command yet."""
+    if not owner.key:
+        raise ServedError(apps.settings().db, owner)
     result = run_in(owner, [*words, "--json"])
     if result["code"]:
         raise WayfareError(str(result["err"]).strip())
     return json.loads(result["out"])
-
-
-def said(words: Sequence[str]) -> Any:
-    """Returns the JSON document of a command that runs here, or in the console of its store. Raises WayfareError if it failed."""
-    with redirect_stdout(StringIO()) as out, redirect_stderr(StringIO()) as err:
-        try:
-            main([*words, "--json", "--db", str(apps.settings().db)])
-        except SystemExit as end:
-            if end.code:
-                raise WayfareError(err.getvalue().strip()) from None
-    return json.loads(out.getvalue())

@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from core.cli import apps, options, output
-from core.cli.joining import said
+from core.cli.joining import console_said
+from core.cli.main import ServedError
 from core.cli.options import option
 from core.domain import units
+from core.domain.console import Owner
 from core.domain.errors import UnknownNameError, WayfareError
 from core.domain.feedback import By
 from core.domain.findings import Findable, Finding, LintReport, Severity
@@ -130,16 +132,29 @@ def write(
 
 
 def _missing(catalog: str) -> list[dict[str, Any]]:
-    return said(["requests", "export", "--missing", "--catalog", catalog])["tools"]
+    try:
+        with apps.opened_catalog(catalog) as (app, name):
+            return app.requests.missing(name)
+    except ServedError as error:
+        return console_said(error.owner, ["requests", "export", "--missing", "--catalog", catalog])["tools"]
 
 
 def _keep(catalog: str, texts_by_tool: Mapping[str, Sequence[str]]) -> dict[str, Any]:
     """Stores the requests of some tools. Returns the numbers of taken tools and requests, and the skipped lines."""
+    try:
+        with apps.opened_catalog(catalog) as (app, name):
+            rows = [(line, tool, texts) for line, (tool, texts) in enumerate(texts_by_tool.items(), 1)]
+            return asdict(app.requests.add(name, rows, source=MODEL, by=CLI))
+    except ServedError as error:
+        return _kept_by(error.owner, catalog, texts_by_tool)
+
+
+def _kept_by(owner: Owner, catalog: str, texts_by_tool: Mapping[str, Sequence[str]]) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "requests.jsonl"
         options.write_file(file, lines({"tool": key, "requests": texts} for key, texts in texts_by_tool.items()))
         try:
-            return said(["requests", "import", str(file), "--source", MODEL, "--catalog", catalog])
+            return console_said(owner, ["requests", "import", str(file), "--source", MODEL, "--catalog", catalog])
         except WayfareError as error:
             if NONE_TAKEN not in str(error):
                 raise
