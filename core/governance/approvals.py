@@ -190,7 +190,8 @@ class ApprovalQueue:
         """Records that the approved call is still to be made, unless something else happened to it since its use."""
         with self._lock:
             id_ = approval.change.id
-            if self._last[id_].action == USED and id_ in self._by_binding.values():  # the same call waits under no newer id
+            is_newest = id_ in self._by_binding.values()  # else the same call waits under another id
+            if is_newest and self._last[id_].action == USED:
                 self._write(replace(approval.change, at=self.now()))
 
     def _shown(self, change: ApprovalChange) -> Approval:

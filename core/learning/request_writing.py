@@ -13,7 +13,7 @@ from core.domain.untrusted_text import one_line
 from core.learning.requests import HOW, PER_TOOL
 from core.planning.base import Watch, watched
 from core.planning.model import RULES, with_data
-from core.planning.model_endpoint import Message, ModelEndpoint, Reply, endpoint_of
+from core.planning.model_endpoint import Endpoint, Message, ModelEndpoint, Reply, endpoint_of
 from core.planning.model_replies import WrittenRequests
 from core.virtual.sample_values import schema_part
 
@@ -75,7 +75,7 @@ class WrittenBatch:
 
 
 class RequestWriter:
-    def __init__(self, endpoint: ModelEndpoint, price_usd: Callable[[int, int], float | None]) -> None:
+    def __init__(self, endpoint: Endpoint, price_usd: Callable[[int, int], float | None]) -> None:
         """`price_usd` gives the price of tokens read and written, or None."""
         self._endpoint = endpoint
         self._price_usd = price_usd

@@ -192,7 +192,7 @@ def _place(preface: str) -> str:
     return " ".join(words) if has_place and has_name else ""
 
 
-# Simple or complex: whether one pass over the catalog is enough (PA-RAG, section 4.4, by rules instead of a model) ----
+# Simple or complex: whether one pass over the catalog is enough (PA-RAG, section 4.4, by rules instead of a model)
 #     score = sigmoid(-3.5 + 1.5 (requests - 1) + 0.5 (servers - 1) + 1.5 words / 30)          complex from one half on
 # It counts requests, servers that are the best fit of some request, and words, each up to a limit, so that a long question with one
 # request stays simple. The weights are near a logistic fit on labelled questions (`tests/benchmarks/planning.py`,

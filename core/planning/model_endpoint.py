@@ -9,7 +9,7 @@ import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 from urllib.parse import urlsplit
 
 import anyio
@@ -162,6 +162,12 @@ class Reply:
     output_tokens: int
     cost_usd: float | None
     whole: bool = True
+
+
+class Endpoint(Protocol):
+    model: str
+
+    def ask(self, message: Message) -> Reply: ...
 
 
 CUT = "length"

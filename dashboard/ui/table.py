@@ -123,12 +123,13 @@ def listening_table(
     chosen: Callable[[], None],
     about: str,
     many: bool = False,
+    most: int = 11,
     placeholder: str = "–",
 ) -> None:
     """Draw a frame and call `chosen` when its selection under `key` changes: of one row, or of `many`."""
     st.dataframe(
         frame, key=key, on_select=chosen, selection_mode="multi-row" if many else "single-row", alt=about,
-        **_look(frame, columns, 11, placeholder),
+        **_look(frame, columns, most, placeholder),
     )  # fmt: skip
 
 
