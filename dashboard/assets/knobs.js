@@ -12,7 +12,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   const host = parentElement.querySelector(".wayfare-knobs");
   const panel = panels.get(host) ?? new Panel(host);
   panels.set(host, panel);
-  panel.send = (messages) => setTriggerValue("turned", messages);
+  panel.post = (messages) => setTriggerValue("turned", messages);
   panel.take(data);
   return () => host.isConnected || panels.delete(host);
 }
@@ -233,11 +233,21 @@ class Panel {
     this.tell(UNHEARD_MS);
   }
 
+  send(messages) {
+    clearTimeout(this.sending);
+    this.sending = setTimeout(() => (this.sending = null), SENT_MS); // a busy browser posts late, and ends this late, too
+    this.post(messages);
+  }
+
   tell(wait) {
     clearTimeout(this.again);
     this.send(this.told);
-    this.toldAt = performance.now();
-    this.again = setTimeout(() => this.host.isConnected && this.tell(2 * wait), wait);
+    this.again = setTimeout(() => this.tellAgain(2 * wait), wait);
+  }
+
+  async tellAgain(wait) {
+    await atRest();
+    if (this.told.length && this.host.isConnected) this.tell(wait);
   }
 
   // A link or button may lead to another view. The turned values go first: after it they would lead back. A button that waits for
@@ -246,7 +256,7 @@ class Panel {
     if (!event.isTrusted || event.ctrlKey || event.metaKey || event.shiftKey || !this.host.isConnected) return;
     const waiting = (this.turned.size || this.told.length) && waitingButton(event);
     const pressed = waiting || event.target.closest?.("a, button");
-    const onTheWay = this.turned.size || performance.now() - this.toldAt < SENT_MS;
+    const onTheWay = this.turned.size || this.sending;
     if (!pressed || this.host.contains(pressed) || !(waiting || onTheWay)) return;
     event.preventDefault();
     event.stopImmediatePropagation();

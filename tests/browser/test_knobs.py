@@ -24,6 +24,16 @@ CALL_PLACE = """() => {  // found and measured at once: the page may draw the bu
   const { x, y, width, height } = button.getBoundingClientRect();
   return [x + width / 2, y + height / 2];
 }"""
+BUSY_AT_REDRAW = """() => {  // busy from the moment in which a redraw is asked for, so that a press comes before it is posted
+  document.querySelector = (selector) => {
+    if (selector === "[role=listbox]") {
+      delete document.querySelector;
+      window.due();
+      setTimeout(() => { const end = performance.now() + 700; while (performance.now() < end); });
+    }
+    return Document.prototype.querySelector.call(document, selector);
+  };
+}"""
 
 
 def test_dragged_over_a_breakpoint_the_winner_and_all_that_names_it_change_there_together(
@@ -202,16 +212,21 @@ def test_a_press_while_a_turned_knob_is_on_its_way_leads_where_it_should(
     visit.page.wait_for_url("**/call?*alpha_t=*")
     assert visit.query["tool"] == tool
 
-    # and a first score that comes just after a press has nothing to say
+    # a first score that comes just after a press has nothing to say
     visit.page.route(LANE, lambda call: calls.append(call) if '"score"' in call.request.post_data else call.continue_())
     calls: list[Any] = []
-    visit.open("", q="convert 300 miles to kilometres")
-    route.decided()
-    visit.until(lambda: bool(calls))
-    answer = calls[-1].fetch()
-    visit.page.locator("[data-part='route:score']").evaluate(
-        "box => box.append(Object.assign(document.createElement('i'), {className: 'wayfare-faint'}))"
-    )
+
+    def scored() -> Any:
+        """The answer to the question for a first score, which is held back."""
+        visit.open("", q="convert 300 miles to kilometres")
+        route.decided()
+        visit.until(lambda: bool(calls))
+        visit.page.locator("[data-part='route:score']").evaluate(
+            "box => box.append(Object.assign(document.createElement('i'), {className: 'wayfare-faint'}))"
+        )
+        return calls[-1].fetch()
+
+    answer = scored()
     sent.clear()
     pressed = time.monotonic()
     route.page.get_by_role("button", name="Call", exact=True).first.click(no_wait_after=True)
@@ -219,6 +234,20 @@ def test_a_press_while_a_turned_knob_is_on_its_way_leads_where_it_should(
     visit.page.wait_for_url("**/call?*")
     visit.settled()
     assert not [at for turned, at in sent if turned and at < pressed + 1]
+
+    # and a press that comes before the redraw for a first score is posted is not undone by it
+    due = list[bool]()
+    visit.page.expose_function("due", lambda: due.append(True))
+    answer = scored()
+    box = visit.page.get_by_role("link", name="Operate").bounding_box()
+    assert box is not None
+    visit.page.evaluate(BUSY_AT_REDRAW)
+    calls.pop().fulfill(response=answer)
+    visit.until(lambda: bool(due))
+    visit.page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    visit.page.wait_for_url("**/catalog?*")
+    visit.settled()
+    assert "/catalog" in visit.page.url
 
 
 def test_on_a_phone_nothing_is_too_wide_and_the_knob_in_use_stays_in_sight_with_its_chart(
