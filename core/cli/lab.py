@@ -29,11 +29,11 @@ from core.domain.params import MEASURED, Parameters
 from core.domain.significance import compared
 from core.domain.tasks import Task
 from core.importers import tasks_text
-from core.lab.benchmark import MEASURES
+from core.lab.benchmark import MEASURES, missing_labels
 from core.lab.execution import S_PER_USD, VALUE_USD, Playing
 from core.lab.gate import Baseline, Gate, read_baseline
 from core.lab.lab import RANKED, parts_of_name
-from core.lab.lab_runs import STORED, Experiment, Measured, missing_labels
+from core.lab.lab_runs import STORED, Experiment, Measured
 from core.planning.base import Watch, watched
 
 

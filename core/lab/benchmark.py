@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -216,3 +216,15 @@ def percentile(values: Sequence[float], percent: float) -> float:
         return 0.0
     ordered = sorted(values)
     return ordered[max(0, -(-len(ordered) * int(percent) // 100) - 1)]
+
+
+def missing_labels(tasks: Sequence[Task], known: Collection[str]) -> dict[str, Any]:
+    """The labels of tools that a catalog lacks: their number and share among all labels, and the tools. No router can find these.
+
+    >>> missing_labels([Task("1", "q", relevant=("a::x", "b::y")), Task("2", "q", relevant=("b::y",))], {"a::x"})
+    {'labels': 3, 'missing': 2, 'share': 0.6666666666666666, 'tools': ['b::y']}
+    """
+    labels = [tool for task in tasks for tool in dict.fromkeys((*task.relevant, *task.grades))]
+    lacking = [tool for tool in labels if tool not in known]
+    share = len(lacking) / len(labels) if labels else 0.0
+    return {"labels": len(labels), "missing": len(lacking), "share": share, "tools": sorted(set(lacking))}

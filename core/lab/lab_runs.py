@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, asdict, dataclass, replace
 from datetime import datetime
 from functools import cache
@@ -398,15 +398,3 @@ class MeasuringService:
     def _keep(self, run: str, phase: str, routed: Sequence[Routed], stored: int) -> None:
         parts = [RunPart(run, phase, i, json.dumps(routed[i].to_json())) for i in range(stored, len(routed))]
         self.store.lab_runs.add_parts(parts)
-
-
-def missing_labels(tasks: Sequence[Task], known: Collection[str]) -> dict[str, Any]:
-    """The labels of tools that a catalog lacks: their number and share among all labels, and the tools. No router can find these.
-
-    >>> missing_labels([Task("1", "q", relevant=("a::x", "b::y")), Task("2", "q", relevant=("b::y",))], {"a::x"})
-    {'labels': 3, 'missing': 2, 'share': 0.6666666666666666, 'tools': ['b::y']}
-    """
-    labels = [tool for task in tasks for tool in dict.fromkeys((*task.relevant, *task.grades))]
-    lacking = [tool for tool in labels if tool not in known]
-    share = len(lacking) / len(labels) if labels else 0.0
-    return {"labels": len(labels), "missing": len(lacking), "share": share, "tools": sorted(set(lacking))}
