@@ -40,6 +40,17 @@ TURN_S = 600.0
 """How long a backup waits for another backup of its store, whose process may be stopped."""
 LEFT_OVER_S = 86_400.0
 """An unfinished backup of this age is that of a process that was killed."""
+DAMAGED = (
+    zipfile.BadZipFile,
+    zlib.error,
+    EOFError,
+    KeyError,
+    ValueError,
+    NotImplementedError,
+    RuntimeError,
+    WayfareError,
+)
+"""The errors of reading a damaged backup."""
 OF_A_STORE = ("", ".wal", ".journal", ".secrets", ".secrets.key")
 """Endings of the files that are one store."""
 DATED = f"{'[0-9]' * 8}T{'[0-9]' * 6}Z.backup"
@@ -251,7 +262,7 @@ def _unpacked(file: Path, folder: Path, db: Path) -> Contents:
             if contents.format != FORMAT:
                 raise ValueError("it has another format")
             return contents
-    except (zipfile.BadZipFile, zlib.error, EOFError, KeyError, ValueError, NotImplementedError, RuntimeError, WayfareError) as error:  # fmt: skip
+    except DAMAGED as error:
         raise WayfareError(
             f"{file} is no backup, or it is damaged ({str(error).rstrip('.')}). Nothing was changed; take another one."
         ) from None
